@@ -1,0 +1,66 @@
+import { v7 as uuidv7 } from "uuid";
+import { errorKind, type Fault, type KibitzError } from "./errors.ts";
+
+/** An error as RFC 9457 writes it. Every field is always there; `null` where there is nothing to say. */
+export interface Problem {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly code: string;
+  readonly detail: string;
+  readonly instance: string;
+  readonly request_id: string;
+  readonly next_action: string;
+  readonly retryable: boolean;
+  readonly retry_after_ms: number | null;
+  readonly errors: readonly (Omit<Fault, "allowed"> & { readonly allowed: Fault["allowed"] | null })[];
+  readonly suggested_request: Readonly<Record<string, unknown>> | null;
+  readonly upgrade: { readonly plan: string; readonly url: string } | null;
+}
+
+/** Media type of problem documents. */
+export const problemMediaType = "application/problem+json";
+
+/** Path of the page that explains a code. */
+export function problemTypeOf(code: string): string {
+  return `/problems/${code.replaceAll("_", "-")}`;
+}
+
+export function problemFromError(error: KibitzError, requestId: string): Problem {
+  const { status, title } = errorKind(error.code);
+  return {
+    type: problemTypeOf(error.code),
+    title,
+    status,
+    code: error.code,
+    detail: error.message,
+    instance: `urn:uuid:${uuidv7()}`,
+    request_id: requestId,
+    next_action: error.nextAction,
+    retryable: error.retryable,
+    retry_after_ms: error.retryAfterMs ?? null,
+    errors: error.faults.map(({ pointer, code, message, allowed }) => ({
+      pointer,
+      code,
+      message,
+      allowed: allowed ?? null,
+    })),
+    suggested_request: error.suggestedRequest ?? null,
+    upgrade: error.upgrade ?? null,
+  };
+}
+
+/** The headers that belong to an error, whatever the door: when to come back, and how to authenticate. */
+export function headersFromError(error: KibitzError): readonly (readonly [string, string])[] {
+  const headers: (readonly [string, string])[] = [];
+  if (error.retryAfterMs !== undefined) {
+    headers.push(["Retry-After", String(Math.max(1, Math.ceil(error.retryAfterMs / 1000)))]);
+  }
+  if (errorKind(error.code).status === 401) {
+    headers.push([
+      "WWW-Authenticate",
+      error.code === "invalid_api_key" ? 'Bearer error="invalid_token"' : "Bearer",
+    ]);
+  }
+  return headers;
+}
