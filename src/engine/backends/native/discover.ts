@@ -1,0 +1,114 @@
+import { access, constants, realpath, stat } from "node:fs/promises";
+import { delimiter, join } from "node:path";
+import type { Log } from "../../../log.ts";
+import { digestOf } from "../../digest.ts";
+import type { EngineBuild, EngineSettings } from "../../engine.ts";
+import { selfTest } from "../../self-test.ts";
+import { createChildProcess } from "../../uci/child-process.ts";
+import { createUciSession } from "../../uci/session.ts";
+import type { WatchTimes } from "../../uci/watch-times.ts";
+import { commandOfNative } from "./command.ts";
+import { identityFromName } from "./identity.ts";
+
+/** Where native engines are looked for. */
+export interface NativeSearch {
+  /** Binaries that the operator named. If set, nothing else is looked for. */
+  readonly files: readonly string[] | undefined;
+  /** The value of PATH. */
+  readonly searchPath: string;
+}
+
+// Debian installs to /usr/games, which is not on every PATH; Homebrew to the last two.
+const usualFolders = [
+  "/usr/games",
+  "/usr/local/bin",
+  "/usr/bin",
+  "/opt/homebrew/bin",
+  "/home/linuxbrew/.linuxbrew/bin",
+];
+
+/** The binaries that speak UCI and pass the self-test, with the id that their own name gives. */
+export async function discoverNative(
+  where: NativeSearch,
+  settings: EngineSettings,
+  times: WatchTimes,
+  log: Log,
+  signal: AbortSignal,
+): Promise<readonly EngineBuild[]> {
+  const found = await Promise.all(
+    (await candidates(where, log)).map((file) => identify(file, settings, times, log, signal)),
+  );
+  const builds: EngineBuild[] = [];
+  for (const build of found.flat()) {
+    const taken = builds.some(({ id }) => id === build.id);
+    const id = taken ? `${build.id}-${(await build.sha256()).slice(0, 8)}` : build.id;
+    if (!builds.some((other) => other.id === id)) {
+      builds.push({ ...build, id });
+    }
+  }
+  return builds;
+}
+
+/** Files that can be executed, links resolved, each once. */
+async function candidates({ files, searchPath }: NativeSearch, log: Log): Promise<readonly string[]> {
+  const folders = [...searchPath.split(delimiter), ...usualFolders].filter(Boolean);
+  const names = files ?? folders.map((folder) => join(folder, "stockfish"));
+  const real = await Promise.all(
+    names.map(async (name) => {
+      try {
+        const file = await realpath(name);
+        await access(file, constants.X_OK);
+        return (await stat(file)).isFile() ? [file] : [];
+      } catch (error) {
+        if (files) {
+          log.warn(
+            { file: name, error: String(error) },
+            "KIBITZ_NATIVE_ENGINES names a file that cannot be run",
+          );
+        }
+        return [];
+      }
+    }),
+  );
+  return [...new Set(real.flat())];
+}
+
+async function identify(
+  file: string,
+  settings: EngineSettings,
+  times: WatchTimes,
+  log: Log,
+  signal: AbortSignal,
+): Promise<readonly EngineBuild[]> {
+  // The real identity is only known when the engine has said its name.
+  const unknown: EngineBuild = {
+    id: "unknown",
+    name: "unknown",
+    path: "native",
+    family: "unknown",
+    version: "unknown",
+    net: "full",
+    license: undefined,
+    settings,
+    file,
+    sha256: () => digestOf(file),
+  };
+  try {
+    await using session = await createUciSession(
+      unknown,
+      createChildProcess(commandOfNative(unknown)),
+      times,
+      signal,
+    );
+    const identity = identityFromName(session.info.name);
+    if (identity === undefined) {
+      throw new Error("it gives no name");
+    }
+    await selfTest(session, settings.threads, signal);
+    const sha256 = await digestOf(file);
+    return [{ ...unknown, ...identity, name: session.info.name, sha256: async () => sha256 }];
+  } catch (error) {
+    log.warn({ file, error: String(error) }, "native engine left out");
+    return [];
+  }
+}

@@ -1,0 +1,19 @@
+import type { EngineBackend, EngineSettings } from "../../engine.ts";
+import { createChildProcess } from "../../uci/child-process.ts";
+import { createUciSession } from "../../uci/session.ts";
+import { defaultWatchTimes, type WatchTimes } from "../../uci/watch-times.ts";
+import { commandOfWasm } from "./command.ts";
+import { discoverWasm } from "./discover.ts";
+
+/** Stockfish compiled to WebAssembly, from npm. */
+export function createWasmBackend(
+  settings: EngineSettings,
+  times: WatchTimes = defaultWatchTimes,
+): EngineBackend {
+  return {
+    path: "wasm",
+    discover: () => discoverWasm(settings),
+    start: (build, signal) =>
+      createUciSession(build, createChildProcess(commandOfWasm(build)), times, signal),
+  };
+}

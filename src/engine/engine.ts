@@ -1,0 +1,172 @@
+import type { Position } from "../chess/position.ts";
+import type { Score } from "../chess/score.ts";
+
+/**
+ * The port of the engine room: what a backend gives, what a session does, what a search says.
+ * Nothing here knows UCI; a backend that speaks another protocol implements these types.
+ */
+
+/** How an engine is run. */
+export type EnginePath = "wasm" | "native";
+
+/** Size of an engine's neural network. */
+export type Net = "full" | "lite";
+
+/** An engine binary that can be started. Told apart by id, path and SHA-256. */
+export interface EngineBuild {
+  /** Names version and network: `stockfish-19`, `stockfish-19-lite`. */
+  readonly id: string;
+  /** What the engine calls itself: `Stockfish 19 WASM`. */
+  readonly name: string;
+  readonly path: EnginePath;
+  readonly family: string;
+  readonly version: string;
+  readonly net: Net;
+  /** SPDX expression, where known. */
+  readonly license: string | undefined;
+  /** What the operator fixed for every engine of this build. */
+  readonly settings: EngineSettings;
+  /** The file that is run. For logs and digests. */
+  readonly file: string;
+  /** SHA-256 of the file in lower-case hex. Read when first asked: the full network has 99 MB. */
+  sha256(): Promise<string>;
+}
+
+/** An option that callers may set, as the engine itself declares it. */
+export type EngineOption = {
+  /** JSON name: `skill_level`. */
+  readonly name: string;
+  /** The engine's own name: `Skill Level`. */
+  readonly engineName: string;
+} & (
+  | { readonly kind: "integer"; readonly default: number; readonly minimum: number; readonly maximum: number }
+  | { readonly kind: "boolean"; readonly default: boolean }
+);
+
+/** What a started engine says of itself. */
+export interface EngineInfo {
+  readonly name: string;
+  readonly author: string;
+  readonly options: readonly EngineOption[];
+}
+
+/** Option values by JSON name, judged against the engine's options. */
+export type OptionValues = Readonly<Record<string, number | boolean>>;
+
+/** One search. Both limits apply; the first one reached ends it. */
+export interface SearchJob {
+  readonly position: Position;
+  /** Plies, at least 1. */
+  readonly depth: number;
+  /** Milliseconds, at least 1. */
+  readonly movetimeMs: number;
+  /** Lines, at least 1. The search reports min(multipv, legal moves). */
+  readonly multipv: number;
+  readonly options: OptionValues;
+}
+
+/** One principal variation as an engine reports it: from the point of view of the side to move. */
+export interface EngineLine {
+  readonly depth: number;
+  readonly seldepth: number;
+  readonly score: Score;
+  /** UCI, in the notation of the position's variant. */
+  readonly moves: readonly string[];
+}
+
+/** The state of a search: its newest iteration that is complete for every line. */
+export interface Snapshot {
+  /** Plies of the iteration. */
+  readonly depth: number;
+  /** False if not even one iteration was complete: then there is one line, as last printed. */
+  readonly complete: boolean;
+  /** Best first, at least one. */
+  readonly lines: readonly EngineLine[];
+  readonly counters: SearchCounters;
+}
+
+/** Counters of the whole search so far. */
+export interface SearchCounters {
+  readonly nodes: number;
+  /** Nodes a second. */
+  readonly nps: number;
+  /** Milliseconds by the engine's clock. */
+  readonly timeMs: number;
+  /** Per mille. */
+  readonly hashfull: number;
+  readonly tbhits: number;
+}
+
+/** What a search says: any number of complete states, then exactly one `done`. */
+export type SearchEvent = { readonly kind: "progress"; readonly snapshot: Snapshot } | SearchDone;
+
+export interface SearchDone {
+  readonly kind: "done";
+  readonly snapshot: Snapshot;
+  /** The engine's choice, UCI. It can differ from the first line's move when time ended the search. */
+  readonly bestMove: string;
+  /** The reply that the engine expects, UCI. */
+  readonly ponder: string | undefined;
+  /** `depth` only if the asked depth is complete for every line. */
+  readonly endedBy: "depth" | "time";
+}
+
+/** Why an engine is gone or had to go. */
+export type FailureKind =
+  /** It could not be started, or did not finish its greeting. */
+  | "no_start"
+  /** The process ended or closed its pipe. */
+  | "exited"
+  /** It refused the position or answered nonsense: the judge of positions has let something through. */
+  | "confused"
+  /** It gave no sign of life while searching, and was killed. */
+  | "deaf"
+  /** It was found suspended from outside, and was killed. */
+  | "suspended"
+  /** It did not end its search in time, and was killed. */
+  | "overran";
+
+/** Thrown by a session whose engine failed. The session is dead then. */
+export class EngineFailure extends Error {
+  readonly kind: FailureKind;
+
+  constructor(kind: FailureKind, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "EngineFailure";
+    this.kind = kind;
+  }
+}
+
+/** One running engine. One search at a time. */
+export interface EngineSession extends AsyncDisposable {
+  readonly build: EngineBuild;
+  readonly info: EngineInfo;
+  /** Whether the engine is still there and can be asked. */
+  readonly alive: boolean;
+  /** Resolves when the engine is gone, however it ended. */
+  readonly exited: Promise<EngineFailure | undefined>;
+  /**
+   * Searches, and leaves the engine as if it had never been asked: options set back, hash cleared.
+   * The cleaning is done while the caller already has the answer; the next search waits for it.
+   *
+   * @throws EngineFailure when the engine fails; the reason of `signal` when that is aborted. The
+   * engine is then stopped, and killed if it has not stopped within 400 ms.
+   */
+  search(job: SearchJob, signal: AbortSignal): AsyncIterable<SearchEvent>;
+}
+
+/** What a folder under `backends/` exports. */
+export interface EngineBackend {
+  readonly path: EnginePath;
+  /** The builds that are there. What cannot be run is left out, with a line in the log. */
+  discover(signal: AbortSignal): Promise<readonly EngineBuild[]>;
+  /** @throws EngineFailure of the kind `no_start`. */
+  start(build: EngineBuild, signal: AbortSignal): Promise<EngineSession>;
+}
+
+/** What the operator fixes for every engine. */
+export interface EngineSettings {
+  /** MiB. */
+  readonly hashMb: number;
+  readonly threads: number;
+}

@@ -1,0 +1,66 @@
+import type { Log } from "../log.ts";
+import { type Catalog, createCatalog } from "./catalog.ts";
+import type { EngineBackend, EngineBuild, EngineInfo } from "./engine.ts";
+import { createPool, type EnginePool } from "./pool.ts";
+import { createSupervisor, type Supervisor } from "./supervisor.ts";
+
+/** The engines of this node: which there are, and how to search with them. */
+export interface EngineRoom extends AsyncDisposable {
+  readonly catalog: Catalog;
+  readonly search: Supervisor;
+  describe(build: EngineBuild): Promise<EngineInfo>;
+}
+
+export interface EngineRoomOptions {
+  readonly backends: readonly EngineBackend[];
+  /** Id that `latest` means; the newest stable version if undefined. */
+  readonly defaultEngine: string | undefined;
+  /** Most engines that are kept idle. */
+  readonly idleMax: number;
+  readonly log: Log;
+}
+
+/**
+ * Finds the engines and starts the default one, so that the first caller meets a warm engine.
+ *
+ * What the fastest backend finds is started while the others still look: the full network takes most
+ * of a second to load, a native engine a quarter of one to be tested.
+ */
+export async function openEngineRoom(options: EngineRoomOptions, signal: AbortSignal): Promise<EngineRoom> {
+  const { backends, defaultEngine, idleMax, log } = options;
+  const pool = createPool(backends, idleMax, log);
+  try {
+    const finds = backends.map((backend) => backend.discover(signal));
+    const early = await Promise.race(finds);
+    const guess = early.length > 0 ? defaultBuildOf(early, defaultEngine) : undefined;
+    const warming = guess && warm(pool, guess, signal);
+    // Awaited below; a failure must not count as unhandled until then.
+    warming?.catch(() => {});
+
+    const builds = (await Promise.all(finds)).flat();
+    const catalog = createCatalog(builds, defaultEngine);
+    const { defaultBuild } = catalog.latest;
+    await (defaultBuild === guess ? warming : warm(pool, defaultBuild, signal));
+    return {
+      catalog,
+      search: createSupervisor(pool, log),
+      describe: pool.describe,
+      [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
+    };
+  } catch (error) {
+    await pool[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+function defaultBuildOf(
+  builds: readonly EngineBuild[],
+  defaultEngine: string | undefined,
+): EngineBuild | undefined {
+  const named = defaultEngine === undefined || builds.some(({ id }) => id === defaultEngine);
+  return named ? createCatalog(builds, defaultEngine).latest.defaultBuild : undefined;
+}
+
+async function warm(pool: EnginePool, build: EngineBuild, signal: AbortSignal): Promise<void> {
+  pool.giveBack(await pool.lend(build, signal));
+}

@@ -1,0 +1,49 @@
+import type { EngineOption, OptionValues } from "../engine.ts";
+import type { UciOption } from "./parse-line.ts";
+
+/**
+ * The engine options that callers may set, by the engine's own name. Everything else stays with the
+ * operator or the service: strings and paths can read and write files (`Debug Log File`, `EvalFile`,
+ * `SyzygyPath`), `nodestime` changes the meaning of time, `Hash` and `Threads` are fixed at the start.
+ */
+const callersOptions: ReadonlyMap<string, { readonly name: string; readonly type: "spin" | "check" }> =
+  new Map([
+    ["Skill Level", { name: "skill_level", type: "spin" }],
+    ["UCI_LimitStrength", { name: "uci_limit_strength", type: "check" }],
+    ["UCI_Elo", { name: "uci_elo", type: "spin" }],
+    ["UCI_Chess960", { name: "uci_chess960", type: "check" }],
+  ]);
+
+/** The options that callers may set, out of those that the engine declares, in the order above. */
+export function callersOptionsFrom(declared: readonly UciOption[]): readonly EngineOption[] {
+  return [...callersOptions].flatMap(([engineName, { name, type }]) => {
+    const option = declared.find((one) => one.name === engineName && one.type === type);
+    const read = option && readOption(option);
+    return read ? [{ name, engineName, ...read }] : [];
+  });
+}
+
+type Declared =
+  | { readonly kind: "integer"; readonly default: number; readonly minimum: number; readonly maximum: number }
+  | { readonly kind: "boolean"; readonly default: boolean };
+
+function readOption(option: UciOption): Declared | undefined {
+  if (option.type === "check") {
+    return { kind: "boolean", default: option.default === "true" };
+  }
+  const { min, max } = option;
+  const value = Number(option.default);
+  return min === undefined || max === undefined || !Number.isInteger(value)
+    ? undefined
+    : { kind: "integer", default: value, minimum: min, maximum: max };
+}
+
+/** Values by JSON name, as UCI values by the engine's name. */
+export function uciValuesFrom(options: readonly EngineOption[], values: OptionValues): Map<string, string> {
+  return new Map(
+    options.flatMap(({ name, engineName }) => {
+      const value = values[name];
+      return value === undefined ? [] : [[engineName, String(value)]];
+    }),
+  );
+}

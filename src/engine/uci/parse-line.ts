@@ -1,0 +1,168 @@
+import type { Bound, ScoreValue, Wdl } from "../../chess/score.ts";
+
+/** What an engine tells in one `info` line. Engines leave out what they do not count. */
+export interface UciInfo {
+  readonly depth?: number;
+  readonly seldepth?: number;
+  readonly multipv?: number;
+  readonly score?: ScoreValue;
+  readonly bound: Bound;
+  readonly wdl?: Wdl;
+  readonly nodes?: number;
+  readonly nps?: number;
+  readonly hashfull?: number;
+  readonly tbhits?: number;
+  /** Milliseconds. */
+  readonly time?: number;
+  readonly pv: readonly string[];
+}
+
+/** An `option` line of the greeting. */
+export interface UciOption {
+  readonly name: string;
+  readonly type: string;
+  readonly default: string | undefined;
+  readonly min: number | undefined;
+  readonly max: number | undefined;
+}
+
+export type UciLine =
+  | { readonly kind: "id"; readonly field: "name" | "author"; readonly value: string }
+  | { readonly kind: "option"; readonly option: UciOption }
+  | { readonly kind: "uciok" }
+  | { readonly kind: "readyok" }
+  | { readonly kind: "info"; readonly info: UciInfo }
+  | { readonly kind: "bestmove"; readonly move: string | undefined; readonly ponder: string | undefined }
+  | { readonly kind: "critical"; readonly reason: string }
+  | { readonly kind: "other" };
+
+const other: UciLine = { kind: "other" };
+
+/** Reads one line. Never throws: what an engine says beyond UCI is `other`, a bad field is skipped. */
+export function parseLine(line: string): UciLine {
+  const words = line.trim().split(/\s+/);
+  switch (words[0]) {
+    case "info":
+      return parseInfo(line, words);
+    case "bestmove":
+      return {
+        kind: "bestmove",
+        move: moveOf(words[1]),
+        ponder: words[2] === "ponder" ? moveOf(words[3]) : undefined,
+      };
+    case "readyok":
+      return { kind: "readyok" };
+    case "uciok":
+      return { kind: "uciok" };
+    case "id":
+      return words[1] === "name" || words[1] === "author"
+        ? { kind: "id", field: words[1], value: words.slice(2).join(" ") }
+        : other;
+    case "option":
+      return parseOption(words);
+    default:
+      return other;
+  }
+}
+
+const movePattern = /^[a-h][1-8][a-h][1-8][qrbn]?$/;
+
+// Stockfish says `bestmove (none)` for mate and stalemate, but also for positions that it refuses.
+function moveOf(word: string | undefined): string | undefined {
+  return word !== undefined && movePattern.test(word) ? word : undefined;
+}
+
+function parseInfo(line: string, words: readonly string[]): UciLine {
+  if (words[1] === "string") {
+    // Stockfish 19 says so of a position that it refuses, drops the rest of what it was sent, and never answers.
+    return line.includes("CRITICAL ERROR") ? { kind: "critical", reason: line.trim().slice(0, 500) } : other;
+  }
+  const info: { -readonly [K in keyof UciInfo]: UciInfo[K] } = { bound: "exact", pv: [] };
+  for (let at = 1; at < words.length; at++) {
+    const word = words[at];
+    switch (word) {
+      case "depth":
+      case "seldepth":
+      case "multipv":
+      case "nodes":
+      case "nps":
+      case "hashfull":
+      case "tbhits":
+      case "time": {
+        const count = countOf(words[++at]);
+        if (count !== undefined) {
+          info[word] = count;
+        }
+        break;
+      }
+      case "score": {
+        const kind = words[++at];
+        const value = integerOf(words[++at]);
+        if (kind === "cp" && value !== undefined) {
+          info.score = { kind: "cp", cp: value };
+        } else if (kind === "mate" && value !== undefined) {
+          info.score = { kind: "mate", mate: value };
+        }
+        break;
+      }
+      case "lowerbound":
+        info.bound = "lower";
+        break;
+      case "upperbound":
+        info.bound = "upper";
+        break;
+      case "wdl": {
+        const [win, draw, loss] = [countOf(words[++at]), countOf(words[++at]), countOf(words[++at])];
+        if (win !== undefined && draw !== undefined && loss !== undefined) {
+          info.wdl = { win, draw, loss };
+        }
+        break;
+      }
+      case "pv": {
+        info.pv = words.slice(at + 1);
+        at = words.length;
+        break;
+      }
+    }
+  }
+  return { kind: "info", info };
+}
+
+/** `option name Skill Level type spin default 20 min 0 max 20`: names have spaces, and so may defaults. */
+function parseOption(words: readonly string[]): UciLine {
+  const parts = new Map<string, string[]>();
+  let part: string[] | undefined;
+  for (const word of words.slice(1)) {
+    if (["name", "type", "default", "min", "max", "var"].includes(word) && !parts.has(word)) {
+      part = [];
+      parts.set(word, part);
+    } else {
+      part?.push(word);
+    }
+  }
+  const text = (key: string) => parts.get(key)?.join(" ");
+  const name = text("name");
+  const type = text("type");
+  if (!name || !type) {
+    return other;
+  }
+  return {
+    kind: "option",
+    option: {
+      name,
+      type,
+      default: text("default"),
+      min: integerOf(text("min")),
+      max: integerOf(text("max")),
+    },
+  };
+}
+
+function integerOf(word: string | undefined): number | undefined {
+  return word !== undefined && /^-?\d{1,15}$/.test(word) ? Number(word) : undefined;
+}
+
+function countOf(word: string | undefined): number | undefined {
+  const value = integerOf(word);
+  return value !== undefined && value >= 0 ? value : undefined;
+}

@@ -1,0 +1,222 @@
+import {
+  type EngineBuild,
+  EngineFailure,
+  type EngineInfo,
+  type EngineSession,
+  type SearchEvent,
+  type SearchJob,
+} from "../engine.ts";
+import { callersOptionsFrom, uciValuesFrom } from "./options.ts";
+import { parseLine, type UciLine, type UciOption } from "./parse-line.ts";
+import { startSearch, type UciSearch } from "./search.ts";
+import type { UciTransport } from "./transport.ts";
+import type { WatchTimes } from "./watch-times.ts";
+
+/** An engine that speaks UCI. `createUciSession` starts one. */
+export class UciSession implements EngineSession {
+  readonly build: EngineBuild;
+  readonly exited: Promise<EngineFailure | undefined>;
+  #info: EngineInfo = { name: "", author: "", options: [] };
+  readonly #transport: UciTransport;
+  readonly #times: WatchTimes;
+  readonly #exit = Promise.withResolvers<EngineFailure | undefined>();
+  /** The values that the engine was given, where they are not its defaults. */
+  readonly #values = new Map<string, string>();
+  #defaults: ReadonlyMap<string, string> = new Map();
+  #listener: (line: UciLine) => void = () => {};
+  /** What waits for an answer to be exchanged. */
+  #waiting: PromiseWithResolvers<void> | undefined;
+  #search: UciSearch | undefined;
+  /** Settled when the engine may be asked. */
+  #clean: Promise<void> = Promise.resolve();
+  /** Set when the engine is gone or being killed. */
+  #ending: { readonly failure: EngineFailure | undefined } | undefined;
+
+  constructor(build: EngineBuild, transport: UciTransport, times: WatchTimes) {
+    this.build = build;
+    this.#transport = transport;
+    this.#times = times;
+    this.exited = this.#exit.promise;
+    void this.#read();
+  }
+
+  get info(): EngineInfo {
+    return this.#info;
+  }
+
+  get alive(): boolean {
+    return this.#ending === undefined;
+  }
+
+  /** The greeting: who the engine is, and the settings that it keeps for life. */
+  async greet(): Promise<void> {
+    const { settings } = this.build;
+    const options: UciOption[] = [];
+    const said = { name: "", author: "" };
+    await this.#exchange(["uci"], "uciok", this.#times.startMs, "no_start", (line) => {
+      if (line.kind === "id") {
+        said[line.field] = line.value;
+      } else if (line.kind === "option") {
+        options.push(line.option);
+      }
+    });
+    this.#info = { ...said, options: callersOptionsFrom(options) };
+    this.#defaults = new Map(options.map(({ name, default: value }) => [name, value ?? ""]));
+    const fixed = [
+      // Hash after Threads, as Stockfish recommends.
+      ["Threads", String(settings.threads)],
+      ["Hash", String(settings.hashMb)],
+      ["UCI_ShowWDL", "true"],
+    ] as const;
+    const lines = fixed.flatMap(([name, value]) => {
+      const declared = this.#defaults.get(name);
+      return declared === undefined || declared === value ? [] : [`setoption name ${name} value ${value}`];
+    });
+    await this.#exchange([...lines, "isready"], "readyok", this.#times.startMs, "no_start");
+  }
+
+  async *search(job: SearchJob, signal: AbortSignal): AsyncIterable<SearchEvent> {
+    await this.#clean;
+    signal.throwIfAborted();
+    if (this.#ending) {
+      throw this.#ending.failure ?? new EngineFailure("exited", "the engine was closed");
+    }
+    if (this.#search) {
+      throw new Error("a session does one search at a time");
+    }
+    this.#setOptions(job);
+    this.#transport.send(positionLine(job));
+    const search = startSearch(this.#transport, job, this.#times, (failure) => void this.#end(failure));
+    this.#search = search;
+    this.#listener = search.receive;
+    const leave = () => search.leave(signal.reason);
+    signal.addEventListener("abort", leave, { once: true });
+    try {
+      for await (const event of search.events) {
+        if (event.kind === "done") {
+          // The cleaning starts before the answer is taken: it costs the next caller least so.
+          this.#clean = this.#cleanUp();
+        }
+        yield event;
+      }
+    } finally {
+      signal.removeEventListener("abort", leave);
+      // A caller that left while the engine searches: it is busy until its bestmove.
+      if (this.#search === search) {
+        search.leave(undefined);
+        this.#clean = search.ended.then(() => this.#cleanUp());
+      }
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#end(undefined);
+  }
+
+  #setOptions({ position, multipv, options }: SearchJob): void {
+    const wanted = uciValuesFrom(this.#info.options, options);
+    wanted.set("UCI_Chess960", String(position.chess960));
+    wanted.set("MultiPV", String(multipv));
+    for (const [name, value] of wanted) {
+      if (value !== (this.#values.get(name) ?? this.#defaults.get(name))) {
+        this.#transport.send(`setoption name ${name} value ${value}`);
+        this.#values.set(name, value);
+      }
+    }
+  }
+
+  /** Leaves nothing of a caller behind: options survive `ucinewgame`, so they are set back one by one. */
+  async #cleanUp(): Promise<void> {
+    this.#search = undefined;
+    if (this.#ending) {
+      return;
+    }
+    const lines = [...this.#values.keys()].map(
+      (name) => `setoption name ${name} value ${this.#defaults.get(name) ?? ""}`,
+    );
+    this.#values.clear();
+    await this.#exchange([...lines, "ucinewgame", "isready"], "readyok", this.#times.cleanMs, "deaf").catch(
+      () => {
+        // The failure is kept in #ending: the next search, if there is one, throws it.
+      },
+    );
+  }
+
+  /** Sends lines and waits for an answer. @throws EngineFailure, and then the engine is gone. */
+  async #exchange(
+    lines: readonly string[],
+    until: "uciok" | "readyok",
+    timeoutMs: number,
+    failureKind: "no_start" | "deaf",
+    each: (line: UciLine) => void = () => {},
+  ): Promise<void> {
+    const waiting = Promise.withResolvers<void>();
+    this.#waiting = waiting;
+    this.#listener = (line) => (line.kind === until ? waiting.resolve() : each(line));
+    const timer = setTimeout(() => {
+      void this.#end(new EngineFailure(failureKind, `no ${until} within ${timeoutMs} ms`));
+    }, timeoutMs);
+    for (const line of lines) {
+      this.#transport.send(line);
+    }
+    try {
+      await waiting.promise;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #read(): Promise<void> {
+    try {
+      for await (const line of this.#transport.lines) {
+        this.#listener(parseLine(line));
+      }
+      await this.#end(new EngineFailure("exited", "the engine closed its pipe"));
+    } catch (cause) {
+      await this.#end(new EngineFailure("exited", "the engine's pipe broke", { cause }));
+    }
+  }
+
+  /** Ends the engine once; what is under way learns why. */
+  async #end(failure: EngineFailure | undefined): Promise<void> {
+    if (this.#ending === undefined) {
+      this.#ending = { failure };
+      const reason = failure ?? new EngineFailure("exited", "the engine was closed");
+      this.#waiting?.reject(reason);
+      this.#search?.lose(reason);
+      this.#search = undefined;
+      await this.#transport.kill();
+      this.#exit.resolve(failure);
+    }
+    await this.exited;
+  }
+}
+
+function positionLine({ position }: SearchJob): string {
+  const moves = position.moves.length > 0 ? ` moves ${position.moves.join(" ")}` : "";
+  return `position fen ${position.root}${moves}`;
+}
+
+/** Greets an engine. @throws EngineFailure of the kind `no_start`, or the reason of `signal`; the engine is gone then. */
+export async function createUciSession(
+  build: EngineBuild,
+  transport: UciTransport,
+  times: WatchTimes,
+  signal: AbortSignal,
+): Promise<UciSession> {
+  const session = new UciSession(build, transport, times);
+  const abandon = () => void session[Symbol.asyncDispose]();
+  signal.addEventListener("abort", abandon, { once: true });
+  try {
+    await session.greet();
+    return session;
+  } catch (error) {
+    await session[Symbol.asyncDispose]();
+    signal.throwIfAborted();
+    throw error instanceof EngineFailure && error.kind === "exited"
+      ? new EngineFailure("no_start", error.message, { cause: error })
+      : error;
+  } finally {
+    signal.removeEventListener("abort", abandon);
+  }
+}
