@@ -1,0 +1,71 @@
+import type { MoveDescription } from "../chess/notation.ts";
+import type { Position } from "../chess/position.ts";
+import type { Score } from "../chess/score.ts";
+import type { EngineBuild, OptionValues, SearchCounters } from "../engine/engine.ts";
+
+/** A request as callers write it: nothing is judged yet but the ranges of numbers. */
+export interface AnalysisRequest {
+  readonly fen: string;
+  readonly moves: readonly string[];
+  /** Plies. */
+  readonly depth: number | undefined;
+  readonly multipv: number | undefined;
+  readonly movetimeMs: number | undefined;
+  /** An engine id or `latest`. */
+  readonly engine: string;
+  readonly path: "auto" | "wasm" | "native";
+  /** By JSON name. */
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
+/** A request that can be run: `judgeRequest` makes it. */
+export interface JudgedRequest {
+  readonly position: Position;
+  readonly build: EngineBuild;
+  readonly depth: number;
+  readonly multipv: number;
+  readonly movetimeMs: number | undefined;
+  readonly options: OptionValues;
+  /** Whether the options make the engine weaker than it can be. */
+  readonly weakened: boolean;
+  readonly warnings: readonly Warning[];
+}
+
+/** Something that the caller should know. The answer is still right. */
+export interface Warning {
+  readonly code: string;
+  readonly message: string;
+  /** The request field that it is about. */
+  readonly field: string | undefined;
+}
+
+/** Why a search ended. */
+export type StopReason = "depth" | "movetime" | "server_limit" | "terminal";
+
+/** A complete state of an analysis. All scores are from White's point of view. */
+export interface Analysis {
+  readonly request: JudgedRequest;
+  readonly score: Score;
+  /** Undefined exactly when the game is over. */
+  readonly best: MoveDescription | undefined;
+  readonly ponder: MoveDescription | undefined;
+  /** Best first; empty when the game is over. */
+  readonly lines: readonly AnalysisLine[];
+  readonly depth: number;
+  readonly seldepth: number;
+  readonly counters: SearchCounters;
+  /** Milliseconds waited for an engine. */
+  readonly queueMs: number;
+  /** Undefined while the search goes on. */
+  readonly stopReason: StopReason | undefined;
+  readonly deterministic: boolean;
+  readonly warnings: readonly Warning[];
+}
+
+export interface AnalysisLine {
+  readonly depth: number;
+  readonly seldepth: number;
+  readonly score: Score;
+  readonly moves: readonly string[];
+  readonly san: readonly string[];
+}

@@ -1,0 +1,85 @@
+import type { EngineOption, OptionValues } from "../engine/engine.ts";
+import { echo, type Fault } from "../errors.ts";
+
+export type JudgedOptions =
+  | { readonly kind: "options"; readonly values: OptionValues; readonly weakened: boolean }
+  | { readonly kind: "faults"; readonly faults: readonly Fault[] };
+
+/** Judges a request's options against what its engine declares. Never clamps. */
+export function judgeOptions(
+  given: Readonly<Record<string, unknown>>,
+  declared: readonly EngineOption[],
+): JudgedOptions {
+  const byName = new Map(declared.map((option) => [option.name, option]));
+  const faults = Object.entries(given).flatMap(([name, value]) => {
+    const option = byName.get(name);
+    return option ? faultsOfValue(option, value) : [notAllowed(name, declared)];
+  });
+  const values = given as OptionValues;
+  if (faults.length === 0) {
+    faults.push(...contradictions(values));
+  }
+  return faults.length > 0
+    ? { kind: "faults", faults }
+    : { kind: "options", values, weakened: isWeakened(values, byName) };
+}
+
+function pointerOf(name: string): string {
+  return `/options/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+}
+
+function notAllowed(name: string, declared: readonly EngineOption[]): Fault {
+  const names = declared.map((option) => option.name);
+  return {
+    pointer: pointerOf(name.slice(0, 64)),
+    code: "option_not_allowed",
+    message: `${echo(name)} is not an option that callers may set on this engine; these are: ${names.join(", ")}`,
+    allowed: { enum: names },
+  };
+}
+
+function faultsOfValue(option: EngineOption, value: unknown): Fault[] {
+  const fault = (message: string, allowed: Fault["allowed"] & {}): Fault[] => [
+    {
+      pointer: pointerOf(option.name),
+      code: "invalid_option",
+      message: `${option.name} ${message}`,
+      allowed,
+    },
+  ];
+  if (option.kind === "boolean") {
+    return typeof value === "boolean" ? [] : fault("must be true or false", { type: "boolean" });
+  }
+  const { minimum, maximum } = option;
+  const inside = typeof value === "number" && Number.isInteger(value) && value >= minimum && value <= maximum;
+  return inside
+    ? []
+    : fault(`must be an integer from ${minimum} to ${maximum}`, { type: "integer", minimum, maximum });
+}
+
+/** What each value allows, but both together do not mean. */
+function contradictions(values: OptionValues): readonly Fault[] {
+  if (values.uci_elo === undefined) {
+    return [];
+  }
+  const fault = (message: string): Fault => ({
+    pointer: pointerOf("uci_elo"),
+    code: "invalid_option",
+    message,
+  });
+  return [
+    ...(values.uci_limit_strength === true
+      ? []
+      : [fault('uci_elo has no effect without uci_limit_strength: add "uci_limit_strength": true')]),
+    ...(values.skill_level === undefined
+      ? []
+      : [fault("uci_elo and skill_level both set the playing strength: send only one of them")]),
+  ];
+}
+
+function isWeakened(values: OptionValues, declared: ReadonlyMap<string, EngineOption>): boolean {
+  const skill = declared.get("skill_level");
+  const full = skill?.kind === "integer" ? skill.maximum : undefined;
+  const level = values.skill_level;
+  return values.uci_limit_strength === true || (level !== undefined && level !== full);
+}

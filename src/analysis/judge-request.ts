@@ -1,0 +1,144 @@
+import { judgePosition, type PositionFault } from "../chess/position.ts";
+import type { Catalog } from "../engine/catalog.ts";
+import type { EngineBuild, EngineInfo } from "../engine/engine.ts";
+import { echo, errorFromFaults, type Fault } from "../errors.ts";
+import type { AnalysisRequest, JudgedRequest, Warning } from "./analysis.ts";
+import { judgeOptions } from "./judge-options.ts";
+
+/** Plies, when the request names none. */
+export const defaultDepth = 14;
+
+/** What the engines can do: the engine room's part that a request is judged against. */
+export interface KnownEngines {
+  readonly catalog: Catalog;
+  describe(build: EngineBuild): Promise<EngineInfo>;
+}
+
+/**
+ * Makes a request that can be run, or says everything that is wrong with it: first with its position,
+ * then with its engine, path and options. No engine sees the request before.
+ *
+ * @throws KibitzError
+ */
+export async function judgeRequest(request: AnalysisRequest, engines: KnownEngines): Promise<JudgedRequest> {
+  const { fen, moves, options } = request;
+  const judgement = judgePosition({ fen, moves, chess960: options.uci_chess960 === true });
+  if (judgement.kind === "faults") {
+    const { suggestedFen } = judgement;
+    throw errorFromFaults(
+      judgement.faults.map(faultFromPosition),
+      suggestedFen === undefined
+        ? {}
+        : { suggestedRequest: { ...writtenRequest(request), fen: suggestedFen } },
+    );
+  }
+  const { position } = judgement;
+  const build = chooseBuild(request, engines.catalog);
+  const judged = await judgeOptionsOf(options, build, engines);
+  const multipv = request.multipv ?? 1;
+  return {
+    position,
+    build,
+    depth: request.depth ?? defaultDepth,
+    multipv,
+    movetimeMs: request.movetimeMs,
+    ...judged,
+    warnings: [
+      ...position.notices,
+      ...(position.terminal ? [] : warningsOf(request, multipv, position.legalMoveCount, judged.weakened)),
+    ],
+  };
+}
+
+function faultFromPosition({ field, index, code, message }: PositionFault): Fault {
+  return { pointer: index === undefined ? `/${field}` : `/${field}/${index}`, code, message };
+}
+
+function chooseBuild({ engine, path }: AnalysisRequest, catalog: Catalog): EngineBuild {
+  const resolution = catalog.resolve(engine, path);
+  switch (resolution.kind) {
+    case "build":
+      return resolution.build;
+    case "unknown_engine": {
+      const ids = ["latest", ...catalog.versions.map(({ id }) => id)];
+      throw errorFromFaults([
+        {
+          pointer: "/engine",
+          code: "unknown_engine",
+          message: `there is no engine ${echo(engine)} here; these are: ${ids.join(", ")}`,
+          allowed: { enum: ids },
+        },
+      ]);
+    }
+    case "path_unavailable":
+      throw errorFromFaults([
+        {
+          pointer: "/path",
+          code: "path_unavailable",
+          message: `${engine === "latest" ? "no engine" : engine} can be run on the path ${path} here; leave path out, or ask for auto`,
+          allowed: { enum: ["auto", ...resolution.runnable] },
+        },
+      ]);
+  }
+}
+
+async function judgeOptionsOf(
+  options: AnalysisRequest["options"],
+  build: EngineBuild,
+  engines: KnownEngines,
+): Promise<Pick<JudgedRequest, "options" | "weakened">> {
+  if (Object.keys(options).length === 0) {
+    return { options: {}, weakened: false };
+  }
+  const judged = judgeOptions(options, (await engines.describe(build)).options);
+  if (judged.kind === "faults") {
+    throw errorFromFaults(judged.faults);
+  }
+  return { options: judged.values, weakened: judged.weakened };
+}
+
+function warningsOf(
+  request: AnalysisRequest,
+  multipv: number,
+  legalMoves: number,
+  weakened: boolean,
+): readonly Warning[] {
+  const warnings: Warning[] = [];
+  if (request.movetimeMs !== undefined && request.depth === undefined) {
+    warnings.push({
+      code: "default_depth_applied",
+      message: `The default depth of ${defaultDepth} applies too and may end the search before movetime_ms; set depth to search on.`,
+      field: "depth",
+    });
+  }
+  if (multipv > legalMoves) {
+    warnings.push({
+      code: "multipv_reduced",
+      message: `The position has only ${legalMoves} legal ${legalMoves === 1 ? "move" : "moves"}, so there are no more lines.`,
+      field: "multipv",
+    });
+  }
+  if (weakened) {
+    warnings.push({
+      code: "strength_limited",
+      message: "The engine plays below its strength: the best move may differ from every line.",
+      field: "options",
+    });
+  }
+  return warnings;
+}
+
+/** The request as JSON, with what the caller set. */
+function writtenRequest(request: AnalysisRequest): Record<string, unknown> {
+  const { fen, moves, depth, multipv, movetimeMs, engine, path, options } = request;
+  return {
+    fen,
+    ...(moves.length > 0 && { moves }),
+    ...(depth !== undefined && { depth }),
+    ...(multipv !== undefined && { multipv }),
+    ...(movetimeMs !== undefined && { movetime_ms: movetimeMs }),
+    ...(engine !== "latest" && { engine }),
+    ...(path !== "auto" && { path }),
+    ...(Object.keys(options).length > 0 && { options }),
+  };
+}
