@@ -1,0 +1,152 @@
+import { availableParallelism, totalmem } from "node:os";
+
+/** What the operator decides. `loadConfig` is the only reader of the environment. */
+export interface Config {
+  readonly host: string;
+  /** 0 picks a free one. */
+  readonly port: number;
+  /** Searches at a time. */
+  readonly slots: number;
+  /** Id that `latest` means; the newest stable version if undefined. */
+  readonly defaultEngine: string | undefined;
+  /** UCI binaries; searched for if undefined. */
+  readonly nativeEngines: readonly string[] | undefined;
+  /** MiB of hash of every engine. */
+  readonly hashMb: number;
+  /** Threads of every engine. */
+  readonly threads: number;
+  readonly logLevel: (typeof logLevels)[number];
+  /** PATH, where native engines are searched. */
+  readonly searchPath: string;
+}
+
+const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A setting that cannot be used. The message names the key and the way out. */
+export class ConfigError extends Error {}
+
+interface Setting<T> {
+  readonly key: string;
+  readonly default: () => T;
+  /** Shown where a value is refused, and by `kibitz serve --help`. */
+  readonly about: string;
+  /** Undefined if the text is not a value. */
+  readonly read: (text: string) => T | undefined;
+}
+
+const integer = (minimum: number, maximum: number) => (text: string) => {
+  const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+  return value >= minimum && value <= maximum ? value : undefined;
+};
+const text = (value: string) => value || undefined;
+
+/** Memory of one full-network WebAssembly engine under load, with room to breathe. */
+const engineMemoryBytes = 600e6;
+
+const settings = {
+  host: {
+    key: "KIBITZ_HOST",
+    default: () => "127.0.0.1",
+    about: "address to listen on; 0.0.0.0 or :: for all",
+    read: text,
+  },
+  port: {
+    key: "KIBITZ_PORT",
+    default: () => 8080,
+    about: "port, 0 to 65535; 0 picks a free one",
+    read: integer(0, 65_535),
+  },
+  slots: {
+    key: "KIBITZ_SLOTS",
+    default: () => Math.max(1, Math.min(availableParallelism(), Math.floor(totalmem() / engineMemoryBytes))),
+    about: "searches at a time, 1 to 1024; by default as many as cores and memory allow",
+    read: integer(1, 1024),
+  },
+  defaultEngine: {
+    key: "KIBITZ_DEFAULT_ENGINE",
+    default: () => undefined,
+    about: "engine id that `latest` means, and that is kept warm; by default the newest stable version",
+    read: text,
+  },
+  nativeEngines: {
+    key: "KIBITZ_NATIVE_ENGINES",
+    default: () => undefined,
+    about: "UCI binaries, separated by `:`; empty for none; by default `stockfish` is searched for",
+    read: (value) => value.split(":").filter(Boolean),
+  },
+  hashMb: {
+    key: "KIBITZ_HASH_MB",
+    default: () => 16,
+    about: "MiB of hash of every engine, 1 to 4096",
+    read: integer(1, 4096),
+  },
+  threads: {
+    key: "KIBITZ_THREADS",
+    default: () => 1,
+    about: "threads of every native engine, 1 to 256; with more than 1 answers are not deterministic",
+    read: integer(1, 256),
+  },
+  logLevel: {
+    key: "KIBITZ_LOG_LEVEL",
+    default: () => "info",
+    about: `one of ${logLevels.join(", ")}`,
+    read: (value) => logLevels.find((level) => level === value),
+  },
+} as const satisfies { [K in Exclude<keyof Config, "searchPath">]: Setting<Config[K]> };
+
+/**
+ * Reads the settings. @throws ConfigError for a value that cannot be used, and for a `KIBITZ_*` name that
+ * is not known: a setting with a typing error must not be silently without effect.
+ */
+export function loadConfig(environment: Environment): Config {
+  const known = new Set<string>(Object.values(settings).map(({ key }) => key));
+  const unknown = Object.keys(environment).filter(
+    (key) => key.startsWith("KIBITZ_") && !known.has(key) && !isInjected(key),
+  );
+  if (unknown.length > 0) {
+    throw new ConfigError(`unknown setting ${unknown.join(", ")}; the settings are ${[...known].join(", ")}`);
+  }
+  const entries = Object.entries(settings).map(([name, setting]) => [
+    name,
+    valueOfSetting(setting, environment),
+  ]);
+  return Object.freeze({ ...Object.fromEntries(entries), searchPath: environment.PATH ?? "" }) as Config;
+}
+
+function valueOfSetting(setting: Setting<unknown>, environment: Environment): unknown {
+  const given = environment[setting.key];
+  if (given === undefined || isKubernetesPort(setting.key, given)) {
+    return setting.default();
+  }
+  const value = setting.read(given);
+  if (value === undefined) {
+    throw new ConfigError(
+      `${setting.key} is ${JSON.stringify(given.slice(0, 64))}, but must be: ${setting.about}`,
+    );
+  }
+  return value;
+}
+
+/** Kubernetes gives every pod beside a Service named kibitz these names. */
+function isInjected(key: string): boolean {
+  return key.startsWith("KIBITZ_SERVICE_") || key.startsWith("KIBITZ_PORT_");
+}
+
+function isKubernetesPort(key: string, value: string): boolean {
+  return key === "KIBITZ_PORT" && value.startsWith("tcp://");
+}
+
+/** The settings with their meaning and default, for people. */
+export function describeSettings(): readonly {
+  readonly key: string;
+  readonly about: string;
+  readonly default: string;
+}[] {
+  return Object.values(settings).map(({ key, about, default: value }) => ({
+    key,
+    about,
+    default: String(value() ?? ""),
+  }));
+}

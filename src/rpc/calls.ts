@@ -1,0 +1,154 @@
+import {
+  create,
+  type DescMethod,
+  type DescMethodUnary,
+  type DescService,
+  type Message,
+} from "@bufbuild/protobuf";
+import {
+  type ContextValues,
+  createContextValues,
+  type Interceptor,
+  type ServiceImpl,
+  type UnaryRequest,
+  type UnaryResponse,
+} from "@connectrpc/connect";
+import type { Caller } from "../caller.ts";
+import { callerKey } from "./caller-key.ts";
+
+/** What a service method is told beside its request, whatever the door. */
+export interface CallContext {
+  readonly signal: AbortSignal;
+  readonly values: ContextValues;
+}
+
+/** A method behind its interceptors, called without HTTP and without Connect's handlers. */
+export type UnaryCall = (request: Message, context: LeanContext) => Promise<Message>;
+
+/** Who calls, and how the call is called off. */
+export interface LeanContext {
+  readonly caller: Caller;
+  readonly signal: AbortSignal;
+}
+
+/** A service with what answers its calls. */
+export interface Implementation<S extends DescService = DescService> {
+  readonly service: S;
+  readonly methods: Partial<ServiceImpl<S>>;
+}
+
+/**
+ * The unary methods of the services, each behind the interceptors that Connect's own doors run, too.
+ *
+ * Connect's handler costs 5 to 8 times a bare HTTP answer; this costs a function call for each
+ * interceptor. Headers are made only if somebody looks at them.
+ */
+export function createCalls(
+  implementations: readonly Implementation[],
+  interceptors: readonly Interceptor[],
+): (method: DescMethod) => UnaryCall {
+  const calls = new Map<DescMethod, UnaryCall>();
+  for (const { service, methods } of implementations) {
+    for (const method of service.methods) {
+      const implementation = methods[method.localName];
+      if (method.methodKind === "unary" && implementation) {
+        calls.set(method, createCall(method as DescMethodUnary, implementation as UnaryMethod, interceptors));
+      }
+    }
+  }
+  return (method) => {
+    const call = calls.get(method);
+    if (call === undefined) {
+      throw new TypeError(`${method.parent.typeName}.${method.name} is not implemented as a unary call`);
+    }
+    return call;
+  };
+}
+
+type UnaryMethod = (request: Message, context: CallContext) => Promise<Message> | Message;
+
+function createCall(
+  method: DescMethodUnary,
+  implementation: UnaryMethod,
+  interceptors: readonly Interceptor[],
+): UnaryCall {
+  const answer = async (request: UnaryRequest): Promise<UnaryResponse> => {
+    const message = await implementation(request.message, {
+      get signal() {
+        return request.signal;
+      },
+      values: request.contextValues,
+    });
+    return new LeanResponse(method, create(method.output, message));
+  };
+  const chain = interceptors.reduceRight<(request: UnaryRequest) => Promise<UnaryResponse>>(
+    (next, interceptor) => interceptor(next as never) as never,
+    answer,
+  );
+  return async (message, context) => {
+    const response = await chain(new LeanRequest(method, message, context));
+    return response.message;
+  };
+}
+
+class LeanRequest implements UnaryRequest {
+  readonly stream = false;
+  readonly requestMethod = "POST";
+  readonly method: DescMethodUnary;
+  readonly message: Message;
+  readonly contextValues: ContextValues;
+  readonly #context: LeanContext;
+  #header: Headers | undefined;
+
+  constructor(method: DescMethodUnary, message: Message, context: LeanContext) {
+    this.method = method;
+    this.message = message;
+    this.contextValues = createContextValues().set(callerKey, context.caller);
+    this.#context = context;
+  }
+
+  /** A getter, because the gateway makes the signal when it is first asked for. */
+  get signal(): AbortSignal {
+    return this.#context.signal;
+  }
+
+  get service(): DescService {
+    return this.method.parent;
+  }
+
+  get url(): string {
+    return `/${this.service.typeName}/${this.method.name}`;
+  }
+
+  get header(): Headers {
+    this.#header ??= new Headers();
+    return this.#header;
+  }
+}
+
+class LeanResponse implements UnaryResponse {
+  readonly stream = false;
+  readonly method: DescMethodUnary;
+  readonly message: Message;
+  #header: Headers | undefined;
+  #trailer: Headers | undefined;
+
+  constructor(method: DescMethodUnary, message: Message) {
+    this.method = method;
+    this.message = message;
+  }
+
+  get service(): DescService {
+    return this.method.parent;
+  }
+
+  get header(): Headers {
+    this.#header ??= new Headers();
+    return this.#header;
+  }
+
+  get trailer(): Headers {
+    this.#trailer ??= new Headers();
+    return this.#trailer;
+  }
+}

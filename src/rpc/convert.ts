@@ -1,0 +1,190 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { v7 as uuidv7 } from "uuid";
+import * as pb from "../../gen/chess/analysis/v1/analysis_pb.ts";
+import type { EvaluateResponseSchema } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import type { Plan } from "../access/plans.ts";
+import type { Analysis, AnalysisLine, AnalysisRequest } from "../analysis/analysis.ts";
+import type { MoveDescription } from "../chess/notation.ts";
+import { type Score, winPercent } from "../chess/score.ts";
+import { summarize } from "../chess/summary.ts";
+import type { EngineVersion } from "../engine/catalog.ts";
+import type { EngineBuild, EngineInfo } from "../engine/engine.ts";
+import { defaultsOfOptions, schemaOfOptions } from "./options-schema.ts";
+
+/** The only place that sees generated and domain types together. */
+
+export function requestFromMessage(message: pb.AnalysisRequest): AnalysisRequest {
+  return {
+    fen: message.fen,
+    moves: message.moves,
+    depth: message.depth,
+    multipv: message.multipv,
+    movetimeMs: message.movetimeMs,
+    engine: message.engine ?? "latest",
+    path: pathFromMessage(message.path),
+    options: message.options ?? {},
+  };
+}
+
+function pathFromMessage(path: pb.Path): AnalysisRequest["path"] {
+  switch (path) {
+    case pb.Path.WASM:
+      return "wasm";
+    case pb.Path.NATIVE:
+      return "native";
+    default:
+      return "auto";
+  }
+}
+
+/** One shape for both answers: FindBestMoveResponse has the fields of EvaluateResponse. */
+export function messageFromAnalysis(analysis: Analysis): MessageInitShape<typeof EvaluateResponseSchema> {
+  const { request, best } = analysis;
+  const { position, build } = request;
+  const { terminal, drawClaim, turn } = position;
+  return {
+    id: uuidv7(),
+    fen: position.fen,
+    turn: enumValue(pb.Color, turn),
+    chess960: position.chess960,
+    engine: { id: build.id, name: build.name, version: build.version, path: enumValue(pb.Path, build.path) },
+    score: messageFromScore(analysis.score, terminal?.winner),
+    ...(best && { bestMove: messageFromMove(best) }),
+    ...(analysis.ponder && { ponder: messageFromMove(analysis.ponder) }),
+    lines: analysis.lines.map(messageFromLine),
+    ...(terminal && {
+      terminal: {
+        reason: enumValue(pb.TerminalReason, terminal.reason),
+        result: terminal.result,
+        ...(terminal.winner && { winner: enumValue(pb.Color, terminal.winner) }),
+      },
+    }),
+    ...(drawClaim && { drawClaimable: enumValue(pb.DrawClaim, drawClaim) }),
+    search: messageFromSearch(analysis),
+    warnings: analysis.warnings.map(({ code, message, field }) => ({
+      code,
+      message,
+      ...(field && { field }),
+    })),
+    summary: summarize({ score: analysis.score, bestMoveSan: best?.san, terminal, turn }),
+  };
+}
+
+function messageFromSearch(analysis: Analysis): MessageInitShape<typeof pb.SearchSchema> {
+  const { request, counters, stopReason } = analysis;
+  return {
+    depth: analysis.depth,
+    seldepth: analysis.seldepth,
+    nodes: BigInt(counters.nodes),
+    nps: BigInt(counters.nps),
+    timeMs: counters.timeMs,
+    queueMs: analysis.queueMs,
+    hashfull: counters.hashfull,
+    tbhits: BigInt(counters.tbhits),
+    stopReason: stopReason ? enumValue(pb.StopReason, stopReason) : pb.StopReason.UNSPECIFIED,
+    deterministic: analysis.deterministic,
+    cached: false,
+    limits: {
+      depth: request.depth,
+      multipv: request.multipv,
+      ...(request.movetimeMs !== undefined && { movetimeMs: request.movetimeMs }),
+      options: { ...request.options },
+    },
+  };
+}
+
+function messageFromScore(
+  score: Score,
+  winner: "white" | "black" | undefined,
+): MessageInitShape<typeof pb.ScoreSchema> {
+  const { value, bound, wdl } = score;
+  return {
+    value: value.kind === "cp" ? { case: "cp", value: value.cp } : { case: "mate", value: value.mate },
+    bound: enumValue(pb.Bound, bound),
+    ...(wdl && { wdl }),
+    winPercent: winPercent(score, winner),
+  };
+}
+
+function messageFromMove(move: MoveDescription): MessageInitShape<typeof pb.MoveSchema> {
+  const { promotion, castling, ...rest } = move;
+  return {
+    ...rest,
+    ...(promotion && { promotion: enumValue(pb.Piece, promotion) }),
+    ...(castling && { castling: enumValue(pb.Castling, castling) }),
+  };
+}
+
+function messageFromLine(line: AnalysisLine, index: number): MessageInitShape<typeof pb.LineSchema> {
+  return {
+    rank: index + 1,
+    depth: line.depth,
+    seldepth: line.seldepth,
+    score: messageFromScore(line.score, undefined),
+    moves: [...line.moves],
+    san: [...line.san],
+  };
+}
+
+/** What the service knows of an engine version. */
+export interface VersionFacts {
+  readonly version: EngineVersion;
+  readonly info: EngineInfo;
+  readonly latest: boolean;
+  readonly digests: ReadonlyMap<EngineBuild, string>;
+}
+
+export function messageFromVersion(facts: VersionFacts): MessageInitShape<typeof pb.EngineSchema> {
+  const { version, info, latest, digests } = facts;
+  const { defaultBuild, builds } = version;
+  const chess960 = info.options.some(({ name }) => name === "uci_chess960");
+  return {
+    id: version.id,
+    name: defaultBuild.name,
+    author: info.author,
+    family: defaultBuild.family,
+    version: defaultBuild.version,
+    ...(defaultBuild.license && { license: defaultBuild.license }),
+    status: pb.EngineStatus.STABLE,
+    latest,
+    variants: [pb.Variant.STANDARD, ...(chess960 ? [pb.Variant.CHESS960] : [])],
+    paths: builds.map((build) => ({
+      path: enumValue(pb.Path, build.path),
+      available: true,
+      net: enumValue(pb.Net, build.net),
+      sha256: digests.get(build) ?? "",
+      threads: build.settings.threads,
+      hashMb: build.settings.hashMb,
+    })),
+    defaultPath: enumValue(pb.Path, defaultBuild.path),
+    optionsSchema: schemaOfOptions(info.options),
+    optionsDefaults: defaultsOfOptions(info.options),
+  };
+}
+
+export function messageFromPlan({ id, requiresKey, limits }: Plan): MessageInitShape<typeof pb.PlanSchema> {
+  return {
+    id,
+    requiresKey,
+    limits: {
+      depthMax: limits.depthMax,
+      multipvMax: limits.multipvMax,
+      movetimeMsMax: limits.movetimeMaxMs,
+      ...(limits.concurrent !== undefined && { concurrent: limits.concurrent }),
+      rates: limits.rates.map(({ name, quota, windowS, unit }) => ({
+        name,
+        quota: BigInt(quota),
+        windowS,
+        unit,
+      })),
+    },
+  };
+}
+
+/** The value of an enum by its lower-case word: `server_limit` is STOP_REASON_SERVER_LIMIT. */
+function enumValue<E extends Readonly<Record<string, number | string>>>(
+  values: E,
+  word: Lowercase<keyof E & string>,
+): Extract<E[keyof E], number> {
+  return values[word.toUpperCase() as keyof E] as Extract<E[keyof E], number>;
+}

@@ -1,0 +1,63 @@
+import type { DescMethod } from "@bufbuild/protobuf";
+import {
+  type ConnectRouter,
+  createConnectRouter,
+  type Interceptor,
+} from "@connectrpc/connect";
+import type { UniversalHandler } from "@connectrpc/connect/protocol";
+import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
+import { KeyService } from "../../gen/chess/analysis/v1/key_service_pb.ts";
+import { KibitzError } from "../errors.ts";
+import { type AnalysisServiceOptions, createAnalysisService } from "./analysis-service.ts";
+import type { Implementation } from "./calls.ts";
+
+/** Every service of the API with what answers its calls. What is declared and not built yet says so. */
+export function createImplementations(options: AnalysisServiceOptions): readonly Implementation[] {
+  return [
+    completed(createAnalysisService(options) as unknown as Implementation),
+    completed({ service: KeyService, methods: {} }),
+  ];
+}
+
+/** Connect's handlers for gRPC, gRPC-Web and Connect. */
+export function createHandlers(
+  implementations: readonly Implementation[],
+  interceptors: readonly Interceptor[],
+  readMaxBytes: number,
+): readonly UniversalHandler[] {
+  const router: ConnectRouter = createConnectRouter({
+    interceptors: [...interceptors],
+    // The default is 4 GiB.
+    readMaxBytes,
+    // By default, fields that are not known are ignored, and a typing error would go unseen.
+    jsonOptions: { ignoreUnknownFields: false },
+    acceptCompression: [compressionGzip, compressionBrotli],
+  });
+  for (const { service, methods } of implementations) {
+    router.service(service, methods);
+  }
+  return router.handlers;
+}
+
+function completed({ service, methods }: Implementation): Implementation {
+  const missing = service.methods.filter(({ localName }) => !(localName in methods));
+  const answers = missing.map((method) => [method.localName, answerUnimplemented(method)]);
+  return { service, methods: { ...methods, ...Object.fromEntries(answers) } };
+}
+
+function answerUnimplemented(method: DescMethod): () => unknown {
+  const error = () =>
+    new KibitzError(
+      "unimplemented",
+      `${method.parent.name}.${method.name} is declared, but not answered yet.`,
+    );
+  if (method.methodKind === "server_streaming") {
+    // biome-ignore lint/correctness/useYield: the stream ends before its first message
+    return async function* () {
+      throw error();
+    };
+  }
+  return () => {
+    throw error();
+  };
+}
