@@ -52,7 +52,9 @@ export async function discoverNative(
 /** Files that can be executed, links resolved, each once. */
 async function candidates({ files, searchPath }: NativeSearch, log: Log): Promise<readonly string[]> {
   const folders = [...searchPath.split(delimiter), ...usualFolders].filter(Boolean);
-  const names = files ?? folders.map((folder) => join(folder, "stockfish"));
+  // npm puts the loader of its WebAssembly build on the PATH of every script, under the same name.
+  const searched = folders.filter((folder) => !folder.includes("node_modules"));
+  const names = files ?? searched.map((folder) => join(folder, "stockfish"));
   const real = await Promise.all(
     names.map(async (name) => {
       try {

@@ -1,0 +1,21 @@
+/** 20 varied positions: openings, middle games, endgames. From random games and public test suites. */
+import { readFileSync } from "node:fs";
+import { judgePosition, type Position } from "../src/chess/position.ts";
+
+const corpus = new URL("../test/corpus/fens.jsonl", import.meta.url);
+
+/** The same ones at every call, in the same order. */
+export function benchPositions(count = 20): readonly Position[] {
+  const lines = readFileSync(corpus, "utf8").trim().split("\n");
+  return lines
+    .map((line): { class: string; fen: string } => JSON.parse(line))
+    .filter((line) => line.class === "tactic")
+    .slice(0, count)
+    .map(({ fen }) => {
+      const judgement = judgePosition({ fen, moves: [], chess960: false });
+      if (judgement.kind === "faults") {
+        throw new Error(`bad position in the corpus: ${fen}`);
+      }
+      return judgement.position;
+    });
+}
