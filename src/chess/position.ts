@@ -1,0 +1,145 @@
+import type { Chess } from "chessops/chess";
+import { judgeOutcome } from "./judge-outcome.ts";
+import { judgeSetup } from "./judge-setup.ts";
+import { normalFen } from "./normal-fen.ts";
+import { playMoves } from "./play-moves.ts";
+import { readFen } from "./read-fen.ts";
+
+export { maxFenCharacters } from "./split-fen.ts";
+
+export type Color = "white" | "black";
+
+/** A position that an engine can be given: read, judged by the rules, and written anew. */
+export interface Position {
+  /** Normal six-field FEN of the position analysed, after `moves`. */
+  readonly fen: string;
+  /** Normal FEN that the history starts from; equals `fen` when there are no moves. */
+  readonly root: string;
+  /** UCI moves from `root` to `fen`, castling as an engine in the right mode expects it: e1g1, in Chess960 e1h1. */
+  readonly moves: readonly string[];
+  readonly turn: Color;
+  readonly chess960: boolean;
+  /** Plies since the last capture or pawn move. */
+  readonly halfmoves: number;
+  readonly legalMoveCount: number;
+  /** Set when the game is over, judged by the rules and by no engine. */
+  readonly terminal: Terminal | undefined;
+  /** Only while the game is not over. */
+  readonly drawClaim: DrawClaim | undefined;
+  /** What was mended, and what to know about the answer. */
+  readonly notices: readonly Notice[];
+  /** The position as chessops plays it; for the notation of moves, and nobody outside `chess/`. Never played on. */
+  readonly board: Chess;
+}
+
+export type TerminalReason =
+  | "checkmate"
+  | "stalemate"
+  | "insufficient_material"
+  | "seventyfive_moves"
+  | "fivefold_repetition";
+
+export interface Terminal {
+  readonly reason: TerminalReason;
+  /** Undefined for every draw. */
+  readonly winner: Color | undefined;
+  readonly result: "1-0" | "0-1" | "1/2-1/2";
+}
+
+export type DrawClaim = "fifty_moves" | "threefold_repetition";
+
+export type NoticeCode =
+  | "castling_rights_removed"
+  | "ep_square_removed"
+  | "clocks_defaulted"
+  | "no_history"
+  | "fifty_move_horizon";
+
+export interface Notice {
+  readonly code: NoticeCode;
+  readonly message: string;
+  readonly field: "fen" | "moves";
+}
+
+export interface PositionFault {
+  readonly code: "invalid_fen" | "illegal_position" | "illegal_move";
+  readonly field: "fen" | "moves";
+  /** Which of the moves, from 0; only where `field` is `moves`. */
+  readonly index?: number;
+  readonly message: string;
+}
+
+export interface PositionInput {
+  /** FEN, X-FEN or Shredder-FEN as the caller wrote it. */
+  readonly fen: string;
+  /** Moves played from `fen`, UCI or SAN. */
+  readonly moves: readonly string[];
+  /** True when the caller asks for Chess960; a Shredder-FEN is Chess960 without. */
+  readonly chess960: boolean;
+}
+
+/** Faults come in the order of reading. `suggestedFen` is set where filling in missing fields gives a good position. */
+export type Judgement =
+  | { readonly kind: "position"; readonly position: Position }
+  | { readonly kind: "faults"; readonly faults: readonly PositionFault[]; readonly suggestedFen?: string };
+
+/** The only way to a `Position`: whoever holds one needs to check nothing again. */
+export function judgePosition(input: PositionInput): Judgement {
+  const reading = readFen(input.fen, input.chess960);
+  if (reading.kind === "problems") {
+    const refused = refusal("invalid_fen", reading.problems);
+    const fen = reading.completed;
+    const mended = fen !== undefined && judgePosition({ ...input, fen }).kind === "position";
+    return mended ? { ...refused, suggestedFen: fen } : refused;
+  }
+
+  const judgement = judgeSetup(reading.setup);
+  if (judgement.kind === "problems") {
+    return refusal("illegal_position", judgement.problems);
+  }
+
+  const { chess } = judgement;
+  const { chess960 } = reading;
+  const root = normalFen(chess, chess960);
+  const history = playMoves(chess, input.moves, chess960);
+  if (history.kind === "fault") {
+    return { kind: "faults", faults: [history.fault] };
+  }
+
+  const outcome = judgeOutcome(chess, history.occurrences);
+  const clockNotices = outcome.terminal ? [] : noticesOfClock(chess.halfmoves, input.moves.length);
+  const position: Position = {
+    fen: normalFen(chess, chess960),
+    root,
+    moves: history.ucis,
+    turn: chess.turn,
+    chess960,
+    halfmoves: chess.halfmoves,
+    ...outcome,
+    notices: [...reading.notices, ...judgement.notices, ...clockNotices],
+    board: chess,
+  };
+  return { kind: "position", position };
+}
+
+function refusal(code: "invalid_fen" | "illegal_position", problems: readonly string[]) {
+  const faults = problems.map((message): PositionFault => ({ code, field: "fen", message }));
+  return { kind: "faults", faults } as const;
+}
+
+/** A finished game needs neither: no engine is asked about it. */
+function noticesOfClock(halfmoves: number, moveCount: number): Notice[] {
+  const notices: Notice[] = [];
+  // Four plies are the fewest that bring a position back.
+  if (halfmoves >= 4 && moveCount === 0) {
+    const message =
+      "Repetitions cannot be seen in a FEN; send the moves since the last capture or pawn move to count them.";
+    notices.push({ code: "no_history", message, field: "fen" });
+  }
+  if (halfmoves >= 100) {
+    const message =
+      "A draw by the 50-move rule can be claimed; the engine scores lines without capture or pawn move 0.00.";
+    notices.push({ code: "fifty_move_horizon", message, field: "fen" });
+  }
+  return notices;
+}

@@ -1,0 +1,79 @@
+import type { Color, Terminal } from "./position.ts";
+
+/** `lower`: the true value is this or better for the side whose view it is; `upper`: this or worse. */
+export type Bound = "exact" | "lower" | "upper";
+
+/** Chances per mille; they sum to 1000. */
+export interface Wdl {
+  readonly win: number;
+  readonly draw: number;
+  readonly loss: number;
+}
+
+/** `cp` in centipawns. `mate` in moves, not plies: + the viewing side mates, − it is mated, 0 it is over. */
+export type ScoreValue =
+  | { readonly kind: "cp"; readonly cp: number }
+  | { readonly kind: "mate"; readonly mate: number };
+
+/** From whose view is said by whoever hands it over: engines score for the side to move, callers see White's view. */
+export interface Score {
+  readonly value: ScoreValue;
+  readonly bound: Bound;
+  /** Undefined for an engine that reports none. */
+  readonly wdl: Wdl | undefined;
+}
+
+const swappedBound = { exact: "exact", lower: "upper", upper: "lower" } as const;
+
+/** Turns a score from the view of the side to move, as engines report it, into White's view. */
+export function scoreForWhite(score: Score, turn: Color): Score {
+  if (turn === "white") {
+    return score;
+  }
+  const { value, bound, wdl } = score;
+  return {
+    value:
+      value.kind === "cp"
+        ? { kind: "cp", cp: opposite(value.cp) }
+        : { kind: "mate", mate: opposite(value.mate) },
+    bound: swappedBound[bound],
+    wdl: wdl && { win: wdl.loss, draw: wdl.draw, loss: wdl.win },
+  };
+}
+
+/**
+ * White's chances, 0 to 100 with one decimal, for a score in White's view. Centipawns go through the Lichess model,
+ * https://lichess.org/page/accuracy. Mate is 100 or 0; a game that is over by mate (0) needs its `winner`.
+ */
+export function winPercent(score: Score, winner?: Color): number {
+  const { value } = score;
+  if (value.kind === "cp") {
+    const percent = 50 + 50 * (2 / (1 + Math.exp(-0.00368208 * value.cp)) - 1);
+    return Math.round(percent * 10) / 10;
+  }
+  if (value.mate !== 0) {
+    return value.mate > 0 ? 100 : 0;
+  }
+  if (winner === undefined) {
+    throw new TypeError("mate 0 has no sign: winPercent() needs the winner");
+  }
+  return winner === "white" ? 100 : 0;
+}
+
+/** The score of a finished game, White's view: mate 0 with certainty for the winner, 0 centipawns for every draw. */
+export function scoreOfTerminal(terminal: Terminal): Score & { readonly bound: "exact"; readonly wdl: Wdl } {
+  if (terminal.winner === undefined) {
+    return { value: { kind: "cp", cp: 0 }, bound: "exact", wdl: { win: 0, draw: 1000, loss: 0 } };
+  }
+  const won = terminal.winner === "white";
+  return {
+    value: { kind: "mate", mate: 0 },
+    bound: "exact",
+    wdl: { win: won ? 1000 : 0, draw: 0, loss: won ? 0 : 1000 },
+  };
+}
+
+/** By subtraction: a unary minus makes -0 of 0. */
+function opposite(number: number): number {
+  return 0 - number;
+}

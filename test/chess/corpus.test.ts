@@ -1,0 +1,85 @@
+import { readFileSync } from "node:fs";
+import { validateFen } from "chess.js";
+import { describe, expect, test } from "vitest";
+import { describeMove } from "../../src/chess/notation.ts";
+import { judge, noticesOf, positionOf } from "./judged.ts";
+
+interface CorpusLine {
+  readonly id: string;
+  readonly fen: string;
+  readonly verdict: "valid" | "mended" | "invalid" | "terminal";
+  readonly why: string;
+  readonly expect: {
+    readonly legal?: readonly string[];
+    readonly legal_count?: number;
+    readonly outcome?: string;
+    readonly winner?: string | null;
+    readonly warning?: string;
+    readonly fifty_claimable?: boolean;
+    readonly request?: { readonly options?: { readonly uci_chess960?: boolean } };
+  };
+}
+
+const lines = readFileSync(new URL("../corpus/fens.jsonl", import.meta.url), "utf8")
+  .trim()
+  .split("\n")
+  .map((line): CorpusLine => JSON.parse(line));
+
+const extrasOf = (line: CorpusLine) => ({ chess960: line.expect.request?.options?.uci_chess960 === true });
+const named = (some: readonly CorpusLine[]) => some.map((line) => [`${line.id}, ${line.why}`, line] as const);
+
+const accepted = lines.filter((line) => line.verdict !== "invalid");
+
+describe("the corpus", () => {
+  test.each(named(lines))("gets its verdict: %s", (_, line) => {
+    const judgement = judge(line.fen, extrasOf(line));
+    expect(judgement.kind).toBe(line.verdict === "invalid" ? "faults" : "position");
+    if (judgement.kind === "faults") {
+      expect(judgement.faults.length).toBeGreaterThan(0);
+      return;
+    }
+    const { terminal } = judgement.position;
+    expect(terminal?.reason).toBe(line.expect.outcome);
+    expect(terminal?.winner ?? null).toBe(line.expect.winner ?? null);
+  });
+
+  const mendings = ["castling_rights_removed", "ep_square_removed", "clocks_defaulted"];
+  test.each(named(accepted))("is told of exactly what was mended: %s", (_, line) => {
+    const told = noticesOf(line.fen, extrasOf(line)).filter((code) => mendings.includes(code));
+    // Where a square on which nothing can be captured is the normal thing, the corpus names no warning.
+    const uselessSquare = line.id.startsWith("ep_nocapture") ? "ep_square_removed" : undefined;
+    expect(told).toEqual([line.expect.warning ?? uselessSquare].filter((code) => code !== undefined));
+  });
+
+  const counted = accepted.filter((line) => line.expect.legal_count !== undefined);
+  test.each(named(counted))("has its legal moves: %s", (_, line) => {
+    const position = positionOf(line.fen, extrasOf(line));
+    expect(position.legalMoveCount).toBe(line.expect.legal_count);
+    if (!line.expect.legal) {
+      return;
+    }
+    // Some lists hold castling twice, as e8g8 and e8h8.
+    const moves = line.expect.legal.map((uci) => describeMove(position, uci)?.uci);
+    expect(moves).not.toContain(undefined);
+    expect(new Set(moves).size).toBe(line.expect.legal_count);
+  });
+
+  test.each(named(accepted))("is written so that reading it changes nothing: %s", (_, line) => {
+    const position = positionOf(line.fen, extrasOf(line));
+    const again = positionOf(position.fen, { chess960: position.chess960 });
+    expect(again.fen).toBe(position.fen);
+    expect(again.legalMoveCount).toBe(position.legalMoveCount);
+    expect(again.terminal).toEqual(position.terminal);
+    expect(again.notices.filter((notice) => mendings.includes(notice.code))).toEqual([]);
+    if (!position.chess960) {
+      expect(validateFen(position.fen)).toEqual({ ok: true });
+    }
+  });
+
+  test("tells when a draw by the 50-move rule can be claimed", () => {
+    const told = accepted.filter((line) => positionOf(line.fen, extrasOf(line)).drawClaim === "fifty_moves");
+    const expected = lines.filter((line) => line.expect.fifty_claimable);
+    expect(expected.length).toBeGreaterThan(0);
+    expect(told.map((line) => line.id)).toEqual(expected.map((line) => line.id));
+  });
+});

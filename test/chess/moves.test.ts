@@ -1,0 +1,170 @@
+import { describe, expect, test } from "vitest";
+import { faultsOf, positionOf, startFen } from "./judged.ts";
+
+const bothCastle = "r3k2r/pppppppp/8/8/8/8/PPPPPPPP/R3K2R w KQkq - 0 1";
+
+describe("moves", () => {
+  test.each([
+    ["UCI", ["e2e4", "e7e5", "g1f3"]],
+    ["SAN", ["e4", "e5", "Nf3"]],
+    ["both", ["e2e4", "e5", "Ngf3"]],
+  ])("may be written in %s", (_, moves) => {
+    const fen = "rnbqkbnr/pppp1ppp/8/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R b KQkq - 1 2";
+    expect(positionOf(startFen, { moves })).toMatchObject({
+      fen,
+      root: startFen,
+      moves: ["e2e4", "e7e5", "g1f3"],
+    });
+  });
+
+  test.each(["e1g1", "e1h1", "O-O", "0-0"])("castle by %s, whatever the variant", (move) => {
+    expect(positionOf(bothCastle, { moves: [move] }).moves).toEqual(["e1g1"]);
+    expect(positionOf(bothCastle, { moves: [move], chess960: true }).moves).toEqual(["e1h1"]);
+  });
+
+  test.each(["e1c1", "e1a1", "O-O-O", "0-0-0"])("castle to the queenside by %s", (move) => {
+    const { fen, moves } = positionOf(bothCastle, { moves: [move] });
+    expect(moves).toEqual(["e1c1"]);
+    expect(fen).toContain("2KR3R b kq ");
+  });
+
+  test.each(["a7a8q", "a7a8Q", "a8=Q", "a8Q", "a8=Q+"])("promote by %s", (move) => {
+    expect(positionOf("4k3/P7/8/8/8/8/8/4K3 w - - 0 1", { moves: [move] }).moves).toEqual(["a7a8q"]);
+  });
+
+  test.each(["Qxf7#", "Qxf7", "Qxf7+", "h5f7"])("mate by %s, with whatever sign", (move) => {
+    const fen = "r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 4 4";
+    expect(positionOf(fen, { moves: [move] }).terminal).toMatchObject({
+      reason: "checkmate",
+      winner: "white",
+    });
+  });
+
+  test.each([
+    ["e2e5", startFen],
+    ["e7e5", startFen],
+    ["O-O", startFen],
+    ["e1e1", startFen],
+    ["0000", startFen],
+    ["N@f3", startFen],
+    ["hello", startFen],
+    ["", startFen],
+    ["e2e4\nquit", startFen],
+    ["E2E4", startFen],
+    ["e2e4q", startFen],
+    ["e1e2q", "4k3/P7/8/8/8/8/8/4K3 w - - 0 1"],
+    ["a7a8", "4k3/P7/8/8/8/8/8/4K3 w - - 0 1"],
+    ["a7a8k", "4k3/P7/8/8/8/8/8/4K3 w - - 0 1"],
+    ["a8", "4k3/P7/8/8/8/8/8/4K3 w - - 0 1"],
+    ["Rd1", "4k3/8/8/8/8/8/8/R4R1K w - - 0 1"],
+    ["e1g1", "4k3/8/8/8/8/8/8/4K2R w - - 0 1"],
+    ["e1h1", "4k3/8/8/8/8/8/8/4K2R w - - 0 1"],
+    ["e1g1", "4kr2/8/8/8/8/8/8/4K2R w K - 0 1"],
+  ])("are refused at %j", (move, fen) => {
+    expect(faultsOf(fen, { moves: [move] })).toMatchObject([
+      { code: "illegal_move", field: "moves", index: 0 },
+    ]);
+  });
+
+  test("are refused at the first illegal one, saying which, whose and where", () => {
+    const [fault, ...others] = faultsOf(startFen, { moves: ["e4", "e5", "Ke2", "Nf6xx", "e9"] });
+    expect(others).toEqual([]);
+    expect(fault?.index).toBe(3);
+    expect(fault?.message).toContain("'Nf6xx'");
+    expect(fault?.message).toContain("Black");
+    expect(fault?.message).toContain("rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPPKPPP/RNBQ1BNR b kq - 1 2");
+  });
+
+  test("are repeated to at most 64 characters, and without control characters", () => {
+    const [fault] = faultsOf(startFen, { moves: [`\n\u2028${"x".repeat(100_000)}`] });
+    expect(fault?.message).toContain(`'??${"x".repeat(62)}'`);
+  });
+
+  test("are not judged while the FEN is at fault", () => {
+    expect(faultsOf("8/8/8/8/8/8/8/8 w - - 0 1", { moves: ["e9"] }).map((fault) => fault.field)).toEqual([
+      "fen",
+      "fen",
+    ]);
+  });
+});
+
+describe("Chess960 moves", () => {
+  const fen = "2k5/8/8/8/8/8/8/1R3K1R w HB - 0 1";
+
+  test("take f1g1 for a king move and king takes rook for castling", () => {
+    expect(positionOf(fen, { moves: ["f1g1"] }).fen).toContain("/1R4KR b");
+    expect(positionOf(fen, { moves: ["f1h1"] }).fen).toContain("/1R3RK1 b");
+    expect(positionOf(fen, { moves: ["f1b1"] }).fen).toContain("/2KR3R b");
+  });
+
+  test("take a king's way of two files or more to its square for castling", () => {
+    expect(positionOf(fen, { moves: ["f1c1"] }).moves).toEqual(["f1b1"]);
+  });
+
+  test("take no other king move of two files for castling", () => {
+    expect(faultsOf(fen, { moves: ["f1d1"] })).toMatchObject([{ code: "illegal_move" }]);
+  });
+
+  test("take Kh1 for no castling beside one's own rook", () => {
+    const beside = "2k5/8/8/8/8/8/8/6KR w H - 0 1";
+    expect(positionOf(beside, { moves: ["O-O"] }).fen).toContain("/5RK1 b");
+    expect(faultsOf(beside, { moves: ["Kh1"] })).toMatchObject([{ code: "illegal_move" }]);
+    expect(faultsOf(beside, { moves: ["Kxh1"] })).toMatchObject([{ code: "illegal_move" }]);
+  });
+});
+
+describe("a history", () => {
+  const shuffle = ["Nf3", "Nf6", "Ng1", "Ng8"];
+  const times = (count: number) => Array.from({ length: count }, () => shuffle).flat();
+
+  test("shows a threefold repetition, which may be claimed", () => {
+    expect(positionOf(startFen, { moves: times(1) }).drawClaim).toBeUndefined();
+    expect(positionOf(startFen, { moves: times(2) })).toMatchObject({
+      drawClaim: "threefold_repetition",
+      terminal: undefined,
+    });
+  });
+
+  test("ends with the fifth repetition", () => {
+    expect(positionOf(startFen, { moves: times(3) }).terminal).toBeUndefined();
+    expect(positionOf(startFen, { moves: times(4) })).toMatchObject({
+      drawClaim: undefined,
+      terminal: { reason: "fivefold_repetition", winner: undefined, result: "1/2-1/2" },
+    });
+  });
+
+  test("counts the position at its end, not one on the way", () => {
+    expect(positionOf(startFen, { moves: [...times(2), "e4"] }).drawClaim).toBeUndefined();
+  });
+
+  test("tells positions apart by castling rights", () => {
+    const moves = ["Rg1", "Rg8", "Rh1", "Rh8", "Rg1", "Rg8", "Rh1", "Rh8"];
+    expect(positionOf(bothCastle, { moves }).drawClaim).toBeUndefined();
+    expect(positionOf(bothCastle, { moves: [...moves, "Rg1", "Rg8", "Rh1", "Rh8"] }).drawClaim).toBe(
+      "threefold_repetition",
+    );
+  });
+
+  test("tells positions apart by an en passant capture, where one is legal", () => {
+    const walk = ["Ke2", "Ke7", "Ke1", "Ke8"];
+    const open = "4k3/3p4/8/4P3/8/8/8/4K3 b - - 0 1";
+    const alone = "4k3/3p4/8/8/8/8/4P3/4K3 b - - 0 1";
+    expect(positionOf(open, { moves: ["d5", ...walk, ...walk] }).drawClaim).toBeUndefined();
+    expect(
+      positionOf(alone, { moves: ["d5", "Kf2", "Ke7", "Ke1", "Ke8", "Kf2", "Ke7", "Ke1", "Ke8"] }).drawClaim,
+    ).toBe("threefold_repetition");
+  });
+
+  test("lets the 50-move claim come before the repetition", () => {
+    const fen = "r3k3/8/8/8/8/8/8/4K2R w - - 92 80";
+    const moves = ["Rh2", "Ra7", "Rh1", "Ra8", "Rh2", "Ra7", "Rh1", "Ra8"];
+    expect(positionOf(fen, { moves }).drawClaim).toBe("fifty_moves");
+    expect(positionOf(fen.replace("92", "91"), { moves }).drawClaim).toBe("threefold_repetition");
+  });
+
+  test("ends with the 75th move of each side without capture or pawn move, before the fifth repetition", () => {
+    const fen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 134 90";
+    expect(positionOf(fen, { moves: times(3) })).toMatchObject({ terminal: undefined, halfmoves: 146 });
+    expect(positionOf(fen, { moves: times(4) }).terminal?.reason).toBe("seventyfive_moves");
+  });
+});

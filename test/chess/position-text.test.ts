@@ -1,0 +1,185 @@
+import { describe, expect, test } from "vitest";
+import { maxFenCharacters } from "../../src/chess/position.ts";
+import { faultsOf, judge, noticesOf, positionOf, startFen } from "./judged.ts";
+import { createRandom } from "./random.ts";
+
+const board = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR";
+
+function refusalOf(fen: string): string {
+  const faults = faultsOf(fen);
+  expect(faults.map((fault) => [fault.code, fault.field])).toEqual(faults.map(() => ["invalid_fen", "fen"]));
+  return faults.map((fault) => fault.message).join("\n");
+}
+
+function suggestionOf(fen: string, moves: readonly string[] = []): string | undefined {
+  const judgement = judge(fen, { moves });
+  if (judgement.kind === "position") {
+    expect.fail(`accepted as ${judgement.position.fen}`);
+  }
+  return judgement.suggestedFen;
+}
+
+describe("the text of a FEN", () => {
+  test.each([
+    ["ASCII blanks at both ends", ` \t\r\n\v\f${startFen}\f\v\n\r\t `],
+    ["several spaces between the fields", startFen.replaceAll(" ", "   ")],
+    ["leading zeros in the clocks", `${board} w KQkq - 000 0001`],
+    ["castling letters in any order", `${board} w qkQK - 0 1`],
+  ])("may have %s", (_, fen) => {
+    expect(positionOf(fen).fen).toBe(startFen);
+    expect(positionOf(fen).notices).toEqual([]);
+  });
+
+  test.each([
+    ["a newline between the fields", `${board}\nw KQkq - 0 1`, "U+000A"],
+    ["a tab between the fields", startFen.replace(" ", "\t"), "U+0009"],
+    ["a carriage return before a command", `${startFen}\rquit`, "U+000D"],
+    ["a command on a second line", `${startFen}\nsetoption name Debug Log File value /tmp/x`, "U+000A"],
+    ["a NUL after the last field", `${startFen}\0`, "U+0000"],
+    ["a no-break space", startFen.replace(" ", "\u00a0"), "U+00A0"],
+    ["a no-break space at the end", `${startFen}\u00a0`, "U+00A0"],
+    ["a line separator", `${startFen}\u2028quit`, "U+2028"],
+    ["a byte order mark", `\ufeff${startFen}`, "U+FEFF"],
+    ["a piece from Unicode", startFen.replace("K", "♔"), "U+2654"],
+    ["a full-width digit", `${board} w KQkq - ０ 1`, "U+FF10"],
+    ["an emoji", `${startFen} 🙂`, "U+1F642"],
+  ])("refuses %s and names it", (_, fen, name) => {
+    expect(refusalOf(fen)).toContain(name);
+  });
+
+  test("refuses smuggled moves and says where moves belong", () => {
+    expect(refusalOf(`${startFen} moves e2e4`)).toContain("`moves`");
+    expect(refusalOf(`${board} w KQkq - moves e2e4`)).toContain("`moves`");
+  });
+
+  test("refuses EPD operations and says what to leave out", () => {
+    expect(refusalOf(`${board} w KQkq - bm e4; id "x";`)).toContain("EPD");
+  });
+
+  test("refuses a seventh field", () => {
+    expect(refusalOf(`${startFen} extra`)).toContain("7 fields");
+  });
+
+  test("reads 128 characters and refuses one more", () => {
+    expect(positionOf(startFen.padEnd(maxFenCharacters)).fen).toBe(startFen);
+    expect(refusalOf(startFen.padEnd(maxFenCharacters + 1))).toContain("129 characters");
+  });
+
+  test("refuses a megabyte at once and without repeating it", () => {
+    const started = performance.now();
+    expect(refusalOf("8/".repeat(500_000)).length).toBeLessThan(100);
+    expect(performance.now() - started).toBeLessThan(50);
+  });
+
+  test("may be damaged anyhow: nothing throws, and nothing but the alphabet of FEN comes through", () => {
+    const random = createRandom(1);
+    const wholes = [startFen, "r3k2r/8/8/3pP3/8/8/8/1R2K2R w Hkq d6 0 2", "2k5/P7/8/8/8/8/8/2K5 b - - 12 60"];
+    const shards = [..."/ 0123456789-KQRBNPkqrbnpwabcdefgh\n\t\0;é", "moves", "  ", "44"];
+    let accepted = 0;
+    for (let round = 0; round < 20_000; round++) {
+      let fen = random.pick(wholes);
+      for (let wounds = random.below(3); wounds >= 0; wounds--) {
+        const at = random.below(fen.length + 1);
+        fen = fen.slice(0, at) + random.pick(["", ...shards]) + fen.slice(at + random.below(3));
+      }
+      const judgement = judge(fen, { chess960: random.below(2) === 0 });
+      if (judgement.kind === "faults") {
+        continue;
+      }
+      accepted++;
+      expect(fen.trim()).toMatch(/^[1-8KQRBNPkqrbnp/wA-Ha-h0-9 -]+$/);
+      expect(judgement.position.fen).toMatch(
+        /^([1-8KQRBNPkqrbnp]+\/){7}[1-8KQRBNPkqrbnp]+ [wb] (-|[A-HKQa-hkq]{1,4}) (-|[a-h][36]) \d{1,4} [1-9]\d{0,3}$/,
+      );
+    }
+    expect(accepted).toBeGreaterThan(500);
+    expect(accepted).toBeLessThan(5_000);
+  });
+
+  test("is not repeated beyond 64 characters", () => {
+    expect(refusalOf(`${"p".repeat(100)} w - -`)).not.toContain("p".repeat(65));
+  });
+
+  test("reports every fault of its fields, in their order", () => {
+    const messages = faultsOf("44/ppppxppp/7/8/8/8/PPPPPPPP/RNBQKBNR W KX e9 -1 1.5").map(
+      (fault) => fault.message,
+    );
+    expect(messages).toEqual([
+      expect.stringContaining("Rank 8"),
+      expect.stringContaining("Rank 7"),
+      expect.stringContaining("Rank 6"),
+      expect.stringContaining("'W'"),
+      expect.stringContaining("'KX'"),
+      expect.stringContaining("'e9'"),
+      expect.stringContaining("'-1'"),
+      expect.stringContaining("'1.5'"),
+    ]);
+  });
+});
+
+describe("the board field", () => {
+  test.each([
+    ["two adjacent digits", "4k3/44/8/8/8/8/8/4K3", "Rank 7"],
+    ["the digit 9", "4k3/8/9/8/8/8/8/4K3", "Rank 6"],
+    ["the digit 0", "4k3/8/8/0p7/8/8/8/4K3", "Rank 5"],
+    ["a rank of nine squares", "4k3/8/8/8/ppppppppp/8/8/4K3", "Rank 4"],
+    ["a rank of seven squares", "4k3/8/8/8/8/7/8/4K3", "Rank 3"],
+    ["an empty rank", "4k3/8/8/8/8/8//4K3", "Rank 2"],
+    ["an unknown piece", "4k3/8/8/8/8/8/8/4X3", "Rank 1"],
+    ["a mark for a promoted piece", "4k3/8/8/8/8/8/8/Q~3K3", "Rank 1"],
+    ["seven ranks", "4k3/8/8/8/8/8/4K3", "7 ranks"],
+    ["nine ranks", "4k3/8/8/8/8/8/8/4K3/8", "9 ranks"],
+    ["backslashes", "4k3\\8\\8\\8\\8\\8\\8\\4K3", "1 rank"],
+    ["pockets of Crazyhouse", "4k3/8/8/8/8/8/8/4K3[Qq]", "Rank 1"],
+  ])("refuses %s and says where", (_, text, place) => {
+    expect(refusalOf(`${text} w - - 0 1`)).toContain(place);
+  });
+});
+
+describe("a FEN with fields missing", () => {
+  test("of four or five fields is completed, with a notice", () => {
+    expect(positionOf(`${board} w KQkq -`).fen).toBe(startFen);
+    expect(noticesOf(`${board} w KQkq -`)).toEqual(["clocks_defaulted"]);
+    expect(positionOf(`${board} w KQkq - 3`).fen).toBe(`${board} w KQkq - 3 1`);
+    expect(noticesOf(`${board} w KQkq - 3`)).toEqual(["clocks_defaulted"]);
+  });
+
+  test("of fewer fields is refused with the completed FEN as a suggestion", () => {
+    expect(refusalOf(board)).toContain("1 field;");
+    expect(suggestionOf(board)).toBe(startFen);
+    expect(suggestionOf(`${board} b`)).toBe(startFen.replace(" w ", " b "));
+    expect(suggestionOf(`${board} w Kq`)).toBe(startFen.replace("KQkq", "Kq"));
+    expect(suggestionOf(`${board} w HAha`)).toBe(startFen.replace("KQkq", "HAha"));
+  });
+
+  test("is completed with the castling rights that kings and rooks at home allow", () => {
+    expect(suggestionOf("r3k3/8/8/8/8/8/8/R4K1R")).toBe("r3k3/8/8/8/8/8/8/R4K1R w q - 0 1");
+  });
+
+  test("gets no suggestion that would be refused too", () => {
+    expect(suggestionOf("8/8/8/8/8/8/8/8")).toBeUndefined();
+    expect(suggestionOf("startpos")).toBeUndefined();
+    expect(suggestionOf("4k3/8/8/8/8/8/4R3/4K3")).toBeUndefined();
+    expect(suggestionOf(board, ["e2e5"])).toBeUndefined();
+    expect(suggestionOf("")).toBeUndefined();
+  });
+});
+
+describe("the clocks", () => {
+  test("read a move number 0 as 1, with a notice", () => {
+    expect(positionOf(`${board} w KQkq - 0 0`).fen).toBe(startFen);
+    expect(noticesOf(`${board} w KQkq - 0 0`)).toEqual(["clocks_defaulted"]);
+    expect(positionOf(`${board} w KQkq - 0 0`, { moves: ["Nf3", "Nf6"] }).fen).toMatch(/ 2 2$/);
+  });
+
+  test("keep 9999", () => {
+    expect(positionOf("4k3/8/8/8/8/8/8/R3K3 w - - 9999 9999").fen).toBe(
+      "4k3/8/8/8/8/8/8/R3K3 w - - 9999 9999",
+    );
+  });
+
+  test.each(["-1", "1.5", "1e3", "0x10", "NaN", "+1", "10000", "-"])("refuse %s", (clock) => {
+    expect(refusalOf(`${board} w KQkq - ${clock} 1`)).toContain("half-move clock");
+    expect(refusalOf(`${board} w KQkq - 0 ${clock}`)).toContain("move number");
+  });
+});

@@ -1,0 +1,116 @@
+import { Chess, type Move } from "chess.js";
+import { describe, expect, test } from "vitest";
+import { describeLine, describeMove } from "../../src/chess/notation.ts";
+import { positionOf, startFen } from "./judged.ts";
+import { createRandom } from "./random.ts";
+
+const pieces = { q: "queen", r: "rook", b: "bishop", n: "knight" } as const;
+
+/** What chess.js, which shares no line with chessops, says of a move. */
+function refereeOf(move: Move) {
+  const promotion = move.promotion === undefined ? undefined : pieces[move.promotion as keyof typeof pieces];
+  const castling = move.isKingsideCastle() ? "kingside" : move.isQueensideCastle() ? "queenside" : undefined;
+  const { from, to, san } = move;
+  const capture = move.isCapture() || move.isEnPassant();
+  return {
+    uci: move.lan,
+    san,
+    from,
+    to,
+    promotion,
+    capture,
+    check: /[+#]$/.test(san),
+    castling,
+    fenAfter: move.after,
+  };
+}
+
+function playRandomGame(seed: number, fen: string, plies: number, onPosition: (game: Chess) => void): Chess {
+  const random = createRandom(seed);
+  const game = new Chess(fen);
+  for (let ply = 0; ply < plies && !game.isCheckmate() && !game.isStalemate(); ply++) {
+    onPosition(game);
+    game.move(random.pick(game.moves()));
+  }
+  return game;
+}
+
+/** Castling, en passant and promotions soon come up from here. */
+const livelyFen = "r3k2r/1PPp2p1/8/4Pp2/2pP4/8/1P3pPp/R3K2R w KQkq - 0 1";
+
+describe("chess.js, as an independent referee,", () => {
+  const games = Array.from(
+    { length: 12 },
+    (_, seed) => [seed, seed % 2 === 0 ? startFen : livelyFen] as const,
+  );
+
+  test("agrees with every move of every position, castling, en passant, promotions and mates among them", () => {
+    const seen = new Set<string>();
+    for (const [seed, fen] of games) {
+      playRandomGame(seed, fen, 60, (game) => {
+        const position = positionOf(game.fen());
+        const moves = game.moves({ verbose: true });
+        expect(position.fen).toBe(game.fen());
+        expect(position.legalMoveCount, position.fen).toBe(moves.length);
+        expect(moves.map((move) => describeMove(position, move.lan))).toEqual(moves.map(refereeOf));
+        for (const move of moves) {
+          if (move.isKingsideCastle()) {
+            seen.add("kingside");
+          }
+          if (move.isQueensideCastle()) {
+            seen.add("queenside");
+          }
+          if (move.isEnPassant()) {
+            seen.add("en passant");
+          }
+          if (move.isPromotion() && move.isCapture()) {
+            seen.add("promotion with capture");
+          }
+          if (move.san.endsWith("#")) {
+            seen.add("mate");
+          }
+        }
+      });
+    }
+    expect([...seen].sort()).toEqual([
+      "en passant",
+      "kingside",
+      "mate",
+      "promotion with capture",
+      "queenside",
+    ]);
+  });
+
+  test.each(games)(
+    "comes to the same position by the moves of random game %i, in UCI and in SAN",
+    (seed, fen) => {
+      const game = playRandomGame(seed, fen, 200, () => {});
+      const ucis = game.history({ verbose: true }).map((move) => move.lan);
+      for (const moves of [ucis, game.history()]) {
+        const position = positionOf(fen, { moves });
+        expect(position.fen).toBe(game.fen());
+        expect(position.moves).toEqual(ucis);
+        expect(position.root).toBe(fen);
+        expect(position.legalMoveCount).toBe(game.moves().length);
+        expect(position.terminal?.reason === "checkmate").toBe(game.isCheckmate());
+        expect(position.terminal?.reason === "stalemate").toBe(game.isStalemate());
+      }
+      expect(describeLine(positionOf(fen), ucis)).toEqual({ moves: ucis, san: game.history() });
+    },
+  );
+
+  test("sees the same repetitions while two kings walk their corners", () => {
+    const fen = "k7/8/8/p7/P7/8/8/K7 w - - 0 1";
+    const random = createRandom(7);
+    const game = new Chess(fen);
+    const claims = new Set<boolean>();
+    while (game.history().length < 60) {
+      game.move(random.pick(game.moves({ verbose: true }).filter((move) => /^[abc][18]$/.test(move.to))));
+      const { drawClaim, terminal } = positionOf(fen, { moves: game.history() });
+      const repeated = drawClaim === "threefold_repetition" || terminal?.reason === "fivefold_repetition";
+      expect(repeated).toBe(game.isThreefoldRepetition());
+      claims.add(repeated);
+    }
+    expect(claims.size).toBe(2);
+  });
+});
