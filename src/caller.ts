@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { v7 as uuidv7 } from "uuid";
+import { uuidv7 } from "./uuid.ts";
 
 /** The protocols through which a call can come. */
 export type Door = "json" | "connect" | "grpc" | "grpc-web" | "cli";

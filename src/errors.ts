@@ -367,7 +367,9 @@ export function errorFromFaults(
   if (first === undefined) {
     throw new TypeError("errorFromFaults needs a fault");
   }
-  const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : "";
+  const others = faults.length - 1;
+  const more =
+    others === 0 ? "" : others === 1 ? " There is 1 more fault." : ` There are ${others} more faults.`;
   return new KibitzError(first.code, `${first.message}${more}`, { ...options, faults });
 }
 

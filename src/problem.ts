@@ -1,5 +1,5 @@
-import { v7 as uuidv7 } from "uuid";
 import { errorKind, type Fault, type KibitzError } from "./errors.ts";
+import { uuidv7 } from "./uuid.ts";
 
 /** An error as RFC 9457 writes it. Every field is always there; `null` where there is nothing to say. */
 export interface Problem {

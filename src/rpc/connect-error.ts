@@ -1,7 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { codeFromString } from "@connectrpc/connect/protocol-connect";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
-import { errorFromUnknown, errorKind, type KibitzError } from "../errors.ts";
+import { errorFromUnknown, errorKind, KibitzError, type NextAction } from "../errors.ts";
 import { headersFromError } from "../problem.ts";
 
 /**
@@ -9,21 +9,27 @@ import { headersFromError } from "../problem.ts";
  * details: ErrorInfo always, BadRequest for faults, RetryInfo where waiting helps.
  */
 export function connectErrorFrom(thrown: unknown, requestId: string): ConnectError {
-  if (thrown instanceof ConnectError) {
+  if (thrown instanceof ConnectError && thrown.code !== Code.DeadlineExceeded) {
     return thrown;
   }
-  const error = errorFromUnknown(thrown);
+  const error = errorFromThrown(thrown);
   const code = codeFromString(errorKind(error.code).rpc) ?? Code.Internal;
   return new ConnectError(
     error.message,
     code,
-    new Headers([
-      ["X-Request-Id", requestId],
-      ...headersFromError(error).map(([name, value]): [string, string] => [name, value]),
-    ]),
+    new Headers(headersFromError(error).map(([name, value]): [string, string] => [name, value])),
     detailsFrom(error, requestId),
     error.cause,
   );
+}
+
+function errorFromThrown(thrown: unknown): KibitzError {
+  // Connect itself counts the time of a call, and says no more than that it is over.
+  return thrown instanceof ConnectError
+    ? new KibitzError("deadline_exceeded", "The deadline of the call passed before the search ended.", {
+        cause: thrown,
+      })
+    : errorFromUnknown(thrown);
 }
 
 type Details = NonNullable<ConstructorParameters<typeof ConnectError>[3]>;
@@ -35,7 +41,7 @@ function detailsFrom(error: KibitzError, requestId: string): Details {
       value: {
         reason: error.code.toUpperCase(),
         domain: "kibitz",
-        metadata: { code: error.code, next_action: error.nextAction, request_id: requestId },
+        metadata: { code: error.code, next_action: nextActionOf(error), request_id: requestId },
       },
     },
   ];
@@ -53,6 +59,11 @@ function detailsFrom(error: KibitzError, requestId: string): Details {
     details.push({ desc: RetryInfoSchema, value: { retryDelay: { seconds: BigInt(seconds), nanos } } });
   }
   return details;
+}
+
+/** An RPC error has no room for a suggested request: its faults say what to mend. */
+function nextActionOf({ nextAction }: KibitzError): NextAction {
+  return nextAction === "send_suggested_request" ? "fix_request" : nextAction;
 }
 
 /** `/moves/3` as google.rpc.BadRequest writes it: `moves[3]`. */

@@ -1,5 +1,4 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { v7 as uuidv7 } from "uuid";
 import * as pb from "../../gen/chess/analysis/v1/analysis_pb.ts";
 import type { EvaluateResponseSchema } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import type { Plan } from "../access/plans.ts";
@@ -9,6 +8,7 @@ import { type Score, winPercent } from "../chess/score.ts";
 import { summarize } from "../chess/summary.ts";
 import type { EngineVersion } from "../engine/catalog.ts";
 import type { EngineBuild, EngineInfo } from "../engine/engine.ts";
+import { uuidv7 } from "../uuid.ts";
 import { defaultsOfOptions, schemaOfOptions } from "./options-schema.ts";
 
 /** The only place that sees generated and domain types together. */

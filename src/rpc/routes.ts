@@ -1,14 +1,11 @@
 import type { DescMethod } from "@bufbuild/protobuf";
-import {
-  type ConnectRouter,
-  createConnectRouter,
-  type Interceptor,
-} from "@connectrpc/connect";
+import { type ConnectRouter, createConnectRouter, type Interceptor } from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import { KeyService } from "../../gen/chess/analysis/v1/key_service_pb.ts";
 import { KibitzError } from "../errors.ts";
 import { type AnalysisServiceOptions, createAnalysisService } from "./analysis-service.ts";
+import { callerKey } from "./caller-key.ts";
 import type { Implementation } from "./calls.ts";
 
 /** Every service of the API with what answers its calls. What is declared and not built yet says so. */
@@ -32,6 +29,9 @@ export function createHandlers(
     // By default, fields that are not known are ignored, and a typing error would go unseen.
     jsonOptions: { ignoreUnknownFields: false },
     acceptCompression: [compressionGzip, compressionBrotli],
+    // Before anything is read: what Connect itself refuses carries the id, too.
+    requestGate: ({ values, responseHeader }) =>
+      responseHeader.set("X-Request-Id", values.get(callerKey).requestId),
   });
   for (const { service, methods } of implementations) {
     router.service(service, methods);

@@ -1,7 +1,7 @@
 import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { createValidator, type Violation } from "@bufbuild/protovalidate";
 import type { Fault } from "../errors.ts";
-import { boundsOfField } from "../gateway/field-rules.ts";
+import { boundsOfField } from "../field-rules.ts";
 
 /** The faults of a message by the rules that stand in its proto. */
 export type Rules = (message: Message, desc: DescMessage) => readonly Fault[];

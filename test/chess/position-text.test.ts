@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { maxFenCharacters } from "../../src/chess/position.ts";
+import { createRandom } from "../support/random.ts";
 import { faultsOf, judge, noticesOf, positionOf, startFen } from "./judged.ts";
-import { createRandom } from "./random.ts";
 
 const board = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR";
 

@@ -1,8 +1,8 @@
 import { Chess, type Move } from "chess.js";
 import { describe, expect, test } from "vitest";
 import { describeLine, describeMove } from "../../src/chess/notation.ts";
+import { createRandom } from "../support/random.ts";
 import { positionOf, startFen } from "./judged.ts";
-import { createRandom } from "./random.ts";
 
 const pieces = { q: "queen", r: "rook", b: "bishop", n: "knight" } as const;
 

@@ -4,29 +4,58 @@ import { errorFromUnknown } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import { callerKey } from "../caller-key.ts";
 
-/** One line a call: who asked what through which door, how it ended and how long it took. */
+/** One line a call, when it has ended: who asked what through which door, how it ended and how long it took. */
 export function logCalls(log: Log): Interceptor {
   return (next) => async (request) => {
     const { requestId, door } = request.contextValues.get(callerKey);
     const startedAt = performance.now();
-    const fields = () => ({
-      requestId,
-      door,
-      method: request.method.name,
-      ms: Math.round((performance.now() - startedAt) * 10) / 10,
-    });
+    const end = (code: string, err?: unknown) => {
+      const ms = Math.round((performance.now() - startedAt) * 10) / 10;
+      const fields = { requestId, door, method: request.method.name, ms, code };
+      if (code === "internal") {
+        log.error({ ...fields, err }, "call");
+      } else {
+        log.info(fields, "call");
+      }
+    };
     try {
       const response = await next(request);
-      log.info({ ...fields(), code: "ok" }, "call");
+      if (response.stream) {
+        return { ...response, message: watched(response.message, request.signal, end) };
+      }
+      end("ok");
       return response;
     } catch (thrown) {
-      const code = thrown instanceof ConnectError ? codeToString(thrown.code) : errorFromUnknown(thrown).code;
-      if (code === "internal") {
-        log.error({ ...fields(), code, err: thrown }, "call");
-      } else {
-        log.info({ ...fields(), code }, "call");
-      }
+      end(codeOf(thrown, request.signal), thrown);
       throw thrown;
     }
   };
+}
+
+/** A caller that leaves ends its call with the reason of its signal, whatever that is: no failure of ours. */
+function codeOf(thrown: unknown, signal: AbortSignal): string {
+  if (thrown instanceof ConnectError) {
+    return codeToString(thrown.code);
+  }
+  return signal.aborted && thrown === signal.reason ? "canceled" : errorFromUnknown(thrown).code;
+}
+
+/** The messages of a stream, which ends where they are read: at the last one, at an error, or at a reader that leaves. */
+async function* watched<T>(
+  messages: AsyncIterable<T>,
+  signal: AbortSignal,
+  end: (code: string, err?: unknown) => void,
+) {
+  let code = "canceled";
+  let err: unknown;
+  try {
+    yield* messages;
+    code = "ok";
+  } catch (thrown) {
+    code = codeOf(thrown, signal);
+    err = thrown;
+    throw thrown;
+  } finally {
+    end(code, err);
+  }
 }

@@ -1,0 +1,101 @@
+import type { DescMessage, Message } from "@bufbuild/protobuf";
+import { errorFromFaults, type Fault, KibitzError } from "../errors.ts";
+import { requiredFields } from "../field-rules.ts";
+import type { NodeRequest } from "../server/node-message.ts";
+import { isAtOrBelow } from "./json-pointer.ts";
+import { parseJsonObject } from "./json-text.ts";
+import { isJson } from "./media-types.ts";
+import { readBody } from "./read-body.ts";
+import { createMessageReader } from "./read-message.ts";
+import { createQueryReader } from "./read-query.ts";
+import type { Route } from "./routes.ts";
+import { suggestedRequest } from "./suggest-request.ts";
+
+/** The message of a request and the plain JSON that it was; or nobody waits for an answer any more. */
+export type RequestReading =
+  | { readonly kind: "request"; readonly message: Message; readonly sent: Readonly<Record<string, unknown>> }
+  | { readonly kind: "left" };
+
+export interface RequestReaderOptions {
+  /**
+   * Faults of a message by the rules of its proto, with JSON pointers. Asked only where the reader has
+   * found faults already, to report all at once: behind the gateway every message is checked anyway.
+   */
+  readonly faultsOf: (message: Message, desc: DescMessage) => readonly Fault[];
+  /** Greatest body, before and after inflation. */
+  readonly readMaxBytes: number;
+}
+
+/** The reader of the requests of a route, whatever its answers look like. It throws a KibitzError for what cannot be read. */
+export function createRequestReader(
+  route: Route,
+  options: RequestReaderOptions,
+): (req: NodeRequest) => Promise<RequestReading> {
+  const desc = route.method.input;
+  const readMessage = createMessageReader(desc);
+
+  const requestFrom = (sent: Readonly<Record<string, unknown>>): RequestReading => {
+    const { message, faults } = readMessage(sent);
+    if (faults.length === 0) {
+      return { kind: "request", message, sent };
+    }
+    const byRules = options
+      .faultsOf(message, desc)
+      .filter(({ pointer }) => !faults.some((fault) => isAtOrBelow(pointer, fault.pointer)));
+    throw withSuggestion(errorFromFaults([...faults, ...byRules]), sent);
+  };
+
+  if (!route.body) {
+    const readQuery = createQueryReader(desc);
+    return async ({ url = "" }) => {
+      const query = url.indexOf("?");
+      return requestFrom(readQuery(query === -1 ? "" : url.slice(query + 1)));
+    };
+  }
+
+  const wanted = describeLeast(requiredFields(desc));
+  return async (req) => {
+    if (!isJson(req.headers["content-type"])) {
+      throw notJson(req.headers["content-type"]);
+    }
+    const body = await readBody(req, options.readMaxBytes);
+    if (body.kind === "left") {
+      return body;
+    }
+    const json = parseJsonObject(body.bytes, wanted);
+    if (json.kind === "faults") {
+      throw errorFromFaults(json.faults);
+    }
+    return requestFrom(json.value);
+  };
+}
+
+/** The same error with a request that would pass, where moving numbers into their ranges is all that it takes. */
+export function withSuggestion(error: KibitzError, sent: Readonly<Record<string, unknown>>): KibitzError {
+  if (error.code !== "out_of_range" || error.suggestedRequest) {
+    return error;
+  }
+  const suggestion = suggestedRequest(sent, error.faults);
+  if (!suggestion) {
+    return error;
+  }
+  return new KibitzError(error.code, error.message, {
+    faults: error.faults,
+    suggestedRequest: suggestion,
+    cause: error,
+  });
+}
+
+function describeLeast(required: readonly string[]): string {
+  if (required.length === 0) {
+    return "a JSON object, if only {}";
+  }
+  return `a JSON object with at least ${required.map((name) => `\`${name}\``).join(", ")}`;
+}
+
+function notJson(contentType: string | undefined): KibitzError {
+  return new KibitzError(
+    "unsupported_media_type",
+    `${contentType === undefined ? "The request has no Content-Type" : "The Content-Type is not JSON in UTF-8"}: add the header, with curl -H 'Content-Type: application/json'.`,
+  );
+}

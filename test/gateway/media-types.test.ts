@@ -1,0 +1,47 @@
+import { expect, it } from "vitest";
+import { accepts, isJson } from "../../src/gateway/media-types.ts";
+
+it.each([
+  "application/json",
+  "Application/JSON",
+  "application/json; charset=utf-8",
+  'application/json;charset="UTF-8"',
+  "application/json; odata=verbose",
+  " application/json ;",
+])("takes %s for JSON", (contentType) => {
+  expect(isJson(contentType)).toBe(true);
+});
+
+it.each([
+  undefined,
+  "",
+  "text/plain",
+  "application/x-www-form-urlencoded",
+  "application/json; charset=latin1",
+  "application/json; charset=utf-16",
+  "application/jsonp",
+  "application/grpc+json",
+  "application/json, text/plain",
+])("does not take %s for JSON", (contentType) => {
+  expect(isJson(contentType)).toBe(false);
+});
+
+it.each([
+  [undefined, true],
+  ["", true],
+  ["*/*", true],
+  ["application/json", true],
+  ["application/*", true],
+  ["text/html, application/xhtml+xml, */*;q=0.8", true],
+  ["Application/JSON;q=0.5, text/html", true],
+  ["*/*;q=0, application/json", true],
+  ["application/json;q=0.001", true],
+  ["text/html", false],
+  ["application/problem+json", false],
+  ["application/json;q=0", false],
+  ["application/json;q=0.000, */*", false],
+  ["application/*;q=0, */*", false],
+  ["text/*", false],
+])("Accept %j lets JSON pass: %s", (accept, passes) => {
+  expect(accepts(accept, "application/json")).toBe(passes);
+});

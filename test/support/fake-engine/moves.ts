@@ -1,0 +1,76 @@
+import { Chess, normalizeMove } from "chessops/chess";
+import { makeFen, parseFen } from "chessops/fen";
+import type { NormalMove } from "chessops/types";
+import { makeUci, parseUci } from "chessops/util";
+
+/** A move of the side to move, and what the fake engine thinks of it. */
+export interface RatedMove {
+  readonly uci: string;
+  /** As in an `info` line, from the point of view of the side to move. */
+  readonly score: string;
+  readonly reply: string | undefined;
+}
+
+const worth = { pawn: 100, knight: 300, bishop: 300, rook: 500, queen: 900, king: 0 } as const;
+
+/** The position of a `position fen … moves …` line, and how often each position has stood on the board. */
+export function play(words: readonly string[]): { chess: Chess; seen: ReadonlyMap<string, number> } {
+  const end = words.indexOf("moves");
+  const fen = words.slice(2, end < 0 ? undefined : end).join(" ");
+  const chess = Chess.fromSetup(parseFen(fen).unwrap()).unwrap();
+  const seen = new Map<string, number>();
+  const count = () => seen.set(keyOf(chess), (seen.get(keyOf(chess)) ?? 0) + 1);
+  count();
+  for (const uci of end < 0 ? [] : words.slice(end + 1)) {
+    const move = parseUci(uci);
+    if (move === undefined || !chess.isLegal(normalizeMove(chess, move))) {
+      throw new Error(`illegal move ${uci}`);
+    }
+    chess.play(normalizeMove(chess, move));
+    count();
+  }
+  return { chess, seen };
+}
+
+/** Best first. One ply deep: mate, repetition, material. */
+export function rateMoves(chess: Chess, seen: ReadonlyMap<string, number>): readonly RatedMove[] {
+  return legalMoves(chess)
+    .map((move) => {
+      const after = chess.clone();
+      after.play(move);
+      const reply = legalMoves(after).map(makeUci)[0];
+      const drawn = after.isStalemate() || seen.get(keyOf(after)) === 2;
+      const value = after.isCheckmate() ? Infinity : drawn ? 0 : balance(after, chess.turn);
+      return { uci: makeUci(move), value, reply };
+    })
+    .toSorted((a, b) => b.value - a.value || a.uci.localeCompare(b.uci))
+    .map(({ uci, value, reply }) => ({
+      uci,
+      score: value === Infinity ? "mate 1" : `cp ${value}`,
+      reply,
+    }));
+}
+
+/** Castling is left out: this engine never does. */
+function legalMoves(chess: Chess): NormalMove[] {
+  return [...chess.allDests()].flatMap(([from, squares]) =>
+    [...squares].flatMap((to): NormalMove[] => {
+      if (chess.board[chess.turn].has(to)) {
+        return [];
+      }
+      const promotes = chess.board.pawn.has(from) && (to < 8 || to >= 56);
+      return [promotes ? { from, to, promotion: "queen" } : { from, to }];
+    }),
+  );
+}
+
+function balance(chess: Chess, side: "white" | "black"): number {
+  return [...chess.board].reduce(
+    (sum, [, { role, color }]) => sum + (color === side ? worth[role] : -worth[role]),
+    0,
+  );
+}
+
+function keyOf(chess: Chess): string {
+  return makeFen(chess.toSetup()).split(" ").slice(0, 4).join(" ");
+}

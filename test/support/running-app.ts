@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, expect, vi } from "vitest";
+import { type App, startApp } from "../../src/app.ts";
+import { loadConfig } from "../../src/config.ts";
+import { type Log, silentLog } from "../../src/log.ts";
+import { openEngines } from "../../src/open-engines.ts";
+
+/** The app that the tests of a file ask. */
+export interface RunningApp {
+  /** Where it listens. Only while tests run. */
+  readonly url: string;
+}
+
+/** The lite network starts at once; no search for native engines, so that every machine has the same ones. */
+const quickest = {
+  KIBITZ_PORT: "0",
+  KIBITZ_LOG_LEVEL: "silent",
+  KIBITZ_DEFAULT_ENGINE: "stockfish-19-lite",
+  KIBITZ_NATIVE_ENGINES: "",
+};
+
+/** A stop cuts what is still under way after 15 s: so long it must not take. */
+const stopMaxMs = 14_000;
+
+/**
+ * Starts the real app in this process before the tests of a file, and stops it after them. They fail if it
+ * leaves a connection or an engine behind, has to cut a call, or logs an error: what goes wrong inside is
+ * never what a test wants.
+ *
+ * @param env settings as the environment writes them, over those that start quickest.
+ */
+export function useApp(env: Readonly<Record<string, string>> = {}): RunningApp {
+  const errors: object[] = [];
+  const log: Log = { ...silentLog, error: (fields, message) => errors.push({ message, ...fields }) };
+  let app: App | undefined;
+  let before: readonly string[] = [];
+
+  beforeAll(async () => {
+    before = openResources();
+    const config = loadConfig({ ...quickest, ...env });
+    app = await startApp(config, log, openEngines(config, log, new AbortController().signal));
+  });
+
+  afterAll(async () => {
+    await app?.stop();
+    await vi.waitFor(() => expect(openResources(), "left open").toEqual(before), 5000);
+    expect(errors, "logged as errors").toEqual([]);
+  }, stopMaxMs);
+
+  return {
+    get url() {
+      if (app === undefined) {
+        throw new Error("the app runs only while tests do");
+      }
+      return app.url;
+    },
+  };
+}
+
+/** Sockets, servers and child processes of this process, by the names that Node gives them. */
+function openResources(): readonly string[] {
+  return process
+    .getActiveResourcesInfo()
+    .filter((name) => /^(TCP|Process)/.test(name))
+    .toSorted();
+}
