@@ -1,0 +1,18 @@
+#!/usr/bin/env node
+// Plain JavaScript, so that an older Node can read it and say what is missing.
+import { existsSync } from "node:fs";
+
+const needed = 24;
+const found = Number(process.versions.node.split(".")[0]);
+if (found < needed) {
+  console.error(
+    `kibitz: Node ${needed} or newer is needed, this is ${process.versions.node}. ` +
+      "In a checkout `npx kibitz` brings its own after `npm install`; else update Node.",
+  );
+  process.exit(1);
+}
+// A checkout runs its sources, the published package what was built from them:
+// Node strips no types below node_modules.
+const source = new URL("../src/main.ts", import.meta.url);
+const built = new URL("../dist/src/main.js", import.meta.url);
+await import(existsSync(source) ? source.href : built.href);

@@ -1,0 +1,157 @@
+import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
+import { type AnalysisRequest, AnalysisRequestSchema } from "../../gen/chess/analysis/v1/analysis_pb.ts";
+import {
+  EvaluateResponseSchema,
+  FindBestMoveResponseSchema,
+} from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import type { Analysis } from "../analysis/analysis.ts";
+import { judgeRequest } from "../analysis/judge-request.ts";
+import { errorFromFaults, errorKind, KibitzError } from "../errors.ts";
+import { createMessageReader } from "../gateway/read-message.ts";
+import { createMessageWriter } from "../gateway/write-message.ts";
+import { problemFromError } from "../problem.ts";
+import { messageFromAnalysis, requestFromMessage } from "../rpc/convert.ts";
+import { createRules } from "../rpc/rules.ts";
+import { type Command, type CommandInput, exitCode, UsageError } from "./command.ts";
+import { openLocal } from "./open-local.ts";
+import { createProgress } from "./progress.ts";
+import { reportOfBestMove, reportOfEvaluation } from "./report.ts";
+
+const options = {
+  depth: { type: "string", short: "d", value: "<plies>", about: "search depth, 1 to 30 (default 14)" },
+  multipv: {
+    type: "string",
+    short: "n",
+    value: "<lines>",
+    about: "principal variations, 1 to 10 (default 1)",
+  },
+  movetime: { type: "string", short: "t", value: "<ms>", about: "longest search, 50 to 60000" },
+  moves: { type: "string", short: "m", value: "<moves>", about: 'moves played from the FEN: "e4 e5 Nf3"' },
+  engine: { type: "string", short: "e", value: "<id>", about: "an id from kibitz engines (default latest)" },
+  path: { type: "string", short: "p", value: "<path>", about: "auto, wasm or native (default auto)" },
+  option: {
+    type: "string",
+    short: "o",
+    multiple: true,
+    value: "<name=value>",
+    about: "engine option, such as skill_level=5",
+  },
+  json: { type: "boolean", about: "the answer of the API, or the problem, as one line of JSON" },
+} as const satisfies Command["options"];
+
+const notes = ["On a terminal the search is shown while it deepens. Scores are from White's point of view."];
+
+export const evalCommand: Command = {
+  usage: "eval <fen>",
+  about: "Evaluate a position: score, best move and principal variations.",
+  options,
+  notes,
+  run: (input) => analyse(input, EvaluateResponseSchema, reportOfEvaluation),
+};
+
+export const bestmoveCommand: Command = {
+  usage: "bestmove <fen>",
+  about: "Find the best move of a position.",
+  options,
+  notes,
+  run: (input) => analyse(input, FindBestMoveResponseSchema, reportOfBestMove),
+};
+
+async function analyse(
+  input: CommandInput,
+  answerSchema: DescMessage,
+  report: (analysis: Analysis) => string,
+): Promise<number> {
+  const { values, signal } = input;
+  const progress = createProgress(process.stderr);
+  try {
+    const asked = readRequest(requestFromInput(input));
+    await using local = await openLocal(signal);
+    const request = await judgeRequest(requestFromMessage(asked), local.engines);
+    let last: Analysis | undefined;
+    for await (const state of local.analyzer.watch(request, signal)) {
+      progress.show(state);
+      last = state;
+    }
+    progress.clear();
+    if (last === undefined) {
+      throw new Error("the search ended without an answer");
+    }
+    process.stdout.write(
+      values.json ? jsonOf(answerSchema, create(answerSchema, messageFromAnalysis(last))) : report(last),
+    );
+    return exitCode.ok;
+  } catch (thrown) {
+    progress.clear();
+    if (!(thrown instanceof KibitzError)) {
+      throw thrown;
+    }
+    return tellError(thrown, values.json === true);
+  }
+}
+
+/** By the same rules as a request over JSON. */
+function readRequest(sent: Readonly<Record<string, unknown>>): AnalysisRequest {
+  const { message, faults } = createMessageReader(AnalysisRequestSchema)(sent);
+  const all = [...faults, ...createRules()(message, AnalysisRequestSchema)];
+  if (all.length > 0) {
+    throw errorFromFaults(all);
+  }
+  return message as AnalysisRequest;
+}
+
+/** The request as JSON callers would write it, so that it is judged by the same rules. */
+function requestFromInput({ values, positionals }: CommandInput): Record<string, unknown> {
+  if (positionals.length === 0) {
+    throw new UsageError("give the position as a FEN");
+  }
+  const { depth, multipv, movetime, moves, engine, path, option } = values;
+  return {
+    // The words of a FEN that was not quoted.
+    fen: positionals.join(" "),
+    ...(typeof moves === "string" && { moves: moves.split(/\s+/).filter(Boolean) }),
+    ...(typeof depth === "string" && { depth: valueOfText(depth) }),
+    ...(typeof multipv === "string" && { multipv: valueOfText(multipv) }),
+    ...(typeof movetime === "string" && { movetime_ms: valueOfText(movetime) }),
+    ...(engine !== undefined && { engine }),
+    ...(path !== undefined && { path }),
+    ...(Array.isArray(option) && { options: optionsFromTexts(option) }),
+  };
+}
+
+function optionsFromTexts(texts: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(
+    texts.map((text) => {
+      const [name, value] = text.split("=", 2);
+      if (!name || value === undefined) {
+        throw new UsageError(`--option ${text} must be written name=value, such as skill_level=5`);
+      }
+      return [name, valueOfText(value)];
+    }),
+  );
+}
+
+/** Numbers and truth values as such; what is neither stays text, for the judges to refuse. */
+function valueOfText(text: string): number | boolean | string {
+  if (/^-?\d+(\.\d+)?$/.test(text)) {
+    return Number(text);
+  }
+  return text === "true" || (text !== "false" && text);
+}
+
+function jsonOf(schema: DescMessage, message: Message): string {
+  return `${JSON.stringify(createMessageWriter(schema)(message))}\n`;
+}
+
+function tellError(error: KibitzError, json: boolean): number {
+  if (json) {
+    process.stdout.write(`${JSON.stringify(problemFromError(error, "cli"))}\n`);
+  } else {
+    const messages = error.faults.length > 0 ? error.faults.map(({ message }) => message) : [error.message];
+    process.stderr.write(messages.map((message) => `kibitz: ${message}\n`).join(""));
+    if (error.suggestedRequest) {
+      process.stderr.write(`kibitz: this would be answered: ${JSON.stringify(error.suggestedRequest)}\n`);
+    }
+  }
+  return errorKind(error.code).status < 500 ? exitCode.usage : exitCode.failure;
+}

@@ -1,0 +1,58 @@
+import { create } from "@bufbuild/protobuf";
+import {
+  AnalysisService,
+  ListEnginesRequestSchema,
+  ListEnginesResponseSchema,
+} from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { localCaller } from "../caller.ts";
+import type { EngineVersion } from "../engine/catalog.ts";
+import type { EngineInfo } from "../engine/engine.ts";
+import { createMessageWriter } from "../gateway/write-message.ts";
+import { type Command, exitCode } from "./command.ts";
+import { openLocal } from "./open-local.ts";
+
+export const enginesCommand: Command = {
+  usage: "engines",
+  about: "List the engines that can be asked, newest first, with the options that they take.",
+  options: { json: { type: "boolean", about: "the answer of GET /engines as one line of JSON" } },
+  notes: [],
+  async run({ values, signal }) {
+    await using local = await openLocal(signal);
+    if (values.json) {
+      const call = local.callOf(AnalysisService.method.listEngines);
+      const answer = await call(create(ListEnginesRequestSchema), { caller: localCaller(), signal });
+      process.stdout.write(`${JSON.stringify(createMessageWriter(ListEnginesResponseSchema)(answer))}\n`);
+      return exitCode.ok;
+    }
+    const { versions, latest } = local.engines.catalog;
+    for (const version of versions) {
+      const info = await local.engines.describe(version.defaultBuild);
+      process.stdout.write(reportOf(version, info, version === latest));
+    }
+    return exitCode.ok;
+  },
+};
+
+function reportOf(
+  { id, builds, defaultBuild }: EngineVersion,
+  { options }: EngineInfo,
+  latest: boolean,
+): string {
+  const paths = builds.map(({ path }) =>
+    path === defaultBuild.path && builds.length > 1 ? `${path} (auto)` : path,
+  );
+  const lines = [
+    `${id}${latest ? "  (latest)" : ""}`,
+    `  name     ${defaultBuild.name}`,
+    `  paths    ${paths.join(", ")}`,
+    `  network  ${defaultBuild.net}`,
+    ...options.map((option, index) => `  ${index === 0 ? "options" : "       "}  ${optionText(option)}`),
+  ];
+  return `${lines.join("\n")}\n\n`;
+}
+
+function optionText(option: EngineInfo["options"][number]): string {
+  return option.kind === "boolean"
+    ? `${option.name}: true or false (${option.default})`
+    : `${option.name}: ${option.minimum} to ${option.maximum} (${option.default})`;
+}

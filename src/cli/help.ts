@@ -1,0 +1,43 @@
+import type { Command, CommandOption } from "./command.ts";
+
+export function helpOfAll(commands: Readonly<Record<string, Command>>): string {
+  const rows = Object.values(commands).map(({ usage, about }): Row => [`kibitz ${usage}`, about]);
+  return lines([
+    "Kibitz: chess position analysis by a real Stockfish, as a server or on the command line.",
+    "",
+    ...table(rows),
+    "",
+    "Without a command, kibitz serves. Each command has its own --help.",
+    "Exit codes: 0 done, 1 failed, 2 wrong arguments or a request that must be changed.",
+  ]);
+}
+
+export function helpOf({ usage, about, options, notes }: Command): string {
+  const rows = Object.entries({ ...options, help: helpOption }).map(rowOfOption);
+  return lines([
+    `kibitz ${usage}`,
+    "",
+    about,
+    "",
+    ...table(rows),
+    ...(notes.length > 0 ? ["", ...notes] : []),
+  ]);
+}
+
+const helpOption: CommandOption = { type: "boolean", short: "h", about: "this text" };
+
+type Row = readonly [left: string, right: string];
+
+function rowOfOption([name, { short, value, about }]: [string, CommandOption]): Row {
+  return [`${short ? `-${short}, ` : "    "}--${name}${value ? ` ${value}` : ""}`, about];
+}
+
+/** Two columns, indented. */
+export function table(rows: readonly Row[]): readonly string[] {
+  const width = Math.max(...rows.map(([left]) => left.length));
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`.trimEnd());
+}
+
+function lines(text: readonly string[]): string {
+  return `${text.join("\n")}\n`;
+}

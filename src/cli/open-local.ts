@@ -1,0 +1,15 @@
+import { loadConfig } from "../config.ts";
+import { createLog } from "../create-log.ts";
+import { createService, type Service } from "../create-service.ts";
+import { openEngines } from "../open-engines.ts";
+
+/** The service in this process, without a server: what the commands ask. */
+export async function openLocal(signal: AbortSignal): Promise<Service & AsyncDisposable> {
+  const config = loadConfig({ KIBITZ_LOG_LEVEL: "warn", ...process.env });
+  const log = await createLog(config.logLevel, process.stderr);
+  const engines = await openEngines(config, log, signal);
+  return {
+    ...createService(engines, config, log),
+    [Symbol.asyncDispose]: () => engines[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,79 @@
+import { parseArgs } from "node:util";
+import { ConfigError } from "../config.ts";
+import { bestmoveCommand, evalCommand } from "./analyse.ts";
+import { type Command, exitCode, UsageError } from "./command.ts";
+import { enginesCommand } from "./engines.ts";
+import { helpOf, helpOfAll } from "./help.ts";
+import { serveCommand } from "./serve.ts";
+
+const commands: Readonly<Record<string, Command>> = {
+  serve: serveCommand,
+  eval: evalCommand,
+  bestmove: bestmoveCommand,
+  engines: enginesCommand,
+};
+
+/** Runs `kibitz` with its arguments. Without any it serves. Resolves with the exit code. */
+export async function run(args: readonly string[]): Promise<number> {
+  const [first, ...rest] = args;
+  if (first === "--help" || first === "-h" || first === "help") {
+    process.stdout.write(helpOfAll(commands));
+    return exitCode.ok;
+  }
+  if (first === "--version" || first === "-v") {
+    const { default: manifest } = await import("../../package.json", { with: { type: "json" } });
+    process.stdout.write(`${manifest.version}\n`);
+    return exitCode.ok;
+  }
+  const named = first !== undefined && !first.startsWith("-");
+  const name = named ? first : "serve";
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (command === undefined) {
+    return complain(`there is no command ${JSON.stringify(name)}`, "kibitz --help");
+  }
+  return runCommand(name, command, named ? rest : args);
+}
+
+async function runCommand(name: string, command: Command, args: readonly string[]): Promise<number> {
+  const interrupted = new AbortController();
+  const interrupt = (cause: NodeJS.Signals) => interrupted.abort(new Error(cause));
+  process.once("SIGINT", interrupt);
+  process.once("SIGTERM", interrupt);
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      options: { ...command.options, help: { type: "boolean", short: "h" } },
+      allowPositionals: true,
+    });
+    if (values.help === true) {
+      process.stdout.write(helpOf(command));
+      return exitCode.ok;
+    }
+    return await command.run({ values, positionals, signal: interrupted.signal });
+  } catch (error) {
+    if (interrupted.signal.aborted) {
+      return exitCode.interrupted;
+    }
+    if (error instanceof UsageError || isArgumentError(error)) {
+      return complain(error.message, `kibitz ${name} --help`);
+    }
+    if (error instanceof ConfigError) {
+      process.stderr.write(`kibitz: ${error.message}\n`);
+      return exitCode.failure;
+    }
+    process.stderr.write(`kibitz: ${error instanceof Error ? error.message : String(error)}\n`);
+    return exitCode.failure;
+  } finally {
+    process.removeListener("SIGINT", interrupt);
+    process.removeListener("SIGTERM", interrupt);
+  }
+}
+
+function complain(message: string, help: string): number {
+  process.stderr.write(`kibitz: ${message}\n\nSee ${help}\n`);
+  return exitCode.usage;
+}
+
+function isArgumentError(error: unknown): error is Error & { code: string } {
+  return error instanceof Error && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS_");
+}

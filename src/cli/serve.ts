@@ -1,0 +1,43 @@
+import { once } from "node:events";
+import { describeSettings, loadConfig } from "../config.ts";
+import { createLog } from "../create-log.ts";
+import { openEngines } from "../open-engines.ts";
+import { type Command, exitCode, UsageError } from "./command.ts";
+import { table } from "./help.ts";
+
+export const serveCommand: Command = {
+  usage: "serve",
+  about: "Answer gRPC, gRPC-Web, Connect and plain JSON on one port until stopped.",
+  options: {},
+  get notes() {
+    const rows = describeSettings().map(
+      ({ key, about, default: value }) => [`${key}=${value}`, about] as const,
+    );
+    return ["Settings are environment variables; shown with their defaults:", ...table(rows)];
+  },
+  async run({ positionals, signal }) {
+    if (positionals.length > 0) {
+      throw new UsageError("serve takes no arguments; settings are environment variables");
+    }
+    const config = loadConfig(process.env);
+    const log = await createLog(config.logLevel);
+    const { searchPath: _, ...settings } = config;
+    log.info(settings, "settings");
+
+    const opening = openEngines(config, log, signal);
+    // The app awaits it; until then a failure must not count as unhandled.
+    opening.catch(() => {});
+    const { startApp } = await import("../app.ts");
+    const app = await startApp(config, log, opening);
+    const startMs = Math.round(performance.now());
+    log.info({ url: app.url, startMs }, `ready: curl ${app.url}/ shows how to begin`);
+
+    if (!signal.aborted) {
+      await once(signal, "abort");
+    }
+    log.info({}, "stopping: what is under way is finished; once more to stop at once");
+    await app.stop();
+    log.info({}, "stopped");
+    return exitCode.ok;
+  },
+};

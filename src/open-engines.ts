@@ -1,0 +1,19 @@
+import type { Config } from "./config.ts";
+import { createNativeBackend } from "./engine/backends/native/index.ts";
+import { createWasmBackend } from "./engine/backends/wasm/index.ts";
+import { type EngineRoom, openEngineRoom } from "./engine/room.ts";
+import type { Log } from "./log.ts";
+
+/**
+ * The engine room that the settings ask for. Apart from `app.ts` because it is what takes longest:
+ * engines load their networks while the modules of the server are still being read.
+ */
+export function openEngines(config: Config, log: Log, signal: AbortSignal): Promise<EngineRoom> {
+  const { hashMb, threads, slots, defaultEngine, nativeEngines, searchPath } = config;
+  const settings = { hashMb, threads };
+  const backends = [
+    createWasmBackend(settings),
+    createNativeBackend(settings, { files: nativeEngines, searchPath }, log),
+  ];
+  return openEngineRoom({ backends, defaultEngine, idleMax: slots, log }, signal);
+}

@@ -1,0 +1,101 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { runKibitz } from "./run-kibitz.ts";
+
+const mateInOne = "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - - 0 1";
+
+test("eval shows the summary, the lines and how they were found", async () => {
+  const { code, stdout, stderr } = await runKibitz(["eval", mateInOne, "--depth", "8", "--multipv", "2"]);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  expect(stdout).toMatch(/^White mates in 1\. Best move: Re8#\.$/m);
+  expect(stdout).toMatch(/^ +#1 +100\.0 % +Re8#$/m);
+  expect(stdout).toMatch(/^Stockfish 19 Lite WASM \(wasm\), depth 8, /m);
+});
+
+test("eval --json prints the answer of the API on one line", async () => {
+  const { code, stdout } = await runKibitz(["eval", mateInOne, "-d", "8", "--json"]);
+  expect(code).toBe(0);
+  expect(stdout.indexOf("\n")).toBe(stdout.length - 1);
+  expect(JSON.parse(stdout)).toMatchObject({
+    fen: mateInOne,
+    score: { cp: null, mate: 1, bound: "exact" },
+    best_move: { uci: "e1e8", san: "Re8#", castling: null },
+    search: { depth: 8, stop_reason: "depth", limits: { depth: 8, movetime_ms: null } },
+  });
+});
+
+test("bestmove shows the move in both notations", async () => {
+  const { stdout } = await runKibitz(["bestmove", mateInOne, "-d", "5"]);
+  expect(stdout).toMatch(/^Re8# \(e1e8\), #1$/m);
+});
+
+test("a finished game is told", async () => {
+  const { code, stdout } = await runKibitz(["bestmove", "8/8/8/8/8/5k2/5q2/5K2 w - - 0 1"]);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: "Checkmate: Black has won.\n" });
+});
+
+test("a FEN may be left without quotes, and moves are played from it", async () => {
+  const start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1".split(" ");
+  const { stdout } = await runKibitz(["eval", ...start, "--moves", "f3 e5 g4", "-d", "6", "--json"]);
+  expect(JSON.parse(stdout)).toMatchObject({ best_move: { san: "Qh4#" }, score: { mate: -1 } });
+});
+
+test("engine options are passed on, and judged", async () => {
+  const weak = await runKibitz(["eval", mateInOne, "-d", "4", "-o", "skill_level=3", "--json"]);
+  expect(JSON.parse(weak.stdout)).toMatchObject({ search: { limits: { options: { skill_level: 3 } } } });
+  const wrong = await runKibitz(["eval", mateInOne, "-o", "skill_level=99"]);
+  expect(wrong).toMatchObject({ code: 2, stdout: "" });
+  expect(wrong.stderr).toContain("skill_level must be an integer from 0 to 20");
+});
+
+test.each([
+  ["a bad FEN", ["eval", "startpos"], /FEN/],
+  ["depth out of range", ["eval", mateInOne, "--depth", "31"], /`depth` must be from 1 to 30/],
+  ["a depth that is no number", ["eval", mateInOne, "--depth", "deep"], /`depth` must be an integer/],
+  ["an unknown engine", ["bestmove", mateInOne, "--engine", "houdini"], /no engine houdini/],
+  ["no position", ["eval"], /give the position as a FEN/],
+  ["an unknown command", ["evaluate", mateInOne], /no command "evaluate"/],
+  ["an unknown flag", ["eval", mateInOne, "--ply", "3"], /--ply/],
+  ["a bad engine option", ["eval", mateInOne, "-o", "skill_level"], /name=value/],
+])("exits with 2 and says why for %s", async (_, args, message) => {
+  const { code, stdout, stderr } = await runKibitz(args);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  expect(stderr).toMatch(message);
+});
+
+test("with --json an error is a problem document", async () => {
+  const { code, stdout } = await runKibitz(["eval", "8/8/8/8/8/8/8/8 w - - 0 1", "--json"]);
+  expect(code).toBe(2);
+  expect(JSON.parse(stdout)).toMatchObject({
+    status: 400,
+    code: "illegal_position",
+    next_action: "fix_request",
+  });
+});
+
+test("engines lists what can be asked, for people and as JSON", async () => {
+  const people = await runKibitz(["engines"]);
+  expect(people.stdout).toContain("stockfish-19-lite  (latest)\n");
+  expect(people.stdout).toContain("skill_level: 0 to 20 (20)");
+  const json = await runKibitz(["engines", "--json"]);
+  expect(JSON.parse(json.stdout)).toMatchObject({
+    latest: "stockfish-19-lite",
+    engines: [{ id: "stockfish-19" }, {}],
+  });
+});
+
+test("help is there for kibitz and for each command, with every setting", async () => {
+  const all = await runKibitz(["--help"]);
+  expect(all).toMatchObject({ code: 0, stderr: "" });
+  for (const command of ["serve", "eval", "bestmove", "engines"]) {
+    expect(all.stdout).toContain(`kibitz ${command}`);
+    expect(await runKibitz([command, "--help"])).toMatchObject({ code: 0, stderr: "" });
+  }
+  const { stdout } = await runKibitz(["serve", "-h"]);
+  expect(stdout).toContain("KIBITZ_SLOTS=");
+});
+
+test("--version is that of the package", async () => {
+  const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
+  expect(await runKibitz(["--version"])).toMatchObject({ code: 0, stdout: `${version}\n` });
+});

@@ -1,0 +1,65 @@
+import { describe, expect, test } from "vitest";
+import { ConfigError, describeSettings, loadConfig } from "../src/config.ts";
+
+describe("settings", () => {
+  test("have defaults that work", () => {
+    expect(loadConfig({})).toMatchObject({
+      host: "127.0.0.1",
+      port: 8080,
+      hashMb: 16,
+      threads: 1,
+      defaultEngine: undefined,
+      nativeEngines: undefined,
+      logLevel: "info",
+    });
+    expect(loadConfig({}).slots).toBeGreaterThanOrEqual(1);
+  });
+
+  test("are frozen", () => {
+    expect(Object.isFrozen(loadConfig({}))).toBe(true);
+  });
+
+  test.each([
+    ["KIBITZ_PORT", "65536"],
+    ["KIBITZ_PORT", "-1"],
+    ["KIBITZ_PORT", "80a"],
+    ["KIBITZ_PORT", ""],
+    ["KIBITZ_SLOTS", "0"],
+    ["KIBITZ_HASH_MB", "16.5"],
+    ["KIBITZ_LOG_LEVEL", "loud"],
+    ["KIBITZ_HOST", ""],
+  ])("refuse %s=%j and name the key", (key, value) => {
+    expect(() => loadConfig({ [key]: value })).toThrow(ConfigError);
+    expect(() => loadConfig({ [key]: value })).toThrow(key);
+  });
+
+  test("read what the environment says", () => {
+    const config = loadConfig({
+      KIBITZ_PORT: "0",
+      KIBITZ_NATIVE_ENGINES: "/a/b:/c",
+      KIBITZ_SLOTS: "7",
+      PATH: "/bin",
+    });
+    expect(config).toMatchObject({ port: 0, nativeEngines: ["/a/b", "/c"], slots: 7, searchPath: "/bin" });
+    expect(loadConfig({ KIBITZ_NATIVE_ENGINES: "" }).nativeEngines).toEqual([]);
+  });
+
+  test("with a name that is not known are an error, so that none is silently without effect", () => {
+    expect(() => loadConfig({ KIBITZ_PROT: "80" })).toThrow(/KIBITZ_PROT.*KIBITZ_PORT/);
+  });
+
+  test("leave what Kubernetes injects for a Service named kibitz alone", () => {
+    const injected = {
+      KIBITZ_PORT: "tcp://10.0.0.1:8080",
+      KIBITZ_PORT_8080_TCP_ADDR: "10.0.0.1",
+      KIBITZ_SERVICE_HOST: "10.0.0.1",
+    };
+    expect(loadConfig(injected).port).toBe(8080);
+  });
+
+  test("are described for people, each with its default", () => {
+    expect(describeSettings()).toContainEqual(
+      expect.objectContaining({ key: "KIBITZ_HASH_MB", default: "16" }),
+    );
+  });
+});
