@@ -1,4 +1,4 @@
-const widthMax = 110;
+const widthMax = 116;
 
 /** JSON for people: what fits into a line stays on one. */
 export function compactJson(value: unknown, indent = ""): string {
@@ -7,6 +7,9 @@ export function compactJson(value: unknown, indent = ""): string {
     return line;
   }
   const inner = `${indent}  `;
+  if (Array.isArray(value) && value.every((item) => typeof item !== "object")) {
+    return `[\n${filled(value.map(oneLine), inner)}\n${indent}]`;
+  }
   const items = Array.isArray(value)
     ? value.map((item) => compactJson(item, inner))
     : Object.entries(value).map(([key, item]) => `${JSON.stringify(key)}: ${compactJson(item, inner)}`);
@@ -23,4 +26,19 @@ function oneLine(value: unknown): string {
     return members.length === 0 ? "{}" : `{ ${members.join(", ")} }`;
   }
   return JSON.stringify(value);
+}
+
+/** Short items, as many to a line as fit. */
+function filled(items: readonly string[], indent: string): string {
+  const lines: string[] = [];
+  for (const [index, item] of items.entries()) {
+    const text = index < items.length - 1 ? `${item},` : item;
+    const last = lines.at(-1);
+    if (last !== undefined && indent.length + last.length + 1 + text.length <= widthMax) {
+      lines[lines.length - 1] = `${last} ${text}`;
+    } else {
+      lines.push(text);
+    }
+  }
+  return lines.map((line) => indent + line).join("\n");
 }
