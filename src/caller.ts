@@ -35,11 +35,20 @@ export function callerFromRequest(request: RawRequest, door: Door): Caller {
   return {
     requestId,
     door,
-    // The socket of a connection that is already gone has no address.
-    address: request.socket.remoteAddress ?? "unknown",
+    address: addressOf(request),
     authorization: request.headers.authorization,
     answerHeaders: new Map([["x-request-id", requestId]]),
   };
+}
+
+function addressOf({ socket }: RawRequest): string {
+  try {
+    // The socket of a connection that is already gone has no address.
+    return socket.remoteAddress ?? "unknown";
+  } catch {
+    // Node's stand-in for the socket of an HTTP/2 session throws when that is gone.
+    return "unknown";
+  }
 }
 
 /** The caller of a call that comes from this process. */

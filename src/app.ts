@@ -1,0 +1,102 @@
+import { createContextValues } from "@connectrpc/connect";
+import { callerFromRequest } from "./caller.ts";
+import type { Config } from "./config.ts";
+import { createService, type Service } from "./create-service.ts";
+import type { EngineRoom } from "./engine/room.ts";
+import { KibitzError } from "./errors.ts";
+import { createGateway } from "./gateway/gateway.ts";
+import type { Log } from "./log.ts";
+import { callerKey } from "./rpc/caller-key.ts";
+import { connectDoors } from "./rpc/interceptors/connect-doors.ts";
+import { createHandlers } from "./rpc/routes.ts";
+import { createListener } from "./server/listener.ts";
+import type { RequestHandler } from "./server/node-message.ts";
+import { createProbes } from "./server/probes.ts";
+import { createProblemPages } from "./server/problem-pages.ts";
+import { createRpcDoor } from "./server/rpc-door.ts";
+import { sendProblem } from "./server/send-problem.ts";
+
+/** Greatest request body, before and after inflation. */
+const readMaxBytes = 64 * 1024;
+
+/** How long a stop waits for what is under way. */
+const drainMaxMs = 15_000;
+
+/** A server that answers. */
+export interface App {
+  /** Where it listens: `http://127.0.0.1:8080`. */
+  readonly url: string;
+  /** No new work, what is under way is finished, engines are closed. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Listens at once, so that a port that is taken is told at once, and answers when the engines are there.
+ *
+ * @param opening the engine room being opened; rejected, it ends the server.
+ */
+export async function startApp(config: Config, log: Log, opening: Promise<EngineRoom>): Promise<App> {
+  /** What answers calls; until the engines are there, a refusal. */
+  let doors: readonly RequestHandler[] = [refuseAll("starting", "The engine is being started.", 1000)];
+  const state = { ready: false, draining: false };
+  const refuseWhenDraining = refuseAll(
+    "shutting_down",
+    "This server is stopping and takes no new work.",
+    5000,
+  );
+  const listener = createListener({
+    handlers: [
+      createProbes({ ready: () => state.ready, draining: () => state.draining }),
+      createProblemPages(),
+      (request, response) => state.draining && refuseWhenDraining(request, response),
+      (request, response) => doors.some((door) => door(request, response)),
+    ],
+    log,
+  });
+  try {
+    const { host, port } = await listener.listen(config.host, config.port);
+    const engines = await opening;
+    doors = createDoors(createService(engines, config, log), log);
+    state.ready = true;
+    return {
+      url: `http://${host.includes(":") ? `[${host}]` : host}:${port}`,
+      async stop() {
+        state.draining = true;
+        await listener.stop(drainMaxMs);
+        await engines[Symbol.asyncDispose]();
+      },
+    };
+  } catch (error) {
+    await listener.stop(0);
+    await opening.then((engines) => engines[Symbol.asyncDispose]()).catch(() => {});
+    throw error;
+  }
+}
+
+/** Every way to call the service, in front of one chain of interceptors. */
+function createDoors(
+  { implementations, chain, rules, callOf }: Service,
+  log: Log,
+): readonly RequestHandler[] {
+  const gateway = createGateway({
+    services: implementations.map(({ service }) => service),
+    callOf,
+    faultsOf: rules,
+    readMaxBytes,
+    log,
+  });
+  const rpc = createRpcDoor({
+    handlers: createHandlers(implementations, [connectDoors(), ...chain], readMaxBytes),
+    contextValues: (request, door) => createContextValues().set(callerKey, callerFromRequest(request, door)),
+    log,
+  });
+  return [gateway, rpc];
+}
+
+function refuseAll(code: "starting" | "shutting_down", detail: string, retryAfterMs: number): RequestHandler {
+  return (request, response) => {
+    const { requestId } = callerFromRequest(request, "json");
+    sendProblem(request, response, new KibitzError(code, detail, { retryAfterMs }), requestId);
+    return true;
+  };
+}

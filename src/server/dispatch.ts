@@ -1,0 +1,46 @@
+import { callerFromRequest } from "../caller.ts";
+import { echo, errorFromUnknown, KibitzError } from "../errors.ts";
+import type { Log } from "../log.ts";
+import { checkRequest } from "./check-request.ts";
+import { type NodeRequest, type NodeResponse, pathOf, type RequestHandler } from "./node-message.ts";
+import { sendProblem } from "./send-problem.ts";
+
+/**
+ * Offers each request to the handlers in turn; what none of them takes is 404. A request that breaks the rules,
+ * or a handler that throws, ends in an answer and never in the process's end.
+ */
+export function createDispatch(
+  handlers: readonly RequestHandler[],
+  log: Pick<Log, "error">,
+  headersMaxBytes: number,
+): (req: NodeRequest, res: NodeResponse) => void {
+  return (req, res) => {
+    // Who leaves may make the request emit this; Connect takes its own listener off too early (connect-node 2.2.0),
+    // and two pipelined requests with a disconnect ended the process.
+    req.on("error", () => {});
+    // Writing after the end is a mistake in a handler, but one that would end the process.
+    res.on("error", (err) => log.error({ err }, "writing an answer failed"));
+    try {
+      checkRequest(req, headersMaxBytes);
+      if (handlers.some((handler) => handler(req, res))) {
+        return;
+      }
+      throw new KibitzError(
+        "not_found",
+        `Nothing answers ${req.method} ${echo(pathOf(req))}. GET / shows how to begin; the calls are ` +
+          "POST /v1/eval, POST /v1/bestmove, GET /engines and GET /price.",
+      );
+    } catch (thrown) {
+      const error = errorFromUnknown(thrown);
+      const { requestId } = callerFromRequest(req, "json");
+      if (error.code === "internal") {
+        log.error({ err: error.cause, requestId, method: req.method, url: req.url }, "a handler threw");
+      }
+      if (res.headersSent) {
+        res.destroy();
+      } else {
+        sendProblem(req, res, error, requestId);
+      }
+    }
+  };
+}

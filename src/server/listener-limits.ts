@@ -1,0 +1,31 @@
+/** What one connection may take of the server, in time and in bytes. */
+export const listenerLimits = {
+  /** For the bytes that tell HTTP/1.1 and HTTP/2 apart: as for the headers they begin. */
+  firstBytesTimeoutMs: 10_000,
+  /** From the first byte of a request to the end of its headers (HTTP/1.1). */
+  headersTimeoutMs: 10_000,
+  /** From the first byte of a request to its last: the largest body, a batch of 1 MiB, needs 560 kbit/s. */
+  requestTimeoutMs: 15_000,
+  /** How often Node looks for requests over those two limits: what they may be late by. */
+  checkIntervalMs: 1_000,
+  /** Longer than the 60 s after which load balancers drop idle connections: they must be the first to. */
+  keepAliveTimeoutMs: 65_000,
+  /**
+   * A connection with calls on it, but on which nothing at all moves: Envoy's idle timeout of streams. Far more
+   * than the longest wait and search together (72 s): who is cut by this has stopped reading.
+   */
+  silenceTimeoutMs: 300_000,
+  /** Promised by the contract; a line of it is the request target. Node's own default, said aloud. */
+  headersMaxBytes: 16 * 1024,
+  /** Calls at a time on one HTTP/2 connection: what gRPC servers and Envoy allow. */
+  streamsMax: 100,
+  /**
+   * Calls that an HTTP/2 connection may cancel at once, and then per second, before it is closed: rapid reset
+   * (CVE-2023-44487). One that cancels all it may have open, twice, stays within.
+   */
+  streamResetsBurst: 200,
+  streamResetsPerSecond: 33,
+} as const;
+
+/** As {@link listenerLimits}; tests make them short. */
+export type ListenerLimits = { readonly [Limit in keyof typeof listenerLimits]: number };

@@ -1,0 +1,24 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
+
+/** A request as Node hands it over: HTTP/1.1 and HTTP/2 come through one port. */
+export type NodeRequest = IncomingMessage | Http2ServerRequest;
+
+/** The answer to a {@link NodeRequest}. */
+export type NodeResponse = ServerResponse | Http2ServerResponse;
+
+/** Answers a request, now or later; `false` says that the request is another handler's, and is untouched. */
+export type RequestHandler = (req: NodeRequest, res: NodeResponse) => boolean;
+
+/** Whether nobody waits for the answer any more. */
+export function isGone(res: NodeResponse): boolean {
+  // Node's types promise `destroyed` for both, but an Http2ServerResponse has none.
+  return "stream" in res ? res.stream.destroyed || res.stream.closed : res.destroyed;
+}
+
+/** The path that a request asks for, as sent, without its query. */
+export function pathOf(req: NodeRequest): string {
+  const target = req.url ?? "";
+  const query = target.indexOf("?");
+  return query === -1 ? target : target.slice(0, query);
+}

@@ -1,0 +1,57 @@
+import { echo, errorCodes, KibitzError } from "../errors.ts";
+import { answerGet, type Page } from "./answer-get.ts";
+import { explainProblem } from "./explain-problem.ts";
+import { type NodeRequest, pathOf, type RequestHandler } from "./node-message.ts";
+import { htmlFromExplanation, htmlFromExplanations } from "./problem-html.ts";
+
+const indexPath = "/problems";
+
+/** The pages behind the `type` of problem documents, for people and as JSON, all made from the catalogue. */
+export function createProblemPages(): RequestHandler {
+  const explanations = errorCodes.map(explainProblem);
+  const byPath = new Map(explanations.map((explanation) => [explanation.type, explanation]));
+
+  const page = (path: string, asJson: boolean): Page | KibitzError => {
+    if (path === indexPath) {
+      return asJson ? json({ problems: explanations }) : html(htmlFromExplanations(explanations));
+    }
+    const explanation = byPath.get(path);
+    if (explanation === undefined) {
+      return new KibitzError(
+        "not_found",
+        `No problem has the page ${echo(path)}; GET ${indexPath} lists them.`,
+      );
+    }
+    return asJson ? json(explanation) : html(htmlFromExplanation(explanation));
+  };
+
+  return (req, res) => {
+    const path = pathOf(req);
+    if (path !== indexPath && !path.startsWith(`${indexPath}/`)) {
+      return false;
+    }
+    answerGet(req, res, page(path, asksForJson(req)));
+    return true;
+  };
+}
+
+/** Programs that want JSON name it and leave HTML out; browsers and curl get HTML. */
+function asksForJson(req: NodeRequest): boolean {
+  const accept = req.headers.accept ?? "";
+  return /application\/(problem\+)?json/.test(accept) && !accept.includes("text/html");
+}
+
+const caching = { "Cache-Control": "public, max-age=86400", Vary: "Accept" };
+
+function json(value: object): Page {
+  return { contentType: "application/json", body: `${JSON.stringify(value)}\n`, headers: caching };
+}
+
+function html(body: string): Page {
+  const csp = "default-src 'none'; style-src 'unsafe-inline'";
+  return {
+    contentType: "text/html; charset=utf-8",
+    body,
+    headers: { ...caching, "Content-Security-Policy": csp },
+  };
+}

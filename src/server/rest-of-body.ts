@@ -1,0 +1,66 @@
+import type { ServerHttp2Stream } from "node:http2";
+import type { NodeRequest, NodeResponse } from "./node-message.ts";
+
+/** What is read on and thrown away, so that an HTTP/1.1 connection can be kept. */
+const worthReadingBytes = 64 * 1024;
+
+/** How long the rest of a body is thrown away before the client is cut. */
+const lingerMs = 1000;
+
+/**
+ * Ends an answer with its body, before the request has been read. Nobody may read the request any more.
+ *
+ * Merely closing an HTTP/1.1 connection with unread bytes resets it, and the reset overtakes the answer: of
+ * clients that send 2 MB, a third saw "broken pipe" instead of the 413. So what still comes is thrown away for
+ * a moment (RFC 9112 section 9.6).
+ */
+export function endBeforeBody(req: NodeRequest, res: NodeResponse, body: Buffer | undefined): void {
+  if (body === undefined || "stream" in res || req.complete || res.shouldKeepAlive) {
+    discardAfterAnswer(req, res);
+    // An empty write would keep HTTP/2 from ending the stream with the headers.
+    if (body === undefined) {
+      res.end();
+    } else {
+      res.end(body);
+    }
+    return;
+  }
+  res.write(body);
+  const end = () => {
+    clearTimeout(timer);
+    res.end();
+  };
+  const timer = setTimeout(end, lingerMs);
+  req.once("close", end).resume();
+}
+
+/** Throws away what is still to come of a request when its answer ends. */
+export function discardAfterAnswer(req: NodeRequest, res: NodeResponse): void {
+  if (req.complete) {
+    return;
+  }
+  if ("stream" in res) {
+    res.stream.once("finish", () => discardStream(req, res.stream));
+  } else {
+    res.once("finish", () => req.resume());
+  }
+}
+
+/** Closing the stream at once would be right (RFC 9113 section 8.1), but Node's client loses the answer over it. */
+function discardStream(req: NodeRequest, stream: ServerHttp2Stream): void {
+  if (stream.destroyed || stream.closed) {
+    return;
+  }
+  const timer = setTimeout(() => stream.close(), lingerMs);
+  stream.once("close", () => clearTimeout(timer));
+  req.resume();
+}
+
+/** Whether so much of the body is still to come that the connection had better end with this answer. */
+export function muchToCome(req: NodeRequest): boolean {
+  if (req.httpVersionMajor > 1 || req.complete) {
+    return false;
+  }
+  const { "content-length": length, "transfer-encoding": coding } = req.headers;
+  return coding !== undefined || Number(length ?? 0) > worthReadingBytes;
+}

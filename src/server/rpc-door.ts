@@ -1,0 +1,92 @@
+import type { ContextValues } from "@connectrpc/connect";
+import type { UniversalHandler, UniversalServerRequest } from "@connectrpc/connect/protocol";
+import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
+import { callerFromRequest } from "../caller.ts";
+import { errorFromUnknown, KibitzError } from "../errors.ts";
+import type { Log } from "../log.ts";
+import { doorFromRequest, type RpcDoor } from "./door-from-request.ts";
+import { isGone, type NodeRequest, type NodeResponse, pathOf, type RequestHandler } from "./node-message.ts";
+import { refuseUnknownCall } from "./refuse-unknown-call.ts";
+import { discardAfterAnswer } from "./rest-of-body.ts";
+import { refusalFromReply } from "./rpc-refusal.ts";
+import { sendProblem } from "./send-problem.ts";
+
+export interface RpcDoorOptions {
+  /** What a Connect router made of the services: its `handlers`. */
+  readonly handlers: readonly UniversalHandler[];
+  /** What the interceptors are to know of a request. */
+  contextValues(req: NodeRequest, door: RpcDoor): ContextValues;
+  readonly log: Pick<Log, "error">;
+}
+
+/**
+ * Connect, gRPC and gRPC-Web: brings the requests for the paths of the RPCs to Connect's handlers.
+ *
+ * Stands in for `connectNodeAdapter`, which ends the process over a broken Host, refuses without a word what
+ * its handlers do not take, and cuts off the client whose message is too large instead of telling it.
+ */
+export function createRpcDoor({ handlers, contextValues, log }: RpcDoorOptions): RequestHandler {
+  const handlerByPath = new Map(handlers.map((handler) => [handler.requestPath, handler]));
+  const services = new Set(handlers.map((handler) => handler.service.typeName));
+
+  async function answer(handler: UniversalHandler, req: NodeRequest, res: NodeResponse): Promise<void> {
+    const door = doorFromRequest(req);
+    const reply = await handler(callFromRequest(req, res, contextValues(req, door)));
+    const refusal = refusalFromReply(reply, handler, req);
+    if (refusal) {
+      const { requestId } = callerFromRequest(req, door);
+      sendProblem(req, res, refusal.error, requestId, refusal.headers);
+      return;
+    }
+    discardAfterAnswer(req, res);
+    await universalResponseToNodeResponse(reply, res);
+  }
+
+  function fail(req: NodeRequest, res: NodeResponse, thrown: unknown): void {
+    // Who left in the middle of an answer made the writing fail: nobody's fault, and nobody to tell.
+    if (isGone(res)) {
+      return;
+    }
+    const error = errorFromUnknown(thrown);
+    const { requestId } = callerFromRequest(req, doorFromRequest(req));
+    if (error.code === "internal") {
+      log.error({ err: error.cause, requestId, url: req.url }, "an RPC failed outside of its handler");
+    }
+    if (res.headersSent) {
+      res.destroy();
+    } else {
+      sendProblem(req, res, error, requestId);
+    }
+  }
+
+  return (req, res) => {
+    const path = pathOf(req);
+    const handler = handlerByPath.get(path);
+    if (handler === undefined) {
+      return refuseUnknownCall(req, res, services.has(path.slice(1, path.lastIndexOf("/"))));
+    }
+    answer(handler, req, res).catch((thrown) => fail(req, res, thrown));
+    return true;
+  };
+}
+
+function callFromRequest(
+  req: NodeRequest,
+  res: NodeResponse,
+  contextValues: ContextValues,
+): UniversalServerRequest {
+  if (doorFromRequest(req) === "grpc" && req.httpVersionMajor < 2) {
+    throw new KibitzError(
+      "unsupported_media_type",
+      "gRPC needs HTTP/2. Over HTTP/1.1, use gRPC-Web or Connect: Content-Type: application/json.",
+    );
+  }
+  try {
+    const call = universalRequestFromNodeRequest(req, res, undefined, contextValues);
+    // Connect's own iterator destroys the connection when a message is too large, and the answer with it.
+    call.body = req.iterator({ destroyOnReturn: false });
+    return call;
+  } catch (cause) {
+    throw new KibitzError("malformed_http", "The host of the request cannot be read.", { cause });
+  }
+}

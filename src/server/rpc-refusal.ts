@@ -1,0 +1,46 @@
+import type { UniversalHandler, UniversalServerResponse } from "@connectrpc/connect/protocol";
+import { KibitzError } from "../errors.ts";
+import type { NodeRequest } from "./node-message.ts";
+
+const unaryTypes = ["application/json", "application/proto"];
+const streamTypes = ["application/connect+json", "application/connect+proto"];
+const grpcTypes = ["application/grpc-web", "application/grpc"];
+
+interface Refusal {
+  readonly error: KibitzError;
+  readonly headers: readonly (readonly [string, string])[];
+}
+
+/** What Connect's handler refused without a body, for a problem document to say; `undefined` where it did not. */
+export function refusalFromReply(
+  reply: UniversalServerResponse,
+  handler: UniversalHandler,
+  req: NodeRequest,
+): Refusal | undefined {
+  if (reply.body !== undefined) {
+    return undefined;
+  }
+  const { name, methodKind } = handler.method;
+  // Connect counts GET in for streams without side effects, too, and then refuses it.
+  const methods = methodKind === "unary" ? handler.allowedMethods : ["POST"];
+  if (reply.status === 405 || !methods.includes(req.method ?? "")) {
+    const error = new KibitzError("method_not_allowed", `${name} is called by ${methods.join(" or ")}.`);
+    return { error, headers: [["Allow", methods.join(", ")]] };
+  }
+  if (reply.status === 415) {
+    const types = [...(methodKind === "unary" ? unaryTypes : streamTypes), ...grpcTypes];
+    const accepted = types.filter((type) => handler.supportedContentType(type));
+    const detail =
+      req.method === "GET"
+        ? `${name} by GET needs the query encoding=json, and message with the URL-encoded JSON.`
+        : `${name} does not read this type of body. Add the header Content-Type: ${accepted[0]}.`;
+    const error = new KibitzError("unsupported_media_type", detail);
+    return { error, headers: [["Accept-Post", accepted.join(", ")]] };
+  }
+  if (reply.status === 505) {
+    const error = new KibitzError("malformed_http", `${name} streams both ways, which needs HTTP/2.`);
+    // Its client may wait for an answer before it ends its request.
+    return { error, headers: [["Connection", "close"]] };
+  }
+  return undefined;
+}

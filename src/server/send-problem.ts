@@ -1,0 +1,39 @@
+import { errorKind, type KibitzError } from "../errors.ts";
+import { headersFromError, problemFromError, problemMediaType } from "../problem.ts";
+import { isGone, type NodeRequest, type NodeResponse } from "./node-message.ts";
+import { endBeforeBody, muchToCome } from "./rest-of-body.ts";
+
+/**
+ * Answers with a problem document. The request may be unread, read in part or read; nobody may read it any more.
+ *
+ * Does nothing where an answer has begun or the caller has left: it is the last thing that code in trouble
+ * calls, and must not make more.
+ */
+export function sendProblem(
+  req: NodeRequest,
+  res: NodeResponse,
+  error: KibitzError,
+  requestId: string,
+  extraHeaders: readonly (readonly [string, string])[] = [],
+): void {
+  if (res.headersSent || res.writableEnded || isGone(res)) {
+    return;
+  }
+  const body = Buffer.from(`${JSON.stringify(problemFromError(error, requestId))}\n`);
+  res.statusCode = errorKind(error.code).status;
+  const headers: (readonly [string, string])[] = [
+    ["Content-Type", problemMediaType],
+    ["Content-Length", String(body.length)],
+    ["Cache-Control", "no-store"],
+    ["X-Request-Id", requestId],
+    ...headersFromError(error),
+    ...extraHeaders,
+  ];
+  for (const [name, value] of headers) {
+    res.setHeader(name, value);
+  }
+  if (!("stream" in res) && muchToCome(req)) {
+    res.shouldKeepAlive = false;
+  }
+  endBeforeBody(req, res, req.method === "HEAD" ? undefined : body);
+}

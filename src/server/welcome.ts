@@ -1,0 +1,24 @@
+import type { Page } from "./answer-get.ts";
+
+/** A host that can be copied into a shell. */
+const saneHost = /^([\w.-]{1,253}|\[[\da-f:.]{2,45}\])(:\d{1,5})?$/i;
+
+/** What `GET /` shows: a first request to copy, and where the rest is. */
+export function welcome(host: string | undefined): Page {
+  const base = `http://${host && saneHost.test(host) ? host : "localhost:8080"}`;
+  const body = `Kibitz analyses chess positions. Try:
+
+  curl ${base}/v1/eval \\
+    -H 'Content-Type: application/json' \\
+    -d '{"fen": "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", "depth": 14}'
+
+POST /v1/eval      score, best move and principal variations
+POST /v1/bestmove  best move
+GET  /engines      engine versions and their options
+GET  /price        plans and their limits
+GET  /problems     every error code, explained
+
+gRPC, gRPC-Web and Connect answer on this port, too: chess.analysis.v1.AnalysisService.
+`;
+  return { contentType: "text/plain; charset=utf-8", body };
+}

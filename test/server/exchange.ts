@@ -1,0 +1,40 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** Opens a connection that collects what it is sent. */
+export async function open(
+  port: number,
+): Promise<{ socket: Socket; received(): string; closed: Promise<string> }> {
+  const socket = connect(port, "127.0.0.1");
+  const chunks: Uint8Array[] = [];
+  const received = () => Buffer.concat(chunks).toString("latin1");
+  socket.on("data", (chunk: Buffer) => chunks.push(chunk));
+  // A reset shows in what was received.
+  socket.on("error", () => {});
+  const closed = once(socket, "close").then(received);
+  await once(socket, "connect");
+  return { socket, received, closed };
+}
+
+/** Sends bytes, and waits until the server closes the connection. */
+export async function exchange(port: number, bytes: string | Buffer): Promise<string> {
+  const { socket, closed } = await open(port);
+  socket.write(bytes);
+  return closed;
+}
+
+/** Sends bytes one by one, each in a packet of its own. */
+export async function dribble(socket: Socket, bytes: string | Buffer): Promise<void> {
+  socket.setNoDelay(true);
+  for (const byte of Buffer.from(bytes)) {
+    socket.write(Buffer.of(byte));
+    await sleep(0);
+  }
+}
+
+/** The status line's number of an HTTP/1.1 answer, and its body as JSON. */
+export function problemOf(answer: string): { status: number; code: string; head: string } {
+  const [head = "", body = ""] = answer.split("\r\n\r\n", 2);
+  return { status: Number(head.split(" ")[1]), code: JSON.parse(body).code, head };
+}

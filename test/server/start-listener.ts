@@ -1,0 +1,26 @@
+import { onTestFinished } from "vitest";
+import { createListener, type Listener, type ListenerOptions } from "../../src/server/listener.ts";
+import type { RequestHandler } from "../../src/server/node-message.ts";
+import { createProbes } from "../../src/server/probes.ts";
+
+export interface Started {
+  readonly listener: Listener;
+  readonly port: number;
+  readonly base: string;
+  /** What was logged as an error. */
+  readonly errors: readonly object[];
+}
+
+/** A listener on a free port, with the probes behind the given handlers; stopped when the test ends. */
+export async function startListener(
+  handlers: readonly RequestHandler[] = [],
+  limits: ListenerOptions["limits"] = {},
+): Promise<Started> {
+  const errors: object[] = [];
+  const log = { error: (fields: object) => errors.push(fields) };
+  const probes = createProbes({ ready: () => true, draining: () => listener.draining });
+  const listener = createListener({ handlers: [...handlers, probes], log, limits });
+  const { port } = await listener.listen("127.0.0.1", 0);
+  onTestFinished(() => listener.stop(0));
+  return { listener, port, base: `http://127.0.0.1:${port}`, errors };
+}
