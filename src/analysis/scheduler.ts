@@ -4,7 +4,7 @@ export interface Scheduler {
   enter(signal: AbortSignal): Promise<Slot>;
 }
 
-/** A place to search in. Disposing of it lets the next one in. */
+/** A place to search in. Disposing of it lets the next one in, once. */
 export interface Slot extends Disposable {
   /** Milliseconds waited for it. */
   readonly queueMs: number;
@@ -24,12 +24,25 @@ export function createScheduler(slots: number): Scheduler {
     }
   }
 
+  function slotOf(queueMs: number): Slot {
+    let held = true;
+    return {
+      queueMs,
+      [Symbol.dispose]() {
+        if (held) {
+          held = false;
+          leave();
+        }
+      },
+    };
+  }
+
   return {
     async enter(signal) {
       signal.throwIfAborted();
       if (free > 0) {
         free--;
-        return { queueMs: 0, [Symbol.dispose]: leave };
+        return slotOf(0);
       }
       const startedAt = performance.now();
       await new Promise<void>((resolve, reject) => {
@@ -44,7 +57,7 @@ export function createScheduler(slots: number): Scheduler {
         waiting.add(admit);
         signal.addEventListener("abort", giveUp, { once: true });
       });
-      return { queueMs: Math.round(performance.now() - startedAt), [Symbol.dispose]: leave };
+      return slotOf(Math.round(performance.now() - startedAt));
     },
   };
 }

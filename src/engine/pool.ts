@@ -18,10 +18,20 @@ export function createPool(backends: readonly EngineBackend[], idleMax: number, 
   /** Longest idle first. */
   let idle: EngineSession[] = [];
   const running = new Set<EngineSession>();
+  const starting = new Set<Promise<unknown>>();
   const infos = new Map<EngineBuild, Promise<EngineInfo>>();
   const closed = new AbortController();
 
-  async function start(build: EngineBuild, signal: AbortSignal): Promise<EngineSession> {
+  function start(build: EngineBuild, signal: AbortSignal): Promise<EngineSession> {
+    const session = startNow(build, signal);
+    const forget = () => starting.delete(session);
+    starting.add(session);
+    session.then(forget, forget);
+    return session;
+  }
+
+  async function startNow(build: EngineBuild, signal: AbortSignal): Promise<EngineSession> {
+    closed.signal.throwIfAborted();
     const backend = backends.find(({ path }) => path === build.path);
     if (backend === undefined) {
       throw new Error(`no backend for the path ${build.path}`);
@@ -31,6 +41,10 @@ export function createPool(backends: readonly EngineBackend[], idleMax: number, 
       build,
       signal === closed.signal ? signal : AbortSignal.any([signal, closed.signal]),
     );
+    if (closed.signal.aborted) {
+      await session[Symbol.asyncDispose]();
+      throw closed.signal.reason;
+    }
     running.add(session);
     infos.set(build, Promise.resolve(session.info));
     log.debug(
@@ -82,7 +96,10 @@ export function createPool(backends: readonly EngineBackend[], idleMax: number, 
     },
     async [Symbol.asyncDispose]() {
       closed.abort(new Error("the engines are being closed"));
-      await Promise.all([...running].map((session) => session[Symbol.asyncDispose]()));
+      await Promise.allSettled([
+        ...starting,
+        ...[...running].map((session) => session[Symbol.asyncDispose]()),
+      ]);
     },
   };
   return pool;

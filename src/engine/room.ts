@@ -1,7 +1,7 @@
 import type { Log } from "../log.ts";
 import { type Catalog, createCatalog } from "./catalog.ts";
 import type { EngineBackend, EngineBuild, EngineInfo } from "./engine.ts";
-import { createPool, type EnginePool } from "./pool.ts";
+import { createPool } from "./pool.ts";
 import { createSupervisor, type Supervisor } from "./supervisor.ts";
 
 /** The engines of this node: which there are, and how to search with them. */
@@ -33,14 +33,23 @@ export async function openEngineRoom(options: EngineRoomOptions, signal: AbortSi
     const finds = backends.map((backend) => backend.discover(signal));
     const early = await Promise.race(finds);
     const guess = early.length > 0 ? defaultBuildOf(early, defaultEngine) : undefined;
-    const warming = guess && warm(pool, guess, signal);
+    const guessing = new AbortController();
+    const guessed = guess && pool.lend(guess, AbortSignal.any([signal, guessing.signal]));
     // Awaited below; a failure must not count as unhandled until then.
-    warming?.catch(() => {});
+    guessed?.catch(() => {});
 
     const builds = (await Promise.all(finds)).flat();
+    signal.throwIfAborted();
     const catalog = createCatalog(builds, defaultEngine);
     const { defaultBuild } = catalog.latest;
-    await (defaultBuild === guess ? warming : warm(pool, defaultBuild, signal));
+    if (guessed && defaultBuild === guess) {
+      pool.giveBack(await guessed);
+    } else {
+      // A full network that nobody asked for is half a gigabyte of memory.
+      guessing.abort();
+      void guessed?.then((session) => session[Symbol.asyncDispose]()).catch(() => {});
+      pool.giveBack(await pool.lend(defaultBuild, signal));
+    }
     return {
       catalog,
       search: createSupervisor(pool, log),
@@ -59,8 +68,4 @@ function defaultBuildOf(
 ): EngineBuild | undefined {
   const named = defaultEngine === undefined || builds.some(({ id }) => id === defaultEngine);
   return named ? createCatalog(builds, defaultEngine).latest.defaultBuild : undefined;
-}
-
-async function warm(pool: EnginePool, build: EngineBuild, signal: AbortSignal): Promise<void> {
-  pool.giveBack(await pool.lend(build, signal));
 }

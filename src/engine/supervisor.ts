@@ -37,9 +37,10 @@ export function createSupervisor(pool: EnginePool, log: Log): Supervisor {
         return;
       } catch (error) {
         const again = error instanceof EngineFailure && retried.has(error.kind) && attempt < attemptsMax;
-        if (!again || signal.aborted) {
+        if (!again) {
           throw error;
         }
+        signal.throwIfAborted();
         log.warn(
           { engine: build.id, path: build.path, fen: job.position.fen, kind: error.kind, attempt },
           "search tried again",

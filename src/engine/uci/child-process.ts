@@ -1,5 +1,7 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
+import type { Readable, Writable } from "node:stream";
+import { EngineFailure } from "../engine.ts";
 import type { UciTransport } from "./transport.ts";
 
 /** What is run, and with which arguments. */
@@ -11,36 +13,81 @@ export interface EngineCommand {
 // A line of UCI has at most some thousand characters; an engine that prints more is broken.
 const lineMaxChars = 65_536;
 
-/** Starts a process that speaks UCI over its pipes. A file that cannot be started shows as lines that end at once. */
-export function createChildProcess({ file, args }: EngineCommand): UciTransport {
-  const child = spawn(file, args, {
-    // Nothing of the server's environment is an engine's business.
-    env: {},
-    // A process group of its own: Ctrl-C on the terminal is for the server, which then ends its engines.
-    detached: true,
-    stdio: ["pipe", "pipe", "ignore"],
-  });
-  const exited = new Promise<void>((resolve) => {
+/**
+ * Starts a process that speaks UCI over its pipes. A file that cannot be run shows as lines that fail at once.
+ * @throws EngineFailure of the kind `no_start` where there is no memory for it.
+ */
+export function createChildProcess(command: EngineCommand): UciTransport {
+  const child = spawnEngine(command);
+  let failure: Error | undefined;
+  const ended = new Promise<void>((resolve) => {
     child.once("exit", () => resolve());
-    child.once("error", () => resolve());
+    child.on("error", (error) => {
+      failure ??= error;
+      resolve();
+    });
   });
   // A write to an engine that is gone: the end of its lines tells.
-  child.stdin.on("error", () => {});
+  child.stdin?.on("error", () => {});
 
   return {
     send(line) {
       // Commands that are sent together travel in one write.
-      child.stdin.cork();
-      child.stdin.write(`${line}\n`);
-      process.nextTick(() => child.stdin.uncork());
+      child.stdin?.cork();
+      child.stdin?.write(`${line}\n`);
+      process.nextTick(() => child.stdin?.uncork());
     },
-    lines: readLines(child.stdout),
+    lines: {
+      async *[Symbol.asyncIterator]() {
+        if (child.stdout) {
+          yield* readLines(child.stdout);
+        } else {
+          await ended;
+        }
+        if (failure) {
+          throw failure;
+        }
+      },
+    },
     async kill() {
-      child.kill("SIGKILL");
-      await exited;
+      killGroup(child);
+      await ended;
     },
     suspended: () => child.pid !== undefined && isSuspended(child.pid),
   };
+}
+
+/** Without file descriptors left, Node gives a process without pipes, and tells the error later. */
+type EngineProcess = ChildProcess & {
+  readonly stdin: Writable | undefined;
+  readonly stdout: Readable | undefined;
+};
+
+function spawnEngine({ file, args }: EngineCommand): EngineProcess {
+  try {
+    return spawn(file, args, {
+      // Nothing of the server's environment is an engine's business.
+      env: {},
+      // A process group of its own: Ctrl-C on the terminal is for the server, which then ends its engines.
+      detached: true,
+      stdio: ["pipe", "pipe", "ignore"],
+    });
+  } catch (cause) {
+    throw new EngineFailure("no_start", `${file} cannot be started: ${cause}`, { cause });
+  }
+}
+
+/** The engine with all that it has started: it may be a script around the real one. */
+function killGroup(child: EngineProcess): void {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) {
+    return;
+  }
+  try {
+    process.kill(-child.pid, "SIGKILL");
+  } catch {
+    // No process groups here (Windows).
+    child.kill("SIGKILL");
+  }
 }
 
 async function* readLines(stdout: NodeJS.ReadableStream): AsyncGenerator<string> {

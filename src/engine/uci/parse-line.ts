@@ -78,7 +78,16 @@ function parseInfo(line: string, words: readonly string[]): UciLine {
     return line.includes("CRITICAL ERROR") ? { kind: "critical", reason: line.trim().slice(0, 500) } : other;
   }
   const info: { -readonly [K in keyof UciInfo]: UciInfo[K] } = { bound: "exact", pv: [] };
-  for (let at = 1; at < words.length; at++) {
+  let at = 1;
+  /** Takes the next word if it is a value: where one is missing, the next field is still read. */
+  const take = <T>(read: (word: string | undefined) => T | undefined): T | undefined => {
+    const value = read(words[at + 1]);
+    if (value !== undefined) {
+      at++;
+    }
+    return value;
+  };
+  for (; at < words.length; at++) {
     const word = words[at];
     switch (word) {
       case "depth":
@@ -89,19 +98,17 @@ function parseInfo(line: string, words: readonly string[]): UciLine {
       case "hashfull":
       case "tbhits":
       case "time": {
-        const count = countOf(words[++at]);
+        const count = take(countOf);
         if (count !== undefined) {
           info[word] = count;
         }
         break;
       }
       case "score": {
-        const kind = words[++at];
-        const value = integerOf(words[++at]);
-        if (kind === "cp" && value !== undefined) {
-          info.score = { kind: "cp", cp: value };
-        } else if (kind === "mate" && value !== undefined) {
-          info.score = { kind: "mate", mate: value };
+        const kind = take(scoreKindOf);
+        const value = kind && take(integerOf);
+        if (value !== undefined) {
+          info.score = kind === "cp" ? { kind, cp: value } : { kind: "mate", mate: value };
         }
         break;
       }
@@ -112,17 +119,18 @@ function parseInfo(line: string, words: readonly string[]): UciLine {
         info.bound = "upper";
         break;
       case "wdl": {
-        const [win, draw, loss] = [countOf(words[++at]), countOf(words[++at]), countOf(words[++at])];
+        const [win, draw, loss] = [take(countOf), take(countOf), take(countOf)];
         if (win !== undefined && draw !== undefined && loss !== undefined) {
           info.wdl = { win, draw, loss };
         }
         break;
       }
-      case "pv": {
+      case "pv":
         info.pv = words.slice(at + 1);
-        at = words.length;
-        break;
-      }
+        return { kind: "info", info };
+      case "string":
+        // The rest is text.
+        return { kind: "info", info };
     }
   }
   return { kind: "info", info };
@@ -156,6 +164,10 @@ function parseOption(words: readonly string[]): UciLine {
       max: integerOf(text("max")),
     },
   };
+}
+
+function scoreKindOf(word: string | undefined): ScoreValue["kind"] | undefined {
+  return word === "cp" || word === "mate" ? word : undefined;
 }
 
 function integerOf(word: string | undefined): number | undefined {

@@ -1,5 +1,6 @@
 import { EngineFailure, type SearchDone, type SearchEvent, type SearchJob } from "../engine.ts";
 import { createLatest } from "../latest.ts";
+import { createDeadline, type Deadline } from "./deadline.ts";
 import type { UciLine } from "./parse-line.ts";
 import { createSnapshotFold } from "./snapshot.ts";
 import type { UciTransport } from "./transport.ts";
@@ -9,7 +10,10 @@ import type { WatchTimes } from "./watch-times.ts";
 export interface UciSearch {
   /** Takes a line that the engine printed. */
   receive(line: UciLine): void;
-  /** The caller takes no more states: `events` fails with the reason, the engine is told to stop and killed if it does not. */
+  /**
+   * The caller takes no more states: `events` fails with the reason, the engine is told to stop and killed
+   * if it does not. What it answers then interests nobody.
+   */
   leave(reason: unknown): void;
   /** The engine is gone. */
   lose(failure: EngineFailure): void;
@@ -23,7 +27,7 @@ export interface UciSearch {
  * Sends `go` and watches. An engine is killed, through `kill`, when it
  * - says that it refuses the position,
  * - is silent and does not answer `isready` either (an engine that searches must),
- * - has not ended by its limit and a grace, with and then without being asked to stop.
+ * - has not ended some time after it was told to stop, because its limit has passed or its caller has left.
  */
 export function startSearch(
   transport: UciTransport,
@@ -36,41 +40,42 @@ export function startSearch(
   const events = createLatest<SearchEvent>();
   const ended = Promise.withResolvers<void>();
   let lastWordAt = performance.now();
-  let askedAt: number | undefined;
+  let left = false;
+  let over = false;
 
-  const clock = setInterval(() => {
-    const now = performance.now();
-    if (askedAt !== undefined && now - askedAt >= times.deafMs) {
-      failAndKill("deaf", `no sign of life for ${Math.round(now - lastWordAt)} ms while searching`);
-    } else if (askedAt === undefined && now - lastWordAt >= times.silenceMs) {
-      askedAt = now;
+  /** Set while the engine owes a sign of life. */
+  let asked: Deadline | undefined;
+  const listen = setInterval(() => {
+    if (asked === undefined && performance.now() - lastWordAt >= times.silenceMs) {
+      asked = createDeadline(times.deafMs, () => {
+        const silentMs = Math.round(performance.now() - lastWordAt);
+        failAndKill("deaf", `no sign of life for ${silentMs} ms while searching`);
+      });
       transport.send("isready");
     }
   }, times.silenceMs / 2);
-  const late = setTimeout(stop, job.movetimeMs + times.lateMs);
-  const overrun = setTimeout(
-    () => failAndKill("overran", `no bestmove ${times.overrunMs} ms after the limit of ${job.movetimeMs} ms`),
-    job.movetimeMs + times.overrunMs,
-  );
-  let stopped: NodeJS.Timeout | undefined;
+  const late = createDeadline(job.movetimeMs + times.lateMs, stop);
+  let stopping: Deadline | undefined;
 
   transport.send(`go depth ${job.depth} movetime ${job.movetimeMs}`);
 
   function stop() {
-    if (stopped === undefined) {
-      transport.send("stop");
-      stopped = setTimeout(
-        () => failAndKill("overran", `no bestmove ${times.stopMs} ms after stop`),
-        times.stopMs,
-      );
+    // A search that is over needs no stop, and its engine may be searching for somebody else by now.
+    if (over || stopping) {
+      return;
     }
+    transport.send("stop");
+    stopping = createDeadline(times.stopMs, () =>
+      failAndKill("overran", `no bestmove ${times.stopMs} ms after stop`),
+    );
   }
 
   function finish(end: () => void) {
-    clearInterval(clock);
-    clearTimeout(late);
-    clearTimeout(overrun);
-    clearTimeout(stopped);
+    over = true;
+    clearInterval(listen);
+    asked?.clear();
+    late.clear();
+    stopping?.clear();
     end();
     ended.resolve();
   }
@@ -84,6 +89,11 @@ export function startSearch(
   }
 
   function done(bestMove: string | undefined, ponder: string | undefined) {
+    if (left) {
+      // Stopped before its first line, an engine may have no move: that is no fault then.
+      finish(() => events.end());
+      return;
+    }
     const snapshot = fold.final();
     if (bestMove === undefined || snapshot === undefined) {
       failAndKill("confused", `bestmove ${bestMove ?? "(none)"} after ${snapshot ? "a line" : "no line"}`);
@@ -101,13 +111,18 @@ export function startSearch(
     events,
     ended: ended.promise,
     leave(reason) {
+      left = true;
       events.fail(reason);
       stop();
     },
     lose: (failure) => finish(() => events.fail(failure)),
     receive(line) {
+      if (over) {
+        return;
+      }
       lastWordAt = performance.now();
-      askedAt = undefined;
+      asked?.clear();
+      asked = undefined;
       if (line.kind === "info") {
         const snapshot = fold.add(line.info);
         if (snapshot) {

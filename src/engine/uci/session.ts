@@ -6,6 +6,7 @@ import {
   type SearchEvent,
   type SearchJob,
 } from "../engine.ts";
+import { createDeadline } from "./deadline.ts";
 import { callersOptionsFrom, uciValuesFrom } from "./options.ts";
 import { parseLine, type UciLine, type UciOption } from "./parse-line.ts";
 import { startSearch, type UciSearch } from "./search.ts";
@@ -76,10 +77,11 @@ export class UciSession implements EngineSession {
   }
 
   async *search(job: SearchJob, signal: AbortSignal): AsyncIterable<SearchEvent> {
-    await this.#clean;
-    signal.throwIfAborted();
+    await beforeAbort(this.#clean, signal);
     if (this.#ending) {
-      throw this.#ending.failure ?? new EngineFailure("exited", "the engine was closed");
+      // Whatever it died of, it was not this search: that one can be tried on another engine.
+      const cause = this.#ending.failure;
+      throw new EngineFailure("exited", "the engine was gone before the search began", { cause });
     }
     if (this.#search) {
       throw new Error("a session does one search at a time");
@@ -118,7 +120,8 @@ export class UciSession implements EngineSession {
     wanted.set("UCI_Chess960", String(position.chess960));
     wanted.set("MultiPV", String(multipv));
     for (const [name, value] of wanted) {
-      if (value !== (this.#values.get(name) ?? this.#defaults.get(name))) {
+      const declared = this.#defaults.get(name);
+      if (declared !== undefined && value !== (this.#values.get(name) ?? declared)) {
         this.#transport.send(`setoption name ${name} value ${value}`);
         this.#values.set(name, value);
       }
@@ -150,19 +153,22 @@ export class UciSession implements EngineSession {
     failureKind: "no_start" | "deaf",
     each: (line: UciLine) => void = () => {},
   ): Promise<void> {
+    if (this.#ending) {
+      throw this.#reason;
+    }
     const waiting = Promise.withResolvers<void>();
     this.#waiting = waiting;
     this.#listener = (line) => (line.kind === until ? waiting.resolve() : each(line));
-    const timer = setTimeout(() => {
+    const deadline = createDeadline(timeoutMs, () => {
       void this.#end(new EngineFailure(failureKind, `no ${until} within ${timeoutMs} ms`));
-    }, timeoutMs);
+    });
     for (const line of lines) {
       this.#transport.send(line);
     }
     try {
       await waiting.promise;
     } finally {
-      clearTimeout(timer);
+      deadline.clear();
     }
   }
 
@@ -173,22 +179,39 @@ export class UciSession implements EngineSession {
       }
       await this.#end(new EngineFailure("exited", "the engine closed its pipe"));
     } catch (cause) {
-      await this.#end(new EngineFailure("exited", "the engine's pipe broke", { cause }));
+      await this.#end(new EngineFailure("exited", `the engine's pipe broke: ${cause}`, { cause }));
     }
+  }
+
+  /** What those are told who wait for an engine that has ended. */
+  get #reason(): EngineFailure {
+    return this.#ending?.failure ?? new EngineFailure("exited", "the engine was closed");
   }
 
   /** Ends the engine once; what is under way learns why. */
   async #end(failure: EngineFailure | undefined): Promise<void> {
     if (this.#ending === undefined) {
       this.#ending = { failure };
-      const reason = failure ?? new EngineFailure("exited", "the engine was closed");
-      this.#waiting?.reject(reason);
-      this.#search?.lose(reason);
+      this.#waiting?.reject(this.#reason);
+      this.#search?.lose(this.#reason);
       this.#search = undefined;
       await this.#transport.kill();
       this.#exit.resolve(failure);
     }
     await this.exited;
+  }
+}
+
+/** Waits for a promise that never rejects. @throws the reason of `signal`, as soon as that is aborted. */
+async function beforeAbort(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  const aborted = Promise.withResolvers<never>();
+  const leave = () => aborted.reject(signal.reason);
+  signal.addEventListener("abort", leave, { once: true });
+  try {
+    await Promise.race([promise, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", leave);
   }
 }
 
@@ -208,7 +231,9 @@ export async function createUciSession(
   const abandon = () => void session[Symbol.asyncDispose]();
   signal.addEventListener("abort", abandon, { once: true });
   try {
+    signal.throwIfAborted();
     await session.greet();
+    signal.throwIfAborted();
     return session;
   } catch (error) {
     await session[Symbol.asyncDispose]();

@@ -8,9 +8,10 @@ export interface WatchTimes {
   readonly deafMs: number;
   /** Past the limit of a search, when the engine is told to stop. */
   readonly lateMs: number;
-  /** Past the limit of a search, when it is killed: an answer or an error must be out after 1500 ms. */
-  readonly overrunMs: number;
-  /** From `stop` to `bestmove`. The promise to callers is 500 ms until an engine is free. */
+  /**
+   * From `stop` to `bestmove`; then it is killed. The promises to callers are 500 ms until an engine is free
+   * when they leave, and 1500 ms past the limit until an answer or an error is out: `lateMs` and this.
+   */
   readonly stopMs: number;
   /** From an answer to `readyok` after the new game. Clearing 16 MiB takes 1 to 2 ms. */
   readonly cleanMs: number;
@@ -21,7 +22,6 @@ export const defaultWatchTimes: WatchTimes = {
   silenceMs: 1000,
   deafMs: 3000,
   lateMs: 200,
-  overrunMs: 700,
   stopMs: 400,
   cleanMs: 5000,
 };

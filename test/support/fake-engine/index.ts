@@ -51,7 +51,7 @@ export function createFakeBackend(options: FakeEngineOptions = {}): EngineBacken
   return {
     path: "native",
     discover: async () => [build],
-    start: (started, signal) =>
+    start: async (started, signal) =>
       createUciSession(started, createChildProcess(commandOfFake(options)), times, signal),
   };
 }

@@ -38,15 +38,16 @@ export async function discoverNative(
   const found = await Promise.all(
     (await candidates(where, log)).map((file) => identify(file, settings, times, log, signal)),
   );
-  const builds: EngineBuild[] = [];
+  const builds = new Map<string, EngineBuild>();
   for (const build of found.flat()) {
-    const taken = builds.some(({ id }) => id === build.id);
-    const id = taken ? `${build.id}-${(await build.sha256()).slice(0, 8)}` : build.id;
-    if (!builds.some((other) => other.id === id)) {
-      builds.push({ ...build, id });
+    const sha256 = await build.sha256();
+    // A copy of one that is there already is no other engine.
+    if (!builds.has(sha256)) {
+      const taken = builds.values().some(({ id }) => id === build.id);
+      builds.set(sha256, taken ? { ...build, id: `${build.id}-${sha256.slice(0, 8)}` } : build);
     }
   }
-  return builds;
+  return [...builds.values()];
 }
 
 /** Files that can be executed, links resolved, each once. */
@@ -60,7 +61,10 @@ async function candidates({ files, searchPath }: NativeSearch, log: Log): Promis
       try {
         const file = await realpath(name);
         await access(file, constants.X_OK);
-        return (await stat(file)).isFile() ? [file] : [];
+        if (!(await stat(file)).isFile()) {
+          throw new Error("it is not a file");
+        }
+        return [file];
       } catch (error) {
         if (files) {
           log.warn(
@@ -110,6 +114,7 @@ async function identify(
     const sha256 = await digestOf(file);
     return [{ ...unknown, ...identity, name: session.info.name, sha256: async () => sha256 }];
   } catch (error) {
+    signal.throwIfAborted();
     log.warn({ file, error: String(error) }, "native engine left out");
     return [];
   }

@@ -16,7 +16,7 @@ export function createNativeBackend(
   return {
     path: "native",
     discover: (signal) => discoverNative(where, settings, times, log, signal),
-    start: (build, signal) =>
+    start: async (build, signal) =>
       createUciSession(build, createChildProcess(commandOfNative(build)), times, signal),
   };
 }

@@ -13,7 +13,7 @@ export function createWasmBackend(
   return {
     path: "wasm",
     discover: () => discoverWasm(settings),
-    start: (build, signal) =>
+    start: async (build, signal) =>
       createUciSession(build, createChildProcess(commandOfWasm(build)), times, signal),
   };
 }

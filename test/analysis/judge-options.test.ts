@@ -1,0 +1,93 @@
+import { describe, expect, test } from "vitest";
+import { judgeOptions } from "../../src/analysis/judge-options.ts";
+import type { Fault } from "../../src/errors.ts";
+import { options } from "./made-up.ts";
+
+function faultsOf(given: Readonly<Record<string, unknown>>): readonly Fault[] {
+  const judged = judgeOptions(given, options);
+  return judged.kind === "faults" ? judged.faults : expect.fail("accepted");
+}
+
+describe("options are taken over as they are", () => {
+  test.each<[given: Readonly<Record<string, number | boolean>>, weakened: boolean]>([
+    [{}, false],
+    [{ skill_level: 0 }, true],
+    [{ skill_level: 19 }, true],
+    [{ skill_level: 20 }, false],
+    [{ uci_limit_strength: true }, true],
+    [{ uci_limit_strength: false }, false],
+    [{ uci_limit_strength: true, uci_elo: 1320 }, true],
+    [{ uci_limit_strength: true, uci_elo: 3190 }, true],
+    [{ uci_chess960: true }, false],
+    [{ uci_chess960: false, skill_level: 20 }, false],
+  ])("%j, weakened: %s", (given, weakened) => {
+    expect(judgeOptions(given, options)).toEqual({ kind: "options", values: given, weakened });
+  });
+});
+
+describe("options are refused, never clamped", () => {
+  const integer = (minimum: number, maximum: number) => ({ type: "integer", minimum, maximum });
+
+  test.each<[given: Readonly<Record<string, unknown>>, pointer: string, allowed: unknown]>([
+    [{ skill_level: 21 }, "/options/skill_level", integer(0, 20)],
+    [{ skill_level: -1 }, "/options/skill_level", integer(0, 20)],
+    [{ skill_level: 5.5 }, "/options/skill_level", integer(0, 20)],
+    [{ skill_level: "5" }, "/options/skill_level", integer(0, 20)],
+    [{ skill_level: true }, "/options/skill_level", integer(0, 20)],
+    [{ skill_level: null }, "/options/skill_level", integer(0, 20)],
+    [{ skill_level: [5] }, "/options/skill_level", integer(0, 20)],
+    [{ skill_level: Number.NaN }, "/options/skill_level", integer(0, 20)],
+    [{ uci_limit_strength: true, uci_elo: 1319 }, "/options/uci_elo", integer(1320, 3190)],
+    [{ uci_limit_strength: true, uci_elo: 3191 }, "/options/uci_elo", integer(1320, 3190)],
+    [{ uci_chess960: 1 }, "/options/uci_chess960", { type: "boolean" }],
+    [{ uci_chess960: "true" }, "/options/uci_chess960", { type: "boolean" }],
+    [{ uci_elo: 1500 }, "/options/uci_elo", undefined],
+    [{ uci_elo: 1500, uci_limit_strength: false }, "/options/uci_elo", undefined],
+    [{ uci_elo: 1500, uci_limit_strength: true, skill_level: 3 }, "/options/uci_elo", undefined],
+  ])("%j", (given, pointer, allowed) => {
+    expect(faultsOf(given)).toMatchObject([{ pointer, code: "invalid_option" }]);
+    expect(faultsOf(given)[0]?.allowed).toEqual(allowed);
+  });
+
+  test.each([
+    "hash",
+    "Hash",
+    "threads",
+    "Skill Level",
+    "SKILL_LEVEL",
+    "multipv",
+    "uci_showwdl",
+    "Debug Log File",
+    "debug_log_file",
+    "evalfile",
+    "syzygypath",
+    "numapolicy",
+    "clear_hash",
+    "nodestime",
+    "constructor",
+    "toString",
+  ])("%s, which is not the caller's", (name) => {
+    expect(faultsOf({ [name]: 1 })).toMatchObject([
+      {
+        pointer: `/options/${name}`,
+        code: "option_not_allowed",
+        allowed: { enum: ["skill_level", "uci_limit_strength", "uci_elo", "uci_chess960"] },
+      },
+    ]);
+  });
+
+  test("each with its own fault", () => {
+    expect(faultsOf({ skill_level: 99, hash: 1, uci_chess960: 1 }).map(({ pointer }) => pointer)).toEqual([
+      "/options/skill_level",
+      "/options/hash",
+      "/options/uci_chess960",
+    ]);
+  });
+
+  test("with a pointer that escapes what it must, and echoes no more than 64 characters", () => {
+    expect(faultsOf({ "a/b~c": 1 })).toMatchObject([{ pointer: "/options/a~1b~0c" }]);
+    const [fault] = faultsOf({ ["x".repeat(100)]: 1 });
+    expect(fault?.pointer).not.toContain("x".repeat(65));
+    expect(fault?.message).not.toContain("x".repeat(65));
+  });
+});

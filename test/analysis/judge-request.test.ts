@@ -1,0 +1,193 @@
+import { describe, expect, test } from "vitest";
+import type { AnalysisRequest } from "../../src/analysis/analysis.ts";
+import { judgeRequest } from "../../src/analysis/judge-request.ts";
+import { KibitzError } from "../../src/errors.ts";
+import { startFen } from "../chess/judged.ts";
+import { buildOf } from "../engine/build-of.ts";
+import { knownEngines, requestOf } from "./made-up.ts";
+
+const full = buildOf();
+const lite = buildOf({ id: "stockfish-19-lite", net: "lite" });
+const native = buildOf({ id: "stockfish-18", version: "18", path: "native" });
+const builds = [full, lite, native];
+
+const judge = (told: Partial<AnalysisRequest>) => judgeRequest(requestOf(told), knownEngines(builds));
+
+async function refusalOf(told: Partial<AnalysisRequest>): Promise<KibitzError> {
+  const error = await judge(told).catch((thrown: unknown) => thrown);
+  return error instanceof KibitzError ? error : expect.fail("accepted");
+}
+
+describe("a request", () => {
+  test("has its defaults filled in", async () => {
+    expect(await judge({})).toMatchObject({
+      position: { fen: startFen },
+      build: full,
+      depth: 14,
+      multipv: 1,
+      movetimeMs: undefined,
+      options: {},
+      weakened: false,
+      warnings: [],
+    });
+  });
+
+  test("keeps what it sets", async () => {
+    const told = { depth: 3, multipv: 4, movetimeMs: 500, options: { skill_level: 2 } };
+    expect(await judge(told)).toMatchObject({ ...told, weakened: true });
+  });
+
+  test("is Chess960 by its option, which is the position's business and the engine's", async () => {
+    const { position, options } = await judge({ options: { uci_chess960: true } });
+    expect(position.chess960).toBe(true);
+    expect(options).toEqual({ uci_chess960: true });
+  });
+
+  test("starts no engine to learn its options where it sets none", async () => {
+    const engines = knownEngines(builds);
+    await judgeRequest(requestOf(), engines);
+    expect(engines.described).toEqual([]);
+    await judgeRequest(requestOf({ engine: lite.id, options: { skill_level: 1 } }), engines);
+    expect(engines.described).toEqual([lite]);
+  });
+});
+
+describe("engine and path", () => {
+  test.each([
+    ["latest", "auto", full],
+    ["latest", "wasm", full],
+    ["latest", "native", native],
+    ["stockfish-19-lite", "auto", lite],
+    ["stockfish-19-lite", "wasm", lite],
+    ["stockfish-18", "auto", native],
+    ["stockfish-18", "native", native],
+  ] as const)("%s on %s choose the build", async (engine, path, build) => {
+    expect((await judge({ engine, path })).build).toBe(build);
+  });
+
+  test("prefer native for auto, where one version has both", async () => {
+    const twin = buildOf({ path: "native" });
+    const judged = await judgeRequest(requestOf(), knownEngines([full, twin]));
+    expect(judged.build).toBe(twin);
+  });
+
+  test.each([
+    ["stockfish-19-lite", "native", ["auto", "wasm"]],
+    ["stockfish-18", "wasm", ["auto", "native"]],
+  ] as const)("%s on %s are refused, with the paths that there are", async (engine, path, runnable) => {
+    expect(await refusalOf({ engine, path })).toMatchObject({
+      code: "path_unavailable",
+      nextAction: "use_auto_path",
+      faults: [{ pointer: "/path", allowed: { enum: runnable } }],
+    });
+  });
+
+  test.each(["", "Stockfish-19", "stockfish-20", "LATEST", "stockfish-19 "])(
+    "%j is no engine, and those that there are are listed",
+    async (engine) => {
+      expect(await refusalOf({ engine })).toMatchObject({
+        code: "unknown_engine",
+        nextAction: "list_engines",
+        faults: [{ pointer: "/engine", allowed: { enum: ["latest", full.id, lite.id, native.id] } }],
+      });
+    },
+  );
+});
+
+describe("a warning", () => {
+  const codesOf = async (told: Partial<AnalysisRequest>) =>
+    (await judge(told)).warnings.map(({ code }) => code);
+
+  test.each<[Partial<AnalysisRequest>, string[]]>([
+    [{ movetimeMs: 500 }, ["default_depth_applied"]],
+    [{ movetimeMs: 500, depth: 14 }, []],
+    [{ fen: "4k3/8/8/8/8/7p/7P/4K2R w K - 0 1", multipv: 8 }, []],
+    [{ fen: "4k3/8/8/8/8/7p/7P/4K2R w K - 0 1", multipv: 9 }, ["multipv_reduced"]],
+    [{ options: { skill_level: 1 } }, ["strength_limited"]],
+    [{ options: { skill_level: 20 } }, []],
+    [{ fen: "8/8/4k3/8/8/4K3/4P3/8 w - - 3 9" }, []],
+    [{ fen: "8/8/4k3/8/8/4K3/4P3/8 w - - 4 9" }, ["no_history"]],
+    [{ fen: "8/8/4k3/8/8/4K3/4P3/8 w - - 3 9", moves: ["Kd3"] }, []],
+    [
+      { fen: "8/8/4k3/8/8/4K3/4P3/8 w - - 100 90", multipv: 10, movetimeMs: 50 },
+      ["no_history", "fifty_move_horizon", "default_depth_applied", "multipv_reduced"],
+    ],
+    // A finished game is not searched: only what was mended is worth telling.
+    [
+      { fen: "7k/5Q2/6K1/8/8/8/8/8 b KQ -", multipv: 10, movetimeMs: 50 },
+      ["castling_rights_removed", "clocks_defaulted"],
+    ],
+  ])("%j: %j", async (told, codes) => {
+    expect(await codesOf(told)).toEqual(codes);
+  });
+
+  test.each([
+    [1, "1 legal move,"],
+    [8, "8 legal moves,"],
+  ])("counts %i legal move in English", async (legal, words) => {
+    const fens: Record<number, string> = {
+      1: "7r/7k/b2n1p1p/3npr2/P3P3/BPp1KpP1/5P2/7R w - - 0 56",
+      8: "4k3/8/8/8/8/7p/7P/4K2R w K - 0 1",
+    };
+    const { warnings } = await judge({ fen: fens[legal] ?? "", multipv: 10 });
+    expect(warnings).toMatchObject([{ message: expect.stringContaining(words), field: "multipv" }]);
+  });
+});
+
+describe("a refusal", () => {
+  test.each<[Partial<AnalysisRequest>, string, string[]]>([
+    [{ fen: "bad" }, "invalid_fen", ["/fen", "/fen"]],
+    [{ fen: "8/8/8/8/8/8/8/8 w - - 0 1" }, "illegal_position", ["/fen", "/fen"]],
+    [{ moves: ["e4", "e4"] }, "illegal_move", ["/moves/1"]],
+    [
+      { options: { hash: 1, skill_level: 99 } },
+      "option_not_allowed",
+      ["/options/hash", "/options/skill_level"],
+    ],
+  ])("of %j is %s at %j", async (told, code, pointers) => {
+    const error = await refusalOf(told);
+    expect(error.code).toBe(code);
+    expect(error.faults.map(({ pointer }) => pointer)).toEqual(pointers);
+  });
+
+  test("judges the position before the engine, and the engine before its options", async () => {
+    const everything = { fen: "bad", engine: "x", options: { y: 1 } };
+    expect((await refusalOf(everything)).code).toBe("invalid_fen");
+    expect((await refusalOf({ ...everything, fen: startFen })).code).toBe("unknown_engine");
+    expect((await refusalOf({ ...everything, fen: startFen, engine: "latest" })).code).toBe(
+      "option_not_allowed",
+    );
+  });
+
+  test("of a FEN without its last fields suggests the request with them, as the caller would write it", async () => {
+    const fen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR b";
+    const error = await refusalOf({
+      fen,
+      moves: ["e5"],
+      depth: 3,
+      multipv: 2,
+      movetimeMs: 99,
+      engine: "stockfish-18",
+      path: "native",
+      options: { skill_level: 2 },
+    });
+    expect(error.nextAction).toBe("send_suggested_request");
+    expect(error.suggestedRequest).toEqual({
+      fen: `${fen} KQkq - 0 1`,
+      moves: ["e5"],
+      depth: 3,
+      multipv: 2,
+      movetime_ms: 99,
+      engine: "stockfish-18",
+      path: "native",
+      options: { skill_level: 2 },
+    });
+    expect((await refusalOf({ fen })).suggestedRequest).toEqual({ fen: `${fen} KQkq - 0 1` });
+  });
+
+  test("suggests nothing where filling in fields is not enough", async () => {
+    const error = await refusalOf({ fen: "8/8/8/8/8/8/8/8 w" });
+    expect(error.suggestedRequest).toBeUndefined();
+    expect(error.nextAction).toBe("fix_request");
+  });
+});

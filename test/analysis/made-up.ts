@@ -1,0 +1,131 @@
+import type { AnalysisRequest, JudgedRequest } from "../../src/analysis/analysis.ts";
+import type { KnownEngines } from "../../src/analysis/judge-request.ts";
+import { createCatalog } from "../../src/engine/catalog.ts";
+import type {
+  EngineBuild,
+  EngineLine,
+  EngineOption,
+  SearchDone,
+  SearchEvent,
+  SearchJob,
+  Snapshot,
+} from "../../src/engine/engine.ts";
+import type { Supervisor } from "../../src/engine/supervisor.ts";
+import { positionOf, startFen } from "../chess/judged.ts";
+import { buildOf } from "../engine/build-of.ts";
+
+/** What Stockfish lets callers set. */
+export const options: readonly EngineOption[] = [
+  {
+    name: "skill_level",
+    engineName: "Skill Level",
+    kind: "integer",
+    default: 20,
+    minimum: 0,
+    maximum: 20,
+  },
+  { name: "uci_limit_strength", engineName: "UCI_LimitStrength", kind: "boolean", default: false },
+  { name: "uci_elo", engineName: "UCI_Elo", kind: "integer", default: 1320, minimum: 1320, maximum: 3190 },
+  { name: "uci_chess960", engineName: "UCI_Chess960", kind: "boolean", default: false },
+];
+
+/** Engines that are there in name only. */
+export function knownEngines(
+  builds: readonly EngineBuild[],
+  defaultEngine?: string,
+): KnownEngines & { readonly described: readonly EngineBuild[] } {
+  const described: EngineBuild[] = [];
+  return {
+    catalog: createCatalog(builds, defaultEngine),
+    described,
+    async describe(build) {
+      described.push(build);
+      return { name: build.name, author: "nobody", options };
+    },
+  };
+}
+
+/** A request of which a test says only what matters to it. */
+export function requestOf(told: Partial<AnalysisRequest> = {}): AnalysisRequest {
+  return {
+    fen: startFen,
+    moves: [],
+    depth: undefined,
+    multipv: undefined,
+    movetimeMs: undefined,
+    engine: "latest",
+    path: "auto",
+    options: {},
+    ...told,
+  };
+}
+
+/** A request that can be run. */
+export function judgedOf({
+  fen = startFen,
+  ...told
+}: Partial<JudgedRequest> & { fen?: string } = {}): JudgedRequest {
+  return {
+    position: positionOf(fen),
+    build: buildOf(),
+    depth: 14,
+    multipv: 1,
+    movetimeMs: undefined,
+    options: {},
+    weakened: false,
+    warnings: [],
+    ...told,
+  };
+}
+
+export function lineOf(moves: readonly string[], told: Partial<EngineLine> = {}): EngineLine {
+  const wdl = { win: 100, draw: 850, loss: 50 };
+  return {
+    depth: 14,
+    seldepth: 20,
+    score: { value: { kind: "cp", cp: 30 }, bound: "exact", wdl },
+    moves,
+    ...told,
+  };
+}
+
+export function snapshotOf(told: Partial<Snapshot> = {}): Snapshot {
+  return {
+    depth: 14,
+    complete: true,
+    lines: [lineOf(["e2e4", "e7e5"])],
+    counters: { nodes: 5000, nps: 100_000, timeMs: 50, hashfull: 3, tbhits: 0 },
+    ...told,
+  };
+}
+
+export function doneOf(told: Partial<SearchDone> = {}): SearchDone {
+  return {
+    kind: "done",
+    snapshot: snapshotOf(),
+    bestMove: "e2e4",
+    ponder: "e7e5",
+    endedBy: "depth",
+    ...told,
+  };
+}
+
+/** Says these events to whoever asks, or fails; and remembers what was asked. */
+export function scripted(...script: readonly (SearchEvent | Error)[]): {
+  readonly search: Supervisor;
+  readonly jobs: readonly SearchJob[];
+} {
+  const jobs: SearchJob[] = [];
+  return {
+    jobs,
+    async *search(_build, job) {
+      jobs.push(job);
+      for (const event of script) {
+        if (event instanceof Error) {
+          throw event;
+        }
+        yield event;
+      }
+    },
+  };
+}

@@ -1,0 +1,279 @@
+import { globSync, readFileSync } from "node:fs";
+import { basename, dirname, posix } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+
+/**
+ * The walls of the house, as ARCHITECTURE.md draws them. Each law is read from the text of the sources, and
+ * shown a file that breaks it: a law that lets that pass is no law.
+ */
+
+interface SourceFile {
+  /** From the root of the repository: `src/chess/score.ts`. */
+  readonly path: string;
+  readonly text: string;
+}
+
+interface Law {
+  readonly promise: string;
+  /** Which files it is about. */
+  readonly about: (path: string) => boolean;
+  /** What breaks it: the line, and what is wrong with it. */
+  readonly breaches: (file: SourceFile) => readonly (readonly [line: number, message: string])[];
+  readonly broken: readonly SourceFile[];
+}
+
+/** What everybody may know: of all files beside the rooms, these know nothing but each other. */
+const basics = ["caller", "errors", "field-rules", "log", "problem", "uuid"];
+
+/** The rooms that each room may look into, beside itself and the basics. */
+const mayLookInto: Readonly<Record<string, readonly string[]>> = {
+  chess: [],
+  engine: ["chess"],
+  analysis: ["engine", "chess"],
+  access: ["analysis"],
+  rpc: ["access", "analysis", "engine", "chess"],
+  server: [],
+  gateway: ["server"],
+};
+
+/** Root files that wire the rooms together, and the command line, which asks them. Nobody looks into these. */
+const isWiring = (place: string) => !(place in mayLookInto) && !basics.includes(place);
+
+const inRoom =
+  (...rooms: readonly string[]) =>
+  (path: string) =>
+    rooms.includes(placeOf(path));
+const anySource = (path: string) => path.startsWith("src/");
+const anyFile = () => true;
+
+const laws: readonly Law[] = [
+  {
+    promise: "imports point down",
+    about: (path) => anySource(path) && !isWiring(placeOf(path)),
+    breaches: (file) => {
+      const room = placeOf(file.path);
+      const seen = [room, ...basics, ...(mayLookInto[room] ?? [])];
+      return importsOf(file)
+        .filter(({ target }) => target.startsWith("src/") && !seen.includes(placeOf(target)))
+        .map(({ line, target }) => [line, `${room} may not look into ${placeOf(target)}: ${target}`]);
+    },
+    broken: [
+      { path: "src/chess/x.ts", text: 'import { A } from "../engine/engine.ts";' },
+      { path: "src/engine/uci/x.ts", text: 'import type { A } from "../../analysis/analysis.ts";' },
+      { path: "src/analysis/x.ts", text: 'const { a } = await import("../access/plans.ts");' },
+      { path: "src/access/x.ts", text: 'import "../engine/engine.ts";' },
+      { path: "src/rpc/x.ts", text: 'export { A } from "../gateway/gateway.ts";' },
+      { path: "src/rpc/x.ts", text: 'import { B } from "../app.ts";' },
+      { path: "src/gateway/x.ts", text: 'import {\n  A,\n  B,\n} from "../rpc/calls.ts";' },
+      { path: "src/server/x.ts", text: 'import { A } from "../gateway/gateway.ts";' },
+      { path: "src/errors.ts", text: 'import { A } from "./chess/score.ts";' },
+      { path: "src/log.ts", text: 'import { A } from "./config.ts";' },
+    ],
+  },
+  {
+    promise: "the settings know nothing of what they set",
+    about: (path) => path === "src/config.ts",
+    breaches: (file) =>
+      importsOf(file)
+        .filter(({ target }) => target.startsWith("src/"))
+        .map(({ line, target }) => [line, `config.ts imports ${target}`]),
+    broken: [{ path: "src/config.ts", text: 'import { A } from "./log.ts";' }],
+  },
+  {
+    promise: "only rpc/convert knows the generated messages; what serves a service may know its descriptor",
+    // The command line is a door and its own wiring.
+    about: (path) => anySource(path) && !/^src\/(cli\/|rpc\/convert)/.test(path),
+    breaches: (file) =>
+      importsOf(file)
+        .filter(
+          ({ target, names }) => target.startsWith("gen/chess/") && !/^\{\s*\w+Service\s*\}$/.test(names),
+        )
+        .map(({ line, target, names }) => [line, `${names} of ${target} is rpc/convert's business`]),
+    broken: [
+      {
+        path: "src/rpc/x.ts",
+        text: 'import { PathSchema } from "../../gen/chess/analysis/v1/analysis_pb.ts";',
+      },
+      { path: "src/rpc/x.ts", text: 'import * as pb from "../../gen/chess/analysis/v1/analysis_pb.ts";' },
+      {
+        path: "src/analysis/x.ts",
+        text: 'import type { Path } from "../../gen/chess/analysis/v1/analysis_pb.ts";',
+      },
+    ],
+  },
+  {
+    promise: "only the rpc room and the doors know protobuf and Connect",
+    about: inRoom("chess", "engine", "analysis", "access"),
+    breaches: (file) =>
+      importsOf(file)
+        .filter(({ target }) => /^gen\/|^@(bufbuild|connectrpc)\//.test(target))
+        .map(({ line, target }) => [line, `the domain imports ${target}`]),
+    broken: [
+      { path: "src/analysis/x.ts", text: 'import { create } from "@bufbuild/protobuf";' },
+      { path: "src/engine/x.ts", text: 'import { Code } from "@connectrpc/connect";' },
+      { path: "src/chess/x.ts", text: 'import { A } from "../../gen/google/rpc/error_details_pb.ts";' },
+    ],
+  },
+  {
+    promise: "only engine/uci and engine/backends speak UCI",
+    about: (path) => anySource(path) && !/^src\/engine\/(uci|backends)\//.test(path),
+    breaches: (file) =>
+      stringsOf(file)
+        .filter(({ text, path }) =>
+          // `bestmove` is also a call, of /v1 and of the command line.
+          isWiring(placeOf(path)) || inRoom("server", "gateway")(path) || path === "src/errors.ts"
+            ? /\b(ucinewgame|setoption|isready|readyok|uciok)\b|bestmove [a-h]/.test(text)
+            : /\b(ucinewgame|setoption|bestmove|isready|readyok|uciok)\b|\b(go depth|position fen)\b/.test(
+                text,
+              ),
+        )
+        .map(({ line, text }) => [line, `${text} is UCI`]),
+    broken: [
+      { path: "src/engine/pool.ts", text: 'send("ucinewgame");' },
+      { path: "src/analysis/x.ts", text: "const line = `setoption name ${name}`;" },
+      { path: "src/rpc/x.ts", text: "if (line.startsWith('bestmove')) {}" },
+      { path: "src/app.ts", text: 'send("isready");' },
+    ],
+  },
+  {
+    promise: "only the catalogue, its mappers and the doors know HTTP statuses",
+    about: (path) =>
+      anySource(path) && !/^src\/(server\/|gateway\/|(errors|problem|rpc\/connect-error)\.ts$)/.test(path),
+    breaches: (file) =>
+      codeLinesOf(file)
+        // Numbers of milliseconds or characters, and the exit codes that the command line makes of statuses.
+        .filter(({ code }) => httpStatus.test(code) && !/Ms\b|slice\(|exitCode/.test(code))
+        .map(({ line, code }) => [line, `${code.trim()} looks like an HTTP status`]),
+    broken: [
+      { path: "src/analysis/x.ts", text: "throw new HttpError(404);" },
+      { path: "src/rpc/calls.ts", text: "if (status === 503) {}" },
+      { path: "src/app.ts", text: "response.statusCode = 200;" },
+    ],
+  },
+  {
+    promise: "process.env is read by the command line alone",
+    about: (path) => anySource(path) && !/^src\/(cli\/|config\.ts$)/.test(path),
+    breaches: (file) =>
+      codeLinesOf(file)
+        .filter(({ code }) =>
+          /\bprocess\s*\.\s*env\b|\benv\b[^}]*\}\s*=\s*process\b|import.*\benv\b.*process/.test(code),
+        )
+        .map(({ line }) => [line, "reads the environment; settings come from config.ts"]),
+    broken: [
+      { path: "src/rpc/x.ts", text: "const level = process.env.LEVEL;" },
+      { path: "src/app.ts", text: "const { env } = process;" },
+      { path: "src/app.ts", text: 'import { env } from "node:process";' },
+    ],
+  },
+  {
+    promise: "no test is left out, and none is alone",
+    about: (path) => /\.test\.ts$/.test(path),
+    breaches: (file) =>
+      codeLinesOf(file)
+        .filter(({ code }) => /\b(test|it|describe|suite)\s*\.\s*(only|skip|todo|fails)\b/.test(code))
+        .map(({ line, code }) => [line, code.trim()]),
+    broken: [
+      { path: "test/x.test.ts", text: 'test.only("x", () => {});' },
+      { path: "test/x.test.ts", text: 'describe.skip("x", () => {});' },
+    ],
+  },
+  {
+    promise: "no file is longer than 400 lines",
+    about: anyFile,
+    breaches: ({ text }) => {
+      const lines = text.trimEnd().split("\n").length;
+      return lines > 400 ? [[lines, `${lines} lines: what are its parts?`]] : [];
+    },
+    broken: [{ path: "src/x.ts", text: "a\n".repeat(401) }],
+  },
+  {
+    promise: "no file is named after nothing",
+    about: anyFile,
+    breaches: ({ path }) =>
+      /^(utils?|helpers?|common|manager|misc|shared)\b|[-.](utils?|helpers?|manager)\b/.test(basename(path))
+        ? [[1, "say in the name what the file exports"]]
+        : [],
+    broken: [
+      { path: "src/utils.ts", text: "" },
+      { path: "test/rpc/test-helpers.ts", text: "" },
+      { path: "src/engine/engine-manager.ts", text: "" },
+    ],
+  },
+];
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const files: readonly SourceFile[] = globSync(["src/**/*.ts", "test/**/*.ts", "bench/**/*.ts"], { cwd: root })
+  .map((path) => path.replaceAll("\\", "/"))
+  .filter((path) => path !== "test/architecture.test.ts")
+  .map((path) => ({ path, text: readFileSync(posix.join(root, path), "utf8") }));
+
+describe.each(laws)("$promise", ({ about, breaches, broken }) => {
+  const reports = (file: SourceFile) =>
+    about(file.path) ? breaches(file).map(([line, message]) => `${file.path}:${line} ${message}`) : [];
+
+  test("everywhere", () => {
+    expect(files.flatMap(reports)).toEqual([]);
+  });
+
+  test.each(broken)("and $path with $text would be found", (file) => {
+    expect(reports(file)).toHaveLength(1);
+  });
+});
+
+test("every room of the house is known, and every file was read", () => {
+  const folders = new Set(
+    files.filter(({ path }) => /^src\/.+\//.test(path)).map(({ path }) => placeOf(path)),
+  );
+  expect([...folders].toSorted()).toEqual([...Object.keys(mayLookInto), "cli"].toSorted());
+  expect(files.length).toBeGreaterThan(100);
+  expect(basics.filter((name) => !files.some(({ path }) => path === `src/${name}.ts`))).toEqual([]);
+});
+
+/** The room of a file, or the name of a file that stands beside the rooms. */
+function placeOf(path: string): string {
+  return path.split("/")[1]?.replace(/\.ts$/, "") ?? "";
+}
+
+interface Import {
+  readonly line: number;
+  /** What is imported: `{ A, type B }`, `* as pb`; empty where nothing is named. */
+  readonly names: string;
+  /** From the root of the repository, or the name of a package. */
+  readonly target: string;
+}
+
+function importsOf({ path, text }: SourceFile): readonly Import[] {
+  const statement =
+    /^(?:import|export)\s+(?:type\s+)?([^;"]*?)\s*from\s+"([^"]+)"|\bimport\s*\(?\s*()"([^"]+)"/gm;
+  return [...text.matchAll(statement)].map((match) => {
+    const [, names = "", target = match[4] ?? ""] = match;
+    return {
+      line: lineAt(text, match.index),
+      names,
+      target: target.startsWith(".") ? posix.join(dirname(path), target) : target,
+    };
+  });
+}
+
+function lineAt(text: string, index: number): number {
+  return text.slice(0, index).split("\n").length;
+}
+
+const httpStatus = /(?<![\w.])(20[0-4]|30[12478]|40[0-9]|41[0-7]|422|42[89]|431|50[0-4])(?![\w.])/;
+
+/** The lines without comments. Strings stand as they are. */
+function codeLinesOf({ text }: SourceFile): readonly { readonly line: number; readonly code: string }[] {
+  const stringOrComment =
+    /("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\\n])*`)|\/\*[\s\S]*?\*\/|\/\/.*$/gm;
+  const code = text.replace(stringOrComment, (found, string) => string ?? found.replace(/[^\n]/g, " "));
+  return code.split("\n").map((line, index) => ({ line: index + 1, code: line }));
+}
+
+function stringsOf(
+  file: SourceFile,
+): readonly { readonly line: number; readonly text: string; readonly path: string }[] {
+  return codeLinesOf(file).flatMap(({ line, code }) =>
+    [...code.matchAll(/(["'`])(?:\\.|(?!\1).)*\1/g)].map(([text]) => ({ line, text, path: file.path })),
+  );
+}

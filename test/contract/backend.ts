@@ -1,0 +1,266 @@
+import { Chess } from "chess.js";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describeLine, describeMove } from "../../src/chess/notation.ts";
+import type { ScoreValue } from "../../src/chess/score.ts";
+import type {
+  EngineBackend,
+  EngineBuild,
+  EngineSession,
+  SearchDone,
+  SearchJob,
+} from "../../src/engine/engine.ts";
+import { defaultWatchTimes, type WatchTimes } from "../../src/engine/uci/watch-times.ts";
+import { startFen } from "../chess/judged.ts";
+import { answerOf, eventsOf, jobOf } from "../engine/job-of.ts";
+import { enginesRunning, stillRunning } from "../engine/processes.ts";
+
+export interface BackendUnderTest {
+  readonly pickBuild: (builds: readonly EngineBuild[]) => EngineBuild | undefined;
+  /** Plies that take the engine some tens of milliseconds. */
+  readonly depth: number;
+}
+
+const forever = new AbortController().signal;
+// The promises are about engines, not about a machine that runs several test suites at a time.
+const patient: WatchTimes = { ...defaultWatchTimes, deafMs: 20_000, stopMs: 10_000, lateMs: 10_000 };
+const toleranceMs = 2500;
+
+const middleGame = "r1bqkb1r/pp3ppp/2n1pn2/2pp4/3P4/2PBPN2/PP3PPP/RNBQK2R w KQkq - 0 6";
+const standardPositions = [
+  startFen,
+  middleGame,
+  // Castling both ways, en passant, promotion with capture.
+  "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
+  "rnbqkbnr/ppp1pppp/8/8/3pP3/8/PPPP1PPP/RNBQKBNR b KQkq e3 0 3",
+  "1n2k3/P6p/8/8/8/8/7p/4K3 w - - 0 1",
+];
+
+/** What every backend does alike, whatever runs behind it. */
+export function testBackend(
+  name: string,
+  createBackend: (times: WatchTimes) => EngineBackend,
+  { pickBuild, depth }: BackendUnderTest,
+): void {
+  describe(name, () => {
+    const backend = createBackend(patient);
+    let build: EngineBuild;
+    let session: EngineSession;
+
+    beforeAll(async () => {
+      const found = pickBuild(await backend.discover(forever));
+      build = found ?? expect.fail("the build was not found");
+      session = await backend.start(build, forever);
+    });
+    afterAll(async () => {
+      await session?.[Symbol.asyncDispose]();
+      expect(enginesRunning(), "engines left behind").toEqual([]);
+    });
+
+    const search = (told: Parameters<typeof jobOf>[0] = {}, on = session) =>
+      answerOf(on.search(jobOf({ depth, ...told }), forever));
+    const firstValue = async (fen: string) => (await search({ fen })).snapshot.lines[0]?.score.value;
+
+    test("finds its build, told apart by id, path and digest", async () => {
+      expect(build.path).toBe(backend.path);
+      expect(build.id).toMatch(/^[a-z0-9][a-z0-9.-]*$/);
+      expect(build.id).toContain(build.version);
+      expect(await build.sha256()).toMatch(/^[0-9a-f]{64}$/);
+    });
+
+    test("starts an engine that bears the name of its build and has the options that callers may set", () => {
+      expect(session.info.name).toBe(build.name);
+      expect(session.info.author).not.toBe("");
+      expect(session.info.options.map((option) => [option.name, option.kind])).toEqual([
+        ["skill_level", "integer"],
+        ["uci_limit_strength", "boolean"],
+        ["uci_elo", "integer"],
+        ["uci_chess960", "boolean"],
+      ]);
+      expect(session).toMatchObject({ build, alive: true });
+    });
+
+    test("reports complete states that deepen, then one answer at the depth that was asked", async () => {
+      const events = await eventsOf(session.search(jobOf({ fen: middleGame, depth }), forever));
+      const depths = events.filter(({ kind }) => kind === "progress").map(({ snapshot }) => snapshot.depth);
+      expect(depths.length).toBeGreaterThan(0);
+      expect(depths).toEqual([...new Set(depths)].toSorted((a, b) => a - b));
+      expect(events.map(({ kind }) => kind)).toEqual([...depths.map(() => "progress"), "done"]);
+      for (const { snapshot } of events) {
+        expect(snapshot.complete).toBe(true);
+        expect(snapshot.lines).toMatchObject([{ depth: snapshot.depth, score: { bound: "exact" } }]);
+        expect(snapshot.counters.nodes).toBeGreaterThan(0);
+      }
+      const done = events.at(-1) as SearchDone;
+      expect(done).toMatchObject({ endedBy: "depth", snapshot: { depth } });
+      expect(done.bestMove).toBe(done.snapshot.lines[0]?.moves[0]);
+    });
+
+    test("gives as many lines as were asked, best first, each with another move", async () => {
+      const { snapshot } = await search({ fen: middleGame, multipv: 3 });
+      expect(snapshot).toMatchObject({ depth, complete: true });
+      expect(new Set(snapshot.lines.map(({ moves }) => moves[0])).size).toBe(3);
+      const values = snapshot.lines.map(({ score }) => comparable(score.value));
+      expect(values).toEqual(values.toSorted((a, b) => b - a));
+    });
+
+    test("gives as many lines as there are moves, where those are fewer", async () => {
+      const fen = "6k1/R7/8/8/8/8/8/1R4K1 b - - 0 1";
+      const { snapshot, endedBy } = await search({ fen, multipv: 5 });
+      expect(snapshot.lines.map(({ moves }) => moves[0]).toSorted()).toEqual(["g8f8", "g8h8"]);
+      expect({ endedBy, complete: snapshot.complete }).toEqual({ endedBy: "depth", complete: true });
+    });
+
+    test.each([
+      ["6k1/R7/8/8/8/8/8/1R4K1 w - - 0 1", "b1b8"],
+      ["1r4k1/8/8/8/8/8/r7/6K1 b - - 0 1", "b8b1"],
+    ])("tells mate as mate, from the mover's view: %s", async (fen, move) => {
+      const { bestMove, snapshot } = await search({ fen });
+      expect(bestMove).toBe(move);
+      expect(snapshot.lines[0]?.score.value).toEqual({ kind: "mate", mate: 1 });
+    });
+
+    test("scores from the view of the side to move", async () => {
+      const board = "4k3/pppp4/8/8/8/8/PPPP4/3QK3";
+      expect(comparable(await firstValue(`${board} w - - 0 1`))).toBeGreaterThan(300);
+      expect(comparable(await firstValue(`${board} b - - 0 1`))).toBeLessThan(-300);
+    });
+
+    test("ends in time, with what is complete by then", async () => {
+      const startedAt = performance.now();
+      const done = await search({ fen: middleGame, depth: 245, movetimeMs: 500 });
+      expect(done).toMatchObject({ endedBy: "time", snapshot: { complete: true } });
+      expect(done.snapshot.depth).toBeLessThan(245);
+      expect(performance.now() - startedAt).toBeLessThan(500 + toleranceMs);
+    });
+
+    test("answers with legal moves only", async () => {
+      for (const fen of standardPositions) {
+        const { bestMove, ponder, snapshot } = await search({ fen, multipv: 2 });
+        const lines = [...snapshot.lines.map(({ moves }) => moves), ponder ? [bestMove, ponder] : [bestMove]];
+        for (const moves of lines) {
+          replay(fen, moves);
+        }
+      }
+    });
+
+    test("sees the history of the game: a third repetition is a draw", async () => {
+      const moves = ["a2a3", "h8g8", "a3a2", "g8h8", "a2a3", "h8g8", "a3a2"];
+      const drawn = await search({ fen: "7k/8/8/8/8/8/R7/1R4K1 w - - 0 1", moves });
+      expect(drawn.bestMove).toBe("g8h8");
+      expect(drawn.snapshot.lines[0]?.score.value).toEqual({ kind: "cp", cp: 0 });
+      expect(comparable(await firstValue("6k1/8/8/8/8/8/R7/1R4K1 b - - 7 4"))).toBeLessThan(-300);
+    });
+
+    test("plays Chess960: castling is king takes rook, in the history as in its answers", async () => {
+      const job = jobOf({ ...chess960, depth });
+      expect(job.position.moves).toEqual(["b1e1"]);
+      const { bestMove, snapshot } = await answerOf(session.search(job, forever));
+      expect(describeMove(job.position, bestMove)?.uci).toBe(bestMove);
+      const moves = snapshot.lines[0]?.moves ?? [];
+      expect(describeLine(job.position, moves).moves).toEqual(moves);
+    });
+
+    test("answers the same twice, whatever others asked in between, and on another engine", async () => {
+      const job = jobOf({ fen: middleGame, depth });
+      const first = await repeatable(session, job);
+      expect(await repeatable(session, job)).toEqual(first);
+      const others = [
+        { options: { skill_level: 3 } },
+        { options: { uci_limit_strength: true, uci_elo: 1500 } },
+        { multipv: 5 },
+        chess960,
+        { movetimeMs: 30, depth: 245 },
+      ];
+      for (const other of others) {
+        await search({ fen: middleGame, ...other });
+        expect(await repeatable(session, job), JSON.stringify(other)).toEqual(first);
+      }
+      await using fresh = await backend.start(build, forever);
+      expect(await repeatable(fresh, job)).toEqual(first);
+    });
+
+    test("is soon free when a caller leaves, and answers the next one right", async () => {
+      const job = jobOf({ fen: middleGame, depth });
+      const undisturbed = await repeatable(session, job);
+      const caller = new AbortController();
+      const long = session
+        .search(jobOf({ fen: startFen, depth: 245 }), caller.signal)
+        [Symbol.asyncIterator]();
+      await long.next();
+      const next = long.next().then(() => long.next());
+      const leftAt = performance.now();
+      caller.abort(new Error("left"));
+      await expect(next).rejects.toThrow("left");
+      await search({ depth: 1 });
+      expect(performance.now() - leftAt).toBeLessThan(500 + toleranceMs);
+      expect(await repeatable(session, job)).toEqual(undisturbed);
+    });
+
+    test("tells that it has exited when its process is killed in a search", async () => {
+      const before = enginesRunning();
+      await using victim = await backend.start(build, forever);
+      const pids = enginesRunning().filter((pid) => !before.includes(pid));
+      expect(pids).toHaveLength(1);
+      const long = victim.search(jobOf({ depth: 245 }), forever)[Symbol.asyncIterator]();
+      await long.next();
+      for (const pid of pids) {
+        process.kill(pid, "SIGKILL");
+      }
+      await expect(eventsOf({ [Symbol.asyncIterator]: () => long })).rejects.toMatchObject({
+        name: "EngineFailure",
+        kind: "exited",
+      });
+      expect(await victim.exited).toMatchObject({ kind: "exited" });
+      expect(victim.alive).toBe(false);
+    });
+
+    test("leaves no process behind: of a start that is broken off, of a session that is closed", async () => {
+      const before = enginesRunning();
+      const caller = new AbortController();
+      const starting = backend.start(build, caller.signal);
+      starting.catch(() => {});
+      const pids = enginesRunning().filter((pid) => !before.includes(pid));
+      expect(pids).toHaveLength(1);
+      caller.abort(new Error("left"));
+      await expect(starting).rejects.toThrow("left");
+      expect(stillRunning(pids)).toEqual([]);
+      {
+        await using closed = await backend.start(build, forever);
+        expect(closed.alive).toBe(true);
+      }
+      expect(enginesRunning()).toEqual(before);
+    });
+  });
+}
+
+/** Black to move after White has castled. */
+const chess960 = {
+  fen: "rk2r3/pppppppp/8/8/8/8/PPPPPPPP/RK2R3 w EAea - 0 1",
+  moves: ["b1e1"],
+  chess960: true,
+};
+
+/** All of an answer that does not depend on the clock. */
+async function repeatable(session: EngineSession, job: SearchJob): Promise<unknown> {
+  const { snapshot, ...done } = await answerOf(session.search(job, forever));
+  const { nps, timeMs, ...counters } = snapshot.counters;
+  return { ...done, snapshot: { ...snapshot, counters } };
+}
+
+/** Better scores are greater. */
+function comparable(value: ScoreValue | undefined): number {
+  if (value === undefined) {
+    return expect.fail("no score");
+  }
+  return value.kind === "cp" ? value.cp : Math.sign(value.mate) * 100_000 - value.mate;
+}
+
+/** chess.js knows nothing of the parser and the rules that the service uses, and throws at what is not legal. */
+function replay(fen: string, moves: readonly string[]): void {
+  const chess = new Chess(fen);
+  expect(moves.length).toBeGreaterThan(0);
+  for (const move of moves) {
+    const [from, to, promotion] = [move.slice(0, 2), move.slice(2, 4), move.slice(4)];
+    chess.move(promotion ? { from, to, promotion } : { from, to });
+  }
+}

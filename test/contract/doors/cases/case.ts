@@ -1,0 +1,36 @@
+import type { Call, Plain } from "../door.ts";
+
+/** One call, asked through every door. */
+export type Case = AnswerCase | RefusalCase;
+
+interface CommonCase {
+  /** A promise: "gives the mate in moves, negative when Black mates". */
+  readonly name: string;
+  readonly call: Call;
+  readonly request: Plain;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface AnswerCase extends CommonCase {
+  readonly kind: "answer";
+  /** What must stand in the answer, as plain JSON. */
+  readonly answer: Plain;
+  /** What must be null: left out, where a protocol has no null. */
+  readonly absent?: readonly string[];
+  /** Codes of exactly the warnings that there are. None by default. */
+  readonly warnings?: readonly string[];
+}
+
+export interface RefusalCase extends CommonCase {
+  readonly kind: "refusal";
+  readonly code: string;
+  readonly nextAction: string;
+  /** A request that would be answered, which only plain JSON has room for. Its action is then to send that. */
+  readonly suggestion?: Plain;
+  /** Where the faults are, in their order. */
+  readonly pointers: readonly string[];
+  /** Plain JSON has no way to ask this. */
+  readonly rpcOnly?: true;
+}
+
+export const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";

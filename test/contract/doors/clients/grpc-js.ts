@@ -1,0 +1,139 @@
+import { fileURLToPath } from "node:url";
+import {
+  type Client,
+  credentials,
+  loadPackageDefinition,
+  Metadata,
+  type ServiceError,
+  status,
+} from "@grpc/grpc-js";
+import { loadSync } from "@grpc/proto-loader";
+import { detailsFromBytes } from "../decode-status.ts";
+import type { Call, DoorKind, Outcome, Plain, Refused } from "../door.ts";
+import { plainFromProtoJson, protoJsonFromPlain } from "../proto-json.ts";
+import { refusalFromDetails } from "../refusal-from-details.ts";
+import { structFromPlain, withPlainStructs } from "../structs.ts";
+
+/** gRPC's own client for Node, which knows the API from its .proto files only. */
+export const grpcJs: DoorKind = {
+  name: "grpc-js",
+  open(url) {
+    const clients = createClients(url);
+    return {
+      async call(call, request, headers) {
+        const { options, ...rest } = protoJsonFromPlain(request);
+        const message =
+          options === undefined ? rest : { ...rest, options: structFromPlain(options as Plain) };
+        const metadata = new Metadata();
+        for (const [name, value] of Object.entries(headers ?? {})) {
+          metadata.set(name, value);
+        }
+        const client = /Key$/.test(call) ? clients.keys : clients.analysis;
+        return (streams.includes(call) ? readStream : readUnary)(client, call, message, metadata);
+      },
+      async [Symbol.asyncDispose]() {
+        clients.analysis.close();
+        clients.keys.close();
+      },
+    };
+  },
+};
+
+const streams: readonly Call[] = ["streamEvaluate", "evaluateBatch"];
+
+/** What proto-loader makes of a service: a method for each call. */
+export type DynamicClient = Client & Readonly<Record<Call, (...args: readonly unknown[]) => DynamicCall>>;
+export interface DynamicCall extends AsyncIterable<object> {
+  cancel(): void;
+  on(event: "metadata", listener: (metadata: Metadata) => void): void;
+}
+
+/** The definitions are read once, as an application does. */
+const definitions = loadSync(
+  [
+    "chess/analysis/v1/analysis_service.proto",
+    "chess/analysis/v1/key_service.proto",
+    "google/rpc/error_details.proto",
+  ],
+  {
+    includeDirs: [protoFolder("proto"), protoFolder("third_party")],
+    keepCase: true,
+    longs: Number,
+    enums: String,
+    defaults: true,
+  },
+);
+
+function protoFolder(name: string): string {
+  return fileURLToPath(new URL(`../../../../${name}`, import.meta.url));
+}
+
+/** Clients over HTTP/2 without TLS. */
+export function createClients(url: string): {
+  readonly analysis: DynamicClient;
+  readonly keys: DynamicClient;
+} {
+  // biome-ignore lint/suspicious/noExplicitAny: proto-loader knows the names at run time only
+  const { AnalysisService, KeyService } = (loadPackageDefinition(definitions) as any).chess.analysis.v1;
+  const { host } = new URL(url);
+  return {
+    analysis: new AnalysisService(host, credentials.createInsecure()),
+    keys: new KeyService(host, credentials.createInsecure()),
+  };
+}
+
+function readUnary(client: DynamicClient, call: Call, message: object, metadata: Metadata): Promise<Outcome> {
+  return new Promise((resolve) => {
+    let headers: Metadata | undefined;
+    client[call](message, metadata, (error: ServiceError | null, answer?: object) =>
+      resolve(error ? refusedFrom(error, headers) : answeredFrom(answer, headers)),
+    ).on("metadata", (received) => {
+      headers = received;
+    });
+  });
+}
+
+async function readStream(
+  client: DynamicClient,
+  call: Call,
+  message: object,
+  metadata: Metadata,
+): Promise<Outcome> {
+  const stream = client[call](message, metadata);
+  let headers: Metadata | undefined;
+  stream.on("metadata", (received) => {
+    headers = received;
+  });
+  try {
+    return answeredFrom((await Array.fromAsync(stream)).at(-1), headers);
+  } catch (error) {
+    return refusedFrom(error as ServiceError, headers);
+  }
+}
+
+function answeredFrom(answer: object | undefined, headers: Metadata | undefined): Outcome {
+  if (answer === undefined) {
+    throw new Error("no message");
+  }
+  return {
+    kind: "answer",
+    requestId: requestIdFrom(headers),
+    answer: plainFromProtoJson(withPlainStructs(answer)),
+  };
+}
+
+function requestIdFrom(headers: Metadata | undefined): string | undefined {
+  return headers?.get("x-request-id")[0]?.toString();
+}
+
+function refusedFrom(error: ServiceError, headers: Metadata | undefined): Refused {
+  const [bytes] = error.metadata.get("grpc-status-details-bin");
+  // Not `error.details`: Connect encodes `:` in grpc-message as %3A, and grpc-js does not decode that.
+  const { message, info, faults } = detailsFromBytes(definitions, bytes as Buffer | undefined);
+  return {
+    kind: "refusal",
+    requestId: requestIdFrom(headers),
+    status: (status[error.code] ?? "").toLowerCase(),
+    refusal: refusalFromDetails(message, info, faults),
+  };
+}

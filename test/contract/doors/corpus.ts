@@ -1,0 +1,121 @@
+import { readFileSync } from "node:fs";
+import { beforeAll, expect, test } from "vitest";
+import type { RunningApp } from "../../support/running-app.ts";
+import { type Answer, checkNotation } from "./check-notation.ts";
+import type { Plain } from "./door.ts";
+import { post } from "./post.ts";
+
+interface CorpusLine {
+  readonly id: string;
+  readonly class: string;
+  readonly fen: string;
+  readonly verdict: "valid" | "mended" | "invalid" | "terminal";
+  readonly why: string;
+  readonly expect: {
+    readonly status: readonly number[];
+    readonly request?: Plain;
+    readonly warning?: string;
+    readonly legal?: readonly string[];
+    readonly outcome?: string;
+    readonly winner?: string | null;
+    readonly fifty_claimable?: boolean;
+    readonly best?: readonly string[];
+    /** White's view. */
+    readonly mate?: number;
+  };
+}
+
+interface Reply {
+  readonly status: number;
+  readonly body: Answer & Plain;
+}
+
+const lines = readFileSync(new URL("../../corpus/fens.jsonl", import.meta.url), "utf8")
+  .trim()
+  .split("\n")
+  .map((line): CorpusLine => JSON.parse(line));
+const named = (some: readonly CorpusLine[]) => some.map((line) => [`${line.id}: ${line.why}`, line] as const);
+const answered = lines.filter(({ verdict }) => verdict !== "invalid");
+const searched = answered.filter(({ verdict }) => verdict !== "terminal");
+/** chess.js knows no Chess960. */
+const isChess960 = (line: CorpusLine) => /^(chess960|shredder)/.test(line.class);
+const standard = answered.filter((line) => !isChess960(line));
+const puzzles = lines.filter(({ expect: { best, mate } }) => best !== undefined || mate !== undefined);
+
+/** Warnings about the position. Those about time, such as `no_history`, are not the corpus's matter. */
+const mendings = ["castling_rights_removed", "ep_square_removed", "clocks_defaulted"];
+/** At a time: one a core of a small machine. */
+const concurrency = 2;
+/** Of the puzzles, in per cent. Shallow searches do not find all of them. */
+const hitsMin = 85;
+
+/** Every line of the corpus through `/v1/eval`, judged by what the corpus knows and by chess.js. */
+export function testCorpus(path: "wasm" | "native", app: RunningApp): void {
+  const replies = new Map<CorpusLine, Reply>();
+  const replyTo = (line: CorpusLine): Reply => {
+    const reply = replies.get(line);
+    return reply ?? expect.fail(`${line.id} got no reply`);
+  };
+
+  beforeAll(async () => {
+    const waiting = [...lines];
+    const work = async () => {
+      for (let line = waiting.pop(); line; line = waiting.pop()) {
+        const request = { fen: line.fen, depth: 14, path, ...line.expect.request };
+        replies.set(line, (await post(`${app.url}/v1/eval`, request)) as unknown as Reply);
+      }
+    };
+    await Promise.all(Array.from({ length: concurrency }, work));
+  }, 300_000);
+
+  test.each(named(lines))("%s", (_, line) => {
+    const { status, body } = replyTo(line);
+    expect(line.expect.status).toContain(status);
+    if (line.verdict === "invalid") {
+      expect(["invalid_fen", "illegal_position"]).toContain(body.code);
+      expect(body.errors).not.toEqual([]);
+      return;
+    }
+    expect(body.chess960).toBe(isChess960(line));
+    expect(body.terminal?.reason).toBe(line.expect.outcome);
+    expect(body.terminal?.winner ?? null).toBe(line.expect.winner ?? null);
+    expect(body.best_move === null).toBe(line.verdict === "terminal");
+    const mended = body.warnings.map(({ code }) => code).filter((code) => mendings.includes(code));
+    // Where a square on which nothing can be captured is the normal thing, the corpus names no warning.
+    const uselessSquare = line.class === "ep_nocapture" ? "ep_square_removed" : undefined;
+    expect(mended).toEqual([line.expect.warning ?? uselessSquare].filter((code) => code !== undefined));
+    expect(body.draw_claimable === "fifty_moves").toBe(line.expect.fifty_claimable === true);
+  });
+
+  test.each(named(searched))("has a legal best move: %s", (_, line) => {
+    const { body } = replyTo(line);
+    expect(body.engine.path).toBe(path);
+    if (line.expect.legal) {
+      expect(line.expect.legal).toContain(body.best_move?.uci);
+    }
+  });
+
+  test.each(named(standard))("is written as chess.js would write it: %s", (_, line) => {
+    checkNotation(replyTo(line).body);
+  });
+
+  test(`finds at least ${hitsMin} % of the tactics and mates`, () => {
+    const missed = puzzles.filter((line) => !isHit(line, replyTo(line).body)).map(({ id }) => id);
+    const hits = puzzles.length - missed.length;
+    const missing = missed.length > 0 ? `; not ${missed.join(", ")}` : "";
+    const engine = puzzles.map((line) => replyTo(line).body.engine.id)[0];
+    console.log(`${engine}, ${path}: ${hits} of ${puzzles.length} tactics and mates${missing}`);
+    expect((100 * hits) / puzzles.length).toBeGreaterThanOrEqual(hitsMin);
+  });
+
+  test("leaves an engine that still answers", async () => {
+    const start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+    const { status, body } = await post(`${app.url}/v1/eval`, { fen: start, depth: 8, path });
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ search: { depth: 8 } });
+  });
+}
+
+function isHit({ expect: { best, mate } }: CorpusLine, answer: Answer): boolean {
+  return best ? best.includes(answer.best_move?.uci ?? "") : answer.score.mate === mate;
+}

@@ -1,0 +1,55 @@
+/** A way into the service as one client sees it. All doors are asked the same, and what they say can be compared. */
+export interface Door extends AsyncDisposable {
+  /** @param request as plain JSON: the door puts it into its own words. */
+  call(call: Call, request: Plain, headers?: Readonly<Record<string, string>>): Promise<Outcome>;
+}
+
+/** What a file in `clients/` exports. */
+export interface DoorKind {
+  readonly name: string;
+  open(url: string): Door;
+}
+
+/** The calls of the API by their names in generated code. */
+export type Call =
+  | "evaluate"
+  | "findBestMove"
+  | "streamEvaluate"
+  | "evaluateBatch"
+  | "listEngines"
+  | "getPrice"
+  | "createKey"
+  | "getKey"
+  | "revokeKey";
+
+export type Plain = Readonly<Record<string, unknown>>;
+
+export type Outcome = Answered | Refused;
+
+export interface Answered {
+  readonly kind: "answer";
+  /** The header X-Request-Id. */
+  readonly requestId: string | undefined;
+  /** As plain JSON, without what is null: most protocols leave that out. */
+  readonly answer: Plain;
+}
+
+export interface Refused {
+  readonly kind: "refusal";
+  /** The header X-Request-Id. */
+  readonly requestId: string | undefined;
+  /** What the protocol calls the error: an HTTP status, or a gRPC code in lower case. */
+  readonly status: number | string;
+  readonly refusal: Refusal;
+}
+
+/** What every protocol says of an error. */
+export interface Refusal {
+  readonly code: string;
+  readonly message: string;
+  readonly nextAction: string;
+  readonly requestId: string;
+  readonly faults: readonly { readonly pointer: string; readonly code: string; readonly message: string }[];
+  /** Only of a problem document. */
+  readonly suggestion?: unknown;
+}

@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { useApp } from "../../support/running-app.ts";
+import { rpcDoors } from "./all-doors.ts";
+import type { AnswerCase, Case, RefusalCase } from "./cases/case.ts";
+import { evaluations } from "./cases/evaluations.ts";
+import { games } from "./cases/games.ts";
+import { listings } from "./cases/listings.ts";
+import { refusedCalls } from "./cases/refused-calls.ts";
+import { refusedEngines } from "./cases/refused-engines.ts";
+import { refusedRequests } from "./cases/refused-requests.ts";
+import { warnings } from "./cases/warnings.ts";
+import { json } from "./clients/json.ts";
+import type { Answered, Door, DoorKind, Outcome, Plain } from "./door.ts";
+import { statuses } from "./statuses.ts";
+
+const answers: readonly Case[] = [...evaluations, ...games, ...warnings, ...listings];
+const refusals: readonly Case[] = [...refusedRequests, ...refusedEngines, ...refusedCalls];
+const cases = [...answers, ...refusals];
+const plainCases = cases.filter((one) => one.kind === "answer" || !one.rpcOnly);
+
+const app = useApp();
+
+describe("plain JSON", () => {
+  const ask = useDoor(json);
+  test.each(plainCases)("$kind: $name", async (one) => {
+    check(one, await ask(one), 0);
+  });
+});
+
+describe.each(rpcDoors)("$name says what plain JSON says", (kind) => {
+  const ask = useDoor(kind);
+  const askPlain = useDoor(json);
+  test.each(cases)("$kind: $name", async (one) => {
+    const outcome = await ask(one);
+    check(one, outcome, 1);
+    if (one.kind === "answer" || !one.rpcOnly) {
+      expect(lasting(outcome)).toEqual(lasting(await askPlain(one)));
+    }
+  });
+});
+
+/** Opens a door for the tests of this group. */
+function useDoor(kind: DoorKind): (one: Case) => Promise<Outcome> {
+  let door: Door | undefined;
+  beforeAll(() => {
+    door = kind.open(app.url);
+  });
+  afterAll(() => door?.[Symbol.asyncDispose]());
+  return async ({ call, request, headers }) => {
+    if (door === undefined) {
+      throw new Error("the door is open only while tests run");
+    }
+    return door.call(call, request, headers);
+  };
+}
+
+function check(one: Case, outcome: Outcome, statusColumn: 0 | 1): void {
+  expect(outcome.requestId).toMatch(/^[0-9a-f-]{36}$/);
+  if (one.kind === "answer") {
+    checkAnswer(one, outcome);
+  } else {
+    checkRefusal(one, outcome, statusColumn);
+  }
+}
+
+function checkAnswer({ answer, absent = [], warnings = [] }: AnswerCase, outcome: Outcome): void {
+  expect(outcome).toMatchObject({ kind: "answer", answer });
+  const given = (outcome as Answered).answer;
+  expect(absent.filter((name) => name in given)).toEqual([]);
+  const told = (given.warnings ?? []) as readonly { readonly code: string }[];
+  expect(told.map(({ code }) => code)).toEqual(warnings);
+}
+
+function checkRefusal(one: RefusalCase, outcome: Outcome, column: 0 | 1): void {
+  const { code, nextAction, pointers, suggestion } = one;
+  const plain = column === 0;
+  expect(outcome).toMatchObject({
+    kind: "refusal",
+    status: statuses[code]?.[column],
+    refusal: {
+      code,
+      nextAction: plain && suggestion ? "send_suggested_request" : nextAction,
+      requestId: outcome.requestId,
+      ...(plain && { suggestion: suggestion ?? null }),
+    },
+  });
+  if (outcome.kind === "refusal") {
+    expect(outcome.refusal.faults.map(({ pointer }) => pointer)).toEqual(pointers);
+    expect(outcome.refusal.message).not.toBe("");
+  }
+}
+
+/** What two doors must agree on: all but what differs from call to call. */
+function lasting(outcome: Outcome): Plain {
+  if (outcome.kind === "refusal") {
+    const { code, message, faults } = outcome.refusal;
+    // A call that is not answered yet is named as it was asked for: by its path, or as an RPC.
+    return code === "unimplemented" ? { code } : { code, message, faults };
+  }
+  const { answer } = outcome;
+  if (!("search" in answer)) {
+    return answer;
+  }
+  const { id: _, search, ...rest } = answer;
+  const { time_ms: _ms, nps: _nps, queue_ms: _queue, ...counters } = search as Plain;
+  // What time or chance has decided need not be the same twice: only the fields must be there.
+  return counters.deterministic === true
+    ? { ...rest, search: counters }
+    : { fields: Object.keys(answer).toSorted(), search: Object.keys(counters).toSorted() };
+}

@@ -1,0 +1,186 @@
+import { describe, expect, test } from "vitest";
+import { useApp } from "../../support/running-app.ts";
+import { startFen } from "./cases/case.ts";
+import { get, post } from "./post.ts";
+
+const app = useApp();
+
+const uuid = expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+const count = expect.toSatisfy(Number.isInteger);
+const score = {
+  cp: count,
+  mate: null,
+  bound: "exact",
+  wdl: { win: count, draw: count, loss: count },
+  win_percent: expect.any(Number),
+};
+const move = {
+  uci: expect.stringMatching(/^[a-h][1-8][a-h][1-8]$/),
+  san: expect.any(String),
+  from: expect.stringMatching(/^[a-h][1-8]$/),
+  to: expect.stringMatching(/^[a-h][1-8]$/),
+  promotion: null,
+  capture: false,
+  check: false,
+  castling: null,
+  fen_after: expect.stringMatching(/ [wb] KQkq - \d+ [12]$/),
+};
+const evaluation = {
+  id: uuid,
+  fen: startFen,
+  turn: "white",
+  chess960: false,
+  engine: { id: "stockfish-19-lite", name: "Stockfish 19 Lite WASM", version: "19", path: "wasm" },
+  score,
+  best_move: move,
+  ponder: move,
+  lines: [{ rank: 1, depth: 8, seldepth: count, score, moves: expect.any(Array), san: expect.any(Array) }],
+  terminal: null,
+  draw_claimable: null,
+  search: {
+    depth: 8,
+    seldepth: count,
+    nodes: count,
+    nps: count,
+    time_ms: count,
+    queue_ms: count,
+    hashfull: count,
+    tbhits: 0,
+    stop_reason: "depth",
+    deterministic: true,
+    cached: false,
+    limits: { depth: 8, multipv: 1, movetime_ms: null, options: {} },
+  },
+  warnings: [],
+  summary: expect.stringMatching(/^(The position is|White is|Black is) .*\. Best move/),
+};
+
+describe("an answer", () => {
+  test.each(["eval", "bestmove"])("of /v1/%s has every field, in the contract's order", async (call) => {
+    const { status, headers, body } = await post(`${app.url}/v1/${call}`, { fen: startFen, depth: 8 });
+    expect(status).toBe(200);
+    expect(headers.get("content-type")).toMatch(/^application\/json\b/);
+    expect(body).toStrictEqual(evaluation);
+    expect(Object.keys(body)).toEqual(Object.keys(evaluation));
+    expect(Object.keys(body.search as object)).toEqual(Object.keys(evaluation.search));
+  });
+
+  test("has SAN of equal length beside every line, and wdl that sums to 1000", async () => {
+    const { body } = await post(`${app.url}/v1/eval`, { fen: startFen, depth: 8, multipv: 4 });
+    const lines = body.lines as (typeof evaluation.lines)[0][];
+    expect(lines.map(({ rank }) => rank)).toEqual([1, 2, 3, 4]);
+    for (const { moves, san, score } of lines) {
+      expect(san).toHaveLength((moves as unknown as string[]).length);
+      const { win, draw, loss } = score.wdl as unknown as Record<"win" | "draw" | "loss", number>;
+      expect(win + draw + loss).toBe(1000);
+    }
+  });
+
+  test("about a finished game has every field, too", async () => {
+    const stalemate = "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1";
+    const { status, body } = await post(`${app.url}/v1/eval`, { fen: stalemate });
+    expect(status).toBe(200);
+    expect(body).toStrictEqual({
+      ...evaluation,
+      fen: stalemate,
+      turn: "black",
+      score: { cp: 0, mate: null, bound: "exact", wdl: { win: 0, draw: 1000, loss: 0 }, win_percent: 50 },
+      best_move: null,
+      ponder: null,
+      lines: [],
+      terminal: { reason: "stalemate", winner: null, result: "1/2-1/2" },
+      search: {
+        ...evaluation.search,
+        depth: 0,
+        seldepth: 0,
+        nodes: 0,
+        nps: 0,
+        time_ms: 0,
+        queue_ms: 0,
+        hashfull: 0,
+        stop_reason: "terminal",
+        limits: { depth: 14, multipv: 1, movetime_ms: null, options: {} },
+      },
+      summary: "Draw by stalemate.",
+    });
+  });
+
+  test("tells a warning with its code, the same for people, and the field", async () => {
+    const { body } = await post(`${app.url}/v1/eval`, { fen: "8/8/4k3/8/8/4K3/4P3/8 w - -", depth: 4 });
+    expect(body.warnings).toStrictEqual([
+      { code: "clocks_defaulted", message: expect.stringMatching(/^[A-Z].*\.$/), field: "fen" },
+    ]);
+  });
+});
+
+describe("GET", () => {
+  test.each([
+    ["/engines", "/v1/engines"],
+    ["/price", "/v1/price"],
+    ["/price?depth=12&multipv=2", "/v1/price?depth=12&multipv=2"],
+  ])("%s answers as %s does", async (short, long) => {
+    const [one, other] = [await get(app.url + short), await get(app.url + long)];
+    expect(one.status).toBe(200);
+    expect(one.body).toEqual(other.body);
+  });
+
+  test("/price has every field", async () => {
+    const { body } = await get(`${app.url}/price`);
+    expect(body).toStrictEqual({
+      operation: "eval",
+      unit: "call",
+      amount: "0",
+      currency: "USD",
+      paid_enabled: false,
+      plans: [
+        {
+          id: "keyless",
+          requires_key: false,
+          limits: { depth_max: 30, multipv_max: 10, movetime_ms_max: 60_000, concurrent: null, rates: [] },
+        },
+      ],
+      key_url: null,
+      estimate: null,
+    });
+  });
+
+  test("/price?depth= estimates: deeper takes longer, and no longer than movetime_ms", async () => {
+    const typical = async (query: string) => {
+      const { body } = await get(`${app.url}/price?${query}`);
+      const { typical_ms, allowed } = body.estimate as { typical_ms: number; allowed: object };
+      expect(allowed).toEqual({ keyless: true });
+      return typical_ms;
+    };
+    expect(await typical("depth=18")).toBeGreaterThan(await typical("depth=10"));
+    expect(await typical("depth=30&movetime_ms=100")).toBe(100);
+  });
+
+  test.each([
+    ["depth=31", "out_of_range", "/depth"],
+    ["depth=deep", "invalid_type", "/depth"],
+    ["depth=1&depth=2", "invalid_type", "/depth"],
+    ["fen=8", "unknown_field", "/fen"],
+  ])("/price?%s is %s at %s", async (query, code, pointer) => {
+    const { status, body } = await get(`${app.url}/price?${query}`);
+    expect(status).toBe(400);
+    expect(body).toMatchObject({ code, errors: [{ pointer, code }] });
+  });
+});
+
+describe("X-Request-Id", () => {
+  test.each(["mine", "a-b_c.d:e", "x".repeat(64)])("%s is taken over", async (id) => {
+    const headers = { "Content-Type": "application/json", "X-Request-Id": id };
+    const good = await post(`${app.url}/v1/eval`, { fen: startFen, depth: 1 }, headers);
+    expect(good.headers.get("x-request-id")).toBe(id);
+    const bad = await post(`${app.url}/v1/eval`, {}, headers);
+    expect(bad.headers.get("x-request-id")).toBe(id);
+    expect(bad.body.request_id).toBe(id);
+  });
+
+  test.each(["two words", "x".repeat(65), '<script>"', "é"])("%s is replaced", async (id) => {
+    const headers = { "Content-Type": "application/json", "X-Request-Id": id };
+    const { headers: given, body } = await post(`${app.url}/v1/eval`, {}, headers);
+    expect(given.get("x-request-id")).toEqual(uuid);
+    expect(body.request_id).toBe(given.get("x-request-id"));
+  });
+});

@@ -1,0 +1,142 @@
+import { gzipSync } from "node:zlib";
+import { describe, expect, test } from "vitest";
+import { useApp } from "../../support/running-app.ts";
+import { startFen } from "./cases/case.ts";
+import { get, post } from "./post.ts";
+import { statuses } from "./statuses.ts";
+
+const app = useApp();
+
+const json = { "Content-Type": "application/json" };
+
+test("a problem has every field", async () => {
+  const { status, headers, body } = await post(`${app.url}/v1/eval`, { fen: startFen, depth: 0 });
+  expect(status).toBe(400);
+  expect(headers.get("content-type")).toBe("application/problem+json");
+  expect(headers.get("cache-control")).toBe("no-store");
+  expect(body).toStrictEqual({
+    type: "/problems/out-of-range",
+    title: "Out of range",
+    status: 400,
+    code: "out_of_range",
+    detail: "`depth` must be from 1 to 30.",
+    instance: expect.stringMatching(/^urn:uuid:[0-9a-f-]{36}$/),
+    request_id: headers.get("x-request-id"),
+    next_action: "send_suggested_request",
+    retryable: false,
+    retry_after_ms: null,
+    errors: [
+      {
+        pointer: "/depth",
+        code: "out_of_range",
+        message: "`depth` must be from 1 to 30.",
+        allowed: { minimum: 1, maximum: 30 },
+      },
+    ],
+    suggested_request: { fen: startFen, depth: 1 },
+    upgrade: null,
+  });
+});
+
+test("a credential that is wrong is told how to authenticate", async () => {
+  const headers = { ...json, Authorization: "Bearer kbz_x" };
+  const { status, headers: given, body } = await post(`${app.url}/v1/eval`, { fen: startFen }, headers);
+  expect(status).toBe(401);
+  expect(given.get("www-authenticate")).toBe('Bearer error="invalid_token"');
+  expect(body).toMatchObject({ code: "invalid_api_key", next_action: "check_api_key", errors: [] });
+});
+
+describe("HTTP", () => {
+  test.each(["/v1/nope", "/v1", "/v1/eval/", "/V1/eval", "/v1/eval%2f", "/v2/eval"])(
+    "%s is 404",
+    async (path) => {
+      const { status, body } = await post(app.url + path, { fen: startFen });
+      expect(status).toBe(404);
+      expect(body).toMatchObject({ code: "not_found", status: 404, next_action: "fix_request" });
+    },
+  );
+
+  test.each([
+    ["GET", "/v1/eval", "POST, OPTIONS"],
+    ["PUT", "/v1/bestmove", "POST, OPTIONS"],
+    ["POST", "/engines", "GET, HEAD, OPTIONS"],
+    ["DELETE", "/v1/price", "GET, HEAD, OPTIONS"],
+    ["PATCH", "/v1/keys/self", "GET, HEAD, DELETE, OPTIONS"],
+    ["POST", "/healthz", "GET, HEAD"],
+  ])("%s %s is 405, and says what is allowed", async (method, path, allow) => {
+    const { status, headers, body } = await get(app.url + path, { method });
+    expect(status).toBe(405);
+    expect(headers.get("allow")).toBe(allow);
+    expect(body).toMatchObject({ code: "method_not_allowed" });
+  });
+
+  test("HEAD answers as GET does, without the body", async () => {
+    const whole = await fetch(`${app.url}/price`);
+    const head = await fetch(`${app.url}/price`, { method: "HEAD" });
+    expect(head.status).toBe(200);
+    expect(head.headers.get("content-length")).toBe(String((await whole.text()).length));
+    expect(await head.text()).toBe("");
+  });
+
+  test("a body of more than 64 KiB is 413", async () => {
+    const { status, body } = await post(`${app.url}/v1/eval`, { fen: "x".repeat(64 * 1024) });
+    expect(status).toBe(413);
+    expect(body).toMatchObject({ code: "body_too_large" });
+  });
+
+  test("a body that inflates to more than 64 KiB is 413", async () => {
+    const bomb = new Uint8Array(gzipSync(Buffer.alloc(10_000_000, " ")));
+    const { status, body } = await post(`${app.url}/v1/eval`, bomb, { ...json, "Content-Encoding": "gzip" });
+    expect(status).toBe(413);
+    expect(body).toMatchObject({ code: "body_too_large" });
+  });
+
+  test("a compressed body is read", async () => {
+    const body = new Uint8Array(gzipSync(JSON.stringify({ fen: startFen, depth: 2 })));
+    const reply = await post(`${app.url}/v1/eval`, body, { ...json, "Content-Encoding": "gzip" });
+    expect(reply.status).toBe(200);
+  });
+
+  test.each([
+    ["text/plain", { "Content-Type": "text/plain" }],
+    ["a form, as curl -d sends it", { "Content-Type": "application/x-www-form-urlencoded" }],
+    ["another character set", { "Content-Type": "application/json; charset=latin1" }],
+    ["an unknown encoding", { ...json, "Content-Encoding": "zstd" }],
+  ])("%s is 415, and shows the header to add", async (_, headers: Record<string, string>) => {
+    const { status, body } = await post(`${app.url}/v1/eval`, "{}", headers);
+    expect(status).toBe(415);
+    expect(body).toMatchObject({ code: "unsupported_media_type" });
+    expect(body.detail).toMatch(/Content-Type: application\/json|without that header/);
+  });
+
+  test("an Accept header without JSON is 406", async () => {
+    const headers = { ...json, Accept: "text/html" };
+    const { status, body } = await post(`${app.url}/v1/eval`, { fen: startFen }, headers);
+    expect(status).toBe(406);
+    expect(body).toMatchObject({ code: "not_acceptable" });
+  });
+});
+
+describe("the page of a problem's type", () => {
+  test.each(Object.entries(statuses))("explains %s", async (code, [status, grpcCode]) => {
+    const page = `${app.url}/problems/${code.replaceAll("_", "-")}`;
+    const { status: found, body } = await get(page, { headers: { Accept: "application/json" } });
+    expect(found).toBe(200);
+    expect(body).toMatchObject({ code, status, grpc_code: grpcCode, type: new URL(page).pathname });
+    const html = await fetch(page);
+    expect(html.status).toBe(200);
+    expect(html.headers.get("content-type")).toBe("text/html; charset=utf-8");
+    expect(await html.text()).toContain(`<code>${code}</code>`);
+  });
+
+  test("is where the problem says", async () => {
+    const { body } = await post(`${app.url}/v1/eval`, {});
+    expect((await fetch(app.url + String(body.type))).status).toBe(200);
+  });
+
+  test("exists for no code beside those of the contract", async () => {
+    const { body } = await get(`${app.url}/problems`, { headers: { Accept: "application/json" } });
+    const listed = (body.problems as readonly { code: string }[]).map(({ code }) => code);
+    expect(listed.toSorted()).toEqual(Object.keys(statuses).toSorted());
+  });
+});

@@ -1,0 +1,109 @@
+import { createClient, type Transport } from "@connectrpc/connect";
+import {
+  createConnectTransport,
+  createGrpcTransport,
+  createGrpcWebTransport,
+  Http2SessionManager,
+} from "@connectrpc/connect-node";
+import { status } from "@grpc/grpc-js";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { useApp } from "../../support/running-app.ts";
+import { startFen } from "./cases/case.ts";
+import { createClients, type DynamicClient } from "./clients/grpc-js.ts";
+
+// One search at a time: whoever holds the engine after its caller has left holds up everybody.
+const app = useApp({ KIBITZ_SLOTS: "1" });
+
+/** Searches for a minute, if nobody stops it. */
+const long = { fen: startFen, depth: 30 };
+const patienceMs = 300;
+
+/** The engine is free long before the search that was left would have ended. */
+async function expectFreeEngine(): Promise<void> {
+  const answer = await fetch(`${app.url}/v1/eval`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ fen: startFen, depth: 4 }),
+    signal: AbortSignal.timeout(20_000),
+  });
+  expect(answer.status).toBe(200);
+}
+
+describe("a caller that leaves frees the engine, and nothing is logged as an error", () => {
+  test("plain JSON", async () => {
+    const left = fetch(`${app.url}/v1/eval`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(long),
+      signal: AbortSignal.timeout(patienceMs),
+    });
+    await expect(left).rejects.toThrow(/timeout/);
+    await expectFreeEngine();
+  });
+
+  test.each<[string, (baseUrl: string, sessionManager: Http2SessionManager) => Transport]>([
+    ["Connect over HTTP/1.1", (baseUrl) => createConnectTransport({ baseUrl, httpVersion: "1.1" })],
+    [
+      "Connect over HTTP/2",
+      (baseUrl, sessionManager) => createConnectTransport({ baseUrl, httpVersion: "2", sessionManager }),
+    ],
+    ["gRPC", (baseUrl, sessionManager) => createGrpcTransport({ baseUrl, sessionManager })],
+    ["gRPC-Web", (baseUrl) => createGrpcWebTransport({ baseUrl, httpVersion: "1.1" })],
+  ])("%s", async (_, open) => {
+    const sessions = new Http2SessionManager(app.url);
+    onTestFinished(() => sessions.abort());
+    const client = createClient(AnalysisService, open(app.url, sessions));
+    const left = client.evaluate(long, { signal: AbortSignal.timeout(patienceMs) });
+    await expect(left).rejects.toThrow();
+    await expectFreeEngine();
+  });
+});
+
+describe("a deadline ends the search and frees the engine", () => {
+  test("Connect-Timeout-Ms, with all that an error says", async () => {
+    const answer = await fetch(`${app.url}/chess.analysis.v1.AnalysisService/Evaluate`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", "Connect-Timeout-Ms": String(patienceMs) },
+      body: JSON.stringify(long),
+    });
+    expect(answer.status).toBe(504);
+    expect(await answer.json()).toMatchObject({
+      code: "deadline_exceeded",
+      details: [
+        {
+          type: "google.rpc.ErrorInfo",
+          debug: {
+            domain: "kibitz",
+            reason: "DEADLINE_EXCEEDED",
+            metadata: { code: "deadline_exceeded", next_action: "reduce_limits" },
+          },
+        },
+      ],
+    });
+    await expectFreeEngine();
+  });
+});
+
+describe("grpc-js over plaintext", () => {
+  let client: DynamicClient;
+  beforeAll(() => {
+    client = createClients(app.url).analysis;
+  });
+  afterAll(() => client.close());
+
+  test("a deadline of 300 ms ends a search of depth 30 as DEADLINE_EXCEEDED, and frees the engine", async () => {
+    const failure = Promise.withResolvers<{ code: number }>();
+    client.evaluate(long, { deadline: Date.now() + patienceMs }, failure.resolve);
+    expect((await failure.promise).code).toBe(status.DEADLINE_EXCEEDED);
+    await expectFreeEngine();
+  });
+
+  test("a call that is cancelled ends as CANCELLED, and frees the engine", async () => {
+    const failure = Promise.withResolvers<{ code: number }>();
+    const call = client.evaluate(long, failure.resolve);
+    setTimeout(() => call.cancel(), patienceMs);
+    expect((await failure.promise).code).toBe(status.CANCELLED);
+    await expectFreeEngine();
+  });
+});

@@ -1,0 +1,53 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import type { Plain } from "./door.ts";
+
+/**
+ * Between plain JSON and ProtoJSON with the field names of the proto. Knows of descriptors no more than a
+ * reader of the contract would: the gateway's own codec must not be its own judge.
+ */
+
+const enums = [
+  "BOUND",
+  "CASTLING",
+  "COLOR",
+  "DRAW_CLAIM",
+  "ENGINE_STATUS",
+  "NET",
+  "PATH",
+  "PIECE",
+  "STOP_REASON",
+  "TERMINAL_REASON",
+  "VARIANT",
+];
+const enumName = new RegExp(`^(?:${enums.join("|")})_([A-Z0-9_]+)$`);
+
+/** 64-bit counters, which ProtoJSON writes as strings. */
+const counters = ["nodes", "nps", "tbhits", "quota"];
+
+/** Enum names become words, counters numbers, and null is left out. */
+export function plainFromProtoJson(json: object): Plain {
+  return plainOf(json) as Plain;
+}
+
+function plainOf(value: unknown, name?: string): unknown {
+  if (Array.isArray(value)) {
+    return value.map((item) => plainOf(item));
+  }
+  if (typeof value === "object" && value !== null) {
+    const members = Object.entries(value).filter(([, member]) => member !== null);
+    return Object.fromEntries(members.map(([key, member]) => [key, plainOf(member, key)]));
+  }
+  if (typeof value === "string" && name !== undefined && counters.includes(name)) {
+    return Number(value);
+  }
+  return typeof value === "string" ? (enumName.exec(value)?.[1]?.toLowerCase() ?? value) : value;
+}
+
+/** A request in plain JSON, with the enum's full name. */
+export function protoJsonFromPlain(request: Plain): JsonObject {
+  const { path } = request;
+  return {
+    ...request,
+    ...(typeof path === "string" && { path: `PATH_${path.toUpperCase()}` }),
+  } as JsonObject;
+}

@@ -1,0 +1,16 @@
+import { describe } from "vitest";
+import { createNativeBackend } from "../../src/engine/backends/native/index.ts";
+import { silentLog } from "../../src/log.ts";
+import { testBackend } from "../contract/backend.ts";
+import { nativeStockfish } from "../support/native-stockfish.ts";
+
+const file = nativeStockfish();
+
+describe.skipIf(file === undefined)("on this machine", () => {
+  const where = { files: file === undefined ? [] : [file], searchPath: "" };
+  testBackend(
+    "native Stockfish",
+    (times) => createNativeBackend({ hashMb: 16, threads: 1 }, where, silentLog, times),
+    { pickBuild: ([build]) => build, depth: 12 },
+  );
+});

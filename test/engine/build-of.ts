@@ -1,0 +1,18 @@
+import type { EngineBuild } from "../../src/engine/engine.ts";
+
+/** A build of which a test says only what matters to it. */
+export function buildOf(told: Partial<EngineBuild> = {}): EngineBuild {
+  return {
+    id: "stockfish-19",
+    name: "Stockfish 19",
+    path: "wasm",
+    family: "stockfish",
+    version: "19",
+    net: "full",
+    license: "GPL-3.0-or-later",
+    settings: { hashMb: 16, threads: 1 },
+    file: "/nowhere/stockfish",
+    sha256: async () => "0".repeat(64),
+    ...told,
+  };
+}

@@ -1,0 +1,139 @@
+import { describe, expect, test } from "vitest";
+import { createCatalog } from "../../src/engine/catalog.ts";
+import type { EngineBuild, EnginePath } from "../../src/engine/engine.ts";
+import { buildOf } from "./build-of.ts";
+
+/** `wasm 19`, `native 15.1`, `wasm 19 lite`: as a build is told apart. */
+function build(text: string): EngineBuild {
+  const [path, version = "", net = "full"] = text.split(" ") as [EnginePath, string?, EngineBuild["net"]?];
+  return buildOf({
+    id: `stockfish-${version}${net === "lite" ? "-lite" : ""}`,
+    path,
+    version,
+    net,
+  });
+}
+
+const catalog = (builds: readonly string[], defaultEngine?: string) =>
+  createCatalog(builds.map(build), defaultEngine);
+
+const debian = ["native 15.1", "wasm 19", "wasm 19 lite"];
+
+describe("versions", () => {
+  test("are newest first, as numbers and not as text", () => {
+    const { versions } = catalog(["wasm 17.1", "native 15.1", "wasm 19", "wasm 9", "wasm 18", "native 15"]);
+    expect(versions.map(({ id }) => id)).toEqual([
+      "stockfish-19",
+      "stockfish-18",
+      "stockfish-17.1",
+      "stockfish-15.1",
+      "stockfish-15",
+      "stockfish-9",
+    ]);
+  });
+
+  test("have their small network behind the full one, and what is no release behind all", () => {
+    const { versions } = catalog(["native dev-20260110-3a1b2c4d", "wasm 19 lite", "wasm 19", "wasm 18"]);
+    expect(versions.map(({ id }) => id)).toEqual([
+      "stockfish-19",
+      "stockfish-19-lite",
+      "stockfish-18",
+      "stockfish-dev-20260110-3a1b2c4d",
+    ]);
+  });
+
+  test("have one order, however they were found", () => {
+    const ids = (builds: readonly string[]) => catalog(builds).versions.map(({ id }) => id);
+    const some = ["native dev-b", "wasm 19", "native dev-a", "wasm 19 lite"];
+    expect(ids(some)).toEqual(ids(some.toReversed()));
+  });
+
+  test("have all their builds, and mean the native one if it is not said which", () => {
+    const { versions } = catalog(["wasm 19", "native 19"]);
+    expect(versions).toHaveLength(1);
+    expect(versions[0]?.builds.map(({ path }) => path)).toEqual(["wasm", "native"]);
+    expect(versions[0]?.defaultBuild.path).toBe("native");
+  });
+});
+
+describe("latest", () => {
+  test.each([
+    ["the newest release", debian, "stockfish-19"],
+    ["the newest release, native or not", ["native 20", "wasm 19"], "stockfish-20"],
+    ["no small network where a full one is", ["wasm 19 lite", "native 15.1"], "stockfish-15.1"],
+    ["the small network where there is nothing else", ["wasm 19 lite"], "stockfish-19-lite"],
+    ["no development build where a release is", ["native dev-20260110", "wasm 18"], "stockfish-18"],
+    ["the development build where there is nothing else", ["native dev-20260110"], "stockfish-dev-20260110"],
+  ])("is %s", (_, builds, id) => {
+    expect(catalog(builds).latest.id).toBe(id);
+  });
+
+  test.each(["stockfish-15.1", "stockfish-19-lite"])("is what the operator chose: %s", (id) => {
+    const { latest, resolve } = catalog(debian, id);
+    expect(latest.id).toBe(id);
+    expect(resolve("latest", "auto")).toMatchObject({ kind: "build", build: { id } });
+  });
+});
+
+describe("a request for", () => {
+  const { resolve } = catalog([...debian, "wasm 18", "native 18"]);
+  const build = (id: string, path: EnginePath) => ({ kind: "build", build: { id, path } });
+
+  test.each([
+    ["latest", "auto", build("stockfish-19", "wasm")],
+    ["latest", "wasm", build("stockfish-19", "wasm")],
+    // The newest version that the asked path can run.
+    ["latest", "native", build("stockfish-18", "native")],
+    ["stockfish-18", "auto", build("stockfish-18", "native")],
+    ["stockfish-18", "wasm", build("stockfish-18", "wasm")],
+    ["stockfish-18", "native", build("stockfish-18", "native")],
+    ["stockfish-15.1", "auto", build("stockfish-15.1", "native")],
+    ["stockfish-19-lite", "auto", build("stockfish-19-lite", "wasm")],
+  ] as const)("%s on %s is met", (engine, path, resolution) => {
+    expect(resolve(engine, path)).toMatchObject(resolution);
+  });
+
+  test("a path that the version does not have is refused, and says which it has", () => {
+    expect(resolve("stockfish-19", "native")).toEqual({ kind: "path_unavailable", runnable: ["wasm"] });
+    expect(resolve("stockfish-15.1", "wasm")).toEqual({ kind: "path_unavailable", runnable: ["native"] });
+  });
+
+  test("latest on a path that has no engine is refused", () => {
+    expect(catalog(["wasm 19"]).resolve("latest", "native")).toEqual({
+      kind: "path_unavailable",
+      runnable: [],
+    });
+  });
+
+  test("latest on a path that has only what is never latest is met by that", () => {
+    expect(catalog(["wasm 19", "native dev-20260110"]).resolve("latest", "native")).toMatchObject(
+      build("stockfish-dev-20260110", "native"),
+    );
+  });
+
+  test("latest on another path than the operator's choice has is the newest release there", () => {
+    const chosen = catalog([...debian, "wasm 18"], "stockfish-15.1");
+    expect(chosen.resolve("latest", "wasm")).toMatchObject(build("stockfish-19", "wasm"));
+  });
+
+  test.each(["stockfish", "stockfish-1", "Stockfish-19", "stockfish-19 ", "", "constructor", "__proto__"])(
+    "%j is a request for nothing",
+    (engine) => {
+      expect(resolve(engine, "auto")).toEqual({ kind: "unknown_engine" });
+    },
+  );
+});
+
+describe("a catalog cannot be made", () => {
+  test("of nothing, and says what to do", () => {
+    expect(() => catalog([])).toThrow(
+      "no engine was found: install the npm package `stockfish`, or set KIBITZ_NATIVE_ENGINES to a UCI binary",
+    );
+  });
+
+  test("with a default that is not there, and says what is", () => {
+    expect(() => catalog(debian, "stockfish-16")).toThrow(
+      "KIBITZ_DEFAULT_ENGINE is stockfish-16, but the engines here are: stockfish-19, stockfish-19-lite, stockfish-15.1",
+    );
+  });
+});

@@ -1,0 +1,127 @@
+import {
+  type EngineBackend,
+  type EngineBuild,
+  EngineFailure,
+  type EngineSession,
+  type FailureKind,
+  type SearchDone,
+  type SearchEvent,
+  type Snapshot,
+} from "../../src/engine/engine.ts";
+import { buildOf } from "./build-of.ts";
+
+/** What an engine does when it is to search: answer, go on until it is left or ended, or fail. */
+export type Conduct = "answer" | "go on" | FailureKind;
+
+/** An engine without a process. */
+export interface FakeSession extends EngineSession {
+  /** How the tests know it: from 1, in the order of starting. */
+  readonly number: number;
+  /** Ends it from outside. */
+  die(failure?: EngineFailure): void;
+}
+
+/** A backend of engines without processes, which tells what became of them. */
+export interface FakeEngines extends EngineBackend {
+  readonly sessions: readonly FakeSession[];
+  /** How many starts were tried. */
+  readonly starts: number;
+}
+
+export interface FakeEnginesOptions {
+  readonly path?: EngineBackend["path"];
+  readonly builds?: readonly EngineBuild[];
+  readonly discover?: EngineBackend["discover"];
+  /** By number. All answer if not told. */
+  readonly conduct?: (number: number) => Conduct;
+  /** What a start waits for; a rejection is its failure. By number. */
+  readonly starting?: (number: number) => Promise<void> | undefined;
+}
+
+const snapshot: Snapshot = {
+  depth: 1,
+  complete: true,
+  lines: [
+    {
+      depth: 1,
+      seldepth: 1,
+      score: { value: { kind: "cp", cp: 0 }, bound: "exact", wdl: undefined },
+      moves: ["e2e4"],
+    },
+  ],
+  counters: { nodes: 1, nps: 1, timeMs: 1, hashfull: 0, tbhits: 0 },
+};
+export const fakeAnswer: SearchDone = {
+  kind: "done",
+  snapshot,
+  bestMove: "e2e4",
+  ponder: undefined,
+  endedBy: "depth",
+};
+
+export function createFakeEngines(options: FakeEnginesOptions = {}): FakeEngines {
+  const { path = "wasm", builds = [buildOf({ path })], conduct = () => "answer" } = options;
+  const sessions: FakeSession[] = [];
+  let starts = 0;
+  return {
+    path,
+    sessions,
+    get starts() {
+      return starts;
+    },
+    discover: options.discover ?? (async () => builds),
+    async start(build, signal) {
+      const number = ++starts;
+      const aborted = Promise.withResolvers<never>();
+      aborted.promise.catch(() => {});
+      signal.addEventListener("abort", () => aborted.reject(signal.reason), { once: true });
+      await Promise.race([options.starting?.(number), aborted.promise]);
+      signal.throwIfAborted();
+      const session = createFakeSession(build, number, conduct(number));
+      sessions.push(session);
+      return session;
+    },
+  };
+}
+
+function createFakeSession(build: EngineBuild, number: number, conduct: Conduct): FakeSession {
+  const exit = Promise.withResolvers<EngineFailure | undefined>();
+  let alive = true;
+  let searching: PromiseWithResolvers<never> | undefined;
+
+  function die(failure?: EngineFailure) {
+    alive = false;
+    exit.resolve(failure);
+    searching?.reject(failure ?? new EngineFailure("exited", "the engine was closed"));
+  }
+
+  return {
+    number,
+    build,
+    info: { name: build.name, author: "nobody", options: [] },
+    get alive() {
+      return alive;
+    },
+    exited: exit.promise,
+    die,
+    async *search(_job, signal): AsyncGenerator<SearchEvent> {
+      signal.throwIfAborted();
+      yield { kind: "progress", snapshot };
+      if (conduct === "answer") {
+        yield fakeAnswer;
+        return;
+      }
+      searching = Promise.withResolvers<never>();
+      signal.addEventListener("abort", () => searching?.reject(signal.reason), { once: true });
+      if (conduct !== "go on") {
+        die(new EngineFailure(conduct, `engine ${number} was told to fail`));
+      }
+      await searching.promise;
+    },
+    async [Symbol.asyncDispose]() {
+      // A process takes a moment to be gone.
+      await new Promise(setImmediate);
+      die();
+    },
+  };
+}

@@ -1,0 +1,50 @@
+import { expect, test } from "vitest";
+import { identityFromName } from "../../src/engine/backends/native/identity.ts";
+
+const gpl = "GPL-3.0-or-later";
+
+test.each([
+  [
+    "Stockfish 15.1",
+    { id: "stockfish-15.1", family: "stockfish", version: "15.1", net: "full", license: gpl },
+  ],
+  ["Stockfish 19", { id: "stockfish-19", family: "stockfish", version: "19", net: "full", license: gpl }],
+  // The same version as the WebAssembly build of it: the two are paths of one engine.
+  [
+    "Stockfish 19 WASM",
+    { id: "stockfish-19", family: "stockfish", version: "19", net: "full", license: gpl },
+  ],
+  [
+    "Stockfish 19 Lite WASM",
+    { id: "stockfish-19-lite", family: "stockfish", version: "19", net: "lite", license: gpl },
+  ],
+  [
+    "Stockfish dev-20260110-3a1b2c4d",
+    {
+      id: "stockfish-dev-20260110-3a1b2c4d",
+      family: "stockfish",
+      version: "dev-20260110-3a1b2c4d",
+      net: "full",
+      license: gpl,
+    },
+  ],
+  ["Stockfish", { id: "stockfish", family: "stockfish", version: "unknown", net: "full", license: gpl }],
+  [
+    "  STOCKFISH   17.1  64 BMI2 ",
+    { id: "stockfish-17.1", family: "stockfish", version: "17.1", net: "full", license: gpl },
+  ],
+  ["Fake/1.0;rm -rf", { id: "fake-1.0", family: "fake", version: "1.0", net: "full", license: undefined }],
+])("%j", (name, identity) => {
+  expect(identityFromName(name)).toEqual(identity);
+});
+
+test.each(["", "   ", "!!!", "-", ".."])("%j is no name", (name) => {
+  expect(identityFromName(name)).toBeUndefined();
+});
+
+test.each(["Stockfish 15.1", "Ünïcode Engine 2", "a\u0000b c", "../../etc passwd", "x".repeat(300)])(
+  "the id from %j can stand in a URL",
+  (name) => {
+    expect(identityFromName(name)?.id ?? "none").toMatch(/^[a-z0-9][a-z0-9.-]*$/);
+  },
+);

@@ -1,0 +1,114 @@
+import { describe, expect, test } from "vitest";
+import { createLatest } from "../../src/engine/latest.ts";
+
+const turn = () => new Promise(setImmediate);
+
+describe("a reader", () => {
+  test("that is quick gets every value", async () => {
+    const latest = createLatest<number>();
+    const read = Array.fromAsync(latest);
+    for (const value of [1, 2, 3]) {
+      latest.push(value);
+      await turn();
+    }
+    latest.end();
+    expect(await read).toEqual([1, 2, 3]);
+  });
+
+  test("that is slow skips values, but never the last one", async () => {
+    const latest = createLatest<number>();
+    const read: number[] = [];
+    const reading = (async () => {
+      for await (const value of latest) {
+        read.push(value);
+        await turn();
+        await turn();
+      }
+    })();
+    for (let value = 1; value <= 100; value++) {
+      latest.push(value);
+      if (value % 10 === 0) {
+        await turn();
+      }
+    }
+    latest.end();
+    await reading;
+    expect(read.length).toBeLessThan(100);
+    expect(read).toEqual(read.toSorted((a, b) => a - b));
+    expect(read.at(-1)).toBe(100);
+  });
+
+  test("that comes late gets the newest value", async () => {
+    const latest = createLatest<number>();
+    latest.push(1);
+    latest.push(2);
+    latest.end();
+    expect(await Array.fromAsync(latest)).toEqual([2]);
+  });
+
+  test("gets values that are nothing", async () => {
+    const latest = createLatest<undefined | null | 0>();
+    const read = Array.fromAsync(latest);
+    for (const value of [undefined, null, 0] as const) {
+      latest.push(value);
+      await turn();
+    }
+    latest.end();
+    expect(await read).toEqual([undefined, null, 0]);
+  });
+
+  test("of an empty channel gets nothing", async () => {
+    const latest = createLatest<number>();
+    const read = Array.fromAsync(latest);
+    latest.end();
+    expect(await read).toEqual([]);
+  });
+
+  test("may break off", async () => {
+    const latest = createLatest<number>();
+    latest.push(1);
+    for await (const value of latest) {
+      expect(value).toBe(1);
+      break;
+    }
+    latest.push(2);
+    latest.end();
+  });
+});
+
+describe("a failure", () => {
+  test("wakes the reader who waits", async () => {
+    const latest = createLatest<number>();
+    const read = Array.fromAsync(latest);
+    await turn();
+    latest.fail(new Error("gone"));
+    await expect(read).rejects.toThrow("gone");
+  });
+
+  test("wins over a value that was not read, and over the end", async () => {
+    const latest = createLatest<number>();
+    latest.push(1);
+    latest.end();
+    latest.fail(new Error("gone"));
+    await expect(Array.fromAsync(latest)).rejects.toThrow("gone");
+  });
+
+  test("is the first one", async () => {
+    const latest = createLatest<number>();
+    latest.fail(new Error("first"));
+    latest.fail(new Error("second"));
+    latest.push(1);
+    await expect(Array.fromAsync(latest)).rejects.toThrow("first");
+  });
+
+  test("may be undefined, as a reason to leave may be", async () => {
+    const latest = createLatest<number>();
+    latest.fail(undefined);
+    await expect(Array.fromAsync(latest)).rejects.toBeUndefined();
+  });
+
+  test("that nobody reads disturbs nobody", async () => {
+    createLatest<number>().fail(new Error("unread"));
+    await turn();
+  });
+});

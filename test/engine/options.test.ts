@@ -1,0 +1,94 @@
+import { describe, expect, test } from "vitest";
+import type { EngineOption } from "../../src/engine/engine.ts";
+import { callersOptionsFrom, uciValuesFrom } from "../../src/engine/uci/options.ts";
+import { parseLine, type UciOption } from "../../src/engine/uci/parse-line.ts";
+
+function declared(...lines: readonly string[]): UciOption[] {
+  return lines.map((line) => {
+    const parsed = parseLine(`option name ${line}`);
+    return parsed.kind === "option" ? parsed.option : expect.fail(line);
+  });
+}
+
+describe("the options that callers may set", () => {
+  test("are four, in their own order, whatever else an engine declares", () => {
+    const options = callersOptionsFrom(
+      declared(
+        "Debug Log File type string default <empty>",
+        "NumaPolicy type string default auto",
+        "Threads type spin default 1 min 1 max 1024",
+        "Hash type spin default 16 min 1 max 33554432",
+        "Clear Hash type button",
+        "Ponder type check default false",
+        "UCI_Chess960 type check default false",
+        "MultiPV type spin default 1 min 1 max 256",
+        "nodestime type spin default 0 min 0 max 10000",
+        "UCI_Elo type spin default 1320 min 1320 max 3190",
+        "UCI_LimitStrength type check default false",
+        "Skill Level type spin default 20 min 0 max 20",
+        "SyzygyPath type string default <empty>",
+        "EvalFile type string default nn-1a298aa575a0.nnue",
+        "UCI_ShowWDL type check default false",
+      ),
+    );
+    expect(options).toEqual([
+      {
+        name: "skill_level",
+        engineName: "Skill Level",
+        kind: "integer",
+        default: 20,
+        minimum: 0,
+        maximum: 20,
+      },
+      { name: "uci_limit_strength", engineName: "UCI_LimitStrength", kind: "boolean", default: false },
+      {
+        name: "uci_elo",
+        engineName: "UCI_Elo",
+        kind: "integer",
+        default: 1320,
+        minimum: 1320,
+        maximum: 3190,
+      },
+      { name: "uci_chess960", engineName: "UCI_Chess960", kind: "boolean", default: false },
+    ]);
+  });
+
+  test("are those that the engine has", () => {
+    expect(callersOptionsFrom([])).toEqual([]);
+    const names = callersOptionsFrom(declared("UCI_Chess960 type check default true")).map(
+      ({ name }) => name,
+    );
+    expect(names).toEqual(["uci_chess960"]);
+  });
+
+  test.each([
+    ["a file", "Skill Level type string default <empty>"],
+    ["a switch", "Skill Level type check default true"],
+    ["without bounds", "Skill Level type spin default 20"],
+    ["without an upper bound", "Skill Level type spin default 20 min 0"],
+    ["without a default", "Skill Level type spin min 0 max 20"],
+    ["with a default that is no integer", "Skill Level type spin default high min 0 max 20"],
+    ["of another spelling", "skill level type spin default 20 min 0 max 20"],
+  ])("are none that an engine declares as %s", (_, line) => {
+    expect(callersOptionsFrom(declared(line))).toEqual([]);
+  });
+});
+
+describe("values for the engine", () => {
+  const options: readonly EngineOption[] = [
+    { name: "skill_level", engineName: "Skill Level", kind: "integer", default: 20, minimum: 0, maximum: 20 },
+    { name: "uci_chess960", engineName: "UCI_Chess960", kind: "boolean", default: false },
+  ];
+
+  test("have its own names, and are text", () => {
+    expect([...uciValuesFrom(options, { skill_level: 0, uci_chess960: true })]).toEqual([
+      ["Skill Level", "0"],
+      ["UCI_Chess960", "true"],
+    ]);
+  });
+
+  test("are only of options that callers may set", () => {
+    expect([...uciValuesFrom(options, { "Debug Log File": 1, hash: 4096, toString: 1 })]).toEqual([]);
+    expect([...uciValuesFrom(options, {})]).toEqual([]);
+  });
+});

@@ -1,0 +1,227 @@
+import { describe, expect, test } from "vitest";
+import { parseLine, type UciInfo } from "../../src/engine/uci/parse-line.ts";
+
+function infoOf(line: string): UciInfo {
+  const parsed = parseLine(line);
+  return parsed.kind === "info" ? parsed.info : expect.fail(`${parsed.kind}: ${line}`);
+}
+
+/** What an info line without any field says. */
+const nothing: UciInfo = { bound: "exact", pv: [] };
+
+describe("info", () => {
+  test("has every field that Stockfish prints", () => {
+    const line =
+      "info depth 14 seldepth 18 multipv 2 score cp -25 wdl 3 970 27 nodes 97789 nps 752223 hashfull 44 tbhits 7 time 130 pv d2d4 g8f6";
+    expect(infoOf(line)).toEqual({
+      depth: 14,
+      seldepth: 18,
+      multipv: 2,
+      score: { kind: "cp", cp: -25 },
+      bound: "exact",
+      wdl: { win: 3, draw: 970, loss: 27 },
+      nodes: 97_789,
+      nps: 752_223,
+      hashfull: 44,
+      tbhits: 7,
+      time: 130,
+      pv: ["d2d4", "g8f6"],
+    });
+  });
+
+  test.each<[what: string, line: string, says: Partial<UciInfo>]>([
+    ["a mate", "info score mate 3", { score: { kind: "mate", mate: 3 } }],
+    ["a mate against the mover", "info score mate -2", { score: { kind: "mate", mate: -2 } }],
+    ["a mate that is there", "info score mate 0", { score: { kind: "mate", mate: 0 } }],
+    [
+      "a bound before the wdl, as Stockfish 19 prints it",
+      "info depth 10 score cp -1 lowerbound wdl 18 963 19 pv b1d2 f8d6",
+      {
+        depth: 10,
+        score: { kind: "cp", cp: -1 },
+        bound: "lower",
+        wdl: { win: 18, draw: 963, loss: 19 },
+        pv: ["b1d2", "f8d6"],
+      },
+    ],
+    [
+      "a bound after the wdl, as Stockfish 15.1 prints it",
+      "info depth 10 score cp 4 wdl 9 985 6 upperbound nodes 50212 pv h2h3",
+      {
+        depth: 10,
+        score: { kind: "cp", cp: 4 },
+        bound: "upper",
+        wdl: { win: 9, draw: 985, loss: 6 },
+        nodes: 50_212,
+        pv: ["h2h3"],
+      },
+    ],
+    ["a line without wdl", "info depth 2 score cp 3", { depth: 2, score: { kind: "cp", cp: 3 } }],
+    ["the move being searched", "info depth 9 currmove e2e4 currmovenumber 1", { depth: 9 }],
+    ["fields that it does not know", "info cpuload 500 sbhits 3 depth 4 whatever", { depth: 4 }],
+    ["nothing", "info", {}],
+    ["much space", "  info\t depth   3  \t pv   e2e4    e7e5 \r", { depth: 3, pv: ["e2e4", "e7e5"] }],
+    ["a zero", "info depth 0 nodes 0 time 0", { depth: 0, nodes: 0, time: 0 }],
+    ["the greatest number", "info nodes 999999999999999", { nodes: 999_999_999_999_999 }],
+  ])("reads %s", (_, line, says) => {
+    expect(infoOf(line)).toEqual({ ...nothing, ...says });
+  });
+
+  test.each<[what: string, line: string, says: Partial<UciInfo>]>([
+    ["a word", "info depth deep seldepth 5", { seldepth: 5 }],
+    ["a fraction", "info depth 5.5 nodes 3", { nodes: 3 }],
+    ["an exponent", "info nodes 1e3 nps 4", { nps: 4 }],
+    ["hexadecimal", "info nodes 0x10 nps 4", { nps: 4 }],
+    ["an infinity", "info depth Infinity score cp NaN nodes 1", { nodes: 1 }],
+    ["a negative count", "info depth -3 time -1 nodes 2", { nodes: 2 }],
+    ["a number beyond all counting", "info nodes 99999999999999999999 nps 4", { nps: 4 }],
+    ["a plus", "info score cp +5 nodes 1", { nodes: 1 }],
+    ["half a wdl", "info wdl 500 500 nodes 4", { nodes: 4 }],
+    ["a negative chance", "info wdl -1 500 501 nodes 4", { nodes: 4 }],
+    ["a score of no kind", "info score good 5 nodes 4", { nodes: 4 }],
+    ["a mate in no number", "info score mate soon nodes 4", { nodes: 4 }],
+  ])("leaves out a field that is %s, and no other", (_, line, says) => {
+    expect(infoOf(line)).toEqual({ ...nothing, ...says });
+  });
+
+  test.each<[what: string, line: string, says: Partial<UciInfo>]>([
+    ["a count", "info depth seldepth 5", { seldepth: 5 }],
+    ["the last count", "info seldepth 5 depth", { seldepth: 5 }],
+    ["a score", "info score nodes 4 nps 5", { nodes: 4, nps: 5 }],
+    ["the value of a score", "info score cp nodes 4 nps 5", { nodes: 4, nps: 5 }],
+    ["the last score", "info nodes 4 score cp", { nodes: 4 }],
+    ["a wdl", "info wdl nodes 4", { nodes: 4 }],
+    ["the moves", "info depth 3 pv", { depth: 3 }],
+  ])("reads on where %s is missing", (_, line, says) => {
+    expect(infoOf(line)).toEqual({ ...nothing, ...says });
+  });
+
+  test("takes text for text, also after fields", () => {
+    expect(parseLine("info string NNUE evaluation using nn.nnue depth 5")).toEqual({ kind: "other" });
+    expect(infoOf("info depth 5 string score cp 900 pv a1a8")).toEqual({ ...nothing, depth: 5 });
+  });
+
+  test("lets no name of an object's own through", () => {
+    expect(infoOf("info __proto__ 5 constructor 6 toString 7")).toEqual(nothing);
+  });
+});
+
+describe("CRITICAL ERROR", () => {
+  test("is told with its reason, but not endlessly", () => {
+    const line = "info string CRITICAL ERROR: Position::set failed. Reason: no king";
+    expect(parseLine(line)).toEqual({ kind: "critical", reason: line });
+    const long = parseLine(`${line}${"!".repeat(60_000)}`);
+    expect(long.kind === "critical" && long.reason.length).toBe(500);
+  });
+
+  test("is only what the engine itself says so", () => {
+    expect(parseLine("CRITICAL ERROR")).toEqual({ kind: "other" });
+  });
+});
+
+describe("bestmove", () => {
+  test.each([
+    ["bestmove e2e4 ponder e7e5", "e2e4", "e7e5"],
+    ["bestmove e7e8q", "e7e8q", undefined],
+    ["  bestmove  a7a8n  ponder  h1h8\r", "a7a8n", "h1h8"],
+    ["bestmove e2e4 ponder (none)", "e2e4", undefined],
+    ["bestmove e2e4 ponder", "e2e4", undefined],
+    ["bestmove e2e4 e7e5", "e2e4", undefined],
+    ["bestmove (none)", undefined, undefined],
+    ["bestmove 0000", undefined, undefined],
+    ["bestmove", undefined, undefined],
+    ["bestmove e2e9", undefined, undefined],
+    ["bestmove e7e8k", undefined, undefined],
+    ["bestmove E2E4", undefined, undefined],
+    ["bestmove e2e4e5", undefined, undefined],
+  ])("%j has the move %s and the reply %s", (line, move, ponder) => {
+    expect(parseLine(line)).toEqual({ kind: "bestmove", move, ponder });
+  });
+});
+
+describe("option", () => {
+  test.each([
+    [
+      "option name Skill Level type spin default 20 min 0 max 20",
+      { name: "Skill Level", type: "spin", default: "20", min: 0, max: 20 },
+    ],
+    [
+      "option name UCI_Chess960 type check default false",
+      { name: "UCI_Chess960", type: "check", default: "false" },
+    ],
+    [
+      "option name Debug Log File type string default <empty>",
+      { name: "Debug Log File", type: "string", default: "<empty>" },
+    ],
+    [
+      "option name Debug Log File type string default",
+      { name: "Debug Log File", type: "string", default: "" },
+    ],
+    ["option name Clear Hash type button", { name: "Clear Hash", type: "button" }],
+    [
+      "option name Style type combo default Very Solid var Very Solid var Risky",
+      { name: "Style", type: "combo", default: "Very Solid" },
+    ],
+    [
+      "option name Contempt type spin default -10 min -100 max 100",
+      { name: "Contempt", type: "spin", default: "-10", min: -100, max: 100 },
+    ],
+    [
+      "  option   name  Move  Overhead   type spin default 10 min x max",
+      { name: "Move Overhead", type: "spin", default: "10" },
+    ],
+  ])("%j", (line, says) => {
+    const undeclared = { default: undefined, min: undefined, max: undefined };
+    expect(parseLine(line)).toEqual({ kind: "option", option: { ...undeclared, ...says } });
+  });
+
+  test.each([
+    "option",
+    "option name",
+    "option type spin",
+    "option name Hash",
+    "option name Hash type",
+    "option Hash spin",
+  ])("%j is none", (line) => {
+    expect(parseLine(line)).toEqual({ kind: "other" });
+  });
+});
+
+test.each([
+  ["uciok", { kind: "uciok" }],
+  ["readyok\r", { kind: "readyok" }],
+  ["id name Stockfish  15.1", { kind: "id", field: "name", value: "Stockfish 15.1" }],
+  [
+    "id author the Stockfish developers (see AUTHORS file)",
+    { kind: "id", field: "author", value: "the Stockfish developers (see AUTHORS file)" },
+  ],
+  ["id name", { kind: "id", field: "name", value: "" }],
+  ["id elo 3000", { kind: "other" }],
+])("%j is understood", (line, parsed) => {
+  expect(parseLine(line)).toEqual(parsed);
+});
+
+test.each([
+  "",
+  " ",
+  "\0",
+  "Stockfish 15.1 by the developers",
+  "uciokay",
+  "readyok?",
+  "info\0depth 5",
+  "copyprotection ok",
+])("%j is no matter of ours", (line) => {
+  expect(parseLine(line)).toEqual({ kind: "other" });
+});
+
+test("no line of 65 536 characters takes long or throws", () => {
+  const lines = [
+    " ".repeat(65_536),
+    "info ".repeat(13_000),
+    `info pv ${"e2e4 ".repeat(13_000)}`,
+    "info depth ".repeat(5900),
+  ];
+  for (const line of lines) {
+    expect(["info", "other"]).toContain(parseLine(line).kind);
+  }
+});

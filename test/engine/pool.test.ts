@@ -1,0 +1,186 @@
+import { describe, expect, test } from "vitest";
+import { EngineFailure } from "../../src/engine/engine.ts";
+import { createPool } from "../../src/engine/pool.ts";
+import { silentLog } from "../../src/log.ts";
+import { buildOf } from "./build-of.ts";
+import { createFakeEngines, type FakeEnginesOptions } from "./fake-engines.ts";
+
+const forever = new AbortController().signal;
+const build = buildOf();
+const turn = () => new Promise(setImmediate);
+
+function createFakePool(idleMax = 2, options: FakeEnginesOptions = {}) {
+  const engines = createFakeEngines(options);
+  return { engines, pool: createPool([engines], idleMax, silentLog) };
+}
+
+describe("an idle engine", () => {
+  test("is lent again, and no other is started", async () => {
+    const { engines, pool } = createFakePool();
+    const first = await pool.lend(build, forever);
+    pool.giveBack(first);
+    expect(await pool.lend(build, forever)).toBe(first);
+    expect(engines.starts).toBe(1);
+  });
+
+  test("that was used last is lent first: it is the warmest", async () => {
+    const { pool } = createFakePool();
+    const [first, second] = [await pool.lend(build, forever), await pool.lend(build, forever)];
+    pool.giveBack(second);
+    pool.giveBack(first);
+    expect(await pool.lend(build, forever)).toBe(first);
+    expect(await pool.lend(build, forever)).toBe(second);
+  });
+
+  test("is lent to one at a time", async () => {
+    const { pool } = createFakePool();
+    pool.giveBack(await pool.lend(build, forever));
+    const lent = await Promise.all([pool.lend(build, forever), pool.lend(build, forever)]);
+    expect(new Set(lent).size).toBe(2);
+  });
+
+  test("of another build is no substitute", async () => {
+    const { pool } = createFakePool();
+    pool.giveBack(await pool.lend(build, forever));
+    const lite = buildOf({ id: "stockfish-19-lite" });
+    expect((await pool.lend(lite, forever)).build).toBe(lite);
+  });
+
+  test("is closed when it is idle longest, and more are idle than may be", async () => {
+    const { engines, pool } = createFakePool(2);
+    const lent = [
+      await pool.lend(build, forever),
+      await pool.lend(build, forever),
+      await pool.lend(build, forever),
+    ];
+    for (const session of lent) {
+      pool.giveBack(session);
+    }
+    await turn();
+    expect(engines.sessions.map(({ alive }) => alive)).toEqual([false, true, true]);
+    expect(await pool.lend(build, forever)).toBe(lent[2]);
+  });
+
+  test("that dies is forgotten", async () => {
+    const { engines, pool } = createFakePool();
+    const first = await pool.lend(build, forever);
+    pool.giveBack(first);
+    engines.sessions[0]?.die(new EngineFailure("exited", "killed from outside"));
+    expect(await pool.lend(build, forever)).not.toBe(first);
+  });
+
+  test("is none that was given back dead", async () => {
+    const { engines, pool } = createFakePool();
+    const first = await pool.lend(build, forever);
+    engines.sessions[0]?.die(new EngineFailure("deaf", "killed in a search"));
+    pool.giveBack(first);
+    expect((await pool.lend(build, forever)).alive).toBe(true);
+  });
+});
+
+describe("what a build says of itself", () => {
+  test("needs one engine, however often and at once it is asked", async () => {
+    const { engines, pool } = createFakePool();
+    const infos = await Promise.all([pool.describe(build), pool.describe(build)]);
+    infos.push(await pool.describe(build));
+    expect(infos.map(({ name }) => name)).toEqual([build.name, build.name, build.name]);
+    expect(engines.starts).toBe(1);
+    expect(engines.sessions[0]?.alive).toBe(false);
+  });
+
+  test("needs none if one has run before", async () => {
+    const { engines, pool } = createFakePool();
+    await pool.lend(build, forever);
+    expect((await pool.describe(build)).name).toBe(build.name);
+    expect(engines.starts).toBe(1);
+  });
+
+  test("can be asked again after a failure", async () => {
+    const failure = new EngineFailure("no_start", "not this time");
+    const { engines, pool } = createFakePool(2, {
+      starting: (number) => (number === 1 ? Promise.reject(failure) : undefined),
+    });
+    await expect(pool.describe(build)).rejects.toBe(failure);
+    expect((await pool.describe(build)).name).toBe(build.name);
+    expect(engines.starts).toBe(2);
+  });
+});
+
+describe("starting an engine", () => {
+  test("ends with the reason of a caller that leaves", async () => {
+    const { engines, pool } = createFakePool(2, { starting: () => new Promise(() => {}) });
+    const caller = new AbortController();
+    const lent = pool.lend(build, caller.signal);
+    caller.abort(new Error("left"));
+    await expect(lent).rejects.toThrow("left");
+    expect(engines.sessions).toEqual([]);
+  });
+
+  test("says that it cannot when no backend has the path", async () => {
+    const { pool } = createFakePool();
+    await expect(pool.lend(buildOf({ path: "native" }), forever)).rejects.toThrow("native");
+  });
+});
+
+describe("closing the pool", () => {
+  test("ends every engine, idle or lent, and waits until they are gone", async () => {
+    const { engines, pool } = createFakePool();
+    const [idle] = [await pool.lend(build, forever), await pool.lend(build, forever)];
+    pool.giveBack(idle);
+    await pool[Symbol.asyncDispose]();
+    expect(engines.sessions.map(({ alive }) => alive)).toEqual([false, false]);
+  });
+
+  test("ends the start of an engine", async () => {
+    const { engines, pool } = createFakePool(2, { starting: () => new Promise(() => {}) });
+    const starts = [pool.lend(build, forever), pool.describe(build)];
+    const outcomes = Promise.allSettled(starts);
+    await pool[Symbol.asyncDispose]();
+    for (const outcome of await outcomes) {
+      expect(outcome).toMatchObject({ status: "rejected", reason: { message: /closed/ } });
+    }
+    expect(engines.sessions).toEqual([]);
+  });
+
+  // Wherever the start is in its last steps, its engine does not stay.
+  test.each([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])(
+    "ends an engine that gets ready %i steps before",
+    async (steps) => {
+      const gate = Promise.withResolvers<void>();
+      const { engines, pool } = createFakePool(2, { starting: () => gate.promise });
+      const lent = pool.lend(build, forever);
+      lent.catch(() => {});
+      gate.resolve();
+      for (let step = 0; step < steps; step++) {
+        await Promise.resolve();
+      }
+      await pool[Symbol.asyncDispose]();
+      expect(engines.sessions.filter(({ alive }) => alive)).toEqual([]);
+    },
+  );
+
+  test("waits for an engine that is ready before it hears of the end", async () => {
+    const gate = Promise.withResolvers<void>();
+    const engines = createFakeEngines({ starting: () => gate.promise });
+    // A backend may be past the point where it listens to its signal.
+    const deaf = { ...engines, start: () => engines.start(build, forever) };
+    const pool = createPool([deaf], 2, silentLog);
+    const lent = pool.lend(build, forever);
+    lent.catch(() => {});
+    const closing = pool[Symbol.asyncDispose]();
+    gate.resolve();
+    await closing;
+    expect(engines.sessions.map(({ alive }) => alive)).toEqual([false]);
+    await expect(lent).rejects.toThrow("closed");
+  });
+
+  test("is final: nothing is started, and nothing taken back is kept", async () => {
+    const { engines, pool } = createFakePool();
+    const lent = await pool.lend(build, forever);
+    await pool[Symbol.asyncDispose]();
+    pool.giveBack(lent);
+    await expect(pool.lend(build, forever)).rejects.toThrow("closed");
+    await expect(pool.describe(buildOf())).rejects.toThrow("closed");
+    expect(engines.starts).toBe(1);
+  });
+});

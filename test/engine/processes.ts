@@ -1,0 +1,56 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+
+interface Process {
+  readonly pid: number;
+  readonly parent: number;
+  /** `Z` is one that has ended and waits for its parent to notice. */
+  readonly state: string;
+}
+
+/** Everything that runs on this machine. */
+function processes(): readonly Process[] {
+  const rows = existsSync("/proc/self/stat")
+    ? readdirSync("/proc").filter(isNumber).flatMap(readStat)
+    : execFileSync("ps", ["-A", "-o", "pid=,stat=,ppid="], { encoding: "utf8" }).split("\n");
+  return rows
+    .map((row) => row.trim().split(/\s+/))
+    .map(([pid, state = "", parent]) => ({
+      pid: Number(pid),
+      state: state.charAt(0),
+      parent: Number(parent),
+    }));
+}
+
+const isNumber = (name: string) => /^\d+$/.test(name);
+
+/** `pid (name) state parent …`, and the name may hold anything. */
+function readStat(pid: string): string[] {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    return [`${pid} ${stat.slice(stat.lastIndexOf(")") + 2)}`];
+  } catch {
+    // It ended meanwhile.
+    return [];
+  }
+}
+
+/** The running processes that were started by a process, or by those. */
+export function descendantsOf(pid: number): readonly number[] {
+  const running = processes().filter(({ state }) => state !== "Z");
+  const below = (parent: number): number[] =>
+    running.filter((one) => one.parent === parent).flatMap((one) => [one.pid, ...below(one.pid)]);
+  return below(pid);
+}
+
+/** The engines that this test file runs at the moment. */
+export function enginesRunning(): readonly number[] {
+  return descendantsOf(process.pid);
+}
+
+/** Which of these still run. */
+export function stillRunning(pids: readonly number[]): readonly number[] {
+  return processes()
+    .filter(({ pid, state }) => pids.includes(pid) && state !== "Z")
+    .map(({ pid }) => pid);
+}

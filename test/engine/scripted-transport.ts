@@ -1,0 +1,142 @@
+import type { UciTransport } from "../../src/engine/uci/transport.ts";
+
+/**
+ * An engine that is a conversation written beforehand: what it must be told, line by line, and what it
+ * then prints. The transcripts document the state machine of a session.
+ */
+export interface Script extends UciTransport {
+  /** The next line that must be sent, and what the engine prints then. */
+  expect(command: string, answer?: readonly string[]): Script;
+  /** After the last answer so far the pipe is closed. */
+  thenHangUp(): Script;
+  /** Prints lines now. */
+  say(...lines: readonly string[]): void;
+  /** Closes the pipe, as a process that ends does. */
+  hangUp(): void;
+  /** Resolves when this line has been sent, so many times. */
+  told(command: string, times?: number): Promise<void>;
+  /** What was sent so far. */
+  readonly sent: readonly string[];
+  /** Throws if the conversation went another way, or is not over. */
+  assertDone(): void;
+  suspendedFromOutside: boolean;
+  readonly killed: boolean;
+}
+
+interface Step {
+  readonly command: string;
+  readonly answer: readonly string[];
+  hangsUp: boolean;
+}
+
+export function createScript(): Script {
+  const steps: Step[] = [];
+  /** Both sides of the conversation so far. */
+  const transcript: string[] = [];
+  const sent: string[] = [];
+  const queue: string[] = [];
+  const waiting = new Set<() => void>();
+  let mismatch: Error | undefined;
+  let ended = false;
+  let killed = false;
+  let wake = () => {};
+
+  const say = (...lines: readonly string[]) => {
+    transcript.push(...lines.map((line) => `engine: ${line}`));
+    queue.push(...lines);
+    wake();
+  };
+  const hangUp = () => {
+    ended = true;
+    wake();
+  };
+  const conversation = (problem: string) => {
+    const open = steps.map(({ command }) => `expected: ${command}`);
+    return new Error([problem, ...transcript, ...open].join("\n  "));
+  };
+
+  const script: Script = {
+    suspendedFromOutside: false,
+    get killed() {
+      return killed;
+    },
+    expect(command, answer = []) {
+      steps.push({ command, answer, hangsUp: false });
+      return script;
+    },
+    thenHangUp() {
+      const last = steps.at(-1);
+      if (last) {
+        last.hangsUp = true;
+      }
+      return script;
+    },
+    say,
+    hangUp,
+    sent,
+    told: (command, times = 1) =>
+      new Promise((resolve) => {
+        const check = () => {
+          if (sent.filter((line) => line === command).length >= times) {
+            waiting.delete(check);
+            resolve();
+          }
+        };
+        waiting.add(check);
+        check();
+      }),
+    send(line) {
+      if (killed || mismatch) {
+        return;
+      }
+      transcript.push(`kibitz: ${line}`);
+      sent.push(line);
+      const [step] = steps;
+      if (step?.command !== line) {
+        mismatch = conversation(`unexpected: ${line}`);
+        hangUp();
+        return;
+      }
+      steps.shift();
+      say(...step.answer);
+      if (step.hangsUp) {
+        hangUp();
+      }
+      for (const check of waiting) {
+        check();
+      }
+    },
+    lines: {
+      async *[Symbol.asyncIterator]() {
+        for (;;) {
+          const line = queue.shift();
+          if (line !== undefined) {
+            yield line;
+          } else if (mismatch) {
+            throw mismatch;
+          } else if (ended) {
+            return;
+          } else {
+            await new Promise<void>((resolve) => {
+              wake = resolve;
+            });
+          }
+        }
+      },
+    },
+    async kill() {
+      killed = true;
+      hangUp();
+    },
+    suspended: () => script.suspendedFromOutside,
+    assertDone() {
+      if (mismatch) {
+        throw mismatch;
+      }
+      if (steps.length > 0) {
+        throw conversation("the conversation is not over:");
+      }
+    },
+  };
+  return script;
+}

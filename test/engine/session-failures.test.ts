@@ -1,0 +1,101 @@
+import { describe, expect, test } from "vitest";
+import { startFen } from "../chess/judged.ts";
+import { answerOf, eventsOf, jobOf } from "./job-of.ts";
+import { openScripted } from "./scripted-session.ts";
+
+const forever = new AbortController().signal;
+const go = "go depth 14 movetime 60000";
+const start = `position fen ${startFen}`;
+const firstLine = "info depth 1 score cp 30 time 1 pv e2e4";
+
+/** A session in a search, up to the point where something goes wrong. */
+async function searching() {
+  const { session, conversation } = await openScripted();
+  conversation.expect(start).expect(go);
+  const search = eventsOf(session.search(jobOf(), forever));
+  // Rejections are awaited later.
+  search.catch(() => {});
+  await conversation.told(go);
+  return { session, conversation, search };
+}
+
+describe("an engine that fails in a search", () => {
+  test.each([
+    ["refuses the position", ["info string CRITICAL ERROR: Position not legal"], "CRITICAL ERROR"],
+    ["has no move", [firstLine, "bestmove (none)"], "(none)"],
+    ["answers nonsense", [firstLine, "bestmove 0000"], "(none)"],
+    ["answers without a line", ["bestmove e2e4"], "no line"],
+  ])("because it %s is confused, and killed", async (_, lines, message) => {
+    const { session, conversation, search } = await searching();
+    conversation.say(...lines);
+    await expect(search).rejects.toMatchObject({
+      name: "EngineFailure",
+      kind: "confused",
+      message: expect.stringContaining(message),
+    });
+    expect(conversation.killed).toBe(true);
+    expect(session.alive).toBe(false);
+    expect(await session.exited).toMatchObject({ kind: "confused" });
+  });
+
+  test("because its pipe ends has exited", async () => {
+    const { session, conversation, search } = await searching();
+    conversation.say(firstLine);
+    conversation.hangUp();
+    await expect(search).rejects.toMatchObject({ kind: "exited" });
+    expect(await session.exited).toMatchObject({ kind: "exited" });
+    expect(session.alive).toBe(false);
+  });
+
+  test("fails once: what else goes wrong then changes nothing", async () => {
+    const { session, conversation, search } = await searching();
+    conversation.say("info string CRITICAL ERROR", "bestmove (none)", "bestmove e2e4");
+    conversation.hangUp();
+    await expect(search).rejects.toMatchObject({ kind: "confused" });
+    await session[Symbol.asyncDispose]();
+    expect(await session.exited).toMatchObject({ kind: "confused" });
+  });
+});
+
+describe("a session that is closed", () => {
+  test("ends its engine and tells who still waits for an answer", async () => {
+    const { session, conversation, search } = await searching();
+    await session[Symbol.asyncDispose]();
+    await expect(search).rejects.toMatchObject({ kind: "exited" });
+    expect(conversation.killed).toBe(true);
+    // Nothing failed: it was meant to end.
+    expect(await session.exited).toBeUndefined();
+  });
+
+  test("while it is idle or being cleaned ends its engine", async () => {
+    const { session, conversation } = await openScripted();
+    conversation
+      .expect(start)
+      .expect(go, [firstLine, "bestmove e2e4"])
+      .expect("ucinewgame")
+      .expect("isready");
+    await answerOf(session.search(jobOf(), forever));
+    await session[Symbol.asyncDispose]();
+    expect(conversation.killed).toBe(true);
+    expect(await session.exited).toBeUndefined();
+  });
+
+  test("may be closed again", async () => {
+    const { session } = await openScripted();
+    await Promise.all([session[Symbol.asyncDispose](), session[Symbol.asyncDispose]()]);
+    await session[Symbol.asyncDispose]();
+  });
+
+  test("takes no more searches", async () => {
+    const { session } = await openScripted();
+    await session[Symbol.asyncDispose]();
+    await expect(eventsOf(session.search(jobOf(), forever))).rejects.toMatchObject({ kind: "exited" });
+  });
+});
+
+test("an engine that dies while idle is known to be gone", async () => {
+  const { session, conversation } = await openScripted();
+  conversation.hangUp();
+  expect(await session.exited).toMatchObject({ kind: "exited" });
+  expect(session.alive).toBe(false);
+});

@@ -1,0 +1,117 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createUciSession } from "../../src/engine/uci/session.ts";
+import { defaultWatchTimes } from "../../src/engine/uci/watch-times.ts";
+import { buildOf } from "./build-of.ts";
+import { giveClockBack, openTimers, takeClock, wait } from "./clock.ts";
+import { greetedScript, greeting, openScripted, script } from "./scripted-session.ts";
+import type { Script } from "./scripted-transport.ts";
+
+const start = (conversation: Script, build = buildOf(), signal = new AbortController().signal) =>
+  createUciSession(build, conversation, defaultWatchTimes, signal);
+
+describe("the greeting", () => {
+  test("learns who the engine is, and of its options those that callers may set", async () => {
+    const { session } = await openScripted();
+    expect(session.info).toEqual({
+      name: "Scripted 1",
+      author: "the script",
+      options: [
+        {
+          name: "skill_level",
+          engineName: "Skill Level",
+          kind: "integer",
+          default: 20,
+          minimum: 0,
+          maximum: 20,
+        },
+        { name: "uci_chess960", engineName: "UCI_Chess960", kind: "boolean", default: false },
+      ],
+    });
+    expect(session.alive).toBe(true);
+  });
+
+  test("sets what the operator fixed, threads before hash, and only what is not the default", async () => {
+    const both = script()
+      .expect("uci", greeting)
+      .expect("setoption name Threads value 2")
+      .expect("setoption name Hash value 64")
+      .expect("setoption name UCI_ShowWDL value true")
+      .expect("isready", ["readyok"]);
+    await start(both, buildOf({ settings: { threads: 2, hashMb: 64 } }));
+  });
+
+  test("sets nothing that the engine does not declare", async () => {
+    const bare = script().expect("uci", ["id name Bare", "uciok"]).expect("isready", ["readyok"]);
+    const session = await start(bare, buildOf({ settings: { threads: 4, hashMb: 256 } }));
+    expect(session.info).toEqual({ name: "Bare", author: "", options: [] });
+  });
+
+  test("is not disturbed by what an engine prints besides", async () => {
+    const talkative = script()
+      .expect("uci", ["Stockfish by the developers", "", "info string hello", "id elo 3000", ...greeting])
+      .expect("setoption name UCI_ShowWDL value true", ["No such option: nonsense"])
+      .expect("isready", ["info string NNUE", "readyok"]);
+    expect((await start(talkative)).info.name).toBe("Scripted 1");
+  });
+});
+
+describe("an engine that does not start", () => {
+  beforeEach(takeClock);
+  afterEach(giveClockBack);
+
+  test.each([
+    ["is silent", script, []],
+    ["greets without an end", script, ["id name Endless"]],
+    ["never gets ready", script, greeting],
+  ])("because it %s is killed after the time for starting", async (_, create, answer) => {
+    const conversation = create().expect("uci", answer);
+    if (answer.includes("uciok")) {
+      conversation.expect("setoption name UCI_ShowWDL value true").expect("isready");
+    }
+    const failure = expect(start(conversation)).rejects.toMatchObject({ kind: "no_start" });
+    await wait(defaultWatchTimes.startMs);
+    await failure;
+    expect(conversation.killed).toBe(true);
+    expect(openTimers()).toBe(0);
+  });
+
+  test.each([
+    ["before a word", []],
+    ["in the middle", ["id name Short"]],
+    ["right after its greeting", greeting],
+  ])("because it ends %s is told at once", async (_, answer) => {
+    const conversation = script().expect("uci", answer).thenHangUp();
+    await expect(start(conversation)).rejects.toMatchObject({ kind: "no_start" });
+    expect(conversation.killed).toBe(true);
+    expect(openTimers()).toBe(0);
+  });
+});
+
+describe("a caller that leaves during the greeting", () => {
+  test("gets its own reason, and the engine is gone", async () => {
+    const conversation = script().expect("uci");
+    const caller = new AbortController();
+    const session = start(conversation, buildOf(), caller.signal);
+    await conversation.told("uci");
+    caller.abort(new Error("enough"));
+    await expect(session).rejects.toThrow("enough");
+    expect(conversation.killed).toBe(true);
+  });
+
+  test("before it began starts nothing", async () => {
+    const conversation = script();
+    await expect(start(conversation, buildOf(), AbortSignal.abort(new Error("too late")))).rejects.toThrow(
+      "too late",
+    );
+    expect(conversation.killed).toBe(true);
+  });
+
+  test("after it was over leaves the engine alone", async () => {
+    const caller = new AbortController();
+    const conversation = greetedScript();
+    const session = await start(conversation, buildOf(), caller.signal);
+    caller.abort();
+    expect(session.alive).toBe(true);
+    expect(conversation.killed).toBe(false);
+  });
+});

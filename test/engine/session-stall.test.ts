@@ -1,0 +1,40 @@
+import { expect, onTestFinished, test } from "vitest";
+import { defaultWatchTimes } from "../../src/engine/uci/watch-times.ts";
+import { createFakeBackend } from "../support/fake-engine/index.ts";
+import { buildOf } from "./build-of.ts";
+import { answerOf, jobOf } from "./job-of.ts";
+
+const forever = new AbortController().signal;
+
+/** This process stands still, as after SIGSTOP, in a debugger, or while memory is collected. */
+function standStill(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
+async function searching(movetimeMs: number, signal = forever) {
+  const session = await createFakeBackend({ iterationMs: 5 }).start(buildOf(), forever);
+  onTestFinished(() => session[Symbol.asyncDispose]());
+  const search = session.search(jobOf({ depth: 100_000, movetimeMs }), signal)[Symbol.asyncIterator]();
+  await search.next();
+  return { session, search };
+}
+
+test("an engine is not killed for an answer that was there before the server looked", async () => {
+  const { session, search } = await searching(50);
+  standStill(defaultWatchTimes.lateMs + defaultWatchTimes.stopMs + 1000);
+  const answer = await answerOf({ [Symbol.asyncIterator]: () => search });
+  expect(answer.endedBy).toBe("time");
+  expect(session.alive).toBe(true);
+});
+
+test("an engine that stopped in time is not killed because the server did not look", async () => {
+  const caller = new AbortController();
+  const { session, search } = await searching(60_000, caller.signal);
+  const next = search.next();
+  caller.abort(new Error("left"));
+  await expect(next).rejects.toThrow("left");
+  // What was sent to the engine is on its way.
+  await new Promise(setImmediate);
+  standStill(defaultWatchTimes.stopMs + 1000);
+  expect((await answerOf(session.search(jobOf({ depth: 2 }), forever))).endedBy).toBe("depth");
+});

@@ -1,0 +1,266 @@
+import { getEventListeners } from "node:events";
+import { describe, expect, test } from "vitest";
+import { startFen } from "../chess/judged.ts";
+import { answerOf, eventsOf, jobOf } from "./job-of.ts";
+import { openScripted } from "./scripted-session.ts";
+
+const forever = new AbortController().signal;
+const go = "go depth 14 movetime 60000";
+/** A turn of the event loop: what can go on without a new line has gone on. */
+const turn = () => new Promise(setImmediate);
+const start = `position fen ${startFen}`;
+const line = (depth: number, move: string, more = "") =>
+  `info depth ${depth} seldepth ${depth + 2} score cp 30 wdl 80 900 20 nodes ${depth * 100} nps 1000 hashfull 1 tbhits 0 time ${depth} ${more}pv ${move}`;
+
+describe("a search", () => {
+  test("is told the root, how long and how deep; it reports states, then one answer", async () => {
+    const { session, conversation } = await openScripted();
+    conversation
+      .expect(start)
+      .expect(go, [line(13, "e2e4 e7e5"), line(14, "e2e4 c7c5"), "bestmove e2e4 ponder c7c5"])
+      .expect("ucinewgame")
+      .expect("isready", ["readyok"]);
+    const answer = await answerOf(session.search(jobOf(), forever));
+    expect(answer).toEqual({
+      kind: "done",
+      bestMove: "e2e4",
+      ponder: "c7c5",
+      endedBy: "depth",
+      snapshot: {
+        depth: 14,
+        complete: true,
+        lines: [
+          {
+            depth: 14,
+            seldepth: 16,
+            score: {
+              value: { kind: "cp", cp: 30 },
+              bound: "exact",
+              wdl: { win: 80, draw: 900, loss: 20 },
+            },
+            moves: ["e2e4", "c7c5"],
+          },
+        ],
+        counters: { nodes: 1400, nps: 1000, timeMs: 14, hashfull: 1, tbhits: 0 },
+      },
+    });
+  });
+
+  test("gives the history as root and moves, so that the engine sees repetitions", async () => {
+    const { session, conversation } = await openScripted();
+    const moves = ["g1f3", "g8f6", "f3g1", "f6g8"];
+    conversation
+      .expect(`${start} moves g1f3 g8f6 f3g1 f6g8`)
+      .expect(go, [line(14, "e2e4"), "bestmove e2e4"])
+      .expect("ucinewgame")
+      .expect("isready", ["readyok"]);
+    await answerOf(session.search(jobOf({ moves }), forever));
+  });
+
+  test("reports a state as soon as it is complete", async () => {
+    const { session, conversation } = await openScripted();
+    conversation.expect(start).expect(go).expect("ucinewgame").expect("isready", ["readyok"]);
+    const search = session.search(jobOf(), forever)[Symbol.asyncIterator]();
+    const first = search.next();
+    await conversation.told(go);
+    conversation.say(line(1, "e2e4"));
+    expect((await first).value).toMatchObject({ kind: "progress", snapshot: { depth: 1 } });
+    // A state that nobody takes is skipped when a newer one is there.
+    conversation.say(line(2, "d2d4"), line(3, "d2d4"), "bestmove d2d4");
+    await turn();
+    expect((await search.next()).value).toMatchObject({
+      kind: "done",
+      snapshot: { depth: 3 },
+      endedBy: "time",
+      ponder: undefined,
+    });
+    expect((await search.next()).done).toBe(true);
+  });
+
+  test("sets options before, and sets them back after its answer", async () => {
+    const { session, conversation } = await openScripted();
+    conversation
+      .expect("setoption name Skill Level value 3")
+      .expect("setoption name MultiPV value 2")
+      .expect(start)
+      .expect(go, [line(14, "e2e4", "multipv 1 "), line(14, "d2d4", "multipv 2 "), "bestmove d2d4"])
+      .expect("setoption name Skill Level value 20")
+      .expect("setoption name MultiPV value 1")
+      .expect("ucinewgame")
+      .expect("isready", ["readyok"])
+      // The next caller asks for nothing, and gets an engine as new.
+      .expect(start)
+      .expect(go, [line(14, "e2e4"), "bestmove e2e4"])
+      .expect("ucinewgame")
+      .expect("isready", ["readyok"]);
+    const weak = await answerOf(
+      session.search(jobOf({ multipv: 2, options: { skill_level: 3, uci_chess960: false } }), forever),
+    );
+    expect(weak.snapshot.lines.map(({ moves }) => moves[0])).toEqual(["e2e4", "d2d4"]);
+    expect(weak.bestMove).toBe("d2d4");
+    await answerOf(session.search(jobOf(), forever));
+  });
+
+  test("switches to Chess960 and back by the position", async () => {
+    const { session, conversation } = await openScripted();
+    const job = jobOf({ fen: "4k3/8/8/8/8/8/8/RK5R w HA - 0 1", chess960: true });
+    conversation
+      .expect("setoption name UCI_Chess960 value true")
+      .expect(`position fen ${job.position.root}`)
+      .expect(go, [line(14, "b1h1"), "bestmove b1h1"])
+      .expect("setoption name UCI_Chess960 value false")
+      .expect("ucinewgame")
+      .expect("isready", ["readyok"]);
+    expect((await answerOf(session.search(job, forever))).bestMove).toBe("b1h1");
+  });
+
+  test("sends no value that the engine has by itself, and no option that it does not declare", async () => {
+    const { session, conversation } = await openScripted();
+    conversation
+      .expect(start)
+      .expect(go, [line(14, "e2e4"), "bestmove e2e4"])
+      .expect("ucinewgame")
+      .expect("isready", ["readyok"]);
+    const options = { skill_level: 20, uci_chess960: false, uci_elo: 1500, "Debug Log File": 1 };
+    await answerOf(session.search(jobOf({ options }), forever));
+  });
+
+  test("has the engine cleaned after its answer: its caller does not wait for that, the next one does", async () => {
+    const { session, conversation } = await openScripted();
+    conversation
+      .expect(start)
+      .expect(go, [line(14, "e2e4"), "bestmove e2e4"])
+      .expect("ucinewgame")
+      .expect("isready");
+    await answerOf(session.search(jobOf(), forever));
+
+    const next = answerOf(session.search(jobOf(), forever));
+    await turn();
+    expect(conversation.sent.at(-1)).toBe("isready");
+    conversation
+      .expect(start)
+      .expect(go, [line(14, "d2d4"), "bestmove d2d4"])
+      .expect("ucinewgame")
+      .expect("isready", ["readyok"]);
+    conversation.say("readyok");
+    expect((await next).bestMove).toBe("d2d4");
+  });
+
+  test("has one answer, whatever the engine says after its bestmove", async () => {
+    const { session, conversation } = await openScripted();
+    const stutter = ["bestmove e2e4", "bestmove d2d4", line(15, "d2d4"), "bestmove (none)"];
+    conversation
+      .expect(start)
+      .expect(go, [line(14, "e2e4"), ...stutter])
+      .expect("ucinewgame")
+      .expect("isready", ["bestmove a2a3", "readyok"]);
+    expect((await answerOf(session.search(jobOf(), forever))).bestMove).toBe("e2e4");
+    expect(session.alive).toBe(true);
+  });
+
+  test("refuses to run beside another one", async () => {
+    const { session, conversation } = await openScripted();
+    conversation.expect(start).expect(go).expect("ucinewgame").expect("isready", ["readyok"]);
+    const first = answerOf(session.search(jobOf(), forever));
+    await conversation.told(go);
+    await expect(eventsOf(session.search(jobOf(), forever))).rejects.toThrow("one search at a time");
+    conversation.say(line(14, "e2e4"), "bestmove e2e4");
+    expect((await first).bestMove).toBe("e2e4");
+  });
+});
+
+describe("a caller that leaves", () => {
+  const searching = async () => {
+    const { session, conversation } = await openScripted();
+    const caller = new AbortController();
+    conversation.expect(start).expect(go);
+    const search = session.search(jobOf(), caller.signal)[Symbol.asyncIterator]();
+    const next = search.next();
+    await conversation.told(go);
+    return { session, conversation, caller, search, next };
+  };
+
+  test("gets its own reason at once, and the engine is stopped", async () => {
+    const { session, conversation, caller, next } = await searching();
+    conversation.expect("stop");
+    caller.abort(new Error("the deadline has passed"));
+    await expect(next).rejects.toThrow("the deadline has passed");
+    expect(session.alive).toBe(true);
+  });
+
+  test("leaves an engine that is busy until its bestmove, and is cleaned then", async () => {
+    const { session, conversation, caller, next } = await searching();
+    conversation.expect("stop");
+    caller.abort();
+    await expect(next).rejects.toThrow();
+
+    const other = answerOf(session.search(jobOf(), forever));
+    await turn();
+    expect(conversation.sent.at(-1)).toBe("stop");
+    conversation
+      .expect("ucinewgame")
+      .expect("isready", ["readyok"])
+      .expect(start)
+      .expect(go, [line(14, "d2d4"), "bestmove d2d4"])
+      .expect("ucinewgame")
+      .expect("isready", ["readyok"]);
+    conversation.say(line(3, "e2e4"), "bestmove e2e4");
+    expect((await other).bestMove).toBe("d2d4");
+  });
+
+  test("by breaking out of the loop stops the engine too", async () => {
+    const { conversation, next, search } = await searching();
+    conversation.say(line(1, "e2e4"));
+    await next;
+    conversation.expect("stop", ["bestmove e2e4"]).expect("ucinewgame").expect("isready", ["readyok"]);
+    await search.return?.();
+    await conversation.told("isready", 2);
+  });
+
+  test.each([
+    ["before its first line", "bestmove e2e4"],
+    ["and has no move", "bestmove (none)"],
+  ])("keeps an engine that stops %s", async (_, answer) => {
+    const { session, conversation, caller, next } = await searching();
+    conversation.expect("stop", [answer]).expect("ucinewgame").expect("isready", ["readyok"]);
+    caller.abort();
+    await expect(next).rejects.toThrow();
+    await conversation.told("isready", 2);
+    expect(session.alive).toBe(true);
+  });
+
+  test("while the engine is still being cleaned need not wait for that, and does no harm", async () => {
+    const { session, conversation } = await openScripted();
+    conversation
+      .expect(start)
+      .expect(go, [line(14, "e2e4"), "bestmove e2e4"])
+      .expect("ucinewgame")
+      .expect("isready");
+    await answerOf(session.search(jobOf(), forever));
+    const caller = new AbortController();
+    const next = eventsOf(session.search(jobOf(), caller.signal));
+    caller.abort(new Error("no patience"));
+    await expect(next).rejects.toThrow("no patience");
+    conversation.say("readyok");
+    await turn();
+    expect(session.alive).toBe(true);
+  });
+
+  test("before the search began gives the engine nothing to do", async () => {
+    const { session } = await openScripted();
+    const gone = AbortSignal.abort(new Error("gone"));
+    await expect(eventsOf(session.search(jobOf(), gone))).rejects.toThrow("gone");
+  });
+
+  test("leaves no listener on its signal", async () => {
+    const { session, conversation } = await openScripted();
+    const { signal } = new AbortController();
+    conversation
+      .expect(start)
+      .expect(go, [line(14, "e2e4"), "bestmove e2e4"])
+      .expect("ucinewgame")
+      .expect("isready", ["readyok"]);
+    await answerOf(session.search(jobOf(), signal));
+    expect(getEventListeners(signal, "abort")).toEqual([]);
+  });
+});

@@ -1,0 +1,48 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+import { createNativeBackend } from "../../src/engine/backends/native/index.ts";
+import { createWasmBackend } from "../../src/engine/backends/wasm/index.ts";
+import type { EngineBackend, EngineBuild, EngineSession } from "../../src/engine/engine.ts";
+import { silentLog } from "../../src/log.ts";
+import { nativeStockfish } from "../support/native-stockfish.ts";
+import { answerOf, jobOf } from "./job-of.ts";
+import { enginesRunning } from "./processes.ts";
+import { unstoppable } from "./unstoppable.ts";
+
+const settings = { hashMb: 16, threads: 1 };
+const forever = new AbortController().signal;
+const movetimeMs = 1000;
+
+async function start(backend: EngineBackend, pick: (build: EngineBuild) => boolean): Promise<EngineSession> {
+  const build = (await backend.discover(forever)).find(pick) ?? expect.fail("the build was not found");
+  const session = await backend.start(build, forever);
+  onTestFinished(() => session[Symbol.asyncDispose]());
+  return session;
+}
+
+const search = (session: EngineSession) =>
+  answerOf(session.search(jobOf({ fen: unstoppable, movetimeMs }), forever));
+
+describe("a position that an engine cannot get out of", () => {
+  test("ends in time as a failure, and leaves no process", async () => {
+    const session = await start(createWasmBackend(settings), ({ net }) => net === "lite");
+    const startedAt = performance.now();
+    await expect(search(session)).rejects.toMatchObject({ name: "EngineFailure", kind: "overran" });
+    // The promise; the watch itself takes 600 of the 1500 ms, the rest is for a busy machine.
+    expect(performance.now() - startedAt).toBeLessThan(movetimeMs + 1500);
+    await session.exited;
+    expect(enginesRunning()).toEqual([]);
+  });
+
+  test("is answered by the full network", async () => {
+    const session = await start(createWasmBackend(settings), ({ net }) => net === "full");
+    expect((await search(session)).snapshot.lines).toHaveLength(1);
+    expect(session.alive).toBe(true);
+  });
+
+  test.skipIf(nativeStockfish() === undefined)("is answered by a native engine", async () => {
+    const where = { files: [nativeStockfish() ?? ""], searchPath: "" };
+    const session = await start(createNativeBackend(settings, where, silentLog), () => true);
+    expect((await search(session)).snapshot.lines).toHaveLength(1);
+    expect(session.alive).toBe(true);
+  });
+});

@@ -1,0 +1,90 @@
+import { create, type DescMessage, type MessageInitShape } from "@bufbuild/protobuf";
+import { describe, expect, test } from "vitest";
+import { AnalysisRequestSchema, Path } from "../../gen/chess/analysis/v1/analysis_pb.ts";
+import {
+  EvaluateBatchRequestSchema,
+  GetPriceRequestSchema,
+} from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { CreateKeyRequestSchema } from "../../gen/chess/analysis/v1/key_service_pb.ts";
+import { createRules } from "../../src/rpc/rules.ts";
+
+const rules = createRules();
+const faultsOf = <D extends DescMessage>(desc: D, init: MessageInitShape<D>) =>
+  rules(create(desc, init), desc);
+
+type RequestInit = MessageInitShape<typeof AnalysisRequestSchema>;
+
+describe("a request within the rules has no faults", () => {
+  test.each<[RequestInit]>([
+    [{ fen: "not judged here" }],
+    [{ fen: "x".repeat(128), moves: Array(600).fill("e4"), depth: 1, multipv: 1, movetimeMs: 50 }],
+    [{ fen: "x", depth: 30, multipv: 10, movetimeMs: 60_000, engine: "x".repeat(64), path: Path.NATIVE }],
+    [{ fen: "x", path: Path.UNSPECIFIED, options: { anything: [1, { two: null }] } }],
+  ])("%j", (init) => {
+    expect(faultsOf(AnalysisRequestSchema, init)).toEqual([]);
+  });
+});
+
+describe("a fault names its place, what is wrong and what is allowed", () => {
+  test.each<[RequestInit, pointer: string, code: string, message: RegExp, allowed: object | undefined]>([
+    [{}, "/fen", "invalid_fen", /^`fen` is required/, undefined],
+    [{ fen: "x".repeat(129) }, "/fen", "invalid_fen", /^`fen` must be .*128/, undefined],
+    [{ depth: 0 }, "/depth", "out_of_range", /^`depth` must be from 1 to 30/, { minimum: 1, maximum: 30 }],
+    [{ depth: 31 }, "/depth", "out_of_range", /^`depth` must be from 1 to 30/, { minimum: 1, maximum: 30 }],
+    [
+      { multipv: 11 },
+      "/multipv",
+      "out_of_range",
+      /^`multipv` must be from 1 to 10/,
+      { minimum: 1, maximum: 10 },
+    ],
+    [
+      { movetimeMs: 49 },
+      "/movetime_ms",
+      "out_of_range",
+      /^`movetime_ms` must be from 50 to 60000/,
+      { minimum: 50, maximum: 60_000 },
+    ],
+    [{ moves: Array(601).fill("e4") }, "/moves", "out_of_range", /^`moves` must .*600/, undefined],
+    [{ moves: ["e4", ""] }, "/moves/1", "out_of_range", /^`moves.1.?` must .*1/, undefined],
+    [{ moves: ["x".repeat(17)] }, "/moves/0", "out_of_range", /^`moves.0.?` must .*16/, undefined],
+    [{ engine: "x".repeat(65) }, "/engine", "out_of_range", /^`engine` must .*64/, undefined],
+    [{ path: 4 as Path }, "/path", "out_of_range", /^`path` must be one of/, undefined],
+  ])("%#: %j", (init, pointer, code, message, allowed) => {
+    const faults = faultsOf(AnalysisRequestSchema, {
+      fen: init.fen ?? (pointer === "/fen" ? "" : "x"),
+      ...init,
+    });
+    expect(faults).toEqual([
+      { pointer, code, message: expect.stringMatching(message), ...(allowed && { allowed }) },
+    ]);
+  });
+
+  test("each, in the order of the proto", () => {
+    const faults = faultsOf(AnalysisRequestSchema, { movetimeMs: 1, multipv: 0, depth: 99, moves: [""] });
+    expect(faults.map(({ pointer }) => pointer)).toEqual([
+      "/fen",
+      "/moves/0",
+      "/depth",
+      "/multipv",
+      "/movetime_ms",
+    ]);
+  });
+
+  test("also deep inside of a batch", () => {
+    const requests = [{ fen: "x" }, { fen: "x", depth: 0 }, { moves: ["", "e4"] }];
+    expect(faultsOf(EvaluateBatchRequestSchema, { requests })).toMatchObject([
+      { pointer: "/requests/1/depth", code: "out_of_range" },
+      { pointer: "/requests/2/fen", code: "invalid_fen" },
+      { pointer: "/requests/2/moves/0", code: "out_of_range" },
+    ]);
+    expect(faultsOf(EvaluateBatchRequestSchema, {})).toMatchObject([
+      { pointer: "/requests", code: "out_of_range" },
+    ]);
+  });
+
+  test("for every call", () => {
+    expect(faultsOf(GetPriceRequestSchema, { depth: 31 })).toMatchObject([{ pointer: "/depth" }]);
+    expect(faultsOf(CreateKeyRequestSchema, { name: "x".repeat(65) })).toMatchObject([{ pointer: "/name" }]);
+  });
+});
