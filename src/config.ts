@@ -11,6 +11,12 @@ export interface Config {
   readonly defaultEngine: string | undefined;
   /** UCI binaries; searched for if undefined. */
   readonly nativeEngines: readonly string[] | undefined;
+  /** MB that all engines together may take; idle ones are retired to keep it. */
+  readonly engineMemoryMb: number;
+  /** Longest that work is expected to wait for an engine; beyond that it is refused. */
+  readonly queueMaxWaitMs: number;
+  /** Answers that the cache keeps. */
+  readonly cacheEntries: number;
   /** MiB of hash of every engine. */
   readonly hashMb: number;
   /** Threads of every engine. */
@@ -75,6 +81,24 @@ const settings = {
     default: () => undefined,
     about: "UCI binaries, separated by `:`; empty for none; by default `stockfish` is searched for",
     read: (value) => value.split(":").filter(Boolean),
+  },
+  engineMemoryMb: {
+    key: "KIBITZ_ENGINE_MEMORY_MB",
+    default: () => Math.floor(totalmem() / 2e6),
+    about: "MB that all engines together may take, 100 or more; by default half of the memory",
+    read: integer(100, 100_000_000),
+  },
+  queueMaxWaitMs: {
+    key: "KIBITZ_QUEUE_MAX_WAIT_MS",
+    default: () => 10_000,
+    about: "longest expected wait in ms, 0 to 600000; what would wait longer is refused at once",
+    read: integer(0, 600_000),
+  },
+  cacheEntries: {
+    key: "KIBITZ_CACHE_ENTRIES",
+    default: () => 100_000,
+    about: "answers that the cache keeps, 0 to 10000000; 0 switches it off",
+    read: integer(0, 10_000_000),
   },
   hashMb: {
     key: "KIBITZ_HASH_MB",

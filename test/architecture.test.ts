@@ -131,7 +131,7 @@ const laws: readonly Law[] = [
         .map(({ line, text }) => [line, `${text} is UCI`]),
     broken: [
       { path: "src/engine/pool.ts", text: 'send("ucinewgame");' },
-      { path: "src/analysis/x.ts", text: "const line = `setoption name ${name}`;" },
+      { path: "src/analysis/x.ts", text: 'const line = "setoption name Hash";' },
       { path: "src/rpc/x.ts", text: "if (line.startsWith('bestmove')) {}" },
       { path: "src/app.ts", text: 'send("isready");' },
     ],

@@ -8,10 +8,14 @@ import type { Scheduler } from "./scheduler.ts";
 
 /** Analyses positions. A finished game gives its one state at once, and no engine is asked. */
 export interface Analyzer {
-  /** The final state. */
-  analyze(request: JudgedRequest, signal: AbortSignal): Promise<Analysis>;
+  /**
+   * The final state.
+   *
+   * @param flow whose work it is: flows share the engines evenly. An address, or a batch of one.
+   */
+  analyze(request: JudgedRequest, flow: string, signal: AbortSignal): Promise<Analysis>;
   /** Complete states as the search deepens; the last one is final and has its stop reason. */
-  watch(request: JudgedRequest, signal: AbortSignal): AsyncIterable<Analysis>;
+  watch(request: JudgedRequest, flow: string, signal: AbortSignal): AsyncIterable<Analysis>;
 }
 
 export interface AnalyzerOptions {
@@ -41,7 +45,7 @@ export function createAnalyzer({ search, scheduler, movetimeMaxMs }: AnalyzerOpt
   }
 
   return {
-    async analyze(request, signal) {
+    async analyze(request, _flow, signal) {
       let last: (() => Analysis) | undefined;
       for await (const state of run(request, signal)) {
         last = state;
@@ -51,7 +55,7 @@ export function createAnalyzer({ search, scheduler, movetimeMaxMs }: AnalyzerOpt
       }
       return last();
     },
-    async *watch(request, signal) {
+    async *watch(request, _flow, signal) {
       for await (const state of run(request, signal)) {
         yield state();
       }

@@ -69,7 +69,7 @@ async function analyse(
     await using local = await openLocal(signal);
     const request = await judgeRequest(requestFromMessage(asked), local.engines);
     let last: Analysis | undefined;
-    for await (const state of local.analyzer.watch(request, signal)) {
+    for await (const state of local.analyzer.watch(request, "cli", signal)) {
       progress.show(state);
       last = state;
     }

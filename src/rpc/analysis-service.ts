@@ -4,6 +4,7 @@ import { estimateOf } from "../access/estimate.ts";
 import type { Plan } from "../access/plans.ts";
 import type { Analyzer } from "../analysis/analyzer.ts";
 import { defaultDepth, judgeRequest, type KnownEngines } from "../analysis/judge-request.ts";
+import { callerKey } from "./caller-key.ts";
 import type { Implementation } from "./calls.ts";
 import { messageFromAnalysis, messageFromPlan, messageFromVersion, requestFromMessage } from "./convert.ts";
 
@@ -22,9 +23,9 @@ export function createAnalysisService(
 ): Implementation<typeof AnalysisService> {
   const { analyzer, engines, plans } = options;
 
-  const analyze: Methods["evaluate"] & Methods["findBestMove"] = async (message, { signal }) => {
+  const analyze: Methods["evaluate"] & Methods["findBestMove"] = async (message, { signal, values }) => {
     const request = await judgeRequest(requestFromMessage(message), engines);
-    return messageFromAnalysis(await analyzer.analyze(request, signal));
+    return messageFromAnalysis(await analyzer.analyze(request, values.get(callerKey).address, signal));
   };
 
   return {

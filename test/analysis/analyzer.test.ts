@@ -14,20 +14,20 @@ function analyzerOf(search: Supervisor, slots = 1): Analyzer {
 }
 
 const analyze = (request: JudgedRequest, ...script: readonly (SearchEvent | Error)[]): Promise<Analysis> =>
-  analyzerOf(scripted(...script).search).analyze(request, never);
+  analyzerOf(scripted(...script).search).analyze(request, "somebody", never);
 
 describe("a search", () => {
   test("is given the request's limits and options", async () => {
     const { search, jobs } = scripted(doneOf());
     const request = judgedOf({ depth: 9, multipv: 3, movetimeMs: 700, options: { skill_level: 3 } });
-    await analyzerOf(search).analyze(request, never);
+    await analyzerOf(search).analyze(request, "somebody", never);
     const { position } = request;
     expect(jobs).toEqual([{ position, depth: 9, multipv: 3, movetimeMs: 700, options: { skill_level: 3 } }]);
   });
 
   test("that sets no time is given the longest that the service allows", async () => {
     const { search, jobs } = scripted(doneOf());
-    await analyzerOf(search).analyze(judgedOf(), never);
+    await analyzerOf(search).analyze(judgedOf(), "somebody", never);
     expect(jobs).toMatchObject([{ movetimeMs: 9000 }]);
   });
 
@@ -35,7 +35,7 @@ describe("a search", () => {
     const { search, jobs } = scripted(doneOf());
     const request = judgedOf({ fen: "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", depth: 5 });
     const analyzer = analyzerOf(search, 0);
-    expect(await analyzer.analyze(request, never)).toMatchObject({
+    expect(await analyzer.analyze(request, "somebody", never)).toMatchObject({
       stopReason: "terminal",
       best: undefined,
       ponder: undefined,
@@ -43,7 +43,7 @@ describe("a search", () => {
       depth: 0,
       counters: { nodes: 0, timeMs: 0 },
     });
-    expect(await Array.fromAsync(analyzer.watch(request, never))).toHaveLength(1);
+    expect(await Array.fromAsync(analyzer.watch(request, "somebody", never))).toHaveLength(1);
     expect(jobs).toEqual([]);
   });
 
@@ -57,7 +57,7 @@ describe("the states of a search", () => {
 
   test("can be watched, the last one with its reason to stop", async () => {
     const { search } = scripted(progress, doneOf());
-    const states = await Array.fromAsync(analyzerOf(search).watch(judgedOf(), never));
+    const states = await Array.fromAsync(analyzerOf(search).watch(judgedOf(), "somebody", never));
     expect(states).toMatchObject([
       {
         depth: 13,
@@ -73,11 +73,11 @@ describe("the states of a search", () => {
   test("give the slot back to the next caller when nobody watches any more", async () => {
     const { search } = scripted(progress, doneOf());
     const analyzer = analyzerOf(search);
-    for await (const state of analyzer.watch(judgedOf(), never)) {
+    for await (const state of analyzer.watch(judgedOf(), "somebody", never)) {
       expect(state.depth).toBe(13);
       break;
     }
-    expect(await analyzer.analyze(judgedOf(), never)).toMatchObject({ depth: 14 });
+    expect(await analyzer.analyze(judgedOf(), "somebody", never)).toMatchObject({ depth: 14 });
   });
 });
 
@@ -135,8 +135,8 @@ describe("a failure", () => {
     const analyzer = analyzerOf((build, job, signal) =>
       scripted(calls++ === 0 ? new EngineFailure("overran", "late") : doneOf()).search(build, job, signal),
     );
-    await expect(analyzer.analyze(judgedOf(), never)).rejects.toThrow();
-    expect(await analyzer.analyze(judgedOf(), never)).toMatchObject({ stopReason: "depth" });
+    await expect(analyzer.analyze(judgedOf(), "somebody", never)).rejects.toThrow();
+    expect(await analyzer.analyze(judgedOf(), "somebody", never)).toMatchObject({ stopReason: "depth" });
   });
 });
 
@@ -151,7 +151,7 @@ describe("a caller that leaves", () => {
   test("ends the search with the reason, and frees the slot", async () => {
     const analyzer = analyzerOf(endless);
     for (const leaving of [new AbortController(), new AbortController()]) {
-      const left = analyzer.analyze(judgedOf(), leaving.signal);
+      const left = analyzer.analyze(judgedOf(), "somebody", leaving.signal);
       await new Promise(setImmediate);
       leaving.abort(reason);
       await expect(left).rejects.toBe(reason);
@@ -161,7 +161,7 @@ describe("a caller that leaves", () => {
   test("while waiting ends with the reason, and no engine is asked", async () => {
     const { search, jobs } = scripted(doneOf());
     const leaving = new AbortController();
-    const left = analyzerOf(search, 0).analyze(judgedOf(), leaving.signal);
+    const left = analyzerOf(search, 0).analyze(judgedOf(), "somebody", leaving.signal);
     leaving.abort(reason);
     await expect(left).rejects.toBe(reason);
     expect(jobs).toEqual([]);

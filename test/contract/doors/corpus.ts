@@ -15,6 +15,7 @@ interface CorpusLine {
     readonly status: readonly number[];
     readonly request?: Plain;
     readonly warning?: string;
+    readonly side?: "w" | "b";
     readonly legal?: readonly string[];
     readonly outcome?: string;
     readonly winner?: string | null;
@@ -90,6 +91,7 @@ export function testCorpus(path: "wasm" | "native", app: RunningApp): void {
   test.each(named(searched))("has a legal best move: %s", (_, line) => {
     const { body } = replyTo(line);
     expect(body.engine.path).toBe(path);
+    expect(body.turn[0]).toBe(line.expect.side ?? body.turn[0]);
     if (line.expect.legal) {
       expect(line.expect.legal).toContain(body.best_move?.uci);
     }
