@@ -9,11 +9,14 @@ import type { Log } from "./log.ts";
  * engines load their networks while the modules of the server are still being read.
  */
 export function openEngines(config: Config, log: Log, signal: AbortSignal): Promise<EngineRoom> {
-  const { hashMb, threads, slots, defaultEngine, nativeEngines, searchPath } = config;
+  const { hashMb, threads, slots, engineMemoryMb, defaultEngine, nativeEngines, searchPath } = config;
   const settings = { hashMb, threads };
   const backends = [
     createWasmBackend(settings),
     createNativeBackend(settings, { files: nativeEngines, searchPath }, log),
   ];
-  return openEngineRoom({ backends, defaultEngine, idleMax: slots, log }, signal);
+  return openEngineRoom(
+    { backends, defaultEngine, idleMax: slots, memoryMaxBytes: engineMemoryMb * 1e6, log },
+    signal,
+  );
 }

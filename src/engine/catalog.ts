@@ -25,7 +25,8 @@ export type Resolution =
 
 /**
  * `auto` is decided by what is deployed and not by load: native where the version has a native build
- * (which passed its self-test, or it would not be here), else WebAssembly.
+ * (which passed its self-test, or it would not be here) that is the same engine as the WebAssembly one,
+ * else WebAssembly.
  *
  * @param defaultEngine id that `latest` means; the newest stable version if undefined.
  * @throws Error if there is no build, or `defaultEngine` is not among them.
@@ -75,10 +76,20 @@ function versionsFrom(builds: readonly EngineBuild[]): readonly EngineVersion[] 
   const byId = Map.groupBy(builds, ({ id }) => id);
   return [...byId]
     .flatMap(([id, same]) => {
-      const defaultBuild = same.find(({ path }) => path === "native") ?? same[0];
+      const native = same.find(({ path }) => path === "native");
+      const wasm = same.find(({ path }) => path === "wasm");
+      const defaultBuild = native && wasm ? (areAlike(native, wasm) ? native : wasm) : (native ?? same[0]);
       return defaultBuild ? [{ id, defaultBuild, builds: same }] : [];
     })
     .toSorted((a, b) => compareVersions(b.defaultBuild, a.defaultBuild));
+}
+
+/**
+ * Whether two builds of one version are one engine: the same search visits the same nodes. Where they
+ * are not, somebody has changed the native one, and `auto` stays with the build that is known.
+ */
+function areAlike(native: EngineBuild, wasm: EngineBuild): boolean {
+  return native.selfTestNodes === undefined || native.selfTestNodes === wasm.selfTestNodes;
 }
 
 function newestStable(versions: readonly EngineVersion[]): EngineVersion | undefined {

@@ -26,6 +26,11 @@ export interface EngineBuild {
   readonly license: string | undefined;
   /** What the operator fixed for every engine of this build. */
   readonly settings: EngineSettings;
+  /**
+   * Nodes that the fixed search of the self-test visits, where known: two builds of one version and
+   * network must visit the same, or they are not the same engine.
+   */
+  readonly selfTestNodes: number | undefined;
   /** The file that is run. For logs and digests. */
   readonly file: string;
   /** SHA-256 of the file in lower-case hex. Read when first asked: the full network has 99 MB. */
@@ -115,8 +120,10 @@ export interface SearchDone {
 export type FailureKind =
   /** It could not be started, or did not finish its greeting. */
   | "no_start"
-  /** The process ended or closed its pipe. */
+  /** The process ended of itself: it crashed, or closed its pipe. */
   | "exited"
+  /** The process was ended by somebody outside (SIGKILL, the kernel short of memory). */
+  | "killed"
   /** It refused the position or answered nonsense: the judge of positions has let something through. */
   | "confused"
   /** It gave no sign of life while searching, and was killed. */
@@ -124,7 +131,9 @@ export type FailureKind =
   /** It was found suspended from outside, and was killed. */
   | "suspended"
   /** It did not end its search in time, and was killed. */
-  | "overran";
+  | "overran"
+  /** No engine was asked: the position has broken two of them a moment ago. */
+  | "quarantined";
 
 /** Thrown by a session whose engine failed. The session is dead then. */
 export class EngineFailure extends Error {
@@ -137,12 +146,20 @@ export class EngineFailure extends Error {
   }
 }
 
+/** What an engine is doing. `stopping`: its caller has left and its bestmove is waited for, or it is being cleaned. */
+export type EngineState = "starting" | "idle" | "busy" | "stopping" | "dead";
+
 /** One running engine. One search at a time. */
 export interface EngineSession extends AsyncDisposable {
   readonly build: EngineBuild;
   readonly info: EngineInfo;
+  readonly state: EngineState;
   /** Whether the engine is still there and can be asked. */
   readonly alive: boolean;
+  /** Searches begun. */
+  readonly searches: number;
+  /** Resident memory in bytes, where the system tells. */
+  memoryBytes(): number | undefined;
   /** Resolves when the engine is gone, however it ended. */
   readonly exited: Promise<EngineFailure | undefined>;
   /**

@@ -1,25 +1,49 @@
+import { setTimeout } from "node:timers/promises";
 import type { Log } from "../log.ts";
+import { type Backoff, createBackoff } from "./backoff.ts";
+import { countFailure, createEngineTally, type EngineTally } from "./counters.ts";
 import type { EngineBackend, EngineBuild, EngineInfo, EngineSession } from "./engine.ts";
+import { createEngineMemory } from "./memory.ts";
 
 /** Running engines, lent one at a time. */
 export interface EnginePool extends AsyncDisposable {
+  readonly tally: EngineTally;
   /** An idle engine of the build, or a new one. @throws EngineFailure, or the reason of `signal`. */
   lend(build: EngineBuild, signal: AbortSignal): Promise<EngineSession>;
-  /** Takes an engine back. A dead one is forgotten. */
+  /** Takes an engine back. A dead one is forgotten, a worn one replaced when it is next needed. */
   giveBack(session: EngineSession): void;
   /** What the build says of itself. Starts an engine if none of this build has run yet. */
   describe(build: EngineBuild): Promise<EngineInfo>;
 }
 
-/**
- * @param idleMax most engines that are kept idle. How many run at a time is the scheduler's business.
- */
-export function createPool(backends: readonly EngineBackend[], idleMax: number, log: Log): EnginePool {
+export interface EnginePoolOptions {
+  readonly backends: readonly EngineBackend[];
+  /** Most engines that are kept idle. How many run at a time is the scheduler's business. */
+  readonly idleMax: number;
+  /** Bytes that all engines together may take. Busy ones are never ended for it. */
+  readonly memoryMaxBytes: number;
+  readonly log: Log;
+  /** Searches after which an engine is replaced. */
+  readonly searchesMax?: number;
+}
+
+/** Asking the system for an engine's memory costs as much as a tenth of a shallow search. */
+const searchesBetweenLooks = 32;
+
+/** Growth over what it took when it was first given back, after which an engine is replaced. */
+const growthMaxBytes = 256e6;
+
+export function createPool(options: EnginePoolOptions): EnginePool {
+  const { backends, idleMax, memoryMaxBytes, log, searchesMax = 10_000 } = options;
   /** Longest idle first. */
   let idle: EngineSession[] = [];
   const running = new Set<EngineSession>();
   const starting = new Set<Promise<unknown>>();
   const infos = new Map<EngineBuild, Promise<EngineInfo>>();
+  const backoffs = new Map<EngineBuild, Backoff>();
+  const firstBytes = new WeakMap<EngineSession, number>();
+  const memory = createEngineMemory();
+  const tally = createEngineTally();
   const closed = new AbortController();
 
   function start(build: EngineBuild, signal: AbortSignal): Promise<EngineSession> {
@@ -30,41 +54,74 @@ export function createPool(backends: readonly EngineBackend[], idleMax: number, 
     return session;
   }
 
-  async function startNow(build: EngineBuild, signal: AbortSignal): Promise<EngineSession> {
+  async function startNow(build: EngineBuild, caller: AbortSignal): Promise<EngineSession> {
     closed.signal.throwIfAborted();
     const backend = backends.find(({ path }) => path === build.path);
     if (backend === undefined) {
       throw new Error(`no backend for the path ${build.path}`);
     }
+    const signal = caller === closed.signal ? caller : AbortSignal.any([caller, closed.signal]);
+    retireFor(memory.expected(build));
+    const backoff = backoffs.get(build) ?? createBackoff();
+    backoffs.set(build, backoff);
+    const waitMs = backoff.next();
+    if (waitMs > 0) {
+      await setTimeout(waitMs, undefined, { signal }).catch(() => signal.throwIfAborted());
+    }
     const startedAt = performance.now();
-    const session = await backend.start(
-      build,
-      signal === closed.signal ? signal : AbortSignal.any([signal, closed.signal]),
-    );
+    const session = await backend.start(build, signal);
     if (closed.signal.aborted) {
       await session[Symbol.asyncDispose]();
       throw closed.signal.reason;
     }
+    backoff.reset();
     running.add(session);
     infos.set(build, Promise.resolve(session.info));
-    log.debug(
-      { engine: build.id, path: build.path, ms: Math.round(performance.now() - startedAt) },
-      "engine started",
-    );
+    tally.of(build).started++;
+    const ms = Math.round(performance.now() - startedAt);
+    log.debug({ engine: build.id, path: build.path, ms }, "engine started");
     void session.exited.then((failure) => {
       running.delete(session);
       idle = idle.filter((other) => other !== session);
       if (failure) {
-        log.warn(
-          { engine: build.id, path: build.path, kind: failure.kind, error: failure.message },
-          "engine failed",
-        );
+        const { kind, message: error } = failure;
+        countFailure(tally.of(build), kind);
+        log.warn({ engine: build.id, path: build.path, kind, error }, "engine failed");
       }
     });
     return session;
   }
 
-  const pool: EnginePool = {
+  /** Retires idle engines, longest idle first, until there is room for so many bytes more. */
+  function retireFor(bytes: number): void {
+    let sum = memory.of(running) + bytes;
+    while (sum > memoryMaxBytes) {
+      const session = idle.shift();
+      if (session === undefined) {
+        return;
+      }
+      sum -= session.memoryBytes() ?? memory.expected(session.build);
+      retire(session);
+    }
+  }
+
+  function retire(session: EngineSession): void {
+    tally.of(session.build).retired++;
+    // Out of the sum at once: its memory comes back in a moment.
+    running.delete(session);
+    void session[Symbol.asyncDispose]();
+  }
+
+  /** Asked at the first search and then now and again. */
+  function isWorn(session: EngineSession): boolean {
+    const bytes = session.memoryBytes();
+    const first = firstBytes.get(session) ?? bytes ?? 0;
+    firstBytes.set(session, first);
+    return session.searches >= searchesMax || (bytes ?? 0) - first > growthMaxBytes;
+  }
+
+  return {
+    tally,
     async lend(build, signal) {
       // The one that was used last is the warmest.
       const at = idle.findLastIndex((session) => session.build === build && session.alive);
@@ -75,9 +132,18 @@ export function createPool(backends: readonly EngineBackend[], idleMax: number, 
       if (!session.alive || closed.signal.aborted) {
         return;
       }
+      const look = session.searches % searchesBetweenLooks === 1;
+      if (look && isWorn(session)) {
+        tally.of(session.build).recycled++;
+        void session[Symbol.asyncDispose]();
+        return;
+      }
       idle.push(session);
       if (idle.length > idleMax) {
-        void idle.shift()?.[Symbol.asyncDispose]();
+        idle.splice(0, 1).forEach(retire);
+      }
+      if (look) {
+        retireFor(0);
       }
     },
     describe(build) {
@@ -102,5 +168,4 @@ export function createPool(backends: readonly EngineBackend[], idleMax: number, 
       ]);
     },
   };
-  return pool;
 }

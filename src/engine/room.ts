@@ -1,5 +1,6 @@
 import type { Log } from "../log.ts";
 import { type Catalog, createCatalog } from "./catalog.ts";
+import type { EngineTally } from "./counters.ts";
 import type { EngineBackend, EngineBuild, EngineInfo } from "./engine.ts";
 import { createPool } from "./pool.ts";
 import { createSupervisor, type Supervisor } from "./supervisor.ts";
@@ -8,6 +9,7 @@ import { createSupervisor, type Supervisor } from "./supervisor.ts";
 export interface EngineRoom extends AsyncDisposable {
   readonly catalog: Catalog;
   readonly search: Supervisor;
+  readonly tally: EngineTally;
   describe(build: EngineBuild): Promise<EngineInfo>;
 }
 
@@ -17,6 +19,8 @@ export interface EngineRoomOptions {
   readonly defaultEngine: string | undefined;
   /** Most engines that are kept idle. */
   readonly idleMax: number;
+  /** Bytes that all engines together may take. */
+  readonly memoryMaxBytes: number;
   readonly log: Log;
 }
 
@@ -27,8 +31,8 @@ export interface EngineRoomOptions {
  * of a second to load, a native engine a quarter of one to be tested.
  */
 export async function openEngineRoom(options: EngineRoomOptions, signal: AbortSignal): Promise<EngineRoom> {
-  const { backends, defaultEngine, idleMax, log } = options;
-  const pool = createPool(backends, idleMax, log);
+  const { backends, defaultEngine, log } = options;
+  const pool = createPool(options);
   try {
     const finds = backends.map((backend) => backend.discover(signal));
     const early = await Promise.race(finds);
@@ -53,6 +57,7 @@ export async function openEngineRoom(options: EngineRoomOptions, signal: AbortSi
     return {
       catalog,
       search: createSupervisor(pool, log),
+      tally: pool.tally,
       describe: pool.describe,
       [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
     };

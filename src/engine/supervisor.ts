@@ -7,6 +7,7 @@ import {
   type SearchJob,
 } from "./engine.ts";
 import type { EnginePool } from "./pool.ts";
+import { createQuarantine } from "./quarantine.ts";
 
 /** Runs a search on an engine of a build, and on another one when the engine fails. */
 export type Supervisor = (
@@ -21,14 +22,32 @@ const attemptsMax = 3;
  * Failures after which the same search is tried on another engine: those that cost the caller time,
  * not the answer. One that overran has used the time up.
  */
-const retried: ReadonlySet<FailureKind> = new Set(["no_start", "exited", "confused", "deaf", "suspended"]);
+const retried: ReadonlySet<FailureKind> = new Set([
+  "no_start",
+  "exited",
+  "killed",
+  "confused",
+  "deaf",
+  "suspended",
+]);
 
-/** States may start again at a lower depth after a failure; each one is complete in itself. */
-export function createSupervisor(pool: EnginePool, log: Log): Supervisor {
+/**
+ * States may start again at a lower depth after a failure; each one is complete in itself. A position
+ * that has broken two engines is refused for a while, with a failure of the kind `quarantined`.
+ */
+export function createSupervisor(pool: EnginePool, log: Log, quarantine = createQuarantine()): Supervisor {
   return async function* supervise(build, job, signal) {
     for (let attempt = 1; ; attempt++) {
+      const refusedMs = quarantine.refusedMs(build, job);
+      if (refusedMs > 0) {
+        throw new EngineFailure(
+          "quarantined",
+          `the position has broken engines and is refused for ${refusedMs} ms`,
+        );
+      }
       try {
         const session = await pool.lend(build, signal);
+        pool.tally.of(build).searches++;
         try {
           yield* session.search(job, signal);
         } finally {
@@ -36,15 +55,16 @@ export function createSupervisor(pool: EnginePool, log: Log): Supervisor {
         }
         return;
       } catch (error) {
-        const again = error instanceof EngineFailure && retried.has(error.kind) && attempt < attemptsMax;
-        if (!again) {
+        if (!(error instanceof EngineFailure)) {
+          throw error;
+        }
+        quarantine.note(build, job, error.kind);
+        if (!retried.has(error.kind) || attempt === attemptsMax || quarantine.refusedMs(build, job) > 0) {
           throw error;
         }
         signal.throwIfAborted();
-        log.warn(
-          { engine: build.id, path: build.path, fen: job.position.fen, kind: error.kind, attempt },
-          "search tried again",
-        );
+        const { id: engine, path } = build;
+        log.warn({ engine, path, fen: job.position.fen, kind: error.kind, attempt }, "search tried again");
       }
     }
   };

@@ -111,6 +111,15 @@ export function testBackend(
     });
 
     test.each([
+      ["castling", "4k3/8/8/8/8/8/8/R3K2R w KQ - 0 1", 26],
+      ["promotion", "8/P6k/8/8/8/8/5q2/7K w - - 0 1", 4],
+    ])("has as many moves as the rules say, with %s", async (_, fen, moves) => {
+      expect(jobOf({ fen }).position.legalMoveCount).toBe(moves);
+      const { snapshot } = await search({ fen, multipv: 200, depth: 2 });
+      expect(new Set(snapshot.lines.map((line) => line.moves[0])).size).toBe(moves);
+    });
+
+    test.each([
       ["6k1/R7/8/8/8/8/8/1R4K1 w - - 0 1", "b1b8"],
       ["1r4k1/8/8/8/8/8/r7/6K1 b - - 0 1", "b8b1"],
     ])("tells mate as mate, from the mover's view: %s", async (fen, move) => {
@@ -196,7 +205,7 @@ export function testBackend(
       expect(await repeatable(session, job)).toEqual(undisturbed);
     });
 
-    test("tells that it has exited when its process is killed in a search", async () => {
+    test("tells that it was killed when its process is killed in a search", async () => {
       const before = enginesRunning();
       await using victim = await backend.start(build, forever);
       const pids = enginesRunning().filter((pid) => !before.includes(pid));
@@ -208,9 +217,9 @@ export function testBackend(
       }
       await expect(eventsOf({ [Symbol.asyncIterator]: () => long })).rejects.toMatchObject({
         name: "EngineFailure",
-        kind: "exited",
+        kind: "killed",
       });
-      expect(await victim.exited).toMatchObject({ kind: "exited" });
+      expect(await victim.exited).toMatchObject({ kind: "killed" });
       expect(victim.alive).toBe(false);
     });
 

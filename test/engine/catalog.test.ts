@@ -42,6 +42,11 @@ describe("versions", () => {
     ]);
   });
 
+  test("are ordered by number first, by network then", () => {
+    const { versions } = catalog(["wasm 17", "wasm 17.1 lite"]);
+    expect(versions.map(({ id }) => id)).toEqual(["stockfish-17.1-lite", "stockfish-17"]);
+  });
+
   test("have one order, however they were found", () => {
     const ids = (builds: readonly string[]) => catalog(builds).versions.map(({ id }) => id);
     const some = ["native dev-b", "wasm 19", "native dev-a", "wasm 19 lite"];
@@ -109,6 +114,11 @@ describe("a request for", () => {
     expect(catalog(["wasm 19", "native dev-20260110"]).resolve("latest", "native")).toMatchObject(
       build("stockfish-dev-20260110", "native"),
     );
+  });
+
+  test("latest on a path whose newest has a small network is met by an older full one", () => {
+    const some = catalog(["wasm 19", "native 20 lite", "native 18"]);
+    expect(some.resolve("latest", "native")).toMatchObject(build("stockfish-18", "native"));
   });
 
   test("latest on another path than the operator's choice has is the newest release there", () => {

@@ -68,6 +68,15 @@ describe("an engine process", () => {
     await new Promise(setImmediate);
   });
 
+  test("may be sent lines when it does not listen any more", async () => {
+    const engine = node(`require("fs").closeSync(0); console.log("up"); setInterval(() => {}, 1000)`);
+    await engine.lines[Symbol.asyncIterator]().next();
+    for (let at = 0; at < 3; at++) {
+      engine.send("isready");
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  });
+
   test("is gone when it is killed, though it ignores every other signal", async () => {
     const engine = node(`process.on("SIGTERM", () => {}); console.log("up"); for (;;);`);
     expect((await engine.lines[Symbol.asyncIterator]().next()).value).toBe("up");

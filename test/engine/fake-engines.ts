@@ -36,6 +36,8 @@ export interface FakeEnginesOptions {
   readonly conduct?: (number: number) => Conduct;
   /** What a start waits for; a rejection is its failure. By number. */
   readonly starting?: (number: number) => Promise<void> | undefined;
+  /** Resident memory as the system would tell. */
+  readonly memoryBytes?: (session: FakeSession) => number | undefined;
 }
 
 const snapshot: Snapshot = {
@@ -77,16 +79,27 @@ export function createFakeEngines(options: FakeEnginesOptions = {}): FakeEngines
       signal.addEventListener("abort", () => aborted.reject(signal.reason), { once: true });
       await Promise.race([options.starting?.(number), aborted.promise]);
       signal.throwIfAborted();
-      const session = createFakeSession(build, number, conduct(number));
+      const session = createFakeSession(
+        build,
+        number,
+        conduct(number),
+        options.memoryBytes ?? (() => undefined),
+      );
       sessions.push(session);
       return session;
     },
   };
 }
 
-function createFakeSession(build: EngineBuild, number: number, conduct: Conduct): FakeSession {
+function createFakeSession(
+  build: EngineBuild,
+  number: number,
+  conduct: Conduct,
+  memoryBytes: (session: FakeSession) => number | undefined,
+): FakeSession {
   const exit = Promise.withResolvers<EngineFailure | undefined>();
   let alive = true;
+  let searches = 0;
   let searching: PromiseWithResolvers<never> | undefined;
 
   function die(failure?: EngineFailure) {
@@ -95,17 +108,25 @@ function createFakeSession(build: EngineBuild, number: number, conduct: Conduct)
     searching?.reject(failure ?? new EngineFailure("exited", "the engine was closed"));
   }
 
-  return {
+  const session: FakeSession = {
     number,
     build,
     info: { name: build.name, author: "nobody", options: [] },
     get alive() {
       return alive;
     },
+    get state() {
+      return alive ? (searching ? "busy" : "idle") : "dead";
+    },
+    get searches() {
+      return searches;
+    },
+    memoryBytes: () => memoryBytes(session),
     exited: exit.promise,
     die,
     async *search(_job, signal): AsyncGenerator<SearchEvent> {
       signal.throwIfAborted();
+      searches++;
       yield { kind: "progress", snapshot };
       if (conduct === "answer") {
         yield fakeAnswer;
@@ -124,4 +145,5 @@ function createFakeSession(build: EngineBuild, number: number, conduct: Conduct)
       die();
     },
   };
+  return session;
 }

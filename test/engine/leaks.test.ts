@@ -37,10 +37,14 @@ function createObedient(): UciTransport {
     lines: {
       async *[Symbol.asyncIterator]() {
         while (!ended) {
-          yield* queue.splice(0);
-          await new Promise<void>((resolve) => {
-            wake = resolve;
-          });
+          const line = queue.shift();
+          if (line !== undefined) {
+            yield line;
+          } else {
+            await new Promise<void>((resolve) => {
+              wake = resolve;
+            });
+          }
         }
       },
     },
@@ -52,6 +56,8 @@ function createObedient(): UciTransport {
       ended = true;
       wake();
     },
+    ended: new Promise(() => {}),
+    memoryBytes: () => undefined,
     suspended: () => false,
   };
 }
@@ -68,24 +74,29 @@ const build = buildOf();
 const job = jobOf();
 const endless = jobOf({ depth: 99 });
 
-/** A search that is answered, one that is broken off, one whose caller leaves. */
+/**
+ * A search that is answered, one that is broken off, one whose caller leaves. Without `expect`, of which
+ * the test runner keeps every call.
+ */
 async function searchInEveryWay(search: Supervisor, signal: AbortSignal): Promise<void> {
   await answerOf(search(build, job, signal));
-  for await (const event of search(build, endless, signal)) {
-    expect(event.kind).toBe("progress");
+  for await (const _ of search(build, endless, signal)) {
     break;
   }
   const caller = new AbortController();
   const lost = answerOf(search(build, endless, caller.signal));
-  queueMicrotask(() => caller.abort(new Error("left")));
-  await expect(lost).rejects.toThrow("left");
+  queueMicrotask(() => caller.abort());
+  await lost.catch(() => {});
 }
 
-function collectedHeapBytes(): number {
+async function collectedHeapBytes(): Promise<number> {
   setFlagsFromString("--expose-gc");
   const collect: () => void = runInNewContext("gc");
-  collect();
-  collect();
+  for (let at = 0; at < 4; at++) {
+    collect();
+    // Node tidies up behind collected signals in a turn of its own.
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
   return process.memoryUsage().heapUsed;
 }
 
@@ -97,10 +108,15 @@ function createObedientPool() {
     discover: async () => [build],
     start: async (started, signal) => createUciSession(started, createObedient(), defaultWatchTimes, signal),
   };
-  return createPool([backend], 1, silentLog);
+  return createPool({
+    backends: [backend],
+    idleMax: 1,
+    memoryMaxBytes: Number.POSITIVE_INFINITY,
+    log: silentLog,
+  });
 }
 
-/** What `many` of something leave behind, when as many as usual have been done before. */
+/** What doing something many times leaves behind, when all that is made once has been made. */
 async function growthOf(once: (signal: AbortSignal) => Promise<void>, times: number) {
   // A signal that outlives everything, as that of a server does.
   const { signal } = new AbortController();
@@ -113,10 +129,10 @@ async function growthOf(once: (signal: AbortSignal) => Promise<void>, times: num
   };
   const timersBefore = timers();
   await repeat(times / 2);
-  const before = collectedHeapBytes();
+  const before = await collectedHeapBytes();
   await repeat(times);
   return {
-    heapBytes: collectedHeapBytes() - before,
+    heapBytes: (await collectedHeapBytes()) - before,
     listeners: getEventListeners(signal, "abort").length,
     timers: timers() - timersBefore,
   };
@@ -127,16 +143,17 @@ test("thousands of searches leave no listener, no timer and no memory behind", a
   const search = createSupervisor(pool, silentLog);
   const growth = await growthOf((signal) => searchInEveryWay(search, signal), 800);
   // A promise with its closure for each search would be more.
-  console.log(growth); expect(growth.heapBytes).toBeLessThan(300_000);
-  expect(growth).toMatchObject({ listeners: 0, timers: 0 });
+  expect(growth.heapBytes).toBeLessThan(300_000);
+  expect(growth.listeners).toBe(0);
+  expect(growth.timers).toBeLessThanOrEqual(0);
 });
 
 test("hundreds of engines leave no listener, no timer and no memory behind", async () => {
   await using pool = createObedientPool();
   const growth = await growthOf(async (signal) => {
-    await using session = await pool.lend(build, signal);
-    expect(session.alive).toBe(true);
+    await using _session = await pool.lend(build, signal);
   }, 400);
-  console.log(growth); expect(growth.heapBytes).toBeLessThan(300_000);
-  expect(growth).toMatchObject({ listeners: 0, timers: 0 });
+  expect(growth.heapBytes).toBeLessThan(300_000);
+  expect(growth.listeners).toBe(0);
+  expect(growth.timers).toBeLessThanOrEqual(0);
 });

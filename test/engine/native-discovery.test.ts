@@ -71,7 +71,7 @@ describe("files that the operator names", () => {
     const file = realEngine();
     const link = join(createFolder(), "another-name");
     symlinkSync(file, link);
-    const { builds } = await discover({ files: [file, link, file] });
+    const { builds } = await discover({ files: [link, file, link] });
     expect(builds.map((build) => build.file)).toEqual([file]);
   });
 

@@ -9,9 +9,11 @@ const forever = new AbortController().signal;
 const build = buildOf();
 const turn = () => new Promise(setImmediate);
 
+const roomy = { memoryMaxBytes: Number.POSITIVE_INFINITY, log: silentLog };
+
 function createFakePool(idleMax = 2, options: FakeEnginesOptions = {}) {
   const engines = createFakeEngines(options);
-  return { engines, pool: createPool([engines], idleMax, silentLog) };
+  return { engines, pool: createPool({ backends: [engines], idleMax, ...roomy }) };
 }
 
 describe("an idle engine", () => {
@@ -67,6 +69,21 @@ describe("an idle engine", () => {
     pool.giveBack(first);
     engines.sessions[0]?.die(new EngineFailure("exited", "killed from outside"));
     expect(await pool.lend(build, forever)).not.toBe(first);
+  });
+
+  test("takes no place when it is dead", async () => {
+    const { engines, pool } = createFakePool(2);
+    const [first, second] = [await pool.lend(build, forever), await pool.lend(build, forever)];
+    const [diesIdle, diesLent] = [await pool.lend(build, forever), await pool.lend(build, forever)];
+    pool.giveBack(first);
+    pool.giveBack(diesIdle);
+    engines.sessions[2]?.die();
+    engines.sessions[3]?.die();
+    await turn();
+    pool.giveBack(second);
+    pool.giveBack(diesLent);
+    await turn();
+    expect(engines.sessions.map(({ alive }) => alive)).toEqual([true, true, false, false]);
   });
 
   test("is none that was given back dead", async () => {
@@ -164,7 +181,7 @@ describe("closing the pool", () => {
     const engines = createFakeEngines({ starting: () => gate.promise });
     // A backend may be past the point where it listens to its signal.
     const deaf = { ...engines, start: () => engines.start(build, forever) };
-    const pool = createPool([deaf], 2, silentLog);
+    const pool = createPool({ backends: [deaf], idleMax: 2, ...roomy });
     const lent = pool.lend(build, forever);
     lent.catch(() => {});
     const closing = pool[Symbol.asyncDispose]();

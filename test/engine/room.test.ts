@@ -19,7 +19,10 @@ interface Told {
 }
 
 function open(backends: readonly FakeEngines[], { defaultEngine, idleMax = 2, signal = forever }: Told = {}) {
-  return openEngineRoom({ backends, defaultEngine, idleMax, log: silentLog }, signal);
+  return openEngineRoom(
+    { backends, defaultEngine, idleMax, memoryMaxBytes: Number.POSITIVE_INFINITY, log: silentLog },
+    signal,
+  );
 }
 
 /** A backend whose discovery the test ends when it likes. */
@@ -83,7 +86,9 @@ describe("a room that opens", () => {
     ready.resolve();
     await turn();
     await turn();
-    expect(alive(early)).toBe(0);
+    // Its start was broken off.
+    expect(early.starts).toBe(1);
+    expect(early.sessions).toEqual([]);
     expect(alive(late.engines)).toBe(1);
     await answerOf(room.search(native, jobOf(), forever));
     expect(late.engines.starts).toBe(1);
@@ -168,14 +173,16 @@ describe("a room that cannot open", () => {
 
   test("because it is no longer wanted says so, also if everything was found by then", async () => {
     const owner = new AbortController();
-    const engines = createFakeEngines({
-      builds: [wasm],
-      discover: async () => {
-        owner.abort(new Error("interrupted"));
-        return [wasm];
-      },
-    });
-    await expect(open([engines], { signal: owner.signal })).rejects.toThrow("interrupted");
+    const engines = createFakeEngines({ builds: [wasm] });
+    const found = Promise.withResolvers<[]>();
+    const late = createFakeEngines({ path: "native", discover: () => found.promise });
+    const opening = open([engines, late], { signal: owner.signal });
+    opening.catch(() => {});
+    await turn();
+    expect(alive(engines)).toBe(1);
+    owner.abort(new Error("interrupted"));
+    found.resolve([]);
+    await expect(opening).rejects.toThrow("interrupted");
     expect(alive(engines)).toBe(0);
   });
 

@@ -1,4 +1,4 @@
-import type { UciTransport } from "../../src/engine/uci/transport.ts";
+import type { ProcessEnd, UciTransport } from "../../src/engine/uci/transport.ts";
 
 /**
  * An engine that is a conversation written beforehand: what it must be told, line by line, and what it
@@ -12,7 +12,7 @@ export interface Script extends UciTransport {
   /** Prints lines now. */
   say(...lines: readonly string[]): void;
   /** Closes the pipe, as a process that ends does. */
-  hangUp(): void;
+  hangUp(by?: ProcessEnd): void;
   /** Resolves when this line has been sent, so many times. */
   told(command: string, times?: number): Promise<void>;
   /** What was sent so far. */
@@ -41,13 +41,15 @@ export function createScript(): Script {
   let killed = false;
   let wake = () => {};
 
+  const processEnd = Promise.withResolvers<ProcessEnd>();
   const say = (...lines: readonly string[]) => {
     transcript.push(...lines.map((line) => `engine: ${line}`));
     queue.push(...lines);
     wake();
   };
-  const hangUp = () => {
+  const hangUp = (by: ProcessEnd = "itself") => {
     ended = true;
+    processEnd.resolve(by);
     wake();
   };
   const conversation = (problem: string) => {
@@ -86,7 +88,8 @@ export function createScript(): Script {
         check();
       }),
     send(line) {
-      if (killed || mismatch) {
+      // An engine that is gone hears nothing.
+      if (ended || mismatch) {
         return;
       }
       transcript.push(`kibitz: ${line}`);
@@ -128,6 +131,8 @@ export function createScript(): Script {
       killed = true;
       hangUp();
     },
+    ended: processEnd.promise,
+    memoryBytes: () => undefined,
     suspended: () => script.suspendedFromOutside,
     assertDone() {
       if (mismatch) {

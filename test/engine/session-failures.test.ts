@@ -89,7 +89,8 @@ describe("a session that is closed", () => {
   test("takes no more searches", async () => {
     const { session } = await openScripted();
     await session[Symbol.asyncDispose]();
-    await expect(eventsOf(session.search(jobOf(), forever))).rejects.toMatchObject({ kind: "exited" });
+    // Not a failure of this search: it may be tried elsewhere, and its position is not to blame.
+    await expect(eventsOf(session.search(jobOf(), forever))).rejects.toMatchObject({ kind: "no_start" });
   });
 });
 

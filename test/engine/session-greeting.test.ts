@@ -106,6 +106,26 @@ describe("a caller that leaves during the greeting", () => {
     expect(conversation.killed).toBe(true);
   });
 
+  // Wherever the greeting is in its last steps: the caller has a living engine, or its reason and no engine.
+  test.each(Array.from({ length: 16 }, (_, steps) => steps))(
+    "%i steps after its last word",
+    async (steps) => {
+      const caller = new AbortController();
+      const conversation = script().expect("uci", ["id name Bare", "uciok"]).expect("isready");
+      const outcome = start(conversation, buildOf(), caller.signal).then(
+        ({ alive }) => (alive ? "alive" : "dead"),
+        (error) => `${error}, ${conversation.killed ? "killed" : "left running"}`,
+      );
+      await conversation.told("isready");
+      conversation.say("readyok");
+      for (let step = 0; step < steps; step++) {
+        await Promise.resolve();
+      }
+      caller.abort("left");
+      expect(["alive", "left, killed"]).toContain(await outcome);
+    },
+  );
+
   test("after it was over leaves the engine alone", async () => {
     const caller = new AbortController();
     const conversation = greetedScript();

@@ -132,7 +132,7 @@ describe("an engine whose caller has left", () => {
     expect(conversation.killed).toBe(true);
     expect(await session.exited).toMatchObject({ kind: "overran" });
     // The next caller's search has not overrun, it has not even begun: it is to be tried elsewhere.
-    await expect(next).rejects.toMatchObject({ kind: "exited" });
+    await expect(next).rejects.toMatchObject({ kind: "no_start" });
   });
 
   test.each(["took the answer", "has not taken it yet"])("who %s is not stopped", async (when) => {
@@ -152,7 +152,7 @@ describe("an engine whose caller has left", () => {
     await search.next().catch(() => {});
     await wait(10 * stopMs);
     expect(conversation.killed).toBe(false);
-    expect(session.alive).toBe(true);
+    expect(session.state).toBe("idle");
   });
 
   test("who breaks off a search that has ended meanwhile is not stopped", async () => {
@@ -177,9 +177,17 @@ test("an engine that does not get clean is killed, and the next search is to be 
   const next = eventsOf(session.search(jobOf(), forever));
   next.catch(() => {});
   await wait(cleanMs);
-  await expect(next).rejects.toMatchObject({ kind: "exited" });
+  await expect(next).rejects.toMatchObject({ kind: "no_start" });
   expect(await session.exited).toMatchObject({ kind: "deaf" });
   expect(conversation.killed).toBe(true);
+});
+
+test("an engine that dies when it owes a sign of life leaves no timer", async () => {
+  const { conversation, search } = await searching(60_000);
+  conversation.expect("isready");
+  await wait(silenceMs);
+  conversation.hangUp();
+  await expect(search).rejects.toMatchObject({ kind: "exited" });
 });
 
 test("a session that is closed in a search leaves no timer", async () => {

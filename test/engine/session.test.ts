@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events";
 import { describe, expect, test } from "vitest";
 import { startFen } from "../chess/judged.ts";
 import { answerOf, eventsOf, jobOf } from "./job-of.ts";
-import { openScripted } from "./scripted-session.ts";
+import { openScripted, script } from "./scripted-session.ts";
 
 const forever = new AbortController().signal;
 const go = "go depth 14 movetime 60000";
@@ -114,7 +114,33 @@ describe("a search", () => {
     expect((await answerOf(session.search(job, forever))).bestMove).toBe("b1h1");
   });
 
-  test("sends no value that the engine has by itself, and no option that it does not declare", async () => {
+  test("sends nothing that the engine does not declare", async () => {
+    const bare = script()
+      .expect("uci", ["id name Bare", "uciok"])
+      .expect("isready", ["readyok"])
+      .expect(start)
+      .expect(go, [line(14, "e2e4"), "bestmove e2e4"])
+      .expect("ucinewgame")
+      .expect("isready", ["readyok"]);
+    const { session } = await openScripted(bare);
+    const options = { skill_level: 3 };
+    expect((await answerOf(session.search(jobOf({ multipv: 2, options }), forever))).bestMove).toBe("e2e4");
+  });
+
+  test("ends by its depth only if that depth is complete", async () => {
+    const { session, conversation } = await openScripted();
+    conversation
+      .expect(start)
+      .expect(go, ["info depth 14 score cp 30 upperbound time 9 pv e2e4", "bestmove e2e4"])
+      .expect("ucinewgame")
+      .expect("isready", ["readyok"]);
+    expect(await answerOf(session.search(jobOf(), forever))).toMatchObject({
+      endedBy: "time",
+      snapshot: { depth: 14, complete: false },
+    });
+  });
+
+  test("sends no value that the engine has by itself, and no option that callers may not set", async () => {
     const { session, conversation } = await openScripted();
     conversation
       .expect(start)

@@ -21,7 +21,7 @@ async function supervise(times: Partial<WatchTimes> = {}) {
   const failures: string[] = [];
   const warn: Log["warn"] = ({ kind }, message) => failures.push(`${message}: ${kind}`);
   const log = { ...silentLog, warn };
-  const pool = createPool([backend], 2, log);
+  const pool = createPool({ backends: [backend], idleMax: 2, memoryMaxBytes: Number.POSITIVE_INFINITY, log });
   pools.push(pool);
   const supervisor = createSupervisor(pool, log);
   return {
@@ -45,7 +45,7 @@ describe("an engine in a search", () => {
     const answer = await answerOf({ [Symbol.asyncIterator]: () => running });
     expect(answer).toMatchObject({ endedBy: "depth", snapshot: { depth: 12 } });
     expect(enginesRunning()).not.toContain(victim);
-    expect(failures.toSorted()).toEqual(["engine failed: exited", "search tried again: exited"]);
+    expect(failures.toSorted()).toEqual(["engine failed: killed", "search tried again: killed"]);
   });
 
   test("that is suspended from outside is replaced, and its search answered", async () => {
@@ -82,6 +82,6 @@ describe("an engine in a search", () => {
     caller.abort(new Error("left"));
     await expect(lost).rejects.toThrow("left");
     expect((await answerOf(search())).endedBy).toBe("depth");
-    expect(failures.toSorted()).toEqual(["engine failed: overran", "search tried again: exited"]);
+    expect(failures.toSorted()).toEqual(["engine failed: overran", "search tried again: no_start"]);
   });
 });

@@ -13,7 +13,12 @@ const job = jobOf();
 
 function supervise(options: FakeEnginesOptions) {
   const engines = createFakeEngines(options);
-  const pool = createPool([engines], 2, silentLog);
+  const pool = createPool({
+    backends: [engines],
+    idleMax: 2,
+    memoryMaxBytes: Number.POSITIVE_INFINITY,
+    log: silentLog,
+  });
   return { engines, pool, search: createSupervisor(pool, silentLog) };
 }
 
@@ -43,20 +48,36 @@ describe("a search whose engine fails", () => {
   });
 
   test("is tried three times, and then fails as the last engine did", async () => {
-    const { engines, search } = supervise({ conduct: (number) => (number < 3 ? "exited" : "deaf") });
+    const { engines, search } = supervise({ conduct: (number) => (number < 3 ? "killed" : "deaf") });
     await expect(eventsOf(search(build, job, forever))).rejects.toMatchObject({ kind: "deaf" });
     expect(engines.starts).toBe(3);
   });
 
+  test("of itself twice is refused for a while on that position, and on no other", async () => {
+    const { engines, search } = supervise({ conduct: (number) => (number < 3 ? "exited" : "answer") });
+    await expect(eventsOf(search(build, job, forever))).rejects.toMatchObject({ kind: "exited" });
+    await expect(eventsOf(search(build, job, forever))).rejects.toMatchObject({ kind: "quarantined" });
+    expect(engines.starts).toBe(2);
+    const other = jobOf({ fen: "8/8/8/4k3/8/8/4P3/4K3 w - - 0 1" });
+    expect(await eventsOf(search(build, other, forever))).toContainEqual(fakeAnswer);
+  });
+
+  test("because it is killed from outside never counts against the position", async () => {
+    const { search } = supervise({ conduct: (number) => (number % 3 === 0 ? "answer" : "killed") });
+    for (let round = 0; round < 5; round++) {
+      expect(await eventsOf(search(build, job, forever))).toContainEqual(fakeAnswer);
+    }
+  });
+
   test("is not tried again when the caller has left", async () => {
     const caller = new AbortController();
-    const { engines, search } = supervise({
-      conduct: () => {
-        queueMicrotask(() => caller.abort(new Error("left")));
-        return "exited";
-      },
-    });
-    await expect(eventsOf(search(build, job, caller.signal))).rejects.toThrow("left");
+    const { engines, search } = supervise({ conduct: () => "exited" });
+    const running = search(build, job, caller.signal)[Symbol.asyncIterator]();
+    await running.next();
+    const next = running.next();
+    // The engine has failed, the supervisor does not know it yet.
+    void engines.sessions[0]?.exited.then(() => caller.abort(new Error("left")));
+    await expect(next).rejects.toThrow("left");
     expect(engines.starts).toBe(1);
   });
 

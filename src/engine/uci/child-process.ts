@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
 import { EngineFailure } from "../engine.ts";
-import type { UciTransport } from "./transport.ts";
+import type { ProcessEnd, UciTransport } from "./transport.ts";
 
 /** What is run, and with which arguments. */
 export interface EngineCommand {
@@ -20,11 +20,13 @@ const lineMaxChars = 65_536;
 export function createChildProcess(command: EngineCommand): UciTransport {
   const child = spawnEngine(command);
   let failure: Error | undefined;
-  const ended = new Promise<void>((resolve) => {
-    child.once("exit", () => resolve());
+  const ended = new Promise<ProcessEnd>((resolve) => {
+    child.once("exit", (_code, signal) =>
+      resolve(signal && !faultSignals.has(signal) ? "outside" : "itself"),
+    );
     child.on("error", (error) => {
       failure ??= error;
-      resolve();
+      resolve("itself");
     });
   });
   // A write to an engine that is gone: the end of its lines tells.
@@ -53,9 +55,22 @@ export function createChildProcess(command: EngineCommand): UciTransport {
       killGroup(child);
       await ended;
     },
+    ended,
+    memoryBytes: () => (child.pid === undefined ? undefined : residentBytes(child.pid)),
     suspended: () => child.pid !== undefined && isSuspended(child.pid),
   };
 }
+
+/** Signals that a process brings upon itself. Every other one was sent by somebody. */
+const faultSignals: ReadonlySet<NodeJS.Signals> = new Set([
+  "SIGABRT",
+  "SIGBUS",
+  "SIGFPE",
+  "SIGILL",
+  "SIGSEGV",
+  "SIGSYS",
+  "SIGTRAP",
+]);
 
 /** Without file descriptors left, Node gives a process without pipes, and tells the error later. */
 type EngineProcess = ChildProcess & {
@@ -110,5 +125,17 @@ function isSuspended(pid: number): boolean {
     return stat.slice(stat.lastIndexOf(")") + 2).startsWith("T");
   } catch {
     return false;
+  }
+}
+
+/** Pages of 4 KiB: what Linux has on every machine that runs these engines. */
+const pageBytes = 4096;
+
+function residentBytes(pid: number): number | undefined {
+  try {
+    const pages = Number(readFileSync(`/proc/${pid}/statm`, "latin1").split(" ")[1]);
+    return Number.isFinite(pages) ? pages * pageBytes : undefined;
+  } catch {
+    return undefined;
   }
 }

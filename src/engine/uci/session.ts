@@ -3,6 +3,7 @@ import {
   EngineFailure,
   type EngineInfo,
   type EngineSession,
+  type EngineState,
   type SearchEvent,
   type SearchJob,
 } from "../engine.ts";
@@ -10,8 +11,11 @@ import { createDeadline } from "./deadline.ts";
 import { callersOptionsFrom, uciValuesFrom } from "./options.ts";
 import { parseLine, type UciLine, type UciOption } from "./parse-line.ts";
 import { startSearch, type UciSearch } from "./search.ts";
-import type { UciTransport } from "./transport.ts";
+import type { ProcessEnd, UciTransport } from "./transport.ts";
 import type { WatchTimes } from "./watch-times.ts";
+
+/** How long after its pipe a process takes to end, in milliseconds. */
+const exitNewsMs = 200;
 
 /** An engine that speaks UCI. `createUciSession` starts one. */
 export class UciSession implements EngineSession {
@@ -30,6 +34,10 @@ export class UciSession implements EngineSession {
   #search: UciSearch | undefined;
   /** Settled when the engine may be asked. */
   #clean: Promise<void> = Promise.resolve();
+  #state: Exclude<EngineState, "dead"> = "starting";
+  #searches = 0;
+  /** Set when the pipe has ended; how the process did comes a moment later. */
+  #closed = false;
   /** Set when the engine is gone or being killed. */
   #ending: { readonly failure: EngineFailure | undefined } | undefined;
 
@@ -47,6 +55,18 @@ export class UciSession implements EngineSession {
 
   get alive(): boolean {
     return this.#ending === undefined;
+  }
+
+  get state(): EngineState {
+    return this.#ending ? "dead" : this.#state;
+  }
+
+  get searches(): number {
+    return this.#searches;
+  }
+
+  memoryBytes(): number | undefined {
+    return this.#transport.memoryBytes();
   }
 
   /** The greeting: who the engine is, and the settings that it keeps for life. */
@@ -74,6 +94,7 @@ export class UciSession implements EngineSession {
       return declared === undefined || declared === value ? [] : [`setoption name ${name} value ${value}`];
     });
     await this.#exchange([...lines, "isready"], "readyok", this.#times.startMs, "no_start");
+    this.#state = "idle";
   }
 
   async *search(job: SearchJob, signal: AbortSignal): AsyncIterable<SearchEvent> {
@@ -90,8 +111,13 @@ export class UciSession implements EngineSession {
     this.#transport.send(positionLine(job));
     const search = startSearch(this.#transport, job, this.#times, (failure) => void this.#end(failure));
     this.#search = search;
+    this.#searches++;
+    this.#state = "busy";
     this.#listener = search.receive;
-    const leave = () => search.leave(signal.reason);
+    const leave = () => {
+      this.#state = "stopping";
+      search.leave(signal.reason);
+    };
     signal.addEventListener("abort", leave, { once: true });
     try {
       for await (const event of search.events) {
@@ -105,6 +131,7 @@ export class UciSession implements EngineSession {
       signal.removeEventListener("abort", leave);
       // A caller that left while the engine searches: it is busy until its bestmove.
       if (this.#search === search) {
+        this.#state = "stopping";
         search.leave(undefined);
         this.#clean = search.ended.then(() => this.#cleanUp());
       }
@@ -131,6 +158,7 @@ export class UciSession implements EngineSession {
   /** Leaves nothing of a caller behind: options survive `ucinewgame`, so they are set back one by one. */
   async #cleanUp(): Promise<void> {
     this.#search = undefined;
+    this.#state = "stopping";
     if (this.#ending) {
       return;
     }
@@ -143,6 +171,7 @@ export class UciSession implements EngineSession {
         // The failure is kept in #ending: the next search, if there is one, throws it.
       },
     );
+    this.#state = "idle";
   }
 
   /** Sends lines and waits for an answer. @throws EngineFailure, and then the engine is gone. */
@@ -153,6 +182,9 @@ export class UciSession implements EngineSession {
     failureKind: "no_start" | "deaf",
     each: (line: UciLine) => void = () => {},
   ): Promise<void> {
+    if (this.#closed) {
+      await this.exited;
+    }
     if (this.#ending) {
       throw this.#reason;
     }
@@ -177,10 +209,22 @@ export class UciSession implements EngineSession {
       for await (const line of this.#transport.lines) {
         this.#listener(parseLine(line));
       }
-      await this.#end(new EngineFailure("exited", "the engine closed its pipe"));
+      this.#closed = true;
+      await this.#end(await this.#failureOfExit());
     } catch (cause) {
       await this.#end(new EngineFailure("exited", `the engine's pipe broke: ${cause}`, { cause }));
     }
+  }
+
+  /** The pipe ends a moment before the system tells how the process did. */
+  async #failureOfExit(): Promise<EngineFailure> {
+    const unknown = Promise.withResolvers<ProcessEnd>();
+    const deadline = createDeadline(exitNewsMs, () => unknown.resolve("itself"));
+    const end = await Promise.race([this.#transport.ended, unknown.promise]);
+    deadline.clear();
+    return end === "outside"
+      ? new EngineFailure("killed", "the engine was killed from outside")
+      : new EngineFailure("exited", "the engine closed its pipe");
   }
 
   /** What those are told who wait for an engine that has ended. */
@@ -238,7 +282,7 @@ export async function createUciSession(
   } catch (error) {
     await session[Symbol.asyncDispose]();
     signal.throwIfAborted();
-    throw error instanceof EngineFailure && error.kind === "exited"
+    throw error instanceof EngineFailure && (error.kind === "exited" || error.kind === "killed")
       ? new EngineFailure("no_start", error.message, { cause: error })
       : error;
   } finally {

@@ -107,10 +107,11 @@ async function search(depth: number, movetimeMs: number): Promise<void> {
       return;
   }
   const { chess, seen } = play(position);
-  const rated = rateMoves(chess, seen);
+  const chess960 = options.UCI_Chess960 === "true";
+  const rated = rateMoves(chess, seen, chess960);
   const weak = options["Skill Level"] !== defaults["Skill Level"];
   const moves = (weak ? rated.toReversed() : rated).slice(0, Number(options.MultiPV));
-  const perIteration = rated.length + 100 * remembered + (options.UCI_Chess960 === "true" ? 1 : 0);
+  const perIteration = rated.length + 100 * remembered + (chess960 ? 1 : 0);
   const print = (at: number, more = "") =>
     say(
       ...moves.map(({ uci, score, reply }, index) =>

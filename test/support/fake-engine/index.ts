@@ -44,9 +44,10 @@ export function createFakeBackend(options: FakeEngineOptions = {}): EngineBacken
     version: "1.0",
     net: "full",
     license: undefined,
+    selfTestNodes: undefined,
     settings: { hashMb: 16, threads: 1 },
     file,
-    sha256: lazyDigestOf(file),
+    sha256: lazyDigestOf([file]),
   };
   return {
     path: "native",

@@ -1,4 +1,4 @@
-import { Chess, normalizeMove } from "chessops/chess";
+import { Chess, castlingSide, normalizeMove } from "chessops/chess";
 import { makeFen, parseFen } from "chessops/fen";
 import type { NormalMove } from "chessops/types";
 import { makeUci, parseUci } from "chessops/util";
@@ -33,15 +33,19 @@ export function play(words: readonly string[]): { chess: Chess; seen: ReadonlyMa
 }
 
 /** Best first. One ply deep: mate, repetition, material. */
-export function rateMoves(chess: Chess, seen: ReadonlyMap<string, number>): readonly RatedMove[] {
+export function rateMoves(
+  chess: Chess,
+  seen: ReadonlyMap<string, number>,
+  chess960: boolean,
+): readonly RatedMove[] {
   return legalMoves(chess)
     .map((move) => {
       const after = chess.clone();
       after.play(move);
-      const reply = legalMoves(after).map(makeUci)[0];
+      const [reply] = legalMoves(after).map((answer) => uciOf(after, answer, chess960));
       const drawn = after.isStalemate() || seen.get(keyOf(after)) === 2;
       const value = after.isCheckmate() ? Infinity : drawn ? 0 : balance(after, chess.turn);
-      return { uci: makeUci(move), value, reply };
+      return { uci: uciOf(chess, move, chess960), value, reply };
     })
     .toSorted((a, b) => b.value - a.value || a.uci.localeCompare(b.uci))
     .map(({ uci, value, reply }) => ({
@@ -51,17 +55,23 @@ export function rateMoves(chess: Chess, seen: ReadonlyMap<string, number>): read
     }));
 }
 
-/** Castling is left out: this engine never does. */
+/** Castling is king takes rook, as chessops has it. */
 function legalMoves(chess: Chess): NormalMove[] {
   return [...chess.allDests()].flatMap(([from, squares]) =>
     [...squares].flatMap((to): NormalMove[] => {
-      if (chess.board[chess.turn].has(to)) {
-        return [];
-      }
       const promotes = chess.board.pawn.has(from) && (to < 8 || to >= 56);
-      return [promotes ? { from, to, promotion: "queen" } : { from, to }];
+      const pieces = ["queen", "rook", "bishop", "knight"] as const;
+      return promotes ? pieces.map((promotion) => ({ from, to, promotion })) : [{ from, to }];
     }),
   );
+}
+
+function uciOf(chess: Chess, move: NormalMove, chess960: boolean): string {
+  const side = castlingSide(chess, move);
+  if (side === undefined || chess960) {
+    return makeUci(move);
+  }
+  return makeUci({ ...move, to: move.from + (side === "h" ? 2 : -2) });
 }
 
 function balance(chess: Chess, side: "white" | "black"): number {

@@ -96,6 +96,7 @@ async function identify(
     net: "full",
     license: undefined,
     settings,
+    selfTestNodes: undefined,
     file,
     sha256: () => digestOf(file),
   };
@@ -110,9 +111,9 @@ async function identify(
     if (identity === undefined) {
       throw new Error("it gives no name");
     }
-    await selfTest(session, settings.threads, signal);
+    const selfTestNodes = await selfTest(session, settings.threads, signal);
     const sha256 = await digestOf(file);
-    return [{ ...unknown, ...identity, name: session.info.name, sha256: async () => sha256 }];
+    return [{ ...unknown, ...identity, name: session.info.name, selfTestNodes, sha256: async () => sha256 }];
   } catch (error) {
     signal.throwIfAborted();
     log.warn({ file, error: String(error) }, "native engine left out");

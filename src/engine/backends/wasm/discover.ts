@@ -1,6 +1,6 @@
-import { access, realpath } from "node:fs/promises";
+import { readdir, realpath } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { lazyDigestOf } from "../../digest.ts";
 import type { EngineBuild, EngineSettings } from "../../engine.ts";
 import { wasmBuilds } from "./builds.ts";
@@ -15,9 +15,10 @@ export async function discoverWasm({ hashMb }: EngineSettings): Promise<readonly
       try {
         // The cage refuses links, and npm may install by links.
         const file = await realpath(join(dirname(require.resolve(`${name}/package.json`)), loader));
-        const module = file.replace(/\.js$/, ".wasm");
-        await access(module);
-        return [{ ...build, path: "wasm", settings, file, sha256: lazyDigestOf(module) }];
+        const modules = await modulesOf(file);
+        return modules.length === 0
+          ? []
+          : [{ ...build, path: "wasm", settings, file, sha256: lazyDigestOf(modules) }];
       } catch {
         // Not installed: the operator chose so.
         return [];
@@ -25,4 +26,15 @@ export async function discoverWasm({ hashMb }: EngineSettings): Promise<readonly
     }),
   );
   return found.flat();
+}
+
+/** The module of a loader; Stockfish 17.1 has cut its own into parts, `-part-0.wasm` and so on. */
+async function modulesOf(loader: string): Promise<readonly string[]> {
+  const folder = dirname(loader);
+  const name = basename(loader, ".js");
+  const files = await readdir(folder);
+  const modules = files.filter(
+    (file) => file === `${name}.wasm` || (file.startsWith(`${name}-part-`) && file.endsWith(".wasm")),
+  );
+  return modules.toSorted().map((file) => join(folder, file));
 }

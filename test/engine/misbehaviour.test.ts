@@ -1,0 +1,55 @@
+import { afterEach, describe, expect, test } from "vitest";
+import type { EngineSession, FailureKind } from "../../src/engine/engine.ts";
+import { defaultWatchTimes } from "../../src/engine/uci/watch-times.ts";
+import { createFakeBackend, type Misbehaviour } from "../support/fake-engine/index.ts";
+import { buildOf } from "./build-of.ts";
+import { answerOf, jobOf } from "./job-of.ts";
+import { enginesRunning } from "./processes.ts";
+
+const forever = new AbortController().signal;
+const sessions: EngineSession[] = [];
+// Short, but long enough that an engine which behaves is not taken for one that does not.
+const times = { ...defaultWatchTimes, silenceMs: 200, deafMs: 400, lateMs: 100 };
+
+async function start(misbehaviour: Misbehaviour, startMs = defaultWatchTimes.startMs) {
+  const session = await createFakeBackend({ misbehaviour, times: { ...times, startMs } }).start(
+    buildOf(),
+    forever,
+  );
+  sessions.push(session);
+  return session;
+}
+
+afterEach(async () => {
+  await Promise.all(sessions.splice(0).map((session) => session[Symbol.asyncDispose]()));
+  await expect.poll(enginesRunning, { timeout: 5000 }).toEqual([]);
+});
+
+describe("a process that is to search and", () => {
+  test.each<[what: string, Misbehaviour, movetimeMs: number, FailureKind]>([
+    ["ends", "exit", 60_000, "exited"],
+    ["refuses the position", "refuse", 60_000, "confused"],
+    ["has no move", "no-move", 60_000, "confused"],
+    ["prints without an end", "flood", 60_000, "exited"],
+    ["hears nothing any more", "hang", 60_000, "deaf"],
+    ["hears nothing any more at its limit", "hang", 100, "overran"],
+    ["goes on after its limit and after stop", "go-on", 100, "overran"],
+  ])("%s fails as what it is, and is gone", async (_, misbehaviour, movetimeMs, kind) => {
+    const session = await start(misbehaviour);
+    const search = answerOf(session.search(jobOf({ depth: 3, movetimeMs }), forever));
+    await expect(search).rejects.toMatchObject({ name: "EngineFailure", kind });
+    expect(await session.exited).toMatchObject({ kind });
+    expect(enginesRunning()).toEqual([]);
+  });
+});
+
+test("a process that never greets did not start", async () => {
+  await expect(start("mute", 500)).rejects.toMatchObject({ kind: "no_start" });
+});
+
+test("an engine that keeps its hash answers otherwise: that is why each caller has a new game", async () => {
+  const session = await start("remember");
+  const nodes = async () =>
+    (await answerOf(session.search(jobOf({ depth: 2 }), forever))).snapshot.counters.nodes;
+  expect(await nodes()).not.toBe(await nodes());
+});

@@ -1,0 +1,85 @@
+import { describe, expect, test } from "vitest";
+import { createPool } from "../../src/engine/pool.ts";
+import { silentLog } from "../../src/log.ts";
+import { buildOf } from "./build-of.ts";
+import { createFakeEngines, type FakeEnginesOptions } from "./fake-engines.ts";
+import { eventsOf, jobOf } from "./job-of.ts";
+
+const forever = new AbortController().signal;
+const full = buildOf({ id: "full", net: "full" });
+const lite = buildOf({ id: "lite", net: "lite" });
+
+function poolOf(memoryMaxBytes: number, options: FakeEnginesOptions = {}, searchesMax = 10_000) {
+  const engines = createFakeEngines({
+    memoryBytes: ({ build }) => (build === full ? 500e6 : 130e6),
+    ...options,
+  });
+  const pool = createPool({ backends: [engines], idleMax: 10, memoryMaxBytes, log: silentLog, searchesMax });
+  return { engines, pool };
+}
+
+describe("a memory budget", () => {
+  test("retires idle engines, longest idle first, to make room for one that is needed", async () => {
+    const { engines, pool } = poolOf(700e6);
+    const first = await pool.lend(lite, forever);
+    const second = await pool.lend(lite, forever);
+    pool.giveBack(second);
+    pool.giveBack(first);
+    await pool.lend(full, forever);
+    await new Promise(setImmediate);
+    expect(engines.sessions.map(({ state }) => state)).toEqual(["idle", "dead", "idle"]);
+    expect(pool.tally.of(lite).retired).toBe(1);
+  });
+
+  test("never ends an engine that is lent, and never refuses to start one", async () => {
+    const { engines, pool } = poolOf(100e6);
+    await pool.lend(full, forever);
+    await pool.lend(full, forever);
+    expect(engines.sessions.map(({ alive }) => alive)).toEqual([true, true]);
+  });
+
+  test("is kept when an engine comes back that has grown", async () => {
+    let bytes = 100e6;
+    const { engines, pool } = poolOf(350e6, { memoryBytes: () => bytes });
+    const [one, two] = [await pool.lend(lite, forever), await pool.lend(lite, forever)];
+    pool.giveBack(one);
+    bytes = 200e6;
+    await eventsOf(two.search(jobOf(), forever));
+    pool.giveBack(two);
+    await new Promise(setImmediate);
+    expect(engines.sessions.map(({ state }) => state)).toEqual(["dead", "idle"]);
+  });
+});
+
+describe("an engine is replaced", () => {
+  test("after many searches", async () => {
+    const { engines, pool } = poolOf(1e9, {}, 2);
+    for (let round = 0; round < 40; round++) {
+      const session = await pool.lend(lite, forever);
+      await eventsOf(session.search(jobOf(), forever));
+      pool.giveBack(session);
+    }
+    expect(engines.starts).toBeGreaterThan(1);
+    expect(pool.tally.of(lite).recycled).toBe(engines.starts - 1);
+  });
+
+  test("when it has grown far beyond what it took at first", async () => {
+    let bytes = 130e6;
+    const { pool } = poolOf(1e9, { memoryBytes: () => bytes });
+    for (let round = 0; round < 33; round++) {
+      const session = await pool.lend(lite, forever);
+      await eventsOf(session.search(jobOf(), forever));
+      bytes += 10e6;
+      pool.giveBack(session);
+    }
+    expect(pool.tally.of(lite)).toMatchObject({ started: 1, recycled: 1 });
+  });
+});
+
+test("failures are counted by kind", async () => {
+  const { pool } = poolOf(1e9, { conduct: () => "exited" });
+  const session = await pool.lend(lite, forever);
+  await expect(eventsOf(session.search(jobOf(), forever))).rejects.toThrow();
+  await new Promise(setImmediate);
+  expect(pool.tally.of(lite).failures).toEqual(new Map([["exited", 1]]));
+});

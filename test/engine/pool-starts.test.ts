@@ -1,0 +1,72 @@
+import { describe, expect, test } from "vitest";
+import { EngineFailure } from "../../src/engine/engine.ts";
+import { createPool } from "../../src/engine/pool.ts";
+import { silentLog } from "../../src/log.ts";
+import { buildOf } from "./build-of.ts";
+import { createFakeEngines, type FakeEnginesOptions } from "./fake-engines.ts";
+
+const forever = new AbortController().signal;
+const build = buildOf();
+const turn = () => new Promise(setImmediate);
+const failure = new EngineFailure("no_start", "no memory");
+
+function createFakePool(options: FakeEnginesOptions = {}, idleMax = 2) {
+  const engines = createFakeEngines(options);
+  const memoryMaxBytes = Number.POSITIVE_INFINITY;
+  return { engines, pool: createPool({ backends: [engines], idleMax, memoryMaxBytes, log: silentLog }) };
+}
+
+const lendMany = (pool: ReturnType<typeof createFakePool>["pool"], count: number) =>
+  Array.from({ length: count }, () => pool.lend(build, forever).catch((error) => error));
+
+describe("engines that are started together", () => {
+  test("do not wait for each other: nothing has failed", async () => {
+    const gate = Promise.withResolvers<void>();
+    const { engines, pool } = createFakePool({ starting: () => gate.promise });
+    const lent = lendMany(pool, 8);
+    await turn();
+    expect(engines.starts).toBe(8);
+    gate.resolve();
+    await Promise.all(lent);
+  });
+
+  test("and fail together make the next one wait once, not each of them", async () => {
+    const { engines, pool } = createFakePool({
+      starting: (number) => (number <= 8 ? Promise.reject(failure) : undefined),
+    });
+    await Promise.all(lendMany(pool, 8));
+    const startedAt = performance.now();
+    const next = pool.lend(build, forever);
+    await turn();
+    expect(engines.starts).toBe(8);
+    await next;
+    const waitedMs = performance.now() - startedAt;
+    // 100 to 400 ms; after eight steps it would be up to 30 s.
+    expect(waitedMs).toBeGreaterThan(50);
+    expect(waitedMs).toBeLessThan(3000);
+  });
+
+  test("do not wait for one whose caller left: that is no failure", async () => {
+    const caller = new AbortController();
+    const { engines, pool } = createFakePool({
+      starting: (number) => (number === 1 ? new Promise(() => {}) : undefined),
+    });
+    const left = pool.lend(build, caller.signal);
+    left.catch(() => {});
+    await turn();
+    caller.abort();
+    await turn();
+    const next = pool.lend(build, forever);
+    await turn();
+    expect(engines.starts).toBe(2);
+    await next;
+  });
+});
+
+test("closing the pool waits for those too that were retired or replaced a moment ago", async () => {
+  const { engines, pool } = createFakePool({}, 0);
+  pool.giveBack(await pool.lend(build, forever));
+  expect(engines.sessions.map(({ alive }) => alive)).toEqual([true]);
+  await pool[Symbol.asyncDispose]();
+  expect(engines.sessions.map(({ alive }) => alive)).toEqual([false]);
+});

@@ -1,0 +1,40 @@
+import { describe, expect, test, vi } from "vitest";
+import { createQuarantine } from "../../src/engine/quarantine.ts";
+import { buildOf } from "./build-of.ts";
+import { jobOf } from "./job-of.ts";
+
+const build = buildOf();
+const job = jobOf();
+
+describe("a position", () => {
+  test("is refused after two failures that were the engines' own", () => {
+    const quarantine = createQuarantine(60_000);
+    quarantine.note(build, job, "exited");
+    expect(quarantine.refusedMs(build, job)).toBe(0);
+    quarantine.note(build, job, "deaf");
+    expect(quarantine.refusedMs(build, job)).toBeGreaterThan(59_000);
+  });
+
+  test.each(["killed", "suspended", "no_start", "confused"] as const)("is not blamed for %s", (kind) => {
+    const quarantine = createQuarantine();
+    for (let time = 0; time < 5; time++) {
+      quarantine.note(build, job, kind);
+    }
+    expect(quarantine.refusedMs(build, job)).toBe(0);
+  });
+
+  test("is refused on the build that it breaks, and on no other", () => {
+    const quarantine = createQuarantine();
+    quarantine.note(build, job, "overran");
+    quarantine.note(build, job, "overran");
+    expect(quarantine.refusedMs(build, job)).toBeGreaterThan(0);
+    expect(quarantine.refusedMs(buildOf({ path: "native" }), job)).toBe(0);
+  });
+
+  test("may be tried again after a while", async () => {
+    const quarantine = createQuarantine(50);
+    quarantine.note(build, job, "overran");
+    quarantine.note(build, job, "overran");
+    await vi.waitFor(() => expect(quarantine.refusedMs(build, job)).toBe(0));
+  });
+});
