@@ -1,0 +1,76 @@
+import { describe, expect, test } from "vitest";
+import { createWasmBackend } from "../../src/engine/backends/wasm/index.ts";
+import type { SearchEvent } from "../../src/engine/engine.ts";
+import { openEngineRoom } from "../../src/engine/room.ts";
+import { silentLog } from "../../src/log.ts";
+import { createRecordedBackend } from "../support/recorded-engine/index.ts";
+import { answerOf, eventsOf, jobOf } from "./job-of.ts";
+
+const forever = new AbortController().signal;
+const job = jobOf({ depth: 6 });
+
+/** What the lite network says to the start position. */
+async function record(): Promise<Record<string, SearchEvent[]>> {
+  const backend = createWasmBackend({ hashMb: 16, threads: 1 });
+  const lite =
+    (await backend.discover(forever)).find(({ net }) => net === "lite") ?? expect.fail("no lite build");
+  await using session = await backend.start(lite, forever);
+  return { [job.position.fen]: await eventsOf(session.search(job, forever)) };
+}
+
+const options = { defaultEngine: undefined, idleMax: 2, memoryMaxBytes: 1e9, log: silentLog };
+
+describe("a third way to run engines", () => {
+  test("needs a folder and nothing else: rooms, pools and supervisors take it as it is", async () => {
+    const recording = await record();
+    await using room = await openEngineRoom(
+      { ...options, backends: [createRecordedBackend(recording)] },
+      forever,
+    );
+    expect(room.catalog.latest.id).toBe("recorded-1");
+    const { defaultBuild } = room.catalog.latest;
+    const answer = await answerOf(room.search(defaultBuild, job, forever));
+    expect(answer).toEqual(recording[job.position.fen]?.at(-1));
+    expect(room.tally.of(defaultBuild)).toMatchObject({ started: 1, searches: 1 });
+  });
+});
+
+describe("auto", () => {
+  // No native Stockfish 19 is to be had here: recorded ones stand for it.
+  const roomOf = (nodes: number) =>
+    openEngineRoom(
+      {
+        ...options,
+        backends: [
+          createRecordedBackend(
+            {},
+            { id: "stockfish-19", version: "19", path: "native", selfTestNodes: nodes },
+          ),
+          createRecordedBackend({}, { id: "stockfish-19", version: "19", path: "wasm", selfTestNodes: 6130 }),
+        ],
+      },
+      forever,
+    );
+
+  test("means native where both builds of a version visit the same nodes", async () => {
+    await using room = await roomOf(6130);
+    expect(room.catalog.resolve("latest", "auto")).toMatchObject({ build: { path: "native" } });
+    expect(room.catalog.resolve("stockfish-19", "wasm")).toMatchObject({ build: { path: "wasm" } });
+  });
+
+  test("does not mix builds that visit other nodes, though each can be asked by its path", async () => {
+    await using room = await roomOf(6131);
+    expect(room.catalog.resolve("latest", "auto")).toMatchObject({ build: { path: "wasm" } });
+    expect(room.catalog.resolve("stockfish-19", "native")).toMatchObject({ build: { path: "native" } });
+  });
+});
+
+test("the builds that are installed visit the nodes that their table says", async () => {
+  const { selfTest } = await import("../../src/engine/self-test.ts");
+  const backend = createWasmBackend({ hashMb: 16, threads: 1 });
+  for (const build of await backend.discover(forever)) {
+    await using session = await backend.start(build, forever);
+    expect([build.id, await selfTest(session, 1, forever)]).toEqual([build.id, build.selfTestNodes]);
+    expect(session.info.name).toBe(build.name);
+  }
+});

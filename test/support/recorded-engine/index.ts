@@ -1,0 +1,72 @@
+import {
+  type EngineBackend,
+  type EngineBuild,
+  EngineFailure,
+  type EngineSession,
+  type SearchEvent,
+} from "../../../src/engine/engine.ts";
+
+/** What an engine said to a position, by its FEN. */
+export type Recording = Readonly<Record<string, readonly SearchEvent[]>>;
+
+/**
+ * An engine that plays back what another one said: a third way to run engines, which speaks no UCI and
+ * needs nothing but the port.
+ */
+export function createRecordedBackend(recording: Recording, told: Partial<EngineBuild> = {}): EngineBackend {
+  const build: EngineBuild = {
+    id: "recorded-1",
+    name: "Recorded 1",
+    path: "native",
+    family: "recorded",
+    version: "1",
+    net: "full",
+    license: undefined,
+    settings: { hashMb: 16, threads: 1 },
+    selfTestNodes: undefined,
+    file: "recording",
+    sha256: async () => "0".repeat(64),
+    ...told,
+  };
+  return {
+    path: build.path,
+    discover: async () => [build],
+    start: async () => createSession(build, recording),
+  };
+}
+
+function createSession(build: EngineBuild, recording: Recording): EngineSession {
+  const exit = Promise.withResolvers<EngineFailure | undefined>();
+  let alive = true;
+  let searches = 0;
+  return {
+    build,
+    info: { name: build.name, author: "a recording", options: [] },
+    get state() {
+      return alive ? "idle" : "dead";
+    },
+    get alive() {
+      return alive;
+    },
+    get searches() {
+      return searches;
+    },
+    memoryBytes: () => undefined,
+    exited: exit.promise,
+    async *search({ position }, signal) {
+      searches++;
+      const events = recording[position.fen];
+      if (events === undefined) {
+        throw new EngineFailure("confused", `nothing is recorded for ${position.fen}`);
+      }
+      for (const event of events) {
+        signal.throwIfAborted();
+        yield event;
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      alive = false;
+      exit.resolve(undefined);
+    },
+  };
+}
