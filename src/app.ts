@@ -8,6 +8,7 @@ import { createGateway } from "./gateway/gateway.ts";
 import type { Log } from "./log.ts";
 import { callerKey } from "./rpc/caller-key.ts";
 import { connectDoors } from "./rpc/interceptors/connect-doors.ts";
+import { readMaxBytesOf } from "./rpc/read-max-bytes.ts";
 import { createHandlers } from "./rpc/routes.ts";
 import { createListener } from "./server/listener.ts";
 import type { RequestHandler } from "./server/node-message.ts";
@@ -15,9 +16,6 @@ import { createProbes } from "./server/probes.ts";
 import { createProblemPages } from "./server/problem-pages.ts";
 import { createRpcDoor } from "./server/rpc-door.ts";
 import { sendProblem } from "./server/send-problem.ts";
-
-/** Greatest request body, before and after inflation. */
-const readMaxBytes = 64 * 1024;
 
 /** How long a stop waits for what is under way. */
 const drainMaxMs = 15_000;
@@ -75,18 +73,19 @@ export async function startApp(config: Config, log: Log, opening: Promise<Engine
 
 /** Every way to call the service, in front of one chain of interceptors. */
 function createDoors(
-  { implementations, chain, rules, callOf }: Service,
+  { implementations, chain, rules, callOf, streamOf }: Service,
   log: Log,
 ): readonly RequestHandler[] {
   const gateway = createGateway({
     services: implementations.map(({ service }) => service),
     callOf,
+    streamOf,
     faultsOf: rules,
-    readMaxBytes,
+    readMaxBytesOf,
     log,
   });
   const rpc = createRpcDoor({
-    handlers: createHandlers(implementations, [connectDoors(), ...chain], readMaxBytes),
+    handlers: createHandlers(implementations, [connectDoors(), ...chain], readMaxBytesOf),
     contextValues: (request, door) => createContextValues().set(callerKey, callerFromRequest(request, door)),
     log,
   });

@@ -2,8 +2,10 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import { openPlan } from "./access/plans.ts";
 import { type Analyzer, createAnalyzer } from "./analysis/analyzer.ts";
+import type { Findings } from "./analysis/findings.ts";
 import type { KnownEngines } from "./analysis/judge-request.ts";
-import { createScheduler } from "./analysis/scheduler.ts";
+import { createPositionJudge } from "./analysis/position-judge.ts";
+import { createScheduler, type Scheduler } from "./analysis/scheduler.ts";
 import type { Config } from "./config.ts";
 import type { EngineRoom } from "./engine/room.ts";
 import type { Log } from "./log.ts";
@@ -11,27 +13,54 @@ import { createCalls, type Implementation, type UnaryCall } from "./rpc/calls.ts
 import { createChain } from "./rpc/chain.ts";
 import { createImplementations } from "./rpc/routes.ts";
 import { createRules, type Rules } from "./rpc/rules.ts";
+import { createStreamCalls, type StreamCall } from "./rpc/stream-calls.ts";
+import { createMemoryCache } from "./storage/memory/cache.ts";
 
 /** What Kibitz does, before any door: the command line asks it directly, the server opens doors to it. */
 export interface Service {
   readonly analyzer: Analyzer;
+  readonly scheduler: Scheduler;
   readonly engines: KnownEngines;
   readonly implementations: readonly Implementation[];
   readonly chain: readonly Interceptor[];
   readonly rules: Rules;
   /** A method behind the chain. */
   callOf(method: DescMethod): UnaryCall;
+  /** A method that answers with a stream, behind the chain. */
+  streamOf(method: DescMethod): StreamCall;
 }
 
-export function createService(engines: EngineRoom, config: Config, log: Log): Service {
+export function createService(room: EngineRoom, config: Config, log: Log): Service {
   const plan = openPlan;
+  const scheduler = createScheduler({ slots: config.slots, maxWaitMs: config.queueMaxWaitMs });
   const analyzer = createAnalyzer({
-    search: engines.search,
-    scheduler: createScheduler(config.slots),
+    search: room.search,
+    scheduler,
+    // An answer of ten lines takes the room of ten answers, and has to.
+    cache: createMemoryCache<Findings>({
+      entries: config.cacheEntries,
+      weightOf: ({ lines }) => lines.length,
+    }),
     movetimeMaxMs: plan.limits.movetimeMaxMs,
   });
+  const engines: KnownEngines = {
+    get catalog() {
+      return room.catalog;
+    },
+    describe: (build) => room.describe(build),
+    judgePosition: createPositionJudge(),
+  };
   const rules = createRules();
   const chain = createChain(rules, log);
-  const implementations = createImplementations({ analyzer, engines, plans: [plan] });
-  return { analyzer, engines, implementations, chain, rules, callOf: createCalls(implementations, chain) };
+  const implementations = createImplementations({
+    analyzer,
+    engines,
+    plans: [plan],
+    rules,
+    batchItemsAtOnce: config.slots + 1,
+    log,
+  });
+  const callOf = createCalls(implementations, chain);
+  const streamOf = createStreamCalls(implementations, chain);
+  return { analyzer, scheduler, engines, implementations, chain, rules, callOf, streamOf };
 }

@@ -26,6 +26,8 @@ export interface JudgedRequest {
   readonly multipv: number;
   readonly movetimeMs: number | undefined;
   readonly options: OptionValues;
+  /** Those of the options that change what the engine does on this position. Equal ones mean equal searches. */
+  readonly effectiveOptions: OptionValues;
   /** Whether the options make the engine weaker than it can be. */
   readonly weakened: boolean;
   readonly warnings: readonly Warning[];
@@ -58,7 +60,10 @@ export interface Analysis {
   readonly queueMs: number;
   /** Undefined while the search goes on. */
   readonly stopReason: StopReason | undefined;
+  /** Whether depth alone defines the answer: the same request has it again on any instance with the same build. */
   readonly deterministic: boolean;
+  /** Whether it is the answer of a search that had ended before; `counters` are of that search. */
+  readonly cached: boolean;
   readonly warnings: readonly Warning[];
 }
 

@@ -1,108 +1,159 @@
-import { scoreOfTerminal } from "../chess/score.ts";
 import { EngineFailure, type SearchJob } from "../engine/engine.ts";
 import type { Supervisor } from "../engine/supervisor.ts";
-import { KibitzError } from "../errors.ts";
+import type { AnalysisCache } from "../storage/ports.ts";
 import type { Analysis, JudgedRequest } from "./analysis.ts";
-import { analysisFromEvent } from "./analysis-from-event.ts";
+import { analysisFromFindings } from "./analysis-from-findings.ts";
+import { analysisOfFinishedGame } from "./analysis-of-finished-game.ts";
+import { cacheKeyOf, flightKeyOf } from "./cache-key.ts";
+import { createCoalescer } from "./coalesce.ts";
+import { errorFromFailure } from "./error-from-failure.ts";
+import { createExpectedTimes } from "./expected-time.ts";
+import type { Findings } from "./findings.ts";
+import { findingsFromEvent } from "./findings-from-event.ts";
 import type { Scheduler } from "./scheduler.ts";
 
-/** Analyses positions. A finished game gives its one state at once, and no engine is asked. */
+/**
+ * Analyses positions. A finished game gives its one state at once, and what is known already gives its final
+ * one; equal requests share a search. Only what is left asks an engine.
+ */
 export interface Analyzer {
   /**
    * The final state.
    *
    * @param flow whose work it is: flows share the engines evenly. An address, or a batch of one.
+   * @throws KibitzError; the reason of `signal`.
    */
   analyze(request: JudgedRequest, flow: string, signal: AbortSignal): Promise<Analysis>;
   /** Complete states as the search deepens; the last one is final and has its stop reason. */
   watch(request: JudgedRequest, flow: string, signal: AbortSignal): AsyncIterable<Analysis>;
+  readonly counters: AnalyzerCounters;
+}
+
+/** How requests were answered since the start. Those of finished games are in none of them. */
+export interface AnalyzerCounters {
+  /** From the cache. */
+  readonly hits: number;
+  /** By the search of another request that was under way. */
+  readonly joins: number;
+  /** By a search of their own. */
+  readonly misses: number;
 }
 
 export interface AnalyzerOptions {
   readonly search: Supervisor;
   readonly scheduler: Scheduler;
+  readonly cache: AnalysisCache<Findings>;
   /** When a search ends that sets no time of its own, in milliseconds. */
   readonly movetimeMaxMs: number;
 }
 
-export function createAnalyzer({ search, scheduler, movetimeMaxMs }: AnalyzerOptions): Analyzer {
-  /** Only the states that are taken are described: SAN costs more than a shallow search. */
-  async function* run(request: JudgedRequest, signal: AbortSignal): AsyncGenerator<() => Analysis> {
-    if (request.position.terminal) {
-      yield () => analysisOfFinishedGame(request);
-      return;
-    }
-    const { position, build, depth, multipv, movetimeMs = movetimeMaxMs, options } = request;
+/** A state of a search that several may read. */
+interface SharedState {
+  /** Described once, and only if somebody reads it: SAN costs more than a shallow search. */
+  findings(): Findings;
+  /** When the search began to wait for its slot, by `performance.now()`, and how long it did. */
+  readonly askedAt: number;
+  readonly queueMs: number;
+}
+
+export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: AnalyzerOptions): Analyzer {
+  const times = createExpectedTimes();
+  const coalescer = createCoalescer<SharedState>();
+  let hits = 0;
+
+  async function* run(
+    request: JudgedRequest,
+    movetimeMs: number,
+    key: string | undefined,
+    flow: string,
+    signal: AbortSignal,
+  ): AsyncGenerator<SharedState> {
+    const { position, build, depth, multipv, options } = request;
     const job: SearchJob = { position, depth, multipv, movetimeMs, options };
-    using slot = await scheduler.enter(signal);
+    const askedAt = performance.now();
+    using slot = await scheduler.enter({ flow, expectedMs: times.expect(build, job) }, signal);
+    const { queueMs } = slot;
     try {
       for await (const event of search(build, job, signal)) {
-        yield () => analysisFromEvent(event, request, slot.queueMs);
+        let described: Findings | undefined;
+        const findings = () => {
+          described ??= findingsFromEvent(event, request);
+          return described;
+        };
+        if (event.kind === "done") {
+          times.learn(build, job, event.snapshot.counters.timeMs, event.endedBy);
+          if (key !== undefined && findings().deterministic) {
+            cache.set(key, findings());
+          }
+        }
+        yield { findings, askedAt, queueMs };
       }
     } catch (error) {
       throw error instanceof EngineFailure ? errorFromFailure(error) : error;
     }
   }
 
+  /** Joins the equal search under way, or begins one: then it counts as the flow's. */
+  function share(request: JudgedRequest, key: string | undefined, flow: string, signal: AbortSignal) {
+    const movetimeMs = request.movetimeMs ?? movetimeMaxMs;
+    const flightKey = key === undefined ? undefined : flightKeyOf(key, movetimeMs);
+    return coalescer.join(flightKey, (either) => run(request, movetimeMs, key, flow, either), signal);
+  }
+
+  function keptOf(findings: Findings, request: JudgedRequest): Analysis {
+    hits++;
+    return analysisFromFindings(findings, request, { queueMs: 0, cached: true });
+  }
+
   return {
-    async analyze(request, _flow, signal) {
-      let last: (() => Analysis) | undefined;
-      for await (const state of run(request, signal)) {
+    get counters() {
+      const { started, joined } = coalescer.counters;
+      return { hits, joins: joined, misses: started };
+    },
+    async analyze(request, flow, signal) {
+      const { terminal } = request.position;
+      if (terminal) {
+        return analysisOfFinishedGame(request, terminal);
+      }
+      const key = cacheKeyOf(request);
+      const found = key === undefined ? undefined : cache.get(key, signal);
+      const findings = found instanceof Promise ? await found : found;
+      if (findings) {
+        return keptOf(findings, request);
+      }
+      const joinedAt = performance.now();
+      let last: SharedState | undefined;
+      for await (const state of share(request, key, flow, signal)) {
         last = state;
       }
       if (last === undefined) {
         throw new Error("the search ended without an answer");
       }
-      return last();
+      return analysisFromState(last, request, joinedAt);
     },
-    async *watch(request, _flow, signal) {
-      for await (const state of run(request, signal)) {
-        yield state();
+    async *watch(request, flow, signal) {
+      const { terminal } = request.position;
+      if (terminal) {
+        yield analysisOfFinishedGame(request, terminal);
+        return;
+      }
+      const key = cacheKeyOf(request);
+      const findings = key === undefined ? undefined : await cache.get(key, signal);
+      if (findings) {
+        yield keptOf(findings, request);
+        return;
+      }
+      const joinedAt = performance.now();
+      for await (const state of share(request, key, flow, signal)) {
+        yield analysisFromState(state, request, joinedAt);
       }
     },
   };
 }
 
-function analysisOfFinishedGame(request: JudgedRequest): Analysis {
-  const { terminal } = request.position;
-  if (terminal === undefined) {
-    throw new TypeError("the game goes on");
-  }
-  return {
-    request,
-    score: scoreOfTerminal(terminal),
-    best: undefined,
-    ponder: undefined,
-    lines: [],
-    depth: 0,
-    seldepth: 0,
-    counters: { nodes: 0, nps: 0, timeMs: 0, hashfull: 0, tbhits: 0 },
-    queueMs: 0,
-    stopReason: "terminal",
-    deterministic: true,
-    warnings: request.warnings,
-  };
-}
-
-function errorFromFailure(failure: EngineFailure): KibitzError {
-  switch (failure.kind) {
-    case "overran":
-    case "deaf":
-    case "suspended":
-      return new KibitzError(
-        "engine_timeout",
-        "The engine did not end its search in time and was replaced.",
-        {
-          cause: failure,
-        },
-      );
-    case "no_start":
-      return new KibitzError("starting", "The engine could not be started just now.", {
-        cause: failure,
-        retryAfterMs: 1000,
-      });
-    case "exited":
-    case "confused":
-      return new KibitzError("internal", "The engine failed on this position.", { cause: failure });
-  }
+/** Who joins a search that waits already waits less than that. */
+function analysisFromState(state: SharedState, request: JudgedRequest, joinedAt: number): Analysis {
+  const lateMs = Math.max(0, joinedAt - state.askedAt);
+  const queueMs = Math.max(0, Math.round(state.queueMs - lateMs));
+  return analysisFromFindings(state.findings(), request, { queueMs, cached: false });
 }

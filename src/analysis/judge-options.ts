@@ -2,7 +2,13 @@ import type { EngineOption, OptionValues } from "../engine/engine.ts";
 import { echo, type Fault } from "../errors.ts";
 
 export type JudgedOptions =
-  | { readonly kind: "options"; readonly values: OptionValues; readonly weakened: boolean }
+  | {
+      readonly kind: "options";
+      readonly values: OptionValues;
+      /** Those that differ from what the engine does anyway. */
+      readonly effective: OptionValues;
+      readonly weakened: boolean;
+    }
   | { readonly kind: "faults"; readonly faults: readonly Fault[] };
 
 /** Judges a request's options against what its engine declares. Never clamps. */
@@ -21,7 +27,21 @@ export function judgeOptions(
   }
   return faults.length > 0
     ? { kind: "faults", faults }
-    : { kind: "options", values, weakened: isWeakened(values, byName) };
+    : {
+        kind: "options",
+        values,
+        effective: effectiveOf(values, byName),
+        weakened: isWeakened(values, byName),
+      };
+}
+
+/** Without defaults, and without the variant, which the position says: a Shredder-FEN is Chess960 unasked. */
+function effectiveOf(values: OptionValues, declared: ReadonlyMap<string, EngineOption>): OptionValues {
+  return Object.fromEntries(
+    Object.entries(values).filter(
+      ([name, value]) => name !== "uci_chess960" && value !== declared.get(name)?.default,
+    ),
+  );
 }
 
 function pointerOf(name: string): string {

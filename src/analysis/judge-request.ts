@@ -1,16 +1,18 @@
-import { judgePosition, type PositionFault } from "../chess/position.ts";
+import type { PositionFault } from "../chess/position.ts";
 import type { Catalog } from "../engine/catalog.ts";
 import type { EngineBuild, EngineInfo } from "../engine/engine.ts";
 import { echo, errorFromFaults, type Fault } from "../errors.ts";
 import type { AnalysisRequest, JudgedRequest, Warning } from "./analysis.ts";
 import { judgeOptions } from "./judge-options.ts";
+import type { PositionJudge } from "./position-judge.ts";
 
 /** Plies, when the request names none. */
 export const defaultDepth = 14;
 
-/** What the engines can do: the engine room's part that a request is judged against. */
+/** What a request is judged against: the engine room's part, and who judges positions for it. */
 export interface KnownEngines {
   readonly catalog: Catalog;
+  readonly judgePosition: PositionJudge;
   describe(build: EngineBuild): Promise<EngineInfo>;
 }
 
@@ -22,7 +24,7 @@ export interface KnownEngines {
  */
 export async function judgeRequest(request: AnalysisRequest, engines: KnownEngines): Promise<JudgedRequest> {
   const { fen, moves, options } = request;
-  const judgement = judgePosition({ fen, moves, chess960: options.uci_chess960 === true });
+  const judgement = engines.judgePosition({ fen, moves, chess960: options.uci_chess960 === true });
   if (judgement.kind === "faults") {
     const { suggestedFen } = judgement;
     throw errorFromFaults(
@@ -86,15 +88,15 @@ async function judgeOptionsOf(
   options: AnalysisRequest["options"],
   build: EngineBuild,
   engines: KnownEngines,
-): Promise<Pick<JudgedRequest, "options" | "weakened">> {
+): Promise<Pick<JudgedRequest, "options" | "effectiveOptions" | "weakened">> {
   if (Object.keys(options).length === 0) {
-    return { options: {}, weakened: false };
+    return { options: {}, effectiveOptions: {}, weakened: false };
   }
   const judged = judgeOptions(options, (await engines.describe(build)).options);
   if (judged.kind === "faults") {
     throw errorFromFaults(judged.faults);
   }
-  return { options: judged.values, weakened: judged.weakened };
+  return { options: judged.values, effectiveOptions: judged.effective, weakened: judged.weakened };
 }
 
 function warningsOf(

@@ -13,6 +13,7 @@ import { problemFromError } from "../problem.ts";
 import { messageFromAnalysis, requestFromMessage } from "../rpc/convert.ts";
 import { createRules } from "../rpc/rules.ts";
 import { type Command, type CommandInput, exitCode, UsageError } from "./command.ts";
+import { evaluateFile } from "./evaluate-file.ts";
 import { openLocal } from "./open-local.ts";
 import { createProgress } from "./progress.ts";
 import { reportOfBestMove, reportOfEvaluation } from "./report.ts";
@@ -39,14 +40,39 @@ const options = {
   json: { type: "boolean", about: "the answer of the API, or the problem, as one line of JSON" },
 } as const satisfies Command["options"];
 
+/** Stands for the positions of a file while what is asked of all of them is judged. */
+const anyFen = "4k3/8/8/8/8/8/8/4K2R w K - 0 1";
+
 const notes = ["On a terminal the search is shown while it deepens. Scores are from White's point of view."];
 
 export const evalCommand: Command = {
   usage: "eval <fen>",
   about: "Evaluate a position: score, best move and principal variations.",
-  options,
-  notes,
-  run: (input) => analyse(input, EvaluateResponseSchema, reportOfEvaluation),
+  options: {
+    ...options,
+    file: {
+      type: "string",
+      short: "f",
+      value: "<file>",
+      about: "evaluate a FEN or EPD a line instead; - for standard input",
+    },
+  },
+  notes: [...notes, "With --file, EPD operations bm and am are checked and the score is told."],
+  async run(input) {
+    const { file, json } = input.values;
+    if (typeof file !== "string") {
+      return analyse(input, EvaluateResponseSchema, reportOfEvaluation);
+    }
+    if (input.positionals.length > 0) {
+      throw new UsageError("give either a FEN or --file");
+    }
+    return orTellError(json === true, () => {
+      // What is asked of all is judged once; what is wrong with a position is told in its own answer.
+      const asked = readRequest(requestFromInput({ ...input, positionals: [anyFen] }));
+      const requestOf = (fen: string) => ({ ...asked, fen });
+      return evaluateFile({ file, requestOf, json: json === true, signal: input.signal });
+    });
+  },
 };
 
 export const bestmoveCommand: Command = {
@@ -64,29 +90,39 @@ async function analyse(
 ): Promise<number> {
   const { values, signal } = input;
   const progress = createProgress(process.stderr);
+  return orTellError(values.json === true, async () => {
+    try {
+      const asked = readRequest(requestFromInput(input));
+      await using local = await openLocal(signal);
+      const request = await judgeRequest(requestFromMessage(asked), local.engines);
+      let last: Analysis | undefined;
+      for await (const state of local.analyzer.watch(request, "cli", signal)) {
+        progress.show(state);
+        last = state;
+      }
+      if (last === undefined) {
+        throw new Error("the search ended without an answer");
+      }
+      progress.clear();
+      process.stdout.write(
+        values.json ? jsonOf(answerSchema, create(answerSchema, messageFromAnalysis(last))) : report(last),
+      );
+      return exitCode.ok;
+    } finally {
+      progress.clear();
+    }
+  });
+}
+
+/** Runs, and tells what was thrown on purpose. */
+async function orTellError(json: boolean, run: () => Promise<number>): Promise<number> {
   try {
-    const asked = readRequest(requestFromInput(input));
-    await using local = await openLocal(signal);
-    const request = await judgeRequest(requestFromMessage(asked), local.engines);
-    let last: Analysis | undefined;
-    for await (const state of local.analyzer.watch(request, "cli", signal)) {
-      progress.show(state);
-      last = state;
-    }
-    progress.clear();
-    if (last === undefined) {
-      throw new Error("the search ended without an answer");
-    }
-    process.stdout.write(
-      values.json ? jsonOf(answerSchema, create(answerSchema, messageFromAnalysis(last))) : report(last),
-    );
-    return exitCode.ok;
+    return await run();
   } catch (thrown) {
-    progress.clear();
     if (!(thrown instanceof KibitzError)) {
       throw thrown;
     }
-    return tellError(thrown, values.json === true);
+    return tellError(thrown, json);
   }
 }
 

@@ -39,6 +39,8 @@ async function runCommand(name: string, command: Command, args: readonly string[
   const interrupt = (cause: NodeJS.Signals) => interrupted.abort(new Error(cause));
   process.once("SIGINT", interrupt);
   process.once("SIGTERM", interrupt);
+  // Whoever read the answers has closed the pipe (`| head`): there is nobody left to answer.
+  process.stdout.once("error", () => process.exit(exitCode.ok));
   try {
     const { values, positionals } = parseArgs({
       args: [...args],

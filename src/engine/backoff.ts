@@ -1,8 +1,10 @@
-/** Waiting times between tries that fail: random, growing, and forgotten by a success. */
+/** Waiting times after tries that fail: random, growing, and forgotten by a success. */
 export interface Backoff {
-  /** Milliseconds to wait before the next try; 0 before the first. */
-  next(): number;
-  reset(): void;
+  /** Milliseconds to wait before the next try; 0 while nothing has failed. */
+  readonly waitMs: number;
+  /** A try that had waited so long has failed. Several that were under way together count once. */
+  failed(waitedMs: number): void;
+  succeeded(): void;
 }
 
 /**
@@ -10,15 +12,18 @@ export interface Backoff {
  * come back together.
  */
 export function createBackoff(minMs = 100, maxMs = 30_000, random: () => number = Math.random): Backoff {
-  let last: number | undefined;
+  let waitMs = 0;
   return {
-    next() {
-      const now = last === undefined ? 0 : minMs + random() * (Math.max(minMs, last * 4) - minMs);
-      last = Math.min(maxMs, Math.max(minMs, now));
-      return now === 0 ? 0 : last;
+    get waitMs() {
+      return waitMs;
     },
-    reset() {
-      last = undefined;
+    failed(waitedMs) {
+      if (waitedMs === waitMs) {
+        waitMs = Math.min(maxMs, minMs + random() * (Math.max(minMs, waitMs * 4) - minMs));
+      }
+    },
+    succeeded() {
+      waitMs = 0;
     },
   };
 }

@@ -118,7 +118,7 @@ export interface SearchDone {
 
 /** Why an engine is gone or had to go. */
 export type FailureKind =
-  /** It could not be started, or did not finish its greeting. */
+  /** It could not be started, did not finish its greeting, or was gone before the search began. */
   | "no_start"
   /** The process ended of itself: it crashed, or closed its pipe. */
   | "exited"

@@ -39,6 +39,7 @@ export function createPool(options: EnginePoolOptions): EnginePool {
   let idle: EngineSession[] = [];
   const running = new Set<EngineSession>();
   const starting = new Set<Promise<unknown>>();
+  const ending = new Set<Promise<unknown>>();
   const infos = new Map<EngineBuild, Promise<EngineInfo>>();
   const backoffs = new Map<EngineBuild, Backoff>();
   const firstBytes = new WeakMap<EngineSession, number>();
@@ -64,17 +65,25 @@ export function createPool(options: EnginePoolOptions): EnginePool {
     retireFor(memory.expected(build));
     const backoff = backoffs.get(build) ?? createBackoff();
     backoffs.set(build, backoff);
-    const waitMs = backoff.next();
+    const { waitMs } = backoff;
     if (waitMs > 0) {
       await setTimeout(waitMs, undefined, { signal }).catch(() => signal.throwIfAborted());
     }
     const startedAt = performance.now();
-    const session = await backend.start(build, signal);
+    let session: EngineSession;
+    try {
+      session = await backend.start(build, signal);
+    } catch (error) {
+      if (!signal.aborted) {
+        backoff.failed(waitMs);
+      }
+      throw error;
+    }
     if (closed.signal.aborted) {
       await session[Symbol.asyncDispose]();
       throw closed.signal.reason;
     }
-    backoff.reset();
+    backoff.succeeded();
     running.add(session);
     infos.set(build, Promise.resolve(session.info));
     tally.of(build).started++;
@@ -107,9 +116,16 @@ export function createPool(options: EnginePoolOptions): EnginePool {
 
   function retire(session: EngineSession): void {
     tally.of(session.build).retired++;
+    end(session);
+  }
+
+  function end(session: EngineSession): void {
     // Out of the sum at once: its memory comes back in a moment.
     running.delete(session);
-    void session[Symbol.asyncDispose]();
+    const ended = Promise.resolve(session[Symbol.asyncDispose]());
+    const forget = () => ending.delete(ended);
+    ending.add(ended);
+    ended.then(forget, forget);
   }
 
   /** Asked at the first search and then now and again. */
@@ -135,7 +151,7 @@ export function createPool(options: EnginePoolOptions): EnginePool {
       const look = session.searches % searchesBetweenLooks === 1;
       if (look && isWorn(session)) {
         tally.of(session.build).recycled++;
-        void session[Symbol.asyncDispose]();
+        end(session);
         return;
       }
       idle.push(session);
@@ -164,6 +180,7 @@ export function createPool(options: EnginePoolOptions): EnginePool {
       closed.abort(new Error("the engines are being closed"));
       await Promise.allSettled([
         ...starting,
+        ...ending,
         ...[...running].map((session) => session[Symbol.asyncDispose]()),
       ]);
     },

@@ -4,11 +4,15 @@ import { errorFromUnknown, KibitzError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { pathOf, type RequestHandler } from "../server/node-message.ts";
 import { sendProblem } from "../server/send-problem.ts";
-import { type Answer, createUnaryAnswer, type UnaryAnswerOptions } from "./answer-unary.ts";
+import type { Answer, StreamAnswerOptions, UnaryAnswerOptions } from "./answer.ts";
+import { createBatchAnswer } from "./answer-batch.ts";
+import { createStreamAnswer, eventStream } from "./answer-stream.ts";
+import { createUnaryAnswer } from "./answer-unary.ts";
+import { prefers } from "./media-types.ts";
 import { type Route, routesFromServices } from "./routes.ts";
 import { send } from "./send.ts";
 
-export interface GatewayOptions extends UnaryAnswerOptions {
+export interface GatewayOptions extends UnaryAnswerOptions, StreamAnswerOptions {
   readonly services: readonly DescService[];
   readonly log: Pick<Log, "error">;
 }
@@ -26,9 +30,10 @@ interface Place {
  */
 export function createGateway(options: GatewayOptions): RequestHandler {
   const places = new Map<string, Place>();
-  for (const route of routesFromServices(options.services)) {
+  const routes = routesFromServices(options.services);
+  for (const route of routes) {
     const place = places.get(route.path) ?? { answers: new Map<string, Answer>(), allow: "" };
-    const answer = answerOf(route, options);
+    const answer = answerOf(route, routes, options);
     place.answers.set(route.verb, answer);
     if (route.verb === "GET") {
       place.answers.set("HEAD", answer);
@@ -54,7 +59,12 @@ export function createGateway(options: GatewayOptions): RequestHandler {
             "the gateway failed",
           );
         }
-        sendProblem(req, res, errorFromUnknown(thrown), caller.requestId, [...caller.answerHeaders]);
+        if (res.headersSent) {
+          // Half an answer must not look like a whole one.
+          res.destroy();
+        } else {
+          sendProblem(req, res, errorFromUnknown(thrown), caller.requestId, [...caller.answerHeaders]);
+        }
       });
     } else if (method === "OPTIONS") {
       send(res, 204, ["Allow", place.allow], caller);
@@ -66,12 +76,35 @@ export function createGateway(options: GatewayOptions): RequestHandler {
   };
 }
 
-function answerOf(route: Route, options: GatewayOptions): Answer {
-  if (route.method.methodKind === "unary") {
-    return createUnaryAnswer(route, options);
+function answerOf(route: Route, routes: readonly Route[], options: GatewayOptions): Answer {
+  const { methodKind, output } = route.method;
+  switch (methodKind) {
+    case "unary": {
+      const answerOnce = createUnaryAnswer(route, options);
+      const stream = routes.find((other) => isStreamOf(other, route));
+      if (!stream) {
+        return answerOnce;
+      }
+      const answerStream = createStreamAnswer(stream, options);
+      return (req, res, caller) =>
+        prefers(req.headers.accept, eventStream, "application/json")
+          ? answerStream(req, res, caller)
+          : answerOnce(req, res, caller);
+    }
+    case "server_streaming":
+      return output.field.index ? createBatchAnswer(route, options) : createStreamAnswer(route, options);
+    default:
+      throw new Error(`${route.method}: a stream of requests has no form in plain JSON`);
   }
-  return () =>
-    Promise.reject(
-      new KibitzError("unimplemented", `${route.path} is declared, but this version does not answer it yet.`),
-    );
+}
+
+/** Whether a route has the states of another route's answer: the same question and answer, at the path below. */
+function isStreamOf(stream: Route, { verb, path, method }: Route): boolean {
+  return (
+    stream.method.methodKind === "server_streaming" &&
+    stream.method.input === method.input &&
+    stream.method.output === method.output &&
+    stream.verb === verb &&
+    stream.path === `${path}/stream`
+  );
 }

@@ -1,11 +1,9 @@
-import type { DescMessage, Message } from "@bufbuild/protobuf";
+import type { DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
 import { errorFromFaults, type Fault, KibitzError } from "../errors.ts";
 import { requiredFields } from "../field-rules.ts";
 import type { NodeRequest } from "../server/node-message.ts";
 import { isAtOrBelow } from "./json-pointer.ts";
-import { parseJsonObject } from "./json-text.ts";
-import { isJson } from "./media-types.ts";
-import { readBody } from "./read-body.ts";
+import { createJsonReader } from "./read-json.ts";
 import { createMessageReader } from "./read-message.ts";
 import { createQueryReader } from "./read-query.ts";
 import type { Route } from "./routes.ts";
@@ -22,8 +20,8 @@ export interface RequestReaderOptions {
    * found faults already, to report all at once: behind the gateway every message is checked anyway.
    */
   readonly faultsOf: (message: Message, desc: DescMessage) => readonly Fault[];
-  /** Greatest body, before and after inflation. */
-  readonly readMaxBytes: number;
+  /** Greatest body of a method, before and after inflation. */
+  readonly readMaxBytesOf: (method: DescMethod) => number;
 }
 
 /** The reader of the requests of a route, whatever its answers look like. It throws a KibitzError for what cannot be read. */
@@ -53,20 +51,10 @@ export function createRequestReader(
     };
   }
 
-  const wanted = describeLeast(requiredFields(desc));
+  const readJson = createJsonReader(requiredFields(desc), options.readMaxBytesOf(route.method));
   return async (req) => {
-    if (!isJson(req.headers["content-type"])) {
-      throw notJson(req.headers["content-type"]);
-    }
-    const body = await readBody(req, options.readMaxBytes);
-    if (body.kind === "left") {
-      return body;
-    }
-    const json = parseJsonObject(body.bytes, wanted);
-    if (json.kind === "faults") {
-      throw errorFromFaults(json.faults);
-    }
-    return requestFrom(json.value);
+    const json = await readJson(req);
+    return json.kind === "left" ? json : requestFrom(json.sent);
   };
 }
 
@@ -84,18 +72,4 @@ export function withSuggestion(error: KibitzError, sent: Readonly<Record<string,
     suggestedRequest: suggestion,
     cause: error,
   });
-}
-
-function describeLeast(required: readonly string[]): string {
-  if (required.length === 0) {
-    return "a JSON object, if only {}";
-  }
-  return `a JSON object with at least ${required.map((name) => `\`${name}\``).join(", ")}`;
-}
-
-function notJson(contentType: string | undefined): KibitzError {
-  return new KibitzError(
-    "unsupported_media_type",
-    `${contentType === undefined ? "The request has no Content-Type" : "The Content-Type is not JSON in UTF-8"}: add the header, with curl -H 'Content-Type: application/json'.`,
-  );
 }

@@ -10,12 +10,21 @@ export function send(
   caller: Caller,
   body?: string,
 ): void {
+  sendHead(res, status, headers, caller);
+  (res as ServerResponse).end(body);
+}
+
+/** Begins an answer whose body comes in parts. */
+export function sendHead(
+  res: NodeResponse,
+  status: number,
+  headers: readonly string[],
+  caller: Caller,
+): void {
   const all = [...headers];
   for (const [name, value] of caller.answerHeaders) {
     all.push(name, value);
   }
   // Both kinds of responses take a flat list, but the overloads of the two do not agree on it.
-  const response = res as ServerResponse;
-  response.writeHead(status, all);
-  response.end(body);
+  (res as ServerResponse).writeHead(status, all);
 }

@@ -4,15 +4,24 @@ import { estimateOf } from "../access/estimate.ts";
 import type { Plan } from "../access/plans.ts";
 import type { Analyzer } from "../analysis/analyzer.ts";
 import { defaultDepth, judgeRequest, type KnownEngines } from "../analysis/judge-request.ts";
+import type { Log } from "../log.ts";
+import { uuidv7 } from "../uuid.ts";
 import { callerKey } from "./caller-key.ts";
 import type { Implementation } from "./calls.ts";
 import { messageFromAnalysis, messageFromPlan, messageFromVersion, requestFromMessage } from "./convert.ts";
+import { createBatchEvaluation } from "./evaluate-batch.ts";
+import type { Rules } from "./rules.ts";
 
 export interface AnalysisServiceOptions {
   readonly analyzer: Analyzer;
   readonly engines: KnownEngines;
   /** The plans in force, smallest first. */
   readonly plans: readonly Plan[];
+  /** The rules of the proto, for the items of a batch. */
+  readonly rules: Rules;
+  /** How many items of one batch may be under way: the node's slots and one more. */
+  readonly batchItemsAtOnce: number;
+  readonly log: Pick<Log, "error">;
 }
 
 type Methods = ServiceImpl<typeof AnalysisService>;
@@ -21,7 +30,8 @@ type Methods = ServiceImpl<typeof AnalysisService>;
 export function createAnalysisService(
   options: AnalysisServiceOptions,
 ): Implementation<typeof AnalysisService> {
-  const { analyzer, engines, plans } = options;
+  const { analyzer, engines, plans, rules, batchItemsAtOnce: itemsAtOnce, log } = options;
+  const evaluateBatch = createBatchEvaluation({ analyzer, engines, rules, itemsAtOnce, log });
 
   const analyze: Methods["evaluate"] & Methods["findBestMove"] = async (message, { signal, values }) => {
     const request = await judgeRequest(requestFromMessage(message), engines);
@@ -33,6 +43,21 @@ export function createAnalysisService(
     methods: {
       evaluate: analyze,
       findBestMove: analyze,
+      async *streamEvaluate(message, { signal, values }) {
+        const request = await judgeRequest(requestFromMessage(message), engines);
+        const flow = values.get(callerKey).address;
+        const id = uuidv7();
+        let depth = 0;
+        // The analyzer's states never wait for their reader: one that is slow, or gone without a word, skips some.
+        for await (const state of analyzer.watch(request, flow, signal)) {
+          // One state a depth: the deepest is the final one, and a search that was begun again says nothing twice.
+          if (state.stopReason || (state.depth > depth && state.depth < request.depth)) {
+            depth = state.depth;
+            yield { ...messageFromAnalysis(state), id };
+          }
+        }
+      },
+      evaluateBatch: (message, { signal, values }) => evaluateBatch(message, values.get(callerKey), signal),
       async listEngines() {
         const { versions, latest } = engines.catalog;
         const listed = versions.map(async (version) => {

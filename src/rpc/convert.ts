@@ -83,7 +83,7 @@ function messageFromSearch(analysis: Analysis): MessageInitShape<typeof pb.Searc
     tbhits: BigInt(counters.tbhits),
     stopReason: stopReason ? enumValue(pb.StopReason, stopReason) : pb.StopReason.UNSPECIFIED,
     deterministic: analysis.deterministic,
-    cached: false,
+    cached: analysis.cached,
     limits: {
       depth: request.depth,
       multipv: request.multipv,

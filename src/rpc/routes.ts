@@ -20,12 +20,10 @@ export function createImplementations(options: AnalysisServiceOptions): readonly
 export function createHandlers(
   implementations: readonly Implementation[],
   interceptors: readonly Interceptor[],
-  readMaxBytes: number,
+  readMaxBytesOf: (method: DescMethod) => number,
 ): readonly UniversalHandler[] {
   const router: ConnectRouter = createConnectRouter({
     interceptors: [...interceptors],
-    // The default is 4 GiB.
-    readMaxBytes,
     // By default, fields that are not known are ignored, and a typing error would go unseen.
     jsonOptions: { ignoreUnknownFields: false },
     acceptCompression: [compressionGzip, compressionBrotli],
@@ -34,7 +32,10 @@ export function createHandlers(
       responseHeader.set("X-Request-Id", values.get(callerKey).requestId),
   });
   for (const { service, methods } of implementations) {
-    router.service(service, methods);
+    for (const method of service.methods) {
+      // The default is 4 GiB.
+      router.rpc(method, methods[method.localName] as never, { readMaxBytes: readMaxBytesOf(method) });
+    }
   }
   return router.handlers;
 }

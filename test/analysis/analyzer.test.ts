@@ -1,16 +1,23 @@
 import { describe, expect, test } from "vitest";
 import type { Analysis, JudgedRequest } from "../../src/analysis/analysis.ts";
 import { type Analyzer, createAnalyzer } from "../../src/analysis/analyzer.ts";
+import type { Findings } from "../../src/analysis/findings.ts";
 import { createScheduler } from "../../src/analysis/scheduler.ts";
 import { EngineFailure, type FailureKind, type SearchEvent } from "../../src/engine/engine.ts";
 import type { Supervisor } from "../../src/engine/supervisor.ts";
 import { KibitzError } from "../../src/errors.ts";
+import { createMemoryCache } from "../../src/storage/memory/cache.ts";
 import { doneOf, judgedOf, scripted, snapshotOf } from "./made-up.ts";
 
 const never = new AbortController().signal;
 
 function analyzerOf(search: Supervisor, slots = 1): Analyzer {
-  return createAnalyzer({ search, scheduler: createScheduler(slots), movetimeMaxMs: 9000 });
+  return createAnalyzer({
+    search,
+    scheduler: createScheduler({ slots, maxWaitMs: 60_000 }),
+    cache: createMemoryCache<Findings>({ entries: 100 }),
+    movetimeMaxMs: 9000,
+  });
 }
 
 const analyze = (request: JudgedRequest, ...script: readonly (SearchEvent | Error)[]): Promise<Analysis> =>
@@ -109,8 +116,10 @@ describe("a failure", () => {
     ["overran", "engine_timeout"],
     ["deaf", "engine_timeout"],
     ["suspended", "engine_timeout"],
+    ["quarantined", "engine_timeout"],
     ["no_start", "starting"],
     ["exited", "internal"],
+    ["killed", "internal"],
     ["confused", "internal"],
   ])("of the kind %s is %s to the caller", async (kind, code) => {
     const failure = new EngineFailure(kind, "secret of the engine");
@@ -159,11 +168,169 @@ describe("a caller that leaves", () => {
   });
 
   test("while waiting ends with the reason, and no engine is asked", async () => {
-    const { search, jobs } = scripted(doneOf());
-    const leaving = new AbortController();
-    const left = analyzerOf(search, 0).analyze(judgedOf(), "somebody", leaving.signal);
+    let asked = 0;
+    const analyzer = analyzerOf((...job) => {
+      asked++;
+      return endless(...job);
+    });
+    const [holding, leaving] = [new AbortController(), new AbortController()];
+    const held = analyzer.analyze(judgedOf(), "somebody", holding.signal);
+    const left = analyzer.analyze(judgedOf({ depth: 3 }), "somebody", leaving.signal);
     leaving.abort(reason);
     await expect(left).rejects.toBe(reason);
-    expect(jobs).toEqual([]);
+    expect(asked).toBe(1);
+    holding.abort(reason);
+    await expect(held).rejects.toBe(reason);
   });
+});
+
+describe("an answer that depth alone defines", () => {
+  const first = snapshotOf({ counters: { nodes: 9, nps: 300, timeMs: 30, hashfull: 1, tbhits: 0 } });
+
+  test("is kept, and given again without an engine", async () => {
+    const { search, jobs } = scripted(doneOf({ snapshot: first }));
+    const analyzer = analyzerOf(search);
+    const searched = await analyzer.analyze(judgedOf(), "somebody", never);
+    const kept = await analyzer.analyze(judgedOf(), "somebody else", never);
+    expect(searched).toMatchObject({ cached: false });
+    expect(kept).toMatchObject({ cached: true, queueMs: 0, counters: first.counters });
+    expect({ ...kept, cached: false, request: 0 }).toEqual({ ...searched, queueMs: 0, request: 0 });
+    expect(jobs).toHaveLength(1);
+    expect(analyzer.counters).toEqual({ hits: 1, joins: 0, misses: 1 });
+  });
+
+  test("is the one state that a watcher sees", async () => {
+    const { search } = scripted({ kind: "progress", snapshot: snapshotOf({ depth: 13 }) }, doneOf());
+    const analyzer = analyzerOf(search);
+    await analyzer.analyze(judgedOf(), "somebody", never);
+    const states = await Array.fromAsync(analyzer.watch(judgedOf(), "somebody", never));
+    expect(states).toMatchObject([{ cached: true, stopReason: "depth", depth: 14 }]);
+  });
+
+  test("answers a request with another movetime, with that request's own warnings", async () => {
+    const { search, jobs } = scripted(doneOf());
+    const analyzer = analyzerOf(search);
+    await analyzer.analyze(judgedOf(), "somebody", never);
+    const warnings = [{ code: "default_depth_applied", message: "…", field: "depth" }];
+    const request = judgedOf({ movetimeMs: 50, warnings });
+    const kept = await analyzer.analyze(request, "somebody", never);
+    expect(kept).toMatchObject({ request, warnings, cached: true, stopReason: "depth", deterministic: true });
+    expect(jobs).toHaveLength(1);
+  });
+
+  test.each<[string, SearchEvent, Partial<JudgedRequest>]>([
+    ["time has ended", doneOf({ endedBy: "time" }), { movetimeMs: 500 }],
+    ["a weakened engine gave", doneOf(), { weakened: true }],
+    ["two threads gave", doneOf(), { build: { ...judgedOf().build, settings: { hashMb: 16, threads: 2 } } }],
+  ])("is none that %s: that is asked again", async (_, done, told) => {
+    const { search, jobs } = scripted(done);
+    const analyzer = analyzerOf(search);
+    for (const _ of [1, 2]) {
+      expect(await analyzer.analyze(judgedOf(told), "somebody", never)).toMatchObject({ cached: false });
+    }
+    expect(jobs).toHaveLength(2);
+    expect(analyzer.counters).toEqual({ hits: 0, joins: 0, misses: 2 });
+  });
+});
+
+describe("equal requests at the same time", () => {
+  /** Ends when it is told to. */
+  function held(...events: readonly SearchEvent[]) {
+    const gate = Promise.withResolvers<void>();
+    const { search, jobs } = scripted(...events);
+    const waiting: Supervisor = async function* (build, job, signal) {
+      await Promise.race([
+        gate.promise,
+        new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+      ]);
+      yield* search(build, job, signal);
+    };
+    return { search: waiting, jobs, open: gate.resolve };
+  }
+
+  test("share one search, and each has the answer to its own request", async () => {
+    const { search, jobs, open } = held(doneOf());
+    const analyzer = analyzerOf(search);
+    const warnings = [{ code: "clocks_defaulted", message: "…", field: "fen" }];
+    const requests = [judgedOf(), judgedOf({ warnings }), judgedOf()];
+    const answers = requests.map((request, index) => analyzer.analyze(request, `caller ${index}`, never));
+    const watched = Array.fromAsync(analyzer.watch(judgedOf(), "watcher", never));
+    await new Promise(setImmediate);
+    open();
+    for (const [index, answer] of (await Promise.all(answers)).entries()) {
+      expect(answer.request).toBe(requests[index]);
+      expect(answer).toMatchObject({ depth: 14, cached: false, warnings: requests[index]?.warnings });
+    }
+    expect((await watched).at(-1)).toMatchObject({ stopReason: "depth" });
+    expect(jobs).toHaveLength(1);
+    expect(analyzer.counters).toEqual({ hits: 0, joins: 3, misses: 1 });
+  });
+
+  test("lose nothing when the caller leaves who was first", async () => {
+    const { search, open } = held(doneOf());
+    const analyzer = analyzerOf(search);
+    const leaving = new AbortController();
+    const first = analyzer.analyze(judgedOf(), "first", leaving.signal);
+    const second = analyzer.analyze(judgedOf(), "second", never);
+    await new Promise(setImmediate);
+    leaving.abort(new Error("gone"));
+    await expect(first).rejects.toThrow("gone");
+    open();
+    expect(await second).toMatchObject({ stopReason: "depth" });
+  });
+
+  test("wait for a slot each from when it came", async () => {
+    const { search, open } = held(doneOf());
+    const analyzer = analyzerOf(search);
+    const holder = analyzer.analyze(judgedOf({ depth: 2 }), "holder", never);
+    const early = analyzer.analyze(judgedOf(), "early", never);
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    const late = analyzer.analyze(judgedOf(), "late", never);
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    open();
+    const [held0, earlyMs, lateMs] = (await Promise.all([holder, early, late])).map(({ queueMs }) => queueMs);
+    expect(held0).toBe(0);
+    expect(lateMs).toBeGreaterThanOrEqual(25);
+    expect((earlyMs ?? 0) - (lateMs ?? 0)).toBeGreaterThanOrEqual(50);
+  });
+
+  test.each<[string, Partial<JudgedRequest>, Partial<JudgedRequest>]>([
+    ["they have other limits of time", { movetimeMs: 500 }, { movetimeMs: 600 }],
+    ["the engine is weakened: its answers are dice", { weakened: true }, { weakened: true }],
+    ["their depths differ", { depth: 8 }, { depth: 9 }],
+  ])("share nothing where %s", async (_, one, other) => {
+    const { search, jobs, open } = held(doneOf());
+    const analyzer = analyzerOf(search, 2);
+    const answers = [one, other].map((told) => analyzer.analyze(judgedOf(told), "somebody", never));
+    open();
+    await Promise.all(answers);
+    expect(jobs).toHaveLength(2);
+  });
+
+  test("share what the longest movetime means, said or unsaid", async () => {
+    const { search, jobs, open } = held(doneOf({ endedBy: "time" }));
+    const analyzer = analyzerOf(search, 2);
+    const answers = [undefined, 9000].map((movetimeMs) =>
+      analyzer.analyze(judgedOf({ movetimeMs }), "somebody", never),
+    );
+    open();
+    // The reason is the request's own, though the search is one.
+    expect(await Promise.all(answers)).toMatchObject([
+      { stopReason: "server_limit" },
+      { stopReason: "movetime" },
+    ]);
+    expect(jobs).toHaveLength(1);
+  });
+});
+
+test("more work than can be done in time is refused, and what was let in is finished", async () => {
+  const { search } = scripted(doneOf());
+  const scheduler = createScheduler({ slots: 1, maxWaitMs: 0 });
+  const cache = createMemoryCache<Findings>({ entries: 0 });
+  const analyzer = createAnalyzer({ search, scheduler, cache, movetimeMaxMs: 9000 });
+  const [accepted, refused] = [judgedOf(), judgedOf({ depth: 3 })].map((request) =>
+    analyzer.analyze(request, "somebody", never),
+  );
+  await expect(refused).rejects.toMatchObject({ code: "overloaded" });
+  expect(await accepted).toMatchObject({ stopReason: "depth" });
 });

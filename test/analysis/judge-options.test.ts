@@ -8,20 +8,23 @@ function faultsOf(given: Readonly<Record<string, unknown>>): readonly Fault[] {
   return judged.kind === "faults" ? judged.faults : expect.fail("accepted");
 }
 
-describe("options are taken over as they are", () => {
-  test.each<[given: Readonly<Record<string, number | boolean>>, weakened: boolean]>([
-    [{}, false],
-    [{ skill_level: 0 }, true],
-    [{ skill_level: 19 }, true],
-    [{ skill_level: 20 }, false],
-    [{ uci_limit_strength: true }, true],
-    [{ uci_limit_strength: false }, false],
-    [{ uci_limit_strength: true, uci_elo: 1320 }, true],
-    [{ uci_limit_strength: true, uci_elo: 3190 }, true],
-    [{ uci_chess960: true }, false],
-    [{ uci_chess960: false, skill_level: 20 }, false],
-  ])("%j, weakened: %s", (given, weakened) => {
-    expect(judgeOptions(given, options)).toEqual({ kind: "options", values: given, weakened });
+describe("options are taken over as they are, and those in effect told apart", () => {
+  const all = undefined;
+  type Values = Readonly<Record<string, number | boolean>>;
+  test.each<[given: Values, weakened: boolean, effective: Values | undefined]>([
+    [{}, false, all],
+    [{ skill_level: 0 }, true, all],
+    [{ skill_level: 19 }, true, all],
+    [{ skill_level: 20 }, false, {}],
+    [{ uci_limit_strength: true }, true, all],
+    [{ uci_limit_strength: false }, false, {}],
+    [{ uci_limit_strength: true, uci_elo: 1320 }, true, { uci_limit_strength: true }],
+    [{ uci_limit_strength: true, uci_elo: 3190 }, true, all],
+    // The position says the variant.
+    [{ uci_chess960: true }, false, {}],
+    [{ uci_chess960: false, skill_level: 20 }, false, {}],
+  ])("%j, weakened: %s", (given, weakened, effective = given) => {
+    expect(judgeOptions(given, options)).toEqual({ kind: "options", values: given, effective, weakened });
   });
 });
 

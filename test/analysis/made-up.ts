@@ -1,5 +1,6 @@
 import type { AnalysisRequest, JudgedRequest } from "../../src/analysis/analysis.ts";
 import type { KnownEngines } from "../../src/analysis/judge-request.ts";
+import { judgePosition } from "../../src/chess/position.ts";
 import { createCatalog } from "../../src/engine/catalog.ts";
 import type {
   EngineBuild,
@@ -37,6 +38,7 @@ export function knownEngines(
   const described: EngineBuild[] = [];
   return {
     catalog: createCatalog(builds, defaultEngine),
+    judgePosition,
     described,
     async describe(build) {
       described.push(build);
@@ -72,6 +74,7 @@ export function judgedOf({
     multipv: 1,
     movetimeMs: undefined,
     options: {},
+    effectiveOptions: {},
     weakened: false,
     warnings: [],
     ...told,

@@ -1,15 +1,19 @@
 import { describe, expect, test } from "vitest";
-import { createScheduler, type Scheduler, type Slot } from "../../src/analysis/scheduler.ts";
+import { createScheduler, type Scheduler, type Slot, type Work } from "../../src/analysis/scheduler.ts";
+import { KibitzError } from "../../src/errors.ts";
 import { createRandom } from "../support/random.ts";
 
 const never = new AbortController().signal;
+/** Where it does not matter whose and how long. */
+const work: Work = { flow: "somebody", expectedMs: 10 };
+const schedulerOf = (slots: number, maxWaitMs = 600_000) => createScheduler({ slots, maxWaitMs });
 /** Lets everything that can go on go on. */
 const settle = () => new Promise(setImmediate);
 
 /** Whether a place is free at once. */
 async function hasRoom(scheduler: Scheduler): Promise<boolean> {
   const leaving = new AbortController();
-  const entered = scheduler.enter(leaving.signal).then(
+  const entered = scheduler.enter(work, leaving.signal).then(
     (slot) => slot[Symbol.dispose]() ?? true,
     () => false,
   );
@@ -20,22 +24,22 @@ async function hasRoom(scheduler: Scheduler): Promise<boolean> {
 
 describe("the scheduler", () => {
   test("lets in as many as it has slots, and the next one when one leaves", async () => {
-    const scheduler = createScheduler(2);
-    const first = await scheduler.enter(never);
-    await scheduler.enter(never);
+    const scheduler = schedulerOf(2);
+    const first = await scheduler.enter(work, never);
+    await scheduler.enter(work, never);
     expect(await hasRoom(scheduler)).toBe(false);
-    const third = scheduler.enter(never);
+    const third = scheduler.enter(work, never);
     first[Symbol.dispose]();
     await third;
     expect(await hasRoom(scheduler)).toBe(false);
   });
 
-  test("lets the waiting in in the order in which they came", async () => {
-    const scheduler = createScheduler(1);
-    let holder = await scheduler.enter(never);
+  test("lets equal work of one caller in in the order in which it came", async () => {
+    const scheduler = schedulerOf(1);
+    let holder = await scheduler.enter(work, never);
     const entered: number[] = [];
     const waiting = [1, 2, 3, 4].map(async (number) => {
-      const slot = await scheduler.enter(never);
+      const slot = await scheduler.enter(work, never);
       entered.push(number);
       return slot;
     });
@@ -47,21 +51,21 @@ describe("the scheduler", () => {
   });
 
   test("tells how long somebody waited", async () => {
-    const scheduler = createScheduler(1);
-    const first = await scheduler.enter(never);
+    const scheduler = schedulerOf(1);
+    const first = await scheduler.enter(work, never);
     expect(first.queueMs).toBe(0);
-    const second = scheduler.enter(never);
+    const second = scheduler.enter(work, never);
     await new Promise((resolve) => setTimeout(resolve, 30));
     first[Symbol.dispose]();
     expect((await second).queueMs).toBeGreaterThanOrEqual(29);
   });
 
   test("forgets who leaves the queue, with the reason that he gives", async () => {
-    const scheduler = createScheduler(1);
-    const holder = await scheduler.enter(never);
+    const scheduler = schedulerOf(1);
+    const holder = await scheduler.enter(work, never);
     const leaving = new AbortController();
-    const impatient = scheduler.enter(leaving.signal);
-    const patient = scheduler.enter(never);
+    const impatient = scheduler.enter(work, leaving.signal);
+    const patient = scheduler.enter(work, never);
     const reason = new Error("tired of waiting");
     leaving.abort(reason);
     await expect(impatient).rejects.toBe(reason);
@@ -71,26 +75,26 @@ describe("the scheduler", () => {
   });
 
   test("does not let in who has left already", async () => {
-    const scheduler = createScheduler(1);
+    const scheduler = schedulerOf(1);
     const reason = new Error("never mind");
-    await expect(scheduler.enter(AbortSignal.abort(reason))).rejects.toBe(reason);
+    await expect(scheduler.enter(work, AbortSignal.abort(reason))).rejects.toBe(reason);
     expect(await hasRoom(scheduler)).toBe(true);
   });
 
   test("frees nothing when somebody leaves the queue", async () => {
-    const scheduler = createScheduler(1);
-    await scheduler.enter(never);
+    const scheduler = schedulerOf(1);
+    await scheduler.enter(work, never);
     const leaving = new AbortController();
-    const impatient = scheduler.enter(leaving.signal);
+    const impatient = scheduler.enter(work, leaving.signal);
     leaving.abort(new Error("gone"));
     await expect(impatient).rejects.toThrow("gone");
     expect(await hasRoom(scheduler)).toBe(false);
   });
 
   test("takes no place back from who leaves after he was let in", async () => {
-    const scheduler = createScheduler(1);
+    const scheduler = schedulerOf(1);
     const leaving = new AbortController();
-    const slot = await scheduler.enter(leaving.signal);
+    const slot = await scheduler.enter(work, leaving.signal);
     leaving.abort(new Error("gone"));
     await settle();
     expect(await hasRoom(scheduler)).toBe(false);
@@ -99,11 +103,11 @@ describe("the scheduler", () => {
   });
 
   test("frees one place for a slot that is given back twice", async () => {
-    const scheduler = createScheduler(1);
-    const slot = await scheduler.enter(never);
+    const scheduler = schedulerOf(1);
+    const slot = await scheduler.enter(work, never);
     slot[Symbol.dispose]();
     slot[Symbol.dispose]();
-    await scheduler.enter(never);
+    await scheduler.enter(work, never);
     expect(await hasRoom(scheduler)).toBe(false);
   });
 
@@ -112,7 +116,7 @@ describe("the scheduler", () => {
     async (seed) => {
       const random = createRandom(seed);
       const slots = 1 + random.below(4);
-      const scheduler = createScheduler(slots);
+      const scheduler = schedulerOf(slots);
       const inside = new Set<Slot>();
       const queue: { readonly number: number; readonly leaving: AbortController }[] = [];
       const entered: number[] = [];
@@ -131,7 +135,7 @@ describe("the scheduler", () => {
         const leaving = new AbortController();
         const one = { number, leaving };
         queue.push(one);
-        scheduler.enter(leaving.signal).then(
+        scheduler.enter(work, leaving.signal).then(
           (slot) => {
             inside.add(slot);
             atOnce.push(number);
@@ -174,4 +178,166 @@ describe("the scheduler", () => {
       expect(left).toBeGreaterThan(5);
     },
   );
+
+  test("counts who is inside, who waits, who was let in and who was refused", async () => {
+    const scheduler = schedulerOf(1, 15);
+    const holder = await scheduler.enter(work, never);
+    const second = scheduler.enter(work, never);
+    await expect(scheduler.enter(work, never)).rejects.toThrow();
+    expect(scheduler.counters).toEqual({ running: 1, waiting: 1, admitted: 1, refused: 1 });
+    holder[Symbol.dispose]();
+    (await second)[Symbol.dispose]();
+    expect(scheduler.counters).toEqual({ running: 0, waiting: 0, admitted: 2, refused: 1 });
+  });
+});
+
+/** In which order work is let in that comes, all at once, while one search is running. */
+async function orderOf(waiting: readonly (Work & { readonly name: string })[]): Promise<readonly string[]> {
+  const scheduler = schedulerOf(1);
+  let slot = await scheduler.enter(work, never);
+  const entered: string[] = [];
+  const entering = waiting.map(async (one) => {
+    slot = await scheduler.enter(one, never);
+    entered.push(one.name);
+  });
+  while (entered.length < waiting.length) {
+    slot[Symbol.dispose]();
+    await settle();
+  }
+  await Promise.all(entering);
+  return entered;
+}
+
+const worksOf = (flow: string, expectedMs: number, count: number, name = flow) =>
+  Array.from({ length: count }, (_, index) => ({ flow, expectedMs, name: `${name}${index + 1}` }));
+
+describe("waiting work", () => {
+  test("of many requests of one caller does not make another caller wait for all of them", async () => {
+    const order = await orderOf([...worksOf("greedy", 100, 20), ...worksOf("modest", 100, 2)]);
+    expect(order.slice(0, 4)).toEqual(["greedy1", "modest1", "greedy2", "modest2"]);
+  });
+
+  test("is shared out by time and not by number", async () => {
+    const order = await orderOf([...worksOf("long", 100, 4), ...worksOf("short", 25, 12)]);
+    const shortBefore = (name: string) =>
+      order.slice(0, order.indexOf(name)).filter((other) => other.startsWith("short")).length;
+    // Four of the short ones weigh as much as one of the long ones.
+    expect([shortBefore("long1"), shortBefore("long2")]).toEqual([3, 7]);
+  });
+
+  test("that is short goes ahead of long work that came before, of others and of the same caller", async () => {
+    const [long, short] = [{ flow: "a", expectedMs: 5000, name: "long" }, worksOf("b", 10, 1, "short")];
+    expect(await orderOf([long, ...short])).toEqual(["short1", "long"]);
+    expect(await orderOf([long, ...worksOf("a", 10, 1, "short")])).toEqual(["short1", "long"]);
+  });
+
+  test.each([
+    ["callers that come once and are gone", (index: number) => `visitor ${index}`],
+    ["one other caller", () => "other"],
+    ["its own caller", () => "patient"],
+  ])("that is long gets its turn, however much short work of %s keeps coming", async (_, flowOf) => {
+    const scheduler = schedulerOf(1);
+    let slot = await scheduler.enter(work, never);
+    let entered = false;
+    const long = scheduler.enter({ flow: "patient", expectedMs: 60 }, never).then((mine) => {
+      entered = true;
+      return mine;
+    });
+    const coming = (index: number) =>
+      scheduler.enter({ flow: flowOf(index), expectedMs: 10 }, never).then((next) => {
+        slot = next;
+      });
+    // Two wait at any time; in its own flow, long work ages by the clock.
+    const short = [coming(0), coming(1)];
+    for (let index = 2; !entered && index < 200; index++) {
+      short.push(coming(index));
+      slot[Symbol.dispose]();
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    expect(entered).toBe(true);
+    (await long)[Symbol.dispose]();
+    for (let left = 0; left < short.length; left++) {
+      slot[Symbol.dispose]();
+      await settle();
+    }
+    await Promise.all(short);
+  });
+
+  test("that is called off gives its share to the others", async () => {
+    const scheduler = schedulerOf(1, 1000);
+    const holder = await scheduler.enter(work, never);
+    const leaving = new AbortController();
+    const impatient = scheduler.enter({ flow: "a", expectedMs: 995 }, leaving.signal);
+    await expect(scheduler.enter({ flow: "a", expectedMs: 996 }, never)).rejects.toThrow("busy");
+    leaving.abort(new Error("gone"));
+    await expect(impatient).rejects.toThrow("gone");
+    const second = scheduler.enter({ flow: "a", expectedMs: 996 }, never);
+    expect(scheduler.counters.waiting).toBe(1);
+    holder[Symbol.dispose]();
+    (await second)[Symbol.dispose]();
+  });
+});
+
+describe("work that would wait too long", () => {
+  async function refusalOf(scheduler: Scheduler, asked: Work): Promise<KibitzError> {
+    const error = await scheduler.enter(asked, never).then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    );
+    return error instanceof KibitzError ? error : expect.fail("let in");
+  }
+  /** Full: what runs, and as much waiting. */
+  async function full(slots: number, maxWaitMs: number, expectedMs: number, waiting: number) {
+    const scheduler = schedulerOf(slots, maxWaitMs);
+    for (let slot = 0; slot < slots; slot++) {
+      await scheduler.enter({ flow: "inside", expectedMs }, never);
+    }
+    for (let index = 0; index < waiting; index++) {
+      scheduler.enter({ flow: "waiting", expectedMs }, never).catch(() => {});
+    }
+    return scheduler;
+  }
+
+  test("is refused at once, with the way out and when to come back", async () => {
+    const scheduler = await full(1, 10_000, 4000, 2);
+    const error = await refusalOf(scheduler, { flow: "waiting", expectedMs: 4000 });
+    expect(error).toMatchObject({ code: "overloaded", retryable: true });
+    expect(error.message).toMatch(/would wait about 1[12](\.\d)? s.* less depth/);
+    expect(error.retryAfterMs).toBeGreaterThan(6000);
+    expect(error.retryAfterMs).toBeLessThanOrEqual(7000);
+    expect(scheduler.counters).toMatchObject({ waiting: 2, refused: 1 });
+  });
+
+  test("is never asked back earlier than in a second", async () => {
+    const scheduler = await full(1, 10, 11, 0);
+    expect((await refusalOf(scheduler, work)).retryAfterMs).toBe(1000);
+  });
+
+  test("is told apart from work that is served before those who wait", async () => {
+    const scheduler = await full(1, 10_000, 4000, 2);
+    // Short work of another caller waits for what runs, and for none of those.
+    scheduler.enter({ flow: "other", expectedMs: 50 }, never).catch(() => {});
+    expect(scheduler.counters).toMatchObject({ waiting: 3, refused: 0 });
+  });
+
+  test("waits half as long where two slots serve it", async () => {
+    const asked = { flow: "waiting", expectedMs: 4000 };
+    await refusalOf(await full(1, 10_000, 4000, 2), asked);
+    const scheduler = await full(2, 10_000, 4000, 2);
+    scheduler.enter(asked, never).catch(() => {});
+    expect(scheduler.counters).toMatchObject({ waiting: 3, refused: 0 });
+  });
+
+  test("is not counted by length: many short ones may wait", async () => {
+    const scheduler = await full(1, 10_000, 5, 1500);
+    expect(scheduler.counters).toMatchObject({ waiting: 1500, refused: 0 });
+  });
+
+  test("is all work where nobody may wait, as long as no slot is free", async () => {
+    const scheduler = schedulerOf(1, 0);
+    const holder = await scheduler.enter(work, never);
+    await refusalOf(scheduler, work);
+    holder[Symbol.dispose]();
+    (await scheduler.enter(work, never))[Symbol.dispose]();
+  });
 });

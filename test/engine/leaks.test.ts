@@ -6,7 +6,7 @@ import type { EngineBackend } from "../../src/engine/engine.ts";
 import { createPool } from "../../src/engine/pool.ts";
 import { createSupervisor, type Supervisor } from "../../src/engine/supervisor.ts";
 import { createUciSession } from "../../src/engine/uci/session.ts";
-import type { UciTransport } from "../../src/engine/uci/transport.ts";
+import type { ProcessEnd, UciTransport } from "../../src/engine/uci/transport.ts";
 import { defaultWatchTimes } from "../../src/engine/uci/watch-times.ts";
 import { silentLog } from "../../src/log.ts";
 import { buildOf } from "./build-of.ts";
@@ -19,6 +19,7 @@ function createObedient(): UciTransport {
   const queue: string[] = [];
   let ended = false;
   let wake = () => {};
+  const gone = Promise.withResolvers<ProcessEnd>();
   const answerTo = (line: string): readonly string[] => {
     switch (line.startsWith("go") ? "go" : line) {
       case "uci":
@@ -54,9 +55,10 @@ function createObedient(): UciTransport {
     },
     async kill() {
       ended = true;
+      gone.resolve("outside");
       wake();
     },
-    ended: new Promise(() => {}),
+    ended: gone.promise,
     memoryBytes: () => undefined,
     suspended: () => false,
   };

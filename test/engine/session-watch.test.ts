@@ -147,6 +147,7 @@ describe("an engine whose caller has left", () => {
     conversation.expect("ucinewgame").expect("isready", ["readyok"]);
     if (when === "took the answer") {
       expect((await search.next()).value).toMatchObject({ kind: "done" });
+      await wait(0);
     }
     caller.abort(new Error("left"));
     await search.next().catch(() => {});

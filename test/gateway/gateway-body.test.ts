@@ -4,7 +4,7 @@ import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:
 import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { EvaluateResponseSchema } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import type { UnaryCall } from "../../src/gateway/answer-unary.ts";
+import type { UnaryCall } from "../../src/gateway/answer.ts";
 import { type ServedGateway, serveGateway, startFen } from "./serve-gateway.ts";
 
 const evaluate = vi.fn<UnaryCall>(async () => create(EvaluateResponseSchema, { id: "a1" }));

@@ -3,7 +3,7 @@ import { type ClientHttp2Session, connect, constants, type IncomingHttpHeaders }
 import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { EvaluateResponseSchema } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import type { UnaryCall } from "../../src/gateway/answer-unary.ts";
+import type { UnaryCall } from "../../src/gateway/answer.ts";
 import { type ServedGateway, serveGateway, startFen } from "./serve-gateway.ts";
 
 const evaluate = vi.fn<UnaryCall>(async (_, { caller }) => {

@@ -11,7 +11,7 @@ import {
   RevokeKeyResponseSchema,
 } from "../../gen/chess/analysis/v1/key_service_pb.ts";
 import { errorFromFaults, KibitzError } from "../../src/errors.ts";
-import type { UnaryCall } from "../../src/gateway/answer-unary.ts";
+import type { UnaryCall } from "../../src/gateway/answer.ts";
 import { depthFault, type ServedGateway, serveGateway, startFen } from "./serve-gateway.ts";
 
 const evaluate = vi.fn<UnaryCall>();
@@ -148,13 +148,6 @@ describe("places", () => {
       "POST, OPTIONS",
       "",
     ]);
-  });
-
-  it.each(["/v1/eval/stream", "/v1/eval/batch"])("of streams say that they come later: %s", async (path) => {
-    expect(await problemOf(await post(path, "not even JSON"))).toMatchObject({
-      status: 501,
-      code: "unimplemented",
-    });
   });
 });
 

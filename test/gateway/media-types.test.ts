@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { accepts, isJson } from "../../src/gateway/media-types.ts";
+import { accepts, isJson, prefers } from "../../src/gateway/media-types.ts";
 
 it.each([
   "application/json",
@@ -44,4 +44,19 @@ it.each([
   ["text/*", false],
 ])("Accept %j lets JSON pass: %s", (accept, passes) => {
   expect(accepts(accept, "application/json")).toBe(passes);
+});
+
+it.each([
+  [undefined, false],
+  ["*/*", false],
+  ["application/json", false],
+  ["application/json, text/event-stream", false],
+  ["text/event-stream, */*", false],
+  ["text/html", false],
+  ["text/event-stream;q=0", false],
+  ["text/event-stream", true],
+  ["Text/Event-Stream, application/json;q=0.9", true],
+  ["text/event-stream;q=0.2, */*;q=0.1", true],
+])("Accept %j asks for events rather than for JSON: %s", (accept, asks) => {
+  expect(prefers(accept, "text/event-stream", "application/json")).toBe(asks);
 });

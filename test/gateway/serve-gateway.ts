@@ -2,11 +2,12 @@ import { createServer, type Server } from "node:http";
 import { createServer as createServer2, type Http2Server } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
+import { expect } from "vitest";
 import { AnalysisRequestSchema } from "../../gen/chess/analysis/v1/analysis_pb.ts";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { KeyService } from "../../gen/chess/analysis/v1/key_service_pb.ts";
 import type { Fault } from "../../src/errors.ts";
-import type { UnaryCall } from "../../src/gateway/answer-unary.ts";
+import type { StreamCall, UnaryCall } from "../../src/gateway/answer.ts";
 import { createGateway } from "../../src/gateway/gateway.ts";
 import { silentLog } from "../../src/log.ts";
 import type { NodeRequest, NodeResponse } from "../../src/server/node-message.ts";
@@ -22,13 +23,16 @@ export interface ServedGateway extends AsyncDisposable {
 export async function serveGateway(
   calls: Readonly<Record<string, UnaryCall>>,
   protocol: "http1" | "h2c" = "http1",
+  streams: Readonly<Record<string, StreamCall>> = {},
 ): Promise<ServedGateway> {
   const gateway = createGateway({
     log: silentLog,
     services: [AnalysisService, KeyService],
     callOf: (method) => calls[method.name] ?? (async () => create(method.output)),
+    streamOf: (method) => streams[method.name] ?? (() => expect.fail(`${method.name} was called`)),
+    keepAliveMs: 50,
     faultsOf: faultsOfRequest,
-    readMaxBytes: 64 * 1024,
+    readMaxBytesOf: () => 64 * 1024,
   });
   const listener = (req: NodeRequest, res: NodeResponse) => {
     if (gateway(req, res)) {

@@ -104,6 +104,16 @@ describe("a line in the log", () => {
     ]);
   });
 
+  test.each([
+    ["a client that resets its stream is no error, whatever its code", Code.Internal, "canceled"],
+    ["a deadline that has passed calls it so", Code.DeadlineExceeded, "deadline_exceeded"],
+  ])("about %s", async (_, reason, code) => {
+    const { lines, logged } = recording();
+    const signal = AbortSignal.abort(new ConnectError("http/2 stream closed", reason));
+    await expect(run(logged, refuse(signal.reason), { signal })).rejects.toBe(signal.reason);
+    expect(lines).toEqual([["info", code]]);
+  });
+
   test("about a mistake of ours stays an error when the caller has left, too", async () => {
     const { lines, logged } = recording();
     const signal = AbortSignal.abort(new Error("the caller left"));

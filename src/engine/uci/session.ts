@@ -54,11 +54,11 @@ export class UciSession implements EngineSession {
   }
 
   get alive(): boolean {
-    return this.#ending === undefined;
+    return this.#ending === undefined && !this.#closed;
   }
 
   get state(): EngineState {
-    return this.#ending ? "dead" : this.#state;
+    return this.alive ? this.#state : "dead";
   }
 
   get searches(): number {
@@ -102,7 +102,7 @@ export class UciSession implements EngineSession {
     if (this.#ending) {
       // Whatever it died of, it was not this search: that one can be tried on another engine.
       const cause = this.#ending.failure;
-      throw new EngineFailure("exited", "the engine was gone before the search began", { cause });
+      throw new EngineFailure("no_start", "the engine was gone before the search began", { cause });
     }
     if (this.#search) {
       throw new Error("a session does one search at a time");
@@ -115,8 +115,11 @@ export class UciSession implements EngineSession {
     this.#state = "busy";
     this.#listener = search.receive;
     const leave = () => {
-      this.#state = "stopping";
-      search.leave(signal.reason);
+      // One who leaves with the answer in hand stops nothing.
+      if (this.#search === search) {
+        this.#state = "stopping";
+        search.leave(signal.reason);
+      }
     };
     signal.addEventListener("abort", leave, { once: true });
     try {

@@ -1,4 +1,4 @@
-import { ConnectError, type Interceptor } from "@connectrpc/connect";
+import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import { codeToString } from "@connectrpc/connect/protocol-connect";
 import { errorFromUnknown } from "../../errors.ts";
 import type { Log } from "../../log.ts";
@@ -32,12 +32,17 @@ export function logCalls(log: Log): Interceptor {
   };
 }
 
-/** A caller that leaves ends its call with the reason of its signal, whatever that is: no failure of ours. */
+/**
+ * A caller that leaves ends its call with the reason of its signal, whatever that is: no failure of ours.
+ * Connect's gRPC client resets its stream with INTERNAL_ERROR when its deadline has passed (connect-node 2.2.0).
+ */
 function codeOf(thrown: unknown, signal: AbortSignal): string {
-  if (thrown instanceof ConnectError) {
-    return codeToString(thrown.code);
+  if (signal.aborted && thrown === signal.reason) {
+    return thrown instanceof ConnectError && thrown.code === Code.DeadlineExceeded
+      ? "deadline_exceeded"
+      : "canceled";
   }
-  return signal.aborted && thrown === signal.reason ? "canceled" : errorFromUnknown(thrown).code;
+  return thrown instanceof ConnectError ? codeToString(thrown.code) : errorFromUnknown(thrown).code;
 }
 
 /** The messages of a stream, which ends where they are read: at the last one, at an error, or at a reader that leaves. */

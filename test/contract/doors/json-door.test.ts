@@ -3,7 +3,7 @@ import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
 import { get, post } from "./post.ts";
 
-const app = useApp();
+const app = useApp({ KIBITZ_CACHE_ENTRIES: "0" });
 
 const uuid = expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
 const count = expect.toSatisfy(Number.isInteger);

@@ -12,8 +12,9 @@ import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
 import { createClients, type DynamicClient } from "./clients/grpc-js.ts";
 
-// One search at a time: whoever holds the engine after its caller has left holds up everybody.
-const app = useApp({ KIBITZ_SLOTS: "1" });
+// One search at a time, no answer without one, and nobody refused for it: whoever holds the engine after its caller
+// has left holds up everybody.
+const app = useApp({ KIBITZ_SLOTS: "1", KIBITZ_CACHE_ENTRIES: "0", KIBITZ_QUEUE_MAX_WAIT_MS: "600000" });
 
 /** Searches for a minute, if nobody stops it. */
 const long = { fen: startFen, depth: 30 };

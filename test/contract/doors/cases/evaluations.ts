@@ -104,16 +104,16 @@ export const evaluations: readonly AnswerCase[] = [
   {
     ...common,
     name: "castles in Chess960 as king takes rook",
-    request: { fen: "4R3/8/8/8/8/5k1P/7P/5KR1 w G - 0 1", depth: 8 },
+    request: { fen: "4R3/8/8/8/8/5k1P/7P/5K1R w H - 0 1", depth: 8 },
     answer: {
       // Written so that it is Chess960 when it is sent back alone.
-      fen: "4R3/8/8/8/8/5k1P/7P/5KR1 w G - 0 1",
+      fen: "4R3/8/8/8/8/5k1P/7P/5K1R w H - 0 1",
       chess960: true,
       best_move: {
-        uci: "f1g1",
+        uci: "f1h1",
         san: "O-O#",
         from: "f1",
-        to: "g1",
+        to: "h1",
         castling: "kingside",
         capture: false,
         fen_after: "4R3/8/8/8/8/5k1P/7P/5RK1 b - - 1 1",
@@ -124,14 +124,14 @@ export const evaluations: readonly AnswerCase[] = [
     ...common,
     name: "takes KQkq for Chess960 where the option says so",
     request: {
-      fen: "4R3/8/8/8/8/5k1P/7P/5KR1 w K - 0 1",
+      fen: "4R3/8/8/8/8/5k1P/7P/5K1R w K - 0 1",
       depth: 8,
       options: { uci_chess960: true },
     },
     answer: {
-      fen: "4R3/8/8/8/8/5k1P/7P/5KR1 w G - 0 1",
+      fen: "4R3/8/8/8/8/5k1P/7P/5K1R w H - 0 1",
       chess960: true,
-      best_move: { uci: "f1g1" },
+      best_move: { uci: "f1h1" },
       search: { limits: { options: { uci_chess960: true } } },
     },
   },

@@ -27,8 +27,6 @@ export const refusedCalls: readonly RefusalCase[] = [
   badKey("a key that is not known", "Bearer kbz_0123456789abcdefghijABCDEFGHIJ123456", { fen: startFen }),
   badKey("a credential that is no key at all", "Basic YTpi", { fen: startFen }),
   badKey("a key that is not known before a position that is bad", "Bearer x", { fen: "bad" }),
-  unimplemented("streamEvaluate", { fen: startFen }),
-  unimplemented("evaluateBatch", { requests: [{ fen: startFen }] }),
   unimplemented("createKey"),
   unimplemented("getKey"),
   unimplemented("revokeKey"),

@@ -82,15 +82,22 @@ export function createClients(url: string): {
   };
 }
 
-function readUnary(client: DynamicClient, call: Call, message: object, metadata: Metadata): Promise<Outcome> {
-  return new Promise((resolve) => {
-    let headers: Metadata | undefined;
+async function readUnary(
+  client: DynamicClient,
+  call: Call,
+  message: object,
+  metadata: Metadata,
+): Promise<Outcome> {
+  let headers: Metadata | undefined;
+  // Nothing is looked at in the callback: an exception in it would be lost, and the call never end.
+  const { error, answer } = await new Promise<{ error: ServiceError | null; answer?: object }>((resolve) => {
     client[call](message, metadata, (error: ServiceError | null, answer?: object) =>
-      resolve(error ? refusedFrom(error, headers) : answeredFrom(answer, headers)),
+      resolve({ error, ...(answer && { answer }) }),
     ).on("metadata", (received) => {
       headers = received;
     });
   });
+  return error ? refusedFrom(error, headers) : answeredFrom(answer, headers);
 }
 
 async function readStream(

@@ -1,0 +1,33 @@
+import type { EngineFailure } from "../engine/engine.ts";
+import { KibitzError } from "../errors.ts";
+
+/** What callers are told of an engine's failure; what the engine said stays in the log. */
+export function errorFromFailure(failure: EngineFailure): KibitzError {
+  switch (failure.kind) {
+    case "overran":
+    case "deaf":
+    case "suspended":
+      return new KibitzError(
+        "engine_timeout",
+        "The engine did not end its search in time and was replaced.",
+        {
+          cause: failure,
+        },
+      );
+    case "quarantined":
+      return new KibitzError(
+        "engine_timeout",
+        "This position has just broken an engine twice, and is refused for a while.",
+        { cause: failure },
+      );
+    case "no_start":
+      return new KibitzError("starting", "The engine could not be started just now.", {
+        cause: failure,
+        retryAfterMs: 1000,
+      });
+    case "exited":
+    case "killed":
+    case "confused":
+      return new KibitzError("internal", "The engine failed on this position.", { cause: failure });
+  }
+}

@@ -1,0 +1,102 @@
+import type { EngineBuild } from "../engine/engine.ts";
+
+/** What decides how long a search takes. */
+export interface SearchLimits {
+  /** Plies. */
+  readonly depth: number;
+  readonly multipv: number;
+  readonly movetimeMs: number | undefined;
+}
+
+/** How long searches take on this machine, learnt from those that were run. */
+export interface ExpectedTimes {
+  /** Milliseconds that a search is expected to occupy an engine, at most its movetime. */
+  expect(build: EngineBuild, limits: SearchLimits): number;
+  /** Takes note of a search: the engine's own milliseconds, and whether it ended by its depth. */
+  learn(build: EngineBuild, limits: SearchLimits, actualMs: number, endedBy: "depth" | "time"): void;
+}
+
+/**
+ * Starts from the table below, and corrects it for each build by what its last searches took: native engines
+ * are faster, small machines slower, and a mean is more than a median.
+ */
+export function createExpectedTimes(): ExpectedTimes {
+  const paces = new WeakMap<EngineBuild, Pace>();
+  return {
+    expect(build, limits) {
+      const { actualMs, typicalMs } = paces.get(build) ?? unknownPace;
+      const searchMs = (tableMs(limits) * actualMs) / typicalMs;
+      return Math.min(newGameMs + searchMs, limits.movetimeMs ?? searchMaxMs);
+    },
+    learn(build, limits, actualMs, endedBy) {
+      const typicalMs = tableMs(limits);
+      // A search that time cut short would have taken longer; how much longer, nobody knows.
+      if (endedBy === "time" && actualMs <= typicalMs) {
+        return;
+      }
+      const pace = paces.get(build) ?? unknownPace;
+      paces.set(build, {
+        actualMs: pace.actualMs * memory + actualMs,
+        typicalMs: pace.typicalMs * memory + typicalMs,
+      });
+    },
+  };
+}
+
+/**
+ * Milliseconds of recent searches, actual and by the table. Sums and no mean of ratios: the search of a
+ * millisecond, which rounding doubles, must not say how long the next one of a second takes.
+ */
+interface Pace {
+  readonly actualMs: number;
+  readonly typicalMs: number;
+}
+
+/** As the table says; one deep search outweighs it. */
+const unknownPace: Pace = { actualMs: 100, typicalMs: 100 };
+/** The last twenty searches count most. */
+const memory = 0.95;
+/** An engine clears its hash after every search: 1 ms native, 2 ms in WebAssembly. */
+const newGameMs = 2;
+
+/** Typical milliseconds of a search by the table, rounded, at most its movetime. For price lists. */
+export function typicalMsOf(limits: SearchLimits): number {
+  return Math.round(Math.min(tableMs(limits), limits.movetimeMs ?? searchMaxMs));
+}
+
+/**
+ * Median time of a search by depth in milliseconds: Stockfish 19 with the full network in WebAssembly,
+ * one thread, 16 MiB of hash, 20 varied positions. Measured with `bench/depth-times.ts` on a 2-core
+ * cloud machine in November 2026; another machine may take twice or half of it.
+ */
+const medianMs: readonly (readonly [depth: number, ms: number])[] = [
+  [1, 1],
+  [4, 2],
+  [8, 5],
+  [10, 10],
+  [12, 23],
+  [14, 68],
+  [16, 207],
+  [18, 713],
+  [20, 2275],
+];
+/** Growth a ply at the end of the table, and so beyond it. */
+const growth = 1.8;
+/** Each line costs as much again, and deep lines find less in the hash: measured at depth 12 for 2 to 10 lines. */
+const linesFactor = 1.8;
+/** Every search ends by then. */
+const searchMaxMs = 60_000;
+
+function tableMs({ depth, multipv }: SearchLimits): number {
+  const deepening = deepeningMs(depth);
+  return multipv === 1 ? deepening : deepening * linesFactor * multipv;
+}
+
+/** Between the depths of the table by equal factors, as searches grow. */
+function deepeningMs(depth: number): number {
+  const at = medianMs.findLastIndex(([known]) => known <= depth);
+  const [below, ms] = medianMs[at] ?? [1, 1];
+  const above = medianMs[at + 1];
+  const factor = above ? (above[1] / ms) ** (1 / (above[0] - below)) : growth;
+  return ms * factor ** (depth - below);
+}

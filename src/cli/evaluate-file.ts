@@ -1,0 +1,110 @@
+import { readFile } from "node:fs/promises";
+import { text } from "node:stream/consumers";
+import { create } from "@bufbuild/protobuf";
+import type { AnalysisRequest } from "../../gen/chess/analysis/v1/analysis_pb.ts";
+import {
+  AnalysisService,
+  type EvaluateBatchResponse,
+  EvaluateBatchResponseSchema,
+} from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { localCaller } from "../caller.ts";
+import { createMessageWriter } from "../gateway/write-message.ts";
+import { exitCode, UsageError } from "./command.ts";
+import { openLocal } from "./open-local.ts";
+import { createProgressBar } from "./progress-bar.ts";
+import { isSolved, type PositionLine, positionFromLine } from "./read-epd.ts";
+
+export interface FileInput {
+  /** A file's path, or `-` for standard input. */
+  readonly file: string;
+  /** What is asked of every position. */
+  readonly requestOf: (fen: string) => AnalysisRequest;
+  /** One line of JSON for each answer instead of a table. */
+  readonly json: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** A batch takes so many. */
+const batchMax = 200;
+
+const method = AnalysisService.method.evaluateBatch;
+
+/** Evaluates a file of positions, a FEN or EPD a line, answers as they are ready, and the score where EPD asks for moves. */
+export async function evaluateFile({ file, requestOf, json, signal }: FileInput): Promise<number> {
+  const positions = await readPositions(file);
+  await using local = await openLocal(signal);
+  const call = local.streamOf(method);
+  const write = createMessageWriter(EvaluateBatchResponseSchema);
+  const bar = createProgressBar(positions.length, process.stderr);
+  const tally = { solved: 0, asked: 0, refused: 0 };
+
+  for (let first = 0; first < positions.length; first += batchMax) {
+    const batch = positions.slice(first, first + batchMax);
+    const request = create(method.input, { requests: batch.map(({ fen }) => requestOf(fen)) });
+    for await (const message of call(request, { caller: localCaller(), signal })) {
+      const answer = message as EvaluateBatchResponse;
+      const index = first + answer.index;
+      const line = positions[index] as PositionLine;
+      const solved = solvedBy(answer, line);
+      tally.refused += Number(answer.outcome.case === "problem");
+      tally.asked += Number(solved !== undefined);
+      tally.solved += Number(solved === true);
+      bar.clear();
+      process.stdout.write(
+        json
+          ? `${JSON.stringify({ ...write(answer), index, epd_id: line.id ?? null, solved: solved ?? null })}\n`
+          : rowOf(answer, index, line, solved),
+      );
+      bar.step();
+    }
+  }
+  bar.clear();
+  tell(positions.length, tally);
+  return tally.refused > 0 ? exitCode.usage : exitCode.ok;
+}
+
+async function readPositions(file: string): Promise<readonly PositionLine[]> {
+  const content = await (file === "-" ? text(process.stdin) : readFile(file, "utf8")).catch(
+    (error: Error) => {
+      throw new UsageError(`cannot read ${file}: ${error.message}`);
+    },
+  );
+  const positions = content.split("\n").flatMap((line) => positionFromLine(line) ?? []);
+  if (positions.length === 0) {
+    throw new UsageError(
+      `${file === "-" ? "standard input" : file} has no position: write a FEN or EPD a line`,
+    );
+  }
+  return positions;
+}
+
+function solvedBy({ outcome }: EvaluateBatchResponse, line: PositionLine): boolean | undefined {
+  const best = outcome.case === "result" ? outcome.value.bestMove : undefined;
+  return best && isSolved(line, best);
+}
+
+function rowOf(
+  { outcome }: EvaluateBatchResponse,
+  index: number,
+  line: PositionLine,
+  solved: boolean | undefined,
+): string {
+  const mark = solved === undefined ? " " : solved ? "✓" : "✗";
+  const found = outcome.case === "result" ? outcome.value.summary : `refused: ${outcome.value?.detail}`;
+  const wanted = solved === false ? ` Wanted: ${wantedOf(line)}.` : "";
+  return `${String(index + 1).padStart(5)} ${mark} ${line.id ?? line.fen}\n        ${found}${wanted}\n`;
+}
+
+function wantedOf({ best, avoid }: PositionLine): string {
+  return [...best, ...avoid.map((move) => `not ${move}`)].join(" or ");
+}
+
+/** The score, on the error stream: what is piped on is answers only. */
+function tell(
+  total: number,
+  { solved, asked, refused }: { solved: number; asked: number; refused: number },
+): void {
+  const score = asked > 0 ? [`solved ${solved} of ${asked} (${((100 * solved) / asked).toFixed(1)} %)`] : [];
+  const refusals = refused > 0 ? [`${refused} refused`] : [];
+  process.stderr.write(`kibitz: ${[`${total} positions`, ...score, ...refusals].join(", ")}\n`);
+}

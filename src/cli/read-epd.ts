@@ -1,0 +1,58 @@
+/** A line of positions: FEN, or EPD with what its operations ask. */
+export interface PositionLine {
+  /** FEN of four or six fields. */
+  readonly fen: string;
+  /** The operation `id`. */
+  readonly id: string | undefined;
+  /** `bm`: one of these moves should be found. SAN as written. */
+  readonly best: readonly string[];
+  /** `am`: none of these moves should be found. */
+  readonly avoid: readonly string[];
+}
+
+/**
+ * Reads a line. Undefined for an empty one and for a comment (`#`). What is wrong with the position is
+ * for the judge to say.
+ */
+export function positionFromLine(line: string): PositionLine | undefined {
+  const text = line.trim();
+  if (text === "" || text.startsWith("#")) {
+    return undefined;
+  }
+  const [, placement = text, rest = ""] = /^((?:\S+\s+){3}\S+)(?:\s+(.*))?$/.exec(text) ?? [];
+  const [, clocks = "", operations = rest] = /^(\d+\s+\d+)(?:\s+(.*))?$/.exec(rest) ?? [];
+  // Operations begin with a letter. Anything else after the fields is part of a bad FEN, and told as such.
+  const isEpd = operations === "" || /^[a-z]/i.test(operations);
+  const found = new Map(isEpd ? operationsOf(operations) : []);
+  return {
+    fen: isEpd ? `${placement} ${clocks}`.trim() : text,
+    id: found.get("id")?.join(" "),
+    best: found.get("bm") ?? [],
+    avoid: found.get("am") ?? [],
+  };
+}
+
+/** `bm Nf3 e4; id "one; two";` as names with their operands. */
+function operationsOf(text: string): [string, string[]][] {
+  return (text.match(/(?:"[^"]*"|[^;"])+/g) ?? []).flatMap((operation): [string, string[]][] => {
+    const [name, ...operands] = operation.trim().match(/"[^"]*"|\S+/g) ?? [];
+    return name === undefined ? [] : [[name, operands.map((operand) => operand.replaceAll('"', ""))]];
+  });
+}
+
+/** Whether the move found is what the line asks for; undefined if it asks for nothing. */
+export function isSolved(
+  { best, avoid }: PositionLine,
+  found: { readonly san: string; readonly uci: string },
+) {
+  if (best.length === 0 && avoid.length === 0) {
+    return undefined;
+  }
+  const names = (move: string) => plain(move) === plain(found.san) || move.toLowerCase() === found.uci;
+  return (best.length === 0 || best.some(names)) && !avoid.some(names);
+}
+
+/** SAN without what writers leave out or add. */
+function plain(san: string): string {
+  return san.replaceAll("0", "O").replace(/[+#!?=]/g, "");
+}

@@ -1,0 +1,140 @@
+import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
+import { errorFromUnknown, type Fault, KibitzError } from "../errors.ts";
+import { type Problem, problemFromError } from "../problem.ts";
+import { isGone } from "../server/node-message.ts";
+import type { Answer, StreamAnswerOptions } from "./answer.ts";
+import { type CallContext, ResponseContext } from "./call-context.ts";
+import { firstOf } from "./first-of.ts";
+import { createOrder } from "./in-order.ts";
+import { isJsonObject } from "./is-json-object.ts";
+import { accepts, prefers } from "./media-types.ts";
+import { type BatchReading, createBatchReader } from "./read-batch.ts";
+import type { Route } from "./routes.ts";
+import { sendHead } from "./send.ts";
+import { suggestedRequest } from "./suggest-request.ts";
+import { createMessageWriter } from "./write-message.ts";
+import { writeText } from "./write-text.ts";
+
+const json = "application/json";
+const lines = "application/x-ndjson";
+
+type Batch = Extract<BatchReading, { kind: "batch" }>;
+type Plain = Readonly<Record<string, unknown>>;
+
+/**
+ * Answers the items of a batch: as a JSON array in their order, or as ready, a line each, where Accept asks for
+ * lines. An item that cannot be read is answered by its problem; the others are asked for.
+ */
+export function createBatchAnswer(route: Route, options: StreamAnswerOptions): Answer {
+  const { output } = route.method;
+  const readBatch = createBatchReader(route.method, options);
+  const call = options.streamOf(route.method);
+  const write = createMessageWriter(output);
+  const problemField = problemFieldOf(output);
+  const empty = write(create(output));
+
+  const refusal = (index: number, error: KibitzError, requestId: string): Plain => ({
+    ...empty,
+    index,
+    [problemField]: problemFromError(error, requestId),
+  });
+
+  /** What is answered at all costs: an error that ends the call once it has begun is that of every item still open. */
+  async function* answersOf(batch: Batch, context: CallContext): AsyncGenerator<Plain> {
+    const { requestId } = context.caller;
+    const open = new Set(batch.places);
+    // Before any answer: what refuses the call as a whole refuses it with a status.
+    const begun = open.size > 0 ? await firstOf(call(batch.message, context)).catch(refuse) : undefined;
+    for (const [index, error] of batch.refused) {
+      yield refusal(index, error, requestId);
+    }
+    let error = new KibitzError("internal", "The batch ended before this item was answered.");
+    try {
+      for await (const answer of begun?.all ?? []) {
+        const plain = write(answer);
+        const index = batch.places[(answer as Message & { index: number }).index] ?? -1;
+        open.delete(index);
+        yield withSuggestion({ ...plain, index }, problemField, batch.sent[index]);
+      }
+    } catch (thrown) {
+      error = errorFromUnknown(thrown);
+    }
+    for (const index of open) {
+      yield refusal(index, error, requestId);
+    }
+  }
+
+  return async (req, res, caller) => {
+    const { accept } = req.headers;
+    if (!accepts(accept, json) && !accepts(accept, lines)) {
+      throw new KibitzError(
+        "not_acceptable",
+        `This call answers with ${json} or ${lines}; Accept rules both out.`,
+      );
+    }
+    const asReady = prefers(accept, lines, json);
+    const batch = await readBatch(req);
+    if (batch.kind === "left") {
+      return;
+    }
+    const texts = textsOf(answersOf(batch, new ResponseContext(caller, res)), asReady);
+    const { all } = await firstOf(texts);
+    sendHead(res, 200, ["Content-Type", asReady ? lines : `${json}; charset=utf-8`, ...keep], caller);
+    for await (const text of all) {
+      if (!(await writeText(res, text))) {
+        return;
+      }
+    }
+    if (!isGone(res)) {
+      res.end();
+    }
+  };
+}
+
+function refuse(thrown: unknown): never {
+  throw errorFromUnknown(thrown);
+}
+
+const keep = ["Cache-Control", "no-store", "X-Accel-Buffering", "no"];
+
+async function* textsOf(answers: AsyncIterable<Plain>, asReady: boolean): AsyncGenerator<string> {
+  const order = createOrder<string>();
+  let before = "[";
+  for await (const answer of answers) {
+    const text = JSON.stringify(answer);
+    if (asReady) {
+      yield `${text}\n`;
+      continue;
+    }
+    for (const ready of order(Number(answer.index), text)) {
+      yield before + ready;
+      before = ",\n";
+    }
+  }
+  if (!asReady) {
+    yield "]\n";
+  }
+}
+
+/** As for single requests: where moving numbers into their ranges is all that it takes, the request that would pass. */
+function withSuggestion(answer: Plain, problemField: string, sent: unknown): Plain {
+  const problem = answer[problemField] as Problem | null;
+  if (problem?.code !== "out_of_range" || problem.suggested_request || !isJsonObject(sent)) {
+    return answer;
+  }
+  const suggestion = suggestedRequest(sent, problem.errors as readonly Fault[]);
+  return suggestion === undefined
+    ? answer
+    : {
+        ...answer,
+        [problemField]: { ...problem, next_action: "send_suggested_request", suggested_request: suggestion },
+      };
+}
+
+function problemFieldOf(output: DescMessage): string {
+  const field = output.fields.find(({ message }) => message?.name === "Problem");
+  if (field === undefined) {
+    throw new Error(`${output}: the answer to an item of a batch may be a problem`);
+  }
+  return field.name;
+}

@@ -1,0 +1,90 @@
+import type { Message } from "@bufbuild/protobuf";
+import { errorFromUnknown, KibitzError } from "../errors.ts";
+import { problemFromError } from "../problem.ts";
+import { isGone } from "../server/node-message.ts";
+import type { Answer, StreamAnswerOptions } from "./answer.ts";
+import { ResponseContext } from "./call-context.ts";
+import { type BegunStream, firstOf } from "./first-of.ts";
+import { accepts } from "./media-types.ts";
+import { createRequestReader, withSuggestion } from "./read-request.ts";
+import type { Route } from "./routes.ts";
+import { sendHead } from "./send.ts";
+import { createMessageWriter } from "./write-message.ts";
+import { writeText } from "./write-text.ts";
+
+/** Media type of server-sent events. */
+export const eventStream = "text/event-stream";
+
+/** Proxies and browsers give up a connection on which nothing moves, most of them after 30 to 60 s. */
+const defaultKeepAliveMs = 10_000;
+
+/**
+ * Answers with server-sent events: an `evaluation` for every state, then `done` with the final state again,
+ * or `error` with a problem document. A reader that is slow is waited for, and the call skips states.
+ */
+export function createStreamAnswer(route: Route, options: StreamAnswerOptions): Answer {
+  const { keepAliveMs = defaultKeepAliveMs } = options;
+  const readRequest = createRequestReader(route, options);
+  const call = options.streamOf(route.method);
+  const write = createMessageWriter(route.method.output);
+
+  return async (req, res, caller) => {
+    if (!accepts(req.headers.accept, eventStream)) {
+      throw new KibitzError(
+        "not_acceptable",
+        `This call answers with ${eventStream}, which Accept rules out.`,
+      );
+    }
+    const reading = await readRequest(req);
+    if (reading.kind === "left") {
+      return;
+    }
+    let states: BegunStream<Message>;
+    try {
+      states = await firstOf(call(reading.message, new ResponseContext(caller, res)));
+    } catch (thrown) {
+      throw withSuggestion(errorFromUnknown(thrown), reading.sent);
+    }
+    sendHead(res, 200, headers, caller);
+    let hasRoom = true;
+    const keepAlive = setInterval(() => {
+      // What waits for a reader says so by itself.
+      if (hasRoom) {
+        void writeText(res, ": keep-alive\n\n");
+      }
+    }, keepAliveMs);
+    const say = async (event: string, data: string) => {
+      hasRoom = false;
+      hasRoom = await writeText(res, `event: ${event}\ndata: ${data}\n\n`);
+      return hasRoom;
+    };
+    try {
+      let last = "";
+      for await (const state of states.all) {
+        last = JSON.stringify(write(state));
+        if (!(await say("evaluation", last))) {
+          return;
+        }
+      }
+      await say("done", last);
+    } catch (thrown) {
+      const problem = problemFromError(errorFromUnknown(thrown), caller.requestId);
+      await say("error", JSON.stringify(problem));
+    } finally {
+      clearInterval(keepAlive);
+      if (!isGone(res)) {
+        res.end();
+      }
+    }
+  };
+}
+
+const headers = [
+  "Content-Type",
+  `${eventStream}; charset=utf-8`,
+  "Cache-Control",
+  "no-store",
+  // nginx would keep the events until it has a buffer full.
+  "X-Accel-Buffering",
+  "no",
+];

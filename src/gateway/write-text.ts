@@ -1,0 +1,21 @@
+import type { ServerResponse } from "node:http";
+import { isGone, type NodeResponse } from "../server/node-message.ts";
+
+/** Writes a part of an answer, and waits until its reader has room for more. `false` says that the reader is gone. */
+export function writeText(res: NodeResponse, text: string): Promise<boolean> {
+  if (isGone(res)) {
+    return Promise.resolve(false);
+  }
+  // Both kinds of responses take a text, but the overloads of the two do not agree on it.
+  const response = res as ServerResponse;
+  if (response.write(text)) {
+    return Promise.resolve(true);
+  }
+  return new Promise((resolve) => {
+    const settle = () => {
+      response.off("drain", settle).off("close", settle);
+      resolve(!isGone(res));
+    };
+    response.on("drain", settle).on("close", settle);
+  });
+}

@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import { estimateOf } from "../../src/access/estimate.ts";
+import { openPlan, type Plan } from "../../src/access/plans.ts";
+
+const small: Plan = {
+  ...openPlan,
+  id: "small",
+  limits: { ...openPlan.limits, depthMax: 20, multipvMax: 5, movetimeMaxMs: 5000 },
+};
+
+test.each([
+  [{ depth: 20, multipv: 5, movetimeMs: 5000 }, true],
+  [{ depth: 20, multipv: 5, movetimeMs: undefined }, true],
+  [{ depth: 21, multipv: 5, movetimeMs: 5000 }, false],
+  [{ depth: 20, multipv: 6, movetimeMs: 5000 }, false],
+  [{ depth: 20, multipv: 5, movetimeMs: 5001 }, false],
+])("%j is allowed by a small plan: %s", (asked, allowed) => {
+  expect(estimateOf(asked, [small, openPlan]).allowed).toEqual({ small: allowed, keyless: true });
+});
+
+test("an estimate says how long the search takes typically", () => {
+  expect(estimateOf({ depth: 14, multipv: 1, movetimeMs: undefined }, []).typicalMs).toBe(68);
+});

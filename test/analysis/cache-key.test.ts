@@ -1,0 +1,86 @@
+import { describe, expect, test } from "vitest";
+import type { AnalysisRequest } from "../../src/analysis/analysis.ts";
+import { cacheKeyOf, flightKeyOf } from "../../src/analysis/cache-key.ts";
+import { judgeRequest } from "../../src/analysis/judge-request.ts";
+import type { EngineBuild } from "../../src/engine/engine.ts";
+import { startFen } from "../chess/judged.ts";
+import { buildOf } from "../engine/build-of.ts";
+import { judgedOf, knownEngines, requestOf } from "./made-up.ts";
+
+const keyOf = async (told: Partial<AnalysisRequest>) =>
+  cacheKeyOf(await judgeRequest(requestOf(told), knownEngines([buildOf()])));
+
+describe("two requests have the same key", () => {
+  test.each<[string, Partial<AnalysisRequest>, Partial<AnalysisRequest>]>([
+    ["defaults are defaults", {}, { depth: 14, multipv: 1, engine: "stockfish-19", path: "wasm" }],
+    ["white space means nothing", {}, { fen: `  ${startFen.replaceAll(" ", "   ")} ` }],
+    ["the clocks are filled in", {}, { fen: startFen.split(" ").slice(0, 4).join(" ") }],
+    [
+      "an en passant square without a capture means nothing",
+      { fen: "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3 0 1" },
+      { fen: "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1" },
+    ],
+    ["moves are moves in any notation", { moves: ["e4", "e5"] }, { moves: ["e2e4", "e7e5"] }],
+    ["an option is its default", {}, { options: { skill_level: 20, uci_limit_strength: false } }],
+    [
+      "Chess960 is asked for by an option or by the FEN",
+      { options: { uci_chess960: true } },
+      { fen: startFen.replace("KQkq", "HAha") },
+    ],
+    ["depth ends the search, whatever time there was", {}, { movetimeMs: 5000, depth: 14 }],
+  ])("where %s", async (_, one, other) => {
+    expect(await keyOf(one)).toBeTypeOf("string");
+    expect(await keyOf(one)).toBe(await keyOf(other));
+  });
+});
+
+describe("two requests have different keys", () => {
+  const other = (told: Partial<EngineBuild>) => cacheKeyOf(judgedOf({ build: buildOf(told) }));
+
+  test("where anything differs that the answer depends on", async () => {
+    const keys = [
+      ...(await Promise.all([
+        keyOf({}),
+        keyOf({ depth: 13 }),
+        keyOf({ multipv: 2 }),
+        keyOf({ options: { uci_chess960: true } }),
+        keyOf({ fen: startFen.replace(/1$/, "2") }),
+        keyOf({ fen: startFen.replace("0 1", "1 1") }),
+        // The same position with another history.
+        keyOf({ moves: ["Nf3", "Nf6", "Ng1", "Ng8"] }),
+        keyOf({ fen: startFen.replace("0 1", "4 3") }),
+      ])),
+      other({ id: "stockfish-19-lite" }),
+      other({ path: "native" }),
+      other({ file: "/elsewhere/stockfish" }),
+      other({ settings: { hashMb: 32, threads: 1 } }),
+      other({ settings: { hashMb: 16, threads: 2 } }),
+      cacheKeyOf(judgedOf({ effectiveOptions: { syzygy_50_move_rule: false } })),
+    ];
+    expect(new Set(keys).size).toBe(keys.length);
+  });
+
+  test("under way where time may end the one before the other", () => {
+    expect(flightKeyOf("key", 50)).not.toBe(flightKeyOf("key", 60));
+  });
+});
+
+test("the order of options means nothing", () => {
+  const [one, two] = [
+    { a: 1, b: true },
+    { b: true, a: 1 },
+  ];
+  expect(cacheKeyOf(judgedOf({ effectiveOptions: one }))).toBe(
+    cacheKeyOf(judgedOf({ effectiveOptions: two })),
+  );
+});
+
+test("a weakened engine plays with dice, and its answers have no key", async () => {
+  expect(await keyOf({ options: { skill_level: 3 } })).toBeUndefined();
+  expect(await keyOf({ options: { uci_limit_strength: true, uci_elo: 1500 } })).toBeUndefined();
+});
+
+test("the key asks for no digest: 99 MB must not delay the first answer", () => {
+  const build = buildOf({ sha256: () => expect.fail("was asked") });
+  expect(cacheKeyOf(judgedOf({ build }))).toBeTypeOf("string");
+});

@@ -1,0 +1,33 @@
+import { describe, expect, test } from "vitest";
+import { createPositionJudge } from "../../src/analysis/position-judge.ts";
+import { judgePosition, type PositionInput } from "../../src/chess/position.ts";
+import { startFen } from "../chess/judged.ts";
+
+const inputOf = (told: Partial<PositionInput> = {}): PositionInput => ({
+  fen: startFen,
+  moves: [],
+  chess960: false,
+  ...told,
+});
+
+describe("a position that is judged again", () => {
+  test("is the same one", () => {
+    const judge = createPositionJudge();
+    expect(judge(inputOf())).toBe(judge(inputOf()));
+    expect(judge(inputOf())).toEqual(judgePosition(inputOf()));
+  });
+
+  test.each<[string, Partial<PositionInput>]>([
+    ["another FEN text", { fen: ` ${startFen}` }],
+    ["another variant", { chess960: true }],
+    ["moves", { moves: ["e4"] }],
+    ["a FEN that begins like the name of a variant", { fen: `960 ${startFen}` }],
+    ["a FEN with a fault", { fen: "nonsense" }],
+    ["a FEN that is too long", { fen: `${startFen}${" ".repeat(200)}x` }],
+  ])("is told apart from one with %s", (_, told) => {
+    const judge = createPositionJudge();
+    judge(inputOf());
+    judge(inputOf({ chess960: true }));
+    expect(judge(inputOf(told))).toEqual(judgePosition(inputOf(told)));
+  });
+});

@@ -1,0 +1,69 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { runKibitz } from "./run-kibitz.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "kibitz-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function fileOf(...lines: readonly string[]): string {
+  const file = join(folder, `${lines.length}.epd`);
+  writeFileSync(file, lines.join("\n"));
+  return file;
+}
+
+const mate = "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - -";
+const bad = "8/8/8/8/8/8/8/8 w - -";
+
+describe("eval --file", () => {
+  test("checks what EPD asks for, and tells the score on the error stream", async () => {
+    const file = fileOf(
+      `${mate} bm Re8#; id "found";`,
+      "",
+      `${mate} am Re8#; id "avoided";`,
+      `${mate} 0 1`,
+      "# the end",
+    );
+    const { code, stdout, stderr } = await runKibitz(["eval", "--file", file, "--depth", "5"]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/1 ✓ found\n +White mates in 1/);
+    expect(stdout).toMatch(/2 ✗ avoided\n .*Wanted: not Re8#\./);
+    expect(stderr).toBe("kibitz: 3 positions, solved 1 of 2 (50.0 %)\n");
+  });
+
+  test("with --json prints a line for each answer, and one bad position is its own affair", async () => {
+    const file = fileOf(`${mate} bm Re8;`, bad);
+    const { code, stdout, stderr } = await runKibitz(["eval", "-f", file, "-d", "4", "--json"]);
+    const answers = stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(answers.toSorted((a, b) => a.index - b.index)).toMatchObject([
+      { index: 0, result: { best_move: { san: "Re8#" } }, problem: null, solved: true },
+      { index: 1, result: null, problem: { code: "illegal_position" }, solved: null },
+    ]);
+    expect([code, stderr]).toEqual([2, "kibitz: 2 positions, solved 1 of 1 (100.0 %), 1 refused\n"]);
+  });
+
+  test("goes on behind the length of a batch", async () => {
+    const file = fileOf(...Array.from({ length: 205 }, () => `${mate} 0 1`));
+    const { stdout } = await runKibitz(["eval", "-f", file, "-d", "1", "--json"]);
+    const indexes = stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line).index as number);
+    expect(indexes.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 205 }, (_, index) => index));
+  });
+
+  test.each([
+    [["eval", "--file", "/nowhere.epd"], /cannot read \/nowhere\.epd/],
+    [["eval", "--file", fileOf("# nothing")], /has no position/],
+    [["eval", mate, "--file", "x"], /either a FEN or --file/],
+    [["eval", "--file", fileOf(mate, mate, mate), "--depth", "31"], /`depth` must be from 1 to 30/],
+  ])("%j is refused before anything starts", async (args, message) => {
+    const { code, stdout, stderr } = await runKibitz(args);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toMatch(message);
+  });
+});

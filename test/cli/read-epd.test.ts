@@ -1,0 +1,51 @@
+import { describe, expect, test } from "vitest";
+import { isSolved, positionFromLine } from "../../src/cli/read-epd.ts";
+
+const board = "r1b2rk1/pp3ppp/8/8/8/8/PP3PPP/R1B2RK1";
+
+describe("a line", () => {
+  test.each([
+    [`${board} w - - 0 1`, `${board} w - - 0 1`],
+    [`  ${board} b - -  `, `${board} b - -`],
+    [`${board} w - - bm Nf3;`, `${board} w - -`],
+    [`${board} w - - 3 17 bm Nf3; id "x";`, `${board} w - - 3 17`],
+    ["startpos", "startpos"],
+    [`${board} w - - 0 1 7`, `${board} w - - 0 1 7`],
+    [`${board} w - - x 1`, `${board} w - -`],
+  ])("%j has the FEN %j", (line, fen) => {
+    expect(positionFromLine(line)?.fen).toBe(fen);
+  });
+
+  test.each(["", "   ", "# a comment"])("%j is no position", (line) => {
+    expect(positionFromLine(line)).toBeUndefined();
+  });
+
+  test("tells its operations, also with a semicolon between quotes", () => {
+    expect(positionFromLine(`${board} w - - bm Nf3 e4; am Qxb7; c0 "a; b"; id "WAC; 7";`)).toEqual({
+      fen: `${board} w - -`,
+      id: "WAC; 7",
+      best: ["Nf3", "e4"],
+      avoid: ["Qxb7"],
+    });
+  });
+});
+
+describe("a position is solved", () => {
+  const line = (operations: string) => positionFromLine(`${board} w - - ${operations}`) ?? expect.fail();
+
+  test.each([
+    ["bm Nf3;", "Nf3", "g1f3", true],
+    ["bm Nf3+;", "Nf3", "g1f3", true],
+    ["bm e8Q;", "e8=Q#", "e7e8q", true],
+    ["bm 0-0;", "O-O", "e1g1", true],
+    ["bm e4 d4;", "d4", "d2d4", true],
+    ["bm g1f3;", "Nf3", "g1f3", true],
+    ["bm e4;", "d4", "d2d4", false],
+    ["am e4;", "d4", "d2d4", true],
+    ["am d4;", "d4", "d2d4", false],
+    ["bm d4; am d4;", "d4", "d2d4", false],
+    ['id "nothing asked";', "d4", "d2d4", undefined],
+  ])("%s by %s: %4$s", (operations, san, uci, solved) => {
+    expect(isSolved(line(operations), { san, uci })).toBe(solved);
+  });
+});

@@ -1,0 +1,36 @@
+import { readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect } from "vitest";
+import { enginesRunning } from "../../engine/processes.ts";
+
+/** CPU time of the engines that this test file runs, in ticks of 10 ms: what they do, whatever the server says. */
+function ticksOfEngines(): number {
+  return enginesRunning()
+    .map((pid) => {
+      const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+      const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+      return Number(fields[11]) + Number(fields[12]);
+    })
+    .reduce((sum, ticks) => sum + ticks, 0);
+}
+
+const intervalMs = 250;
+/** What an idle engine may use in an interval: nothing, but for a word of its garbage collector. */
+const idleTicks = 2;
+
+async function ticksInInterval(): Promise<number> {
+  const before = ticksOfEngines();
+  await sleep(intervalMs);
+  return ticksOfEngines() - before;
+}
+
+/** The engines are searching. */
+export async function expectWork(): Promise<void> {
+  await expect.poll(ticksInInterval, { timeout: 20_000, interval: 1 }).toBeGreaterThan(idleTicks);
+}
+
+/** The engines stand still, long before the search that was left would have ended. */
+export async function expectNoWork(): Promise<void> {
+  await expect.poll(ticksInInterval, { timeout: 8000, interval: 1 }).toBeLessThanOrEqual(idleTicks);
+  expect(await ticksInInterval(), "stays idle").toBeLessThanOrEqual(idleTicks);
+}

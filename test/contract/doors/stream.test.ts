@@ -1,0 +1,125 @@
+import { connect as connect1 } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { useApp } from "../../support/running-app.ts";
+import { startFen } from "./cases/case.ts";
+import { json } from "./clients/json.ts";
+import type { Answered, Plain } from "./door.ts";
+import { post } from "./post.ts";
+import { type StreamClient, streamClients } from "./stream-clients.ts";
+import { expectNoWork, expectWork } from "./stream-engine-work.ts";
+
+const app = useApp({ KIBITZ_SLOTS: "1" });
+const never = new AbortController().signal;
+
+/** Searches for a minute, if nobody stops it. */
+const long = { fen: startFen, depth: 30 };
+
+type Search = Plain & { readonly depth: number };
+const searchOf = (state: Plain): Search => state.search as Search;
+
+/** What does not differ from call to call. */
+function lasting({ id: _, search, ...rest }: Plain): Plain {
+  const { time_ms: _ms, nps: _nps, queue_ms: _queue, cached: _cached, ...counters } = search as Plain;
+  return { ...rest, search: counters };
+}
+
+describe.each(streamClients)("$name", (kind) => {
+  const { open } = kind;
+  // The cache would give who asks again the last state at once.
+  const fen = startFen.replace(/1$/, String(1 + streamClients.indexOf(kind)));
+  const request = { fen, depth: 10, multipv: 2 };
+  let client: StreamClient;
+  beforeAll(() => {
+    client = open(app.url);
+  });
+  afterAll(() => client[Symbol.asyncDispose]());
+
+  test("gets one complete state a depth, and the last is what the unary call returns", async () => {
+    const states = await Array.fromAsync(client.stream("streamEvaluate", request, never));
+    const depths = states.map((state) => searchOf(state).depth);
+    expect(depths).toEqual([...new Set(depths)].toSorted((a, b) => a - b));
+    expect(depths.at(-1)).toBe(10);
+    expect(new Set(states.map(({ id }) => id)).size).toBe(1);
+    for (const state of states.slice(0, -1)) {
+      // Protocols with an empty value leave it out.
+      expect(searchOf(state).stop_reason ?? "unspecified").toBe("unspecified");
+      expect(state).toMatchObject({
+        lines: [{ rank: 1 }, { rank: 2 }],
+        best_move: { uci: expect.any(String) },
+      });
+    }
+    const [last] = states.slice(-1);
+    const unary = (await json.open(app.url).call("evaluate", request)) as Answered;
+    expect(lasting(last ?? {})).toEqual(lasting(unary.answer));
+  });
+
+  test("gets the one state of a finished game", async () => {
+    const mated = { fen: "rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 1 3" };
+    const states = await Array.fromAsync(client.stream("streamEvaluate", mated, never));
+    expect(states).toMatchObject([{ terminal: {} }]);
+  });
+
+  test("is told of an error before the first state", async () => {
+    const states = client.stream("streamEvaluate", { fen: "8/8/8/8/8/8/8/8 w - - 0 1" }, never);
+    await expect(Array.fromAsync(states)).rejects.toThrow();
+  });
+
+  test("gets the final state alone of what is known already", async () => {
+    await json.open(app.url).call("evaluate", request);
+    const states = await Array.fromAsync(client.stream("streamEvaluate", request, never));
+    expect(states).toMatchObject([{ search: { depth: 10, stop_reason: "depth", cached: true } }]);
+  });
+
+  test("stops reading in the middle, and the engine stands still", async () => {
+    const leave = new AbortController();
+    for await (const _ of client.stream("streamEvaluate", long, leave.signal)) {
+      await expectWork();
+      // Connect's clients do not call a stream off that is merely read no further (2.2.0).
+      leave.abort();
+      break;
+    }
+    expect(leave.signal.aborted).toBe(true);
+    await expectNoWork();
+  });
+});
+
+describe("plain JSON", () => {
+  test.each(["*/*", "text/event-stream"])(
+    "has problems before the first state, with Accept: %s",
+    async (Accept) => {
+      const headers = { "Content-Type": "application/json", Accept };
+      const { status, body } = await post(`${app.url}/v1/eval/stream`, { fen: startFen, depth: 99 }, headers);
+      expect([status, body]).toMatchObject([400, { code: "out_of_range", suggested_request: { depth: 30 } }]);
+    },
+  );
+
+  test("knows a stream by Accept", async () => {
+    const headers = { "Content-Type": "application/json", Accept: "text/event-stream" };
+    const body = JSON.stringify({ fen: startFen, depth: 3 });
+    const response = await fetch(`${app.url}/v1/eval`, { method: "POST", headers, body });
+    expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
+    expect((await response.text()).match(/^event: \w+$/gm)?.at(-1)).toBe("event: done");
+  });
+
+  test.each(["/v1/eval/stream", "/v1/eval/batch"])("answers only POST: %s", async (path) => {
+    const response = await fetch(app.url + path);
+    expect([response.status, response.headers.get("allow")]).toEqual([405, "POST, OPTIONS"]);
+    const options = await fetch(app.url + path, { method: "OPTIONS" });
+    expect(options.status).toBe(204);
+  });
+});
+
+test("a reader that never reads holds up nobody", async () => {
+  const body = JSON.stringify({ fen: startFen, depth: 12, multipv: 10 });
+  const socket = connect1(Number(new URL(app.url).port), "127.0.0.1");
+  socket.pause();
+  socket.write(
+    `POST /v1/eval/stream HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  );
+  await sleep(200);
+  const answer = await post(`${app.url}/v1/eval`, { fen: startFen, depth: 3 });
+  expect(answer.status).toBe(200);
+  socket.destroy();
+  await expectNoWork();
+});

@@ -1,0 +1,61 @@
+import { describe, expect, test } from "vitest";
+import type { AnalysisCache } from "../../src/storage/ports.ts";
+
+interface Value {
+  readonly text: string;
+  readonly numbers: readonly number[];
+}
+
+const never = new AbortController().signal;
+const madeUp = (text: string): Value => ({ text, numbers: [1, 2.5, -3] });
+
+/** What every cache promises, wherever it keeps its values. `create` makes one that is empty and has room for 100. */
+export function testCache(name: string, create: () => AnalysisCache<Value>): void {
+  describe(`the cache in ${name}`, () => {
+    test("gives back what it was given", async () => {
+      const cache = create();
+      cache.set("a", madeUp("one"));
+      cache.set("b", madeUp("two"));
+      expect(await cache.get("a", never)).toEqual(madeUp("one"));
+      expect(await cache.get("b", never)).toEqual(madeUp("two"));
+    });
+
+    test("has nothing where it was given nothing", async () => {
+      const cache = create();
+      cache.set("a", madeUp("one"));
+      for (const key of ["A", "a ", "", "toString", "__proto__"]) {
+        expect(await cache.get(key, never)).toBeUndefined();
+      }
+    });
+
+    test("tells long keys apart by their last character", async () => {
+      const cache = create();
+      const long = "e2e4 ".repeat(600);
+      cache.set(`${long}1`, madeUp("one"));
+      cache.set(`${long}2`, madeUp("two"));
+      expect(await cache.get(`${long}1`, never)).toEqual(madeUp("one"));
+      expect(await cache.get(long, never)).toBeUndefined();
+    });
+
+    test("keeps the newest value of a key", async () => {
+      const cache = create();
+      cache.set("a", madeUp("one"));
+      cache.set("a", madeUp("two"));
+      expect(await cache.get("a", never)).toEqual(madeUp("two"));
+    });
+
+    test("takes every character", async () => {
+      const cache = create();
+      const odd = '♔ \u0000\n|="\\';
+      cache.set(odd, madeUp(odd));
+      expect(await cache.get(odd, never)).toEqual(madeUp(odd));
+    });
+
+    test("answers a caller that has left, or has nothing, but never fails", async () => {
+      const cache = create();
+      cache.set("a", madeUp("one"));
+      const found = await cache.get("a", AbortSignal.abort(new Error("gone")));
+      expect([undefined, madeUp("one")]).toContainEqual(found);
+    });
+  });
+}
