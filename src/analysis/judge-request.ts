@@ -77,7 +77,7 @@ function chooseBuild({ engine, path }: AnalysisRequest, catalog: Catalog): Engin
         {
           pointer: "/path",
           code: "path_unavailable",
-          message: `${engine === "latest" ? "no engine" : engine} can be run on the path ${path} here; leave path out, or ask for auto`,
+          message: `${engine === "latest" ? "no engine can" : `${engine} cannot`} be run on the path ${path} here; leave path out, or ask for auto`,
           allowed: { enum: ["auto", ...resolution.runnable] },
         },
       ]);

@@ -82,6 +82,14 @@ describe("engine and path", () => {
     });
   });
 
+  test.each([
+    ["stockfish-19-lite", "stockfish-19-lite cannot be run on the path native here"],
+    ["latest", "no engine can be run on the path native here"],
+  ])("say in words that %s cannot be run there", async (engine, words) => {
+    const engines = knownEngines([full, lite]);
+    await expect(judgeRequest(requestOf({ engine, path: "native" }), engines)).rejects.toThrow(words);
+  });
+
   test.each(["", "Stockfish-19", "stockfish-20", "LATEST", "stockfish-19 "])(
     "%j is no engine, and those that there are are listed",
     async (engine) => {
