@@ -7,6 +7,8 @@ import { KibitzError } from "../errors.ts";
 import { type AnalysisServiceOptions, createAnalysisService } from "./analysis-service.ts";
 import { callerKey } from "./caller-key.ts";
 import type { Implementation } from "./calls.ts";
+import { completeErrors } from "./complete-errors.ts";
+import { mendGrpcMessage } from "./grpc-message.ts";
 
 /** Every service of the API with what answers its calls. What is declared and not built yet says so. */
 export function createImplementations(options: AnalysisServiceOptions): readonly Implementation[] {
@@ -27,9 +29,12 @@ export function createHandlers(
     // By default, fields that are not known are ignored, and a typing error would go unseen.
     jsonOptions: { ignoreUnknownFields: false },
     acceptCompression: [compressionGzip, compressionBrotli],
-    // Before anything is read: what Connect itself refuses carries the id, too.
-    requestGate: ({ values, responseHeader }) =>
-      responseHeader.set("X-Request-Id", values.get(callerKey).requestId),
+    // Before anything is read: what Connect itself refuses carries the id and the details, too.
+    requestGate(context) {
+      context.responseHeader.set("X-Request-Id", context.values.get(callerKey).requestId);
+      completeErrors(context);
+      mendGrpcMessage(context.responseTrailer);
+    },
   });
   for (const { service, methods } of implementations) {
     for (const method of service.methods) {

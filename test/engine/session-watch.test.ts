@@ -172,14 +172,15 @@ describe("an engine whose caller has left", () => {
 
 test("an engine that does not get clean is killed, and the next search is to be tried elsewhere", async () => {
   const { session, conversation, search } = await searching(60_000);
-  conversation.expect("ucinewgame").expect("isready");
+  conversation.expect("ucinewgame").expect("isready").expect(`position fen ${startFen}`);
+  conversation.expect("go depth 14 movetime 60000").expect("isready");
   conversation.say(someLine, "bestmove e2e4");
   await search;
   const next = eventsOf(session.search(jobOf(), forever));
   next.catch(() => {});
   await wait(cleanMs);
   await expect(next).rejects.toMatchObject({ kind: "no_start" });
-  expect(await session.exited).toMatchObject({ kind: "deaf" });
+  expect(await session.exited).toMatchObject({ kind: "no_start" });
   expect(conversation.killed).toBe(true);
 });
 

@@ -151,7 +151,7 @@ describe("a search", () => {
     await answerOf(session.search(jobOf({ options }), forever));
   });
 
-  test("has the engine cleaned after its answer: its caller does not wait for that, the next one does", async () => {
+  test("has the engine cleaned after its answer: nobody waits for that, the next search lies in the pipe behind it", async () => {
     const { session, conversation } = await openScripted();
     conversation
       .expect(start)
@@ -160,16 +160,17 @@ describe("a search", () => {
       .expect("isready");
     await answerOf(session.search(jobOf(), forever));
 
+    expect(session.state).toBe("stopping");
+
+    conversation.expect(start).expect(go);
     const next = answerOf(session.search(jobOf(), forever));
-    await turn();
-    expect(conversation.sent.at(-1)).toBe("isready");
-    conversation
-      .expect(start)
-      .expect(go, [line(14, "d2d4"), "bestmove d2d4"])
-      .expect("ucinewgame")
-      .expect("isready", ["readyok"]);
-    conversation.say("readyok");
+    await conversation.told(go, 2);
+    expect(session.state).toBe("busy");
+    conversation.expect("ucinewgame").expect("isready", ["readyok"]);
+    conversation.say("readyok", line(14, "d2d4"), "bestmove d2d4");
     expect((await next).bestMove).toBe("d2d4");
+    await turn();
+    expect(session.state).toBe("idle");
   });
 
   test("has one answer, whatever the engine says after its bestmove", async () => {

@@ -7,7 +7,7 @@ import {
   type SearchEvent,
   type SearchJob,
 } from "../engine.ts";
-import { createDeadline } from "./deadline.ts";
+import { createDeadline, type Deadline } from "./deadline.ts";
 import { callersOptionsFrom, uciValuesFrom } from "./options.ts";
 import { parseLine, type UciLine, type UciOption } from "./parse-line.ts";
 import { startSearch, type UciSearch } from "./search.ts";
@@ -32,8 +32,10 @@ export class UciSession implements EngineSession {
   /** What waits for an answer to be exchanged. */
   #waiting: PromiseWithResolvers<void> | undefined;
   #search: UciSearch | undefined;
-  /** Settled when the engine may be asked. */
-  #clean: Promise<void> = Promise.resolve();
+  /** Settled when the engine has no search of an earlier caller any more. */
+  #free: Promise<void> = Promise.resolve();
+  /** Set while the engine owes the `readyok` that ends its cleaning. */
+  #cleaning: Deadline | undefined;
   #state: Exclude<EngineState, "dead"> = "starting";
   #searches = 0;
   /** Set when the pipe has ended; how the process did comes a moment later. */
@@ -74,7 +76,7 @@ export class UciSession implements EngineSession {
     const { settings } = this.build;
     const options: UciOption[] = [];
     const said = { name: "", author: "" };
-    await this.#exchange(["uci"], "uciok", this.#times.startMs, "no_start", (line) => {
+    await this.#exchange(["uci"], "uciok", this.#times.startMs, (line) => {
       if (line.kind === "id") {
         said[line.field] = line.value;
       } else if (line.kind === "option") {
@@ -93,12 +95,13 @@ export class UciSession implements EngineSession {
       const declared = this.#defaults.get(name);
       return declared === undefined || declared === value ? [] : [`setoption name ${name} value ${value}`];
     });
-    await this.#exchange([...lines, "isready"], "readyok", this.#times.startMs, "no_start");
+    await this.#exchange([...lines, "isready"], "readyok", this.#times.startMs);
     this.#state = "idle";
   }
 
   async *search(job: SearchJob, signal: AbortSignal): AsyncIterable<SearchEvent> {
-    await beforeAbort(this.#clean, signal);
+    await beforeAbort(this.#free, signal);
+    signal.throwIfAborted();
     if (this.#ending) {
       // Whatever it died of, it was not this search: that one can be tried on another engine.
       const cause = this.#ending.failure;
@@ -109,7 +112,12 @@ export class UciSession implements EngineSession {
     }
     this.#setOptions(job);
     this.#transport.send(positionLine(job));
-    const search = startSearch(this.#transport, job, this.#times, (failure) => void this.#end(failure));
+    const search = startSearch(this.#transport, job, this.#times, (failure) => {
+      // An engine that is still being cleaned has not begun the search: it is not what broke it.
+      void this.#end(
+        this.#cleaning ? new EngineFailure("no_start", "not ready again", { cause: failure }) : failure,
+      );
+    });
     this.#search = search;
     this.#searches++;
     this.#state = "busy";
@@ -126,7 +134,7 @@ export class UciSession implements EngineSession {
       for await (const event of search.events) {
         if (event.kind === "done") {
           // The cleaning starts before the answer is taken: it costs the next caller least so.
-          this.#clean = this.#cleanUp();
+          this.#cleanUp();
         }
         yield event;
       }
@@ -136,7 +144,7 @@ export class UciSession implements EngineSession {
       if (this.#search === search) {
         this.#state = "stopping";
         search.leave(undefined);
-        this.#clean = search.ended.then(() => this.#cleanUp());
+        this.#free = search.ended.then(() => this.#cleanUp());
       }
     }
   }
@@ -158,23 +166,42 @@ export class UciSession implements EngineSession {
     }
   }
 
-  /** Leaves nothing of a caller behind: options survive `ucinewgame`, so they are set back one by one. */
-  async #cleanUp(): Promise<void> {
+  /**
+   * Leaves nothing of a caller behind: options survive `ucinewgame`, so they are set back one by one. The
+   * next search need not wait for the end of it: engines do one thing after the other, and one whose next
+   * commands lie in the pipe already loses no time.
+   */
+  #cleanUp(): void {
     this.#search = undefined;
-    this.#state = "stopping";
-    if (this.#ending) {
+    if (!this.alive) {
       return;
     }
+    this.#state = "stopping";
     const lines = [...this.#values.keys()].map(
       (name) => `setoption name ${name} value ${this.#defaults.get(name) ?? ""}`,
     );
     this.#values.clear();
-    await this.#exchange([...lines, "ucinewgame", "isready"], "readyok", this.#times.cleanMs, "deaf").catch(
-      () => {
-        // The failure is kept in #ending: the next search, if there is one, throws it.
-      },
-    );
-    this.#state = "idle";
+    this.#listener = () => {};
+    this.#cleaning?.clear();
+    this.#cleaning = createDeadline(this.#times.cleanMs, () => {
+      // Not the fault of a search that waits behind it: that one can be tried on another engine.
+      void this.#end(new EngineFailure("no_start", `not ready again within ${this.#times.cleanMs} ms`));
+    });
+    for (const line of [...lines, "ucinewgame", "isready"]) {
+      this.#transport.send(line);
+    }
+  }
+
+  #receive(line: UciLine): void {
+    if (line.kind === "readyok" && this.#cleaning) {
+      this.#cleaning.clear();
+      this.#cleaning = undefined;
+      if (this.#search === undefined) {
+        this.#state = "idle";
+      }
+      return;
+    }
+    this.#listener(line);
   }
 
   /** Sends lines and waits for an answer. @throws EngineFailure, and then the engine is gone. */
@@ -182,7 +209,6 @@ export class UciSession implements EngineSession {
     lines: readonly string[],
     until: "uciok" | "readyok",
     timeoutMs: number,
-    failureKind: "no_start" | "deaf",
     each: (line: UciLine) => void = () => {},
   ): Promise<void> {
     if (this.#closed) {
@@ -195,7 +221,7 @@ export class UciSession implements EngineSession {
     this.#waiting = waiting;
     this.#listener = (line) => (line.kind === until ? waiting.resolve() : each(line));
     const deadline = createDeadline(timeoutMs, () => {
-      void this.#end(new EngineFailure(failureKind, `no ${until} within ${timeoutMs} ms`));
+      void this.#end(new EngineFailure("no_start", `no ${until} within ${timeoutMs} ms`));
     });
     for (const line of lines) {
       this.#transport.send(line);
@@ -210,7 +236,7 @@ export class UciSession implements EngineSession {
   async #read(): Promise<void> {
     try {
       for await (const line of this.#transport.lines) {
-        this.#listener(parseLine(line));
+        this.#receive(parseLine(line));
       }
       this.#closed = true;
       await this.#end(await this.#failureOfExit());
@@ -239,6 +265,7 @@ export class UciSession implements EngineSession {
   async #end(failure: EngineFailure | undefined): Promise<void> {
     if (this.#ending === undefined) {
       this.#ending = { failure };
+      this.#cleaning?.clear();
       this.#waiting?.reject(this.#reason);
       this.#search?.lose(this.#reason);
       this.#search = undefined;

@@ -1,0 +1,109 @@
+import type { DescMessage } from "@bufbuild/protobuf";
+import { Code, type ConnectError } from "@connectrpc/connect";
+import { type ErrorCode, echo, errorFromFaults, type Fault, KibitzError } from "../errors.ts";
+
+/**
+ * What an error of Connect's own means in our catalogue. Connect tells most of them apart by nothing but
+ * their text, so where that is not known (it was read in connect 2.2.0) the code is what decides.
+ *
+ * @param input the type of the message that could not be read, if that is why
+ */
+export function errorFromConnect(error: ConnectError, input: DescMessage): KibitzError {
+  const { rawMessage: text, code } = error;
+  const known = knownRefusals.find(({ pattern }) => pattern.test(text));
+  if (known) {
+    const [, first = "", second = ""] = known.pattern.exec(text) ?? [];
+    return known.explain(first, second, input);
+  }
+  return new KibitzError(codes.get(code) ?? "internal", text);
+}
+
+interface KnownRefusal {
+  readonly pattern: RegExp;
+  explain(first: string, second: string, input: DescMessage): KibitzError;
+}
+
+const knownRefusals: readonly KnownRefusal[] = [
+  {
+    pattern: /^cannot decode message (\S+) from JSON: key "(.*)" is unknown$/s,
+    explain(type, key, input) {
+      const message = `There is no field \`${echo(key)}\` in ${shortName(type)}.`;
+      return refused("unknown_field", message, type === input.typeName ? key : undefined);
+    },
+  },
+  {
+    pattern: /^cannot decode field (\S+) from JSON: (.*)$/s,
+    explain(path, reason, input) {
+      const dot = path.lastIndexOf(".");
+      const [type, name] = [path.slice(0, dot), path.slice(dot + 1)];
+      const message = `\`${name}\` cannot be read: ${shortened(reason)}.`;
+      return refused("invalid_type", message, type === input.typeName ? name : undefined);
+    },
+  },
+  {
+    pattern: /^cannot decode \S+ (\S+) from JSON:? (.*)$/s,
+    explain: (type, reason) =>
+      new KibitzError("malformed_json", `The JSON is no ${shortName(type)}: ${shortened(reason)}.`),
+  },
+  {
+    pattern: /^parse binary: (.*)$/s,
+    explain: (reason, _, { name }) =>
+      new KibitzError("invalid_type", `The bytes are no ${name}: ${shortened(reason)}.`),
+  },
+  {
+    pattern: /^message .*is larger than configured readMaxBytes (\d+)/,
+    explain: (bytes) =>
+      new KibitzError(
+        "body_too_large",
+        `The message is larger than ${bytes} bytes, the most that this call reads.`,
+      ),
+  },
+  {
+    pattern: /^unknown compression "(.*)": supported encodings are (.*)$/s,
+    explain: (name, accepted) =>
+      new KibitzError(
+        "unsupported_media_type",
+        `The encoding "${echo(name)}" is not one of ${accepted.replaceAll(",", ", ")}. Send the message as it is.`,
+      ),
+  },
+  {
+    pattern: /^decompression failed/,
+    explain: () => new KibitzError("malformed_http", "The message is not encoded as its header says."),
+  },
+  {
+    pattern: /^protocol error: (.*)$/s,
+    explain: (reason) => new KibitzError("malformed_http", `The call cannot be read: ${shortened(reason)}.`),
+  },
+];
+
+/** Where the text says nothing. */
+const codes: ReadonlyMap<Code, ErrorCode> = new Map([
+  [Code.InvalidArgument, "malformed_http"],
+  [Code.DeadlineExceeded, "deadline_exceeded"],
+  [Code.NotFound, "not_found"],
+  [Code.ResourceExhausted, "body_too_large"],
+  [Code.Unimplemented, "unimplemented"],
+  [Code.Unavailable, "overloaded"],
+]);
+
+/** With the place of the fault where that is certain: the text names a field, but not where its message stands. */
+function refused(code: ErrorCode, message: string, field: string | undefined): KibitzError {
+  if (field === undefined) {
+    return new KibitzError(code, message);
+  }
+  const token = field.slice(0, 64).replaceAll("~", "~0").replaceAll("/", "~1");
+  const fault: Fault = { pointer: `/${token}`, code, message };
+  return errorFromFaults([fault]);
+}
+
+function shortName(type: string): string {
+  return type.slice(type.lastIndexOf(".") + 1);
+}
+
+const reasonMaxCharacters = 200;
+
+/** A reason of protobuf-es or V8, which may repeat all that was sent. */
+function shortened(reason: string): string {
+  const short = reason.length > reasonMaxCharacters ? `${reason.slice(0, reasonMaxCharacters)}…` : reason;
+  return short.replace(/\.$/, "").toWellFormed();
+}
