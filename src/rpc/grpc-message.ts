@@ -11,6 +11,8 @@ export function grpcMessage(text: string): string {
 /** Sees to it that the message which Connect is going to write into the trailer is written as gRPC's specification says. */
 export function mendGrpcMessage(trailer: Headers): void {
   const set = trailer.set.bind(trailer);
-  trailer.set = (name, value) =>
-    set(name, name === "grpc-message" ? grpcMessage(decodeURIComponent(value)) : value);
+  Object.defineProperty(trailer, "set", {
+    value: (name: string, value: string) =>
+      set(name, name === "grpc-message" ? grpcMessage(decodeURIComponent(value)) : value),
+  });
 }

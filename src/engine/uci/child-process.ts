@@ -29,15 +29,20 @@ export function createChildProcess(command: EngineCommand): UciTransport {
       resolve("itself");
     });
   });
+  let outgoing = "";
   // A write to an engine that is gone: the end of its lines tells.
   child.stdin?.on("error", () => {});
 
   return {
     send(line) {
-      // Commands that are sent together travel in one write.
-      child.stdin?.cork();
-      child.stdin?.write(`${line}\n`);
-      process.nextTick(() => child.stdin?.uncork());
+      // Commands that are sent together travel in one write: it wakes the engine once, and costs most of all.
+      if (outgoing === "") {
+        process.nextTick(() => {
+          child.stdin?.write(outgoing);
+          outgoing = "";
+        });
+      }
+      outgoing += `${line}\n`;
     },
     lines: {
       async *[Symbol.asyncIterator]() {
