@@ -21,12 +21,12 @@ export function errorFromFailure(failure: EngineFailure): KibitzError {
         { cause: failure },
       );
     case "no_start":
+    case "killed":
       return new KibitzError("starting", "The engine could not be started just now.", {
         cause: failure,
         retryAfterMs: 1000,
       });
     case "exited":
-    case "killed":
     case "confused":
       return new KibitzError("internal", "The engine failed on this position.", { cause: failure });
   }

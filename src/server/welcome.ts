@@ -12,11 +12,13 @@ export function welcome(host: string | undefined): Page {
     -H 'Content-Type: application/json' \\
     -d '{"fen": "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", "depth": 14}'
 
-POST /v1/eval      score, best move and principal variations
-POST /v1/bestmove  best move
-GET  /engines      engine versions and their options
-GET  /price        plans and their limits
-GET  /problems     every error code, explained
+POST /v1/eval         score, best move and principal variations
+POST /v1/eval/stream  an evaluation after every depth (server-sent events)
+POST /v1/eval/batch   many positions at once
+POST /v1/bestmove     best move
+GET  /engines         engine versions and their options
+GET  /price           plans and their limits
+GET  /problems        every error code, explained
 
 gRPC, gRPC-Web and Connect answer on this port, too: chess.analysis.v1.AnalysisService.
 `;

@@ -119,7 +119,7 @@ describe("a failure", () => {
     ["quarantined", "engine_timeout"],
     ["no_start", "starting"],
     ["exited", "internal"],
-    ["killed", "internal"],
+    ["killed", "starting"],
     ["confused", "internal"],
   ])("of the kind %s is %s to the caller", async (kind, code) => {
     const failure = new EngineFailure(kind, "secret of the engine");

@@ -1,0 +1,64 @@
+import { expect, test } from "vitest";
+import { useApp } from "../../support/running-app.ts";
+
+const app = useApp();
+
+interface Answer {
+  readonly id: string;
+  readonly search: { readonly cached: boolean; readonly queue_ms: number };
+  readonly warnings: readonly { readonly code: string }[];
+}
+
+async function ask(request: object): Promise<Answer> {
+  const response = await fetch(`${app.url}/v1/eval`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(request),
+  });
+  expect(response.status).toBe(200);
+  return (await response.json()) as Answer;
+}
+
+const fen = "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3";
+
+test("the same request again is answered from memory, the same in all but its id", async () => {
+  const { id, search, ...first } = await ask({ fen, depth: 9 });
+  const again = await ask({ fen, depth: 9 });
+  expect(search.cached).toBe(false);
+  expect(again).toEqual({
+    ...first,
+    id: expect.any(String),
+    search: { ...search, cached: true, queue_ms: 0 },
+  });
+  expect(again.id).not.toBe(id);
+});
+
+test("another way to write the same position is the same request, with warnings of its own", async () => {
+  const first = await ask({ fen, depth: 8 });
+  const other = await ask({
+    fen: fen.replace(" - 3 3", " e6 3 3").replace("b KQkq e6", "b KQkq e3"),
+    depth: 8,
+  });
+  expect(first.warnings).toEqual([]);
+  expect(other.search.cached).toBe(true);
+  expect(other.warnings.map(({ code }) => code)).toEqual(["ep_square_removed"]);
+});
+
+test.each([
+  ["other clocks", { fen: fen.replace("3 3", "0 9"), depth: 7 }],
+  ["more lines", { fen, depth: 7, multipv: 2 }],
+  ["another depth", { fen, depth: 6 }],
+  ["a history", { fen, moves: ["Nf6"], depth: 7 }],
+])("%s are another request", async (_, request) => {
+  await ask({ fen, depth: 7 });
+  expect((await ask(request)).search.cached).toBe(false);
+});
+
+test("a weakened engine is asked every time, and so is one that time ended", async () => {
+  for (const request of [
+    { fen, depth: 5, options: { skill_level: 3 } },
+    { fen, depth: 30, movetime_ms: 60 },
+  ]) {
+    expect([(await ask(request)).search.cached, (await ask(request)).search.cached]).toEqual([false, false]);
+  }
+});

@@ -1,0 +1,57 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { enginesRunning } from "../../engine/processes.ts";
+import { createRandom } from "../../support/random.ts";
+import { useApp } from "../../support/running-app.ts";
+
+const app = useApp({ KIBITZ_CACHE_ENTRIES: "0", KIBITZ_QUEUE_MAX_WAIT_MS: "600000" });
+
+async function ask(fen: string): Promise<[number, unknown]> {
+  const response = await fetch(`${app.url}/v1/bestmove`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ fen, depth: 13 }),
+  });
+  const { best_move: best } = (await response.json()) as { best_move?: unknown };
+  return [response.status, best];
+}
+
+/** Middle games of the corpus: some tens of milliseconds of search each. */
+const fens = readFileSync(new URL("../../corpus/fens.jsonl", import.meta.url), "utf8")
+  .trim()
+  .split("\n")
+  .map((line): { class: string; fen: string } => JSON.parse(line))
+  .filter((line) => line.class === "tactic")
+  .map(({ fen }) => fen);
+
+/** Kills or suspends one of the engines. One that is gone by then was retired: nothing to do. */
+function hurt(signal: "SIGKILL" | "SIGSTOP", victim: number): void {
+  try {
+    process.kill(victim, signal);
+  } catch {
+    // Gone already.
+  }
+}
+
+test("engines that are killed and suspended under load lose no request", async () => {
+  const random = createRandom(7);
+  let hurts = 0;
+  const hurting = setInterval(() => {
+    // A suspended engine is found by its silence, seconds later: few of those.
+    const victims = enginesRunning();
+    if (victims.length > 0) {
+      hurt(++hurts % 8 === 0 ? "SIGSTOP" : "SIGKILL", random.pick(victims));
+    }
+  }, 700);
+  const left = Array.from({ length: 120 }, (_, index) => fens[index % fens.length] as string);
+  const answers: [number, unknown][] = [];
+  const client = async () => {
+    for (let fen = left.pop(); fen !== undefined; fen = left.pop()) {
+      answers.push(await ask(fen));
+    }
+  };
+  await Promise.all([client(), client(), client(), client()]);
+  clearInterval(hurting);
+  expect(hurts).toBeGreaterThan(3);
+  expect(answers.filter(([status, best]) => status !== 200 || !best)).toEqual([]);
+}, 120_000);
