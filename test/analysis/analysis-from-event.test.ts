@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { analysisFromEvent } from "../../src/analysis/analysis-from-event.ts";
 import type { Score } from "../../src/chess/score.ts";
+import { analysisFromEvent } from "./analysis-from-event.ts";
 import { doneOf, judgedOf, lineOf, snapshotOf } from "./made-up.ts";
 
 const blackToMove = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1";

@@ -3,9 +3,9 @@ import { describe, expect, test } from "vitest";
 import * as pb from "../../gen/chess/analysis/v1/analysis_pb.ts";
 import type { EvaluateResponseSchema } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import type { Analysis, StopReason } from "../../src/analysis/analysis.ts";
-import { analysisFromEvent } from "../../src/analysis/analysis-from-event.ts";
 import type { Bound, Score } from "../../src/chess/score.ts";
 import { messageFromAnalysis } from "../../src/rpc/convert.ts";
+import { analysisFromEvent } from "../analysis/analysis-from-event.ts";
 import { doneOf, judgedOf, lineOf, snapshotOf } from "../analysis/made-up.ts";
 import { positionOf, startFen } from "../chess/judged.ts";
 

@@ -4,7 +4,6 @@ import * as pb from "../../gen/chess/analysis/v1/analysis_pb.ts";
 import { EvaluateResponseSchema } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { openPlan } from "../../src/access/plans.ts";
 import type { Analysis } from "../../src/analysis/analysis.ts";
-import { analysisFromEvent } from "../../src/analysis/analysis-from-event.ts";
 import type { Score } from "../../src/chess/score.ts";
 import {
   messageFromAnalysis,
@@ -12,6 +11,7 @@ import {
   messageFromVersion,
   requestFromMessage,
 } from "../../src/rpc/convert.ts";
+import { analysisFromEvent } from "../analysis/analysis-from-event.ts";
 import { doneOf, judgedOf, knownEngines, lineOf, options, snapshotOf } from "../analysis/made-up.ts";
 import { startFen } from "../chess/judged.ts";
 import { buildOf } from "../engine/build-of.ts";
