@@ -368,8 +368,9 @@ export function errorFromFaults(
     throw new TypeError("errorFromFaults needs a fault");
   }
   const others = faults.length - 1;
-  const more =
-    others === 0 ? "" : others === 1 ? " There is 1 more fault." : ` There are ${others} more faults.`;
+  // Whoever looks for faults stops looking at so many.
+  const count = faults.length < faultsMax ? `are ${others}` : `are at least ${faultsMax - 1}`;
+  const more = others === 0 ? "" : others === 1 ? " There is 1 more fault." : ` There ${count} more faults.`;
   return new KibitzError(first.code, `${first.message}${more}`, { ...options, faults });
 }
 

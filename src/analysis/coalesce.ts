@@ -1,4 +1,4 @@
-import { createLatest, type Latest } from "../engine/latest.ts";
+import { createLatest, type Latest, statesOfSearch } from "../engine/latest.ts";
 
 /** Lets equal requests that are under way at the same time share one run of the work. */
 export interface Coalescer<T> {
@@ -81,7 +81,7 @@ class SharedRun<T> {
   }
 
   enter(): Latest<T> {
-    const reader = createLatest<T>();
+    const reader = createLatest<T>(statesOfSearch);
     this.#readers.add(reader);
     if (this.#newest) {
       reader.push(this.#newest.state);

@@ -1,9 +1,9 @@
 /**
- * A channel that keeps only the newest value: a slow reader skips states and holds no memory.
+ * A channel that keeps the newest values only: a slow reader skips states and holds little memory.
  * Values must therefore be complete states, never differences.
  */
 export interface Latest<T> extends AsyncIterable<T> {
-  /** Replaces a value that was not read yet. */
+  /** Pushes out the oldest value that was not read yet, where there is no room. */
   push(value: T): void;
   /** Ends the iteration after the values that were pushed. */
   end(): void;
@@ -11,9 +11,19 @@ export interface Latest<T> extends AsyncIterable<T> {
   fail(error: unknown): void;
 }
 
-/** For one reader. */
-export function createLatest<T>(): Latest<T> {
-  let waiting: { value: T } | undefined;
+/**
+ * Room for the states of one search: one a depth, of at most 30, and the last. A reader that keeps up
+ * misses none, though shallow depths come many at a time.
+ */
+export const statesOfSearch = 32;
+
+/**
+ * For one reader.
+ *
+ * @param room how many values wait at most.
+ */
+export function createLatest<T>(room = 1): Latest<T> {
+  const waiting: { value: T }[] = [];
   let ended = false;
   let failure: { error: unknown } | undefined;
   let wake = () => {};
@@ -23,22 +33,35 @@ export function createLatest<T>(): Latest<T> {
     wake();
   };
   return {
-    push: (value) => change(() => (waiting = { value })),
-    end: () => change(() => (ended = true)),
-    fail: (error) => change(() => (failure ??= { error })),
+    push: (value) =>
+      change(() => {
+        waiting.push({ value });
+        if (waiting.length > room) {
+          waiting.shift();
+        }
+      }),
+    end: () =>
+      change(() => {
+        ended = true;
+      }),
+    fail: (error) =>
+      change(() => {
+        failure ??= { error };
+      }),
     async *[Symbol.asyncIterator]() {
       for (;;) {
         if (failure) {
           throw failure.error;
         }
-        if (waiting) {
-          const { value } = waiting;
-          waiting = undefined;
-          yield value;
+        const next = waiting.shift();
+        if (next) {
+          yield next.value;
         } else if (ended) {
           return;
         } else {
-          await new Promise<void>((resolve) => (wake = resolve));
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
         }
       }
     },

@@ -57,6 +57,20 @@ describe("a search", () => {
     await answerOf(session.search(jobOf({ moves }), forever));
   });
 
+  test("keeps as many states as a search has depths for a reader that is slow, and skips older ones", async () => {
+    const { session, conversation } = await openScripted();
+    conversation.expect(start).expect(go).expect("ucinewgame").expect("isready", ["readyok"]);
+    const search = session.search(jobOf(), forever)[Symbol.asyncIterator]();
+    const first = search.next();
+    await conversation.told(go);
+    conversation.say(line(1, "e2e4"));
+    await first;
+    conversation.say(...Array.from({ length: 50 }, (_, index) => line(index + 2, "d2d4")), "bestmove d2d4");
+    await turn();
+    expect((await search.next()).value).toMatchObject({ kind: "progress", snapshot: { depth: 21 } });
+    await search.return?.();
+  });
+
   test("reports a state as soon as it is complete", async () => {
     const { session, conversation } = await openScripted();
     conversation.expect(start).expect(go).expect("ucinewgame").expect("isready", ["readyok"]);
@@ -65,9 +79,11 @@ describe("a search", () => {
     await conversation.told(go);
     conversation.say(line(1, "e2e4"));
     expect((await first).value).toMatchObject({ kind: "progress", snapshot: { depth: 1 } });
-    // A state that nobody takes is skipped when a newer one is there.
+    // Shallow depths come many at a time: each is told.
     conversation.say(line(2, "d2d4"), line(3, "d2d4"), "bestmove d2d4");
     await turn();
+    expect((await search.next()).value).toMatchObject({ kind: "progress", snapshot: { depth: 2 } });
+    expect((await search.next()).value).toMatchObject({ kind: "progress", snapshot: { depth: 3 } });
     expect((await search.next()).value).toMatchObject({
       kind: "done",
       snapshot: { depth: 3 },

@@ -1,5 +1,5 @@
 import { EngineFailure, type SearchDone, type SearchEvent, type SearchJob } from "../engine.ts";
-import { createLatest } from "../latest.ts";
+import { createLatest, statesOfSearch } from "../latest.ts";
 import { createDeadline, type Deadline } from "./deadline.ts";
 import type { UciLine } from "./parse-line.ts";
 import { createSnapshotFold } from "./snapshot.ts";
@@ -37,7 +37,7 @@ export function startSearch(
 ): UciSearch {
   const lineCount = Math.min(job.multipv, job.position.legalMoveCount);
   const fold = createSnapshotFold({ lineCount, movetimeMs: job.movetimeMs });
-  const events = createLatest<SearchEvent>();
+  const events = createLatest<SearchEvent>(statesOfSearch);
   const ended = Promise.withResolvers<void>();
   let lastWordAt = performance.now();
   let left = false;

@@ -18,7 +18,7 @@ export interface WatchTimes {
 }
 
 export const defaultWatchTimes: WatchTimes = {
-  startMs: 30_000,
+  startMs: 15_000,
   silenceMs: 1000,
   deafMs: 3000,
   lateMs: 200,

@@ -18,6 +18,9 @@ export interface NativeSearch {
   readonly searchPath: string;
 }
 
+/** A native engine greets within a tenth of a second. A file that is none must not keep the others waiting for long. */
+const greetingMaxMs = 5000;
+
 // Debian installs to /usr/games, which is not on every PATH; Homebrew to the last two.
 const usualFolders = [
   "/usr/games",
@@ -104,7 +107,7 @@ async function identify(
     await using session = await createUciSession(
       unknown,
       createChildProcess(commandOfNative(unknown)),
-      times,
+      { ...times, startMs: Math.min(times.startMs, greetingMaxMs) },
       signal,
     );
     const identity = identityFromName(session.info.name);
