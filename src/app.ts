@@ -17,8 +17,11 @@ import { createProblemPages } from "./server/problem-pages.ts";
 import { createRpcDoor } from "./server/rpc-door.ts";
 import { sendProblem } from "./server/send-problem.ts";
 
-/** How long a stop waits for what is under way. */
+/** How long a stop waits for what is under way before it cuts the searches short. */
 const drainMaxMs = 15_000;
+
+/** How long after that the answers may take to be out, those too that had to wait for an engine. */
+const answerMaxMs = 5000;
 
 /** A server that answers. */
 export interface App {
@@ -32,8 +35,14 @@ export interface App {
  * Listens at once, so that a port that is taken is told at once, and answers when the engines are there.
  *
  * @param opening the engine room being opened; rejected, it ends the server.
+ * @param drainMs how long a stop waits for what is under way before it cuts the searches short.
  */
-export async function startApp(config: Config, log: Log, opening: Promise<EngineRoom>): Promise<App> {
+export async function startApp(
+  config: Config,
+  log: Log,
+  opening: Promise<EngineRoom>,
+  drainMs = drainMaxMs,
+): Promise<App> {
   /** What answers calls; until the engines are there, a refusal. */
   let doors: readonly RequestHandler[] = [refuseAll("starting", "The engine is being started.", 1000)];
   const state = { ready: false, draining: false };
@@ -60,7 +69,15 @@ export async function startApp(config: Config, log: Log, opening: Promise<Engine
       url: `http://${host.includes(":") ? `[${host}]` : host}:${port}`,
       async stop() {
         state.draining = true;
-        await listener.stop(drainMaxMs);
+        // Again and again: what has waited until now begins when others end.
+        let cutting: NodeJS.Timeout | undefined;
+        const late = setTimeout(() => {
+          engines.cutShort();
+          cutting = setInterval(() => engines.cutShort(), 100);
+        }, drainMs);
+        await listener.stop(drainMs + answerMaxMs);
+        clearTimeout(late);
+        clearInterval(cutting);
         await engines[Symbol.asyncDispose]();
       },
     };

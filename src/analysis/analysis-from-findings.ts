@@ -29,8 +29,12 @@ export function analysisFromFindings(findings: Findings, request: JudgedRequest,
 }
 
 function stopReasonOf(endedBy: Findings["endedBy"], { movetimeMs }: JudgedRequest): StopReason | undefined {
-  if (endedBy !== "time") {
-    return endedBy;
+  switch (endedBy) {
+    case "time":
+      return movetimeMs === undefined ? "server_limit" : "movetime";
+    case "stop":
+      return "server_limit";
+    default:
+      return endedBy;
   }
-  return movetimeMs === undefined ? "server_limit" : "movetime";
 }

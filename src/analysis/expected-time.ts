@@ -1,4 +1,4 @@
-import type { EngineBuild } from "../engine/engine.ts";
+import type { EngineBuild, SearchDone } from "../engine/engine.ts";
 
 /** What decides how long a search takes. */
 export interface SearchLimits {
@@ -13,7 +13,7 @@ export interface ExpectedTimes {
   /** Milliseconds that a search is expected to occupy an engine, at most its movetime. */
   expect(build: EngineBuild, limits: SearchLimits): number;
   /** Takes note of a search: the engine's own milliseconds, and whether it ended by its depth. */
-  learn(build: EngineBuild, limits: SearchLimits, actualMs: number, endedBy: "depth" | "time"): void;
+  learn(build: EngineBuild, limits: SearchLimits, actualMs: number, endedBy: SearchDone["endedBy"]): void;
 }
 
 /**
@@ -31,7 +31,7 @@ export function createExpectedTimes(): ExpectedTimes {
     learn(build, limits, actualMs, endedBy) {
       const typicalMs = tableMs(limits);
       // A search that time cut short would have taken longer; how much longer, nobody knows.
-      if (endedBy === "time" && actualMs <= typicalMs) {
+      if (endedBy !== "depth" && actualMs <= typicalMs) {
         return;
       }
       const pace = paces.get(build) ?? unknownPace;

@@ -1,6 +1,6 @@
 import type { MoveDescription } from "../chess/notation.ts";
 import type { Score } from "../chess/score.ts";
-import type { SearchCounters } from "../engine/engine.ts";
+import type { SearchCounters, SearchDone } from "../engine/engine.ts";
 import type { AnalysisLine, Warning } from "./analysis.ts";
 
 /**
@@ -18,7 +18,7 @@ export interface Findings {
   /** Of the search that was run. */
   readonly counters: SearchCounters;
   /** Undefined while the search goes on. */
-  readonly endedBy: "depth" | "time" | undefined;
+  readonly endedBy: SearchDone["endedBy"] | undefined;
   /** Whether depth alone defines them: any search with the same key finds the same. */
   readonly deterministic: boolean;
   /** What to know about the search; what is to be known about a request stands with that. */

@@ -112,8 +112,8 @@ export interface SearchDone {
   readonly bestMove: string;
   /** The reply that the engine expects, UCI. */
   readonly ponder: string | undefined;
-  /** `depth` only if the asked depth is complete for every line. */
-  readonly endedBy: "depth" | "time";
+  /** `depth` only if the asked depth is complete for every line; `stop` if the service ended it before its time. */
+  readonly endedBy: "depth" | "time" | "stop";
 }
 
 /** Why an engine is gone or had to go. */
@@ -170,6 +170,8 @@ export interface EngineSession extends AsyncDisposable {
    * engine is then stopped, and killed if it has not stopped within 400 ms.
    */
   search(job: SearchJob, signal: AbortSignal): AsyncIterable<SearchEvent>;
+  /** Ends the search under way, if there is one, as if its time were up: its caller gets what was found. */
+  cutShort(): void;
 }
 
 /** What a folder under `backends/` exports. */

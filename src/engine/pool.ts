@@ -12,6 +12,8 @@ export interface EnginePool extends AsyncDisposable {
   lend(build: EngineBuild, signal: AbortSignal): Promise<EngineSession>;
   /** Takes an engine back. A dead one is forgotten, a worn one replaced when it is next needed. */
   giveBack(session: EngineSession): void;
+  /** Ends all searches under way as if their time were up. */
+  cutShort(): void;
   /** What the build says of itself. Starts an engine if none of this build has run yet. */
   describe(build: EngineBuild): Promise<EngineInfo>;
 }
@@ -160,6 +162,11 @@ export function createPool(options: EnginePoolOptions): EnginePool {
       }
       if (look) {
         retireFor(0);
+      }
+    },
+    cutShort() {
+      for (const session of running) {
+        session.cutShort();
       }
     },
     describe(build) {

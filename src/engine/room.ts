@@ -10,6 +10,8 @@ export interface EngineRoom extends AsyncDisposable {
   readonly catalog: Catalog;
   readonly search: Supervisor;
   readonly tally: EngineTally;
+  /** Ends all searches under way as if their time were up: their callers get what was found. */
+  cutShort(): void;
   describe(build: EngineBuild): Promise<EngineInfo>;
 }
 
@@ -58,6 +60,7 @@ export async function openEngineRoom(options: EngineRoomOptions, signal: AbortSi
       catalog,
       search: createSupervisor(pool, log),
       tally: pool.tally,
+      cutShort: pool.cutShort,
       describe: pool.describe,
       [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
     };

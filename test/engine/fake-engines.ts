@@ -122,6 +122,7 @@ function createFakeSession(
       return searches;
     },
     memoryBytes: () => memoryBytes(session),
+    cutShort() {},
     exited: exit.promise,
     die,
     async *search(_job, signal): AsyncGenerator<SearchEvent> {

@@ -57,6 +57,25 @@ describe("a search", () => {
     await answerOf(session.search(jobOf({ moves }), forever));
   });
 
+  test("that is cut short answers with its last complete iteration, not with the one it breaks off", async () => {
+    const { session, conversation } = await openScripted();
+    conversation
+      .expect(start)
+      .expect(go)
+      .expect("stop", [line(10, "g2g4"), "bestmove g2g4"]);
+    conversation.expect("ucinewgame").expect("isready", ["readyok"]);
+    const answer = answerOf(session.search(jobOf(), forever));
+    await conversation.told(go);
+    conversation.say(line(9, "e2e4"));
+    await turn();
+    session.cutShort();
+    expect(await answer).toMatchObject({
+      endedBy: "stop",
+      bestMove: "g2g4",
+      snapshot: { depth: 9, complete: true },
+    });
+  });
+
   test("keeps as many states as a search has depths for a reader that is slow, and skips older ones", async () => {
     const { session, conversation } = await openScripted();
     conversation.expect(start).expect(go).expect("ucinewgame").expect("isready", ["readyok"]);

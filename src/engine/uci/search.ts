@@ -15,6 +15,8 @@ export interface UciSearch {
    * if it does not. What it answers then interests nobody.
    */
   leave(reason: unknown): void;
+  /** Ends the search as if its time were up. */
+  cutShort(): void;
   /** The engine is gone. */
   lose(failure: EngineFailure): void;
   /** States, then the end; for one reader. */
@@ -42,6 +44,7 @@ export function startSearch(
   let lastWordAt = performance.now();
   let left = false;
   let over = false;
+  let cut = false;
 
   /** Set while the engine owes a sign of life. */
   let asked: Deadline | undefined;
@@ -99,7 +102,8 @@ export function startSearch(
       failAndKill("confused", `bestmove ${bestMove ?? "(none)"} after ${snapshot ? "a line" : "no line"}`);
       return;
     }
-    const endedBy = snapshot.complete && snapshot.depth >= job.depth ? "depth" : "time";
+    const reached = snapshot.complete && snapshot.depth >= job.depth;
+    const endedBy = reached ? "depth" : cut ? "stop" : "time";
     const last: SearchDone = { kind: "done", snapshot, bestMove, ponder, endedBy };
     finish(() => {
       events.push(last);
@@ -113,6 +117,11 @@ export function startSearch(
     leave(reason) {
       left = true;
       events.fail(reason);
+      stop();
+    },
+    cutShort() {
+      cut = true;
+      fold.close();
       stop();
     },
     lose: (failure) => finish(() => events.fail(failure)),

@@ -149,6 +149,10 @@ export class UciSession implements EngineSession {
     }
   }
 
+  cutShort(): void {
+    this.#search?.cutShort();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#end(undefined);
   }

@@ -5,6 +5,8 @@ import type { UciInfo } from "./parse-line.ts";
 export interface SnapshotFold {
   /** Returns the new state if this line completes one. */
   add(info: UciInfo): Snapshot | undefined;
+  /** From now on the engine prints what it breaks off: no iteration is complete any more. */
+  close(): void;
   /** The newest complete iteration with the counters of the whole search; else line 1 as last printed. */
   final(): Snapshot | undefined;
 }
@@ -26,7 +28,12 @@ export function createSnapshotFold(limits: {
   let lastFirstLine: EngineLine | undefined;
   let counters: SearchCounters = { nodes: 0, nps: 0, timeMs: 0, hashfull: 0, tbhits: 0 };
 
+  let closed = false;
+
   return {
+    close() {
+      closed = true;
+    },
     add(info) {
       counters = countersAfter(counters, info);
       const line = lineFromInfo(info);
@@ -38,7 +45,7 @@ export function createSnapshotFold(limits: {
         lastFirstLine = line;
         iteration = [];
       }
-      const fits = rank === iteration.length + 1 && line.depth === (iteration[0] ?? line).depth;
+      const fits = !closed && rank === iteration.length + 1 && line.depth === (iteration[0] ?? line).depth;
       if (!fits || line.score.bound !== "exact" || (info.time ?? 0) >= limits.movetimeMs) {
         return undefined;
       }

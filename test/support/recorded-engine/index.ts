@@ -52,6 +52,7 @@ function createSession(build: EngineBuild, recording: Recording): EngineSession 
       return searches;
     },
     memoryBytes: () => undefined,
+    cutShort() {},
     exited: exit.promise,
     async *search({ position }, signal) {
       searches++;

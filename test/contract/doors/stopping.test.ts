@@ -1,0 +1,43 @@
+import { afterAll, expect, test, vi } from "vitest";
+import { type App, startApp } from "../../../src/app.ts";
+import { loadConfig } from "../../../src/config.ts";
+import { silentLog } from "../../../src/log.ts";
+import { openEngines } from "../../../src/open-engines.ts";
+import { enginesRunning } from "../../engine/processes.ts";
+
+const config = loadConfig({
+  KIBITZ_PORT: "0",
+  KIBITZ_SLOTS: "1",
+  KIBITZ_DEFAULT_ENGINE: "stockfish-19-lite",
+  KIBITZ_NATIVE_ENGINES: "",
+  KIBITZ_QUEUE_MAX_WAIT_MS: "600000",
+});
+const start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+
+let app: App;
+afterAll(async () => app.stop());
+
+test("a stop that has waited long enough cuts searches short and answers them: those under way and those that wait", async () => {
+  app = await startApp(config, silentLog, openEngines(config, silentLog, new AbortController().signal), 400);
+  const ask = (path: string, depth: number) =>
+    fetch(`${app.url}${path}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ fen: start, depth }),
+    });
+  const asked = [ask("/v1/eval", 30), ask("/v1/bestmove", 29), ask("/v1/eval/stream", 28)];
+  await vi.waitFor(() => expect(enginesRunning()).not.toEqual([]));
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  const stopped = app.stop();
+  const [unary, waited, stream] = await Promise.all(asked.map(async (one) => (await one).text()));
+  for (const answer of [unary, waited]) {
+    expect(JSON.parse(answer ?? "")).toMatchObject({
+      search: { stop_reason: "server_limit", deterministic: false },
+      best_move: { san: expect.any(String) },
+      lines: [{ rank: 1 }],
+    });
+  }
+  expect(stream).toMatch(/event: done\ndata: .*"stop_reason":"server_limit"/);
+  await stopped;
+  expect(enginesRunning()).toEqual([]);
+});
