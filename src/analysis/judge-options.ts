@@ -53,7 +53,7 @@ function notAllowed(name: string, declared: readonly EngineOption[]): Fault {
   return {
     pointer: pointerOf(name.slice(0, 64)),
     code: "option_not_allowed",
-    message: `${echo(name)} is not an option that callers may set on this engine; these are: ${names.join(", ")}`,
+    message: `\`${echo(name)}\` is not an option that callers may set on this engine${names.length > 0 ? `: these are ${names.join(", ")}` : ""}.`,
     allowed: { enum: names },
   };
 }
@@ -63,7 +63,7 @@ function faultsOfValue(option: EngineOption, value: unknown): Fault[] {
     {
       pointer: pointerOf(option.name),
       code: "invalid_option",
-      message: `${option.name} ${message}`,
+      message: `\`${option.name}\` ${message}, not ${told(value)}.`,
       allowed,
     },
   ];
@@ -75,6 +75,17 @@ function faultsOfValue(option: EngineOption, value: unknown): Fault[] {
   return inside
     ? []
     : fault(`must be an integer from ${minimum} to ${maximum}`, { type: "integer", minimum, maximum });
+}
+
+/** A value of the caller's in a message. */
+function told(value: unknown): string {
+  if (typeof value === "string") {
+    return `"${echo(value)}"`;
+  }
+  if (Array.isArray(value)) {
+    return "an array";
+  }
+  return typeof value === "object" && value !== null ? "an object" : String(value);
 }
 
 /** What each value allows, but both together do not mean. */
@@ -90,10 +101,10 @@ function contradictions(values: OptionValues): readonly Fault[] {
   return [
     ...(values.uci_limit_strength === true
       ? []
-      : [fault('uci_elo has no effect without uci_limit_strength: add "uci_limit_strength": true')]),
+      : [fault('`uci_elo` has no effect without `uci_limit_strength`: add "uci_limit_strength": true.')]),
     ...(values.skill_level === undefined
       ? []
-      : [fault("uci_elo and skill_level both set the playing strength: send only one of them")]),
+      : [fault("`uci_elo` and `skill_level` both set the playing strength: send only one of them.")]),
   ];
 }
 

@@ -67,7 +67,7 @@ function chooseBuild({ engine, path }: AnalysisRequest, catalog: Catalog): Engin
         {
           pointer: "/engine",
           code: "unknown_engine",
-          message: `there is no engine ${echo(engine)} here; these are: ${ids.join(", ")}`,
+          message: `${engine === "" ? "`engine` is empty" : `There is no engine "${echo(engine)}" here`}: the engines are ${ids.join(", ")}.`,
           allowed: { enum: ids },
         },
       ]);
@@ -77,7 +77,7 @@ function chooseBuild({ engine, path }: AnalysisRequest, catalog: Catalog): Engin
         {
           pointer: "/path",
           code: "path_unavailable",
-          message: `${engine === "latest" ? "no engine can" : `${engine} cannot`} be run on the path ${path} here; leave path out, or ask for auto`,
+          message: `${engine === "latest" ? "No engine can" : `The engine "${engine}" cannot`} be run on the path "${path}" here: leave \`path\` out, or ask for "auto".`,
           allowed: { enum: ["auto", ...resolution.runnable] },
         },
       ]);

@@ -2,7 +2,7 @@ import type { Chess } from "chessops/chess";
 import { normalFen, repetitionKey } from "./normal-fen.ts";
 import type { PositionFault } from "./position.ts";
 import { quote } from "./quote.ts";
-import { moveFromText, uciFromMove } from "./read-move.ts";
+import { moveFromText, movesFromSan, uciFromMove } from "./read-move.ts";
 
 /** `occurrences` counts how often the last position stood on the board, itself included. */
 export type History =
@@ -31,6 +31,11 @@ export function playMoves(chess: Chess, moves: readonly string[], chess960: bool
 function faultOfMove(chess: Chess, text: string, index: number, chess960: boolean): PositionFault {
   const mover = chess.turn === "white" ? "White" : "Black";
   const where = `moves[${index}], in the position ${normalFen(chess, chess960)}`;
-  const message = `${quote(text)} names no legal move of ${mover}, or more than one (${where}).`;
+  const meant = movesFromSan(chess, text).map((move) => uciFromMove(chess, move, chess960));
+  const named =
+    meant.length > 1
+      ? `more than one legal move of ${mover}: ${meant.join(", ")}`
+      : `no legal move of ${mover}`;
+  const message = `${quote(text)} names ${named} (${where}).`;
   return { code: "illegal_move", field: "moves", index, message };
 }

@@ -1,7 +1,7 @@
 import type { Chess } from "chessops/chess";
 import { parseSan } from "chessops/san";
 import { CASTLING_SIDES, isDrop, type NormalMove, type Square } from "chessops/types";
-import { kingCastlesTo, makeUci, parseUci } from "chessops/util";
+import { kingCastlesTo, makeSquare, makeUci, parseUci } from "chessops/util";
 
 /** A legal move of a position. Castling is always king takes own rook, in standard chess too. */
 export type LegalMove = NormalMove;
@@ -39,6 +39,18 @@ export function moveFromSan(chess: Chess, text: string): LegalMove | undefined {
   }
   // chessops would take Kh1 for castling when the king stands beside its rook on h1.
   return isCastling(chess, move) === san.startsWith("O") ? move : undefined;
+}
+
+/** The legal moves that a text in SAN may mean; more than one where it does not say which of two pieces moves. */
+export function movesFromSan(chess: Chess, text: string): readonly LegalMove[] {
+  const [, role, file = "", rank = "", target] =
+    /^([NBRQ])([a-h])?([1-8])?[-x]?([a-h][1-8])[+#]?$/.exec(text) ?? [];
+  const origins = role === undefined ? [] : [...chess.board[chess.turn]].map(makeSquare);
+  return origins.flatMap((origin) => {
+    const meant = origin.includes(file) && origin.includes(rank);
+    const move = meant ? moveFromSan(chess, `${role}${origin}${target}`) : undefined;
+    return move ? [move] : [];
+  });
 }
 
 /** Before the move is played. */

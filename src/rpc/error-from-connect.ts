@@ -41,6 +41,19 @@ const knownRefusals: readonly KnownRefusal[] = [
     },
   },
   {
+    pattern: /^cannot decode enum (\S+) from JSON: (.*)$/s,
+    explain(type, given, { fields }) {
+      const holders = fields.filter((field) => field.enum?.typeName === type);
+      const [field] = holders;
+      if (field?.enum === undefined || holders.length > 1) {
+        return refused("out_of_range", `There is no ${shortName(type)} ${shortened(given)}.`, undefined);
+      }
+      const names = field.enum.values.map(({ name }) => name).join(", ");
+      const message = `\`${field.name}\` must be one of ${names}, not ${shortened(given)}.`;
+      return refused("out_of_range", message, field.name);
+    },
+  },
+  {
     pattern: /^cannot decode \S+ (\S+) from JSON:? (.*)$/s,
     explain: (type, reason) =>
       new KibitzError("malformed_json", `The JSON is no ${shortName(type)}: ${shortened(reason)}.`),
@@ -100,7 +113,7 @@ function shortName(type: string): string {
   return type.slice(type.lastIndexOf(".") + 1);
 }
 
-const reasonMaxCharacters = 200;
+const reasonMaxCharacters = 256;
 
 /** A reason of protobuf-es or V8, which may repeat all that was sent. */
 function shortened(reason: string): string {

@@ -13,6 +13,6 @@ export function mendGrpcMessage(trailer: Headers): void {
   const set = trailer.set.bind(trailer);
   Object.defineProperty(trailer, "set", {
     value: (name: string, value: string) =>
-      set(name, name === "grpc-message" ? grpcMessage(decodeURIComponent(value)) : value),
+      set(name, name.toLowerCase() === "grpc-message" ? grpcMessage(decodeURIComponent(value)) : value),
   });
 }

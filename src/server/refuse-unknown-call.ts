@@ -17,7 +17,7 @@ export function refuseUnknownCall(req: NodeRequest, res: NodeResponse, serviceIs
   if (req.method !== "POST" || !isCall) {
     return false;
   }
-  const message = `${echo(pathOf(req).slice(1))} is not a call of this service`;
+  const message = `${echo(pathOf(req).slice(1))} is not a call of this service.`;
   const door = doorFromRequest(req);
   const { status, headers, body } =
     door === "connect" ? connectAnswer(type, message) : grpcAnswer(type, message);
@@ -36,9 +36,16 @@ interface Answer {
   readonly body?: Buffer;
 }
 
-/** Headers that end the stream are gRPC's Trailers-Only; 12 is unimplemented. */
+/**
+ * Headers that end the stream are gRPC's Trailers-Only; 12 is unimplemented. gRPC escapes `%` and what is not
+ * printable ASCII, and nothing else.
+ */
 function grpcAnswer(type: string, message: string): Answer {
-  const headers = { "Content-Type": type, "grpc-status": "12", "grpc-message": encodeURI(message) };
+  const headers = {
+    "Content-Type": type,
+    "grpc-status": "12",
+    "grpc-message": message.toWellFormed().replace(/[^ -$&-~]+/gu, encodeURIComponent),
+  };
   return { status: 200, headers };
 }
 

@@ -53,6 +53,22 @@ describe("options are refused, never clamped", () => {
   });
 
   test.each([
+    [{ skill_level: "5" }, '`skill_level` must be an integer from 0 to 20, not "5".'],
+    [{ skill_level: [5] }, "`skill_level` must be an integer from 0 to 20, not an array."],
+    [{ uci_chess960: 1 }, "`uci_chess960` must be true or false, not 1."],
+    [
+      { uci_elo: 1500 },
+      '`uci_elo` has no effect without `uci_limit_strength`: add "uci_limit_strength": true.',
+    ],
+    [
+      { hash: 1 },
+      "`hash` is not an option that callers may set on this engine: these are skill_level, uci_limit_strength, uci_elo, uci_chess960.",
+    ],
+  ])("in a sentence: %j", (given, message) => {
+    expect(faultsOf(given)).toMatchObject([{ message }]);
+  });
+
+  test.each([
     "hash",
     "Hash",
     "threads",

@@ -75,6 +75,18 @@ describe("moves", () => {
     expect(fault?.message).toContain("rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPPKPPP/RNBQ1BNR b kq - 1 2");
   });
 
+  test.each([
+    ["Rd1", "4k3/8/8/8/8/8/8/R4R1K w - - 0 1", "'Rd1' names more than one legal move of White: a1d1, f1d1 ("],
+    [
+      "Rxd1+",
+      "4k3/8/8/8/8/8/8/R2n1R1K w - - 0 1",
+      "'Rxd1+' names more than one legal move of White: a1d1, f1d1 (",
+    ],
+    ["R1d3", "4k3/8/8/8/8/8/8/R4R1K w - - 0 1", "'R1d3' names no legal move of White ("],
+  ])("%s are told from those that are not clear, in %s", (move, fen, message) => {
+    expect(faultsOf(fen, { moves: [move] })[0]?.message).toContain(message);
+  });
+
   test("are repeated to at most 64 characters, and without control characters", () => {
     const [fault] = faultsOf(startFen, { moves: [`\n\u2028${"x".repeat(100_000)}`] });
     expect(fault?.message).toContain(`'??${"x".repeat(62)}'`);

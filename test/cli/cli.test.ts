@@ -45,14 +45,14 @@ test("engine options are passed on, and judged", async () => {
   expect(JSON.parse(weak.stdout)).toMatchObject({ search: { limits: { options: { skill_level: 3 } } } });
   const wrong = await runKibitz(["eval", mateInOne, "-o", "skill_level=99"]);
   expect(wrong).toMatchObject({ code: 2, stdout: "" });
-  expect(wrong.stderr).toContain("skill_level must be an integer from 0 to 20");
+  expect(wrong.stderr).toContain("`skill_level` must be an integer from 0 to 20");
 });
 
 test.each([
   ["a bad FEN", ["eval", "startpos"], /FEN/],
   ["depth out of range", ["eval", mateInOne, "--depth", "31"], /`depth` must be from 1 to 30/],
   ["a depth that is no number", ["eval", mateInOne, "--depth", "deep"], /`depth` must be an integer/],
-  ["an unknown engine", ["bestmove", mateInOne, "--engine", "houdini"], /no engine houdini/],
+  ["an unknown engine", ["bestmove", mateInOne, "--engine", "houdini"], /no engine "houdini"/],
   ["no position", ["eval"], /give the position as a FEN/],
   ["an unknown command", ["evaluate", mateInOne], /no command "evaluate"/],
   ["an unknown flag", ["eval", mateInOne, "--ply", "3"], /--ply/],

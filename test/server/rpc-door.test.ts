@@ -88,7 +88,7 @@ describe.each(clients)("a client of %s", (_, door, transportTo) => {
     const client = createClient(AnalysisService, transportTo(base));
     const unimplemented = (call: string) => ({
       code: Code.Unimplemented,
-      rawMessage: `chess.analysis.v1.AnalysisService/${call} is not a call of this service`,
+      rawMessage: `chess.analysis.v1.AnalysisService/${call} is not a call of this service.`,
     });
     expect(await client.listEngines({}).catch(ConnectError.from)).toMatchObject(unimplemented("ListEngines"));
     const stream = client.streamEvaluate({})[Symbol.asyncIterator]();
@@ -132,7 +132,7 @@ describe("grpc-js", () => {
     const { port } = await start();
     const error: ServiceError = await call(port, path).catch((thrown) => thrown);
     expect(error.code).toBe(status.UNIMPLEMENTED);
-    expect(error.details).toBe(`${path.slice(1)} is not a call of this service`);
+    expect(error.details).toBe(`${path.slice(1)} is not a call of this service.`);
   });
 });
 

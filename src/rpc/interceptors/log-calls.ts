@@ -1,8 +1,9 @@
+import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
-import { codeToString } from "@connectrpc/connect/protocol-connect";
 import { errorFromUnknown } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import { callerKey } from "../caller-key.ts";
+import { errorFromConnect } from "../error-from-connect.ts";
 
 /** One line a call, when it has ended: who asked what through which door, how it ended and how long it took. */
 export function logCalls(log: Log): Interceptor {
@@ -21,12 +22,12 @@ export function logCalls(log: Log): Interceptor {
     try {
       const response = await next(request);
       if (response.stream) {
-        return { ...response, message: watched(response.message, request.signal, end) };
+        return { ...response, message: watched(response.message, request, end) };
       }
       end("ok");
       return response;
     } catch (thrown) {
-      end(codeOf(thrown, request.signal), thrown);
+      end(codeOf(thrown, request.signal, request.method.input), thrown);
       throw thrown;
     }
   };
@@ -36,19 +37,22 @@ export function logCalls(log: Log): Interceptor {
  * A caller that leaves ends its call with the reason of its signal, whatever that is: no failure of ours.
  * Connect's gRPC client resets its stream with INTERNAL_ERROR when its deadline has passed (connect-node 2.2.0).
  */
-function codeOf(thrown: unknown, signal: AbortSignal): string {
+function codeOf(thrown: unknown, signal: AbortSignal, input: DescMessage): string {
   if (signal.aborted && thrown === signal.reason) {
     return thrown instanceof ConnectError && thrown.code === Code.DeadlineExceeded
       ? "deadline_exceeded"
       : "canceled";
   }
-  return thrown instanceof ConnectError ? codeToString(thrown.code) : errorFromUnknown(thrown).code;
+  if (!(thrown instanceof ConnectError)) {
+    return errorFromUnknown(thrown).code;
+  }
+  return thrown.code === Code.Canceled ? "canceled" : errorFromConnect(thrown, input).code;
 }
 
 /** The messages of a stream, which ends where they are read: at the last one, at an error, or at a reader that leaves. */
 async function* watched<T>(
   messages: AsyncIterable<T>,
-  signal: AbortSignal,
+  { signal, method }: { readonly signal: AbortSignal; readonly method: DescMethod },
   end: (code: string, err?: unknown) => void,
 ) {
   let code = "canceled";
@@ -57,7 +61,7 @@ async function* watched<T>(
     yield* messages;
     code = "ok";
   } catch (thrown) {
-    code = codeOf(thrown, signal);
+    code = codeOf(thrown, signal, method.input);
     err = thrown;
     throw thrown;
   } finally {

@@ -19,7 +19,7 @@ test("a problem has every field", async () => {
     title: "Out of range",
     status: 400,
     code: "out_of_range",
-    detail: "`depth` must be from 1 to 30.",
+    detail: "`depth` must be from 1 to 30, not 0.",
     instance: expect.stringMatching(/^urn:uuid:[0-9a-f-]{36}$/),
     request_id: headers.get("x-request-id"),
     next_action: "send_suggested_request",
@@ -29,7 +29,7 @@ test("a problem has every field", async () => {
       {
         pointer: "/depth",
         code: "out_of_range",
-        message: "`depth` must be from 1 to 30.",
+        message: "`depth` must be from 1 to 30, not 0.",
         allowed: { minimum: 1, maximum: 30 },
       },
     ],

@@ -74,7 +74,7 @@ describe("what is refused, with its place", () => {
     ["moves that are no list", { moves: "e4" }, "/moves", "invalid_type"],
     ["a move that is no text", { moves: ["e3", 5] }, "/moves/1", "invalid_type"],
     ["null for a move", { moves: [null] }, "/moves/0", "invalid_type"],
-    ["an empty move", { moves: [""] }, "/moves/0", "out_of_range"],
+    ["an empty move", { moves: [""] }, "/moves/0", "illegal_move"],
     ["an engine that is no text", { engine: 19 }, "/engine", "invalid_type"],
     ["a path that is not known", { path: "gpu" }, "/path", "out_of_range"],
     ["a path in capitals", { path: "WASM" }, "/path", "out_of_range"],

@@ -92,7 +92,7 @@ const grpcTo = (call: string): Protocol => ({
       const trailers = new Promise<Headers>((resolve, reject) => {
         request
           .on("error", reject)
-          .on("trailers", (got) => resolve(new Headers(got as Record<string, string>)));
+          .on("trailers", (got) => resolve(new Headers(Object.entries(got) as [string, string][])));
       });
       request.end(envelope(message, headers[this.encoding] !== undefined));
       request.resume();
@@ -166,9 +166,9 @@ const wrongs: readonly Wrong[] = [
     "an enum value that is not known",
     (p) => p.send(asJson({ fen: startFen, path: "PATH_GPU" }), true, id),
     "invalid_argument",
-    "invalid_type",
+    "out_of_range",
     ["path"],
-    /^`path` cannot be read: .*\.$/,
+    /^`path` must be one of PATH_UNSPECIFIED, .*, not "PATH_GPU"\.$/,
   ],
   [
     "broken JSON",

@@ -36,6 +36,14 @@ export const refusedEngines: readonly RefusalCase[] = [
     nextAction: "list_engines",
     pointers: ["/engine"],
   },
+  {
+    ...common,
+    name: "an engine without a name",
+    request: { fen: startFen, engine: "" },
+    code: "unknown_engine",
+    nextAction: "list_engines",
+    pointers: ["/engine"],
+  },
   badPath("a path that the engine cannot run on", { engine: "stockfish-19-lite" }),
   badPath("a path that no engine runs on", {}),
   badOptions(

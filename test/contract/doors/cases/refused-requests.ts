@@ -50,8 +50,15 @@ export const refusedRequests: readonly RefusalCase[] = [
     ...common,
     name: "a move of 17 characters",
     request: { fen: startFen, moves: ["e4", "x".repeat(17)] },
-    code: "out_of_range",
+    code: "illegal_move",
     pointers: ["/moves/1"],
+  },
+  {
+    ...common,
+    name: "a move without a character",
+    request: { fen: startFen, moves: [""] },
+    code: "illegal_move",
+    pointers: ["/moves/0"],
   },
   {
     ...common,

@@ -8,6 +8,7 @@ import {
   status,
 } from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
+import { expect } from "vitest";
 import { detailsFromBytes } from "../decode-status.ts";
 import type { Call, DoorKind, Outcome, Plain, Refused } from "../door.ts";
 import { plainFromProtoJson, protoJsonFromPlain } from "../proto-json.ts";
@@ -135,8 +136,9 @@ function requestIdFrom(headers: Metadata | undefined): string | undefined {
 
 function refusedFrom(error: ServiceError, headers: Metadata | undefined): Refused {
   const [bytes] = error.metadata.get("grpc-status-details-bin");
-  // Not `error.details`: Connect encodes `:` in grpc-message as %3A, and grpc-js does not decode that.
   const { message, info, faults } = detailsFromBytes(definitions, bytes as Buffer | undefined);
+  // What users of grpc-js see, beside what the details say.
+  expect(error.details).toBe(message);
   return {
     kind: "refusal",
     requestId: requestIdFrom(headers),
