@@ -51,7 +51,7 @@ function pointerOf(name: string): string {
 function notAllowed(name: string, declared: readonly EngineOption[]): Fault {
   const names = declared.map((option) => option.name);
   return {
-    pointer: pointerOf(name.slice(0, 64)),
+    pointer: pointerOf(name.slice(0, 64).toWellFormed()),
     code: "option_not_allowed",
     message: `\`${echo(name)}\` is not an option that callers may set on this engine${names.length > 0 ? `: these are ${names.join(", ")}` : ""}.`,
     allowed: { enum: names },

@@ -15,7 +15,7 @@ export function errorFromConnect(error: ConnectError, input: DescMessage): Kibit
     const [, first = "", second = ""] = known.pattern.exec(text) ?? [];
     return known.explain(first, second, input);
   }
-  return new KibitzError(codes.get(code) ?? "internal", text);
+  return new KibitzError(codes.get(code) ?? "internal", text.toWellFormed());
 }
 
 interface KnownRefusal {
@@ -104,7 +104,7 @@ function refused(code: ErrorCode, message: string, field: string | undefined): K
   if (field === undefined) {
     return new KibitzError(code, message);
   }
-  const token = field.slice(0, 64).replaceAll("~", "~0").replaceAll("/", "~1");
+  const token = field.slice(0, 64).toWellFormed().replaceAll("~", "~0").replaceAll("/", "~1");
   const fault: Fault = { pointer: `/${token}`, code, message };
   return errorFromFaults([fault]);
 }

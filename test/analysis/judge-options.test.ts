@@ -105,6 +105,8 @@ describe("options are refused, never clamped", () => {
 
   test("with a pointer that escapes what it must, and echoes no more than 64 characters", () => {
     expect(faultsOf({ "a/b~c": 1 })).toMatchObject([{ pointer: "/options/a~1b~0c" }]);
+    // gRPC cannot carry half of a character.
+    expect(faultsOf({ [`${"x".repeat(63)}😀`]: 1 })[0]?.pointer.isWellFormed()).toBe(true);
     const [fault] = faultsOf({ ["x".repeat(100)]: 1 });
     expect(fault?.pointer).not.toContain("x".repeat(65));
     expect(fault?.message).not.toContain("x".repeat(65));

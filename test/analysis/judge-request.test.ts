@@ -90,6 +90,13 @@ describe("engine and path", () => {
     await expect(judgeRequest(requestOf({ engine, path: "native" }), engines)).rejects.toThrow(words);
   });
 
+  test.each([
+    ["", "`engine` is empty: the engines are latest, "],
+    ["deep-thought", 'There is no engine "deep-thought" here: the engines are latest, '],
+  ])("%j is refused in a sentence", async (engine, words) => {
+    await expect(judgeRequest(requestOf({ engine }), knownEngines([full, lite]))).rejects.toThrow(words);
+  });
+
   test.each(["", "Stockfish-19", "stockfish-20", "LATEST", "stockfish-19 "])(
     "%j is no engine, and those that there are are listed",
     async (engine) => {

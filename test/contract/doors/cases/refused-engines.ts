@@ -38,6 +38,22 @@ export const refusedEngines: readonly RefusalCase[] = [
   },
   {
     ...common,
+    name: "an engine whose name no header carries as it is",
+    request: { fen: startFen, engine: "100% ♞: %3A é" },
+    code: "unknown_engine",
+    nextAction: "list_engines",
+    pointers: ["/engine"],
+  },
+  {
+    ...common,
+    name: "an option whose name is cut in the middle of a character",
+    request: { fen: startFen, options: { [`${"x".repeat(63)}😀`]: 1 } },
+    code: "option_not_allowed",
+    nextAction: "fix_request",
+    pointers: [`/options/${"x".repeat(63)}\ufffd`],
+  },
+  {
+    ...common,
     name: "an engine without a name",
     request: { fen: startFen, engine: "" },
     code: "unknown_engine",
