@@ -16,7 +16,8 @@ import { benchPositions } from "./positions.ts";
 const rounds = Number(process.argv[2] ?? 20);
 const never = new AbortController().signal;
 
-const config = loadConfig({ PATH: "", KIBITZ_PORT: "0", KIBITZ_NATIVE_ENGINES: "" });
+// Without the cache: the same positions come again, and an answer that is kept asks no engine.
+const config = loadConfig({ KIBITZ_PORT: "0", KIBITZ_NATIVE_ENGINES: "", KIBITZ_CACHE_ENTRIES: "0" });
 const app = await startApp(config, silentLog, openEngines(config, silentLog, never));
 const agent = new Agent({ keepAlive: true });
 

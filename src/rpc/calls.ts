@@ -59,7 +59,7 @@ export function createCalls(
   return (method) => {
     const call = calls.get(method);
     if (call === undefined) {
-      throw new TypeError(`${method.parent.typeName}.${method.name} is not implemented as a unary call`);
+      throw new TypeError(`${method.parent.typeName}.${method.name} has no unary answer`);
     }
     return call;
   };

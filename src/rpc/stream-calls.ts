@@ -33,7 +33,7 @@ export function createStreamCalls(
   return (method) => {
     const call = calls.get(method);
     if (call === undefined) {
-      throw new TypeError(`${method.parent.typeName}.${method.name} is not implemented as a stream`);
+      throw new TypeError(`${method.parent.typeName}.${method.name} has no answer as a stream`);
     }
     return call;
   };

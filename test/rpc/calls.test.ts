@@ -137,7 +137,7 @@ describe("what has no unary implementation", () => {
     ["another service's", KeyService.method.getKey],
   ])("%s is a mistake at the start, not in a call", (_, method) => {
     expect(() => createCalls([answering], [])(method as unknown as DescMethodUnary)).toThrow(
-      `${method.parent.typeName}.${method.name} is not implemented as a unary call`,
+      `${method.parent.typeName}.${method.name} has no unary answer`,
     );
   });
 });

@@ -84,7 +84,7 @@ describe("a lean stream", () => {
 
   test("that has no implementation is a mistake at the start, not in a call", () => {
     expect(() => createStreamCalls([answering], [])(AnalysisService.method.evaluate)).toThrow(
-      "chess.analysis.v1.AnalysisService.Evaluate is not implemented as a stream",
+      "chess.analysis.v1.AnalysisService.Evaluate has no answer as a stream",
     );
   });
 });
