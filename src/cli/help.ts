@@ -1,7 +1,7 @@
 import type { Command, CommandOption } from "./command.ts";
 
-export function helpOfAll(commands: Readonly<Record<string, Command>>): string {
-  const rows = Object.values(commands).map(({ usage, about }): Row => [`kibitz ${usage}`, about]);
+export function helpOfAll(commands: readonly Command[]): string {
+  const rows = commands.map(({ usage, about }): Row => [`kibitz ${usage}`, about]);
   return lines([
     "Kibitz: chess position analysis by a real Stockfish, as a server or on the command line.",
     "",

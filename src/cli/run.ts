@@ -1,23 +1,21 @@
 import { parseArgs } from "node:util";
 import { ConfigError } from "../config.ts";
-import { bestmoveCommand, evalCommand } from "./analyse.ts";
 import { type Command, exitCode, UsageError } from "./command.ts";
-import { enginesCommand } from "./engines.ts";
 import { helpOf, helpOfAll } from "./help.ts";
-import { serveCommand } from "./serve.ts";
 
-const commands: Readonly<Record<string, Command>> = {
-  serve: serveCommand,
-  eval: evalCommand,
-  bestmove: bestmoveCommand,
-  engines: enginesCommand,
+/** Read when asked for: `serve` starts its engine before the modules of the server are read. */
+const commands: Readonly<Record<string, () => Promise<Command>>> = {
+  serve: async () => (await import("./serve.ts")).serveCommand,
+  eval: async () => (await import("./analyse.ts")).evalCommand,
+  bestmove: async () => (await import("./analyse.ts")).bestmoveCommand,
+  engines: async () => (await import("./engines.ts")).enginesCommand,
 };
 
 /** Runs `kibitz` with its arguments. Without any it serves. Resolves with the exit code. */
 export async function run(args: readonly string[]): Promise<number> {
   const [first, ...rest] = args;
   if (first === "--help" || first === "-h" || first === "help") {
-    process.stdout.write(helpOfAll(commands));
+    process.stdout.write(helpOfAll(await Promise.all(Object.values(commands).map((read) => read()))));
     return exitCode.ok;
   }
   if (first === "--version" || first === "-v") {
@@ -31,7 +29,7 @@ export async function run(args: readonly string[]): Promise<number> {
   if (command === undefined) {
     return complain(`there is no command ${JSON.stringify(name)}`, "kibitz --help");
   }
-  return runCommand(name, command, named ? rest : args);
+  return runCommand(name, await command(), named ? rest : args);
 }
 
 async function runCommand(name: string, command: Command, args: readonly string[]): Promise<number> {

@@ -24,9 +24,11 @@ export const serveCommand: Command = {
     const { searchPath: _, ...settings } = config;
     log.info(settings, "settings");
 
-    const opening = openEngines(config, log, signal);
-    // The app awaits it; until then a failure must not count as unhandled.
-    opening.catch(() => {});
+    const started = Promise.withResolvers<void>();
+    const opening = openEngines(config, log, signal, started.resolve);
+    // Reading the server's modules holds this thread: by then the engine's process should be loading.
+    // A failure is told by the app, which awaits the same; here it only must not count as unhandled.
+    await Promise.race([started.promise, opening.catch(() => {})]);
     const { startApp } = await import("../app.ts");
     const app = await startApp(config, log, opening);
     const startMs = Math.round(performance.now());

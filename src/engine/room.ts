@@ -24,6 +24,8 @@ export interface EngineRoomOptions {
   /** Bytes that all engines together may take. */
   readonly memoryMaxBytes: number;
   readonly log: Log;
+  /** Told when the first engine has been started: its process loads, and this one may be busy with something else. */
+  readonly onStarted?: (() => void) | undefined;
 }
 
 /**
@@ -33,7 +35,7 @@ export interface EngineRoomOptions {
  * of a second to load, a native engine a quarter of one to be tested.
  */
 export async function openEngineRoom(options: EngineRoomOptions, signal: AbortSignal): Promise<EngineRoom> {
-  const { backends, defaultEngine, log } = options;
+  const { backends, defaultEngine, log, onStarted = () => {} } = options;
   const pool = createPool(options);
   try {
     const finds = backends.map((backend) => backend.discover(signal));
@@ -43,6 +45,7 @@ export async function openEngineRoom(options: EngineRoomOptions, signal: AbortSi
     const guessed = guess && pool.lend(guess, AbortSignal.any([signal, guessing.signal]));
     // Awaited below; a failure must not count as unhandled until then.
     guessed?.catch(() => {});
+    onStarted();
 
     const builds = (await Promise.all(finds)).flat();
     signal.throwIfAborted();

@@ -16,11 +16,15 @@ interface Told {
   readonly defaultEngine?: string;
   readonly idleMax?: number;
   readonly signal?: AbortSignal;
+  readonly onStarted?: () => void;
 }
 
-function open(backends: readonly FakeEngines[], { defaultEngine, idleMax = 2, signal = forever }: Told = {}) {
+function open(
+  backends: readonly FakeEngines[],
+  { defaultEngine, idleMax = 2, signal = forever, onStarted }: Told = {},
+) {
   return openEngineRoom(
-    { backends, defaultEngine, idleMax, memoryMaxBytes: Number.POSITIVE_INFINITY, log: silentLog },
+    { backends, defaultEngine, idleMax, memoryMaxBytes: Number.POSITIVE_INFINITY, log: silentLog, onStarted },
     signal,
   );
 }
@@ -48,6 +52,17 @@ describe("a room that opens", () => {
     await answerOf(room.search(wasm, jobOf(), forever));
     expect((await room.describe(wasm)).name).toBe(wasm.name);
     expect(engines.starts).toBe(1);
+  });
+
+  test("tells when the first engine loads, before the others have been looked for", async () => {
+    const early = createFakeEngines({ builds: [native], path: "native" });
+    const late = slowEngines(wasm);
+    const startsWhenTold = new Promise<number>((resolve) => {
+      const opening = open([early, late.engines], { onStarted: () => resolve(early.starts) });
+      opening.catch(() => {});
+    });
+    expect(await startsWhenTold).toBe(1);
+    late.found.resolve();
   });
 
   test("starts what the fastest backend finds while the others still look", async () => {
