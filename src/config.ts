@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { availableParallelism, totalmem } from "node:os";
 
 /** What the operator decides. `loadConfig` is the only reader of the environment. */
@@ -5,6 +6,20 @@ export interface Config {
   readonly host: string;
   /** 0 picks a free one. */
   readonly port: number;
+  /** Who is answered: everybody, holders of keys, or everybody without limits. */
+  readonly access: (typeof accessModes)[number];
+  /** JSON file of plans; the built-in ones if undefined. */
+  readonly plansFile: string | undefined;
+  /** Whether callers may get keys by themselves; only in `public` if undefined. */
+  readonly selfServiceKeys: boolean | undefined;
+  /** Keys that callers at one address may get by themselves in 24 hours. */
+  readonly keysPerDay: number;
+  /** Secret that stored keys are hashed with; a plain hash if undefined. */
+  readonly keyPepper: string | undefined;
+  /** Folder of what must survive a restart. */
+  readonly dataDir: string;
+  /** Addresses and networks of proxies whose `X-Forwarded-For` is believed. */
+  readonly trustProxy: readonly string[];
   /** Searches at a time. */
   readonly slots: number;
   /** Id that `latest` means; the newest stable version if undefined. */
@@ -26,6 +41,7 @@ export interface Config {
   readonly searchPath: string;
 }
 
+const accessModes = ["public", "keys", "open"] as const;
 const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -40,6 +56,8 @@ interface Setting<T> {
   readonly about: string;
   /** Undefined if the text is not a value. */
   readonly read: (text: string) => T | undefined;
+  /** Never shown: not in messages and not in the log. */
+  readonly secret?: true;
 }
 
 const integer = (minimum: number, maximum: number) => (text: string) => {
@@ -47,6 +65,22 @@ const integer = (minimum: number, maximum: number) => (text: string) => {
   return value >= minimum && value <= maximum ? value : undefined;
 };
 const text = (value: string) => value || undefined;
+const flag = (value: string) => (value === "true" ? true : value === "false" ? false : undefined);
+
+/** Addresses and networks such as `10.0.0.0/8`, separated by commas. */
+function networks(value: string): readonly string[] | undefined {
+  const all = value
+    .split(",")
+    .map((one) => one.trim())
+    .filter(Boolean);
+  return all.every(isNetwork) ? all : undefined;
+}
+
+function isNetwork(one: string): boolean {
+  const [address = "", prefix, ...more] = one.split("/");
+  const bits = { 4: 32, 6: 128 }[isIP(address)] ?? -1;
+  return more.length === 0 && bits > 0 && (prefix === undefined || integer(0, bits)(prefix) !== undefined);
+}
 
 /** Memory of one full-network WebAssembly engine under load, with room to breathe. */
 const engineMemoryBytes = 600e6;
@@ -63,6 +97,49 @@ const settings = {
     default: () => 8080,
     about: "port, 0 to 65535; 0 picks a free one",
     read: integer(0, 65_535),
+  },
+  access: {
+    key: "KIBITZ_ACCESS",
+    default: () => "public",
+    about: "public: anybody, with more for keys; keys: only with a key; open: anybody, no limits",
+    read: (value) => accessModes.find((mode) => mode === value),
+  },
+  plansFile: {
+    key: "KIBITZ_PLANS",
+    default: () => undefined,
+    about: "JSON file of plans, as GET /price shows them; by default the built-in ones",
+    read: text,
+  },
+  selfServiceKeys: {
+    key: "KIBITZ_SELF_SERVICE_KEYS",
+    default: () => undefined,
+    about: "true or false: may POST /v1/keys issue keys of the free plan; by default only in public",
+    read: flag,
+  },
+  keysPerDay: {
+    key: "KIBITZ_KEYS_PER_DAY",
+    default: () => 5,
+    about: "keys that POST /v1/keys issues to an address in 24 hours, 1 to 1000000",
+    read: integer(1, 1_000_000),
+  },
+  keyPepper: {
+    key: "KIBITZ_KEY_PEPPER",
+    default: () => undefined,
+    about: "secret of 16 characters or more, without which stored keys are of no use; never change it",
+    read: (value) => (value.length >= 16 ? value : undefined),
+    secret: true,
+  },
+  dataDir: {
+    key: "KIBITZ_DATA_DIR",
+    default: () => "./data",
+    about: "folder of the database: keys, and engine time used",
+    read: text,
+  },
+  trustProxy: {
+    key: "KIBITZ_TRUST_PROXY",
+    default: () => [],
+    about: "proxies whose X-Forwarded-For is believed: addresses or CIDRs, separated by commas",
+    read: networks,
   },
   slots: {
     key: "KIBITZ_SLOTS",
@@ -146,9 +223,8 @@ function valueOfSetting(setting: Setting<unknown>, environment: Environment): un
   }
   const value = setting.read(given);
   if (value === undefined) {
-    throw new ConfigError(
-      `${setting.key} is ${JSON.stringify(given.slice(0, 64))}, but must be: ${setting.about}`,
-    );
+    const shown = setting.secret ? "not usable" : JSON.stringify(given.slice(0, 64));
+    throw new ConfigError(`${setting.key} is ${shown}, but must be: ${setting.about}`);
   }
   return value;
 }
@@ -160,6 +236,12 @@ function isInjected(key: string): boolean {
 
 function isKubernetesPort(key: string, value: string): boolean {
   return key === "KIBITZ_PORT" && value.startsWith("tcp://");
+}
+
+/** The settings as they may be logged. */
+export function settingsForLog(config: Config): Readonly<Record<string, unknown>> {
+  const { searchPath: _, keyPepper, ...settings } = config;
+  return { ...settings, keyPepper: keyPepper === undefined ? undefined : "set" };
 }
 
 /** The settings with their meaning and default, for people. */

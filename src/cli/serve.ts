@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { describeSettings, loadConfig } from "../config.ts";
+import { describeSettings, loadConfig, settingsForLog } from "../config.ts";
 import { createLog } from "../create-log.ts";
 import { openEngines } from "../open-engines.ts";
 import { type Command, exitCode, UsageError } from "./command.ts";
@@ -21,8 +21,7 @@ export const serveCommand: Command = {
     }
     const config = loadConfig(process.env);
     const log = await createLog(config.logLevel);
-    const { searchPath: _, ...settings } = config;
-    log.info(settings, "settings");
+    log.info(settingsForLog(config), "settings");
 
     const started = Promise.withResolvers<void>();
     const opening = openEngines(config, log, signal, started.resolve);
