@@ -15,11 +15,13 @@ export interface PlanLimits {
   readonly rates: readonly RatePolicy[];
 }
 
-/** A quota over a time window. */
+/** A quota over a time window, which begins with the first use. */
 export interface RatePolicy {
+  /** Of its plan, as in the header RateLimit-Policy. */
   readonly name: string;
   readonly quota: number;
   readonly windowS: number;
+  /** Requests are counted by caller; milliseconds of engine time by key and by address. */
   readonly unit: "request" | "engine_ms";
 }
 
@@ -29,3 +31,38 @@ export const openPlan: Plan = {
   requiresKey: false,
   limits: { depthMax: 30, multipvMax: 10, movetimeMaxMs: 60_000, concurrent: undefined, rates: [] },
 };
+
+/** The plan of callers without a key. */
+export const keylessPlan: Plan = {
+  id: "keyless",
+  requiresKey: false,
+  limits: {
+    depthMax: 20,
+    multipvMax: 5,
+    movetimeMaxMs: 5000,
+    concurrent: 2,
+    rates: [{ name: "minute", quota: 60, windowS: 60, unit: "request" }],
+  },
+};
+
+/** The plan of the keys that callers may get by themselves. */
+export const freePlan: Plan = {
+  id: "free",
+  requiresKey: true,
+  limits: {
+    ...openPlan.limits,
+    concurrent: 4,
+    rates: [
+      { name: "minute", quota: 240, windowS: 60, unit: "request" },
+      { name: "engine-day", quota: 3_600_000, windowS: 86_400, unit: "engine_ms" },
+    ],
+  },
+};
+
+/** The plans of a service whose operator has set none, smallest first. */
+export const builtInPlans: readonly Plan[] = [keylessPlan, freePlan];
+
+/** The plan with this id. */
+export function planOf(plans: readonly Plan[], id: string): Plan | undefined {
+  return plans.find((plan) => plan.id === id);
+}
