@@ -12,3 +12,67 @@ export interface AnalysisCache<T> {
   /** Keeps a value, as long as there is room. Nobody waits for it; a failure is for the store's own log. */
   set(key: string, value: T): void;
 }
+
+/** An API key, as far as it is kept: enough to know it again, not enough to use it. */
+export interface KeyRecord {
+  /** Public id. */
+  readonly id: string;
+  /** Of the key, in hex. Unique. */
+  readonly hash: string;
+  readonly name: string | undefined;
+  /** Id of its plan. */
+  readonly plan: string;
+  /** In milliseconds since 1970, as all times here. */
+  readonly createdAt: number;
+  /** Address of the caller who got it by himself. */
+  readonly issuedTo: string | undefined;
+  readonly lastUsedAt: number | undefined;
+  readonly revokedAt: number | undefined;
+}
+
+/** How many keys an address may be issued. */
+export interface IssueQuota {
+  readonly max: number;
+  readonly windowMs: number;
+}
+
+export type Issued =
+  | { readonly kind: "created" }
+  /** `againAt` is when the oldest key of the window leaves it. */
+  | { readonly kind: "too_many"; readonly againAt: number };
+
+/**
+ * Keeps API keys. What a method has resolved survives the death of the process. All methods reject where the store
+ * cannot be asked.
+ */
+export interface KeyStore {
+  /** Keeps a new key, unless its address has been issued too many: both in one step, so that nobody slips through. */
+  create(record: KeyRecord, quota?: IssueQuota): Promise<Issued>;
+  findByHash(hash: string): Promise<KeyRecord | undefined>;
+  findById(id: string): Promise<KeyRecord | undefined>;
+  /** All keys, revoked ones too, oldest first. */
+  list(): Promise<readonly KeyRecord[]>;
+  /** False where there is no such key. One that is revoked stays as it is. */
+  revoke(id: string, at: number): Promise<boolean>;
+  /** Notes when keys were last used, by id. A time that is not later than the noted one changes nothing. */
+  touch(uses: ReadonlyMap<string, number>): Promise<void>;
+}
+
+/** Engine time used in one window of a rate. */
+export interface EngineTime {
+  /** Plan and name of the rate. */
+  readonly rate: string;
+  /** Id of a key, or an address. */
+  readonly subject: string;
+  readonly engineMs: number;
+  /** When the window ends. */
+  readonly resetsAt: number;
+}
+
+/** Keeps what was used of windows that are long enough to outlive a process. Rejects where the store cannot be asked. */
+export interface UsageStore {
+  /** Adds to what is kept of the same rate and subject. Where that window has ended at `now`, it counts no more. */
+  add(spent: readonly EngineTime[], now: number): Promise<void>;
+  /** What counts at `now`. */
+  current(now: number): Promise<readonly EngineTime[]>;
+}

@@ -1,0 +1,19 @@
+import type { EngineTime, UsageStore } from "../ports.ts";
+
+/** Engine time used, in this process and gone with it. */
+export function createMemoryUsageStore(): UsageStore {
+  const kept = new Map<string, EngineTime>();
+  return {
+    async add(spent, now) {
+      for (const one of spent) {
+        const name = JSON.stringify([one.rate, one.subject]);
+        const before = kept.get(name);
+        const goesOn = before !== undefined && before.resetsAt > now;
+        kept.set(name, goesOn ? { ...before, engineMs: before.engineMs + one.engineMs } : one);
+      }
+    },
+    async current(now) {
+      return [...kept.values()].filter(({ resetsAt }) => resetsAt > now);
+    },
+  };
+}
