@@ -1,0 +1,123 @@
+import { timingSafeEqual } from "node:crypto";
+import { LRUCache } from "lru-cache";
+import { KibitzError } from "../errors.ts";
+import type { KeyRecord, KeyStore } from "../storage/ports.ts";
+import { hashOfApiKey, isApiKey } from "./api-key.ts";
+
+/** Tells whose key an Authorization header carries, mostly from memory. */
+export interface Authenticator {
+  /**
+   * The key of a header. At once where it is known, else with a promise.
+   *
+   * @throws KibitzError `invalid_api_key`, also as a rejection; what the store rejects with.
+   */
+  keyOf(authorization: string): KeyRecord | Promise<KeyRecord>;
+  /** From now on the key is asked for again: it was revoked. */
+  forget(id: string): void;
+  /** Writes down which keys were used since the last time. */
+  flush(): Promise<void>;
+  readonly counters: AuthenticatorCounters;
+}
+
+/** Look-ups since the start: answered from memory, and by the store. */
+export interface AuthenticatorCounters {
+  readonly hits: number;
+  readonly misses: number;
+}
+
+export interface AuthenticatorOptions {
+  readonly keys: KeyStore;
+  readonly pepper: string | undefined;
+  /** How long a key counts as known, in milliseconds: so long one that another process has revoked still works. */
+  readonly knownMs?: number;
+}
+
+/** Revocation is promised to work within 5 s. */
+const defaultKnownMs = 3000;
+
+/** Keys in use at a time, beyond which the store is asked more often. */
+const knownMax = 10_000;
+
+export function createAuthenticator({
+  keys,
+  pepper,
+  knownMs = defaultKnownMs,
+}: AuthenticatorOptions): Authenticator {
+  // By the key itself, so that a call with a known one costs no hash. It never leaves this memory.
+  const known = new LRUCache<string, KeyRecord>({
+    max: knownMax,
+    ttl: knownMs,
+    // Who asks for a key that is being looked up waits for the same answer.
+    fetchMethod: lookUp,
+  });
+  let uses = new Map<string, number>();
+  let hits = 0;
+  let misses = 0;
+
+  async function lookUp(key: string): Promise<KeyRecord> {
+    const hash = hashOfApiKey(key, pepper);
+    const record = await keys.findByHash(hash);
+    const valid = record && record.revokedAt === undefined && isEqual(record.hash, hash);
+    if (!valid) {
+      throw invalid("This API key is not known here, or it was revoked.");
+    }
+    return record;
+  }
+
+  function used(record: KeyRecord): KeyRecord {
+    uses.set(record.id, Date.now());
+    return record;
+  }
+
+  return {
+    get counters() {
+      return { hits, misses };
+    },
+    keyOf(authorization) {
+      const key = keyFromHeader(authorization);
+      const record = known.get(key);
+      if (record) {
+        hits++;
+        return used(record);
+      }
+      if (!isApiKey(key)) {
+        throw invalid("This is no API key: it was mistyped or cut, or belongs to another service.");
+      }
+      misses++;
+      return known.forceFetch(key).then(used);
+    },
+    forget(id) {
+      for (const [key, record] of known.entries()) {
+        if (record.id === id) {
+          known.delete(key);
+        }
+      }
+    },
+    async flush() {
+      const written = uses;
+      uses = new Map();
+      if (written.size > 0) {
+        await keys.touch(written);
+      }
+    },
+  };
+}
+
+/** @throws KibitzError where the header is anything but one bearer token: it is never taken for no header. */
+function keyFromHeader(authorization: string): string {
+  const key = /^bearer +(\S+) *$/i.exec(authorization)?.[1];
+  if (key === undefined) {
+    throw invalid("The Authorization header must be written `Bearer kbz_…`: this one is not.");
+  }
+  return key;
+}
+
+/** In a time that does not depend on where they differ. */
+function isEqual(a: string, b: string): boolean {
+  return a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));
+}
+
+/** The text says nothing of what was sent. */
+function invalid(detail: string): KibitzError {
+  return new KibitzError("invalid_api_key", detail);
+}

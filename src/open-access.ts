@@ -1,0 +1,79 @@
+import { readFileSync } from "node:fs";
+import { type Access, createAccess } from "./access/access.ts";
+import { builtInPlans, type Plan } from "./access/plans.ts";
+import { plansFromJson } from "./access/read-plans.ts";
+import { type Config, ConfigError } from "./config.ts";
+import type { Log } from "./log.ts";
+import { openDatabase, StoreUnusable } from "./storage/sqlite/database.ts";
+import { createSqliteKeyStore } from "./storage/sqlite/key-store.ts";
+import { createSqliteUsageStore } from "./storage/sqlite/usage-store.ts";
+
+/** Milliseconds between two writes of what was used: so much a killed process forgets of it. */
+const flushMs = 3000;
+
+/**
+ * Who may ask and how much, as the settings say, over the database in their folder. Disposing of it writes the rest.
+ *
+ * @throws ConfigError for plans and folders that cannot be used
+ */
+export async function openAccess(config: Config, log: Log): Promise<Access & AsyncDisposable> {
+  const plans = loadPlans(config);
+  const database = openData(config);
+  try {
+    const access = await createAccess({
+      mode: config.access,
+      plans,
+      keysPerDay: (config.selfServiceKeys ?? config.access === "public") ? config.keysPerDay : 0,
+      pepper: config.keyPepper,
+      trustedProxies: config.trustProxy,
+      stores: { keys: createSqliteKeyStore(database), usage: createSqliteUsageStore(database) },
+      log,
+    });
+    const flush = () =>
+      access.flush().catch((err: unknown) => log.error({ err }, "what was used could not be written down"));
+    const timer = setInterval(flush, flushMs);
+    return Object.assign(access, {
+      async [Symbol.asyncDispose]() {
+        clearInterval(timer);
+        await flush();
+        database.close();
+      },
+    });
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** The plans of the operator's file, or the built-in ones. @throws ConfigError */
+export function loadPlans({ plansFile }: Config): readonly Plan[] {
+  if (plansFile === undefined) {
+    return builtInPlans;
+  }
+  const reading = plansFromJson(readText(plansFile));
+  if (reading.kind === "fault") {
+    const place = reading.pointer === "" ? "" : `${reading.pointer} `;
+    throw new ConfigError(`KIBITZ_PLANS: in ${plansFile}, ${place}${reading.message}`);
+  }
+  return reading.plans;
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw new ConfigError(`KIBITZ_PLANS: ${file} cannot be read: ${(error as Error).message}`);
+  }
+}
+
+/** The database in the settings' folder. @throws ConfigError */
+export function openData({ dataDir }: Config): ReturnType<typeof openDatabase> {
+  try {
+    return openDatabase(dataDir);
+  } catch (error) {
+    if (error instanceof StoreUnusable) {
+      throw new ConfigError(`KIBITZ_DATA_DIR: ${error.message}. Name a folder that Kibitz may write to.`);
+    }
+    throw error;
+  }
+}
