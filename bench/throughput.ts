@@ -6,6 +6,7 @@
  *     node bench/throughput.ts [seconds a cell, default 20] [depths, default 14,8,1] [slots, default as configured]
  */
 import { type ChildProcess, spawn } from "node:child_process";
+import { createLocalAccess } from "../src/access/access.ts";
 import type { JudgedRequest } from "../src/analysis/analysis.ts";
 import { loadConfig } from "../src/config.ts";
 import { createService } from "../src/create-service.ts";
@@ -28,7 +29,7 @@ const config = loadConfig({
   ...(process.argv[4] && { KIBITZ_SLOTS: process.argv[4] }),
 });
 const room = await openEngines(config, silentLog, never);
-const { analyzer } = createService(room, config, silentLog);
+const { analyzer } = createService(room, await createLocalAccess(), config, silentLog);
 
 /** An engine without anything around it. */
 interface BareEngine {

@@ -6,6 +6,7 @@ import type { EngineRoom } from "./engine/room.ts";
 import { KibitzError } from "./errors.ts";
 import { createGateway } from "./gateway/gateway.ts";
 import type { Log } from "./log.ts";
+import { openAccess } from "./open-access.ts";
 import { callerKey } from "./rpc/caller-key.ts";
 import { connectDoors } from "./rpc/interceptors/connect-doors.ts";
 import { readMaxBytesOf } from "./rpc/read-max-bytes.ts";
@@ -60,10 +61,13 @@ export async function startApp(
     ],
     log,
   });
+  let access: AsyncDisposable | undefined;
   try {
     const { host, port } = await listener.listen(config.host, config.port);
+    const opened = await openAccess(config, log);
+    access = opened;
     const engines = await opening;
-    doors = createDoors(createService(engines, config, log), log);
+    doors = createDoors(createService(engines, opened, config, log), log);
     state.ready = true;
     return {
       url: `http://${host.includes(":") ? `[${host}]` : host}:${port}`,
@@ -79,11 +83,13 @@ export async function startApp(
         clearTimeout(late);
         clearInterval(cutting);
         await engines[Symbol.asyncDispose]();
+        await opened[Symbol.asyncDispose]();
       },
     };
   } catch (error) {
     await listener.stop(0);
     await opening.then((engines) => engines[Symbol.asyncDispose]()).catch(() => {});
+    await access?.[Symbol.asyncDispose]();
     throw error;
   }
 }

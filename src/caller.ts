@@ -16,6 +16,8 @@ export interface Caller {
   readonly door: Door;
   /** Address of the other end of the connection. */
   readonly address: string;
+  /** The header X-Forwarded-For, verbatim: only the word of whoever sent it. */
+  readonly forwardedFor: string | undefined;
   /** The Authorization header, verbatim. */
   readonly authorization: string | undefined;
   /** Headers that interceptors add to the answer, by lower-case name. */
@@ -31,11 +33,13 @@ interface RawRequest {
 
 export function callerFromRequest(request: RawRequest, door: Door): Caller {
   const given = request.headers["x-request-id"];
+  const forwardedFor = request.headers["x-forwarded-for"];
   const requestId = typeof given === "string" && saneRequestId.test(given) ? given : uuidv7();
   return {
     requestId,
     door,
     address: addressOf(request),
+    forwardedFor: typeof forwardedFor === "object" ? forwardedFor.join() : forwardedFor,
     authorization: request.headers.authorization,
     answerHeaders: new Map([["x-request-id", requestId]]),
   };
@@ -54,5 +58,12 @@ function addressOf({ socket }: RawRequest): string {
 /** The caller of a call that comes from this process. */
 export function localCaller(): Caller {
   const requestId = uuidv7();
-  return { requestId, door: "cli", address: "local", authorization: undefined, answerHeaders: new Map() };
+  return {
+    requestId,
+    door: "cli",
+    address: "local",
+    forwardedFor: undefined,
+    authorization: undefined,
+    answerHeaders: new Map(),
+  };
 }

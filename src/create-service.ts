@@ -1,5 +1,6 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
+import type { Access } from "./access/access.ts";
 import { openPlan } from "./access/plans.ts";
 import { type Analyzer, createAnalyzer } from "./analysis/analyzer.ts";
 import type { Findings } from "./analysis/findings.ts";
@@ -30,8 +31,7 @@ export interface Service {
   streamOf(method: DescMethod): StreamCall;
 }
 
-export function createService(room: EngineRoom, config: Config, log: Log): Service {
-  const plan = openPlan;
+export function createService(room: EngineRoom, access: Access, config: Config, log: Log): Service {
   const scheduler = createScheduler({ slots: config.slots, maxWaitMs: config.queueMaxWaitMs });
   const analyzer = createAnalyzer({
     search: room.search,
@@ -41,7 +41,7 @@ export function createService(room: EngineRoom, config: Config, log: Log): Servi
       entries: config.cacheEntries,
       weightOf: ({ lines }) => lines.length,
     }),
-    movetimeMaxMs: plan.limits.movetimeMaxMs,
+    movetimeMaxMs: openPlan.limits.movetimeMaxMs,
   });
   const engines: KnownEngines = {
     get catalog() {
@@ -51,11 +51,11 @@ export function createService(room: EngineRoom, config: Config, log: Log): Servi
     judgePosition: createPositionJudge(),
   };
   const rules = createRules();
-  const chain = createChain(rules, log);
+  const chain = createChain(access, rules, log);
   const implementations = createImplementations({
     analyzer,
     engines,
-    plans: [plan],
+    access,
     rules,
     batchItemsAtOnce: config.slots + 1,
     log,

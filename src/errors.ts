@@ -308,7 +308,8 @@ export function errorKind(code: ErrorCode): ErrorKind {
 export interface Fault {
   /** JSON Pointer (RFC 6901) to the value; a missing field has the pointer it would have. */
   readonly pointer: string;
-  readonly code: ErrorCode;
+  /** `over_plan_limit` stands in errors that are `upgrade_needed`. */
+  readonly code: ErrorCode | "over_plan_limit";
   readonly message: string;
   /** What is allowed instead, as a JSON Schema fragment. */
   readonly allowed?: Readonly<Record<string, unknown>>;
@@ -326,6 +327,8 @@ interface KibitzErrorOptions {
   /** A request, as plain JSON, that would be answered. */
   readonly suggestedRequest?: Readonly<Record<string, unknown>>;
   readonly upgrade?: { readonly plan: string; readonly url: string };
+  /** Which limit of which plan is exceeded: `keyless/minute`. */
+  readonly quota?: string;
   /** The underlying error: for the log, never for the caller. */
   readonly cause?: unknown;
 }
@@ -338,6 +341,7 @@ export class KibitzError extends Error {
   readonly retryAfterMs: number | undefined;
   readonly suggestedRequest: Readonly<Record<string, unknown>> | undefined;
   readonly upgrade: { readonly plan: string; readonly url: string } | undefined;
+  readonly quota: string | undefined;
 
   constructor(code: ErrorCode, detail: string, options: KibitzErrorOptions = {}) {
     super(detail, options.cause === undefined ? {} : { cause: options.cause });
@@ -350,6 +354,7 @@ export class KibitzError extends Error {
     this.retryAfterMs = options.retryAfterMs;
     this.suggestedRequest = options.suggestedRequest;
     this.upgrade = options.upgrade;
+    this.quota = options.quota;
   }
 
   /** Whether the same request can succeed later. */
@@ -364,8 +369,8 @@ export function errorFromFaults(
   options: Omit<KibitzErrorOptions, "faults"> = {},
 ): KibitzError {
   const [first] = faults;
-  if (first === undefined) {
-    throw new TypeError("errorFromFaults needs a fault");
+  if (first === undefined || first.code === "over_plan_limit") {
+    throw new TypeError("errorFromFaults needs a fault that has an error of its own");
   }
   const others = faults.length - 1;
   // Whoever looks for faults stops looking at so many.

@@ -23,10 +23,18 @@ export interface Analyzer {
    * @param flow whose work it is: flows share the engines evenly. An address, or a batch of one.
    * @throws KibitzError; the reason of `signal`.
    */
-  analyze(request: JudgedRequest, flow: string, signal: AbortSignal): Promise<Analysis>;
+  analyze(request: JudgedRequest, flow: string, signal: AbortSignal, terms?: Terms): Promise<Analysis>;
   /** Complete states as the search deepens; the last one is final and has its stop reason. */
-  watch(request: JudgedRequest, flow: string, signal: AbortSignal): AsyncIterable<Analysis>;
+  watch(request: JudgedRequest, flow: string, signal: AbortSignal, terms?: Terms): AsyncIterable<Analysis>;
   readonly counters: AnalyzerCounters;
+}
+
+/** What is agreed with a caller about his searches. */
+export interface Terms {
+  /** When a search ends that sets no time of its own, in milliseconds. */
+  readonly movetimeMaxMs: number;
+  /** Told of all engine time so far, in milliseconds; never for an answer that takes none. */
+  readonly onEngineTime: (engineMs: number) => void;
 }
 
 /** How requests were answered since the start. Those of finished games are in none of them. */
@@ -54,11 +62,14 @@ interface SharedState {
   /** When the search began to wait for its slot, by `performance.now()`, and how long it did. */
   readonly askedAt: number;
   readonly queueMs: number;
+  /** Engine time of the search so far, in milliseconds. */
+  readonly engineMs: number;
 }
 
 export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: AnalyzerOptions): Analyzer {
   const times = createExpectedTimes();
   const coalescer = createCoalescer<SharedState>();
+  const ownTerms: Terms = { movetimeMaxMs, onEngineTime() {} };
   let hits = 0;
 
   async function* run(
@@ -86,7 +97,7 @@ export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: Anal
             cache.set(key, findings());
           }
         }
-        yield { findings, askedAt, queueMs };
+        yield { findings, askedAt, queueMs, engineMs: event.snapshot.counters.timeMs };
       }
     } catch (error) {
       throw error instanceof EngineFailure ? errorFromFailure(error) : error;
@@ -94,8 +105,14 @@ export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: Anal
   }
 
   /** Joins the equal search under way, or begins one: then it counts as the flow's. */
-  function share(request: JudgedRequest, key: string | undefined, flow: string, signal: AbortSignal) {
-    const movetimeMs = request.movetimeMs ?? movetimeMaxMs;
+  function share(
+    request: JudgedRequest,
+    key: string | undefined,
+    flow: string,
+    signal: AbortSignal,
+    terms: Terms,
+  ) {
+    const movetimeMs = request.movetimeMs ?? terms.movetimeMaxMs;
     const flightKey = key === undefined ? undefined : flightKeyOf(key, movetimeMs);
     return coalescer.join(flightKey, (either) => run(request, movetimeMs, key, flow, either), signal);
   }
@@ -110,7 +127,7 @@ export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: Anal
       const { started, joined } = coalescer.counters;
       return { hits, joins: joined, misses: started };
     },
-    async analyze(request, flow, signal) {
+    async analyze(request, flow, signal, terms = ownTerms) {
       const { terminal } = request.position;
       if (terminal) {
         return analysisOfFinishedGame(request, terminal);
@@ -123,7 +140,8 @@ export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: Anal
       }
       const joinedAt = performance.now();
       let last: SharedState | undefined;
-      for await (const state of share(request, key, flow, signal)) {
+      for await (const state of share(request, key, flow, signal, terms)) {
+        terms.onEngineTime(state.engineMs);
         last = state;
       }
       if (last === undefined) {
@@ -131,7 +149,7 @@ export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: Anal
       }
       return analysisFromState(last, request, joinedAt);
     },
-    async *watch(request, flow, signal) {
+    async *watch(request, flow, signal, terms = ownTerms) {
       const { terminal } = request.position;
       if (terminal) {
         yield analysisOfFinishedGame(request, terminal);
@@ -144,7 +162,8 @@ export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: Anal
         return;
       }
       const joinedAt = performance.now();
-      for await (const state of share(request, key, flow, signal)) {
+      for await (const state of share(request, key, flow, signal, terms)) {
+        terms.onEngineTime(state.engineMs);
         yield analysisFromState(state, request, joinedAt);
       }
     },

@@ -1,3 +1,4 @@
+import { createLocalAccess } from "../access/access.ts";
 import { loadConfig } from "../config.ts";
 import { createLog } from "../create-log.ts";
 import { createService, type Service } from "../create-service.ts";
@@ -9,7 +10,7 @@ export async function openLocal(signal: AbortSignal): Promise<Service & AsyncDis
   const log = await createLog(config.logLevel, process.stderr);
   const engines = await openEngines(config, log, signal);
   return {
-    ...createService(engines, config, log),
+    ...createService(engines, await createLocalAccess(), config, log),
     [Symbol.asyncDispose]: () => engines[Symbol.asyncDispose](),
   };
 }

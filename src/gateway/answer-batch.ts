@@ -9,9 +9,10 @@ import { createOrder } from "./in-order.ts";
 import { isJsonObject } from "./is-json-object.ts";
 import { accepts, prefers } from "./media-types.ts";
 import { type BatchReading, createBatchReader } from "./read-batch.ts";
+import { withSuggestion } from "./read-request.ts";
 import type { Route } from "./routes.ts";
 import { sendHead } from "./send.ts";
-import { suggestedRequest } from "./suggest-request.ts";
+import { suggestRequest } from "./suggest-request.ts";
 import { createMessageWriter } from "./write-message.ts";
 import { writeText } from "./write-text.ts";
 
@@ -39,12 +40,20 @@ export function createBatchAnswer(route: Route, options: StreamAnswerOptions): A
     [problemField]: problemFromError(error, requestId),
   });
 
+  /** Before any answer: what refuses the call as a whole refuses it with a status. */
+  async function begin(batch: Batch, context: CallContext) {
+    try {
+      return await firstOf(call(batch.message, context));
+    } catch (thrown) {
+      throw withSuggestion(errorFromUnknown(thrown), batch.whole);
+    }
+  }
+
   /** What is answered at all costs: an error that ends the call once it has begun is that of every item still open. */
   async function* answersOf(batch: Batch, context: CallContext): AsyncGenerator<Plain> {
     const { requestId } = context.caller;
     const open = new Set(batch.places);
-    // Before any answer: what refuses the call as a whole refuses it with a status.
-    const begun = open.size > 0 ? await firstOf(call(batch.message, context)).catch(refuse) : undefined;
+    const begun = open.size > 0 ? await begin(batch, context) : undefined;
     for (const [index, error] of batch.refused) {
       yield refusal(index, error, requestId);
     }
@@ -54,7 +63,7 @@ export function createBatchAnswer(route: Route, options: StreamAnswerOptions): A
         const plain = write(answer);
         const index = batch.places[(answer as Message & { index: number }).index] ?? -1;
         open.delete(index);
-        yield withSuggestion({ ...plain, index }, problemField, batch.sent[index]);
+        yield withItemSuggestion({ ...plain, index }, problemField, batch.sent[index]);
       }
     } catch (thrown) {
       error = errorFromUnknown(thrown);
@@ -91,10 +100,6 @@ export function createBatchAnswer(route: Route, options: StreamAnswerOptions): A
   };
 }
 
-function refuse(thrown: unknown): never {
-  throw errorFromUnknown(thrown);
-}
-
 const keep = ["Cache-Control", "no-store", "X-Accel-Buffering", "no"];
 
 async function* textsOf(answers: AsyncIterable<Plain>, asReady: boolean): AsyncGenerator<string> {
@@ -116,19 +121,23 @@ async function* textsOf(answers: AsyncIterable<Plain>, asReady: boolean): AsyncG
   }
 }
 
-/** As for single requests: where moving numbers into their ranges is all that it takes, the request that would pass. */
-function withSuggestion(answer: Plain, problemField: string, sent: unknown): Plain {
+/** As for single requests: where moving numbers into their bounds is all that it takes, the request that would pass. */
+function withItemSuggestion(answer: Plain, problemField: string, sent: unknown): Plain {
   const problem = answer[problemField] as Problem | null;
-  if (problem?.code !== "out_of_range" || problem.suggested_request || !isJsonObject(sent)) {
+  if (!problem || problem.errors.length === 0 || problem.suggested_request || !isJsonObject(sent)) {
     return answer;
   }
-  const suggestion = suggestedRequest(sent, problem.errors as readonly Fault[]);
-  return suggestion === undefined
-    ? answer
-    : {
-        ...answer,
-        [problemField]: { ...problem, next_action: "send_suggested_request", suggested_request: suggestion },
-      };
+  const suggestion = suggestRequest(sent, problem.errors as readonly Fault[]);
+  if (suggestion === undefined) {
+    return answer;
+  }
+  const { next_action } = problem;
+  const mended: Problem = {
+    ...problem,
+    next_action: next_action === "get_api_key" ? next_action : "send_suggested_request",
+    suggested_request: suggestion,
+  };
+  return { ...answer, [problemField]: mended };
 }
 
 function problemFieldOf(output: DescMessage): string {

@@ -34,7 +34,8 @@ export function createUnaryAnswer(route: Route, options: UnaryAnswerOptions): An
     }
     const text = `${JSON.stringify(write(answer))}\n`;
     const length = String(Buffer.byteLength(text));
-    send(res, 200, ["Content-Type", jsonMediaType, "Content-Length", length, ...keep], caller, text);
+    const kept = caller.answerHeaders.has("cache-control") ? [] : keep;
+    send(res, 200, ["Content-Type", jsonMediaType, "Content-Length", length, ...kept], caller, text);
   };
 }
 

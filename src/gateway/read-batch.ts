@@ -18,6 +18,8 @@ export type BatchReading =
       readonly refused: ReadonlyMap<number, KibitzError>;
       /** All items, as they were sent. */
       readonly sent: readonly unknown[];
+      /** The request that they are in. */
+      readonly whole: Readonly<Record<string, unknown>>;
     }
   | { readonly kind: "left" };
 
@@ -77,7 +79,7 @@ export function createBatchReader(
       }
     }
     const message = create(desc, { [list.localName]: messages });
-    return { kind: "batch", message, places, refused, sent };
+    return { kind: "batch", message, places, refused, sent, whole: json.sent };
   };
 }
 

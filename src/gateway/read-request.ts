@@ -7,7 +7,7 @@ import { createJsonReader } from "./read-json.ts";
 import { createMessageReader } from "./read-message.ts";
 import { createQueryReader } from "./read-query.ts";
 import type { Route } from "./routes.ts";
-import { suggestedRequest } from "./suggest-request.ts";
+import { suggestRequest } from "./suggest-request.ts";
 
 /** The message of a request and the plain JSON that it was; or nobody waits for an answer any more. */
 export type RequestReading =
@@ -58,18 +58,22 @@ export function createRequestReader(
   };
 }
 
-/** The same error with a request that would pass, where moving numbers into their ranges is all that it takes. */
+/** The same error with a request that would pass, where moving what is too much into its bounds is all that it takes. */
 export function withSuggestion(error: KibitzError, sent: Readonly<Record<string, unknown>>): KibitzError {
-  if (error.code !== "out_of_range" || error.suggestedRequest) {
+  if (error.suggestedRequest || error.faults.length === 0) {
     return error;
   }
-  const suggestion = suggestedRequest(sent, error.faults);
-  if (!suggestion) {
+  const suggestedRequest = suggestRequest(sent, error.faults);
+  if (suggestedRequest === undefined) {
     return error;
   }
-  return new KibitzError(error.code, error.message, {
-    faults: error.faults,
-    suggestedRequest: suggestion,
+  const { code, message, faults, upgrade, nextAction } = error;
+  return new KibitzError(code, message, {
+    faults,
+    suggestedRequest,
+    ...(upgrade && { upgrade }),
+    // A key is the better way.
+    ...(nextAction === "get_api_key" && { nextAction }),
     cause: error,
   });
 }

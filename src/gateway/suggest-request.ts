@@ -3,15 +3,18 @@ import { keysOfPointer } from "./json-pointer.ts";
 
 type Plain = Record<string, unknown>;
 
+/** The faults of values that can be moved into their bounds. */
+const codes: readonly Fault["code"][] = ["out_of_range", "over_plan_limit"];
+
 /**
- * The request with each number that is out of its range moved to the nearest that is allowed; nothing
- * unless that mends every fault.
+ * The request with each number that is out of its range moved to the nearest that is allowed, and each list that
+ * is too long cut; nothing unless that mends every fault.
  */
-export function suggestedRequest(
+export function suggestRequest(
   sent: Readonly<Record<string, unknown>>,
   faults: readonly Fault[],
 ): Readonly<Record<string, unknown>> | undefined {
-  if (!faults.every((fault) => fault.code === "out_of_range" && fault.allowed !== undefined)) {
+  if (!faults.every((fault) => codes.includes(fault.code) && fault.allowed !== undefined)) {
     return undefined;
   }
   const mended: Plain = structuredClone({ ...sent });
@@ -29,7 +32,11 @@ function clamp(mended: Plain, { pointer, allowed }: Fault): boolean {
     return false;
   }
   const value = holder[last];
-  const { minimum, maximum } = allowed ?? {};
+  const { minimum, maximum, maxItems } = allowed ?? {};
+  if (Array.isArray(value) && typeof maxItems === "number") {
+    holder[last] = value.slice(0, maxItems);
+    return true;
+  }
   if (typeof value !== "number" || typeof minimum !== "number" || typeof maximum !== "number") {
     return false;
   }

@@ -1,11 +1,14 @@
-import type { ServiceImpl } from "@connectrpc/connect";
+import type { ContextValues, ServiceImpl } from "@connectrpc/connect";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import type { Access } from "../access/access.ts";
 import { estimateOf } from "../access/estimate.ts";
-import type { Plan } from "../access/plans.ts";
+import { keyUrl } from "../access/over-plan.ts";
 import type { Analyzer } from "../analysis/analyzer.ts";
 import { defaultDepth, judgeRequest, type KnownEngines } from "../analysis/judge-request.ts";
 import type { Log } from "../log.ts";
 import { uuidv7 } from "../uuid.ts";
+import { accountKey } from "./account-key.ts";
+import { type Asker, createGate } from "./admit.ts";
 import { callerKey } from "./caller-key.ts";
 import type { Implementation } from "./calls.ts";
 import { messageFromAnalysis, messageFromPlan, messageFromVersion, requestFromMessage } from "./convert.ts";
@@ -15,8 +18,7 @@ import type { Rules } from "./rules.ts";
 export interface AnalysisServiceOptions {
   readonly analyzer: Analyzer;
   readonly engines: KnownEngines;
-  /** The plans in force, smallest first. */
-  readonly plans: readonly Plan[];
+  readonly access: Access;
   /** The rules of the proto, for the items of a batch. */
   readonly rules: Rules;
   /** How many items of one batch may be under way: the node's slots and one more. */
@@ -30,12 +32,18 @@ type Methods = ServiceImpl<typeof AnalysisService>;
 export function createAnalysisService(
   options: AnalysisServiceOptions,
 ): Implementation<typeof AnalysisService> {
-  const { analyzer, engines, plans, rules, batchItemsAtOnce: itemsAtOnce, log } = options;
-  const evaluateBatch = createBatchEvaluation({ analyzer, engines, rules, itemsAtOnce, log });
+  const { analyzer, engines, access, rules, batchItemsAtOnce: itemsAtOnce, log } = options;
+  const { plans } = access;
+  const gate = createGate(access);
+  const evaluateBatch = createBatchEvaluation({ analyzer, engines, gate, rules, itemsAtOnce, log });
 
   const analyze: Methods["evaluate"] & Methods["findBestMove"] = async (message, { signal, values }) => {
     const request = await judgeRequest(requestFromMessage(message), engines);
-    return messageFromAnalysis(await analyzer.analyze(request, values.get(callerKey).address, signal));
+    const asker = askerOf(values);
+    using admitted = await gate.admit(request, asker);
+    const analysis = await analyzer.analyze(request, asker.account.subject, signal, admitted.terms);
+    admitted.answered();
+    return messageFromAnalysis(analysis);
   };
 
   return {
@@ -45,11 +53,13 @@ export function createAnalysisService(
       findBestMove: analyze,
       async *streamEvaluate(message, { signal, values }) {
         const request = await judgeRequest(requestFromMessage(message), engines);
-        const flow = values.get(callerKey).address;
+        const asker = askerOf(values);
+        using admitted = await gate.admit(request, asker);
         const id = uuidv7();
         let depth = 0;
         // The analyzer's states never wait for their reader: one that is slow, or gone without a word, skips some.
-        for await (const state of analyzer.watch(request, flow, signal)) {
+        for await (const state of analyzer.watch(request, asker.account.subject, signal, admitted.terms)) {
+          admitted.answered();
           // One state a depth: the deepest is the final one, and a search that was begun again says nothing twice.
           if (state.stopReason || (state.depth > depth && state.depth < request.depth)) {
             depth = state.depth;
@@ -57,7 +67,7 @@ export function createAnalysisService(
           }
         }
       },
-      evaluateBatch: (message, { signal, values }) => evaluateBatch(message, values.get(callerKey), signal),
+      evaluateBatch: (message, { signal, values }) => evaluateBatch(message, askerOf(values), signal),
       async listEngines() {
         const { versions, latest } = engines.catalog;
         const listed = versions.map(async (version) => {
@@ -83,9 +93,14 @@ export function createAnalysisService(
           currency: "USD",
           paidEnabled: false,
           plans: plans.map(messageFromPlan),
+          ...(access.selfService && { keyUrl }),
           ...(asked && { estimate: estimateOf(limits, plans) }),
         };
       },
     },
   };
+}
+
+function askerOf(values: ContextValues): Asker {
+  return { account: values.get(accountKey), caller: values.get(callerKey) };
 }

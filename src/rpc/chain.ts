@@ -1,11 +1,13 @@
 import type { Interceptor } from "@connectrpc/connect";
+import type { Access } from "../access/access.ts";
 import type { Log } from "../log.ts";
+import { authenticate } from "./interceptors/authenticate.ts";
 import { logCalls } from "./interceptors/log-calls.ts";
-import { refuseCredentials } from "./interceptors/refuse-credentials.ts";
+import { tellLimits } from "./interceptors/tell-limits.ts";
 import { validate } from "./interceptors/validate.ts";
 import type { Rules } from "./rules.ts";
 
 /** The one chain for every door, outermost first. */
-export function createChain(rules: Rules, log: Log): readonly Interceptor[] {
-  return [logCalls(log), refuseCredentials(), validate(rules)];
+export function createChain(access: Access, rules: Rules, log: Log): readonly Interceptor[] {
+  return [logCalls(log), authenticate(access), tellLimits(access.limits), validate(rules)];
 }

@@ -1,12 +1,17 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { codeFromString } from "@connectrpc/connect/protocol-connect";
-import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
+import {
+  BadRequestSchema,
+  ErrorInfoSchema,
+  QuotaFailureSchema,
+  RetryInfoSchema,
+} from "../../gen/google/rpc/error_details_pb.ts";
 import { errorFromUnknown, errorKind, KibitzError, type NextAction } from "../errors.ts";
 import { headersFromError } from "../problem.ts";
 
 /**
  * An error for Connect, gRPC and gRPC-Web, with the same content as the problem document in typed
- * details: ErrorInfo always, BadRequest for faults, RetryInfo where waiting helps.
+ * details: ErrorInfo always, BadRequest for faults, QuotaFailure for limits, RetryInfo where waiting helps.
  */
 export function connectErrorFrom(thrown: unknown, requestId: string): ConnectError {
   if (thrown instanceof ConnectError && thrown.code !== Code.DeadlineExceeded) {
@@ -52,6 +57,10 @@ function detailsFrom(error: KibitzError, requestId: string): Details {
       description: message,
     }));
     details.push({ desc: BadRequestSchema, value: { fieldViolations } });
+  }
+  if (error.quota !== undefined) {
+    const violations = [{ subject: error.quota, description: error.message }];
+    details.push({ desc: QuotaFailureSchema, value: { violations } });
   }
   if (error.retryAfterMs !== undefined) {
     const seconds = Math.floor(error.retryAfterMs / 1000);

@@ -1,7 +1,14 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import * as pb from "../../gen/chess/analysis/v1/analysis_pb.ts";
 import type { EvaluateResponseSchema } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import type { Plan } from "../access/plans.ts";
+import type {
+  CreateKeyResponseSchema,
+  GetKeyResponseSchema,
+} from "../../gen/chess/analysis/v1/key_service_pb.ts";
+import type { KeyRecord } from "../access/account.ts";
+import type { RateWindow } from "../access/counters.ts";
+import type { Plan, PlanLimits } from "../access/plans.ts";
 import type { Analysis, AnalysisLine, AnalysisRequest } from "../analysis/analysis.ts";
 import type { MoveDescription } from "../chess/notation.ts";
 import { type Score, winPercent } from "../chess/score.ts";
@@ -163,21 +170,44 @@ export function messageFromVersion(facts: VersionFacts): MessageInitShape<typeof
 }
 
 export function messageFromPlan({ id, requiresKey, limits }: Plan): MessageInitShape<typeof pb.PlanSchema> {
+  return { id, requiresKey, limits: messageFromLimits(limits) };
+}
+
+function messageFromLimits(limits: PlanLimits): MessageInitShape<typeof pb.PlanLimitsSchema> {
+  return {
+    depthMax: limits.depthMax,
+    multipvMax: limits.multipvMax,
+    movetimeMsMax: limits.movetimeMaxMs,
+    ...(limits.concurrent !== undefined && { concurrent: limits.concurrent }),
+    rates: limits.rates.map(({ name, quota, windowS, unit }) => ({
+      name,
+      quota: BigInt(quota),
+      windowS,
+      unit,
+    })),
+  };
+}
+
+export function messageFromNewKey(
+  { id, name, plan, createdAt }: KeyRecord,
+  key: string,
+): MessageInitShape<typeof CreateKeyResponseSchema> {
+  return { id, key, ...(name !== undefined && { name }), plan, createdAt: timestampFromMs(createdAt) };
+}
+
+export function messageFromKey(
+  { id, name, plan }: KeyRecord,
+  { limits }: Plan,
+  windows: readonly RateWindow[],
+): MessageInitShape<typeof GetKeyResponseSchema> {
   return {
     id,
-    requiresKey,
-    limits: {
-      depthMax: limits.depthMax,
-      multipvMax: limits.multipvMax,
-      movetimeMsMax: limits.movetimeMaxMs,
-      ...(limits.concurrent !== undefined && { concurrent: limits.concurrent }),
-      rates: limits.rates.map(({ name, quota, windowS, unit }) => ({
-        name,
-        quota: BigInt(quota),
-        windowS,
-        unit,
-      })),
-    },
+    ...(name !== undefined && { name }),
+    plan,
+    limits: messageFromLimits(limits),
+    remaining: Object.fromEntries(
+      windows.map(({ policy, remaining }) => [policy.name, BigInt(Math.floor(remaining))]),
+    ),
   };
 }
 

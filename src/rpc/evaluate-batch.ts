@@ -2,9 +2,9 @@ import type { MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import type { Analyzer } from "../analysis/analyzer.ts";
 import { judgeRequest, type KnownEngines } from "../analysis/judge-request.ts";
-import type { Caller } from "../caller.ts";
 import { errorFromFaults, errorFromUnknown } from "../errors.ts";
 import type { Log } from "../log.ts";
+import type { Asker, Gate } from "./admit.ts";
 import { asReady } from "./as-ready.ts";
 import { messageFromAnalysis, requestFromMessage } from "./convert.ts";
 import { problemMessage } from "./problem-message.ts";
@@ -14,6 +14,7 @@ import type { Rules } from "./rules.ts";
 export interface BatchOptions {
   readonly analyzer: Analyzer;
   readonly engines: KnownEngines;
+  readonly gate: Gate;
   /** Asked for each item: in a batch, the proto's rules for an item are the item's own affair. */
   readonly rules: Rules;
   /** How many items of a batch may be under way: one more than the slots keeps them all busy. */
@@ -26,10 +27,11 @@ type Item = MessageInitShape<typeof batch.output>;
 
 /** Answers the requests of a batch as they are ready. What is wrong with one is told in its own answer. */
 export function createBatchEvaluation(options: BatchOptions) {
-  const { analyzer, engines, rules, itemsAtOnce, log } = options;
+  const { analyzer, engines, gate, rules, itemsAtOnce, log } = options;
 
   async function evaluate(
     message: MessageShape<typeof single.input>,
+    asker: Asker,
     flow: string,
     since: () => number,
     signal: AbortSignal,
@@ -39,22 +41,30 @@ export function createBatchEvaluation(options: BatchOptions) {
       throw errorFromFaults(faults);
     }
     const request = await judgeRequest(requestFromMessage(message), engines);
-    return retryOverloaded(() => analyzer.analyze(request, flow, signal), signal, { since });
+    using admitted = await gate.admitInTurn(request, asker, signal);
+    const run = () => analyzer.analyze(request, flow, signal, admitted.terms);
+    const analysis = await retryOverloaded(run, signal, { since });
+    admitted.answered();
+    return analysis;
   }
 
   return (
     { requests }: MessageShape<typeof batch.input>,
-    { address, requestId }: Caller,
+    asker: Asker,
     signal: AbortSignal,
   ): AsyncIterable<Item> => {
     // A flow of its own: beside the caller's single requests a batch is one more caller, not two hundred.
-    const flow = `${address}#${requestId}`;
+    const { account, caller } = asker;
+    const { requestId } = caller;
+    const flow = `${account.subject}#${requestId}`;
+    gate.judgeBatch(requests.length, account);
     // An item waits as long as the others go on: what keeps it waiting may be its own batch.
     let progressedAt = performance.now();
     const answer = async (index: number, either: AbortSignal): Promise<Item> => {
       try {
         const analysis = await evaluate(
           requests[index] as MessageShape<typeof single.input>,
+          asker,
           flow,
           () => progressedAt,
           either,
@@ -71,6 +81,7 @@ export function createBatchEvaluation(options: BatchOptions) {
         progressedAt = performance.now();
       }
     };
-    return asReady(requests.length, itemsAtOnce, answer, signal);
+    const atOnce = Math.min(itemsAtOnce, account.plan.limits.concurrent ?? itemsAtOnce);
+    return asReady(requests.length, atOnce, answer, signal);
   };
 }

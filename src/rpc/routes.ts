@@ -2,19 +2,20 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import { type ConnectRouter, createConnectRouter, type Interceptor } from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
-import { KeyService } from "../../gen/chess/analysis/v1/key_service_pb.ts";
 import { KibitzError } from "../errors.ts";
 import { type AnalysisServiceOptions, createAnalysisService } from "./analysis-service.ts";
 import { callerKey } from "./caller-key.ts";
 import type { Implementation } from "./calls.ts";
 import { completeErrors } from "./complete-errors.ts";
 import { mendGrpcMessage } from "./grpc-message.ts";
+import { createKeyService } from "./key-service.ts";
+import { responseHeaderKey } from "./response-header-key.ts";
 
 /** Every service of the API with what answers its calls. What is declared and not built yet says so. */
 export function createImplementations(options: AnalysisServiceOptions): readonly Implementation[] {
   return [
     completed(createAnalysisService(options) as unknown as Implementation),
-    completed({ service: KeyService, methods: {} }),
+    completed(createKeyService(options.access) as unknown as Implementation),
   ];
 }
 
@@ -32,6 +33,7 @@ export function createHandlers(
     // Before anything is read: what Connect itself refuses carries the id and the details, too.
     requestGate(context) {
       context.responseHeader.set("X-Request-Id", context.values.get(callerKey).requestId);
+      context.values.set(responseHeaderKey, context.responseHeader);
       completeErrors(context);
       mendGrpcMessage(context.responseTrailer);
     },

@@ -58,6 +58,8 @@ function complaintOf({ ruleId, message }: Violation, field: DescField | undefine
       return value === "" ? "must not be empty" : `must have at least ${limit} characters`;
     case "string.max_len":
       return `must have at most ${limit} characters, not ${[...String(value)].length}`;
+    case "string.pattern":
+      return "must have no control characters";
     case "repeated.min_items":
       return `must have at least ${limit} ${limit === "1" ? "item" : "items"}, not ${(value as []).length}`;
     case "repeated.max_items":

@@ -3,7 +3,16 @@ import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
+
 const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+
+const quickest = {
+  KIBITZ_DEFAULT_ENGINE: "stockfish-19-lite",
+  KIBITZ_NATIVE_ENGINES: "",
+  KIBITZ_PORT: "0",
+  KIBITZ_DATA_DIR: useTemporaryFolder(),
+};
 
 export interface Finished {
   readonly code: number | null;
@@ -14,7 +23,7 @@ export interface Finished {
 /** Starts `kibitz` as its users do, with the engine that starts quickest and no native ones. */
 export function startKibitz(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
   const child = spawn(process.execPath, [main, ...args], {
-    env: { KIBITZ_DEFAULT_ENGINE: "stockfish-19-lite", KIBITZ_NATIVE_ENGINES: "", KIBITZ_PORT: "0", ...env },
+    env: { ...quickest, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const finished = Promise.all([once(child, "exit"), text(child.stdout), text(child.stderr)]).then(

@@ -9,8 +9,8 @@ import { silentLog } from "../../src/log.ts";
 import { callerKey } from "../../src/rpc/caller-key.ts";
 import { connectDoors } from "../../src/rpc/interceptors/connect-doors.ts";
 import { logCalls } from "../../src/rpc/interceptors/log-calls.ts";
-import { refuseCredentials } from "../../src/rpc/interceptors/refuse-credentials.ts";
 import { validate } from "../../src/rpc/interceptors/validate.ts";
+import { responseHeaderKey } from "../../src/rpc/response-header-key.ts";
 import { createRules } from "../../src/rpc/rules.ts";
 
 interface Answer {
@@ -23,19 +23,23 @@ interface Asked {
   readonly signal?: AbortSignal;
   readonly fen?: string;
   readonly stream?: boolean;
+  /** Of the answer that Connect is going to send. */
+  readonly header?: Headers;
 }
 
 /** Runs an interceptor in front of a method, as Connect does. */
 async function run(
   interceptor: Interceptor,
   method: (request: Answer) => unknown,
-  { caller, signal, fen = "x", stream = false }: Asked = {},
+  { caller, signal, fen = "x", stream = false, header }: Asked = {},
 ): Promise<Answer> {
   const message = create(AnalysisRequestSchema, { fen });
   const request = {
     stream,
     method: stream ? AnalysisService.method.streamEvaluate : AnalysisService.method.evaluate,
-    contextValues: createContextValues().set(callerKey, { ...localCaller(), requestId: "id-1", ...caller }),
+    contextValues: createContextValues()
+      .set(callerKey, { ...localCaller(), requestId: "id-1", ...caller })
+      .set(responseHeaderKey, header),
     signal: signal ?? new AbortController().signal,
     message: stream ? messages(message) : message,
   };
@@ -155,7 +159,8 @@ describe("Connect's doors", () => {
       ["x-request-id", "id-1"],
       ["x-other", "2"],
     ]);
-    const { header } = await run(connectDoors(), answer, { caller: { answerHeaders } });
+    const header = new Headers();
+    await run(connectDoors(), answer, { caller: { answerHeaders }, header });
     expect([...header]).toEqual([
       ["x-other", "2"],
       ["x-request-id", "id-1"],
@@ -176,22 +181,6 @@ describe("Connect's doors", () => {
     })();
     await expect(reading).rejects.toEqual(ofCatalogue);
     expect(read).toEqual([1]);
-  });
-});
-
-describe("a credential", () => {
-  test.each(["Bearer kbz_x", "Basic YTpi", ""])(
-    "%j is refused where no keys are issued",
-    async (authorization) => {
-      await expect(run(refuseCredentials(), answer, { caller: { authorization } })).rejects.toMatchObject({
-        code: "invalid_api_key",
-        nextAction: "check_api_key",
-      });
-    },
-  );
-
-  test("that is not there is not missed", async () => {
-    await expect(run(refuseCredentials(), answer)).resolves.toMatchObject({ message: {} });
   });
 });
 

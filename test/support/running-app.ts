@@ -1,21 +1,28 @@
 import { afterAll, beforeAll, expect, vi } from "vitest";
 import { type App, startApp } from "../../src/app.ts";
 import { loadConfig } from "../../src/config.ts";
-import { type Log, silentLog } from "../../src/log.ts";
+import type { Log } from "../../src/log.ts";
 import { openEngines } from "../../src/open-engines.ts";
+import { useTemporaryFolder } from "./temporary-folder.ts";
 
 /** The app that the tests of a file ask. */
 export interface RunningApp {
   /** Where it listens. Only while tests run. */
   readonly url: string;
+  /** What it has logged so far, of all levels. */
+  readonly logged: readonly object[];
 }
 
-/** The lite network starts at once; no search for native engines, so that every machine has the same ones. */
+/**
+ * The lite network starts at once; no search for native engines, so that every machine has the same ones. No limits:
+ * a test that is not about them asks more in a minute than anybody may.
+ */
 const quickest = {
   KIBITZ_PORT: "0",
   KIBITZ_LOG_LEVEL: "silent",
   KIBITZ_DEFAULT_ENGINE: "stockfish-19-lite",
   KIBITZ_NATIVE_ENGINES: "",
+  KIBITZ_ACCESS: "open",
 };
 
 /** A stop cuts what is still under way after 15 s: so long it must not take. */
@@ -30,13 +37,24 @@ const stopMaxMs = 14_000;
  */
 export function useApp(env: Readonly<Record<string, string>> = {}): RunningApp {
   const errors: object[] = [];
-  const log: Log = { ...silentLog, error: (fields, message) => errors.push({ message, ...fields }) };
+  const logged: object[] = [];
+  const note = (fields: object, message: string) => void logged.push({ message, ...fields });
+  const log: Log = {
+    debug: note,
+    info: note,
+    warn: note,
+    error(fields, message) {
+      note(fields, message);
+      errors.push({ message, ...fields });
+    },
+  };
+  const dataDir = useTemporaryFolder();
   let app: App | undefined;
   let before: readonly string[] = [];
 
   beforeAll(async () => {
     before = openResources();
-    const config = loadConfig({ ...quickest, ...env });
+    const config = loadConfig({ ...quickest, KIBITZ_DATA_DIR: dataDir, ...env });
     app = await startApp(config, log, openEngines(config, log, new AbortController().signal));
   });
 
@@ -53,6 +71,7 @@ export function useApp(env: Readonly<Record<string, string>> = {}): RunningApp {
       }
       return app.url;
     },
+    logged,
   };
 }
 

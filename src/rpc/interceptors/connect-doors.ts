@@ -1,6 +1,7 @@
 import type { Interceptor } from "@connectrpc/connect";
 import { callerKey } from "../caller-key.ts";
 import { connectErrorFrom } from "../connect-error.ts";
+import { responseHeaderKey } from "../response-header-key.ts";
 
 /**
  * What only Connect's own doors need, outermost: errors of the catalogue become Connect errors, and the
@@ -9,23 +10,36 @@ import { connectErrorFrom } from "../connect-error.ts";
 export function connectDoors(): Interceptor {
   return (next) => async (request) => {
     const caller = request.contextValues.get(callerKey);
-    const explain = (thrown: unknown) => connectErrorFrom(thrown, caller.requestId);
+    const header = request.contextValues.get(responseHeaderKey);
+    const tell = () => {
+      for (const [name, value] of caller.answerHeaders) {
+        header?.set(name, value);
+      }
+    };
+    const explain = (thrown: unknown) => {
+      tell();
+      return connectErrorFrom(thrown, caller.requestId);
+    };
     try {
       const response = await next(request);
-      for (const [name, value] of caller.answerHeaders) {
-        response.header.set(name, value);
+      if (response.stream) {
+        return { ...response, message: told(response.message, tell, explain) };
       }
-      return response.stream ? { ...response, message: explained(response.message, explain) } : response;
+      tell();
+      return response;
     } catch (thrown) {
       throw explain(thrown);
     }
   };
 }
 
-/** A stream fails where its messages are read, after the call has been answered. */
-async function* explained<T>(messages: AsyncIterable<T>, explain: (thrown: unknown) => Error) {
+/** A stream is begun and fails where its messages are read. Connect sends the headers with the first (connect 2.2.0). */
+async function* told<T>(messages: AsyncIterable<T>, tell: () => void, explain: (thrown: unknown) => Error) {
   try {
-    yield* messages;
+    for await (const message of messages) {
+      tell();
+      yield message;
+    }
   } catch (thrown) {
     throw explain(thrown);
   }

@@ -1,18 +1,20 @@
 import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
-import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
+import { Code, ConnectError, type ContextValues, type Interceptor } from "@connectrpc/connect";
 import { errorFromUnknown } from "../../errors.ts";
 import type { Log } from "../../log.ts";
+import { accountKey } from "../account-key.ts";
 import { callerKey } from "../caller-key.ts";
 import { errorFromConnect } from "../error-from-connect.ts";
 
 /** One line a call, when it has ended: who asked what through which door, how it ended and how long it took. */
 export function logCalls(log: Log): Interceptor {
   return (next) => async (request) => {
-    const { requestId, door } = request.contextValues.get(callerKey);
+    const { contextValues } = request;
+    const { requestId, door } = contextValues.get(callerKey);
     const startedAt = performance.now();
     const end = (code: string, err?: unknown) => {
       const ms = Math.round((performance.now() - startedAt) * 10) / 10;
-      const fields = { requestId, door, method: request.method.name, ms, code };
+      const fields = { requestId, door, method: request.method.name, ms, code, ...keyOf(contextValues) };
       if (code === "internal") {
         log.error({ ...fields, err }, "call");
       } else {
@@ -31,6 +33,12 @@ export function logCalls(log: Log): Interceptor {
       throw thrown;
     }
   };
+}
+
+/** The public id of the caller's key. */
+function keyOf(values: ContextValues): { readonly key?: string } {
+  const { key } = values.get(accountKey);
+  return key === undefined ? {} : { key: key.id };
 }
 
 /**

@@ -4,6 +4,7 @@ import { loadConfig } from "../../../src/config.ts";
 import { silentLog } from "../../../src/log.ts";
 import { openEngines } from "../../../src/open-engines.ts";
 import { enginesRunning } from "../../engine/processes.ts";
+import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const config = loadConfig({
   KIBITZ_PORT: "0",
@@ -11,6 +12,8 @@ const config = loadConfig({
   KIBITZ_DEFAULT_ENGINE: "stockfish-19-lite",
   KIBITZ_NATIVE_ENGINES: "",
   KIBITZ_QUEUE_MAX_WAIT_MS: "600000",
+  KIBITZ_ACCESS: "open",
+  KIBITZ_DATA_DIR: useTemporaryFolder(),
 });
 const start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 

@@ -1,3 +1,4 @@
+import { createApiKey } from "../../../../src/access/api-key.ts";
 import type { Call, Plain } from "../door.ts";
 import { type RefusalCase, startFen } from "./case.ts";
 
@@ -12,22 +13,31 @@ const badKey = (name: string, authorization: string, request: Plain): RefusalCas
   pointers: [],
 });
 
-const unimplemented = (call: Call, request: Plain = {}): RefusalCase => ({
+const withoutKey = (call: Call): RefusalCase => ({
   kind: "refusal",
-  name: `${call}, which is declared and not answered yet`,
+  name: `${call} without a key`,
   call,
-  request,
-  code: "unimplemented",
-  nextAction: "fix_request",
+  request: {},
+  code: "api_key_required",
+  nextAction: "contact_operator",
   pointers: [],
 });
 
 /** Calls that every door refuses, whatever they ask. */
 export const refusedCalls: readonly RefusalCase[] = [
-  badKey("a key that is not known", "Bearer kbz_0123456789abcdefghijABCDEFGHIJ123456", { fen: startFen }),
+  badKey("a key that is mistyped", "Bearer kbz_0123456789abcdefghijABCDEFGHIJ123456", { fen: startFen }),
+  badKey("a key that is not known", `Bearer ${createApiKey()}`, { fen: startFen }),
   badKey("a credential that is no key at all", "Basic YTpi", { fen: startFen }),
   badKey("a key that is not known before a position that is bad", "Bearer x", { fen: "bad" }),
-  unimplemented("createKey"),
-  unimplemented("getKey"),
-  unimplemented("revokeKey"),
+  withoutKey("getKey"),
+  withoutKey("revokeKey"),
+  {
+    kind: "refusal",
+    name: "a key for whoever asks, where keys are issued by hand",
+    call: "createKey",
+    request: {},
+    code: "self_service_disabled",
+    nextAction: "contact_operator",
+    pointers: [],
+  },
 ];

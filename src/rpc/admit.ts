@@ -1,0 +1,135 @@
+import type { Access } from "../access/access.ts";
+import type { Account } from "../access/account.ts";
+import type { Admission, Refusal } from "../access/limits.ts";
+import { couldRun, faultsOfBatch, faultsOverPlan, upgradeNeeded } from "../access/over-plan.ts";
+import type { JudgedRequest } from "../analysis/analysis.ts";
+import type { Terms } from "../analysis/analyzer.ts";
+import type { Caller } from "../caller.ts";
+import { KibitzError } from "../errors.ts";
+import { leaveRateLimitFields } from "./rate-limit-fields.ts";
+
+/** Who asks: the account, and the caller whose answer tells of its limits. */
+export interface Asker {
+  readonly account: Account;
+  readonly caller: Caller;
+}
+
+/** Lets requests in that the caller's plan can run and that there is quota for. */
+export interface Gate {
+  /** @throws KibitzError `upgrade_needed`, `rate_limited`, `quota_exhausted`, `concurrency_limited` */
+  admit(request: JudgedRequest, asker: Asker): Promise<Admitted>;
+  /** As `admit`, but where too many searches of the caller are under way, it waits for one of them to end. */
+  admitInTurn(request: JudgedRequest, asker: Asker, signal: AbortSignal): Promise<Admitted>;
+  /** @throws KibitzError `upgrade_needed` for a batch that the plan has never room for */
+  judgeBatch(items: number, account: Account): void;
+}
+
+/** A request that was let in. Disposing of it counts what it took. */
+export interface Admitted extends Disposable {
+  /** For the analyzer. */
+  readonly terms: Terms;
+  /** To be called when an answer was found: what is not answered may cost nothing. */
+  answered(): void;
+}
+
+export function createGate(access: Access): Gate {
+  const { limits, plans, selfService } = access;
+  const upgrading = { plans, selfServicePlan: selfService?.plan };
+
+  function judge(request: JudgedRequest, { plan }: Account): void {
+    const faults = faultsOverPlan(request, plan);
+    if (faults.length > 0) {
+      throw upgradeNeeded(faults, { ...upgrading, plan, runs: couldRun(request) });
+    }
+  }
+
+  async function enter(request: JudgedRequest, { account, caller }: Asker): Promise<Admitted | Refusal> {
+    const { movetimeMaxMs } = account.plan.limits;
+    const entry = await limits.enter(account, request.movetimeMs ?? movetimeMaxMs);
+    leaveRateLimitFields(caller, entry.windows);
+    return entry.kind === "refused" ? entry.refusal : new Meter(entry.admission, movetimeMaxMs);
+  }
+
+  return {
+    async admit(request, asker) {
+      judge(request, asker.account);
+      const entered = await enter(request, asker);
+      if ("code" in entered) {
+        throw errorFromRefusal(entered, asker.account);
+      }
+      return entered;
+    },
+    async admitInTurn(request, asker, signal) {
+      judge(request, asker.account);
+      for (;;) {
+        const entered = await enter(request, asker);
+        if (!("code" in entered)) {
+          return entered;
+        }
+        if (entered.code !== "concurrency_limited") {
+          throw errorFromRefusal(entered, asker.account);
+        }
+        await limits.oneEnded(asker.account, signal);
+      }
+    },
+    judgeBatch(items, { plan }) {
+      const faults = faultsOfBatch(items, plan);
+      if (faults.length > 0) {
+        const runs = (other: typeof plan) => faultsOfBatch(items, other).length === 0;
+        throw upgradeNeeded(faults, { ...upgrading, plan, runs });
+      }
+    },
+  };
+}
+
+class Meter implements Admitted {
+  readonly terms: Terms;
+  readonly #admission: Admission;
+  #engineMs = 0;
+  #answered = false;
+
+  constructor(admission: Admission, movetimeMaxMs: number) {
+    this.#admission = admission;
+    this.terms = {
+      movetimeMaxMs,
+      onEngineTime: (engineMs) => {
+        this.#engineMs = engineMs;
+      },
+    };
+  }
+
+  answered(): void {
+    this.#answered = true;
+  }
+
+  [Symbol.dispose](): void {
+    this.#admission.leave(this.#engineMs, this.#answered);
+  }
+}
+
+/** In whole seconds, as Retry-After counts: whoever waits exactly so long comes neither early nor later than he must. */
+function errorFromRefusal(refusal: Refusal, { plan }: Account): KibitzError {
+  const seconds = Math.max(1, Math.ceil(refusal.retryAfterMs / 1000));
+  const options = { retryAfterMs: seconds * 1000, quota: `${plan.id}/${refusal.limit}` };
+  const { code, quota } = refusal;
+  switch (code) {
+    case "rate_limited":
+      return new KibitzError(
+        code,
+        `The ${quota} requests of this window are used up: the next one is answered in ${seconds} s.`,
+        options,
+      );
+    case "quota_exhausted":
+      return new KibitzError(
+        code,
+        `The ${quota / 1000} s of engine time of this window are used up: there is more in ${seconds} s.`,
+        options,
+      );
+    case "concurrency_limited":
+      return new KibitzError(
+        code,
+        `${quota} searches of this caller are under way, and no more are run at a time: one of them ends within ${seconds} s.`,
+        options,
+      );
+  }
+}

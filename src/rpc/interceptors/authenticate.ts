@@ -1,0 +1,40 @@
+import type { Interceptor } from "@connectrpc/connect";
+import type { Access } from "../../access/access.ts";
+import type { Account } from "../../access/account.ts";
+import { KibitzError } from "../../errors.ts";
+import { accountKey } from "../account-key.ts";
+import { callerKey } from "../caller-key.ts";
+import { isCounted } from "../counted-calls.ts";
+
+/**
+ * Finds out who asks. A credential that is present is never ignored, whatever the call: its sender believes to be
+ * somebody, and must learn that he is not.
+ */
+export function authenticate(access: Access): Interceptor {
+  return (next) => (request) => {
+    const { contextValues, method } = request;
+    const enter = (account: Account) => {
+      if (access.keysOnly && account.key === undefined && isCounted(method)) {
+        throw keyRequired(access);
+      }
+      contextValues.set(accountKey, account);
+      return next(request);
+    };
+    const account = access.accountOf(contextValues.get(callerKey));
+    return account instanceof Promise ? account.then(enter) : enter(account);
+  };
+}
+
+/** The error for calls that are about a key, or for holders of one, and carry none. */
+export function keyRequired({ selfService }: Access): KibitzError {
+  return selfService
+    ? new KibitzError(
+        "api_key_required",
+        "This call needs an API key: Authorization: Bearer kbz_…; POST /v1/keys issues one.",
+      )
+    : new KibitzError(
+        "api_key_required",
+        "This call needs an API key: Authorization: Bearer kbz_…; the operator of this service issues them.",
+        { nextAction: "contact_operator" },
+      );
+}

@@ -1,0 +1,59 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import { KeyService } from "../../gen/chess/analysis/v1/key_service_pb.ts";
+import type { Access } from "../access/access.ts";
+import { KibitzError } from "../errors.ts";
+import { accountKey } from "./account-key.ts";
+import { callerKey } from "./caller-key.ts";
+import type { CallContext, Implementation } from "./calls.ts";
+import { messageFromKey, messageFromNewKey } from "./convert.ts";
+import { keyRequired } from "./interceptors/authenticate.ts";
+
+/** KeyService over the desk that issues keys. */
+export function createKeyService(access: Access): Implementation<typeof KeyService> {
+  const methods: ServiceImpl<typeof KeyService> = {
+    async createKey({ name }, context) {
+      keepPrivate(context);
+      const { selfService } = access;
+      if (selfService === undefined) {
+        throw new KibitzError("self_service_disabled", "The operator of this service issues keys by hand.");
+      }
+      const { plan, quota } = selfService;
+      const { address } = context.values.get(accountKey);
+      const issued = await access.keys.issue({ name, plan, selfService: { address, quota } });
+      if (issued.kind === "too_many") {
+        const seconds = Math.max(1, Math.ceil((issued.againAt - Date.now()) / 1000));
+        throw new KibitzError(
+          "rate_limited",
+          `This address has got ${quota.max} keys in 24 hours, and no more are issued: there is one in ${seconds} s.`,
+          { retryAfterMs: seconds * 1000, quota: "keys-per-day" },
+        );
+      }
+      return messageFromNewKey(issued.record, issued.key);
+    },
+    async getKey(_, context) {
+      keepPrivate(context);
+      const { account, key } = keyOf(context);
+      return messageFromKey(key, account.plan, await access.limits.allWindowsOf(account));
+    },
+    async revokeKey(_, context) {
+      keepPrivate(context);
+      await access.keys.revoke(keyOf(context).key.id);
+      return {};
+    },
+  };
+
+  function keyOf({ values }: Pick<CallContext, "values">) {
+    const account = values.get(accountKey);
+    if (account.key === undefined) {
+      throw keyRequired(access);
+    }
+    return { account, key: account.key };
+  }
+
+  return { service: KeyService, methods };
+}
+
+/** No store on the way may keep the answer. */
+function keepPrivate({ values }: Pick<CallContext, "values">): void {
+  values.get(callerKey).answerHeaders.set("cache-control", "no-store");
+}
