@@ -34,8 +34,18 @@ function rowOfOption([name, { short, value, about }]: [string, CommandOption]): 
 
 /** Two columns, indented. */
 export function table(rows: readonly Row[]): readonly string[] {
-  const width = Math.max(...rows.map(([left]) => left.length));
-  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`.trimEnd());
+  return columns(rows).map((line) => `  ${line}`);
+}
+
+/** Rows of equally many cells, each as wide as the widest of its column. */
+export function columns(rows: readonly (readonly string[])[]): readonly string[] {
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
+  return rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join("  ")
+      .trimEnd(),
+  );
 }
 
 function lines(text: readonly string[]): string {

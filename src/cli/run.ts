@@ -9,6 +9,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   eval: async () => (await import("./analyse.ts")).evalCommand,
   bestmove: async () => (await import("./analyse.ts")).bestmoveCommand,
   engines: async () => (await import("./engines.ts")).enginesCommand,
+  keys: async () => (await import("./keys.ts")).keysCommand,
 };
 
 /** Runs `kibitz` with its arguments. Without any it serves. Resolves with the exit code. */

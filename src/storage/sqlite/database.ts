@@ -1,5 +1,5 @@
-import { accessSync, constants, mkdirSync } from "node:fs";
-import { join } from "node:path";
+import { accessSync, constants, existsSync, mkdirSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 /**
@@ -40,7 +40,7 @@ export class StoreUnusable extends Error {}
 export function openDatabase(folder: string): DatabaseSync {
   const file = join(folder, "kibitz.db");
   try {
-    mkdirSync(folder, { recursive: true });
+    makeFolder(folder);
     accessSync(folder, constants.W_OK);
     const database = new DatabaseSync(file, { timeout: busyTimeoutMs });
     try {
@@ -54,6 +54,22 @@ export function openDatabase(folder: string): DatabaseSync {
     }
   } catch (error) {
     throw new StoreUnusable(`${file} cannot be used: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** With its parents. Node's own way (26.10) never returns where a file system denies what it shows, as /proc does. */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) {
+    return;
+  }
+  makeFolder(dirname(resolve(folder)));
+  try {
+    mkdirSync(folder);
+  } catch (error) {
+    // Another process that starts at the same time was quicker.
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") {
+      throw error;
+    }
   }
 }
 

@@ -1,0 +1,157 @@
+import { create } from "@bufbuild/protobuf";
+import { CreateKeyRequestSchema } from "../../gen/chess/analysis/v1/key_service_pb.ts";
+import type { KeyRecord } from "../access/account.ts";
+import { createKeyDesk, type IssuedKey, type KeyDesk } from "../access/key-desk.ts";
+import { freePlan, planOf } from "../access/plans.ts";
+import { type Config, loadConfig } from "../config.ts";
+import { loadPlans, openData } from "../open-access.ts";
+import { createRules } from "../rpc/rules.ts";
+import { createSqliteKeyStore } from "../storage/sqlite/key-store.ts";
+import { type Command, type CommandInput, exitCode, UsageError } from "./command.ts";
+import { columns } from "./help.ts";
+
+type Action = (input: CommandInput, desk: KeyDesk, config: Config) => Promise<number>;
+
+const actions: Readonly<Record<string, Action>> = { create: createKey, list, revoke, rotate };
+
+export const keysCommand: Command = {
+  usage: "keys create|list|revoke|rotate",
+  about: "Issue API keys, list them, revoke one, or replace one by a new one.",
+  options: {
+    name: { type: "string", short: "n", value: "<name>", about: "create: a name to know the key by" },
+    plan: { type: "string", value: "<id>", about: `create: the key's plan (default ${freePlan.id})` },
+    json: { type: "boolean", about: "one line of JSON for each key" },
+  },
+  notes: [
+    "A key is shown once, when it is made: only a hash is kept, in KIBITZ_DATA_DIR. A server that is running",
+    "knows new keys at once, and revoked ones for 3 seconds more. Name the same KIBITZ_KEY_PEPPER as it has.",
+  ],
+  async run(input) {
+    const [name = ""] = input.positionals;
+    const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
+    if (action === undefined) {
+      throw new UsageError(`give one of ${Object.keys(actions).join(", ")}`);
+    }
+    const config = loadConfig(process.env);
+    const database = openData(config);
+    try {
+      const desk = createKeyDesk({ keys: createSqliteKeyStore(database), pepper: config.keyPepper });
+      return await action(input, desk, config);
+    } finally {
+      database.close();
+    }
+  },
+};
+
+async function createKey(input: CommandInput, desk: KeyDesk, config: Config): Promise<number> {
+  const { name, plan = freePlan.id } = input.values;
+  onlyArguments(input, 0);
+  const faults = createRules()(
+    create(CreateKeyRequestSchema, typeof name === "string" ? { name } : {}),
+    CreateKeyRequestSchema,
+  );
+  if (faults[0]) {
+    throw new UsageError(faults[0].message);
+  }
+  const plans = loadPlans(config).filter(({ requiresKey }) => requiresKey);
+  if (typeof plan !== "string" || planOf(plans, plan) === undefined) {
+    throw new UsageError(`there is no plan "${plan}" for keys: the plans are ${idsOf(plans)}`);
+  }
+  const issued = await desk.issue({ name: typeof name === "string" ? name : undefined, plan });
+  return show(input, issued);
+}
+
+async function list(input: CommandInput, desk: KeyDesk): Promise<number> {
+  onlyArguments(input, 0);
+  const records = await desk.list();
+  if (input.values.json) {
+    process.stdout.write(records.map((record) => `${JSON.stringify(jsonOf(record))}\n`).join(""));
+    return exitCode.ok;
+  }
+  const rows = records.map((record) => [
+    record.id,
+    record.plan,
+    dateOf(record.createdAt),
+    dateOf(record.lastUsedAt),
+    record.revokedAt === undefined ? "valid" : `revoked ${dateOf(record.revokedAt)}`,
+    record.name ?? "",
+  ]);
+  process.stdout.write(
+    columns([["ID", "PLAN", "CREATED", "LAST USED", "STATE", "NAME"], ...rows])
+      .map((line) => `${line}\n`)
+      .join(""),
+  );
+  return exitCode.ok;
+}
+
+async function revoke(input: CommandInput, desk: KeyDesk): Promise<number> {
+  const id = onlyArguments(input, 1);
+  if (!(await desk.revoke(id))) {
+    throw unknownKey(id);
+  }
+  process.stdout.write(
+    input.values.json ? `${JSON.stringify({ id, revoked: true })}\n` : `${id} is revoked\n`,
+  );
+  return exitCode.ok;
+}
+
+async function rotate(input: CommandInput, desk: KeyDesk): Promise<number> {
+  const id = onlyArguments(input, 1);
+  const issued = await desk.rotate(id);
+  if (issued === undefined) {
+    throw unknownKey(id);
+  }
+  return show(input, issued);
+}
+
+/** The key alone on standard output, so that it can be piped; what is known of it on standard error. */
+function show({ values }: CommandInput, issued: IssuedKey): number {
+  if (issued.kind !== "issued") {
+    throw new Error("keys that the operator issues have no quota");
+  }
+  const { key, record } = issued;
+  if (values.json) {
+    process.stdout.write(`${JSON.stringify({ ...jsonOf(record), key })}\n`);
+  } else {
+    process.stdout.write(`${key}\n`);
+    process.stderr.write(`id ${record.id}, plan ${record.plan}. The key is not shown again.\n`);
+  }
+  return exitCode.ok;
+}
+
+/** The argument after the action, if there is to be one, and nothing more. */
+function onlyArguments({ positionals }: CommandInput, count: 0 | 1): string {
+  const [action, argument = "", ...more] = positionals;
+  if ((count === 1) !== (argument !== "") || more.length > 0) {
+    throw new UsageError(count === 1 ? `${action} needs the id of a key` : `${action} takes no arguments`);
+  }
+  return argument;
+}
+
+function unknownKey(id: string): UsageError {
+  return new UsageError(`there is no valid key ${JSON.stringify(id)}: kibitz keys list shows the ids`);
+}
+
+function jsonOf({ id, name, plan, createdAt, lastUsedAt, revokedAt }: KeyRecord) {
+  return {
+    id,
+    name: name ?? null,
+    plan,
+    created_at: timeOf(createdAt),
+    last_used_at: timeOf(lastUsedAt),
+    revoked_at: timeOf(revokedAt),
+  };
+}
+
+function timeOf(ms: number | undefined): string | null {
+  return ms === undefined ? null : new Date(ms).toISOString();
+}
+
+/** `2026-11-21 07:30`, in UTC. */
+function dateOf(ms: number | undefined): string {
+  return timeOf(ms)?.slice(0, 16).replace("T", " ") ?? "never";
+}
+
+function idsOf(plans: readonly { readonly id: string }[]): string {
+  return plans.map(({ id }) => id).join(", ");
+}
