@@ -1,0 +1,24 @@
+/**
+ * Writes keys and engine time without a pause until it is killed, and prints each key once it is kept.
+ *
+ *     node killed-writer.ts <folder>
+ */
+import { writeSync } from "node:fs";
+import { createKeyDesk } from "../../src/access/key-desk.ts";
+import { openDatabase } from "../../src/storage/sqlite/database.ts";
+import { createSqliteKeyStore } from "../../src/storage/sqlite/key-store.ts";
+import { createSqliteUsageStore } from "../../src/storage/sqlite/usage-store.ts";
+
+const database = openDatabase(process.argv[2] ?? "");
+const desk = createKeyDesk({ keys: createSqliteKeyStore(database), pepper: undefined });
+const usage = createSqliteUsageStore(database);
+const resetsAt = Date.now() + 3_600_000;
+
+for (;;) {
+  const issued = await desk.issue({ name: undefined, plan: "free" });
+  await usage.add([{ rate: "free/day", subject: "somebody", engineMs: 1, resetsAt }], Date.now());
+  if (issued.kind === "issued") {
+    // One system call: a line is printed as a whole or not at all.
+    writeSync(1, `${issued.key}\n`);
+  }
+}
