@@ -28,7 +28,7 @@ export interface Limits {
 
 export type Entry =
   | { readonly kind: "admitted"; readonly admission: Admission; readonly windows: readonly RateWindow[] }
-  | { readonly kind: "refused"; readonly refusal: Refusal; readonly windows: readonly RateWindow[] };
+  | { readonly kind: "refused"; readonly refusal: Refusal };
 
 /** A request that was let in, until it leaves. */
 export interface Admission {
@@ -150,19 +150,13 @@ export async function createLimits({ plans, usage }: LimitsOptions): Promise<Lim
           quota: concurrent ?? 0,
           retryAfterMs: inFlight.firstEndMs(subject),
         };
-        return { kind: "refused", refusal, windows: await windowsOf(account) };
+        return { kind: "refused", refusal };
       }
-      const refuse = (refusal: Refusal, windows: readonly RateWindow[]): Entry => {
-        place[Symbol.dispose]();
-        return { kind: "refused", refusal, windows };
-      };
       const used = await exhausted(account);
-      if (used) {
-        return refuse(used, await windowsOf(account));
-      }
-      const { taken, windows, refusal } = await takeRequest(account);
+      const { taken, windows, refusal = used } = used ? nothingTaken : await takeRequest(account);
       if (refusal) {
-        return refuse(refusal, windows);
+        place[Symbol.dispose]();
+        return { kind: "refused", refusal };
       }
       const admission: Admission = {
         leave(engineMs, answered) {
@@ -193,6 +187,8 @@ export async function createLimits({ plans, usage }: LimitsOptions): Promise<Lim
     },
   };
 }
+
+const nothingTaken = { taken: [], windows: [], refusal: undefined };
 
 const noPlace: Disposable = { [Symbol.dispose]() {} };
 

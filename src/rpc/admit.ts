@@ -46,8 +46,11 @@ export function createGate(access: Access): Gate {
   async function enter(request: JudgedRequest, { account, caller }: Asker): Promise<Admitted | Refusal> {
     const { movetimeMaxMs } = account.plan.limits;
     const entry = await limits.enter(account, request.movetimeMs ?? movetimeMaxMs);
+    if (entry.kind === "refused") {
+      return entry.refusal;
+    }
     leaveRateLimitFields(caller, entry.windows);
-    return entry.kind === "refused" ? entry.refusal : new Meter(entry.admission, movetimeMaxMs);
+    return new Meter(entry.admission, movetimeMaxMs);
   }
 
   return {

@@ -1,26 +1,24 @@
 import type { Interceptor } from "@connectrpc/connect";
 import type { Limits } from "../../access/limits.ts";
+import type { Caller } from "../../caller.ts";
 import { accountKey } from "../account-key.ts";
 import { callerKey } from "../caller-key.ts";
 import { isCounted } from "../counted-calls.ts";
 import { hasRateLimitFields, leaveRateLimitFields } from "../rate-limit-fields.ts";
 
-/** Tells how the caller's windows stand also in answers that count nothing: requests that are refused before. */
+/** Tells how the caller's windows stand also in answers of requests that are refused, or given back. */
 export function tellLimits(limits: Limits): Interceptor {
   return (next) => async (request) => {
     const { contextValues, method } = request;
     if (!isCounted(method)) {
       return next(request);
     }
-    const tell = async () => {
-      const caller = contextValues.get(callerKey);
-      if (!hasRateLimitFields(caller)) {
-        leaveRateLimitFields(caller, await limits.windowsOf(contextValues.get(accountKey)));
-      }
-    };
+    const caller = contextValues.get(callerKey);
+    const tell = async () =>
+      leaveRateLimitFields(caller, await limits.windowsOf(contextValues.get(accountKey)));
     try {
       const response = await next(request);
-      return response.stream ? { ...response, message: toldOnFailure(response.message, tell) } : response;
+      return response.stream ? { ...response, message: told(response.message, caller, tell) } : response;
     } catch (thrown) {
       await tell();
       throw thrown;
@@ -28,10 +26,15 @@ export function tellLimits(limits: Limits): Interceptor {
   };
 }
 
-/** A stream is refused where its messages are read. */
-async function* toldOnFailure<T>(messages: AsyncIterable<T>, tell: () => Promise<void>) {
+/** A stream is refused where its messages are read; and of a batch, the first message may be a refusal. */
+async function* told<T>(messages: AsyncIterable<T>, caller: Caller, tell: () => Promise<void>) {
   try {
-    yield* messages;
+    for await (const message of messages) {
+      if (!hasRateLimitFields(caller)) {
+        await tell();
+      }
+      yield message;
+    }
   } catch (thrown) {
     await tell();
     throw thrown;

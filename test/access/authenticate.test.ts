@@ -1,0 +1,152 @@
+import { describe, expect, test, vi } from "vitest";
+import { createAuthenticator } from "../../src/access/authenticate.ts";
+import { createKeyDesk } from "../../src/access/key-desk.ts";
+import { createMemoryKeyStore } from "../../src/storage/memory/key-store.ts";
+import type { KeyStore } from "../../src/storage/ports.ts";
+
+async function issued(options: { pepper?: string; knownMs?: number } = {}) {
+  const { pepper, ...rest } = options;
+  const keys = createMemoryKeyStore();
+  const findByHash = vi.spyOn(keys, "findByHash");
+  const authenticator = createAuthenticator({ keys, pepper, ...rest });
+  const desk = createKeyDesk({ keys, pepper, onRevoked: (id) => authenticator.forget(id) });
+  const made = await desk.issue({ name: "a", plan: "free" });
+  if (made.kind !== "issued") {
+    throw new Error("not issued");
+  }
+  const { key, record } = made;
+  return { keys, findByHash, authenticator, desk, key, id: record.id, header: `Bearer ${key}` };
+}
+
+const refused = expect.objectContaining({ code: "invalid_api_key" });
+const errorOf = async (run: () => unknown) => {
+  try {
+    await run();
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+};
+
+describe("a header", () => {
+  test.each([undefined, "a pepper of 16 characters"])(
+    "with a valid key is known, pepper %j",
+    async (pepper) => {
+      const { authenticator, header, id } = await issued(pepper === undefined ? {} : { pepper });
+      expect(await authenticator.keyOf(header)).toMatchObject({ id });
+      expect(await authenticator.keyOf(header.replace("Bearer ", "bearer  "))).toMatchObject({ id });
+    },
+  );
+
+  test("that is malformed or mistyped is refused before any look-up, and not echoed", async () => {
+    const { authenticator, header, key, findByHash } = await issued();
+    const headers = [
+      "",
+      " ",
+      "Bearer",
+      "Bearer ",
+      key,
+      `Basic ${key}`,
+      `${header}, ${header}`,
+      `${header} x`,
+      header.slice(0, -1),
+      `${header}0`,
+      "Bearer kbz_0123456789abcdefghijABCDEFGHIJ123456",
+    ];
+    for (const one of headers) {
+      const error = await errorOf(() => authenticator.keyOf(one));
+      expect(error, one).toEqual(refused);
+      expect(String(error)).not.toMatch(/kbz_[0-9A-Za-z]/);
+    }
+    expect(findByHash).not.toHaveBeenCalled();
+  });
+
+  test("with a key of another pepper is refused", async () => {
+    const { keys, header } = await issued();
+    const other = createAuthenticator({ keys, pepper: "a pepper of 16 characters" });
+    expect(await errorOf(() => other.keyOf(header))).toEqual(refused);
+  });
+
+  test("is refused where the store gives another key than the one that was asked for", async () => {
+    const { keys, header, id } = await issued();
+    const record = await keys.findById(id);
+    const lying: KeyStore = {
+      ...keys,
+      findByHash: async () => (record ? { ...record, hash: "0".repeat(64) } : undefined),
+    };
+    const authenticator = createAuthenticator({ keys: lying, pepper: undefined });
+    expect(await errorOf(() => authenticator.keyOf(header))).toEqual(refused);
+  });
+
+  test("fails, and is asked for again, where the store cannot be asked", async () => {
+    const { authenticator, findByHash, header, id } = await issued();
+    findByHash.mockRejectedValueOnce(new Error("the disk is gone"));
+    expect(await errorOf(() => authenticator.keyOf(header))).toEqual(new Error("the disk is gone"));
+    expect(await authenticator.keyOf(header)).toMatchObject({ id });
+  });
+});
+
+describe("a key that is known", () => {
+  test("is answered from memory, at once and without the store, 99 % of the time and more", async () => {
+    const { authenticator, findByHash, header, id } = await issued();
+    await authenticator.keyOf(header);
+    for (let calls = 1; calls < 1000; calls++) {
+      expect(authenticator.keyOf(header)).toMatchObject({ id });
+    }
+    expect(findByHash).toHaveBeenCalledTimes(1);
+    const { hits, misses } = authenticator.counters;
+    expect(hits / (hits + misses)).toBeGreaterThanOrEqual(0.99);
+  });
+
+  test("is looked up once, however many ask for it at the same time", async () => {
+    const { authenticator, findByHash, header, id } = await issued();
+    const found = await Promise.all(Array.from({ length: 50 }, () => authenticator.keyOf(header)));
+    expect(new Set(found.map((record) => record.id))).toEqual(new Set([id]));
+    expect(findByHash).toHaveBeenCalledTimes(1);
+  });
+
+  test("is refused at once when it was revoked here", async () => {
+    const { authenticator, desk, header, id } = await issued();
+    await authenticator.keyOf(header);
+    expect(await desk.revoke(id)).toBe(true);
+    expect(await errorOf(() => authenticator.keyOf(header))).toEqual(refused);
+  });
+
+  test("is refused a little later when another process has revoked it", async () => {
+    const { authenticator, keys, header, id } = await issued({ knownMs: 50 });
+    await authenticator.keyOf(header);
+    await keys.revoke(id, Date.now());
+    expect(authenticator.keyOf(header)).toMatchObject({ id });
+    await vi.waitFor(async () => expect(await errorOf(() => authenticator.keyOf(header))).toEqual(refused));
+  });
+
+  test("is noted as used in bulk, and not for every call", async () => {
+    const { authenticator, keys, header, id } = await issued();
+    const touch = vi.spyOn(keys, "touch");
+    await authenticator.keyOf(header);
+    await authenticator.keyOf(header);
+    expect(touch).not.toHaveBeenCalled();
+    const before = Date.now();
+    await authenticator.flush();
+    await authenticator.flush();
+    expect(touch).toHaveBeenCalledTimes(1);
+    expect((await keys.findById(id))?.lastUsedAt).toBeLessThanOrEqual(before);
+  });
+});
+
+describe("a rotated key", () => {
+  test("gives way to a new one with its name and plan", async () => {
+    const { authenticator, desk, header, id } = await issued();
+    const made = await desk.rotate(id);
+    const key = made?.kind === "issued" ? made.key : "";
+    expect(await errorOf(() => authenticator.keyOf(header))).toEqual(refused);
+    expect(await authenticator.keyOf(`Bearer ${key}`)).toMatchObject({ name: "a", plan: "free" });
+  });
+
+  test("cannot be rotated again, nor one that is not there", async () => {
+    const { desk, id } = await issued();
+    await desk.rotate(id);
+    expect(await desk.rotate(id)).toBeUndefined();
+    expect(await desk.rotate("nobody")).toBeUndefined();
+  });
+});

@@ -1,0 +1,123 @@
+import { once } from "node:events";
+import { connect } from "node:http2";
+import { fromJson, toBinary } from "@bufbuild/protobuf";
+import { AnalysisRequestSchema } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
+import type { Plain } from "./door.ts";
+
+/** What HTTP says around an answer: the headers before it, and where the protocol has them the trailers after it. */
+export interface Heads {
+  /** HTTP status, or of gRPC its number. */
+  readonly status: number;
+  readonly headers: Headers;
+  readonly trailers: Headers;
+}
+
+export interface HeadsKind {
+  readonly name: string;
+  /** The statuses of an answer and of errors: what is too much for the plan, too much for now, and no valid key. */
+  readonly ok: number;
+  readonly upgrade: number;
+  readonly later: number;
+  readonly unauthenticated: number;
+  ask(url: string, request: Plain, headers?: Readonly<Record<string, string>>): Promise<Heads>;
+}
+
+type StatusOf = (status: number, text: string) => number;
+
+const service = "/chess.analysis.v1.AnalysisService";
+const http = { ok: 200, upgrade: 402, later: 429, unauthenticated: 401 };
+const grpcCodes = { ok: 0, upgrade: 7, later: 8, unauthenticated: 16 };
+
+const byFetch =
+  (
+    path: string,
+    contentType: string,
+    body: (request: Plain) => string | Uint8Array<ArrayBuffer>,
+    statusOf: StatusOf = (status) => status,
+  ) =>
+  async (url: string, request: Plain, headers: Readonly<Record<string, string>> = {}): Promise<Heads> => {
+    const response = await fetch(url + path, {
+      method: "POST",
+      headers: { "Content-Type": contentType, ...headers },
+      body: body(request),
+    });
+    const text = await response.text();
+    return { status: statusOf(response.status, text), headers: response.headers, trailers: new Headers() };
+  };
+
+const json = JSON.stringify;
+
+function framed(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  const frame = new Uint8Array(5 + bytes.length);
+  new DataView(frame.buffer).setUint32(1, bytes.length);
+  frame.set(bytes, 5);
+  return frame;
+}
+
+const messageOf = (request: Plain) =>
+  framed(toBinary(AnalysisRequestSchema, fromJson(AnalysisRequestSchema, request as never)));
+
+const grpc =
+  (method: string) =>
+  async (url: string, request: Plain, headers = {}) => {
+    const session = connect(url);
+    try {
+      const stream = session.request({
+        ":method": "POST",
+        ":path": `${service}/${method}`,
+        "content-type": "application/grpc",
+        te: "trailers",
+        ...headers,
+      });
+      stream.end(messageOf(request));
+      const trailing = once(stream, "trailers");
+      const [head] = (await once(stream, "response")) as [Record<string, string>];
+      stream.resume();
+      const [trailers] = (await trailing) as [Record<string, string>];
+      return {
+        status: Number(trailers["grpc-status"]),
+        headers: headersFrom(head),
+        trailers: headersFrom(trailers),
+      };
+    } finally {
+      session.close();
+    }
+  };
+
+function headersFrom(fields: Readonly<Record<string, unknown>>): Headers {
+  return new Headers(
+    Object.entries(fields).flatMap(([name, value]) => (name.startsWith(":") ? [] : [[name, String(value)]])),
+  );
+}
+
+/** Connect's streams are always 200, and end with their error. */
+function statusOfStream(_: number, text: string): number {
+  const codes = { permission_denied: 403, resource_exhausted: 429, unauthenticated: 401 };
+  return Object.entries(codes).find(([code]) => text.includes(`"code":"${code}"`))?.[1] ?? 200;
+}
+
+/** Every protocol, unary and as a stream. */
+export const heads: readonly HeadsKind[] = [
+  { name: "/v1/eval", ...http, ask: byFetch("/v1/eval", "application/json", json) },
+  { name: "/v1/bestmove", ...http, ask: byFetch("/v1/bestmove", "application/json", json) },
+  { name: "server-sent events", ...http, ask: byFetch("/v1/eval/stream", "application/json", json) },
+  {
+    name: "Connect",
+    ...http,
+    upgrade: 403,
+    ask: byFetch(`${service}/Evaluate`, "application/json", json),
+  },
+  {
+    name: "Connect's stream",
+    ...http,
+    upgrade: 403,
+    ask: byFetch(
+      `${service}/StreamEvaluate`,
+      "application/connect+json",
+      (request) => framed(Buffer.from(json(request))),
+      statusOfStream,
+    ),
+  },
+  { name: "gRPC", ...grpcCodes, ask: grpc("Evaluate") },
+  { name: "gRPC's stream", ...grpcCodes, ask: grpc("StreamEvaluate") },
+];

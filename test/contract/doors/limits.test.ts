@@ -1,0 +1,329 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type ConnectError, createClient } from "@connectrpc/connect";
+import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
+import { afterAll, describe, expect, test } from "vitest";
+import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import {
+  BadRequestSchema,
+  ErrorInfoSchema,
+  QuotaFailureSchema,
+  RetryInfoSchema,
+} from "../../../gen/google/rpc/error_details_pb.ts";
+import { rateOf, usePlansFile } from "../../support/plans-file.ts";
+import { useApp } from "../../support/running-app.ts";
+import { startFen } from "./cases/case.ts";
+import type { Plain } from "./door.ts";
+import { heads } from "./heads.ts";
+import { get, post } from "./post.ts";
+
+/** Callers are told apart by the address that a trusted proxy forwards for: each test is somebody else. */
+let callers = 0;
+const newCaller = () => ({ "x-forwarded-for": `198.51.100.${++callers}` });
+
+const plans = usePlansFile(
+  {
+    id: "keyless",
+    limits: { movetime_ms_max: 1000, rates: [rateOf("burst", 3, 2), rateOf("hour", 100, 3600)] },
+  },
+  { id: "free", limits: { movetime_ms_max: 2000 } },
+);
+const app = useApp({
+  KIBITZ_ACCESS: "public",
+  KIBITZ_PLANS: plans,
+  KIBITZ_TRUST_PROXY: "127.0.0.1",
+  KIBITZ_SLOTS: "3",
+});
+
+const json = { "Content-Type": "application/json" };
+const ask = (request: Plain, caller: Readonly<Record<string, string>>, path = "/v1/eval") =>
+  post(`${app.url}${path}`, request, { ...json, ...caller });
+const quick = { fen: startFen, depth: 1 };
+
+describe.each(heads)("through $name", ({ ask: askHeads, ...kind }) => {
+  const fields = ({ headers }: { readonly headers: Headers }) => [
+    headers.get("ratelimit-policy"),
+    headers.get("ratelimit"),
+  ];
+  const policy = '"burst";q=3;w=2, "hour";q=100;w=3600';
+
+  test("every answer tells how the windows stand, in headers", async () => {
+    const caller = newCaller();
+    const answer = await askHeads(app.url, quick, caller);
+    expect(answer.status).toBe(kind.ok);
+    expect(fields(answer)).toEqual([
+      policy,
+      expect.stringMatching(/^"burst";r=2;t=[12], "hour";r=99;t=3[56]\d\d$/),
+    ]);
+    expect(answer.trailers.get("ratelimit")).toBeNull();
+  });
+
+  test("so does one that is refused before it counts: with a bad position, or over the plan", async () => {
+    const caller = newCaller();
+    const full = ['"burst";q=3;w=2, "hour";q=100;w=3600', '"burst";r=3;t=2, "hour";r=100;t=3600'];
+    expect(fields(await askHeads(app.url, { fen: "8/8/8/8/8/8/8/8 w - - 0 1" }, caller))).toEqual(full);
+    const over = await askHeads(app.url, { ...quick, depth: 30 }, caller);
+    expect(over.status).toBe(kind.upgrade);
+    expect(fields(over)).toEqual(full);
+  });
+
+  test("the fourth request of a window is refused, and Retry-After says exactly when it is not", async () => {
+    const caller = newCaller();
+    for (let count = 0; count < 3; count++) {
+      expect((await askHeads(app.url, quick, caller)).status).toBe(kind.ok);
+    }
+    const refused = await askHeads(app.url, quick, caller);
+    expect(refused.status).toBe(kind.later);
+    expect(fields(refused)[1]).toMatch(/^"burst";r=0;t=[12], "hour";r=97;/);
+    const retryAfter = refused.headers.get("retry-after") ?? refused.trailers.get("retry-after");
+    expect(retryAfter ?? "2").toMatch(/^[12]$/);
+    await sleep(Number(retryAfter ?? 2) * 1000);
+    const again = await askHeads(app.url, quick, caller);
+    expect([again.status, fields(again)[1]]).toEqual([
+      kind.ok,
+      expect.stringMatching(/^"burst";r=2;t=[12], "hour";r=96;/),
+    ]);
+  });
+});
+
+describe("a request over the plan", () => {
+  test("is 402 with what is too much, the plan that allows it and one that may be sent at once", async () => {
+    const caller = newCaller();
+    const request = { fen: startFen, depth: 30, multipv: 6, movetime_ms: 2000, options: { skill_level: 3 } };
+    const { status, body } = await ask(request, caller);
+    expect(status).toBe(402);
+    expect(body).toMatchObject({
+      type: "/problems/upgrade-needed",
+      code: "upgrade_needed",
+      detail:
+        "Keyless calls may ask for depth up to 20, up to 5 lines, searches of up to 1000 ms; this request asks for 30, 6, 2000.",
+      next_action: "get_api_key",
+      retryable: false,
+      retry_after_ms: null,
+      errors: [
+        {
+          pointer: "/depth",
+          code: "over_plan_limit",
+          message: "30 is over 20",
+          allowed: { minimum: 1, maximum: 20 },
+        },
+        { pointer: "/multipv", allowed: { minimum: 1, maximum: 5 } },
+        { pointer: "/movetime_ms", allowed: { minimum: 50, maximum: 1000 } },
+      ],
+      suggested_request: { ...request, depth: 20, multipv: 5, movetime_ms: 1000 },
+      upgrade: { plan: "free", url: "/v1/keys" },
+    });
+    expect((await ask(body.suggested_request as Plain, caller)).status).toBe(200);
+  });
+
+  test("that no plan allows is to be reduced", async () => {
+    const { body } = await ask({ fen: startFen, movetime_ms: 3000 }, newCaller());
+    expect(body).toMatchObject({
+      code: "upgrade_needed",
+      next_action: "send_suggested_request",
+      upgrade: null,
+      suggested_request: { movetime_ms: 1000 },
+    });
+  });
+
+  test("is 400 if it is also wrong", async () => {
+    const { status } = await ask({ fen: startFen, depth: 30, engine: "deep-blue" }, newCaller());
+    expect(status).toBe(400);
+  });
+
+  test("is 402 also when the window is used up", async () => {
+    const caller = newCaller();
+    for (let count = 0; count < 4; count++) {
+      await ask(quick, caller);
+    }
+    expect((await ask({ ...quick, depth: 30 }, caller)).status).toBe(402);
+  });
+
+  test("costs nothing, as one that is wrong does", async () => {
+    const caller = newCaller();
+    for (let count = 0; count < 5; count++) {
+      expect((await ask({ ...quick, depth: 30 }, caller)).status).toBe(402);
+      expect((await ask({ fen: "8/8" }, caller)).status).toBe(400);
+    }
+    expect((await ask(quick, caller)).headers.get("ratelimit")).toMatch(/^"burst";r=2/);
+  });
+});
+
+test("a search without a time of its own ends at the plan's longest", async () => {
+  const { status, body } = await ask({ fen: startFen, depth: 20, multipv: 5 }, newCaller());
+  expect([status, body.search]).toMatchObject([
+    200,
+    { stop_reason: "server_limit", limits: { movetime_ms: null } },
+  ]);
+  expect((body.search as { readonly time_ms: number }).time_ms).toBeLessThan(1500);
+});
+
+test("no more searches of a caller run at a time than the plan allows, and Retry-After is enough", async () => {
+  const caller = newCaller();
+  const long = (fen: string) => ask({ fen, depth: 20, multipv: 5, movetime_ms: 700 }, caller);
+  const running = [long(startFen), long("4k3/pppppppp/8/8/8/8/PPPPPPPP/4K3 w - - 0 1")];
+  await sleep(200);
+  const refused = await ask({ fen: startFen, depth: 20, multipv: 4 }, caller);
+  expect(refused.body).toMatchObject({
+    status: 429,
+    code: "concurrency_limited",
+    next_action: "retry_later",
+  });
+  // It has cost nothing.
+  expect(refused.headers.get("ratelimit")).toMatch(/^"burst";r=1/);
+  const other = ask({ fen: startFen, depth: 1, multipv: 3 }, newCaller());
+  expect((await other).status).toBe(200);
+  await sleep(Number(refused.headers.get("retry-after")) * 1000);
+  expect((await ask({ fen: startFen, depth: 2, multipv: 3 }, caller)).status).toBe(200);
+  expect((await Promise.all(running)).map(({ status }) => status)).toEqual([200, 200]);
+});
+
+describe("a batch", () => {
+  const items = (count: number) =>
+    Array.from({ length: count }, (_, index) => ({ fen: startFen, depth: 1, multipv: 1 + (index % 5) }));
+  const codesOf = (body: unknown) =>
+    (body as readonly { readonly problem?: { readonly code: string } | null }[]).map(
+      ({ problem }) => problem?.code ?? "ok",
+    );
+
+  test("costs a request an item, and one over the limit is refused alone", async () => {
+    const caller = newCaller();
+    await ask(quick, caller);
+    const { status, headers, body } = await ask({ requests: items(3) }, caller, "/v1/eval/batch");
+    expect([status, codesOf(body)]).toEqual([200, ["ok", "ok", "rate_limited"]]);
+    expect(headers.get("ratelimit-policy")).toContain('"burst";q=3;w=2');
+    expect((body as unknown as readonly Plain[])[2]?.problem).toMatchObject({
+      status: 429,
+      next_action: "retry_later",
+      retry_after_ms: expect.any(Number),
+    });
+  });
+
+  test("whose items are over the plan or wrong tells each one so, and counts the others", async () => {
+    const caller = newCaller();
+    const requests = [{ ...quick, depth: 30 }, { fen: "8/8" }, quick];
+    const { body } = await ask({ requests }, caller, "/v1/eval/batch");
+    expect(codesOf(body)).toEqual(["upgrade_needed", "invalid_fen", "ok"]);
+    expect((body as unknown as readonly Plain[])[0]?.problem).toMatchObject({
+      next_action: "get_api_key",
+      suggested_request: { fen: startFen, depth: 20 },
+    });
+    expect((await ask(quick, caller)).headers.get("ratelimit")).toMatch(/^"burst";r=1/);
+  });
+
+  test("that the plan can never afford is 402, and as much as it can is suggested", async () => {
+    const caller = newCaller();
+    const { status, body } = await ask({ requests: items(5) }, caller, "/v1/eval/batch");
+    expect([status, body]).toMatchObject([
+      402,
+      {
+        code: "upgrade_needed",
+        next_action: "get_api_key",
+        errors: [{ pointer: "/requests", allowed: { minItems: 1, maxItems: 3 } }],
+        suggested_request: { requests: items(3) },
+      },
+    ]);
+    const again = await ask(body.suggested_request as Plain, caller, "/v1/eval/batch");
+    expect([again.status, codesOf(again.body)]).toEqual([200, ["ok", "ok", "ok"]]);
+  });
+
+  test("waits where single searches of the caller are under way, instead of failing", async () => {
+    const caller = newCaller();
+    const fens = [startFen, "4k3/pppppppp/8/8/8/8/PPPPPPPP/4K3 w - - 0 1"];
+    const running = fens.map((fen) => ask({ fen, depth: 20, multipv: 5, movetime_ms: 600 }, caller));
+    await sleep(200);
+    const { body } = await ask({ requests: [{ ...quick, multipv: 2 }] }, caller, "/v1/eval/batch");
+    expect(codesOf(body)).toEqual(["ok"]);
+    await Promise.all(running);
+  });
+});
+
+describe("what is not counted", () => {
+  test("are engines, price, pages and probes", async () => {
+    const caller = newCaller();
+    for (const path of ["/engines", "/price?depth=20", "/healthz", "/readyz", "/problems"]) {
+      const { status, headers } = await fetch(app.url + path, { headers: caller });
+      expect([status, headers.get("ratelimit")]).toEqual([200, null]);
+    }
+    expect((await ask(quick, caller)).headers.get("ratelimit")).toMatch(/^"burst";r=2/);
+  });
+
+  test("is nothing that the cache or the rules answer: it costs a request", async () => {
+    const caller = newCaller();
+    const mated = { fen: "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1" };
+    await ask(quick, caller);
+    expect((await ask(quick, caller)).body).toMatchObject({ search: { cached: true } });
+    expect((await ask(mated, caller)).headers.get("ratelimit")).toMatch(/^"burst";r=0/);
+  });
+});
+
+test("GET /price shows the plans that are enforced, and where keys are issued", async () => {
+  const { body } = await get(`${app.url}/price?depth=20&multipv=5&movetime_ms=2000`);
+  expect(body).toMatchObject({
+    plans: [
+      {
+        id: "keyless",
+        requires_key: false,
+        limits: {
+          depth_max: 20,
+          multipv_max: 5,
+          movetime_ms_max: 1000,
+          concurrent: 2,
+          rates: [rateOf("burst", 3, 2), rateOf("hour", 100, 3600)],
+        },
+      },
+      { id: "free", requires_key: true, limits: { movetime_ms_max: 2000, concurrent: 4 } },
+    ],
+    key_url: "/v1/keys",
+    estimate: { allowed: { keyless: false, free: true } },
+  });
+});
+
+describe("gRPC", () => {
+  const sessions: Http2SessionManager[] = [];
+  const clientOf = (caller: Readonly<Record<string, string>>) => {
+    const sessionManager = new Http2SessionManager(app.url);
+    sessions.push(sessionManager);
+    const client = createClient(AnalysisService, createGrpcTransport({ baseUrl: app.url, sessionManager }));
+    return async (depth: number) => {
+      try {
+        await client.evaluate({ fen: startFen, depth }, { headers: caller });
+      } catch (error) {
+        return error as ConnectError;
+      }
+      throw new Error("answered");
+    };
+  };
+  afterAll(() => {
+    for (const session of sessions) {
+      session.abort();
+    }
+  });
+
+  test("says in details which quota is used up, and when to come again", async () => {
+    const caller = newCaller();
+    for (let count = 0; count < 3; count++) {
+      await ask(quick, caller);
+    }
+    const error = await clientOf(caller)(1);
+    expect(error.findDetails(ErrorInfoSchema)).toMatchObject([
+      { reason: "RATE_LIMITED", metadata: { next_action: "retry_later" } },
+    ]);
+    expect(error.findDetails(QuotaFailureSchema)).toMatchObject([
+      { violations: [{ subject: "keyless/burst", description: error.rawMessage }] },
+    ]);
+    const [retry] = error.findDetails(RetryInfoSchema);
+    expect(Number(retry?.retryDelay?.seconds)).toBeGreaterThanOrEqual(1);
+    expect(retry?.retryDelay?.nanos).toBe(0);
+  });
+
+  test("says in details what is over the plan", async () => {
+    const error = await clientOf(newCaller())(30);
+    expect(error.findDetails(ErrorInfoSchema)).toMatchObject([
+      { reason: "UPGRADE_NEEDED", metadata: { next_action: "get_api_key" } },
+    ]);
+    expect(error.findDetails(BadRequestSchema)).toMatchObject([
+      { fieldViolations: [{ field: "depth", reason: "OVER_PLAN_LIMIT", description: "30 is over 20" }] },
+    ]);
+    expect(error.findDetails(RetryInfoSchema)).toEqual([]);
+  });
+});

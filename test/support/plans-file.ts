@@ -1,0 +1,20 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { useTemporaryFolder } from "./temporary-folder.ts";
+
+export interface WrittenPlan {
+  readonly id: string;
+  readonly limits: Readonly<Record<string, unknown>>;
+}
+
+/** A file for KIBITZ_PLANS, gone after the tests of a file. */
+export function usePlansFile(...plans: readonly WrittenPlan[]): string {
+  const file = join(useTemporaryFolder(), "plans.json");
+  writeFileSync(file, JSON.stringify({ plans }));
+  return file;
+}
+
+/** A rate as the file writes it. */
+export function rateOf(name: string, quota: number, windowS: number, unit = "request"): object {
+  return { name, quota, window_s: windowS, unit };
+}
