@@ -1,0 +1,252 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createApiKey } from "../../../src/access/api-key.ts";
+import { runKibitz } from "../../cli/run-kibitz.ts";
+import { useApp } from "../../support/running-app.ts";
+import { useTemporaryFolder } from "../../support/temporary-folder.ts";
+import { rpcDoors } from "./all-doors.ts";
+import { startFen } from "./cases/case.ts";
+import { json } from "./clients/json.ts";
+import type { Answered, Call, Door, Plain } from "./door.ts";
+import { heads } from "./heads.ts";
+import { get, post } from "./post.ts";
+
+const dataDir = useTemporaryFolder();
+const app = useApp({
+  KIBITZ_ACCESS: "public",
+  KIBITZ_DATA_DIR: dataDir,
+  KIBITZ_TRUST_PROXY: "127.0.0.1",
+  KIBITZ_KEYS_PER_DAY: "2",
+  KIBITZ_KEY_PEPPER: "canary pepper, never to be seen",
+});
+
+let callers = 0;
+const newCaller = () => ({ "X-Forwarded-For": `203.0.113.${++callers}` });
+const bearer = (key: unknown) => ({ Authorization: `Bearer ${key}` });
+const keysUrl = () => `${app.url}/v1/keys`;
+
+async function newKey(body: Plain = {}): Promise<Plain> {
+  const reply = await post(keysUrl(), body, { "Content-Type": "application/json", ...newCaller() });
+  expect(reply.status).toBe(200);
+  return reply.body;
+}
+
+describe.each([json, ...rpcDoors])("through $name", (kind) => {
+  let door: Door;
+  beforeAll(() => {
+    door = kind.open(app.url);
+  });
+  afterAll(() => door[Symbol.asyncDispose]());
+  const call = async (name: Call, request: Plain, headers: Readonly<Record<string, string>>) =>
+    door.call(name, request, headers);
+
+  test("a key is issued, tells of itself, does what it allows, and is given up", async () => {
+    const caller = newCaller();
+    const made = (await call("createKey", { name: "my bot" }, caller)) as Answered;
+    expect(made).toMatchObject({
+      kind: "answer",
+      answer: {
+        id: expect.any(String),
+        key: expect.stringMatching(/^kbz_[0-9A-Za-z]{36}$/),
+        name: "my bot",
+        plan: "free",
+        created_at: expect.anything(),
+      },
+    });
+    const { key, id } = made.answer;
+    const authorized = { ...caller, ...bearer(key) };
+    expect(await call("evaluate", { fen: startFen, depth: 2, multipv: 10 }, authorized)).toMatchObject({
+      kind: "answer",
+    });
+    expect(await call("getKey", {}, authorized)).toMatchObject({
+      kind: "answer",
+      answer: {
+        id,
+        name: "my bot",
+        plan: "free",
+        limits: { depth_max: 30, concurrent: 4, rates: [{ name: "minute" }, { name: "engine-day" }] },
+      },
+    });
+    expect(await call("revokeKey", {}, authorized)).toMatchObject({ kind: "answer" });
+    for (const name of ["getKey", "evaluate", "listEngines", "getPrice"] as const) {
+      const request = name === "evaluate" ? { fen: startFen } : {};
+      expect(await call(name, request, authorized)).toMatchObject({
+        kind: "refusal",
+        refusal: { code: "invalid_api_key", nextAction: "check_api_key" },
+      });
+    }
+  });
+
+  test("an address gets so many keys a day, and another one its own", async () => {
+    const caller = newCaller();
+    const codes: unknown[] = [];
+    for (let count = 0; count < 3; count++) {
+      const outcome = await call("createKey", {}, caller);
+      codes.push(outcome.kind === "answer" ? "ok" : outcome.refusal);
+    }
+    expect(codes).toEqual([
+      "ok",
+      "ok",
+      expect.objectContaining({ code: "rate_limited", nextAction: "retry_later" }),
+    ]);
+    expect(await call("createKey", {}, newCaller())).toMatchObject({ kind: "answer" });
+  });
+
+  test.each(["a\tb", "a\u0000", "line\nbreak", "\u007f", "\u0085", "x".repeat(65)])(
+    "a name of %j is refused",
+    async (name) => {
+      expect(await call("createKey", { name }, newCaller())).toMatchObject({
+        kind: "refusal",
+        refusal: { code: "out_of_range", faults: [{ pointer: "/name" }] },
+      });
+    },
+  );
+});
+
+describe.each(heads)("through $name, a credential", ({ ask, unauthenticated, ok }) => {
+  test.each([
+    ["that is malformed", () => "kbz"],
+    ["of another scheme", () => "Basic YTpi"],
+    ["that is empty", () => ""],
+    ["that is mistyped", () => `Bearer ${createApiKey().slice(0, -1)}#`],
+    ["that is not known", () => `Bearer ${createApiKey()}`],
+  ])("%s is refused, and says how to authenticate", async (_, authorizationOf) => {
+    const { status, headers, trailers } = await ask(
+      app.url,
+      { fen: startFen, depth: 1 },
+      { authorization: authorizationOf() },
+    );
+    expect(status).toBe(unauthenticated);
+    // Connect's streams have no room for headers in their errors.
+    const how = headers.get("www-authenticate") ?? trailers.get("www-authenticate");
+    expect(how ?? 'Bearer error="invalid_token"').toBe('Bearer error="invalid_token"');
+  });
+
+  test("that is valid is counted by itself, whatever the address", async () => {
+    const { key } = await newKey();
+    const states: unknown[] = [];
+    for (let count = 0; count < 2; count++) {
+      const caller = newCaller();
+      const answer = await ask(
+        app.url,
+        { fen: startFen, depth: 1 },
+        { "x-forwarded-for": caller["X-Forwarded-For"], authorization: `Bearer ${key}` },
+      );
+      states.push(answer.status, answer.headers.get("ratelimit"));
+    }
+    expect(states).toEqual([
+      ok,
+      expect.stringMatching(/^"minute";r=239;t=(60|59)$/),
+      ok,
+      expect.stringMatching(/^"minute";r=238;/),
+    ]);
+  });
+});
+
+test("an answer with a key in it, or about one, is kept by nobody on the way", async () => {
+  const { status, headers, body } = await post(
+    keysUrl(),
+    {},
+    { "Content-Type": "application/json", ...newCaller() },
+  );
+  expect([status, headers.get("cache-control")]).toEqual([200, "no-store"]);
+  const self = await get(`${keysUrl()}/self`, { headers: bearer(body.key) });
+  expect([self.status, self.headers.get("cache-control")]).toEqual([200, "no-store"]);
+});
+
+test("GET /v1/keys/self tells what is left: requests, and engine time as the answers told it", async () => {
+  const { key, id } = await newKey();
+  const headers = { "Content-Type": "application/json", ...bearer(key) };
+  const { body } = await post(`${app.url}/v1/eval`, { fen: startFen, depth: 16, multipv: 2 }, headers);
+  const { time_ms: usedMs } = body.search as { readonly time_ms: number };
+  // Asked again, it comes from the cache, and costs a request only.
+  await post(`${app.url}/v1/eval`, { fen: startFen, depth: 16, multipv: 2 }, headers);
+  expect((await get(`${keysUrl()}/self`, { headers: bearer(key) })).body).toEqual({
+    id,
+    name: null,
+    plan: "free",
+    limits: expect.objectContaining({ movetime_ms_max: 60_000 }),
+    remaining: { minute: 238, "engine-day": 3_600_000 - usedMs },
+  });
+  expect(usedMs).toBeGreaterThan(0);
+});
+
+test("who leaves in the middle of a search pays for the engine time until then", async () => {
+  const { key } = await newKey();
+  const leaving = AbortSignal.timeout(700);
+  const asked = fetch(`${app.url}/v1/eval`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", ...bearer(key) },
+    body: JSON.stringify({ fen: startFen, depth: 30, multipv: 7 }),
+    signal: leaving,
+  });
+  await expect(asked).rejects.toThrow();
+  await sleep(300);
+  const { body } = await get(`${keysUrl()}/self`, { headers: bearer(key) });
+  const remaining = (body.remaining as Readonly<Record<string, number>>)["engine-day"] ?? 0;
+  expect(3_600_000 - remaining).toBeGreaterThan(100);
+  expect(3_600_000 - remaining).toBeLessThan(1500);
+});
+
+describe("the command line, beside a server that runs", () => {
+  const kibitz = (...args: readonly string[]) =>
+    runKibitz(["keys", ...args], {
+      KIBITZ_DATA_DIR: dataDir,
+      KIBITZ_KEY_PEPPER: "canary pepper, never to be seen",
+    });
+  const statusOf = async (key: string) => (await get(`${keysUrl()}/self`, { headers: bearer(key) })).status;
+
+  test("issues a key that works at once, and revokes it within 5 seconds", async () => {
+    const { code, stdout } = await kibitz("create", "--name", "by hand", "--json");
+    const { key, id } = JSON.parse(stdout);
+    expect([code, await statusOf(key)]).toEqual([0, 200]);
+    await kibitz("revoke", id);
+    const revokedAt = performance.now();
+    while ((await statusOf(key)) === 200) {
+      expect(performance.now() - revokedAt).toBeLessThan(5000);
+      await sleep(100);
+    }
+    expect(await statusOf(key)).toBe(401);
+  });
+
+  test("sees when a key was last used", async () => {
+    const { key, id } = await newKey({ name: "used" });
+    await statusOf(String(key));
+    for (let tries = 0; ; tries++) {
+      const { stdout } = await kibitz("list", "--json");
+      const row = stdout.split("\n").find((line) => line.includes(String(id))) ?? "{}";
+      if (JSON.parse(row).last_used_at !== null) {
+        return;
+      }
+      expect(tries).toBeLessThan(20);
+      await sleep(500);
+    }
+  });
+});
+
+test("no key and no pepper stands in the log, or in what was answered about one that is wrong", async () => {
+  const canary = createApiKey();
+  const { key } = await newKey({ name: "canary" });
+  const answers: string[] = [];
+  for (const secret of [canary, `${canary}0`, String(key).slice(0, -1), String(key).toLowerCase()]) {
+    for (const path of ["/v1/keys/self", "/engines", "/price"]) {
+      const response = await fetch(app.url + path, { headers: bearer(secret) });
+      answers.push(await response.text(), JSON.stringify([...response.headers]));
+      expect(response.status).toBe(401);
+    }
+    for (const { ask } of heads) {
+      const { headers, trailers } = await ask(
+        app.url,
+        { fen: startFen },
+        { authorization: `Bearer ${secret}` },
+      );
+      answers.push(JSON.stringify([[...headers], [...trailers]]));
+    }
+  }
+  await get(`${keysUrl()}/self`, { headers: bearer(key) });
+  const seen = [...answers, JSON.stringify(app.logged)].join("\n");
+  expect(seen).toContain("invalid_api_key");
+  for (const secret of [canary, String(key), "canary pepper"]) {
+    expect(seen.toLowerCase()).not.toContain(secret.slice(0, 24).toLowerCase());
+  }
+});
