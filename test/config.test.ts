@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ConfigError, describeSettings, loadConfig } from "../src/config.ts";
+import { ConfigError, describeSettings, loadConfig, settingsForLog } from "../src/config.ts";
 
 describe("settings", () => {
   test("have defaults that work", () => {
@@ -28,6 +28,12 @@ describe("settings", () => {
     ["KIBITZ_HASH_MB", "16.5"],
     ["KIBITZ_LOG_LEVEL", "loud"],
     ["KIBITZ_HOST", ""],
+    ["KIBITZ_ACCESS", "closed"],
+    ["KIBITZ_SELF_SERVICE_KEYS", "yes"],
+    ["KIBITZ_KEYS_PER_DAY", "0"],
+    ["KIBITZ_TRUST_PROXY", "10.0.0.0/33"],
+    ["KIBITZ_TRUST_PROXY", "proxy.example.com"],
+    ["KIBITZ_TRUST_PROXY", "10.0.0.1/8/8"],
   ])("refuse %s=%j and name the key", (key, value) => {
     expect(() => loadConfig({ [key]: value })).toThrow(ConfigError);
     expect(() => loadConfig({ [key]: value })).toThrow(key);
@@ -55,6 +61,20 @@ describe("settings", () => {
       KIBITZ_SERVICE_HOST: "10.0.0.1",
     };
     expect(loadConfig(injected).port).toBe(8080);
+  });
+
+  test("that are secret are shown nowhere", () => {
+    const secret = "canary canary canary";
+    const shown = JSON.stringify(settingsForLog(loadConfig({ KIBITZ_KEY_PEPPER: secret })));
+    expect(shown).toContain('"keyPepper":"set"');
+    expect(shown).not.toContain("canary");
+    expect(() => loadConfig({ KIBITZ_KEY_PEPPER: "canary" })).toThrow(/^KIBITZ_KEY_PEPPER is not usable/);
+    expect(JSON.stringify(settingsForLog(loadConfig({})))).not.toContain("keyPepper");
+  });
+
+  test("take a list of proxies", () => {
+    const { trustProxy } = loadConfig({ KIBITZ_TRUST_PROXY: "10.0.0.0/8, 192.0.2.1,2001:db8::/32" });
+    expect(trustProxy).toEqual(["10.0.0.0/8", "192.0.2.1", "2001:db8::/32"]);
   });
 
   test("are described for people, each with its default", () => {

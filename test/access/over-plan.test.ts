@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { couldRun, faultsOfBatch, faultsOverPlan, upgradeNeeded } from "../../src/access/over-plan.ts";
+import { builtInPlans, freePlan, keylessPlan, openPlan, type Plan } from "../../src/access/plans.ts";
+
+const asked = { depth: 25, multipv: 1, movetimeMs: undefined };
+const gold: Plan = { ...freePlan, id: "gold" };
+const small: Plan = { ...freePlan, limits: { ...freePlan.limits, depthMax: 20 } };
+
+const upgradeOf = (plan: Plan, plans: readonly Plan[], selfServicePlan?: string) =>
+  upgradeNeeded(faultsOverPlan(asked, plan), { plan, plans, selfServicePlan, runs: couldRun(asked) });
+
+test("a plan has nothing against what it allows, to the last ply", () => {
+  expect(faultsOverPlan({ depth: 20, multipv: 5, movetimeMs: 5000 }, keylessPlan)).toEqual([]);
+  expect(faultsOverPlan({ depth: 30, multipv: 10, movetimeMs: 60_000 }, openPlan)).toEqual([]);
+  expect(faultsOfBatch(60, keylessPlan)).toEqual([]);
+  expect(faultsOfBatch(200, openPlan)).toEqual([]);
+});
+
+test("who can get a key by himself is told to, and others to ask for less", () => {
+  expect(upgradeOf(keylessPlan, builtInPlans, "free")).toMatchObject({
+    nextAction: "get_api_key",
+    upgrade: { plan: "free", url: "/v1/keys" },
+  });
+  expect(upgradeOf(keylessPlan, builtInPlans)).toMatchObject({
+    nextAction: "reduce_limits",
+    upgrade: { plan: "free", url: "/price" },
+  });
+});
+
+test("the plan named is the smallest that can run the request, and none where none can", () => {
+  expect(upgradeOf(keylessPlan, [keylessPlan, small, gold], "free")).toMatchObject({
+    nextAction: "reduce_limits",
+    upgrade: { plan: "gold", url: "/price" },
+  });
+  expect(upgradeOf(small, [keylessPlan, small], "free")).toMatchObject({
+    nextAction: "reduce_limits",
+    upgrade: undefined,
+    message: 'Keys of the plan "free" may ask for depth up to 20; this request asks for 25.',
+  });
+});

@@ -1,0 +1,77 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
+import { runKibitz } from "./run-kibitz.ts";
+
+const folder = useTemporaryFolder();
+const env = { KIBITZ_DATA_DIR: join(folder, "data") };
+const keys = (...args: readonly string[]) => runKibitz(["keys", ...args], env);
+
+test("keys are created, listed, rotated and revoked", async () => {
+  const created = await keys("create", "--name", "my bot");
+  expect(created).toMatchObject({ code: 0, stderr: expect.stringContaining("not shown again") });
+  expect(created.stdout).toMatch(/^kbz_[0-9A-Za-z]{36}\n$/);
+
+  const listed = await keys("list");
+  expect(listed.stdout).toMatch(
+    /^ID +PLAN +CREATED +LAST USED +STATE +NAME\n\S{36} +free +.{16} +never +valid +my bot\n$/,
+  );
+  expect(listed.stdout).not.toContain("kbz_");
+
+  const [row] = (await keys("list", "--json")).stdout.split("\n");
+  const { id, ...rest } = JSON.parse(row ?? "");
+  expect(rest).toEqual({
+    name: "my bot",
+    plan: "free",
+    created_at: expect.stringMatching(/Z$/),
+    last_used_at: null,
+    revoked_at: null,
+  });
+
+  const rotated = JSON.parse((await keys("rotate", id, "--json")).stdout);
+  expect(rotated).toMatchObject({ name: "my bot", plan: "free", key: expect.stringMatching(/^kbz_/) });
+  expect(await keys("revoke", rotated.id)).toMatchObject({ code: 0, stdout: `${rotated.id} is revoked\n` });
+  expect((await keys("list")).stdout.match(/revoked/g)).toHaveLength(2);
+}, 60_000);
+
+test.each([
+  [[], "create, list, revoke, rotate"],
+  [["mint"], "create, list, revoke, rotate"],
+  [["create", "--plan", "gold"], "the plans are free"],
+  [["create", "--plan", "keyless"], "the plans are free"],
+  [["create", "--name", "a\tb"], "no control characters"],
+  [["create", "me"], "takes no arguments"],
+  [["revoke"], "needs the id of a key"],
+  [["revoke", "nobody"], "no valid key"],
+  [["rotate", "nobody"], "no valid key"],
+])("keys %j is refused with what would be right", async (args, message) => {
+  expect(await keys(...args)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
+});
+
+describe("a setting that cannot be used ends the start with 1 and a clear message", () => {
+  const plans = join(folder, "plans.json");
+  writeFileSync(plans, '{"plans": [{"id": "free", "limits": {"depth_max": 99}}]}');
+
+  test.each([
+    [["serve"], { KIBITZ_DATA_DIR: join(plans, "data") }, `KIBITZ_DATA_DIR: ${plans}/data`],
+    [["keys", "list"], { KIBITZ_DATA_DIR: "/proc/kibitz" }, "Name a folder that Kibitz may write to"],
+    [
+      ["serve"],
+      { KIBITZ_PLANS: plans },
+      `${plans}, /plans/0/limits/depth_max must be an integer from 14 to 30`,
+    ],
+    [["serve"], { KIBITZ_PLANS: join(folder, "none.json") }, "cannot be read"],
+    [["serve"], { KIBITZ_ACCESS: "closed" }, "KIBITZ_ACCESS"],
+    [["serve"], { KIBITZ_TRUST_PROXY: "10.0.0.0/33" }, "KIBITZ_TRUST_PROXY"],
+  ] as const)("%j with %o", async (args, given, message) => {
+    const { code, stderr } = await runKibitz(args, given as unknown as Record<string, string>);
+    expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
+  });
+
+  test("a pepper that is too short is not shown", async () => {
+    const { code, stdout, stderr } = await runKibitz(["serve"], { KIBITZ_KEY_PEPPER: "canary" });
+    expect([code, stderr]).toEqual([1, expect.stringContaining("KIBITZ_KEY_PEPPER is not usable")]);
+    expect(stdout + stderr).not.toContain("canary");
+  });
+});
