@@ -1,14 +1,17 @@
 /**
  * CPU of a cached answer over `POST /v1/eval`, beside a bare `node:http` server that parses the same body and
- * sends the same bytes. Both are processes of their own, asked over 8 kept connections, in turns.
+ * sends the same bytes. All are processes of their own, asked over 8 kept connections, in turns. Callers are counted,
+ * against a plan that is large enough, and one of them has a key.
  *
  *     node bench/cached.ts [requests, default 30000]
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { connect, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const connections = 8;
@@ -44,19 +47,23 @@ interface Server {
   readonly pid: number;
   readonly port: number;
   readonly name: string;
+  /** A header line, for callers with a key. */
+  readonly authorization: string;
   stop(): Promise<void>;
 }
 
 async function compare(requests: number): Promise<void> {
-  const servers = [await startKibitz("silent"), await startKibitz("info")];
-  const [first] = servers;
-  if (first === undefined) {
-    throw new Error("no server");
-  }
+  const keyed = await startKibitz("Kibitz, with a key", {});
+  const servers = [
+    await startKibitz("Kibitz, no limits", { KIBITZ_ACCESS: "open" }),
+    await startKibitz("Kibitz", {}),
+    { ...keyed, authorization: `authorization: Bearer ${await newKey(keyed.port)}\r\n` },
+    await startKibitz("Kibitz, log info", { KIBITZ_LOG_LEVEL: "info" }),
+  ];
   let answer: Buffer = Buffer.alloc(0);
   for (const server of servers) {
-    await ask(server.port, 1);
-    answer = await ask(server.port, 1);
+    await ask(server, 1);
+    answer = await ask(server, 1);
   }
   if (!answer.includes('"cached":true')) {
     throw new Error(`not cached: ${answer}`);
@@ -68,7 +75,7 @@ async function compare(requests: number): Promise<void> {
   for (let round = -1; round < rounds; round++) {
     for (const server of all) {
       const before = cpuMs(server.pid);
-      await ask(server.port, Math.ceil(requests / rounds / connections));
+      await ask(server, Math.ceil(requests / rounds / connections));
       // The first round is for V8 to compile the hot functions.
       if (round >= 0) {
         spent.set(server, (spent.get(server) ?? 0) + cpuMs(server.pid) - before);
@@ -86,16 +93,42 @@ async function compare(requests: number): Promise<void> {
   await Promise.all(all.map((server) => server.stop()));
 }
 
-async function startKibitz(logLevel: string): Promise<Server> {
+/** For keys and a plan without an end, gone with the bench. */
+function makeFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "kibitz-bench-"));
+  process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+  const rates = [
+    { name: "minute", quota: 1e9, window_s: 60, unit: "request" },
+    { name: "engine-day", quota: 1e9, window_s: 86_400, unit: "engine_ms" },
+  ];
+  const plans = [
+    { id: "keyless", limits: { rates: rates.slice(0, 1) } },
+    { id: "free", limits: { rates } },
+  ];
+  writeFileSync(join(folder, "plans.json"), JSON.stringify({ plans }));
+  return folder;
+}
+
+async function newKey(port: number): Promise<string> {
+  const headers = { "content-type": "application/json" };
+  const answer = await fetch(`http://127.0.0.1:${port}/v1/keys`, { method: "POST", headers, body: "{}" });
+  return ((await answer.json()) as { readonly key: string }).key;
+}
+
+async function startKibitz(name: string, env: Readonly<Record<string, string>>): Promise<Server> {
+  const folder = makeFolder();
   const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
-  const port = 20_000 + Math.floor(Math.random() * 20_000);
+  const port = 20_000 + Math.floor(Math.random() * 10_000);
   const child = spawn(process.execPath, [...process.execArgv, main, "serve"], {
     env: {
       PATH: "",
       KIBITZ_PORT: String(port),
-      KIBITZ_LOG_LEVEL: logLevel,
+      KIBITZ_LOG_LEVEL: "silent",
+      KIBITZ_DATA_DIR: folder,
+      KIBITZ_PLANS: join(folder, "plans.json"),
       KIBITZ_DEFAULT_ENGINE: "stockfish-19-lite",
       KIBITZ_NATIVE_ENGINES: "",
+      ...env,
     },
     stdio: ["ignore", "ignore", "inherit"],
   });
@@ -111,7 +144,8 @@ async function startKibitz(logLevel: string): Promise<Server> {
   return {
     pid: child.pid ?? 0,
     port,
-    name: `Kibitz, log ${logLevel}`,
+    name,
+    authorization: "",
     async stop() {
       child.kill("SIGTERM");
       await exited;
@@ -138,6 +172,7 @@ async function startBare(answer: Buffer): Promise<Server> {
     pid: child.pid ?? 0,
     port: Number(line),
     name: "bare node:http",
+    authorization: "",
     async stop() {
       child.kill("SIGKILL");
       await exited;
@@ -146,14 +181,14 @@ async function startBare(answer: Buffer): Promise<Server> {
 }
 
 /** Asks so often over each connection, and gives the body of the last answer. */
-async function ask(port: number, times: number): Promise<Buffer> {
-  const answers = Array.from({ length: connections }, () => askOver(connect(port, "127.0.0.1"), times));
+async function ask({ port, authorization }: Server, times: number): Promise<Buffer> {
+  const call = `POST /v1/eval HTTP/1.1\r\nhost: localhost\r\n${authorization}content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+  const answers = Array.from({ length: connections }, () => askOver(connect(port, "127.0.0.1"), call, times));
   return (await Promise.all(answers))[0] ?? Buffer.alloc(0);
 }
 
 /** A plain socket, because a client that costs more than the server would leave it idle. */
-async function askOver(socket: Socket, times: number): Promise<Buffer> {
-  const call = `POST /v1/eval HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+async function askOver(socket: Socket, call: string, times: number): Promise<Buffer> {
   const done = Promise.withResolvers<Buffer>();
   let received: Buffer = Buffer.alloc(0);
   let left = times;

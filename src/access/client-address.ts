@@ -91,7 +91,7 @@ function plainAddress(address: string): string {
 
 /** An IPv6 address stands for its /64: whoever has one has all the others in it. */
 export function networkOf(address: string): string {
-  if (isIP(address) !== 6) {
+  if (!address.includes(":") || isIP(address) !== 6) {
     return address;
   }
   const [head = "", tail] = address.toLowerCase().split("::", 2);

@@ -9,6 +9,12 @@ export interface Counter {
   readonly limiter: RateLimiterMemory;
 }
 
+/** What is counted of the callers of a plan. */
+export interface PlanCounters {
+  readonly requests: readonly Counter[];
+  readonly engineTime: readonly Counter[];
+}
+
 /** How a window stands. */
 export interface RateWindow {
   readonly policy: RatePolicy;
@@ -17,11 +23,12 @@ export interface RateWindow {
   readonly resetMs: number;
 }
 
-/** The counters of the plans by their ids, in the order of the plans' rates. */
-export function createCounters(plans: readonly Plan[]): ReadonlyMap<string, readonly Counter[]> {
-  return new Map(
-    plans.map(({ id, limits }) => [id, limits.rates.map((policy) => createCounter(id, policy))] as const),
-  );
+export function createPlanCounters({ id, limits }: Plan): PlanCounters {
+  const counters = limits.rates.map((policy) => createCounter(id, policy));
+  return {
+    requests: counters.filter(({ policy }) => policy.unit === "request"),
+    engineTime: counters.filter(({ policy }) => policy.unit === "engine_ms"),
+  };
 }
 
 function createCounter(planId: string, policy: RatePolicy): Counter {

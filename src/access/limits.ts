@@ -1,9 +1,16 @@
 import { RateLimiterRes } from "rate-limiter-flexible";
 import type { EngineTime, UsageStore } from "../storage/ports.ts";
 import type { Account } from "./account.ts";
-import { type Counter, createCounters, type RateWindow, windowFrom, windowOf } from "./counters.ts";
+import {
+  type Counter,
+  createPlanCounters,
+  type PlanCounters,
+  type RateWindow,
+  windowFrom,
+  windowOf,
+} from "./counters.ts";
 import { createInFlight } from "./in-flight.ts";
-import type { Plan } from "./plans.ts";
+import type { Plan, RatePolicy } from "./plans.ts";
 
 /**
  * Counts what callers ask. Requests and searches at a time are counted by caller, engine time by key and by address:
@@ -59,82 +66,86 @@ const watchdogMs = 1500;
 
 /** Counters that begin with the engine time that counts already. */
 export async function createLimits({ plans, usage }: LimitsOptions): Promise<Limits> {
-  const counters = createCounters(plans);
+  const counters = new Map(plans.map((plan) => [plan.id, createPlanCounters(plan)]));
   const inFlight = createInFlight();
   const spent = new Map<string, EngineTime>();
-  restore([...counters.values()].flat(), await usage.current(Date.now()));
-
-  const countersOf = (account: Account, unit: Counter["policy"]["unit"]) =>
-    (counters.get(account.plan.id) ?? []).filter(({ policy }) => policy.unit === unit);
+  const countersOf = ({ plan }: Account) => counters.get(plan.id) ?? noCounters;
+  restore(
+    [...counters.values()].flatMap(({ engineTime }) => engineTime),
+    await usage.current(Date.now()),
+  );
 
   const windowsOf = (account: Account) =>
-    Promise.all(countersOf(account, "request").map((counter) => windowOf(counter, account.subject)));
+    Promise.all(countersOf(account).requests.map((counter) => windowOf(counter, account.subject)));
 
-  /** The engine time window that has ended its quota, or else the one with less left. */
-  async function tightest(counter: Counter, account: Account): Promise<RateWindow> {
-    const own = await windowOf(counter, account.subject);
-    if (account.address === account.subject) {
-      return own;
-    }
-    const shared = await windowOf(counter, account.address);
-    const tie = shared.remaining === own.remaining;
-    return shared.remaining < own.remaining || (tie && shared.resetMs > own.resetMs) ? shared : own;
+  /** Of key and address, the window with less left; of equal ones the one that ends later. */
+  async function tightest(counter: Counter, { subject, address }: Account): Promise<RateWindow> {
+    const own = await windowOf(counter, subject);
+    const shared = address === subject ? own : await windowOf(counter, address);
+    const tighter =
+      shared.remaining < own.remaining ||
+      (shared.remaining === own.remaining && shared.resetMs > own.resetMs);
+    return tighter ? shared : own;
   }
 
-  async function exhausted(account: Account): Promise<Refusal | undefined> {
+  async function engineTimeRefusal(account: Account): Promise<Refusal | undefined> {
     let refusal: Refusal | undefined;
-    for (const counter of countersOf(account, "engine_ms")) {
+    for (const counter of countersOf(account).engineTime) {
       const { policy, remaining, resetMs } = await tightest(counter, account);
-      if (remaining === 0 && resetMs > (refusal?.retryAfterMs ?? 0)) {
-        refusal = { code: "quota_exhausted", limit: policy.name, quota: policy.quota, retryAfterMs: resetMs };
+      if (remaining === 0) {
+        refusal = later(refusal, { ...refusalOf("quota_exhausted", policy), retryAfterMs: resetMs });
       }
     }
     return refusal;
   }
 
   /** Takes a request out of each window, or out of none. */
-  async function takeRequest(account: Account) {
-    const taken: Counter[] = [];
+  async function takeRequest(account: Account): Promise<Refusal | readonly RateWindow[]> {
     const windows: RateWindow[] = [];
     let refusal: Refusal | undefined;
-    for (const counter of countersOf(account, "request")) {
-      const { policy, limiter } = counter;
-      const result = await limiter.consume(account.subject).catch((thrown: unknown) => {
-        if (thrown instanceof RateLimiterRes) {
-          return thrown;
-        }
-        throw thrown;
-      });
-      taken.push(counter);
+    for (const { policy, limiter } of countersOf(account).requests) {
+      const result = await consume(limiter, account.subject);
       windows.push(windowFrom(policy, result));
-      if (result.consumedPoints > policy.quota && result.msBeforeNext > (refusal?.retryAfterMs ?? 0)) {
+      if (result.consumedPoints > policy.quota) {
         const retryAfterMs = result.msBeforeNext;
-        refusal = { code: "rate_limited", limit: policy.name, quota: policy.quota, retryAfterMs };
+        refusal = later(refusal, { ...refusalOf("rate_limited", policy), retryAfterMs });
       }
     }
     if (refusal) {
-      giveBack(account, taken);
+      giveBack(account);
     }
-    return { taken, windows, refusal };
+    return refusal ?? windows;
   }
 
-  function giveBack(account: Account, taken: readonly Counter[]): void {
-    for (const { limiter } of taken) {
+  function giveBack(account: Account): void {
+    for (const { limiter } of countersOf(account).requests) {
       void limiter.reward(account.subject);
     }
   }
 
   function charge(account: Account, engineMs: number): void {
-    for (const counter of countersOf(account, "engine_ms")) {
+    for (const { name, limiter } of countersOf(account).engineTime) {
       for (const subject of new Set([account.subject, account.address])) {
-        void counter.limiter.penalty(subject, engineMs).then(({ msBeforeNext }) => {
-          const name = JSON.stringify([counter.name, subject]);
-          const before = spent.get(name)?.engineMs ?? 0;
+        void limiter.penalty(subject, engineMs).then(({ msBeforeNext }) => {
+          const id = JSON.stringify([name, subject]);
+          const before = spent.get(id)?.engineMs ?? 0;
           const resetsAt = Date.now() + msBeforeNext;
-          spent.set(name, { rate: counter.name, subject, engineMs: before + engineMs, resetsAt });
+          spent.set(id, { rate: name, subject, engineMs: before + engineMs, resetsAt });
         });
       }
     }
+  }
+
+  function admitted(account: Account, place: Disposable, windows: readonly RateWindow[]): Entry {
+    const leave: Admission["leave"] = (engineMs, answered) => {
+      place[Symbol.dispose]();
+      if (engineMs > 0) {
+        charge(account, engineMs);
+      } else if (!answered) {
+        giveBack(account);
+      }
+    };
+    return { kind: "admitted", admission: { leave }, windows };
   }
 
   return {
@@ -144,39 +155,24 @@ export async function createLimits({ plans, usage }: LimitsOptions): Promise<Lim
       const place =
         concurrent === undefined ? noPlace : inFlight.enter(subject, concurrent, longestMs + watchdogMs);
       if (place === undefined) {
-        const refusal: Refusal = {
-          code: "concurrency_limited",
-          limit: "concurrent",
-          quota: concurrent ?? 0,
-          retryAfterMs: inFlight.firstEndMs(subject),
-        };
-        return { kind: "refused", refusal };
+        const retryAfterMs = inFlight.firstEndMs(subject);
+        const refusal = { code: "concurrency_limited", limit: "concurrent", quota: concurrent ?? 0 } as const;
+        return { kind: "refused", refusal: { ...refusal, retryAfterMs } };
       }
-      const used = await exhausted(account);
-      const { taken, windows, refusal = used } = used ? nothingTaken : await takeRequest(account);
-      if (refusal) {
+      const { requests, engineTime } = countersOf(account);
+      const exhausted = engineTime.length === 0 ? undefined : await engineTimeRefusal(account);
+      const taken = exhausted ?? (requests.length === 0 ? noWindows : await takeRequest(account));
+      if ("code" in taken) {
         place[Symbol.dispose]();
-        return { kind: "refused", refusal };
+        return { kind: "refused", refusal: taken };
       }
-      const admission: Admission = {
-        leave(engineMs, answered) {
-          place[Symbol.dispose]();
-          if (engineMs > 0) {
-            charge(account, engineMs);
-          } else if (!answered) {
-            giveBack(account, taken);
-          }
-        },
-      };
-      return { kind: "admitted", admission, windows };
+      return admitted(account, place, taken);
     },
     windowsOf,
-    allWindowsOf: (account) =>
-      Promise.all(
-        (counters.get(account.plan.id) ?? []).map((counter) =>
-          counter.policy.unit === "request" ? windowOf(counter, account.subject) : tightest(counter, account),
-        ),
-      ),
+    allWindowsOf: async (account) => [
+      ...(await windowsOf(account)),
+      ...(await Promise.all(countersOf(account).engineTime.map((counter) => tightest(counter, account)))),
+    ],
     oneEnded: ({ subject }, signal) => inFlight.oneEnded(subject, signal),
     async flush() {
       const written = [...spent.values()];
@@ -188,9 +184,30 @@ export async function createLimits({ plans, usage }: LimitsOptions): Promise<Lim
   };
 }
 
-const nothingTaken = { taken: [], windows: [], refusal: undefined };
-
+const noCounters: PlanCounters = { requests: [], engineTime: [] };
+const noWindows: readonly RateWindow[] = [];
 const noPlace: Disposable = { [Symbol.dispose]() {} };
+
+/** The library rejects with what it has counted. */
+async function consume(limiter: Counter["limiter"], subject: string): Promise<RateLimiterRes> {
+  try {
+    return await limiter.consume(subject);
+  } catch (thrown) {
+    if (thrown instanceof RateLimiterRes) {
+      return thrown;
+    }
+    throw thrown;
+  }
+}
+
+function refusalOf(code: Refusal["code"], { name, quota }: RatePolicy) {
+  return { code, limit: name, quota };
+}
+
+/** Whoever is refused by several windows has to wait for the last. */
+function later(one: Refusal | undefined, other: Refusal): Refusal {
+  return one && one.retryAfterMs >= other.retryAfterMs ? one : other;
+}
 
 /** Puts back into the counters what an earlier process has counted. */
 function restore(counters: readonly Counter[], used: readonly EngineTime[]): void {

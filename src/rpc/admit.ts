@@ -16,10 +16,12 @@ export interface Asker {
 
 /** Lets requests in that the caller's plan can run and that there is quota for. */
 export interface Gate {
-  /** @throws KibitzError `upgrade_needed`, `rate_limited`, `quota_exhausted`, `concurrency_limited` */
-  admit(request: JudgedRequest, asker: Asker): Promise<Admitted>;
-  /** As `admit`, but where too many searches of the caller are under way, it waits for one of them to end. */
-  admitInTurn(request: JudgedRequest, asker: Asker, signal: AbortSignal): Promise<Admitted>;
+  /**
+   * @param waiting where too many searches of the caller are under way, wait for one of them to end, until this is
+   * aborted; without, that is an error, too.
+   * @throws KibitzError `upgrade_needed`, `rate_limited`, `quota_exhausted`, `concurrency_limited`
+   */
+  admit(request: JudgedRequest, asker: Asker, waiting?: AbortSignal): Promise<Admitted>;
   /** @throws KibitzError `upgrade_needed` for a batch that the plan has never room for */
   judgeBatch(items: number, account: Account): void;
 }
@@ -43,36 +45,20 @@ export function createGate(access: Access): Gate {
     }
   }
 
-  async function enter(request: JudgedRequest, { account, caller }: Asker): Promise<Admitted | Refusal> {
-    const { movetimeMaxMs } = account.plan.limits;
-    const entry = await limits.enter(account, request.movetimeMs ?? movetimeMaxMs);
-    if (entry.kind === "refused") {
-      return entry.refusal;
-    }
-    leaveRateLimitFields(caller, entry.windows);
-    return new Meter(entry.admission, movetimeMaxMs);
-  }
-
   return {
-    async admit(request, asker) {
-      judge(request, asker.account);
-      const entered = await enter(request, asker);
-      if ("code" in entered) {
-        throw errorFromRefusal(entered, asker.account);
-      }
-      return entered;
-    },
-    async admitInTurn(request, asker, signal) {
-      judge(request, asker.account);
+    async admit(request, { account, caller }, waiting) {
+      judge(request, account);
+      const { movetimeMaxMs } = account.plan.limits;
       for (;;) {
-        const entered = await enter(request, asker);
-        if (!("code" in entered)) {
-          return entered;
+        const entry = await limits.enter(account, request.movetimeMs ?? movetimeMaxMs);
+        if (entry.kind === "admitted") {
+          leaveRateLimitFields(caller, entry.windows);
+          return new Meter(entry.admission, movetimeMaxMs);
         }
-        if (entered.code !== "concurrency_limited") {
-          throw errorFromRefusal(entered, asker.account);
+        if (waiting === undefined || entry.refusal.code !== "concurrency_limited") {
+          throw errorFromRefusal(entry.refusal, account);
         }
-        await limits.oneEnded(asker.account, signal);
+        await limits.oneEnded(account, waiting);
       }
     },
     judgeBatch(items, { plan }) {

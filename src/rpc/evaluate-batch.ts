@@ -41,7 +41,7 @@ export function createBatchEvaluation(options: BatchOptions) {
       throw errorFromFaults(faults);
     }
     const request = await judgeRequest(requestFromMessage(message), engines);
-    using admitted = await gate.admitInTurn(request, asker, signal);
+    using admitted = await gate.admit(request, asker, signal);
     const run = () => analyzer.analyze(request, flow, signal, admitted.terms);
     const analysis = await retryOverloaded(run, signal, { since });
     admitted.answered();
