@@ -47,6 +47,8 @@ export function createAuthenticator({
   const known = new LRUCache<string, KeyRecord>({
     max: knownMax,
     ttl: knownMs,
+    // By default the clock is set anew every millisecond, with a timer each time.
+    ttlResolution: 100,
     // Who asks for a key that is being looked up waits for the same answer.
     fetchMethod: lookUp,
   });

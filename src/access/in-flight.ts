@@ -15,8 +15,9 @@ export interface InFlight {
 /** A subject that has something under way. */
 interface Running {
   /** By when each has surely ended, by `performance.now()`. */
-  readonly ends: Set<{ readonly at: number }>;
-  readonly waiting: Set<() => void>;
+  readonly ends: { readonly at: number }[];
+  /** Made when the first one waits: mostly nobody does. */
+  waiting?: Set<() => void>;
 }
 
 export function createInFlight(): InFlight {
@@ -24,30 +25,32 @@ export function createInFlight(): InFlight {
 
   return {
     enter(subject, max, longestMs) {
-      const running = subjects.get(subject) ?? { ends: new Set(), waiting: new Set() };
-      if (running.ends.size >= max) {
+      const running = subjects.get(subject) ?? { ends: [] };
+      if (running.ends.length >= max) {
         return undefined;
       }
       const end = { at: performance.now() + longestMs };
-      running.ends.add(end);
+      running.ends.push(end);
       subjects.set(subject, running);
       return {
         [Symbol.dispose]() {
-          if (!running.ends.delete(end)) {
+          const index = running.ends.indexOf(end);
+          if (index === -1) {
             return;
           }
-          if (running.ends.size === 0) {
+          running.ends.splice(index, 1);
+          if (running.ends.length === 0) {
             subjects.delete(subject);
           }
           // All of them: the first to ask again gets the place, and may have left meanwhile.
-          for (const wake of running.waiting) {
+          for (const wake of running.waiting ?? []) {
             wake();
           }
         },
       };
     },
     firstEndMs(subject) {
-      const ends = [...(subjects.get(subject)?.ends ?? [])].map(({ at }) => at);
+      const ends = subjects.get(subject)?.ends.map(({ at }) => at) ?? [];
       return ends.length === 0 ? 0 : Math.max(0, Math.min(...ends) - performance.now());
     },
     async oneEnded(subject, signal) {
@@ -58,12 +61,14 @@ export function createInFlight(): InFlight {
       }
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       const giveUp = () => reject(signal.reason);
-      running.waiting.add(resolve);
+      running.waiting ??= new Set();
+      const { waiting } = running;
+      waiting.add(resolve);
       signal.addEventListener("abort", giveUp, { once: true });
       try {
         await promise;
       } finally {
-        running.waiting.delete(resolve);
+        waiting.delete(resolve);
         signal.removeEventListener("abort", giveUp);
       }
     },
