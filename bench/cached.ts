@@ -7,12 +7,12 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { connect, type Socket } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { makeDataFolder } from "./data-folder.ts";
 
 const connections = 8;
 const body = JSON.stringify({ fen: "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", depth: 14 });
@@ -93,10 +93,9 @@ async function compare(requests: number): Promise<void> {
   await Promise.all(all.map((server) => server.stop()));
 }
 
-/** For keys and a plan without an end, gone with the bench. */
+/** For keys, with plans without an end. */
 function makeFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "kibitz-bench-"));
-  process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+  const folder = makeDataFolder();
   const rates = [
     { name: "minute", quota: 1e9, window_s: 60, unit: "request" },
     { name: "engine-day", quota: 1e9, window_s: 86_400, unit: "engine_ms" },

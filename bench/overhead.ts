@@ -11,13 +11,20 @@ import { commandOfWasm } from "../src/engine/backends/wasm/command.ts";
 import { discoverWasm } from "../src/engine/backends/wasm/discover.ts";
 import { silentLog } from "../src/log.ts";
 import { openEngines } from "../src/open-engines.ts";
+import { makeDataFolder } from "./data-folder.ts";
 import { benchPositions } from "./positions.ts";
 
 const rounds = Number(process.argv[2] ?? 20);
 const never = new AbortController().signal;
 
 // Without the cache: the same positions come again, and an answer that is kept asks no engine.
-const config = loadConfig({ KIBITZ_PORT: "0", KIBITZ_NATIVE_ENGINES: "", KIBITZ_CACHE_ENTRIES: "0" });
+const config = loadConfig({
+  KIBITZ_PORT: "0",
+  KIBITZ_NATIVE_ENGINES: "",
+  KIBITZ_CACHE_ENTRIES: "0",
+  KIBITZ_ACCESS: "open",
+  KIBITZ_DATA_DIR: makeDataFolder(),
+});
 const app = await startApp(config, silentLog, openEngines(config, silentLog, never));
 const agent = new Agent({ keepAlive: true });
 

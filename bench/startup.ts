@@ -8,6 +8,7 @@ import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { commandOfWasm } from "../src/engine/backends/wasm/command.ts";
 import { discoverWasm } from "../src/engine/backends/wasm/discover.ts";
+import { makeDataFolder } from "./data-folder.ts";
 
 const rounds = Number(process.argv[2] ?? 9);
 
@@ -40,7 +41,7 @@ interface Server {
 async function startServer(): Promise<Server> {
   const startedAt = performance.now();
   const child = spawn(process.execPath, ["src/main.ts"], {
-    env: { PATH: process.env.PATH, KIBITZ_PORT: "0" },
+    env: { PATH: process.env.PATH, KIBITZ_PORT: "0", KIBITZ_DATA_DIR: makeDataFolder() },
     stdio: ["ignore", "pipe", "inherit"],
   });
   for await (const line of createInterface(child.stdout)) {

@@ -9,6 +9,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { fileURLToPath } from "node:url";
+import { makeDataFolder } from "./data-folder.ts";
 
 const step = Number(process.argv[2] ?? 1000);
 const steps = 4;
@@ -20,6 +21,8 @@ const server = spawn(process.execPath, [main, "serve"], {
     PATH: "",
     KIBITZ_PORT: String(port),
     KIBITZ_LOG_LEVEL: "silent",
+    KIBITZ_ACCESS: "open",
+    KIBITZ_DATA_DIR: makeDataFolder(),
     KIBITZ_DEFAULT_ENGINE: "stockfish-19-lite",
     KIBITZ_NATIVE_ENGINES: "",
     KIBITZ_SLOTS: "1",

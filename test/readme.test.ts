@@ -16,7 +16,11 @@ const examples = [...readme.matchAll(/```sh\n(curl [^`]+)```\n+```json\n([^`]+)`
 );
 
 // As on a machine without a native Stockfish, where most readers are.
-const app = useApp({ KIBITZ_NATIVE_ENGINES: "", KIBITZ_DEFAULT_ENGINE: "stockfish-19" });
+const app = useApp({
+  KIBITZ_NATIVE_ENGINES: "",
+  KIBITZ_DEFAULT_ENGINE: "stockfish-19",
+  KIBITZ_ACCESS: "public",
+});
 
 test("has an example for each of the four JSON routes", () => {
   const paths = examples.map(({ command }) => new URL(partsOf(command).url).pathname);
@@ -52,10 +56,10 @@ function partsOf(command: string) {
 
 /** An answer without what differs from run to run. */
 function withoutChance(json: string): unknown {
-  const chance = new Set(["id", "time_ms", "nps", "queue_ms", "instance", "request_id"]);
+  const chance = new Set(["id", "time_ms", "nps", "queue_ms", "instance", "request_id", "key", "created_at"]);
   return JSON.parse(json, function (this: Record<string, unknown>, key, value) {
-    // The id of an answer differs; that of an engine or a plan does not.
-    const isChance = chance.has(key) && (key !== "id" || "summary" in this);
+    // The id of an answer or a key differs; that of an engine or a plan does not.
+    const isChance = chance.has(key) && (key !== "id" || "summary" in this || "created_at" in this);
     return isChance ? undefined : value;
   });
 }

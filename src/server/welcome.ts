@@ -18,6 +18,7 @@ POST /v1/eval/batch   many positions at once
 POST /v1/bestmove     best move
 GET  /engines         engine versions and their options
 GET  /price           plans and their limits
+POST /v1/keys         an API key, where this service issues them
 GET  /problems        every error code, explained
 
 gRPC, gRPC-Web and Connect answer on this port, too: chess.analysis.v1.AnalysisService.
