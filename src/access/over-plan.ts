@@ -5,35 +5,58 @@ import type { Plan } from "./plans.ts";
 /** Where callers get keys by themselves. */
 export const keyUrl = "/v1/keys";
 
-/** What a plan can never run of a request: nothing, mostly. */
-export function faultsOverPlan({ depth, multipv, movetimeMs }: Asked, { limits }: Plan): readonly Fault[] {
-  const faults: Fault[] = [];
-  const check = (pointer: string, value: number | undefined, minimum: number, maximum: number) => {
-    if (value !== undefined && value > maximum) {
-      const message = `${value} is over ${maximum}`;
-      faults.push({ pointer, code: "over_plan_limit", message, allowed: { minimum, maximum } });
-    }
-  };
-  check("/depth", depth, 1, limits.depthMax);
-  check("/multipv", multipv, 1, limits.multipvMax);
-  check("/movetime_ms", movetimeMs, 50, limits.movetimeMaxMs);
-  return faults;
+/** Something of a request that is more than a plan can ever run. */
+export interface Excess {
+  readonly asked: number;
+  /** What the plan allows, in words: `depth up to 20`. */
+  readonly allowed: string;
+  readonly fault: Fault;
 }
 
-/** The fault of a batch that no window of the plan has room for. */
-export function faultsOfBatch(items: number, { limits }: Plan): readonly Fault[] {
+/** What is too much of a request for a plan: nothing, mostly. */
+export function excessOf({ depth, multipv, movetimeMs = 0 }: Asked, { limits }: Plan): readonly Excess[] {
+  const { depthMax, multipvMax, movetimeMaxMs } = limits;
+  const all: Excess[] = [];
+  if (depth > depthMax) {
+    all.push(numberOver("/depth", depth, 1, depthMax, `depth up to ${depthMax}`));
+  }
+  if (multipv > multipvMax) {
+    all.push(numberOver("/multipv", multipv, 1, multipvMax, `multipv up to ${multipvMax}`));
+  }
+  if (movetimeMs > movetimeMaxMs) {
+    all.push(numberOver("/movetime_ms", movetimeMs, 50, movetimeMaxMs, `movetime_ms up to ${movetimeMaxMs}`));
+  }
+  return all;
+}
+
+/** What is too much of a batch: more requests than one of the plan's windows ever has. */
+export function excessOfBatch(items: number, { limits }: Plan): readonly Excess[] {
   const quotas = limits.rates.filter(({ unit }) => unit === "request").map(({ quota }) => quota);
-  const maximum = Math.min(...quotas);
-  return items <= maximum
-    ? []
-    : [
-        {
-          pointer: "/requests",
-          code: "over_plan_limit",
-          message: `${items} requests are over ${maximum}`,
-          allowed: { minItems: 1, maxItems: maximum },
-        },
-      ];
+  const maxItems = Math.min(...quotas);
+  const allowed = `batches of up to ${maxItems}`;
+  const bounds = { minItems: 1, maxItems };
+  return items > maxItems
+    ? [{ asked: items, allowed, fault: faultOver("/requests", items, maxItems, bounds) }]
+    : [];
+}
+
+function numberOver(
+  pointer: string,
+  asked: number,
+  minimum: number,
+  maximum: number,
+  allowed: string,
+): Excess {
+  return { asked, allowed, fault: faultOver(pointer, asked, maximum, { minimum, maximum }) };
+}
+
+function faultOver(pointer: string, asked: number, maximum: number, allowed: Fault["allowed"]): Fault {
+  return {
+    pointer,
+    code: "over_plan_limit",
+    message: `${asked} is over ${maximum}`,
+    ...(allowed && { allowed }),
+  };
 }
 
 /** Who asks too much, and what more there is to have. */
@@ -49,14 +72,18 @@ export interface Upgrading {
 
 /** `upgrade_needed`: what is too much, the plan that allows it, and what to do. */
 export function upgradeNeeded(
-  faults: readonly Fault[],
+  excess: readonly Excess[],
   { plan, plans, selfServicePlan, runs }: Upgrading,
 ): KibitzError {
   const better = plans.find((other) => other.requiresKey && other !== plan && runs(other));
   const canGet = better !== undefined && better.id === selfServicePlan && !plan.requiresKey;
   const nextAction: NextAction = canGet ? "get_api_key" : "reduce_limits";
-  return new KibitzError("upgrade_needed", detailOf(faults, plan), {
-    faults,
+  const who = plan.requiresKey ? `Keys of the plan "${plan.id}"` : "Keyless calls";
+  const allowed = excess.map((one) => one.allowed).join(", ");
+  const asked = excess.map((one) => one.asked).join(", ");
+  const detail = `${who} may ask for ${allowed}; this request asks for ${asked}.`;
+  return new KibitzError("upgrade_needed", detail, {
+    faults: excess.map(({ fault }) => fault),
     nextAction,
     ...(better && { upgrade: { plan: better.id, url: canGet ? keyUrl : "/price" } }),
   });
@@ -64,19 +91,3 @@ export function upgradeNeeded(
 
 /** Whether a plan could run a request of these limits. */
 export const couldRun = (asked: Asked) => (plan: Plan) => allows(plan, asked);
-
-const words: Readonly<Record<string, (maximum: unknown) => string>> = {
-  "/depth": (maximum) => `depth up to ${maximum}`,
-  "/multipv": (maximum) => `up to ${maximum} ${maximum === 1 ? "line" : "lines"}`,
-  "/movetime_ms": (maximum) => `searches of up to ${maximum} ms`,
-  "/requests": (maximum) => `batches of up to ${maximum}`,
-};
-
-function detailOf(faults: readonly Fault[], { id, requiresKey }: Plan): string {
-  const who = requiresKey ? `Keys of the plan "${id}"` : "Keyless calls";
-  const allowed = faults.map(({ pointer, allowed }) =>
-    words[pointer]?.(allowed?.maximum ?? allowed?.maxItems),
-  );
-  const asked = faults.map(({ message }) => message.split(" ")[0]);
-  return `${who} may ask for ${allowed.join(", ")}; this request asks for ${asked.join(", ")}.`;
-}

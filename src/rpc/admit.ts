@@ -1,7 +1,7 @@
 import type { Access } from "../access/access.ts";
 import type { Account } from "../access/account.ts";
 import type { Admission, Refusal } from "../access/limits.ts";
-import { couldRun, faultsOfBatch, faultsOverPlan, upgradeNeeded } from "../access/over-plan.ts";
+import { couldRun, excessOf, excessOfBatch, upgradeNeeded } from "../access/over-plan.ts";
 import type { JudgedRequest } from "../analysis/analysis.ts";
 import type { Terms } from "../analysis/analyzer.ts";
 import type { Caller } from "../caller.ts";
@@ -39,9 +39,9 @@ export function createGate(access: Access): Gate {
   const upgrading = { plans, selfServicePlan: selfService?.plan };
 
   function judge(request: JudgedRequest, { plan }: Account): void {
-    const faults = faultsOverPlan(request, plan);
-    if (faults.length > 0) {
-      throw upgradeNeeded(faults, { ...upgrading, plan, runs: couldRun(request) });
+    const excess = excessOf(request, plan);
+    if (excess.length > 0) {
+      throw upgradeNeeded(excess, { ...upgrading, plan, runs: couldRun(request) });
     }
   }
 
@@ -62,10 +62,10 @@ export function createGate(access: Access): Gate {
       }
     },
     judgeBatch(items, { plan }) {
-      const faults = faultsOfBatch(items, plan);
-      if (faults.length > 0) {
-        const runs = (other: typeof plan) => faultsOfBatch(items, other).length === 0;
-        throw upgradeNeeded(faults, { ...upgrading, plan, runs });
+      const excess = excessOfBatch(items, plan);
+      if (excess.length > 0) {
+        const runs = (other: typeof plan) => excessOfBatch(items, other).length === 0;
+        throw upgradeNeeded(excess, { ...upgrading, plan, runs });
       }
     },
   };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { couldRun, faultsOfBatch, faultsOverPlan, upgradeNeeded } from "../../src/access/over-plan.ts";
+import { couldRun, excessOf, excessOfBatch, upgradeNeeded } from "../../src/access/over-plan.ts";
 import { builtInPlans, freePlan, keylessPlan, openPlan, type Plan } from "../../src/access/plans.ts";
 
 const asked = { depth: 25, multipv: 1, movetimeMs: undefined };
@@ -7,13 +7,13 @@ const gold: Plan = { ...freePlan, id: "gold" };
 const small: Plan = { ...freePlan, limits: { ...freePlan.limits, depthMax: 20 } };
 
 const upgradeOf = (plan: Plan, plans: readonly Plan[], selfServicePlan?: string) =>
-  upgradeNeeded(faultsOverPlan(asked, plan), { plan, plans, selfServicePlan, runs: couldRun(asked) });
+  upgradeNeeded(excessOf(asked, plan), { plan, plans, selfServicePlan, runs: couldRun(asked) });
 
 test("a plan has nothing against what it allows, to the last ply", () => {
-  expect(faultsOverPlan({ depth: 20, multipv: 5, movetimeMs: 5000 }, keylessPlan)).toEqual([]);
-  expect(faultsOverPlan({ depth: 30, multipv: 10, movetimeMs: 60_000 }, openPlan)).toEqual([]);
-  expect(faultsOfBatch(60, keylessPlan)).toEqual([]);
-  expect(faultsOfBatch(200, openPlan)).toEqual([]);
+  expect(excessOf({ depth: 20, multipv: 5, movetimeMs: 5000 }, keylessPlan)).toEqual([]);
+  expect(excessOf({ depth: 30, multipv: 10, movetimeMs: 60_000 }, openPlan)).toEqual([]);
+  expect(excessOfBatch(60, keylessPlan)).toEqual([]);
+  expect(excessOfBatch(200, openPlan)).toEqual([]);
 });
 
 test("who can get a key by himself is told to, and others to ask for less", () => {

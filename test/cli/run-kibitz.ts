@@ -11,6 +11,7 @@ const quickest = {
   KIBITZ_DEFAULT_ENGINE: "stockfish-19-lite",
   KIBITZ_NATIVE_ENGINES: "",
   KIBITZ_PORT: "0",
+  KIBITZ_ACCESS: "open",
   KIBITZ_DATA_DIR: useTemporaryFolder(),
 };
 

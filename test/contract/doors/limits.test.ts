@@ -95,7 +95,7 @@ describe("a request over the plan", () => {
       type: "/problems/upgrade-needed",
       code: "upgrade_needed",
       detail:
-        "Keyless calls may ask for depth up to 20, up to 5 lines, searches of up to 1000 ms; this request asks for 30, 6, 2000.",
+        "Keyless calls may ask for depth up to 20, multipv up to 5, movetime_ms up to 1000; this request asks for 30, 6, 2000.",
       next_action: "get_api_key",
       retryable: false,
       retry_after_ms: null,
