@@ -32,11 +32,16 @@ export async function openAccess(config: Config, log: Log): Promise<Access & Asy
     const flush = () =>
       access.flush().catch((err: unknown) => log.error({ err }, "what was used could not be written down"));
     const timer = setInterval(flush, flushMs);
+    const close = async () => {
+      clearInterval(timer);
+      await flush();
+      database.close();
+    };
+    let closed: Promise<void> | undefined;
     return Object.assign(access, {
-      async [Symbol.asyncDispose]() {
-        clearInterval(timer);
-        await flush();
-        database.close();
+      [Symbol.asyncDispose]() {
+        closed ??= close();
+        return closed;
       },
     });
   } catch (error) {
