@@ -176,7 +176,7 @@ function valueOfText(text: string): number | boolean | string {
 }
 
 function jsonOf(schema: DescMessage, message: Message): string {
-  return `${JSON.stringify(createMessageWriter(schema)(message))}\n`;
+  return `${createMessageWriter(schema)(message)}\n`;
 }
 
 function tellError(error: KibitzError, json: boolean): number {

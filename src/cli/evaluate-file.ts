@@ -52,7 +52,7 @@ export async function evaluateFile({ file, requestOf, json, signal }: FileInput)
       bar.clear();
       process.stdout.write(
         json
-          ? `${JSON.stringify({ ...write(answer), index, epd_id: line.id ?? null, solved: solved ?? null })}\n`
+          ? `${JSON.stringify({ ...JSON.parse(write(answer)), index, epd_id: line.id ?? null, solved: solved ?? null })}\n`
           : rowOf(answer, index, line, solved),
       );
       bar.step();

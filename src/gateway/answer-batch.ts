@@ -21,6 +21,12 @@ const lines = "application/x-ndjson";
 type Batch = Extract<BatchReading, { kind: "batch" }>;
 type Plain = Readonly<Record<string, unknown>>;
 
+/** The answer to one item, as JSON. */
+interface ItemAnswer {
+  readonly index: number;
+  readonly text: string;
+}
+
 /**
  * Answers the items of a batch: as a JSON array in their order, or as ready, a line each, where Accept asks for
  * lines. An item that cannot be read is answered by its problem; the others are asked for.
@@ -31,16 +37,15 @@ export function createBatchAnswer(route: Route, options: StreamAnswerOptions): A
   const call = options.streamOf(route.method);
   const write = createMessageWriter(output);
   const problemField = problemFieldOf(output);
-  const empty = write(create(output));
+  const empty = JSON.parse(write(create(output)));
 
-  const refusal = (index: number, error: KibitzError, requestId: string): Plain => ({
-    ...empty,
-    index,
-    [problemField]: problemFromError(error, requestId),
-  });
+  const refusal = (index: number, error: KibitzError, requestId: string): ItemAnswer => {
+    const problem = problemFromError(error, requestId);
+    return { index, text: JSON.stringify({ ...empty, index, [problemField]: problem }) };
+  };
 
   /** What is answered at all costs: an error that ends the call once it has begun is that of every item still open. */
-  async function* answersOf(batch: Batch, context: CallContext): AsyncGenerator<Plain> {
+  async function* answersOf(batch: Batch, context: CallContext): AsyncGenerator<ItemAnswer> {
     const { requestId } = context.caller;
     const open = new Set(batch.places);
     // Before any answer: what refuses the call as a whole refuses it with a status.
@@ -51,10 +56,10 @@ export function createBatchAnswer(route: Route, options: StreamAnswerOptions): A
     let error = new KibitzError("internal", "The batch ended before this item was answered.");
     try {
       for await (const answer of begun?.all ?? []) {
-        const plain = write(answer);
         const index = batch.places[(answer as Message & { index: number }).index] ?? -1;
         open.delete(index);
-        yield withSuggestion({ ...plain, index }, problemField, batch.sent[index]);
+        const text = write({ ...answer, index } as Message);
+        yield { index, text: withSuggestion(text, problemField, batch.sent[index]) };
       }
     } catch (thrown) {
       error = errorFromUnknown(thrown);
@@ -97,16 +102,15 @@ function refuse(thrown: unknown): never {
 
 const keep = ["Cache-Control", "no-store", "X-Accel-Buffering", "no"];
 
-async function* textsOf(answers: AsyncIterable<Plain>, asReady: boolean): AsyncGenerator<string> {
+async function* textsOf(answers: AsyncIterable<ItemAnswer>, asReady: boolean): AsyncGenerator<string> {
   const order = createOrder<string>();
   let before = "[";
-  for await (const answer of answers) {
-    const text = JSON.stringify(answer);
+  for await (const { index, text } of answers) {
     if (asReady) {
       yield `${text}\n`;
       continue;
     }
-    for (const ready of order(Number(answer.index), text)) {
+    for (const ready of order(index, text)) {
       yield before + ready;
       before = ",\n";
     }
@@ -117,18 +121,22 @@ async function* textsOf(answers: AsyncIterable<Plain>, asReady: boolean): AsyncG
 }
 
 /** As for single requests: where moving numbers into their ranges is all that it takes, the request that would pass. */
-function withSuggestion(answer: Plain, problemField: string, sent: unknown): Plain {
+function withSuggestion(text: string, problemField: string, sent: unknown): string {
+  if (!text.includes('"code":"out_of_range"') || !isJsonObject(sent)) {
+    return text;
+  }
+  const answer: Plain = JSON.parse(text);
   const problem = answer[problemField] as Problem | null;
-  if (problem?.code !== "out_of_range" || problem.suggested_request || !isJsonObject(sent)) {
-    return answer;
+  if (problem?.code !== "out_of_range" || problem.suggested_request) {
+    return text;
   }
   const suggestion = suggestedRequest(sent, problem.errors as readonly Fault[]);
   return suggestion === undefined
-    ? answer
-    : {
+    ? text
+    : JSON.stringify({
         ...answer,
         [problemField]: { ...problem, next_action: "send_suggested_request", suggested_request: suggestion },
-      };
+      });
 }
 
 function problemFieldOf(output: DescMessage): string {
