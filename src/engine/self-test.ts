@@ -44,17 +44,12 @@ function positionOf(fen: string): Position {
   return judgement.position;
 }
 
-async function search(
+function search(
   session: EngineSession,
   position: Position,
   depth: number,
   signal: AbortSignal,
 ): Promise<SearchDone> {
   const job = { position, depth, movetimeMs: 10_000, multipv: 1, options: {} };
-  for await (const event of session.search(job, signal)) {
-    if (event.kind === "done") {
-      return event;
-    }
-  }
-  throw new Error("the search ended without an answer");
+  return session.search(job, signal);
 }
