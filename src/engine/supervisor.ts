@@ -58,7 +58,8 @@ export function createSupervisor(pool: EnginePool, log: Log, quarantine = create
       watched.add(session);
       void session.exited.then((failure) => {
         const job = abandoned.get(session);
-        if (failure && job) {
+        // Of an engine that went later, when it was idle, the watchdog says nothing.
+        if (job && (failure?.kind === "overran" || failure?.kind === "deaf")) {
           quarantine.note(session.build, job, failure.kind);
         }
       });

@@ -84,6 +84,14 @@ describe("lines", () => {
     const engine = node(`process.stdout.write("x".repeat(10_000_000)); setInterval(() => {}, 1000)`);
     await expect(linesOf(engine)).rejects.toThrow("more than 65536 characters");
   });
+
+  test("end with the error of who receives them: it is this engine's end, and not the server's", async () => {
+    const engine = node(`console.log("readyok"); setInterval(() => {}, 1000)`);
+    const reading = engine.read(() => {
+      throw new Error("a bug");
+    });
+    await expect(reading).rejects.toThrow("a bug");
+  });
 });
 
 describe("an engine process", () => {

@@ -133,6 +133,19 @@ describe("a search whose engine fails", () => {
     expect(await search(build, job, forever)).toEqual(fakeAnswer);
   });
 
+  test("whose engine goes when it has long been idle does not count either", async () => {
+    const { engines, search } = supervise({ conduct: (number) => (number < 3 ? "go on" : "answer") });
+    for (const at of [0, 1]) {
+      const caller = new AbortController();
+      const { answer } = await underWay((onProgress) => search(build, job, caller.signal, onProgress));
+      caller.abort(new Error("left"));
+      await expect(answer).rejects.toThrow("left");
+      engines.sessions[at]?.die(new EngineFailure("exited", "closed its pipe"));
+      await new Promise(setImmediate);
+    }
+    expect(await search(build, job, forever)).toEqual(fakeAnswer);
+  });
+
   test("is not tried again when the caller has left", async () => {
     const caller = new AbortController();
     const { engines, search } = supervise({ conduct: () => "exited" });

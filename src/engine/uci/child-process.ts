@@ -106,7 +106,12 @@ function readLines(stdout: Readable, receive: (line: string) => void): Promise<v
       stdout.destroy(new Error(`the engine printed a line of more than ${lineMaxChars} characters`));
       return;
     }
-    lines.forEach(receive);
+    try {
+      lines.forEach(receive);
+    } catch (error) {
+      // Thrown on, it would end the process and not this engine.
+      stdout.destroy(error instanceof Error ? error : new Error(String(error)));
+    }
   });
   stdout.once("error", over.reject);
   stdout.once("close", over.resolve);
