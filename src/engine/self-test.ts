@@ -1,4 +1,5 @@
-import { judgePosition, type Position } from "../chess/position.ts";
+import { judgePosition } from "../chess/judge-position.ts";
+import type { Position } from "../chess/position.ts";
 import type { EngineSession, SearchDone } from "./engine.ts";
 
 // A mate in two that every Stockfish sees by depth 14, and a middle game with many branches.

@@ -1,6 +1,6 @@
 import type { AnalysisRequest, JudgedRequest } from "../../src/analysis/analysis.ts";
 import type { KnownEngines } from "../../src/analysis/judge-request.ts";
-import { judgePosition } from "../../src/chess/position.ts";
+import { judgePosition } from "../../src/chess/judge-position.ts";
 import { createCatalog } from "../../src/engine/catalog.ts";
 import type {
   EngineBuild,
