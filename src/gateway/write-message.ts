@@ -113,6 +113,13 @@ function valueWriter(field: DescField, known: Map<DescMessage, Write>): Write {
     case ScalarType.UINT64:
     case ScalarType.FIXED64:
       return (value) => String(Number(value));
+    case ScalarType.BOOL:
+    case ScalarType.INT32:
+    case ScalarType.SINT32:
+    case ScalarType.SFIXED32:
+    case ScalarType.UINT32:
+    case ScalarType.FIXED32:
+      return String;
     case ScalarType.BYTES:
     case ScalarType.FLOAT:
       throw notSupported(field);
