@@ -30,23 +30,30 @@ const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"]
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A setting that cannot be used. The message names the key and the way out. */
+/** Settings that cannot be used. The message has a line for each, with the key and the way out. */
 export class ConfigError extends Error {}
 
 interface Setting<T> {
   readonly key: string;
   readonly default: () => T;
-  /** Shown where a value is refused, and by `kibitz serve --help`. */
+  /** Shown by `kibitz serve --help`, and where a value is refused by a reader without a rule in words. */
   readonly about: string;
-  /** Undefined if the text is not a value. */
-  readonly read: (text: string) => T | undefined;
+  readonly read: Reader<T>;
 }
 
-const integer = (minimum: number, maximum: number) => (text: string) => {
-  const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
-  return value >= minimum && value <= maximum ? value : undefined;
-};
-const text = (value: string) => value || undefined;
+/** Undefined if the text is not a value. `must` says what values are: "must be one of on, off". */
+type Reader<T> = ((text: string) => T | undefined) & { readonly must?: string };
+
+const reader = <T>(must: string, read: (text: string) => T | undefined) => Object.assign(read, { must });
+
+const integer = (minimum: number, maximum: number) =>
+  reader(`must be an integer from ${minimum} to ${maximum}`, (text) => {
+    const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+    return value >= minimum && value <= maximum ? value : undefined;
+  });
+const oneOf = <T extends string>(words: readonly T[]) =>
+  reader(`must be one of ${words.join(", ")}`, (text) => words.find((word) => word === text));
+const text = reader("must not be empty: leave it out for the default", (value) => value || undefined);
 
 /** Memory of one full-network WebAssembly engine under load, with room to breathe. */
 const engineMemoryBytes = 600e6;
@@ -116,39 +123,42 @@ const settings = {
     key: "KIBITZ_LOG_LEVEL",
     default: () => "info",
     about: `one of ${logLevels.join(", ")}`,
-    read: (value) => logLevels.find((level) => level === value),
+    read: oneOf(logLevels),
   },
 } as const satisfies { [K in Exclude<keyof Config, "searchPath">]: Setting<Config[K]> };
 
 /**
- * Reads the settings. @throws ConfigError for a value that cannot be used, and for a `KIBITZ_*` name that
+ * Reads the settings. @throws ConfigError that tells every value that cannot be used, and every `KIBITZ_*` name that
  * is not known: a setting with a typing error must not be silently without effect.
  */
 export function loadConfig(environment: Environment): Config {
+  const complaints: string[] = [];
   const known = new Set<string>(Object.values(settings).map(({ key }) => key));
   const unknown = Object.keys(environment).filter(
     (key) => key.startsWith("KIBITZ_") && !known.has(key) && !isInjected(key),
   );
   if (unknown.length > 0) {
-    throw new ConfigError(`unknown setting ${unknown.join(", ")}; the settings are ${[...known].join(", ")}`);
+    complaints.push(`unknown setting ${unknown.join(", ")}; the settings are ${[...known].join(", ")}`);
   }
   const entries = Object.entries(settings).map(([name, setting]) => [
     name,
-    valueOfSetting(setting, environment),
+    valueOfSetting(setting, environment, complaints),
   ]);
+  if (complaints.length > 0) {
+    throw new ConfigError(complaints.join("\n"));
+  }
   return Object.freeze({ ...Object.fromEntries(entries), searchPath: environment.PATH ?? "" }) as Config;
 }
 
-function valueOfSetting(setting: Setting<unknown>, environment: Environment): unknown {
+function valueOfSetting(setting: Setting<unknown>, environment: Environment, complaints: string[]): unknown {
   const given = environment[setting.key];
   if (given === undefined || isKubernetesPort(setting.key, given)) {
     return setting.default();
   }
   const value = setting.read(given);
   if (value === undefined) {
-    throw new ConfigError(
-      `${setting.key} is ${JSON.stringify(given.slice(0, 64))}, but must be: ${setting.about}`,
-    );
+    const rule = setting.read.must ?? `must be as described: ${setting.about}`;
+    complaints.push(`${setting.key} is ${JSON.stringify(given.slice(0, 64))}, but ${rule}`);
   }
   return value;
 }
