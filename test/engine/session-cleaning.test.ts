@@ -25,6 +25,27 @@ async function answered(job = jobOf()) {
   return { session, conversation, writes: () => conversation.writes.slice(3) };
 }
 
+test("an engine that ends in its cleaning is not what the search behind that broke", async () => {
+  const { session, conversation } = await answered();
+  conversation.expect("ucinewgame").expect(start).expect(go);
+  const next = session.search(jobOf(), forever);
+  await turn();
+  conversation.hangUp();
+  await expect(next).rejects.toMatchObject({ kind: "no_start", cause: { kind: "exited" } });
+});
+
+test("a word of an idle engine does not end the watch over its cleaning", async () => {
+  const { session, conversation } = await answered();
+  conversation.expect("ucinewgame").expect("isready");
+  await turn();
+  conversation.say("info string still at it");
+  await turn();
+  expect(session.state).toBe("stopping");
+  conversation.say("readyok");
+  await turn();
+  expect(session.state).toBe("idle");
+});
+
 describe("an engine that has answered", () => {
   test("and is not asked again at once is cleaned, and idle when it says that it is ready", async () => {
     const { session, conversation, writes } = await answered(jobOf({ multipv: 2 }));

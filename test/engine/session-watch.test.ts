@@ -117,11 +117,19 @@ describe("an engine that does not end by its limit", () => {
     expect(lateMs + stopMs).toBeLessThan(1500);
   });
 
-  test("because it was suspended has not overrun", async () => {
+  test("because it was suspended has not overrun, and is not told to stop", async () => {
+    const { conversation, search } = await searching(300);
+    conversation.suspendedFromOutside = true;
+    await wait(300 + lateMs);
+    await expect(search).rejects.toMatchObject({ kind: "suspended" });
+  });
+
+  test("because it was suspended when it was told to stop has not overrun either", async () => {
     const { conversation, search } = await searching(300);
     conversation.expect("stop");
+    await wait(300 + lateMs);
     conversation.suspendedFromOutside = true;
-    await wait(300 + lateMs + stopMs);
+    await wait(stopMs);
     await expect(search).rejects.toMatchObject({ kind: "suspended" });
   });
 });

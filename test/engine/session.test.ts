@@ -62,6 +62,18 @@ describe("a search", () => {
     await session.search(jobOf({ moves }), forever);
   });
 
+  test("that is cut short before its first line is stopped at that: an answer needs a score", async () => {
+    const { session, conversation } = await openScripted();
+    conversation.expect(start).expect(go);
+    const answer = session.search(jobOf(), forever);
+    session.cutShort();
+    await new Promise(setImmediate);
+    expect(conversation.sent).not.toContain("stop");
+    conversation.expect("stop", ["bestmove e2e4"]).expect("ucinewgame").expect("isready", ["readyok"]);
+    conversation.say("info depth 1 score cp 30 time 1 pv e2e4");
+    expect(await answer).toMatchObject({ bestMove: "e2e4", endedBy: "stop" });
+  });
+
   test("that is cut short answers with its last complete iteration, not with the one it breaks off", async () => {
     const { session, conversation } = await openScripted();
     conversation

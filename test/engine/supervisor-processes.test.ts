@@ -1,9 +1,11 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { createWasmBackend } from "../../src/engine/backends/wasm/index.ts";
 import { createPool, type EnginePool } from "../../src/engine/pool.ts";
+import type { Quarantine } from "../../src/engine/quarantine.ts";
 import { createSupervisor } from "../../src/engine/supervisor.ts";
 import { defaultWatchTimes, type WatchTimes } from "../../src/engine/uci/watch-times.ts";
 import { type Log, silentLog } from "../../src/log.ts";
+import { startFen } from "../chess/judged.ts";
 import { jobOf, underWay } from "./job-of.ts";
 import { enginesRunning, stillRunning } from "./processes.ts";
 import { unstoppable } from "./unstoppable.ts";
@@ -23,11 +25,23 @@ async function supervise(times: Partial<WatchTimes> = {}) {
   const log = { ...silentLog, warn };
   const pool = createPool({ backends: [backend], idleMax: 2, memoryMaxBytes: Number.POSITIVE_INFINITY, log });
   pools.push(pool);
-  const supervisor = createSupervisor(pool, log);
+  const refused = recording();
+  const supervisor = createSupervisor(pool, log, refused);
   return {
     failures,
+    refused,
     search: (job = jobOf({ depth: 12 }), signal = forever) => supervisor(build, job, signal),
     searching: () => underWay((onProgress) => supervisor(build, jobOf({ depth: 12 }), forever, onProgress)),
+  };
+}
+
+/** Refuses nothing, and remembers what it was told. */
+function recording(): Quarantine & { readonly notes: readonly (readonly [fen: string, kind: string])[] } {
+  const notes: [string, string][] = [];
+  return {
+    notes,
+    refusedMs: () => 0,
+    note: (_build, { position }, kind) => notes.push([position.fen, kind]),
   };
 }
 
@@ -69,7 +83,7 @@ describe("an engine in a search", () => {
   });
 
   test("that its caller left and that cannot be stopped costs the next caller time, not the answer", async () => {
-    const { search, failures } = await supervise();
+    const { search, failures, refused } = await supervise();
     const caller = new AbortController();
     const lost = search(jobOf({ fen: unstoppable }), caller.signal);
     lost.catch(() => {});
@@ -80,5 +94,22 @@ describe("an engine in a search", () => {
     await expect(lost).rejects.toThrow("left");
     expect((await search()).endedBy).toBe("depth");
     expect(failures.toSorted()).toEqual(["engine failed: overran", "search tried again: no_start"]);
+    expect(refused.notes).toContainEqual([unstoppable, "overran"]);
+    expect(refused.notes).toHaveLength(2);
+  });
+
+  test("that two callers have left broke on the first one's search: the second one's had not begun", async () => {
+    const { search, refused } = await supervise();
+    const callers = [new AbortController(), new AbortController()] as const;
+    const first = search(jobOf({ fen: unstoppable }), callers[0].signal);
+    first.catch(() => {});
+    await expect.poll(enginesRunning, { timeout: 5000 }).toHaveLength(1);
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    callers[0].abort(new Error("left"));
+    await expect(first).rejects.toThrow("left");
+    const second = search(jobOf(), callers[1].signal);
+    callers[1].abort(new Error("left, too"));
+    await expect(second).rejects.toThrow("left, too");
+    await expect.poll(() => refused.notes, { timeout: 5000 }).toEqual([[unstoppable, "overran"]]);
   });
 });

@@ -74,10 +74,22 @@ export function startSearch(
     if (over || stopping) {
       return;
     }
+    if (transport.suspended()) {
+      // It will not hear it: another engine can begin at once.
+      failAndKill("overran", "suspended when it was to stop");
+      return;
+    }
     transport.send("stop");
     stopping = createDeadline(times.stopMs, () =>
       failAndKill("overran", `no bestmove ${times.stopMs} ms after stop`),
     );
+  }
+
+  /** Stopped before its first line, an engine has a move and no score: no answer for anybody. */
+  function stopIfAnswerable() {
+    if (cut && fold.final()) {
+      stop();
+    }
   }
 
   function finish() {
@@ -125,7 +137,7 @@ export function startSearch(
     cutShort() {
       cut = true;
       fold.close();
-      stop();
+      stopIfAnswerable();
     },
     lose(failure) {
       answer.reject(failure);
@@ -143,6 +155,7 @@ export function startSearch(
         if (snapshot && !left) {
           onProgress({ kind: "progress", snapshot });
         }
+        stopIfAnswerable();
       } else if (line.kind === "bestmove") {
         done(line.move, line.ponder);
       } else if (line.kind === "critical") {

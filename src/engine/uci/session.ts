@@ -116,12 +116,7 @@ export class UciSession implements EngineSession {
       throw new Error("a session does one search at a time");
     }
     const before = [...this.#takeCleaning(), ...this.#optionLines(job), positionLine(job)];
-    const kill = (failure: EngineFailure) => {
-      // An engine that is still being cleaned has not begun the search: it is not what broke it.
-      void this.#end(
-        this.#cleaning ? new EngineFailure("no_start", "not ready again", { cause: failure }) : failure,
-      );
-    };
+    const kill = (failure: EngineFailure) => void this.#end(this.#blamed(failure));
     const search = startSearch(this.#transport, before, job, this.#times, kill, onProgress);
     this.#search = search;
     this.#searches++;
@@ -203,7 +198,7 @@ export class UciSession implements EngineSession {
   }
 
   #receive(line: UciLine): void {
-    if (this.#cleaning) {
+    if (this.#cleaning && (this.#search !== undefined || line.kind === "readyok")) {
       this.#cleaning.clear();
       this.#cleaning = undefined;
       if (this.#search === undefined) {
@@ -211,6 +206,13 @@ export class UciSession implements EngineSession {
       }
     }
     this.#listener(line);
+  }
+
+  /** An engine that is still being cleaned has not begun the search behind that: it is not what broke it. */
+  #blamed(failure: EngineFailure): EngineFailure {
+    return this.#cleaning && this.#search
+      ? new EngineFailure("no_start", "not ready again", { cause: failure })
+      : failure;
   }
 
   /** Sends lines and waits for an answer. @throws EngineFailure, and then the engine is gone. */
@@ -250,7 +252,7 @@ export class UciSession implements EngineSession {
     try {
       await this.#transport.read((line) => this.#receive(parseLine(line)));
       this.#closed = true;
-      await this.#end(await this.#failureOfExit());
+      await this.#end(this.#blamed(await this.#failureOfExit()));
     } catch (cause) {
       await this.#end(new EngineFailure("exited", `the engine's pipe broke: ${cause}`, { cause }));
     }
