@@ -7,12 +7,8 @@ const depths = [1, 4, 8, 10, 12, 14, 16, 18, 20];
 const never = new AbortController().signal;
 
 async function timeOf(session: EngineSession, job: SearchJob): Promise<number> {
-  for await (const event of session.search(job, never)) {
-    if (event.kind === "done") {
-      return event.snapshot.counters.timeMs;
-    }
-  }
-  throw new Error("no answer");
+  const { snapshot } = await session.search(job, never);
+  return snapshot.counters.timeMs;
 }
 
 async function medianOf(session: EngineSession, depth: number, multipv: number): Promise<number> {

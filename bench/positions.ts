@@ -1,6 +1,7 @@
 /** 20 varied positions: openings, middle games, endgames. From random games and public test suites. */
 import { readFileSync } from "node:fs";
-import { judgePosition, type Position } from "../src/chess/position.ts";
+import { judgePosition } from "../src/chess/judge-position.ts";
+import type { Position } from "../src/chess/position.ts";
 
 const corpus = new URL("../test/corpus/fens.jsonl", import.meta.url);
 

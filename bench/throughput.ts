@@ -19,6 +19,7 @@ import { benchPositions } from "./positions.ts";
 const seconds = Number(process.argv[2] ?? 20);
 const depths = (process.argv[3] ?? "14,8,1").split(",").map(Number);
 const callers = 8;
+const turnMs = 6000;
 const positions = benchPositions();
 const never = new AbortController().signal;
 
@@ -117,10 +118,11 @@ async function compare(build: EngineBuild, bare: readonly BareEngine[], depth: n
       bare[worker]?.search(positionAt(index).fen, depth),
     );
 
-  // Once for the engines to warm up, and to see how much work a turn of about a second is.
+  // Once for the engines to warm up, and to see how much work a turn is: long, because at its end one engine
+  // idles until the last search of the other is over.
   await served(positions.length);
-  const turnMs = await direct(positions.length);
-  const searches = positions.length * Math.max(1, Math.round(1000 / turnMs));
+  const onceMs = await direct(positions.length);
+  const searches = positions.length * Math.max(1, Math.round(turnMs / onceMs));
   const total = { served: 0, direct: 0, turns: 0 };
   while (total.served + total.direct < seconds * 1000) {
     // Who comes first changes: what else the machine does must not favour one of them.

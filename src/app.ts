@@ -8,6 +8,7 @@ import { createGateway } from "./gateway/gateway.ts";
 import type { Log } from "./log.ts";
 import { openAccess } from "./open-access.ts";
 import { callerKey } from "./rpc/caller-key.ts";
+import { connectErrorFrom } from "./rpc/connect-error.ts";
 import { connectDoors } from "./rpc/interceptors/connect-doors.ts";
 import { readMaxBytesOf } from "./rpc/read-max-bytes.ts";
 import { createHandlers } from "./rpc/routes.ts";
@@ -110,6 +111,7 @@ function createDoors(
   const rpc = createRpcDoor({
     handlers: createHandlers(implementations, [connectDoors(), ...chain], readMaxBytesOf),
     contextValues: (request, door) => createContextValues().set(callerKey, callerFromRequest(request, door)),
+    explain: connectErrorFrom,
     log,
   });
   return [gateway, rpc];

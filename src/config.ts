@@ -46,26 +46,35 @@ const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"]
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A setting that cannot be used. The message names the key and the way out. */
+/** Settings that cannot be used. The message has a line for each, with the key and the way out. */
 export class ConfigError extends Error {}
 
 interface Setting<T> {
   readonly key: string;
   readonly default: () => T;
-  /** Shown where a value is refused, and by `kibitz serve --help`. */
+  /** Shown by `kibitz serve --help`, and where a value is refused by a reader without a rule in words. */
   readonly about: string;
-  /** Undefined if the text is not a value. */
-  readonly read: (text: string) => T | undefined;
+  readonly read: Reader<T>;
   /** Never shown: not in messages and not in the log. */
   readonly secret?: true;
 }
 
-const integer = (minimum: number, maximum: number) => (text: string) => {
-  const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
-  return value >= minimum && value <= maximum ? value : undefined;
-};
-const text = (value: string) => value || undefined;
-const flag = (value: string) => (value === "true" ? true : value === "false" ? false : undefined);
+/** Undefined if the text is not a value. `must` says what values are: "must be one of on, off". */
+type Reader<T> = ((text: string) => T | undefined) & { readonly must?: string };
+
+const reader = <T>(must: string, read: (text: string) => T | undefined) => Object.assign(read, { must });
+
+const integer = (minimum: number, maximum: number) =>
+  reader(`must be an integer from ${minimum} to ${maximum}`, (text) => {
+    const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+    return value >= minimum && value <= maximum ? value : undefined;
+  });
+const oneOf = <T extends string>(words: readonly T[]) =>
+  reader(`must be one of ${words.join(", ")}`, (text) => words.find((word) => word === text));
+const text = reader("must not be empty: leave it out for the default", (value) => value || undefined);
+const flag = reader("must be true or false", (value) =>
+  value === "true" ? true : value === "false" ? false : undefined,
+);
 
 /** Addresses and networks such as `10.0.0.0/8`, separated by commas. */
 function networks(value: string): readonly string[] | undefined {
@@ -102,7 +111,7 @@ const settings = {
     key: "KIBITZ_ACCESS",
     default: () => "public",
     about: "public: anybody, with more for keys; keys: only with a key; open: anybody, no limits",
-    read: (value) => accessModes.find((mode) => mode === value),
+    read: oneOf(accessModes),
   },
   plansFile: {
     key: "KIBITZ_PLANS",
@@ -126,7 +135,7 @@ const settings = {
     key: "KIBITZ_KEY_PEPPER",
     default: () => undefined,
     about: "secret of 16 characters or more, without which stored keys are of no use; never change it",
-    read: (value) => (value.length >= 16 ? value : undefined),
+    read: reader("must have 16 characters or more", (value) => (value.length >= 16 ? value : undefined)),
     secret: true,
   },
   dataDir: {
@@ -139,7 +148,7 @@ const settings = {
     key: "KIBITZ_TRUST_PROXY",
     default: () => [],
     about: "proxies whose X-Forwarded-For is believed: addresses or CIDRs, separated by commas",
-    read: networks,
+    read: reader("must be addresses or CIDRs, separated by commas", networks),
   },
   slots: {
     key: "KIBITZ_SLOTS",
@@ -193,38 +202,43 @@ const settings = {
     key: "KIBITZ_LOG_LEVEL",
     default: () => "info",
     about: `one of ${logLevels.join(", ")}`,
-    read: (value) => logLevels.find((level) => level === value),
+    read: oneOf(logLevels),
   },
 } as const satisfies { [K in Exclude<keyof Config, "searchPath">]: Setting<Config[K]> };
 
 /**
- * Reads the settings. @throws ConfigError for a value that cannot be used, and for a `KIBITZ_*` name that
+ * Reads the settings. @throws ConfigError that tells every value that cannot be used, and every `KIBITZ_*` name that
  * is not known: a setting with a typing error must not be silently without effect.
  */
 export function loadConfig(environment: Environment): Config {
+  const complaints: string[] = [];
   const known = new Set<string>(Object.values(settings).map(({ key }) => key));
   const unknown = Object.keys(environment).filter(
     (key) => key.startsWith("KIBITZ_") && !known.has(key) && !isInjected(key),
   );
   if (unknown.length > 0) {
-    throw new ConfigError(`unknown setting ${unknown.join(", ")}; the settings are ${[...known].join(", ")}`);
+    complaints.push(`unknown setting ${unknown.join(", ")}; the settings are ${[...known].join(", ")}`);
   }
   const entries = Object.entries(settings).map(([name, setting]) => [
     name,
-    valueOfSetting(setting, environment),
+    valueOfSetting(setting, environment, complaints),
   ]);
+  if (complaints.length > 0) {
+    throw new ConfigError(complaints.join("\n"));
+  }
   return Object.freeze({ ...Object.fromEntries(entries), searchPath: environment.PATH ?? "" }) as Config;
 }
 
-function valueOfSetting(setting: Setting<unknown>, environment: Environment): unknown {
+function valueOfSetting(setting: Setting<unknown>, environment: Environment, complaints: string[]): unknown {
   const given = environment[setting.key];
   if (given === undefined || isKubernetesPort(setting.key, given)) {
     return setting.default();
   }
   const value = setting.read(given);
   if (value === undefined) {
+    const rule = setting.read.must ?? `must be as described: ${setting.about}`;
     const shown = setting.secret ? "not usable" : JSON.stringify(given.slice(0, 64));
-    throw new ConfigError(`${setting.key} is ${shown}, but must be: ${setting.about}`);
+    complaints.push(`${setting.key} is ${shown}, but ${rule}`);
   }
   return value;
 }

@@ -10,12 +10,35 @@ export async function createLog(
 ): Promise<Log> {
   const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
   if (!stream.isTTY) {
-    // Not in step: whoever reads the log slowly must not slow the answers.
-    const lines: Log = pino(options, pino.destination({ fd: stream.fd, sync: false }));
+    const lines: Log = pino(options, writeTogether(stream.fd));
     return lines;
   }
   // Loaded where somebody looks: a server in a container has no use for it.
   const { default: pretty } = await import("pino-pretty");
   const log: Log = pino(options, pretty({ destination: stream.fd, sync: true, colorize: true }));
   return log;
+}
+
+/** Lines that wait so long, in milliseconds, travel in one write: each costs as much as half an answer from the cache. */
+const togetherMs = 20;
+/** Bytes that do not wait for others. */
+const togetherBytes = 8192;
+
+/** At the end of the process pino writes what still waits. */
+function writeTogether(fd: number): { write(line: string): void } {
+  // Not in step: whoever reads the log slowly must not slow the answers.
+  const destination = pino.destination({ fd, sync: false, minLength: togetherBytes });
+  let waits = false;
+  return {
+    write(line) {
+      destination.write(line);
+      if (!waits) {
+        waits = true;
+        setTimeout(() => {
+          waits = false;
+          destination.flush();
+        }, togetherMs);
+      }
+    },
+  };
 }

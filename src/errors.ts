@@ -65,7 +65,7 @@ const catalogue = {
     "invalid_argument",
     "fix_request",
     "Unknown field",
-    "The request has a field that this call does not know. Names are snake_case; check the spelling.",
+    "The request has a field that this call does not know. Names are snake_case; check the spelling. Calls by POST read their JSON body, not the query of the URL.",
   ),
   out_of_range: kind(
     400,
@@ -163,14 +163,14 @@ const catalogue = {
     "invalid_argument",
     "fix_request",
     "Malformed HTTP",
-    "The request breaks the rules of HTTP, so it was not read.",
+    "The request breaks the rules of HTTP, or of the RPC protocol that it speaks, so it was not read.",
   ),
   not_found: kind(
     404,
     "not_found",
     "fix_request",
     "Not found",
-    "Nothing answers at this path. The analysis calls are POST /v1/eval and POST /v1/bestmove.",
+    "Nothing answers at this path. The analysis calls are POST /v1/eval, /v1/eval/stream, /v1/eval/batch and /v1/bestmove.",
   ),
   method_not_allowed: kind(
     405,
@@ -226,7 +226,7 @@ const catalogue = {
     "unimplemented",
     "fix_request",
     "Not implemented",
-    "This version of Kibitz declares the call, but does not answer it yet.",
+    "No service here has this call, or this version of Kibitz declares it, but does not answer it yet. Check the names of service and call.",
   ),
   rate_limited: kind(
     429,

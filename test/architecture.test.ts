@@ -232,6 +232,35 @@ test("every room of the house is known, and every file was read", () => {
   expect(basics.filter((name) => !files.some(({ path }) => path === `src/${name}.ts`))).toEqual([]);
 });
 
+test("no file imports itself through others, not even for its types", () => {
+  const circle = { path: "src/a.ts", text: 'import type { B } from "./b.ts";' };
+  const back = { path: "src/b.ts", text: 'import { a } from "./a.ts";' };
+  expect(circlesIn([circle, back])).toEqual(["src/a.ts → src/b.ts → src/a.ts"]);
+  expect(circlesIn(files)).toEqual([]);
+});
+
+/** Each found once, from where the search meets it first. */
+function circlesIn(some: readonly SourceFile[]): readonly string[] {
+  const targets = new Map(some.map((file) => [file.path, importsOf(file).map(({ target }) => target)]));
+  const done = new Set<string>();
+  const circles: string[] = [];
+  const follow = (path: string, way: readonly string[]) => {
+    const met = way.indexOf(path);
+    if (met >= 0) {
+      circles.push([...way.slice(met), path].join(" → "));
+    } else if (!done.has(path)) {
+      for (const target of targets.get(path) ?? []) {
+        follow(target, [...way, path]);
+      }
+      done.add(path);
+    }
+  };
+  for (const path of targets.keys()) {
+    follow(path, []);
+  }
+  return circles;
+}
+
 /** The room of a file, or the name of a file that stands beside the rooms. */
 function placeOf(path: string): string {
   return path.split("/")[1]?.replace(/\.ts$/, "") ?? "";

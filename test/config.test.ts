@@ -39,6 +39,21 @@ describe("settings", () => {
     expect(() => loadConfig({ [key]: value })).toThrow(key);
   });
 
+  test.each([
+    ["KIBITZ_PORT", "abc", 'KIBITZ_PORT is "abc", but must be an integer from 0 to 65535'],
+    ["KIBITZ_LOG_LEVEL", "", /^KIBITZ_LOG_LEVEL is "", but must be one of fatal, .*, silent$/],
+    ["KIBITZ_HOST", "", 'KIBITZ_HOST is "", but must not be empty: leave it out for the default'],
+  ])("say what %s=%j must be instead", (key, value, message) => {
+    expect(() => loadConfig({ [key]: value })).toThrow(message);
+  });
+
+  test("that cannot be used are told all at once", () => {
+    const wrong = { KIBITZ_SLOTS: "none", KIBITZ_PORT: "80a", KIBITZ_PROT: "80", KIBITZ_HASH_MB: "16" };
+    expect(() => loadConfig(wrong)).toThrow(
+      /^unknown setting KIBITZ_PROT; .*\nKIBITZ_PORT is .*\nKIBITZ_SLOTS is [^\n]*$/,
+    );
+  });
+
   test("read what the environment says", () => {
     const config = loadConfig({
       KIBITZ_PORT: "0",

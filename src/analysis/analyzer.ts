@@ -1,11 +1,12 @@
-import { EngineFailure, type SearchJob } from "../engine/engine.ts";
+import { setImmediate } from "node:timers/promises";
+import { EngineFailure, type SearchDone, type SearchEvent, type SearchJob } from "../engine/engine.ts";
 import type { Supervisor } from "../engine/supervisor.ts";
 import type { AnalysisCache } from "../storage/ports.ts";
 import type { Analysis, JudgedRequest } from "./analysis.ts";
 import { analysisFromFindings } from "./analysis-from-findings.ts";
 import { analysisOfFinishedGame } from "./analysis-of-finished-game.ts";
 import { cacheKeyOf, flightKeyOf } from "./cache-key.ts";
-import { createCoalescer } from "./coalesce.ts";
+import { createCoalescer, type SharedWork } from "./coalesce.ts";
 import { errorFromFailure } from "./error-from-failure.ts";
 import { createExpectedTimes } from "./expected-time.ts";
 import type { Findings } from "./findings.ts";
@@ -33,7 +34,10 @@ export interface Analyzer {
 export interface Terms {
   /** When a search ends that sets no time of its own, in milliseconds. */
   readonly movetimeMaxMs: number;
-  /** Told of all engine time so far, in milliseconds; never for an answer that takes none. */
+  /**
+   * Told of all engine time so far, in milliseconds; never for an answer that takes none. That is what the answer
+   * says it took, or where there is none the time that the search begun for this caller has run.
+   */
   readonly onEngineTime: (engineMs: number) => void;
 }
 
@@ -72,49 +76,66 @@ export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: Anal
   const ownTerms: Terms = { movetimeMaxMs, onEngineTime() {} };
   let hits = 0;
 
-  async function* run(
+  async function run(
     request: JudgedRequest,
     movetimeMs: number,
     key: string | undefined,
     flow: string,
+    onSlot: () => void,
+    publish: (state: SharedState) => void,
     signal: AbortSignal,
-  ): AsyncGenerator<SharedState> {
+  ): Promise<SharedState> {
     const { position, build, depth, multipv, options } = request;
     const job: SearchJob = { position, depth, multipv, movetimeMs, options };
     const askedAt = performance.now();
-    using slot = await scheduler.enter({ flow, expectedMs: times.expect(build, job) }, signal);
-    const { queueMs } = slot;
+    const state = (event: SearchEvent, queueMs: number): SharedState => {
+      let described: Findings | undefined;
+      const findings = () => {
+        described ??= findingsFromEvent(event, request);
+        return described;
+      };
+      return { findings, askedAt, queueMs, engineMs: event.snapshot.counters.timeMs };
+    };
+
+    async function searchInSlot(): Promise<{ done: SearchDone; queueMs: number }> {
+      using slot = await scheduler.enter({ flow, expectedMs: times.expect(build, job) }, signal);
+      const { queueMs } = slot;
+      onSlot();
+      const done = await search(build, job, signal, (progress) => publish(state(progress, queueMs)));
+      return { done, queueMs };
+    }
+
     try {
-      for await (const event of search(build, job, signal)) {
-        let described: Findings | undefined;
-        const findings = () => {
-          described ??= findingsFromEvent(event, request);
-          return described;
-        };
-        if (event.kind === "done") {
-          times.learn(build, job, event.snapshot.counters.timeMs, event.endedBy);
-          if (key !== undefined && findings().deterministic) {
-            cache.set(key, findings());
-          }
-        }
-        yield { findings, askedAt, queueMs, engineMs: event.snapshot.counters.timeMs };
+      const { done, queueMs } = await searchInSlot();
+      // Whoever waits for the slot is sent to the engine first: describing an answer takes a while.
+      await setImmediate();
+      times.learn(build, job, done.snapshot.counters.timeMs, done.endedBy);
+      const last = state(done, queueMs);
+      if (key !== undefined && last.findings().deterministic) {
+        cache.set(key, last.findings());
       }
+      return last;
     } catch (error) {
       throw error instanceof EngineFailure ? errorFromFailure(error) : error;
     }
   }
 
-  /** Joins the equal search under way, or begins one: then it counts as the flow's. */
-  function share(
-    request: JudgedRequest,
-    key: string | undefined,
-    flow: string,
-    signal: AbortSignal,
-    terms: Terms,
-  ) {
+  /** By what equal searches are told, and the search if there is none: then it counts as the flow's. */
+  function flightOf(request: JudgedRequest, key: string | undefined, flow: string, terms: Terms) {
     const movetimeMs = request.movetimeMs ?? terms.movetimeMaxMs;
+    let begunAt: number | undefined;
+    const onSlot = () => {
+      begunAt = performance.now();
+    };
     const flightKey = key === undefined ? undefined : flightKeyOf(key, movetimeMs);
-    return coalescer.join(flightKey, (either) => run(request, movetimeMs, key, flow, either), signal);
+    const work: SharedWork<SharedState> = (publish, signal) =>
+      run(request, movetimeMs, key, flow, onSlot, publish, signal);
+    const onFailure = () => {
+      if (begunAt !== undefined) {
+        terms.onEngineTime(performance.now() - begunAt);
+      }
+    };
+    return { flightKey, work, onFailure };
   }
 
   function keptOf(findings: Findings, request: JudgedRequest): Analysis {
@@ -139,15 +160,15 @@ export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: Anal
         return keptOf(findings, request);
       }
       const joinedAt = performance.now();
-      let last: SharedState | undefined;
-      for await (const state of share(request, key, flow, signal, terms)) {
-        terms.onEngineTime(state.engineMs);
-        last = state;
+      const { flightKey, work, onFailure } = flightOf(request, key, flow, terms);
+      try {
+        const last = await coalescer.last(flightKey, work, signal);
+        terms.onEngineTime(last.engineMs);
+        return analysisFromState(last, request, joinedAt);
+      } catch (error) {
+        onFailure();
+        throw error;
       }
-      if (last === undefined) {
-        throw new Error("the search ended without an answer");
-      }
-      return analysisFromState(last, request, joinedAt);
     },
     async *watch(request, flow, signal, terms = ownTerms) {
       const { terminal } = request.position;
@@ -162,7 +183,8 @@ export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: Anal
         return;
       }
       const joinedAt = performance.now();
-      for await (const state of share(request, key, flow, signal, terms)) {
+      const { flightKey, work } = flightOf(request, key, flow, terms);
+      for await (const state of coalescer.all(flightKey, work, signal)) {
         terms.onEngineTime(state.engineMs);
         yield analysisFromState(state, request, joinedAt);
       }

@@ -1,22 +1,28 @@
-import { createLatest, type Latest, statesOfSearch } from "../engine/latest.ts";
+import { createLatest, statesOfSearch } from "./latest.ts";
 
-/** Lets equal requests that are under way at the same time share one run of the work. */
+/**
+ * Lets equal requests that are under way at the same time share one run of the work. It lives as long as its
+ * last reader, not as its first; what ends it ends all.
+ */
 export interface Coalescer<T> {
   /**
-   * The states of the work called `key`: of the run under way, its newest state first, or else of a new one
-   * that `start` begins. The work lives as long as its last reader, not as its first; what ends it ends all.
+   * The last state of the work called `key`: of the run under way, or else of a new one.
    *
    * @param key undefined for work that is not to be shared.
-   * @param start its signal is aborted when nobody wants the work any more, with the last reader's reason.
    * @throws what the work throws; the reason of `signal`.
    */
-  join(
-    key: string | undefined,
-    start: (signal: AbortSignal) => AsyncIterable<T>,
-    signal: AbortSignal,
-  ): AsyncIterable<T>;
+  last(key: string | undefined, work: SharedWork<T>, signal: AbortSignal): Promise<T>;
+  /** All states, the newest one first where the run is under way already. */
+  all(key: string | undefined, work: SharedWork<T>, signal: AbortSignal): AsyncIterable<T>;
   readonly counters: CoalescerCounters;
 }
+
+/**
+ * Work that is worth sharing: publishes states, and resolves with the last one.
+ *
+ * @param signal aborted when nobody wants the work any more, with the last reader's reason.
+ */
+export type SharedWork<T> = (publish: (state: T) => void, signal: AbortSignal) => Promise<T>;
 
 /** Since the start: readers for whom work was begun, and those who found it under way. */
 export interface CoalescerCounters {
@@ -29,9 +35,9 @@ export function createCoalescer<T>(): Coalescer<T> {
   let started = 0;
   let joined = 0;
 
-  function begin(key: string | undefined, start: (signal: AbortSignal) => AsyncIterable<T>): SharedRun<T> {
+  function begin(key: string | undefined, work: SharedWork<T>): SharedRun<T> {
     started++;
-    const run = new SharedRun<T>(() => {
+    const run = new SharedRun<T>(work, () => {
       if (key !== undefined && underWay.get(key) === run) {
         underWay.delete(key);
       }
@@ -39,61 +45,104 @@ export function createCoalescer<T>(): Coalescer<T> {
     if (key !== undefined) {
       underWay.set(key, run);
     }
-    void run.drive(start);
     return run;
+  }
+
+  /** Lets a reader in, until it says that it has left. */
+  function enter(
+    key: string | undefined,
+    work: SharedWork<T>,
+    reader: Reader<T>,
+    signal: AbortSignal,
+  ): () => void {
+    signal.throwIfAborted();
+    const known = key === undefined ? undefined : underWay.get(key);
+    if (known) {
+      joined++;
+    }
+    const run = known ?? begin(key, work);
+    run.enter(reader);
+    // At once, and not when the reader next asks for a state: that may be never.
+    const giveUp = () => run.leave(reader, () => signal.reason);
+    signal.addEventListener("abort", giveUp, { once: true });
+    return () => {
+      signal.removeEventListener("abort", giveUp);
+      run.leave(reader, () => new Error("the last reader has stopped reading"));
+    };
   }
 
   return {
     get counters() {
       return { started, joined };
     },
-    async *join(key, start, signal) {
-      signal.throwIfAborted();
-      const known = key === undefined ? undefined : underWay.get(key);
-      if (known) {
-        joined++;
-      }
-      const run = known ?? begin(key, start);
-      const reader = run.enter();
-      // At once, and not when the reader next asks for a state: that may be never.
-      const giveUp = () => run.leave(reader, signal.reason);
-      signal.addEventListener("abort", giveUp, { once: true });
+    async last(key, work, signal) {
+      const { promise, resolve, reject } = Promise.withResolvers<T>();
+      const leave = enter(key, work, { push() {}, end: resolve, fail: reject }, signal);
       try {
-        yield* reader;
+        return await promise;
       } finally {
-        signal.removeEventListener("abort", giveUp);
-        run.leave(reader, new Error("the last reader has stopped reading"));
+        leave();
+      }
+    },
+    async *all(key, work, signal) {
+      const states = createLatest<T>(statesOfSearch);
+      const end = (last: T) => {
+        states.push(last);
+        states.end();
+      };
+      const leave = enter(key, work, { push: states.push, end, fail: states.fail }, signal);
+      try {
+        yield* states;
+      } finally {
+        leave();
       }
     },
   };
 }
 
-/** One run of the work, and those who read it. */
+/** Where one who waits is told. */
+interface Reader<T> {
+  push(state: T): void;
+  end(last: T): void;
+  fail(error: unknown): void;
+}
+
+/** One run of the work, and those who wait for it. */
 class SharedRun<T> {
-  readonly #readers = new Set<Latest<T>>();
+  readonly #readers = new Set<Reader<T>>();
   readonly #left = new AbortController();
   readonly #over: () => void;
   #newest: { readonly state: T } | undefined;
 
   /** @param over called once, as soon as nobody should join any more. */
-  constructor(over: () => void) {
+  constructor(work: SharedWork<T>, over: () => void) {
     this.#over = over;
+    const publish = (state: T) => {
+      this.#newest = { state };
+      for (const reader of this.#readers) {
+        reader.push(state);
+      }
+    };
+    // Failures go to the readers, and when all have left there is nobody to be told.
+    work(publish, this.#left.signal).then(
+      (last) => this.#end((reader) => reader.end(last)),
+      (error) => this.#end((reader) => reader.fail(error)),
+    );
   }
 
-  enter(): Latest<T> {
-    const reader = createLatest<T>(statesOfSearch);
+  enter(reader: Reader<T>): void {
     this.#readers.add(reader);
     if (this.#newest) {
       reader.push(this.#newest.state);
     }
-    return reader;
   }
 
-  /** The reader's iteration fails with the reason, if it has not ended. */
-  leave(reader: Latest<T>, reason: unknown): void {
+  /** The reader fails with the reason, if it has not ended. */
+  leave(reader: Reader<T>, reasonOf: () => unknown): void {
     if (!this.#readers.delete(reader)) {
       return;
     }
+    const reason = reasonOf();
     reader.fail(reason);
     if (this.#readers.size === 0) {
       this.#over();
@@ -101,22 +150,7 @@ class SharedRun<T> {
     }
   }
 
-  /** Never rejects: failures go to the readers, and when all have left there is nobody to be told. */
-  async drive(start: (signal: AbortSignal) => AsyncIterable<T>): Promise<void> {
-    try {
-      for await (const state of start(this.#left.signal)) {
-        this.#newest = { state };
-        for (const reader of this.#readers) {
-          reader.push(state);
-        }
-      }
-      this.#end((reader) => reader.end());
-    } catch (error) {
-      this.#end((reader) => reader.fail(error));
-    }
-  }
-
-  #end(tell: (reader: Latest<T>) => void): void {
+  #end(tell: (reader: Reader<T>) => void): void {
     this.#over();
     for (const reader of this.#readers) {
       tell(reader);

@@ -5,6 +5,7 @@ import { KibitzError } from "../errors.ts";
 export function errorFromFailure(failure: EngineFailure): KibitzError {
   switch (failure.kind) {
     case "overran":
+    case "out_of_time":
     case "deaf":
     case "suspended":
       return new KibitzError(

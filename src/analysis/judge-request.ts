@@ -36,6 +36,9 @@ export async function judgeRequest(request: AnalysisRequest, engines: KnownEngin
   }
   const { position } = judgement;
   const build = chooseBuild(request, engines.catalog);
+  if (position.chess960) {
+    await judgeVariant(build, engines);
+  }
   const judged = await judgeOptionsOf(options, build, engines);
   const multipv = request.multipv ?? 1;
   return {
@@ -81,6 +84,20 @@ function chooseBuild({ engine, path }: AnalysisRequest, catalog: Catalog): Engin
           allowed: { enum: ["auto", ...resolution.runnable] },
         },
       ]);
+  }
+}
+
+/** An engine that does not know the variant would search on, and castle wrongly. */
+async function judgeVariant(build: EngineBuild, engines: KnownEngines): Promise<void> {
+  const { options } = await engines.describe(build);
+  if (!options.some(({ name }) => name === "uci_chess960")) {
+    throw errorFromFaults([
+      {
+        pointer: "/engine",
+        code: "invalid_option",
+        message: `The engine "${build.id}" does not play Chess960: ask for one whose \`variants\` in GET /engines say so.`,
+      },
+    ]);
   }
 }
 

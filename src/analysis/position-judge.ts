@@ -1,5 +1,6 @@
 import { LRUCache } from "lru-cache";
-import { type Judgement, judgePosition, maxFenCharacters, type PositionInput } from "../chess/position.ts";
+import { judgePosition, maxFenCharacters } from "../chess/judge-position.ts";
+import type { Judgement, PositionInput } from "../chess/position.ts";
 
 /** `judgePosition`, or something that comes to the same. */
 export type PositionJudge = (input: PositionInput) => Judgement;

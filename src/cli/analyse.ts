@@ -8,6 +8,7 @@ import type { Analysis } from "../analysis/analysis.ts";
 import { judgeRequest } from "../analysis/judge-request.ts";
 import { errorFromFaults, errorKind, KibitzError } from "../errors.ts";
 import { createMessageReader } from "../gateway/read-message.ts";
+import { withSuggestion } from "../gateway/read-request.ts";
 import { createMessageWriter } from "../gateway/write-message.ts";
 import { problemFromError } from "../problem.ts";
 import { messageFromAnalysis, requestFromMessage } from "../rpc/convert.ts";
@@ -90,9 +91,10 @@ async function analyse(
 ): Promise<number> {
   const { values, signal } = input;
   const progress = createProgress(process.stderr);
+  const sent = requestFromInput(input);
   return orTellError(values.json === true, async () => {
     try {
-      const asked = readRequest(requestFromInput(input));
+      const asked = readRequest(sent);
       await using local = await openLocal(signal);
       const request = await judgeRequest(requestFromMessage(asked), local.engines);
       let last: Analysis | undefined;
@@ -108,6 +110,8 @@ async function analyse(
         values.json ? jsonOf(answerSchema, create(answerSchema, messageFromAnalysis(last))) : report(last),
       );
       return exitCode.ok;
+    } catch (thrown) {
+      throw thrown instanceof KibitzError ? withSuggestion(thrown, sent) : thrown;
     } finally {
       progress.clear();
     }
@@ -176,7 +180,7 @@ function valueOfText(text: string): number | boolean | string {
 }
 
 function jsonOf(schema: DescMessage, message: Message): string {
-  return `${JSON.stringify(createMessageWriter(schema)(message))}\n`;
+  return `${createMessageWriter(schema)(message)}\n`;
 }
 
 function tellError(error: KibitzError, json: boolean): number {

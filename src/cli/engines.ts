@@ -21,7 +21,7 @@ export const enginesCommand: Command = {
     if (values.json) {
       const call = local.callOf(AnalysisService.method.listEngines);
       const answer = await call(create(ListEnginesRequestSchema), { caller: localCaller(), signal });
-      process.stdout.write(`${JSON.stringify(createMessageWriter(ListEnginesResponseSchema)(answer))}\n`);
+      process.stdout.write(`${createMessageWriter(ListEnginesResponseSchema)(answer)}\n`);
       return exitCode.ok;
     }
     const { versions, latest } = local.engines.catalog;

@@ -29,7 +29,10 @@ const batchMax = 200;
 
 const method = AnalysisService.method.evaluateBatch;
 
-/** Evaluates a file of positions, a FEN or EPD a line, answers as they are ready, and the score where EPD asks for moves. */
+/**
+ * Evaluates a file of positions, a FEN or EPD a line, and the score where EPD asks for moves. Answers come as they
+ * are ready, and name the line that they are of.
+ */
 export async function evaluateFile({ file, requestOf, json, signal }: FileInput): Promise<number> {
   const positions = await readPositions(file);
   await using local = await openLocal(signal);
@@ -44,16 +47,16 @@ export async function evaluateFile({ file, requestOf, json, signal }: FileInput)
     for await (const message of call(request, { caller: localCaller(), signal })) {
       const answer = message as EvaluateBatchResponse;
       const index = first + answer.index;
-      const line = positions[index] as PositionLine;
-      const solved = solvedBy(answer, line);
+      const position = positions[index] as NumberedPosition;
+      const solved = solvedBy(answer, position);
       tally.refused += Number(answer.outcome.case === "problem");
       tally.asked += Number(solved !== undefined);
       tally.solved += Number(solved === true);
       bar.clear();
       process.stdout.write(
         json
-          ? `${JSON.stringify({ ...write(answer), index, epd_id: line.id ?? null, solved: solved ?? null })}\n`
-          : rowOf(answer, index, line, solved),
+          ? `${JSON.stringify({ ...JSON.parse(write(answer)), index, line: position.line, epd_id: position.id ?? null, solved: solved ?? null })}\n`
+          : rowOf(answer, position, solved),
       );
       bar.step();
     }
@@ -63,13 +66,21 @@ export async function evaluateFile({ file, requestOf, json, signal }: FileInput)
   return tally.refused > 0 ? exitCode.usage : exitCode.ok;
 }
 
-async function readPositions(file: string): Promise<readonly PositionLine[]> {
+/** A position and the number of its line in the file, from 1 as editors count. */
+interface NumberedPosition extends PositionLine {
+  readonly line: number;
+}
+
+async function readPositions(file: string): Promise<readonly NumberedPosition[]> {
   const content = await (file === "-" ? text(process.stdin) : readFile(file, "utf8")).catch(
     (error: Error) => {
       throw new UsageError(`cannot read ${file}: ${error.message}`);
     },
   );
-  const positions = content.split("\n").flatMap((line) => positionFromLine(line) ?? []);
+  const positions = content.split("\n").flatMap((text, index) => {
+    const position = positionFromLine(text);
+    return position ? [{ ...position, line: index + 1 }] : [];
+  });
   if (positions.length === 0) {
     throw new UsageError(
       `${file === "-" ? "standard input" : file} has no position: write a FEN or EPD a line`,
@@ -78,21 +89,22 @@ async function readPositions(file: string): Promise<readonly PositionLine[]> {
   return positions;
 }
 
-function solvedBy({ outcome }: EvaluateBatchResponse, line: PositionLine): boolean | undefined {
+function solvedBy({ outcome }: EvaluateBatchResponse, position: PositionLine): boolean | undefined {
   const best = outcome.case === "result" ? outcome.value.bestMove : undefined;
-  return best && isSolved(line, best);
+  return best && isSolved(position, best);
 }
 
 function rowOf(
   { outcome }: EvaluateBatchResponse,
-  index: number,
-  line: PositionLine,
+  position: NumberedPosition,
   solved: boolean | undefined,
 ): string {
+  const { line, id, fen } = position;
   const mark = solved === undefined ? " " : solved ? "✓" : "✗";
-  const found = outcome.case === "result" ? outcome.value.summary : `refused: ${outcome.value?.detail}`;
-  const wanted = solved === false ? ` Wanted: ${wantedOf(line)}.` : "";
-  return `${String(index + 1).padStart(5)} ${mark} ${line.id ?? line.fen}\n        ${found}${wanted}\n`;
+  const found =
+    outcome.case === "result" ? outcome.value.summary : `Line ${line} is refused: ${outcome.value?.detail}`;
+  const wanted = solved === false ? ` Wanted: ${wantedOf(position)}.` : "";
+  return `${String(line).padStart(5)} ${mark} ${id ?? fen}\n        ${found}${wanted}\n`;
 }
 
 function wantedOf({ best, avoid }: PositionLine): string {

@@ -24,7 +24,8 @@ export function helpOf({ usage, about, options, notes }: Command): string {
   ]);
 }
 
-const helpOption: CommandOption = { type: "boolean", short: "h", about: "this text" };
+/** Every command has it. */
+export const helpOption: CommandOption = { type: "boolean", short: "h", about: "this text" };
 
 type Row = readonly [left: string, right: string];
 

@@ -1,7 +1,7 @@
-import { parseArgs } from "node:util";
 import { ConfigError } from "../config.ts";
 import { type Command, exitCode, UsageError } from "./command.ts";
 import { helpOf, helpOfAll } from "./help.ts";
+import { readArguments } from "./read-arguments.ts";
 
 /** Read when asked for: `serve` starts its engine before the modules of the server are read. */
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
@@ -41,11 +41,7 @@ async function runCommand(name: string, command: Command, args: readonly string[
   // Whoever read the answers has closed the pipe (`| head`): there is nobody left to answer.
   process.stdout.once("error", () => process.exit(exitCode.ok));
   try {
-    const { values, positionals } = parseArgs({
-      args: [...args],
-      options: { ...command.options, help: { type: "boolean", short: "h" } },
-      allowPositionals: true,
-    });
+    const { values, positionals } = readArguments(command, args);
     if (values.help === true) {
       process.stdout.write(helpOf(command));
       return exitCode.ok;
@@ -55,11 +51,11 @@ async function runCommand(name: string, command: Command, args: readonly string[
     if (interrupted.signal.aborted) {
       return exitCode.interrupted;
     }
-    if (error instanceof UsageError || isArgumentError(error)) {
+    if (error instanceof UsageError) {
       return complain(error.message, `kibitz ${name} --help`);
     }
     if (error instanceof ConfigError) {
-      process.stderr.write(`kibitz: ${error.message}\n`);
+      process.stderr.write(error.message.replace(/^/gm, "kibitz: ").concat("\n"));
       return exitCode.failure;
     }
     process.stderr.write(`kibitz: ${error instanceof Error ? error.message : String(error)}\n`);
@@ -73,8 +69,4 @@ async function runCommand(name: string, command: Command, args: readonly string[
 function complain(message: string, help: string): number {
   process.stderr.write(`kibitz: ${message}\n\nSee ${help}\n`);
   return exitCode.usage;
-}
-
-function isArgumentError(error: unknown): error is Error & { code: string } {
-  return error instanceof Error && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS_");
 }

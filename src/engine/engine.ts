@@ -103,7 +103,15 @@ export interface SearchCounters {
 }
 
 /** What a search says: any number of complete states, then exactly one `done`. */
-export type SearchEvent = { readonly kind: "progress"; readonly snapshot: Snapshot } | SearchDone;
+export type SearchEvent = SearchProgress | SearchDone;
+
+export interface SearchProgress {
+  readonly kind: "progress";
+  readonly snapshot: Snapshot;
+}
+
+/** Takes the states of a search as they come. */
+export type OnProgress = (progress: SearchProgress) => void;
 
 export interface SearchDone {
   readonly kind: "done";
@@ -132,6 +140,8 @@ export type FailureKind =
   | "suspended"
   /** It did not end its search in time, and was killed. */
   | "overran"
+  /** No engine was asked again: others had used the time up. */
+  | "out_of_time"
   /** No engine was asked: the position has broken two of them a moment ago. */
   | "quarantined";
 
@@ -166,10 +176,11 @@ export interface EngineSession extends AsyncDisposable {
    * Searches, and leaves the engine as if it had never been asked: options set back, hash cleared.
    * The cleaning is done while the caller already has the answer; the next search waits for it.
    *
+   * @param onProgress told each state while the engine's output is being read: it must be quick and not throw.
    * @throws EngineFailure when the engine fails; the reason of `signal` when that is aborted. The
    * engine is then stopped, and killed if it has not stopped within 400 ms.
    */
-  search(job: SearchJob, signal: AbortSignal): AsyncIterable<SearchEvent>;
+  search(job: SearchJob, signal: AbortSignal, onProgress?: OnProgress): Promise<SearchDone>;
   /** Ends the search under way, if there is one, as if its time were up: its caller gets what was found. */
   cutShort(): void;
 }

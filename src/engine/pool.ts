@@ -1,4 +1,5 @@
 import { setTimeout } from "node:timers/promises";
+import { KibitzError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { type Backoff, createBackoff } from "./backoff.ts";
 import { countFailure, createEngineTally, type EngineTally } from "./counters.ts";
@@ -30,13 +31,13 @@ export interface EnginePoolOptions {
 }
 
 /** Asking the system for an engine's memory costs as much as a tenth of a shallow search. */
-const searchesBetweenLooks = 32;
+const searchesBetweenLooks = 128;
 
 /** Growth over what it took when it was first given back, after which an engine is replaced. */
 const growthMaxBytes = 256e6;
 
 export function createPool(options: EnginePoolOptions): EnginePool {
-  const { backends, idleMax, memoryMaxBytes, log, searchesMax = 10_000 } = options;
+  const { backends, idleMax, memoryMaxBytes, log, searchesMax = 100_000 } = options;
   /** Longest idle first. */
   let idle: EngineSession[] = [];
   const running = new Set<EngineSession>();
@@ -133,16 +134,21 @@ export function createPool(options: EnginePoolOptions): EnginePool {
   /** Asked at the first search and then now and again. */
   function isWorn(session: EngineSession): boolean {
     const bytes = session.memoryBytes();
-    const first = firstBytes.get(session) ?? bytes ?? 0;
+    const first = firstBytes.get(session) ?? bytes;
+    if (bytes === undefined || first === undefined) {
+      return session.searches >= searchesMax;
+    }
     firstBytes.set(session, first);
-    return session.searches >= searchesMax || (bytes ?? 0) - first > growthMaxBytes;
+    return session.searches >= searchesMax || bytes - first > growthMaxBytes;
   }
 
   return {
     tally,
     async lend(build, signal) {
-      // The one that was used last is the warmest.
-      const at = idle.findLastIndex((session) => session.build === build && session.alive);
+      const fits = (session: EngineSession) => session.build === build && session.alive;
+      // The one that was used last is the warmest; one that still ends another's search comes last.
+      const ready = idle.findLastIndex((session) => fits(session) && session.state === "idle");
+      const at = ready < 0 ? idle.findLastIndex(fits) : ready;
       const [session] = at < 0 ? [] : idle.splice(at, 1);
       return session ?? start(build, signal);
     },
@@ -184,7 +190,7 @@ export function createPool(options: EnginePoolOptions): EnginePool {
       return info;
     },
     async [Symbol.asyncDispose]() {
-      closed.abort(new Error("the engines are being closed"));
+      closed.abort(new KibitzError("shutting_down", "The engines are being closed."));
       await Promise.allSettled([
         ...starting,
         ...ending,

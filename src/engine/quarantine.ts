@@ -17,6 +17,9 @@ export function createQuarantine(refuseMs = 60_000): Quarantine {
   const strikes = new LRUCache<string, number>({ max: 10_000, ttl: refuseMs });
   return {
     refusedMs(build, job) {
+      if (strikes.size === 0) {
+        return 0;
+      }
       const key = keyOf(build, job);
       return (strikes.get(key) ?? 0) >= strikesMax ? Math.ceil(strikes.getRemainingTTL(key)) : 0;
     },

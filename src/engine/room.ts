@@ -39,7 +39,8 @@ export async function openEngineRoom(options: EngineRoomOptions, signal: AbortSi
   const pool = createPool(options);
   try {
     const finds = backends.map((backend) => backend.discover(signal));
-    const early = await Promise.race(finds);
+    // All together too: without backends nothing else would ever settle.
+    const early = await Promise.race([...finds, Promise.all(finds).then((all) => all.flat())]);
     const guess = early.length > 0 ? defaultBuildOf(early, defaultEngine) : undefined;
     const guessing = new AbortController();
     const guessed = guess && pool.lend(guess, AbortSignal.any([signal, guessing.signal]));

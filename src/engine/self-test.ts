@@ -1,4 +1,5 @@
-import { judgePosition, type Position } from "../chess/position.ts";
+import { judgePosition } from "../chess/judge-position.ts";
+import type { Position } from "../chess/position.ts";
 import type { EngineSession, SearchDone } from "./engine.ts";
 
 // A mate in two that every Stockfish sees by depth 14, and a middle game with many branches.
@@ -44,17 +45,12 @@ function positionOf(fen: string): Position {
   return judgement.position;
 }
 
-async function search(
+function search(
   session: EngineSession,
   position: Position,
   depth: number,
   signal: AbortSignal,
 ): Promise<SearchDone> {
   const job = { position, depth, movetimeMs: 10_000, multipv: 1, options: {} };
-  for await (const event of session.search(job, signal)) {
-    if (event.kind === "done") {
-      return event;
-    }
-  }
-  throw new Error("the search ended without an answer");
+  return session.search(job, signal);
 }

@@ -2,8 +2,10 @@ import type { Log } from "../log.ts";
 import {
   type EngineBuild,
   EngineFailure,
+  type EngineSession,
   type FailureKind,
-  type SearchEvent,
+  type OnProgress,
+  type SearchDone,
   type SearchJob,
 } from "./engine.ts";
 import type { EnginePool } from "./pool.ts";
@@ -14,7 +16,8 @@ export type Supervisor = (
   build: EngineBuild,
   job: SearchJob,
   signal: AbortSignal,
-) => AsyncIterable<SearchEvent>;
+  onProgress?: OnProgress,
+) => Promise<SearchDone>;
 
 const attemptsMax = 3;
 
@@ -32,11 +35,98 @@ const retried: ReadonlySet<FailureKind> = new Set([
 ]);
 
 /**
+ * After these the time of the request runs on. After the others, which are no fault of the search, it is run as if
+ * for the first time: they cost its caller time, and not the answer.
+ */
+const timed: ReadonlySet<FailureKind> = new Set(["confused", "deaf", "suspended"]);
+
+/**
+ * A search that is run again may take so much longer than its movetime, counted from the beginning of the run
+ * before. What is promised to callers is 1500 ms; an engine that has to be stopped and killed takes 600 of them.
+ */
+const lateMaxMs = 900;
+
+/** A search of fewer milliseconds is not worth an engine. */
+const leastMs = 20;
+
+/** So long an engine may be busy with a search whose caller has left, with room for a machine under load. */
+const leavingMaxMs = 1000;
+
+/** A search that its caller has left. */
+interface Abandoned {
+  readonly job: SearchJob;
+  /** Which of the engine's it was. */
+  readonly number: number;
+  /** By `performance.now()`. */
+  readonly leftAt: number;
+}
+
+/**
  * States may start again at a lower depth after a failure; each one is complete in itself. A position
  * that has broken two engines is refused for a while, with a failure of the kind `quarantined`.
  */
 export function createSupervisor(pool: EnginePool, log: Log, quarantine = createQuarantine()): Supervisor {
-  return async function* supervise(build, job, signal) {
+  const abandoned = new WeakMap<EngineSession, Abandoned>();
+  const watched = new WeakSet<EngineSession>();
+
+  /** What breaks an engine when nobody waits for it any more counts, too. */
+  function watch(session: EngineSession): void {
+    if (watched.has(session)) {
+      return;
+    }
+    watched.add(session);
+    void session.exited.then((failure) => {
+      const last = abandoned.get(session);
+      const busyWithIt = last?.number === session.searches && performance.now() - last.leftAt < leavingMaxMs;
+      if (failure && last && busyWithIt) {
+        quarantine.note(session.build, last.job, failure.kind);
+      }
+    });
+  }
+
+  async function searchOn(
+    session: EngineSession,
+    job: SearchJob,
+    signal: AbortSignal,
+    onProgress: OnProgress | undefined,
+  ): Promise<SearchDone> {
+    watch(session);
+    pool.tally.of(session.build).searches++;
+    const before = session.searches;
+    try {
+      return await session.search(job, signal, onProgress);
+    } catch (error) {
+      // One that has not begun leaves nothing behind.
+      if (!(error instanceof EngineFailure) && session.searches > before) {
+        abandoned.set(session, { job, number: session.searches, leftAt: performance.now() });
+      }
+      throw error;
+    } finally {
+      pool.giveBack(session);
+    }
+  }
+
+  /** An engine, if there is one in time. One that comes late is for others. */
+  async function lendBy(endsAt: number, build: EngineBuild, signal: AbortSignal): Promise<EngineSession> {
+    const lent = pool.lend(build, signal);
+    if (endsAt === Number.POSITIVE_INFINITY) {
+      return lent;
+    }
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(() => late.reject(outOfTime()), endsAt - leastMs - performance.now());
+    try {
+      return await Promise.race([lent, late.promise]);
+    } catch (error) {
+      lent.then(pool.giveBack, () => {});
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  return async (build, job, signal, onProgress) => {
+    /** By when the search must have its answer, by `performance.now()`. */
+    let endsAt = Number.POSITIVE_INFINITY;
     for (let attempt = 1; ; attempt++) {
       const refusedMs = quarantine.refusedMs(build, job);
       if (refusedMs > 0) {
@@ -45,15 +135,13 @@ export function createSupervisor(pool: EnginePool, log: Log, quarantine = create
           `the position has broken engines and is refused for ${refusedMs} ms`,
         );
       }
+      let begunAt: number | undefined;
       try {
-        const session = await pool.lend(build, signal);
-        pool.tally.of(build).searches++;
-        try {
-          yield* session.search(job, signal);
-        } finally {
-          pool.giveBack(session);
-        }
-        return;
+        const session = await lendBy(endsAt, build, signal);
+        begunAt = performance.now();
+        const leftMs = Math.floor(endsAt - begunAt);
+        const within = leftMs < job.movetimeMs ? { ...job, movetimeMs: Math.max(1, leftMs) } : job;
+        return await searchOn(session, within, signal, onProgress);
       } catch (error) {
         if (!(error instanceof EngineFailure)) {
           throw error;
@@ -63,9 +151,17 @@ export function createSupervisor(pool: EnginePool, log: Log, quarantine = create
           throw error;
         }
         signal.throwIfAborted();
+        if (begunAt !== undefined) {
+          const by = timed.has(error.kind) ? begunAt + job.movetimeMs + lateMaxMs : Number.POSITIVE_INFINITY;
+          endsAt = Math.min(endsAt, by);
+        }
         const { id: engine, path } = build;
         log.warn({ engine, path, fen: job.position.fen, kind: error.kind, attempt }, "search tried again");
       }
     }
   };
+}
+
+function outOfTime(): EngineFailure {
+  return new EngineFailure("out_of_time", "there was no other engine in time");
 }

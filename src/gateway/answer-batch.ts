@@ -22,6 +22,12 @@ const lines = "application/x-ndjson";
 type Batch = Extract<BatchReading, { kind: "batch" }>;
 type Plain = Readonly<Record<string, unknown>>;
 
+/** The answer to one item, as JSON. */
+interface ItemAnswer {
+  readonly index: number;
+  readonly text: string;
+}
+
 /**
  * Answers the items of a batch: as a JSON array in their order, or as ready, a line each, where Accept asks for
  * lines. An item that cannot be read is answered by its problem; the others are asked for.
@@ -32,13 +38,12 @@ export function createBatchAnswer(route: Route, options: StreamAnswerOptions): A
   const call = options.streamOf(route.method);
   const write = createMessageWriter(output);
   const problemField = problemFieldOf(output);
-  const empty = write(create(output));
+  const empty = JSON.parse(write(create(output)));
 
-  const refusal = (index: number, error: KibitzError, requestId: string): Plain => ({
-    ...empty,
-    index,
-    [problemField]: problemFromError(error, requestId),
-  });
+  const refusal = (index: number, error: KibitzError, requestId: string): ItemAnswer => {
+    const problem = problemFromError(error, requestId);
+    return { index, text: JSON.stringify({ ...empty, index, [problemField]: problem }) };
+  };
 
   /** Before any answer: what refuses the call as a whole refuses it with a status. */
   async function begin(batch: Batch, context: CallContext) {
@@ -50,7 +55,7 @@ export function createBatchAnswer(route: Route, options: StreamAnswerOptions): A
   }
 
   /** What is answered at all costs: an error that ends the call once it has begun is that of every item still open. */
-  async function* answersOf(batch: Batch, context: CallContext): AsyncGenerator<Plain> {
+  async function* answersOf(batch: Batch, context: CallContext): AsyncGenerator<ItemAnswer> {
     const { requestId } = context.caller;
     const open = new Set(batch.places);
     const begun = open.size > 0 ? await begin(batch, context) : undefined;
@@ -60,10 +65,10 @@ export function createBatchAnswer(route: Route, options: StreamAnswerOptions): A
     let error = new KibitzError("internal", "The batch ended before this item was answered.");
     try {
       for await (const answer of begun?.all ?? []) {
-        const plain = write(answer);
         const index = batch.places[(answer as Message & { index: number }).index] ?? -1;
         open.delete(index);
-        yield withItemSuggestion({ ...plain, index }, problemField, batch.sent[index]);
+        const text = write({ ...answer, index } as Message);
+        yield { index, text: withItemSuggestion(text, problemField, batch.sent[index]) };
       }
     } catch (thrown) {
       error = errorFromUnknown(thrown);
@@ -102,16 +107,15 @@ export function createBatchAnswer(route: Route, options: StreamAnswerOptions): A
 
 const keep = ["Cache-Control", "no-store", "X-Accel-Buffering", "no"];
 
-async function* textsOf(answers: AsyncIterable<Plain>, asReady: boolean): AsyncGenerator<string> {
+async function* textsOf(answers: AsyncIterable<ItemAnswer>, asReady: boolean): AsyncGenerator<string> {
   const order = createOrder<string>();
   let before = "[";
-  for await (const answer of answers) {
-    const text = JSON.stringify(answer);
+  for await (const { index, text } of answers) {
     if (asReady) {
       yield `${text}\n`;
       continue;
     }
-    for (const ready of order(Number(answer.index), text)) {
+    for (const ready of order(index, text)) {
       yield before + ready;
       before = ",\n";
     }
@@ -121,15 +125,20 @@ async function* textsOf(answers: AsyncIterable<Plain>, asReady: boolean): AsyncG
   }
 }
 
+/** A quick look, before a text is parsed that mostly is an answer. */
+const mendable = /"code":"(?:out_of_range|upgrade_needed)"/;
+
 /** As for single requests: where moving numbers into their bounds is all that it takes, the request that would pass. */
-function withItemSuggestion(answer: Plain, problemField: string, sent: unknown): Plain {
-  const problem = answer[problemField] as Problem | null;
-  if (!problem || problem.errors.length === 0 || problem.suggested_request || !isJsonObject(sent)) {
-    return answer;
+function withItemSuggestion(text: string, problemField: string, sent: unknown): string {
+  if (!mendable.test(text) || !isJsonObject(sent)) {
+    return text;
   }
-  const suggestion = suggestRequest(sent, problem.errors as readonly Fault[]);
-  if (suggestion === undefined) {
-    return answer;
+  const answer: Plain = JSON.parse(text);
+  const problem = answer[problemField] as Problem | null;
+  const faults = (problem?.errors ?? []) as readonly Fault[];
+  const suggestion = faults.length > 0 ? suggestRequest(sent, faults) : undefined;
+  if (!problem || problem.suggested_request || suggestion === undefined) {
+    return text;
   }
   const { next_action } = problem;
   const mended: Problem = {
@@ -137,7 +146,7 @@ function withItemSuggestion(answer: Plain, problemField: string, sent: unknown):
     next_action: next_action === "get_api_key" ? next_action : "send_suggested_request",
     suggested_request: suggestion,
   };
-  return { ...answer, [problemField]: mended };
+  return JSON.stringify({ ...answer, [problemField]: mended });
 }
 
 function problemFieldOf(output: DescMessage): string {

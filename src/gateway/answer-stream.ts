@@ -61,7 +61,7 @@ export function createStreamAnswer(route: Route, options: StreamAnswerOptions): 
     try {
       let last = "";
       for await (const state of states.all) {
-        last = JSON.stringify(write(state));
+        last = write(state);
         if (!(await say("evaluation", last))) {
           return;
         }

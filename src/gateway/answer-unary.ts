@@ -32,7 +32,7 @@ export function createUnaryAnswer(route: Route, options: UnaryAnswerOptions): An
     } catch (thrown) {
       throw withSuggestion(errorFromUnknown(thrown), reading.sent);
     }
-    const text = `${JSON.stringify(write(answer))}\n`;
+    const text = `${write(answer)}\n`;
     const length = String(Buffer.byteLength(text));
     const kept = caller.answerHeaders.has("cache-control") ? [] : keep;
     send(res, 200, ["Content-Type", jsonMediaType, "Content-Length", length, ...kept], caller, text);

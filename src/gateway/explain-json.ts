@@ -86,6 +86,10 @@ function skipSpace(text: string, from: number): number {
 
 function describeBreak(text: string, place: number, expected: Expected, top: Open | undefined): string {
   const where = nameOf(text, place);
+  const found = echo(text.slice(place, place + 65).replace(/\s.*/s, ""));
+  if (expected === "end") {
+    return `The body goes on behind its JSON value, with \`${found}\` at ${where}: send one value and nothing more.`;
+  }
   const wanted = {
     value: "a value",
     "value or ]": "a value or `]`",
@@ -93,16 +97,14 @@ function describeBreak(text: string, place: number, expected: Expected, top: Ope
     "key or }": "a key in double quotes or `}`",
     ":": "`:`",
     ", or close": `\`,\` or \`${top?.close}\``,
-    end: "nothing more",
   }[expected];
   if (place === text.length) {
-    return `The body is cut off: it ends at ${where}, where ${wanted} should stand.`;
+    return `The body is cut off: it ends at ${where}, where ${wanted} is expected.`;
   }
-  const found = echo(text.slice(place, place + 65).replace(/\s.*/s, ""));
   if (text[place] === '"' && /value|key/.test(expected)) {
     return `The body is not JSON: the string at ${where} is not closed, or holds a line break, control character or unknown escape.`;
   }
-  return `The body is not JSON: at ${where} stands \`${found}\` instead of ${wanted}.`;
+  return `The body is not JSON: it has \`${found}\` at ${where}, where ${wanted} is expected.`;
 }
 
 /** Line and column, counted from 1, as editors do. */

@@ -3,8 +3,8 @@ import { scalarZeroValue } from "@bufbuild/protobuf/reflect";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import { type Fault, faultsMax } from "../errors.ts";
 import { isJsonObject } from "./is-json-object.ts";
-import type { ReadValue } from "./read-value.ts";
 import { prefixFaults, refuse } from "./refuse.ts";
+import type { ReadValue } from "./value-reader.ts";
 
 /** Sets a field of a message from JSON, or leaves it unset where the JSON is at fault. */
 export type ReadField = (message: Record<string, unknown>, json: unknown, faults: Fault[]) => void;

@@ -3,6 +3,7 @@ import type { NodeRequest } from "../server/node-message.ts";
 import { parseJsonObject } from "./json-text.ts";
 import { isJson } from "./media-types.ts";
 import { readBody } from "./read-body.ts";
+import { refuseQuery } from "./refuse-query.ts";
 
 /** The JSON object that a body is; or nobody waits for an answer any more. */
 export type JsonReading =
@@ -20,6 +21,7 @@ export function createJsonReader(
 ): (req: NodeRequest) => Promise<JsonReading> {
   const wanted = describeLeast(required);
   return async (req) => {
+    refuseQuery(req.url);
     if (!isJson(req.headers["content-type"])) {
       throw notJson(req.headers["content-type"]);
     }

@@ -2,9 +2,10 @@ import { create, type DescField, type DescMessage, type Message } from "@bufbuil
 import { type Fault, faultsMax } from "../errors.ts";
 import { isJsonObject } from "./is-json-object.ts";
 import { createFieldReader, type ReadField } from "./read-field.ts";
-import { createValueReader, nameOfValue, type ReadValue } from "./read-value.ts";
+import { createValueReader, nameOfValue } from "./read-value.ts";
 import { prefixFaults, refuse } from "./refuse.ts";
 import { unknownFieldFault } from "./unknown-field.ts";
+import type { ReadValue } from "./value-reader.ts";
 
 /** A message, and what was wrong with the JSON for it. */
 export interface MessageReading {

@@ -1,7 +1,7 @@
 import { type DescField, ScalarType } from "@bufbuild/protobuf";
 import { boundsOfField, type IntegerBounds } from "../field-rules.ts";
-import type { ReadValue } from "./read-value.ts";
 import { refuse } from "./refuse.ts";
+import type { ReadValue } from "./value-reader.ts";
 
 /** The reader of a number field, `undefined` if the field holds none. `name` begins its complaints. */
 export function createNumberReader(name: string, field: DescField): ReadValue | undefined {

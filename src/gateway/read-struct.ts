@@ -1,7 +1,7 @@
 import { type Fault, faultsMax } from "../errors.ts";
 import { isJsonObject } from "./is-json-object.ts";
-import type { ReadValue } from "./read-value.ts";
 import { prefixFaults, refuse, refuseHalfPair } from "./refuse.ts";
+import type { ReadValue } from "./value-reader.ts";
 
 /** The reader of a google.protobuf.Struct: any JSON object, which stays as JSON.parse made it. */
 export function createStructReader(name: string): ReadValue {

@@ -1,13 +1,10 @@
 import { type DescEnum, type DescField, fromJson, ScalarType } from "@bufbuild/protobuf";
 import { type Timestamp, TimestampSchema } from "@bufbuild/protobuf/wkt";
-import type { Fault } from "../errors.ts";
 import { wordsOfEnum } from "./enum-words.ts";
 import { createNumberReader } from "./read-number.ts";
 import { createStructReader } from "./read-struct.ts";
 import { refuse, refuseHalfPair } from "./refuse.ts";
-
-/** Turns a JSON value into what a message holds for it; `undefined` if it is at fault. */
-export type ReadValue = (json: unknown, faults: Fault[]) => unknown;
+import type { ReadValue } from "./value-reader.ts";
 
 /**
  * The reader of one value of a field, of one item if it is a list or map; for all but messages of our own.

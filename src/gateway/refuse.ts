@@ -25,6 +25,10 @@ function nameOf(json: unknown): string {
   if (Array.isArray(json)) {
     return "an array";
   }
+  if (typeof json === "number" && Math.abs(json) > Number.MAX_SAFE_INTEGER) {
+    // JSON.parse has rounded it, perhaps to infinity: its digits would not be the caller's.
+    return json > 0 ? "a number that large" : "a number that far below zero";
+  }
   return typeof json === "object" && json !== null ? "an object" : String(json);
 }
 

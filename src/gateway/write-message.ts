@@ -2,95 +2,109 @@ import { type DescField, type DescMessage, type Message, ScalarType, toJson } fr
 import { type Timestamp, TimestampSchema } from "@bufbuild/protobuf/wkt";
 import { wordsOfEnum } from "./enum-words.ts";
 
-type Plain = Record<string, unknown>;
-type Write = (value: unknown) => unknown;
+type Members = Readonly<Record<string, unknown>>;
+/** Gives the JSON text of a value. */
+type Write = (value: unknown) => string;
 
 /**
- * The writer of plain JSON for a type of message, put together once from its descriptor. Every field is
+ * The writer of JSON text for a type of message, put together once from its descriptor. Every field is
  * there, by its proto name and in the order of the proto; `null` where it is unset. 64-bit integers become
  * numbers, which are exact to 2^53: enough for what one search can count.
+ *
+ * What it wrote of a frozen message it keeps as long as that message lives: answers from the cache have most
+ * of their parts in common.
  */
-export function createMessageWriter(desc: DescMessage): (message: Message) => Record<string, unknown> {
-  return membersWriter(desc, new Map()) as (message: Message) => Plain;
+export function createMessageWriter(desc: DescMessage): (message: Message) => string {
+  return messageWriter(desc, new Map()) as (message: Message) => string;
 }
 
 /** `known` ends the recursion of a message type that holds itself. */
-function membersWriter(desc: DescMessage, known: Map<DescMessage, Write>): Write {
+function messageWriter(desc: DescMessage, known: Map<DescMessage, Write>): Write {
   const made = known.get(desc);
   if (made) {
     return made;
   }
-  const names: string[] = [];
-  const fields: ((message: Plain) => unknown)[] = [];
-  const write: Write = (message) => {
-    const plain: Plain = {};
-    for (let index = 0; index < names.length; index++) {
-      plain[names[index] as string] = fields[index]?.(message as Plain);
+  const fields: ((message: Members) => string)[] = [];
+  const writeMembers: Write = (message) => {
+    let text = "";
+    for (const field of fields) {
+      text += field(message as Members);
     }
-    return plain;
+    return `{${text}}`;
+  };
+  const kept = new WeakMap<object, string>();
+  const write: Write = (message) => {
+    if (!Object.isFrozen(message)) {
+      return writeMembers(message);
+    }
+    const text = kept.get(message as object) ?? writeMembers(message);
+    kept.set(message as object, text);
+    return text;
   };
   known.set(desc, write);
-  for (const field of desc.fields) {
-    names.push(field.name);
-    fields.push(fieldWriter(field, known));
+  for (const [index, field] of desc.fields.entries()) {
+    const key = `${index === 0 ? "" : ","}${JSON.stringify(field.name)}:`;
+    const writeField = fieldWriter(field, known);
+    fields.push((message) => key + writeField(message));
   }
   return write;
 }
 
-function fieldWriter(field: DescField, known: Map<DescMessage, Write>): (message: Plain) => unknown {
+function fieldWriter(field: DescField, known: Map<DescMessage, Write>): (message: Members) => string {
   const { localName } = field;
   const write = valueWriter(field, known);
   if (field.fieldKind === "list") {
-    return write
-      ? (message) => (message[localName] as unknown[]).map(write)
-      : (message) => message[localName];
+    return (message) => listText(message[localName] as readonly unknown[], write);
   }
   if (field.fieldKind === "map") {
-    // fromEntries makes own properties, of `__proto__` too.
-    return (message) =>
-      Object.fromEntries(
-        Object.entries(message[localName] as Plain).map(([key, value]) => [
-          key,
-          write ? write(value) : value,
-        ]),
-      );
+    return (message) => mapText(message[localName] as Members, write);
   }
   if (field.oneof) {
     const group = field.oneof.localName;
     return (message) => {
       const chosen = message[group] as { readonly case?: string; readonly value?: unknown };
-      if (chosen.case !== localName) {
-        return null;
-      }
-      return write ? write(chosen.value) : chosen.value;
+      return chosen.case === localName ? write(chosen.value) : "null";
     };
   }
-  return write
-    ? (message) => {
-        const value = message[localName];
-        return value === undefined ? null : write(value);
-      }
-    : (message) => message[localName] ?? null;
+  return (message) => {
+    const value = message[localName];
+    return value === undefined ? "null" : write(value);
+  };
 }
 
-/** The writer of one value, one item or one map value; `undefined` where JSON writes it as the message holds it. */
-function valueWriter(field: DescField, known: Map<DescMessage, Write>): Write | undefined {
+function listText(items: readonly unknown[], write: Write): string {
+  let text = "";
+  for (const item of items) {
+    text += text === "" ? write(item) : `,${write(item)}`;
+  }
+  return `[${text}]`;
+}
+
+function mapText(entries: Members, write: Write): string {
+  const members = Object.entries(entries).map(([key, value]) => `${JSON.stringify(key)}:${write(value)}`);
+  return `{${members.join()}}`;
+}
+
+/** The writer of one value, one item or one map value. */
+function valueWriter(field: DescField, known: Map<DescMessage, Write>): Write {
   if (field.enum) {
-    const words = wordsOfEnum(field.enum);
-    return (value) => words.get(value as number) ?? null;
+    const words = new Map(
+      [...wordsOfEnum(field.enum)].map(([number, word]) => [number, JSON.stringify(word)]),
+    );
+    return (value) => words.get(value as number) ?? "null";
   }
   if (field.message) {
     const { typeName } = field.message;
     if (typeName === "google.protobuf.Struct") {
-      return undefined;
+      return JSON.stringify;
     }
     if (typeName === "google.protobuf.Timestamp") {
-      return (value) => toJson(TimestampSchema, value as Timestamp);
+      return (value) => JSON.stringify(toJson(TimestampSchema, value as Timestamp));
     }
     if (typeName.startsWith("google.protobuf.")) {
       throw notSupported(field);
     }
-    return membersWriter(field.message, known);
+    return messageWriter(field.message, known);
   }
   switch (field.scalar) {
     case ScalarType.INT64:
@@ -98,12 +112,19 @@ function valueWriter(field: DescField, known: Map<DescMessage, Write>): Write | 
     case ScalarType.SFIXED64:
     case ScalarType.UINT64:
     case ScalarType.FIXED64:
-      return Number;
+      return (value) => String(Number(value));
+    case ScalarType.BOOL:
+    case ScalarType.INT32:
+    case ScalarType.SINT32:
+    case ScalarType.SFIXED32:
+    case ScalarType.UINT32:
+    case ScalarType.FIXED32:
+      return String;
     case ScalarType.BYTES:
     case ScalarType.FLOAT:
       throw notSupported(field);
     default:
-      return undefined;
+      return JSON.stringify;
   }
 }
 

@@ -16,6 +16,7 @@ import { summarize } from "../chess/summary.ts";
 import type { EngineVersion } from "../engine/catalog.ts";
 import type { EngineBuild, EngineInfo } from "../engine/engine.ts";
 import { uuidv7 } from "../uuid.ts";
+import { madeOnce } from "./made-once.ts";
 import { defaultsOfOptions, schemaOfOptions } from "./options-schema.ts";
 
 /** The only place that sees generated and domain types together. */
@@ -54,8 +55,8 @@ export function messageFromAnalysis(analysis: Analysis): MessageInitShape<typeof
     fen: position.fen,
     turn: enumValue(pb.Color, turn),
     chess960: position.chess960,
-    engine: { id: build.id, name: build.name, version: build.version, path: enumValue(pb.Path, build.path) },
-    score: messageFromScore(analysis.score, terminal?.winner),
+    engine: messageFromBuild(build),
+    score: terminal ? scoreMessage(analysis.score, terminal.winner) : messageFromScore(analysis.score),
     ...(best && { bestMove: messageFromMove(best) }),
     ...(analysis.ponder && { ponder: messageFromMove(analysis.ponder) }),
     lines: analysis.lines.map(messageFromLine),
@@ -100,10 +101,8 @@ function messageFromSearch(analysis: Analysis): MessageInitShape<typeof pb.Searc
   };
 }
 
-function messageFromScore(
-  score: Score,
-  winner: "white" | "black" | undefined,
-): MessageInitShape<typeof pb.ScoreSchema> {
+/** @param winner of a game that is over. */
+function scoreMessage(score: Score, winner?: "white" | "black"): MessageInitShape<typeof pb.ScoreSchema> {
   const { value, bound, wdl } = score;
   return {
     value: value.kind === "cp" ? { case: "cp", value: value.cp } : { case: "mate", value: value.mate },
@@ -113,25 +112,34 @@ function messageFromScore(
   };
 }
 
-function messageFromMove(move: MoveDescription): MessageInitShape<typeof pb.MoveSchema> {
-  const { promotion, castling, ...rest } = move;
-  return {
+// What answers have in common that come from the cache is made once.
+
+const messageFromScore = madeOnce(pb.ScoreSchema, (score: Score) => scoreMessage(score));
+
+const messageFromBuild = madeOnce(pb.EngineRefSchema, ({ id, name, version, path }: EngineBuild) => ({
+  id,
+  name,
+  version,
+  path: enumValue(pb.Path, path),
+}));
+
+const messageFromMove = madeOnce(
+  pb.MoveSchema,
+  ({ promotion, castling, ...rest }: MoveDescription): MessageInitShape<typeof pb.MoveSchema> => ({
     ...rest,
     ...(promotion && { promotion: enumValue(pb.Piece, promotion) }),
     ...(castling && { castling: enumValue(pb.Castling, castling) }),
-  };
-}
+  }),
+);
 
-function messageFromLine(line: AnalysisLine, index: number): MessageInitShape<typeof pb.LineSchema> {
-  return {
-    rank: index + 1,
-    depth: line.depth,
-    seldepth: line.seldepth,
-    score: messageFromScore(line.score, undefined),
-    moves: [...line.moves],
-    san: [...line.san],
-  };
-}
+const messageFromLine = madeOnce(pb.LineSchema, (line: AnalysisLine, index) => ({
+  rank: index + 1,
+  depth: line.depth,
+  seldepth: line.seldepth,
+  score: messageFromScore(line.score),
+  moves: [...line.moves],
+  san: [...line.san],
+}));
 
 /** What the service knows of an engine version. */
 export interface VersionFacts {

@@ -1,5 +1,8 @@
+import type { ConnectError } from "@connectrpc/connect";
+import { endStreamFlag, errorToJson } from "@connectrpc/connect/protocol-connect";
+import { headerGrpcMessage, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { callerFromRequest } from "../caller.ts";
-import { echo } from "../errors.ts";
+import { echo, KibitzError } from "../errors.ts";
 import { doorFromRequest } from "./door-from-request.ts";
 import { type NodeRequest, type NodeResponse, pathOf } from "./node-message.ts";
 import { endBeforeBody } from "./rest-of-body.ts";
@@ -10,19 +13,27 @@ const rpcType = /^application\/(grpc|proto$|connect\+)/;
 /**
  * Refuses a call that no service has in the protocol of the caller, so that its library says which call is
  * missing, and not that the answer cannot be read. `false` where the request is no RPC client's.
+ *
+ * @param explain makes the RPC error of it, with the details that every error has
  */
-export function refuseUnknownCall(req: NodeRequest, res: NodeResponse, serviceIsKnown: boolean): boolean {
+export function refuseUnknownCall(
+  req: NodeRequest,
+  res: NodeResponse,
+  serviceIsKnown: boolean,
+  explain: (error: KibitzError, requestId: string) => ConnectError,
+): boolean {
   const type = req.headers["content-type"]?.split(";", 1)[0]?.trim() ?? "";
   const isCall = rpcType.test(type) || (serviceIsKnown && type === "application/json");
   if (req.method !== "POST" || !isCall) {
     return false;
   }
-  const message = `${echo(pathOf(req).slice(1))} is not a call of this service.`;
   const door = doorFromRequest(req);
-  const { status, headers, body } =
-    door === "connect" ? connectAnswer(type, message) : grpcAnswer(type, message);
+  const { requestId } = callerFromRequest(req, door);
+  const detail = `${echo(pathOf(req).slice(1))} is not a call of this service.`;
+  const error = explain(new KibitzError("unimplemented", detail), requestId);
+  const { status, headers, body } = door === "connect" ? connectAnswer(type, error) : grpcAnswer(type, error);
   res.statusCode = status;
-  res.setHeader("X-Request-Id", callerFromRequest(req, door).requestId);
+  res.setHeader("X-Request-Id", requestId);
   for (const [name, value] of Object.entries(headers)) {
     res.setHeader(name, value);
   }
@@ -37,31 +48,26 @@ interface Answer {
 }
 
 /**
- * Headers that end the stream are gRPC's Trailers-Only; 12 is unimplemented. gRPC escapes `%` and what is not
- * printable ASCII, and nothing else.
+ * Headers that end the stream are gRPC's Trailers-Only. gRPC escapes `%` and what is not printable ASCII in its
+ * message, and nothing else; Connect does more (connect 2.2.0).
  */
-function grpcAnswer(type: string, message: string): Answer {
-  const headers = {
-    "Content-Type": type,
-    "grpc-status": "12",
-    "grpc-message": message.toWellFormed().replace(/[^ -$&-~]+/gu, encodeURIComponent),
-  };
-  return { status: 200, headers };
+function grpcAnswer(type: string, error: ConnectError): Answer {
+  const trailer = new Headers();
+  setTrailerStatus(trailer, error);
+  trailer.set(headerGrpcMessage, error.rawMessage.toWellFormed().replace(/[^ -$&-~]+/gu, encodeURIComponent));
+  return { status: 200, headers: { "Content-Type": type, ...Object.fromEntries(trailer) } };
 }
 
 /** Connect's protocol gives unimplemented the status 501; but streams are always 200, and end with the error. */
-function connectAnswer(type: string, message: string): Answer {
-  const error = { code: "unimplemented", message };
+function connectAnswer(type: string, unimplemented: ConnectError): Answer {
+  const error = errorToJson(unimplemented, undefined);
   if (!type.startsWith("application/connect+")) {
     const headers = { "Content-Type": "application/json" };
     return { status: 501, headers, body: Buffer.from(JSON.stringify(error)) };
   }
   const end = Buffer.from(JSON.stringify({ error }));
   const envelope = Buffer.alloc(5);
-  envelope.writeUInt8(endOfStream, 0);
+  envelope.writeUInt8(endStreamFlag, 0);
   envelope.writeUInt32BE(end.length, 1);
   return { status: 200, headers: { "Content-Type": type }, body: Buffer.concat([envelope, end]) };
 }
-
-/** Flag of the envelope that ends a stream. */
-const endOfStream = 2;

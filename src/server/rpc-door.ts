@@ -1,4 +1,4 @@
-import type { ContextValues } from "@connectrpc/connect";
+import type { ConnectError, ContextValues } from "@connectrpc/connect";
 import type { UniversalHandler, UniversalServerRequest } from "@connectrpc/connect/protocol";
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
 import { callerFromRequest } from "../caller.ts";
@@ -16,6 +16,8 @@ export interface RpcDoorOptions {
   readonly handlers: readonly UniversalHandler[];
   /** What the interceptors are to know of a request. */
   contextValues(req: NodeRequest, door: RpcDoor): ContextValues;
+  /** An error as an RPC error, with the details that every error has. */
+  explain(error: KibitzError, requestId: string): ConnectError;
   readonly log: Pick<Log, "error">;
 }
 
@@ -25,7 +27,7 @@ export interface RpcDoorOptions {
  * Stands in for `connectNodeAdapter`, which ends the process over a broken Host, refuses without a word what
  * its handlers do not take, and cuts off the client whose message is too large instead of telling it.
  */
-export function createRpcDoor({ handlers, contextValues, log }: RpcDoorOptions): RequestHandler {
+export function createRpcDoor({ handlers, contextValues, explain, log }: RpcDoorOptions): RequestHandler {
   const handlerByPath = new Map(handlers.map((handler) => [handler.requestPath, handler]));
   const services = new Set(handlers.map((handler) => handler.service.typeName));
 
@@ -63,7 +65,7 @@ export function createRpcDoor({ handlers, contextValues, log }: RpcDoorOptions):
     const path = pathOf(req);
     const handler = handlerByPath.get(path);
     if (handler === undefined) {
-      return refuseUnknownCall(req, res, services.has(path.slice(1, path.lastIndexOf("/"))));
+      return refuseUnknownCall(req, res, services.has(path.slice(1, path.lastIndexOf("/"))), explain);
     }
     answer(handler, req, res).catch((thrown) => fail(req, res, thrown));
     return true;

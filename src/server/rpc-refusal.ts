@@ -1,5 +1,5 @@
 import type { UniversalHandler, UniversalServerResponse } from "@connectrpc/connect/protocol";
-import { KibitzError } from "../errors.ts";
+import { echo, KibitzError } from "../errors.ts";
 import type { NodeRequest } from "./node-message.ts";
 
 const unaryTypes = ["application/json", "application/proto"];
@@ -27,13 +27,13 @@ export function refusalFromReply(
     const error = new KibitzError("method_not_allowed", `${name} is called by ${methods.join(" or ")}.`);
     return { error, headers: [["Allow", methods.join(", ")]] };
   }
+  if (req.method === "GET" && reply.status === 415) {
+    return { error: new KibitzError("malformed_http", unreadableQuery(name, req)), headers: [] };
+  }
   if (reply.status === 415) {
     const types = [...(methodKind === "unary" ? unaryTypes : streamTypes), ...grpcTypes];
     const accepted = types.filter((type) => handler.supportedContentType(type));
-    const detail =
-      req.method === "GET"
-        ? `${name} by GET needs the query encoding=json, and message with the URL-encoded JSON.`
-        : `${name} does not read this type of body. Add the header Content-Type: ${accepted[0]}.`;
+    const detail = `${name} does not read this type of body. Add the header Content-Type: ${accepted[0]}.`;
     const error = new KibitzError("unsupported_media_type", detail);
     return { error, headers: [["Accept-Post", accepted.join(", ")]] };
   }
@@ -43,4 +43,16 @@ export function refusalFromReply(
     return { error, headers: [["Connection", "close"]] };
   }
   return undefined;
+}
+
+/** What a GET lacks of its query. */
+function unreadableQuery(name: string, { url = "" }: NodeRequest): string {
+  const query = new URLSearchParams(url.split("?", 2)[1]);
+  const missing = ["encoding", "message"].filter((parameter) => !query.has(parameter));
+  const needed = `${name} by GET needs the query ?encoding=json&message={…}, with the JSON URL-encoded`;
+  if (missing.length === 0) {
+    return `${needed}: it reads \`encoding\` json or proto, not "${echo(query.get("encoding") ?? "")}".`;
+  }
+  const names = missing.map((parameter) => `\`${parameter}\``).join(" and ");
+  return `${needed}: ${names} ${missing.length > 1 ? "are" : "is"} missing.`;
 }

@@ -7,6 +7,7 @@ import { EngineFailure, type FailureKind, type SearchEvent } from "../../src/eng
 import type { Supervisor } from "../../src/engine/supervisor.ts";
 import { KibitzError } from "../../src/errors.ts";
 import { createMemoryCache } from "../../src/storage/memory/cache.ts";
+import type { AnalysisCache } from "../../src/storage/ports.ts";
 import { doneOf, judgedOf, scripted, snapshotOf } from "./made-up.ts";
 
 const never = new AbortController().signal;
@@ -19,6 +20,12 @@ function analyzerOf(search: Supervisor, slots = 1): Analyzer {
     movetimeMaxMs: 9000,
   });
 }
+
+/** Searches until it is called off. */
+const endless: Supervisor = (_build, _job, signal, onProgress = () => {}) => {
+  onProgress({ kind: "progress", snapshot: snapshotOf({ depth: 13 }) });
+  return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+};
 
 const analyze = (request: JudgedRequest, ...script: readonly (SearchEvent | Error)[]): Promise<Analysis> =>
   analyzerOf(scripted(...script).search).analyze(request, "somebody", never);
@@ -54,8 +61,24 @@ describe("a search", () => {
     expect(jobs).toEqual([]);
   });
 
-  test("that says nothing is an error, and no empty answer", async () => {
-    await expect(analyze(judgedOf())).rejects.toThrow("without an answer");
+  test("is sent to an engine before the answer of the one before is described and kept", async () => {
+    const order: string[] = [];
+    const search: Supervisor = async (_build, { depth }) => {
+      // It is some steps down to the engine.
+      for (let step = 0; step < 10; step++) {
+        await Promise.resolve();
+      }
+      order.push(`search ${depth}`);
+      return doneOf();
+    };
+    const cache: AnalysisCache<Findings> = {
+      ...createMemoryCache<Findings>({ entries: 100 }),
+      set: () => order.push("keep"),
+    };
+    const scheduler = createScheduler({ slots: 1, maxWaitMs: 60_000 });
+    const analyzer = createAnalyzer({ search, scheduler, cache, movetimeMaxMs: 9000 });
+    await Promise.all([8, 9].map((depth) => analyzer.analyze(judgedOf({ depth }), "somebody", never)));
+    expect(order).toEqual(["search 8", "search 9", "keep", "keep"]);
   });
 });
 
@@ -78,8 +101,8 @@ describe("the states of a search", () => {
   });
 
   test("give the slot back to the next caller when nobody watches any more", async () => {
-    const { search } = scripted(progress, doneOf());
-    const analyzer = analyzerOf(search);
+    let calls = 0;
+    const analyzer = analyzerOf((...job) => (calls++ === 0 ? endless : scripted(doneOf()).search)(...job));
     for await (const state of analyzer.watch(judgedOf(), "somebody", never)) {
       expect(state.depth).toBe(13);
       break;
@@ -150,11 +173,6 @@ describe("a failure", () => {
 });
 
 describe("a caller that leaves", () => {
-  /** Searches until it is called off. */
-  const endless: Supervisor = async function* (_build, _job, signal) {
-    yield { kind: "progress", snapshot: snapshotOf() };
-    await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
-  };
   const reason = new Error("gone");
 
   test("ends the search with the reason, and frees the slot", async () => {
@@ -238,12 +256,12 @@ describe("equal requests at the same time", () => {
   function held(...events: readonly SearchEvent[]) {
     const gate = Promise.withResolvers<void>();
     const { search, jobs } = scripted(...events);
-    const waiting: Supervisor = async function* (build, job, signal) {
+    const waiting: Supervisor = async (build, job, signal, onProgress) => {
       await Promise.race([
         gate.promise,
         new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
       ]);
-      yield* search(build, job, signal);
+      return search(build, job, signal, onProgress);
     };
     return { search: waiting, jobs, open: gate.resolve };
   }

@@ -1,146 +1,224 @@
+import { getEventListeners } from "node:events";
 import { describe, expect, test } from "vitest";
-import { createCoalescer } from "../../src/analysis/coalesce.ts";
-import { createLatest, type Latest } from "../../src/engine/latest.ts";
+import { type Coalescer, createCoalescer, type SharedWork } from "../../src/analysis/coalesce.ts";
+import { statesOfSearch } from "../../src/analysis/latest.ts";
 import { createRandom } from "../support/random.ts";
 
 const never = new AbortController().signal;
 /** Lets everything that can go on go on. */
 const settle = () => new Promise(setImmediate);
 
-/** Work that says what it is told to say, until it is told to end or called off. */
-function createWork() {
-  const runs: { readonly says: Latest<number>; readonly signal: AbortSignal }[] = [];
-  return {
-    runs,
-    start(signal: AbortSignal): AsyncIterable<number> {
-      const says = createLatest<number>();
-      signal.addEventListener("abort", () => says.fail(signal.reason), { once: true });
-      runs.push({ says, signal });
-      return says;
-    },
-  };
+interface Run {
+  readonly say: (state: number) => void;
+  readonly end: (last: number) => void;
+  readonly fail: (error: unknown) => void;
+  readonly signal: AbortSignal;
 }
 
-/** Reads to the end, and remembers what it was told. */
-function read(states: AsyncIterable<number>) {
+/** Work that says what it is told to say, until it is told to end or called off. */
+function createWork() {
+  const runs: Run[] = [];
+  const work: SharedWork<number> = (publish, signal) => {
+    const { promise, resolve, reject } = Promise.withResolvers<number>();
+    let over = false;
+    const end = (how: () => void) => {
+      over = true;
+      how();
+    };
+    signal.addEventListener("abort", () => end(() => reject(signal.reason)), { once: true });
+    runs.push({
+      say: (state) => over || publish(state),
+      end: (last) => end(() => resolve(last)),
+      fail: (error) => end(() => reject(error)),
+      signal,
+    });
+    return promise;
+  };
+  return { runs, work };
+}
+
+type Ask = (
+  coalescer: Coalescer<number>,
+  key: string | undefined,
+  work: SharedWork<number>,
+  signal?: AbortSignal,
+) => { readonly seen: readonly number[]; readonly ended: Promise<unknown> };
+
+/** Reads all states to the end, and remembers what it was told. */
+const all: Ask = (coalescer, key, work, signal = never) => {
   const seen: number[] = [];
   const ended = (async () => {
-    for await (const state of states) {
+    for await (const state of coalescer.all(key, work, signal)) {
       seen.push(state);
     }
     return "ended";
   })().catch((error: unknown) => error);
   return { seen, ended };
-}
+};
+
+/** Waits for the last state alone. */
+const last: Ask = (coalescer, key, work, signal = never) => {
+  const seen: number[] = [];
+  const ended = (async () => {
+    seen.push(await coalescer.last(key, work, signal));
+    return "ended";
+  })().catch((error: unknown) => error);
+  return { seen, ended };
+};
 
 describe("equal work under way at the same time", () => {
   test("is done once, and all are told the same", async () => {
-    const [coalescer, work] = [createCoalescer<number>(), createWork()];
-    const readers = [1, 2, 3].map(() => read(coalescer.join("a", work.start, never)));
+    const [coalescer, { runs, work }] = [createCoalescer<number>(), createWork()];
+    const readers = [all, last, all, last].map((ask) => ask(coalescer, "a", work));
     await settle();
-    expect(work.runs).toHaveLength(1);
+    expect(runs).toHaveLength(1);
     for (const state of [1, 2]) {
-      work.runs[0]?.says.push(state);
+      runs[0]?.say(state);
       await settle();
     }
-    work.runs[0]?.says.end();
-    for (const { seen, ended } of readers) {
+    runs[0]?.end(3);
+    for (const { ended } of readers) {
       expect(await ended).toBe("ended");
-      expect(seen).toEqual([1, 2]);
     }
-    expect(coalescer.counters).toEqual({ started: 1, joined: 2 });
+    expect(readers.map(({ seen }) => seen)).toEqual([[1, 2, 3], [3], [1, 2, 3], [3]]);
+    expect(coalescer.counters).toEqual({ started: 1, joined: 3 });
+  });
+
+  test("is begun at once: who comes in the same turn finds it under way", () => {
+    const [coalescer, { runs, work }] = [createCoalescer<number>(), createWork()];
+    last(coalescer, "a", work);
+    last(coalescer, "a", work);
+    expect(runs).toHaveLength(1);
+    expect(coalescer.counters).toEqual({ started: 1, joined: 1 });
+  });
+
+  test("tells the first reader what is said while it begins", async () => {
+    const coalescer = createCoalescer<number>();
+    const hasty: SharedWork<number> = async (publish) => {
+      publish(1);
+      return 2;
+    };
+    const reader = all(coalescer, "a", hasty);
+    expect(await reader.ended).toBe("ended");
+    expect(reader.seen).toEqual([1, 2]);
   });
 
   test("tells who comes late the newest state first", async () => {
-    const [coalescer, work] = [createCoalescer<number>(), createWork()];
-    read(coalescer.join("a", work.start, never));
+    const [coalescer, { runs, work }] = [createCoalescer<number>(), createWork()];
+    all(coalescer, "a", work);
     await settle();
     for (const state of [1, 2]) {
-      work.runs[0]?.says.push(state);
+      runs[0]?.say(state);
       await settle();
     }
-    const late = read(coalescer.join("a", work.start, never));
+    const [late, lateForTheEnd] = [all(coalescer, "a", work), last(coalescer, "a", work)];
     await settle();
     expect(late.seen).toEqual([2]);
-    work.runs[0]?.says.push(3);
-    work.runs[0]?.says.end();
-    await late.ended;
-    expect(late.seen).toEqual([2, 3]);
+    expect(lateForTheEnd.seen).toEqual([]);
+    runs[0]?.say(3);
+    runs[0]?.end(4);
+    await Promise.all([late.ended, lateForTheEnd.ended]);
+    expect(late.seen).toEqual([2, 3, 4]);
+    expect(lateForTheEnd.seen).toEqual([4]);
   });
 
-  test("goes on when the first caller leaves, and is called off when the last one does", async () => {
-    const [coalescer, work] = [createCoalescer<number>(), createWork()];
-    const [first, second] = [new AbortController(), new AbortController()];
-    const readers = [first, second].map(({ signal }) => read(coalescer.join("a", work.start, signal)));
+  test("keeps as many states as a search has depths for a reader that is slow, and skips older ones", async () => {
+    const [coalescer, { runs, work }] = [createCoalescer<number>(), createWork()];
+    const slow = coalescer.all("a", work, never)[Symbol.asyncIterator]();
+    const first = slow.next();
+    runs[0]?.say(1);
+    expect((await first).value).toBe(1);
+    for (let state = 2; state <= 99; state++) {
+      runs[0]?.say(state);
+    }
+    runs[0]?.end(100);
     await settle();
-    first.abort(new Error("the first has left"));
-    expect(await readers[0]?.ended).toBe(first.signal.reason);
-    expect(work.runs[0]?.signal.aborted).toBe(false);
-    second.abort(new Error("the last has left"));
-    expect(await readers[1]?.ended).toBe(second.signal.reason);
-    expect(work.runs[0]?.signal.reason).toBe(second.signal.reason);
+    const rest = await Array.fromAsync({ [Symbol.asyncIterator]: () => slow });
+    expect(rest).toEqual(Array.from({ length: statesOfSearch }, (_, at) => 101 - statesOfSearch + at));
   });
+
+  test.each([
+    ["all states", all],
+    ["the last state", last],
+  ])(
+    "goes on when the first caller leaves, and is called off when the last one does, who ask for %s",
+    async (_, ask) => {
+      const [coalescer, { runs, work }] = [createCoalescer<number>(), createWork()];
+      const [first, second] = [new AbortController(), new AbortController()];
+      const readers = [first, second].map(({ signal }) => ask(coalescer, "a", work, signal));
+      await settle();
+      first.abort(new Error("the first has left"));
+      expect(await readers[0]?.ended).toBe(first.signal.reason);
+      expect(runs[0]?.signal.aborted).toBe(false);
+      second.abort(new Error("the last has left"));
+      expect(runs[0]?.signal.reason).toBe(second.signal.reason);
+      expect(await readers[1]?.ended).toBe(second.signal.reason);
+    },
+  );
 
   test("is left by a reader that stops reading, and then called off", async () => {
-    const [coalescer, work] = [createCoalescer<number>(), createWork()];
+    const [coalescer, { runs, work }] = [createCoalescer<number>(), createWork()];
     const reading = (async () => {
-      for await (const state of coalescer.join("a", work.start, never)) {
+      for await (const state of coalescer.all("a", work, never)) {
         return state;
       }
       return undefined;
     })();
     await settle();
-    work.runs[0]?.says.push(7);
+    runs[0]?.say(7);
     expect(await reading).toBe(7);
-    expect(work.runs[0]?.signal.aborted).toBe(true);
+    expect(runs[0]?.signal.aborted).toBe(true);
   });
 
   test("is left by a caller that goes while it does not read", async () => {
-    const [coalescer, work] = [createCoalescer<number>(), createWork()];
+    const [coalescer, { runs, work }] = [createCoalescer<number>(), createWork()];
     const leaving = new AbortController();
-    const states = coalescer.join("a", work.start, leaving.signal)[Symbol.asyncIterator]();
+    const states = coalescer.all("a", work, leaving.signal)[Symbol.asyncIterator]();
     const first = states.next();
     await settle();
-    work.runs[0]?.says.push(1);
+    runs[0]?.say(1);
     await first;
     leaving.abort(new Error("gone"));
-    expect(work.runs[0]?.signal.aborted).toBe(true);
+    expect(runs[0]?.signal.aborted).toBe(true);
     await expect(states.next()).rejects.toThrow("gone");
   });
 
   test("fails for all when it fails", async () => {
-    const [coalescer, work] = [createCoalescer<number>(), createWork()];
-    const readers = [1, 2, 3].map(() => read(coalescer.join("a", work.start, never)));
+    const [coalescer, { runs, work }] = [createCoalescer<number>(), createWork()];
+    const readers = [all, last, all].map((ask) => ask(coalescer, "a", work));
     await settle();
     const failure = new Error("broken");
-    work.runs[0]?.says.fail(failure);
+    runs[0]?.fail(failure);
     for (const { ended } of readers) {
       expect(await ended).toBe(failure);
     }
   });
 
-  test("that has ended, failed or been called off is joined by nobody", async () => {
-    const [coalescer, work] = [createCoalescer<number>(), createWork()];
+  test.each([
+    ["all states", all],
+    ["the last state", last],
+  ])("that has ended, failed or been called off is joined by nobody who asks for %s", async (_, ask) => {
+    const [coalescer, { runs, work }] = [createCoalescer<number>(), createWork()];
     const leaving = new AbortController();
     const endings = [
-      () => work.runs.at(-1)?.says.end(),
-      () => work.runs.at(-1)?.says.fail(new Error("broken")),
+      () => runs.at(-1)?.end(1),
+      () => runs.at(-1)?.fail(new Error("broken")),
       () => leaving.abort(new Error("gone")),
     ];
     for (const [index, end] of endings.entries()) {
-      read(coalescer.join("a", work.start, leaving.signal));
+      ask(coalescer, "a", work, leaving.signal);
       await settle();
-      expect(work.runs).toHaveLength(index + 1);
+      expect(runs).toHaveLength(index + 1);
       end();
       if (index < 2) {
         await settle();
       }
     }
     // Without a turn of the event loop in between.
-    read(coalescer.join("a", work.start, never));
+    ask(coalescer, "a", work);
     await settle();
-    expect(work.runs).toHaveLength(4);
-    expect(work.runs[3]?.signal.aborted).toBe(false);
+    expect(runs).toHaveLength(4);
+    expect(runs[3]?.signal.aborted).toBe(false);
   });
 });
 
@@ -149,54 +227,75 @@ describe("work is not shared", () => {
     ["of different keys", "a", "b"],
     ["without a key", undefined, undefined],
   ])("%s", async (_, one, other) => {
-    const [coalescer, work] = [createCoalescer<number>(), createWork()];
-    read(coalescer.join(one, work.start, never));
-    read(coalescer.join(other, work.start, never));
+    const [coalescer, { runs, work }] = [createCoalescer<number>(), createWork()];
+    all(coalescer, one, work);
+    last(coalescer, other, work);
     await settle();
-    expect(work.runs).toHaveLength(2);
+    expect(runs).toHaveLength(2);
     expect(coalescer.counters).toEqual({ started: 2, joined: 0 });
   });
 });
 
-test("nobody joins whose signal was aborted before", async () => {
-  const [coalescer, work] = [createCoalescer<number>(), createWork()];
+test.each([
+  ["all states", all],
+  ["the last state", last],
+])("nobody joins whose signal was aborted before, to ask for %s", async (_, ask) => {
+  const [coalescer, { runs, work }] = [createCoalescer<number>(), createWork()];
   const reason = new Error("never mind");
-  expect(await read(coalescer.join("a", work.start, AbortSignal.abort(reason))).ended).toBe(reason);
-  expect(work.runs).toHaveLength(0);
+  expect(await ask(coalescer, "a", work, AbortSignal.abort(reason)).ended).toBe(reason);
+  expect(runs).toHaveLength(0);
+});
+
+test.each([
+  ["all states", all],
+  ["the last state", last],
+])("who has asked for %s leaves no listener on his signal", async (_, ask) => {
+  const [coalescer, { runs, work }] = [createCoalescer<number>(), createWork()];
+  const { signal } = new AbortController();
+  const reader = ask(coalescer, "a", work, signal);
+  await settle();
+  expect(getEventListeners(signal, "abort")).toHaveLength(1);
+  runs[0]?.end(1);
+  await reader.ended;
+  expect(getEventListeners(signal, "abort")).toEqual([]);
 });
 
 test.each([1, 2, 3, 4, 5, 6, 7, 8])(
   "whoever stays is told the end, whoever leaves his reason, and no work goes on for nobody (seed %i)",
   async (seed) => {
     const random = createRandom(seed);
-    const [coalescer, work] = [createCoalescer<number>(), createWork()];
+    const [coalescer, { runs, work }] = [createCoalescer<number>(), createWork()];
     const keys = [{ key: "a" }, { key: "b" }, { key: "c" }, { key: undefined }];
-    interface Reader {
+    interface Reader extends ReturnType<Ask> {
       readonly leaving: AbortController;
-      readonly seen: readonly number[];
-      readonly ended: Promise<unknown>;
       outcome: unknown;
     }
     const readers: Reader[] = [];
     let state = 0;
+    const ends = new Set<number>();
     const failures = new Set<unknown>();
+    const end = (run: Run) => {
+      ends.add(++state);
+      run.end(state);
+    };
 
     const actions: readonly (() => void)[] = [
       () => {
         const leaving = new AbortController();
-        const joined = read(coalescer.join(random.pick(keys).key, work.start, leaving.signal));
+        const ask = random.pick([all, last]);
+        const joined = ask(coalescer, random.pick(keys).key, work, leaving.signal);
         const reader: Reader = { leaving, ...joined, outcome: undefined };
         void joined.ended.then((outcome) => (reader.outcome = outcome));
         readers.push(reader);
       },
       () => readers.length > 0 && random.pick(readers).leaving.abort(new Error("gone")),
-      () => work.runs.length > 0 && random.pick(work.runs).says.push(++state),
-      () => work.runs.length > 0 && random.pick(work.runs).says.end(),
+      () => runs.length > 0 && random.pick(runs).say(++state),
+      () => runs.length > 0 && end(random.pick(runs)),
       () => {
-        if (work.runs.length > 0 && random.below(2) === 0) {
+        if (runs.length > 0 && random.below(2) === 0) {
           const failure = new Error("broken");
           failures.add(failure);
-          random.pick(work.runs).says.fail(failure);
+          random.pick(runs).fail(failure);
         }
       },
     ];
@@ -212,9 +311,7 @@ test.each([1, 2, 3, 4, 5, 6, 7, 8])(
       leaving.abort(new Error("gone"));
     }
     await settle();
-    for (const { says } of work.runs) {
-      says.end();
-    }
+    runs.forEach(end);
     await Promise.all(readers.map(({ ended }) => ended));
     await settle();
 
@@ -222,6 +319,7 @@ test.each([1, 2, 3, 4, 5, 6, 7, 8])(
     for (const { outcome, leaving, seen } of readers) {
       expect(seen).toEqual(seen.toSorted((a, b) => a - b));
       if (outcome === "ended") {
+        expect(ends).toContain(seen.at(-1));
         count.ended++;
       } else if (outcome === leaving.signal.reason) {
         count.left++;
@@ -232,7 +330,7 @@ test.each([1, 2, 3, 4, 5, 6, 7, 8])(
     }
     expect(Math.min(count.ended, count.left, count.failed)).toBeGreaterThan(0);
     const { started, joined } = coalescer.counters;
-    expect(started).toBe(work.runs.length);
+    expect(started).toBe(runs.length);
     expect(started + joined).toBeLessThanOrEqual(readers.length);
     expect(joined).toBeGreaterThan(5);
   },

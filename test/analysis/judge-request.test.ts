@@ -43,6 +43,18 @@ describe("a request", () => {
     expect(options).toEqual({ uci_chess960: true });
   });
 
+  test("of Chess960 is refused where the engine does not know it", async () => {
+    const engines = knownEngines(builds);
+    const old = { ...engines, describe: async () => ({ name: "Old", author: "nobody", options: [] }) };
+    // The letters of the files say which game it is.
+    const fen = "bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9";
+    await expect(judgeRequest(requestOf({ fen }), old)).rejects.toMatchObject({
+      code: "invalid_option",
+      faults: [{ pointer: "/engine", message: expect.stringContaining("does not play Chess960") }],
+    });
+    expect((await judgeRequest(requestOf({ fen }), engines)).position.chess960).toBe(true);
+  });
+
   test("starts no engine to learn its options where it sets none", async () => {
     const engines = knownEngines(builds);
     await judgeRequest(requestOf(), engines);

@@ -1,6 +1,6 @@
 import type { AnalysisRequest, JudgedRequest } from "../../src/analysis/analysis.ts";
 import type { KnownEngines } from "../../src/analysis/judge-request.ts";
-import { judgePosition } from "../../src/chess/position.ts";
+import { judgePosition } from "../../src/chess/judge-position.ts";
 import { createCatalog } from "../../src/engine/catalog.ts";
 import type {
   EngineBuild,
@@ -113,7 +113,7 @@ export function doneOf(told: Partial<SearchDone> = {}): SearchDone {
   };
 }
 
-/** Says these events to whoever asks, or fails; and remembers what was asked. */
+/** Says these events, the last one an answer, to whoever asks, or fails; and remembers what was asked. */
 export function scripted(...script: readonly (SearchEvent | Error)[]): {
   readonly search: Supervisor;
   readonly jobs: readonly SearchJob[];
@@ -121,14 +121,18 @@ export function scripted(...script: readonly (SearchEvent | Error)[]): {
   const jobs: SearchJob[] = [];
   return {
     jobs,
-    async *search(_build, job) {
+    async search(_build, job, _signal, onProgress = () => {}) {
       jobs.push(job);
       for (const event of script) {
         if (event instanceof Error) {
           throw event;
         }
-        yield event;
+        if (event.kind === "done") {
+          return event;
+        }
+        onProgress(event);
       }
+      throw new Error("the script has no answer");
     },
   };
 }

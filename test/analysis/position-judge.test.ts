@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createPositionJudge } from "../../src/analysis/position-judge.ts";
-import { judgePosition, type PositionInput } from "../../src/chess/position.ts";
+import { judgePosition } from "../../src/chess/judge-position.ts";
+import type { PositionInput } from "../../src/chess/position.ts";
 import { startFen } from "../chess/judged.ts";
 
 const inputOf = (told: Partial<PositionInput> = {}): PositionInput => ({

@@ -1,11 +1,6 @@
 import { expect } from "vitest";
-import {
-  type Judgement,
-  judgePosition,
-  type Position,
-  type PositionFault,
-  type PositionInput,
-} from "../../src/chess/position.ts";
+import { judgePosition } from "../../src/chess/judge-position.ts";
+import type { Judgement, Position, PositionFault, PositionInput } from "../../src/chess/position.ts";
 
 export const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 

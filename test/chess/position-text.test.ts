@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { maxFenCharacters } from "../../src/chess/position.ts";
+import { maxFenCharacters } from "../../src/chess/judge-position.ts";
 import { createRandom } from "../support/random.ts";
 import { faultsOf, judge, noticesOf, positionOf, startFen } from "./judged.ts";
 

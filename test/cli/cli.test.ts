@@ -55,7 +55,24 @@ test.each([
   ["an unknown engine", ["bestmove", mateInOne, "--engine", "houdini"], /no engine "houdini"/],
   ["no position", ["eval"], /give the position as a FEN/],
   ["an unknown command", ["evaluate", mateInOne], /no command "evaluate"/],
-  ["an unknown flag", ["eval", mateInOne, "--ply", "3"], /--ply/],
+  [
+    "an unknown option",
+    ["eval", mateInOne, "--ply", "3"],
+    /^kibitz: there is no option --ply; the options are --depth, .*, --file, --help\n\nSee kibitz eval --help\n$/,
+  ],
+  ["an unknown short option", ["bestmove", mateInOne, "-jx"], /^kibitz: there is no option -j; /],
+  [
+    "an option without its value",
+    ["eval", mateInOne, "--depth"],
+    /^kibitz: --depth needs a value: --depth=<plies>\n/,
+  ],
+  [
+    "an option where a value belongs",
+    ["eval", mateInOne, "-d", "--json"],
+    /^kibitz: -d needs a value, and --json looks like an option; if it is the value, write --depth=--json\n/,
+  ],
+  ["a value where none belongs", ["eval", mateInOne, "--json=1"], /^kibitz: --json takes no value: /],
+  ["an unknown option of the server", ["--port", "80"], /there is no option --port; .*kibitz serve --help/s],
   ["a bad engine option", ["eval", mateInOne, "-o", "skill_level"], /name=value/],
 ])("exits with 2 and says why for %s", async (_, args, message) => {
   const { code, stdout, stderr } = await runKibitz(args);
@@ -71,6 +88,23 @@ test("with --json an error is a problem document", async () => {
     code: "illegal_position",
     next_action: "fix_request",
   });
+});
+
+test("an error suggests the same request as the API does", async () => {
+  const deep = await runKibitz(["eval", mateInOne, "--depth", "99", "--multipv", "0", "--json"]);
+  expect(JSON.parse(deep.stdout)).toMatchObject({
+    code: "out_of_range",
+    next_action: "send_suggested_request",
+    suggested_request: { fen: mateInOne, depth: 30, multipv: 1 },
+  });
+  const short = await runKibitz(["bestmove", "8/8/4k3/8/8/4K3/4P3/8 b", "-d", "3", "--json"]);
+  expect(JSON.parse(short.stdout)).toMatchObject({
+    code: "invalid_fen",
+    next_action: "send_suggested_request",
+    suggested_request: { fen: "8/8/4k3/8/8/4K3/4P3/8 b - - 0 1", depth: 3 },
+  });
+  const people = await runKibitz(["eval", mateInOne, "--depth", "99"]);
+  expect(people.stderr).toContain(`kibitz: this would be answered: {"fen":"${mateInOne}","depth":30}\n`);
 });
 
 test("engines lists what can be asked, for people and as JSON", async () => {

@@ -28,22 +28,27 @@ describe("eval --file", () => {
     const { code, stdout, stderr } = await runKibitz(["eval", "--file", file, "--depth", "5"]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/1 ✓ found\n +White mates in 1/);
-    expect(stdout).toMatch(/2 ✗ avoided\n .*Wanted: not Re8#\./);
+    expect(stdout).toMatch(/3 ✗ avoided\n .*Wanted: not Re8#\./);
     expect(stderr).toBe("kibitz: 3 positions, solved 1 of 2 (50.0 %)\n");
   });
 
   test("with --json prints a line for each answer, and one bad position is its own affair", async () => {
-    const file = fileOf(`${mate} bm Re8;`, bad);
+    const file = fileOf("# two", `${mate} bm Re8;`, "", bad);
     const { code, stdout, stderr } = await runKibitz(["eval", "-f", file, "-d", "4", "--json"]);
     const answers = stdout
       .trim()
       .split("\n")
       .map((line) => JSON.parse(line));
     expect(answers.toSorted((a, b) => a.index - b.index)).toMatchObject([
-      { index: 0, result: { best_move: { san: "Re8#" } }, problem: null, solved: true },
-      { index: 1, result: null, problem: { code: "illegal_position" }, solved: null },
+      { index: 0, line: 2, result: { best_move: { san: "Re8#" } }, problem: null, solved: true },
+      { index: 1, line: 4, result: null, problem: { code: "illegal_position" }, solved: null },
     ]);
     expect([code, stderr]).toEqual([2, "kibitz: 2 positions, solved 1 of 1 (100.0 %), 1 refused\n"]);
+  });
+
+  test("names a line that is refused by its number in the file", async () => {
+    const { stdout } = await runKibitz(["eval", "-f", fileOf("# one", "", "", "", bad), "-d", "1"]);
+    expect(stdout).toMatch(/^ {4}5 {3}8\/8\/.*\n +Line 5 is refused: .*king/);
   });
 
   test("goes on behind the length of a batch", async () => {

@@ -11,7 +11,7 @@ import type {
 } from "../../src/engine/engine.ts";
 import { defaultWatchTimes, type WatchTimes } from "../../src/engine/uci/watch-times.ts";
 import { startFen } from "../chess/judged.ts";
-import { answerOf, eventsOf, jobOf } from "../engine/job-of.ts";
+import { eventsOf, jobOf, underWay } from "../engine/job-of.ts";
 import { enginesRunning, stillRunning } from "../engine/processes.ts";
 
 export interface BackendUnderTest {
@@ -57,7 +57,7 @@ export function testBackend(
     });
 
     const search = (told: Parameters<typeof jobOf>[0] = {}, on = session) =>
-      answerOf(on.search(jobOf({ depth, ...told }), forever));
+      on.search(jobOf({ depth, ...told }), forever);
     const firstValue = async (fen: string) => (await search({ fen })).snapshot.lines[0]?.score.value;
 
     test("finds its build, told apart by id, path and digest", async () => {
@@ -80,7 +80,7 @@ export function testBackend(
     });
 
     test("reports complete states that deepen, then one answer at the depth that was asked", async () => {
-      const events = await eventsOf(session.search(jobOf({ fen: middleGame, depth }), forever));
+      const events = await eventsOf(session, jobOf({ fen: middleGame, depth }), forever);
       const depths = events.filter(({ kind }) => kind === "progress").map(({ snapshot }) => snapshot.depth);
       expect(depths.length).toBeGreaterThan(0);
       expect(depths).toEqual([...new Set(depths)].toSorted((a, b) => a - b));
@@ -163,7 +163,7 @@ export function testBackend(
     test("plays Chess960: castling is king takes rook, in the history as in its answers", async () => {
       const job = jobOf({ ...chess960, depth });
       expect(job.position.moves).toEqual(["b1e1"]);
-      const { bestMove, snapshot } = await answerOf(session.search(job, forever));
+      const { bestMove, snapshot } = await session.search(job, forever);
       expect(describeMove(job.position, bestMove)?.uci).toBe(bestMove);
       const moves = snapshot.lines[0]?.moves ?? [];
       expect(describeLine(job.position, moves).moves).toEqual(moves);
@@ -188,18 +188,24 @@ export function testBackend(
       expect(await repeatable(fresh, job)).toEqual(first);
     });
 
+    test("gets clean when no other search follows, and answers the same then", async () => {
+      const job = jobOf({ fen: middleGame, depth });
+      const first = await repeatable(session, job);
+      await search({ fen: middleGame, multipv: 2, options: { skill_level: 3 } });
+      expect(session.state).toBe("stopping");
+      await expect.poll(() => session.state, { timeout: 10_000 }).toBe("idle");
+      expect(await repeatable(session, job)).toEqual(first);
+    });
+
     test("is soon free when a caller leaves, and answers the next one right", async () => {
       const job = jobOf({ fen: middleGame, depth });
       const undisturbed = await repeatable(session, job);
       const caller = new AbortController();
-      const long = session
-        .search(jobOf({ fen: startFen, depth: 245 }), caller.signal)
-        [Symbol.asyncIterator]();
-      await long.next();
-      const next = long.next().then(() => long.next());
+      const long = jobOf({ fen: startFen, depth: 245 });
+      const { answer } = await underWay((onProgress) => session.search(long, caller.signal, onProgress));
       const leftAt = performance.now();
       caller.abort(new Error("left"));
-      await expect(next).rejects.toThrow("left");
+      await expect(answer).rejects.toThrow("left");
       await search({ depth: 1 });
       expect(performance.now() - leftAt).toBeLessThan(500 + toleranceMs);
       expect(await repeatable(session, job)).toEqual(undisturbed);
@@ -210,15 +216,12 @@ export function testBackend(
       await using victim = await backend.start(build, forever);
       const pids = enginesRunning().filter((pid) => !before.includes(pid));
       expect(pids).toHaveLength(1);
-      const long = victim.search(jobOf({ depth: 245 }), forever)[Symbol.asyncIterator]();
-      await long.next();
+      const long = jobOf({ depth: 245 });
+      const { answer } = await underWay((onProgress) => victim.search(long, forever, onProgress));
       for (const pid of pids) {
         process.kill(pid, "SIGKILL");
       }
-      await expect(eventsOf({ [Symbol.asyncIterator]: () => long })).rejects.toMatchObject({
-        name: "EngineFailure",
-        kind: "killed",
-      });
+      await expect(answer).rejects.toMatchObject({ name: "EngineFailure", kind: "killed" });
       expect(await victim.exited).toMatchObject({ kind: "killed" });
       expect(victim.alive).toBe(false);
     });
@@ -251,7 +254,7 @@ const chess960 = {
 
 /** All of an answer that does not depend on the clock. */
 async function repeatable(session: EngineSession, job: SearchJob): Promise<unknown> {
-  const { snapshot, ...done } = await answerOf(session.search(job, forever));
+  const { snapshot, ...done } = await session.search(job, forever);
   const { nps, timeMs, ...counters } = snapshot.counters;
   return { ...done, snapshot: { ...snapshot, counters } };
 }

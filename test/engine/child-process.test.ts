@@ -1,4 +1,5 @@
-import { chmodSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createChildProcess } from "../../src/engine/uci/child-process.ts";
 import { createUciSession } from "../../src/engine/uci/session.ts";
@@ -6,9 +7,10 @@ import type { UciTransport } from "../../src/engine/uci/transport.ts";
 import { defaultWatchTimes } from "../../src/engine/uci/watch-times.ts";
 import { commandOfFake } from "../support/fake-engine/index.ts";
 import { buildOf } from "./build-of.ts";
-import { jobOf } from "./job-of.ts";
+import { jobOf, underWay } from "./job-of.ts";
+import { firstLineOf, linesOf } from "./lines-of.ts";
 import { descendantsOf, enginesRunning, stillRunning } from "./processes.ts";
-import { writeScript } from "./write-script.ts";
+import { createFolder, writeScript } from "./write-script.ts";
 
 const forever = new AbortController().signal;
 
@@ -20,7 +22,17 @@ function start(file: string, ...args: readonly string[]): UciTransport {
 
 /** A Node process as an engine, given as source text. */
 const node = (source: string) => start(process.execPath, "-e", source);
-const linesOf = (engine: UciTransport) => Array.fromAsync(engine.lines);
+
+/** What stands in a file, when it has so many lines; without a turn of the event loop. */
+function waitForLines(file: string, count: number): readonly string[] {
+  for (const startedAt = performance.now(); performance.now() - startedAt < 10_000; ) {
+    const lines = existsSync(file) ? readFileSync(file, "utf8").split("\n").slice(0, -1) : [];
+    if (lines.length >= count) {
+      return lines;
+    }
+  }
+  return [];
+}
 
 describe("lines", () => {
   test("are whole, however they arrive", async () => {
@@ -37,19 +49,77 @@ describe("lines", () => {
     expect(await linesOf(engine)).toEqual(["\u00ff\u00fe\u0000"]);
   });
 
+  test("are handed over as they are printed", async () => {
+    const engine = node(`console.log("up"); process.stdin.on("data", (data) => process.stdout.write(data))`);
+    const lines: string[] = [];
+    const over = engine.read((line) => lines.push(line));
+    for (const said of ["isready", "go depth 1", "stop"]) {
+      engine.send(said);
+      await expect.poll(() => lines.at(-1), { timeout: 10_000 }).toBe(said);
+    }
+    await engine.kill();
+    await over;
+    expect(lines).toEqual(["up", "isready", "go depth 1", "stop"]);
+  });
+
+  test("end when the engine is killed", async () => {
+    const engine = node(`console.log("up"); setInterval(() => {}, 1000)`);
+    const lines = linesOf(engine);
+    await engine.kill();
+    await lines;
+    expect(await engine.ended).toBe("outside");
+  });
+
+  test("end when the engine closes its pipe, though it goes on", async () => {
+    const engine = node(`console.log("up"); require("fs").closeSync(1); setInterval(() => {}, 1000)`);
+    expect(await linesOf(engine)).toEqual(["up"]);
+    expect(enginesRunning()).toHaveLength(1);
+  });
+
+  test("end with an error when there is no engine", async () => {
+    await expect(linesOf(start("/nowhere/stockfish"))).rejects.toThrow("ENOENT");
+  });
+
   test("end with an error when one has no end", async () => {
     const engine = node(`process.stdout.write("x".repeat(10_000_000)); setInterval(() => {}, 1000)`);
     await expect(linesOf(engine)).rejects.toThrow("more than 65536 characters");
   });
+
+  test("end with the error of who receives them: it is this engine's end, and not the server's", async () => {
+    const engine = node(`console.log("readyok"); setInterval(() => {}, 1000)`);
+    const reading = engine.read(() => {
+      throw new Error("a bug");
+    });
+    await expect(reading).rejects.toThrow("a bug");
+  });
 });
 
 describe("an engine process", () => {
-  test("hears what is sent together", async () => {
-    const engine = node(`process.stdin.on("data", (data) => console.log(JSON.stringify(String(data))))`);
-    const lines = engine.lines[Symbol.asyncIterator]();
-    engine.send("position startpos");
-    engine.send("go depth 1");
-    expect((await lines.next()).value).toBe(String.raw`"position startpos\ngo depth 1\n"`);
+  test("hears what is sent at once and together, and is heard when that is over", async () => {
+    const file = join(createFolder(), "heard");
+    const engine = node(`
+      const { appendFileSync } = require("node:fs");
+      console.log("up");
+      process.stdin.on("data", (data) => {
+        appendFileSync(${JSON.stringify(file)}, JSON.stringify(String(data)) + "\\n");
+        console.log("heard");
+      });
+    `);
+    const lines: string[] = [];
+    const over = engine.read((line) => lines.push(line));
+    await expect.poll(() => lines, { timeout: 10_000 }).toEqual(["up"]);
+    const together = ["ucinewgame", "position startpos", "go depth 1"];
+    for (let times = 1; times <= 20; times++) {
+      engine.send(...together);
+      // This process does nothing else meanwhile, and the engine hears it all the same.
+      const heard = waitForLines(file, times);
+      expect(heard.at(-1)).toBe(JSON.stringify(`${together.join("\n")}\n`));
+      expect(heard).toHaveLength(times);
+      expect(lines).toHaveLength(times);
+      await expect.poll(() => lines).toHaveLength(times + 1);
+    }
+    await engine.kill();
+    await over;
   });
 
   test("sees nothing of the server's environment", async () => {
@@ -70,7 +140,7 @@ describe("an engine process", () => {
 
   test("may be sent lines when it does not listen any more", async () => {
     const engine = node(`require("fs").closeSync(0); console.log("up"); setInterval(() => {}, 1000)`);
-    await engine.lines[Symbol.asyncIterator]().next();
+    await firstLineOf(engine);
     for (let at = 0; at < 3; at++) {
       engine.send("isready");
       await new Promise((resolve) => setTimeout(resolve, 20));
@@ -79,7 +149,7 @@ describe("an engine process", () => {
 
   test("is gone when it is killed, though it ignores every other signal", async () => {
     const engine = node(`process.on("SIGTERM", () => {}); console.log("up"); for (;;);`);
-    expect((await engine.lines[Symbol.asyncIterator]().next()).value).toBe("up");
+    expect(await firstLineOf(engine)).toBe("up");
     const running = enginesRunning();
     expect(running).toHaveLength(1);
     await engine.kill();
@@ -92,8 +162,7 @@ describe("an engine process", () => {
     // Without `exec`, the shell stays and the engine is its child.
     const script = writeScript(`"${file}" "${args.join('" "')}"\necho over`);
     const session = await createUciSession(buildOf(), start(script), defaultWatchTimes, forever);
-    const search = session.search(jobOf(), forever)[Symbol.asyncIterator]();
-    await search.next();
+    await underWay((onProgress) => session.search(jobOf(), forever, onProgress));
     const running = enginesRunning();
     expect(running).toHaveLength(2);
     await session[Symbol.asyncDispose]();
@@ -102,7 +171,7 @@ describe("an engine process", () => {
 
   test("is told to be suspended only while it is", async () => {
     const engine = node(`console.log("up"); setInterval(() => {}, 1000)`);
-    await engine.lines[Symbol.asyncIterator]().next();
+    await firstLineOf(engine);
     expect(engine.suspended()).toBe(false);
     const [pid = 0] = enginesRunning();
     process.kill(pid, "SIGSTOP");

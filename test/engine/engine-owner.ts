@@ -6,7 +6,7 @@ import { createNativeBackend } from "../../src/engine/backends/native/index.ts";
 import { createWasmBackend } from "../../src/engine/backends/wasm/index.ts";
 import { silentLog } from "../../src/log.ts";
 import { nativeStockfish } from "../support/native-stockfish.ts";
-import { jobOf } from "./job-of.ts";
+import { jobOf, underWay } from "./job-of.ts";
 
 const settings = { hashMb: 16, threads: 1 };
 const forever = new AbortController().signal;
@@ -20,8 +20,7 @@ for (const backend of [createWasmBackend(settings), createNativeBackend(settings
     }
     const session = await backend.start(build, forever);
     if (process.argv[2] === "searching") {
-      const search = session.search(jobOf({ depth: 245 }), forever)[Symbol.asyncIterator]();
-      await search.next();
+      await underWay((onProgress) => session.search(jobOf({ depth: 245 }), forever, onProgress));
     }
   }
 }

@@ -5,7 +5,8 @@ import {
   type EngineSession,
   type FailureKind,
   type SearchDone,
-  type SearchEvent,
+  type SearchJob,
+  type SearchProgress,
   type Snapshot,
 } from "../../src/engine/engine.ts";
 import { buildOf } from "./build-of.ts";
@@ -26,6 +27,8 @@ export interface FakeEngines extends EngineBackend {
   readonly sessions: readonly FakeSession[];
   /** How many starts were tried. */
   readonly starts: number;
+  /** What they were asked, in order. */
+  readonly jobs: readonly SearchJob[];
 }
 
 export interface FakeEnginesOptions {
@@ -53,6 +56,7 @@ const snapshot: Snapshot = {
   ],
   counters: { nodes: 1, nps: 1, timeMs: 1, hashfull: 0, tbhits: 0 },
 };
+export const fakeProgress: SearchProgress = { kind: "progress", snapshot };
 export const fakeAnswer: SearchDone = {
   kind: "done",
   snapshot,
@@ -64,10 +68,12 @@ export const fakeAnswer: SearchDone = {
 export function createFakeEngines(options: FakeEnginesOptions = {}): FakeEngines {
   const { path = "wasm", builds = [buildOf({ path })], conduct = () => "answer" } = options;
   const sessions: FakeSession[] = [];
+  const jobs: SearchJob[] = [];
   let starts = 0;
   return {
     path,
     sessions,
+    jobs,
     get starts() {
       return starts;
     },
@@ -84,6 +90,7 @@ export function createFakeEngines(options: FakeEnginesOptions = {}): FakeEngines
         number,
         conduct(number),
         options.memoryBytes ?? (() => undefined),
+        jobs,
       );
       sessions.push(session);
       return session;
@@ -96,11 +103,12 @@ function createFakeSession(
   number: number,
   conduct: Conduct,
   memoryBytes: (session: FakeSession) => number | undefined,
+  jobs: SearchJob[],
 ): FakeSession {
   const exit = Promise.withResolvers<EngineFailure | undefined>();
   let alive = true;
   let searches = 0;
-  let searching: PromiseWithResolvers<never> | undefined;
+  let searching: PromiseWithResolvers<SearchDone> | undefined;
 
   function die(failure?: EngineFailure) {
     alive = false;
@@ -125,20 +133,20 @@ function createFakeSession(
     cutShort() {},
     exited: exit.promise,
     die,
-    async *search(_job, signal): AsyncGenerator<SearchEvent> {
+    async search(job, signal, onProgress = () => {}) {
       signal.throwIfAborted();
+      jobs.push(job);
       searches++;
-      yield { kind: "progress", snapshot };
+      onProgress(fakeProgress);
       if (conduct === "answer") {
-        yield fakeAnswer;
-        return;
+        return fakeAnswer;
       }
-      searching = Promise.withResolvers<never>();
+      searching = Promise.withResolvers<SearchDone>();
       signal.addEventListener("abort", () => searching?.reject(signal.reason), { once: true });
       if (conduct !== "go on") {
         die(new EngineFailure(conduct, `engine ${number} was told to fail`));
       }
-      await searching.promise;
+      return searching.promise;
     },
     async [Symbol.asyncDispose]() {
       // A process takes a moment to be gone.

@@ -1,4 +1,11 @@
-import type { SearchDone, SearchEvent, SearchJob } from "../../src/engine/engine.ts";
+import type {
+  EngineSession,
+  OnProgress,
+  SearchDone,
+  SearchEvent,
+  SearchJob,
+  SearchProgress,
+} from "../../src/engine/engine.ts";
 import { positionOf, startFen } from "../chess/judged.ts";
 
 interface Told extends Partial<Omit<SearchJob, "position">> {
@@ -13,17 +20,23 @@ export function jobOf({ fen = startFen, moves = [], chess960 = false, ...told }:
   return { position, depth: 14, movetimeMs: 60_000, multipv: 1, options: {}, ...told };
 }
 
-/** All that a search says. */
-export async function eventsOf(search: AsyncIterable<SearchEvent>): Promise<SearchEvent[]> {
-  return Array.fromAsync(search);
+/** All that a search says: its states, and its answer last. */
+export async function eventsOf(
+  session: EngineSession,
+  job: SearchJob,
+  signal: AbortSignal,
+): Promise<readonly SearchEvent[]> {
+  const events: SearchEvent[] = [];
+  const done = await session.search(job, signal, (progress) => events.push(progress));
+  return [...events, done];
 }
 
-/** The answer of a search that is to have exactly one, as its last word. */
-export async function answerOf(search: AsyncIterable<SearchEvent>): Promise<SearchDone> {
-  const events = await eventsOf(search);
-  const last = events.pop();
-  if (last?.kind !== "done" || events.some(({ kind }) => kind === "done")) {
-    throw new Error("the search did not end with its one answer");
-  }
-  return last;
+/** Begins a search and waits for its first state: the engine is in it then. */
+export async function underWay(
+  begin: (onProgress: OnProgress) => Promise<SearchDone>,
+): Promise<{ readonly answer: Promise<SearchDone> }> {
+  const first = Promise.withResolvers<SearchProgress>();
+  const answer = begin(first.resolve);
+  await Promise.race([first.promise, answer]);
+  return { answer };
 }

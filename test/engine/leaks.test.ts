@@ -10,15 +10,13 @@ import type { ProcessEnd, UciTransport } from "../../src/engine/uci/transport.ts
 import { defaultWatchTimes } from "../../src/engine/uci/watch-times.ts";
 import { silentLog } from "../../src/log.ts";
 import { buildOf } from "./build-of.ts";
-import { answerOf, jobOf } from "./job-of.ts";
+import { jobOf } from "./job-of.ts";
 import { greeting } from "./scripted-session.ts";
 
 /** An engine that answers at once, except when it is to search to depth 99: then it waits for `stop`. */
 function createObedient(): UciTransport {
   const states = Array.from({ length: 20 }, (_, at) => `info depth ${at + 1} score cp 1 time 1 pv e2e4 e7e5`);
-  const queue: string[] = [];
-  let ended = false;
-  let wake = () => {};
+  let receive: (line: string) => void = () => {};
   const gone = Promise.withResolvers<ProcessEnd>();
   const answerTo = (line: string): readonly string[] => {
     switch (line.startsWith("go") ? "go" : line) {
@@ -35,28 +33,16 @@ function createObedient(): UciTransport {
     }
   };
   return {
-    lines: {
-      async *[Symbol.asyncIterator]() {
-        while (!ended) {
-          const line = queue.shift();
-          if (line !== undefined) {
-            yield line;
-          } else {
-            await new Promise<void>((resolve) => {
-              wake = resolve;
-            });
-          }
-        }
-      },
+    async read(receiveLine) {
+      receive = receiveLine;
+      await gone.promise;
     },
-    send(line) {
-      queue.push(...answerTo(line));
-      wake();
+    send(...lines) {
+      const said = lines.flatMap(answerTo);
+      queueMicrotask(() => said.forEach(receive));
     },
     async kill() {
-      ended = true;
       gone.resolve("outside");
-      wake();
     },
     ended: gone.promise,
     memoryBytes: () => undefined,
@@ -77,17 +63,21 @@ const job = jobOf();
 const endless = jobOf({ depth: 99 });
 
 /**
- * A search that is answered, one that is broken off, one whose caller leaves. Without `expect`, of which
- * the test runner keeps every call.
+ * A search that is answered, one that follows it at once and one that does so later; one whose caller leaves
+ * when he has seen a state, one whose caller has seen none. Without `expect`, of which the test runner keeps
+ * every call.
  */
 async function searchInEveryWay(search: Supervisor, signal: AbortSignal): Promise<void> {
-  await answerOf(search(build, job, signal));
-  for await (const _ of search(build, endless, signal)) {
-    break;
-  }
+  await search(build, job, signal);
+  await search(build, job, signal);
+  await new Promise(setImmediate);
+  await search(build, job, signal);
   const caller = new AbortController();
-  const lost = answerOf(search(build, endless, caller.signal));
-  queueMicrotask(() => caller.abort());
+  const broken = search(build, endless, AbortSignal.any([signal, caller.signal]), () => caller.abort());
+  await broken.catch(() => {});
+  const hasty = new AbortController();
+  const lost = search(build, endless, hasty.signal);
+  queueMicrotask(() => hasty.abort());
   await lost.catch(() => {});
 }
 

@@ -3,7 +3,7 @@ import type { EngineSession, FailureKind } from "../../src/engine/engine.ts";
 import { defaultWatchTimes } from "../../src/engine/uci/watch-times.ts";
 import { createFakeBackend, type Misbehaviour } from "../support/fake-engine/index.ts";
 import { buildOf } from "./build-of.ts";
-import { answerOf, jobOf } from "./job-of.ts";
+import { jobOf } from "./job-of.ts";
 import { enginesRunning } from "./processes.ts";
 
 const forever = new AbortController().signal;
@@ -36,11 +36,20 @@ describe("a process that is to search and", () => {
     ["goes on after its limit and after stop", "go-on", 100, "overran"],
   ])("%s fails as what it is, and is gone", async (_, misbehaviour, movetimeMs, kind) => {
     const session = await start(misbehaviour);
-    const search = answerOf(session.search(jobOf({ depth: 3, movetimeMs }), forever));
+    const search = session.search(jobOf({ depth: 3, movetimeMs }), forever);
     await expect(search).rejects.toMatchObject({ name: "EngineFailure", kind });
     expect(await session.exited).toMatchObject({ kind });
     expect(enginesRunning()).toEqual([]);
   });
+});
+
+test("a process that hears nothing any more when it is cleaned is gone, and no later search is to blame", async () => {
+  const session = await start("stuck");
+  await session.search(jobOf({ depth: 2 }), forever);
+  const next = session.search(jobOf({ depth: 2, movetimeMs: 100 }), forever);
+  await expect(next).rejects.toMatchObject({ name: "EngineFailure", kind: "no_start" });
+  expect(await session.exited).toMatchObject({ kind: "no_start" });
+  expect(enginesRunning()).toEqual([]);
 });
 
 test("a process that never greets did not start", async () => {
@@ -49,7 +58,6 @@ test("a process that never greets did not start", async () => {
 
 test("an engine that keeps its hash answers otherwise: that is why each caller has a new game", async () => {
   const session = await start("remember");
-  const nodes = async () =>
-    (await answerOf(session.search(jobOf({ depth: 2 }), forever))).snapshot.counters.nodes;
+  const nodes = async () => (await session.search(jobOf({ depth: 2 }), forever)).snapshot.counters.nodes;
   expect(await nodes()).not.toBe(await nodes());
 });

@@ -98,6 +98,9 @@ describe("info", () => {
 
   test("takes text for text, also after fields", () => {
     expect(parseLine("info string NNUE evaluation using nn.nnue depth 5")).toEqual({ kind: "other" });
+    expect(parseLine(" info \t string  nodes 5")).toEqual({ kind: "other" });
+    expect(parseLine("info string")).toEqual({ kind: "other" });
+    expect(infoOf("info strings nodes 5")).toEqual({ ...nothing, nodes: 5 });
     expect(infoOf("info depth 5 string score cp 900 pv a1a8")).toEqual({ ...nothing, depth: 5 });
   });
 

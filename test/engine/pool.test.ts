@@ -4,6 +4,7 @@ import { createPool } from "../../src/engine/pool.ts";
 import { silentLog } from "../../src/log.ts";
 import { buildOf } from "./build-of.ts";
 import { createFakeEngines, type FakeEnginesOptions } from "./fake-engines.ts";
+import { jobOf } from "./job-of.ts";
 
 const forever = new AbortController().signal;
 const build = buildOf();
@@ -32,6 +33,19 @@ describe("an idle engine", () => {
     pool.giveBack(first);
     expect(await pool.lend(build, forever)).toBe(first);
     expect(await pool.lend(build, forever)).toBe(second);
+  });
+
+  test("that is still in another's search is lent last", async () => {
+    const { pool } = createFakePool(2, { conduct: (number) => (number === 1 ? "go on" : "answer") });
+    const [left, ready] = [await pool.lend(build, forever), await pool.lend(build, forever)];
+    const caller = new AbortController();
+    const search = left.search(jobOf(), caller.signal);
+    caller.abort(new Error("left"));
+    await expect(search).rejects.toThrow("left");
+    pool.giveBack(ready);
+    pool.giveBack(left);
+    expect(await pool.lend(build, forever)).toBe(ready);
+    expect(await pool.lend(build, forever)).toBe(left);
   });
 
   test("is lent to one at a time", async () => {

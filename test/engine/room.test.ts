@@ -4,7 +4,7 @@ import { openEngineRoom } from "../../src/engine/room.ts";
 import { silentLog } from "../../src/log.ts";
 import { buildOf } from "./build-of.ts";
 import { createFakeEngines, type FakeEngines } from "./fake-engines.ts";
-import { answerOf, jobOf } from "./job-of.ts";
+import { jobOf, underWay } from "./job-of.ts";
 
 const forever = new AbortController().signal;
 const wasm = buildOf({ id: "stockfish-18", version: "18", path: "wasm" });
@@ -49,7 +49,7 @@ describe("a room that opens", () => {
     const engines = createFakeEngines({ builds: [wasm] });
     const room = await open([engines]);
     expect(room.catalog.latest.id).toBe("stockfish-18");
-    await answerOf(room.search(wasm, jobOf(), forever));
+    await room.search(wasm, jobOf(), forever);
     expect((await room.describe(wasm)).name).toBe(wasm.name);
     expect(engines.starts).toBe(1);
   });
@@ -72,7 +72,7 @@ describe("a room that opens", () => {
     await turn();
     expect(early.starts).toBe(1);
     late.found.resolve();
-    await answerOf((await opening).search(native, jobOf(), forever));
+    await (await opening).search(native, jobOf(), forever);
     expect(early.starts).toBe(1);
     expect(late.engines.starts).toBe(0);
   });
@@ -88,7 +88,7 @@ describe("a room that opens", () => {
     await turn();
     expect(room.catalog.latest.defaultBuild).toBe(native);
     expect(alive(early)).toBe(0);
-    await answerOf(room.search(native, jobOf(), forever));
+    await room.search(native, jobOf(), forever);
     expect(late.engines.starts).toBe(1);
   });
 
@@ -105,7 +105,7 @@ describe("a room that opens", () => {
     expect(early.starts).toBe(1);
     expect(early.sessions).toEqual([]);
     expect(alive(late.engines)).toBe(1);
-    await answerOf(room.search(native, jobOf(), forever));
+    await room.search(native, jobOf(), forever);
     expect(late.engines.starts).toBe(1);
   });
 
@@ -154,6 +154,10 @@ describe("a room that cannot open", () => {
   test("because there are no engines says what to install", async () => {
     const nothing = createFakeEngines({ builds: [] });
     await expect(open([nothing])).rejects.toThrow("no engine was found: install the npm package");
+  });
+
+  test("because there is nowhere to look for them says the same, and does not wait for ever", async () => {
+    await expect(open([])).rejects.toThrow("no engine was found");
   });
 
   test("because the operator's choice is not there says what is, and leaves no engine", async () => {
@@ -218,12 +222,12 @@ describe("closing a room", () => {
   test("ends all of its engines, those too that are just being started", async () => {
     const engines = createFakeEngines({
       builds: [wasm],
+      conduct: () => "go on",
       starting: (number) => (number === 1 ? undefined : never),
     });
     const room = await open([engines]);
-    const running = room.search(wasm, jobOf(), forever)[Symbol.asyncIterator]();
-    await running.next();
-    const waiting = room.search(wasm, jobOf(), forever)[Symbol.asyncIterator]().next();
+    await underWay((onProgress) => room.search(wasm, jobOf(), forever, onProgress));
+    const waiting = room.search(wasm, jobOf(), forever);
     waiting.catch(() => {});
     await turn();
     await room[Symbol.asyncDispose]();

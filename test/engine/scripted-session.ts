@@ -22,7 +22,11 @@ export const greeting: readonly string[] = [
 /** A script that the test must have followed to its end. */
 export function script(): Script {
   const created = createScript();
-  onTestFinished(() => created.assertDone());
+  onTestFinished(async () => {
+    // An engine is told to clean up a moment after its answer.
+    await new Promise(setImmediate);
+    created.assertDone();
+  });
   return created;
 }
 

@@ -15,8 +15,10 @@ export interface Script extends UciTransport {
   hangUp(by?: ProcessEnd): void;
   /** Resolves when this line has been sent, so many times. */
   told(command: string, times?: number): Promise<void>;
-  /** What was sent so far. */
+  /** What was sent so far, line by line. */
   readonly sent: readonly string[];
+  /** The same, as it was sent together. */
+  readonly writes: readonly (readonly string[])[];
   /** Throws if the conversation went another way, or is not over. */
   assertDone(): void;
   suspendedFromOutside: boolean;
@@ -34,28 +36,53 @@ export function createScript(): Script {
   /** Both sides of the conversation so far. */
   const transcript: string[] = [];
   const sent: string[] = [];
-  const queue: string[] = [];
+  const writes: (readonly string[])[] = [];
   const waiting = new Set<() => void>();
   let mismatch: Error | undefined;
   let ended = false;
   let killed = false;
-  let wake = () => {};
+  let receive: (line: string) => void = () => {};
 
+  const pipeEnd = Promise.withResolvers<void>();
   const processEnd = Promise.withResolvers<ProcessEnd>();
   const say = (...lines: readonly string[]) => {
     transcript.push(...lines.map((line) => `engine: ${line}`));
-    queue.push(...lines);
-    wake();
+    // As one piece, and not before the session has sent what it is sending.
+    queueMicrotask(() => lines.forEach(receive));
   };
   const hangUp = (by: ProcessEnd = "itself") => {
     ended = true;
     processEnd.resolve(by);
-    wake();
+    // After what was printed before.
+    queueMicrotask(() => (mismatch ? pipeEnd.reject(mismatch) : pipeEnd.resolve()));
   };
   const conversation = (problem: string) => {
     const open = steps.map(({ command }) => `expected: ${command}`);
     return new Error([problem, ...transcript, ...open].join("\n  "));
   };
+
+  function hear(line: string) {
+    // An engine that is gone hears nothing.
+    if (ended) {
+      return;
+    }
+    transcript.push(`kibitz: ${line}`);
+    sent.push(line);
+    const [step] = steps;
+    if (step?.command !== line) {
+      mismatch = conversation(`unexpected: ${line}`);
+      hangUp();
+      return;
+    }
+    steps.shift();
+    say(...step.answer);
+    if (step.hangsUp) {
+      hangUp();
+    }
+    for (const check of waiting) {
+      check();
+    }
+  }
 
   const script: Script = {
     suspendedFromOutside: false,
@@ -76,6 +103,7 @@ export function createScript(): Script {
     say,
     hangUp,
     sent,
+    writes,
     told: (command, times = 1) =>
       new Promise((resolve) => {
         const check = () => {
@@ -87,45 +115,15 @@ export function createScript(): Script {
         waiting.add(check);
         check();
       }),
-    send(line) {
-      // An engine that is gone hears nothing.
-      if (ended || mismatch) {
-        return;
+    send(...lines) {
+      if (!ended) {
+        writes.push(lines);
       }
-      transcript.push(`kibitz: ${line}`);
-      sent.push(line);
-      const [step] = steps;
-      if (step?.command !== line) {
-        mismatch = conversation(`unexpected: ${line}`);
-        hangUp();
-        return;
-      }
-      steps.shift();
-      say(...step.answer);
-      if (step.hangsUp) {
-        hangUp();
-      }
-      for (const check of waiting) {
-        check();
-      }
+      lines.forEach(hear);
     },
-    lines: {
-      async *[Symbol.asyncIterator]() {
-        for (;;) {
-          const line = queue.shift();
-          if (line !== undefined) {
-            yield line;
-          } else if (mismatch) {
-            throw mismatch;
-          } else if (ended) {
-            return;
-          } else {
-            await new Promise<void>((resolve) => {
-              wake = resolve;
-            });
-          }
-        }
-      },
+    read(receiveLine) {
+      receive = receiveLine;
+      return pipeEnd.promise;
     },
     async kill() {
       killed = true;

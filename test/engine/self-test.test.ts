@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { EngineSession, SearchEvent } from "../../src/engine/engine.ts";
+import type { EngineSession } from "../../src/engine/engine.ts";
 import { selfTest } from "../../src/engine/self-test.ts";
 import { buildOf } from "./build-of.ts";
 import { createFakeEngines, fakeAnswer } from "./fake-engines.ts";
@@ -15,12 +15,12 @@ async function engine(
   let searches = 0;
   return {
     ...session,
-    async *search(): AsyncGenerator<SearchEvent> {
+    async search() {
       const [line] = fakeAnswer.snapshot.lines;
       const value =
         mate === undefined ? ({ kind: "cp", cp: 900 } as const) : ({ kind: "mate", mate } as const);
       const nodes = nodesOfSearch(++searches);
-      yield {
+      return {
         ...fakeAnswer,
         snapshot: {
           ...fakeAnswer.snapshot,

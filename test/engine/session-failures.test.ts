@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { startFen } from "../chess/judged.ts";
-import { answerOf, eventsOf, jobOf } from "./job-of.ts";
+import { jobOf } from "./job-of.ts";
 import { openScripted } from "./scripted-session.ts";
 
 const forever = new AbortController().signal;
@@ -12,7 +12,7 @@ const firstLine = "info depth 1 score cp 30 time 1 pv e2e4";
 async function searching() {
   const { session, conversation } = await openScripted();
   conversation.expect(start).expect(go);
-  const search = eventsOf(session.search(jobOf(), forever));
+  const search = session.search(jobOf(), forever);
   // Rejections are awaited later.
   search.catch(() => {});
   await conversation.told(go);
@@ -67,16 +67,32 @@ describe("a session that is closed", () => {
     expect(await session.exited).toBeUndefined();
   });
 
-  test("while it is idle or being cleaned ends its engine", async () => {
+  test.each([
+    ["idle", ["readyok"]],
+    ["being cleaned", []],
+  ])("while it is %s ends its engine", async (_, ready) => {
     const { session, conversation } = await openScripted();
     conversation
       .expect(start)
       .expect(go, [firstLine, "bestmove e2e4"])
       .expect("ucinewgame")
-      .expect("isready");
-    await answerOf(session.search(jobOf(), forever));
+      .expect("isready", ready);
+    await session.search(jobOf(), forever);
+    await new Promise(setImmediate);
+    expect(session.state).toBe(ready.length > 0 ? "idle" : "stopping");
     await session[Symbol.asyncDispose]();
     expect(conversation.killed).toBe(true);
+    expect(await session.exited).toBeUndefined();
+  });
+
+  test("right after an answer ends its engine without cleaning it", async () => {
+    const { session, conversation } = await openScripted();
+    conversation.expect(start).expect(go, [firstLine, "bestmove e2e4"]);
+    await session.search(jobOf(), forever);
+    await session[Symbol.asyncDispose]();
+    await new Promise(setImmediate);
+    expect(conversation.killed).toBe(true);
+    expect(conversation.sent.at(-1)).toBe(go);
     expect(await session.exited).toBeUndefined();
   });
 
@@ -90,7 +106,7 @@ describe("a session that is closed", () => {
     const { session } = await openScripted();
     await session[Symbol.asyncDispose]();
     // Not a failure of this search: it may be tried elsewhere, and its position is not to blame.
-    await expect(eventsOf(session.search(jobOf(), forever))).rejects.toMatchObject({ kind: "no_start" });
+    await expect(session.search(jobOf(), forever)).rejects.toMatchObject({ kind: "no_start" });
   });
 });
 

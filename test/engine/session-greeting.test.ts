@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { createUciSession } from "../../src/engine/uci/session.ts";
 import { defaultWatchTimes } from "../../src/engine/uci/watch-times.ts";
 import { buildOf } from "./build-of.ts";
@@ -38,12 +38,34 @@ describe("the greeting", () => {
       .expect("setoption name UCI_ShowWDL value true")
       .expect("isready", ["readyok"]);
     await start(both, buildOf({ settings: { threads: 2, hashMb: 64 } }));
+    const [, settings = []] = both.writes;
+    expect(both.writes).toEqual([["uci"], settings]);
+    expect(settings).toHaveLength(4);
   });
 
   test("sets nothing that the engine does not declare", async () => {
     const bare = script().expect("uci", ["id name Bare", "uciok"]).expect("isready", ["readyok"]);
     const session = await start(bare, buildOf({ settings: { threads: 4, hashMb: 256 } }));
     expect(session.info).toEqual({ name: "Bare", author: "", options: [] });
+  });
+
+  test.each(["uciok", "readyok"])("fails soon when the engine is suspended before its %s", async (last) => {
+    takeClock();
+    onTestFinished(giveClockBack);
+    const stopped =
+      last === "uciok"
+        ? script().expect("uci")
+        : script().expect("uci", greeting).expect("setoption name UCI_ShowWDL value true").expect("isready");
+    stopped.suspendedFromOutside = true;
+    const starting = start(stopped);
+    starting.catch(() => {});
+    await wait(defaultWatchTimes.silenceMs);
+    await expect(starting).rejects.toMatchObject({
+      kind: "no_start",
+      message: expect.stringContaining("suspended"),
+    });
+    expect(stopped.killed).toBe(true);
+    expect(openTimers()).toBe(0);
   });
 
   test("is not disturbed by what an engine prints besides", async () => {

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { defaultWatchTimes } from "../../src/engine/uci/watch-times.ts";
 import { createFakeBackend } from "../support/fake-engine/index.ts";
 import { buildOf } from "./build-of.ts";
-import { answerOf, jobOf } from "./job-of.ts";
+import { jobOf, underWay } from "./job-of.ts";
 
 const forever = new AbortController().signal;
 
@@ -14,27 +14,23 @@ function standStill(ms: number): void {
 async function searching(movetimeMs: number, signal = forever) {
   const session = await createFakeBackend({ iterationMs: 5 }).start(buildOf(), forever);
   onTestFinished(() => session[Symbol.asyncDispose]());
-  const search = session.search(jobOf({ depth: 100_000, movetimeMs }), signal)[Symbol.asyncIterator]();
-  await search.next();
-  return { session, search };
+  const job = jobOf({ depth: 100_000, movetimeMs });
+  const { answer } = await underWay((onProgress) => session.search(job, signal, onProgress));
+  return { session, answer };
 }
 
 test("an engine is not killed for an answer that was there before the server looked", async () => {
-  const { session, search } = await searching(50);
+  const { session, answer } = await searching(50);
   standStill(defaultWatchTimes.lateMs + defaultWatchTimes.stopMs + 1000);
-  const answer = await answerOf({ [Symbol.asyncIterator]: () => search });
-  expect(answer.endedBy).toBe("time");
+  expect((await answer).endedBy).toBe("time");
   expect(session.alive).toBe(true);
 });
 
 test("an engine that stopped in time is not killed because the server did not look", async () => {
   const caller = new AbortController();
-  const { session, search } = await searching(60_000, caller.signal);
-  const next = search.next();
+  const { session, answer } = await searching(60_000, caller.signal);
   caller.abort(new Error("left"));
-  await expect(next).rejects.toThrow("left");
-  // What was sent to the engine is on its way.
-  await new Promise(setImmediate);
+  await expect(answer).rejects.toThrow("left");
   standStill(defaultWatchTimes.stopMs + 1000);
-  expect((await answerOf(session.search(jobOf({ depth: 2 }), forever))).endedBy).toBe("depth");
+  expect((await session.search(jobOf({ depth: 2 }), forever)).endedBy).toBe("depth");
 });

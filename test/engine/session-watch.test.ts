@@ -1,18 +1,19 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { SearchEvent } from "../../src/engine/engine.ts";
 import { defaultWatchTimes } from "../../src/engine/uci/watch-times.ts";
 import { startFen } from "../chess/judged.ts";
 import { giveClockBack, openTimers, takeClock, wait } from "./clock.ts";
-import { eventsOf, jobOf } from "./job-of.ts";
+import { jobOf } from "./job-of.ts";
 import { openScripted } from "./scripted-session.ts";
 
 const { silenceMs, deafMs, lateMs, stopMs, cleanMs } = defaultWatchTimes;
 const forever = new AbortController().signal;
 const start = `position fen ${startFen}`;
+const go = "go depth 14 movetime 60000";
 const someLine = "info depth 1 score cp 30 time 1 pv e2e4";
 
 beforeEach(takeClock);
-afterEach(() => {
+afterEach(async () => {
+  await wait(0);
   // A timer that outlives its search would kill an engine in somebody else's.
   const open = openTimers();
   giveClockBack();
@@ -25,7 +26,7 @@ async function searching(movetimeMs: number, signal = forever) {
   const go = `go depth 14 movetime ${movetimeMs}`;
   conversation.expect(start).expect(go);
   const outcome = { settled: false };
-  const search = eventsOf(session.search(jobOf({ movetimeMs }), signal)).finally(() => {
+  const search = session.search(jobOf({ movetimeMs }), signal).finally(() => {
     outcome.settled = true;
   });
   // Rejections are awaited later.
@@ -44,7 +45,7 @@ describe("an engine that searches in silence", () => {
     }
     conversation.expect("ucinewgame").expect("isready", ["readyok"]);
     conversation.say(someLine, "bestmove e2e4");
-    expect((await search).at(-1)).toMatchObject({ kind: "done" } satisfies Partial<SearchEvent>);
+    expect(await search).toMatchObject({ kind: "done" });
     expect(session.alive).toBe(true);
   });
 
@@ -71,9 +72,18 @@ describe("an engine that searches in silence", () => {
     expect(await session.exited).toMatchObject({ kind: "deaf" });
   });
 
-  test("is no fault of its own if somebody has suspended it", async () => {
+  test("is not asked, but killed at once, if somebody has suspended it: that is no fault of its own", async () => {
+    const { conversation, search } = await searching(60_000);
+    conversation.suspendedFromOutside = true;
+    await wait(silenceMs);
+    await expect(search).rejects.toMatchObject({ kind: "suspended" });
+    expect(conversation.killed).toBe(true);
+  });
+
+  test("is no fault of its own either if it is suspended when it has been asked", async () => {
     const { conversation, search } = await searching(60_000);
     conversation.expect("isready");
+    await wait(silenceMs);
     conversation.suspendedFromOutside = true;
     await wait(silenceMs + deafMs + silenceMs);
     await expect(search).rejects.toMatchObject({ kind: "suspended" });
@@ -91,7 +101,7 @@ describe("an engine that does not end by its limit", () => {
     await wait(300 + lateMs - 1);
     expect(conversation.sent).not.toContain("stop");
     await wait(1);
-    expect((await search).at(-1)).toMatchObject({ kind: "done", endedBy: "time" });
+    expect(await search).toMatchObject({ kind: "done", endedBy: "time" });
     expect(session.alive).toBe(true);
   });
 
@@ -107,11 +117,19 @@ describe("an engine that does not end by its limit", () => {
     expect(lateMs + stopMs).toBeLessThan(1500);
   });
 
-  test("because it was suspended has not overrun", async () => {
+  test("because it was suspended has not overrun, and is not told to stop", async () => {
+    const { conversation, search } = await searching(300);
+    conversation.suspendedFromOutside = true;
+    await wait(300 + lateMs);
+    await expect(search).rejects.toMatchObject({ kind: "suspended" });
+  });
+
+  test("because it was suspended when it was told to stop has not overrun either", async () => {
     const { conversation, search } = await searching(300);
     conversation.expect("stop");
+    await wait(300 + lateMs);
     conversation.suspendedFromOutside = true;
-    await wait(300 + lateMs + stopMs);
+    await wait(stopMs);
     await expect(search).rejects.toMatchObject({ kind: "suspended" });
   });
 });
@@ -124,7 +142,7 @@ describe("an engine whose caller has left", () => {
     caller.abort(new Error("left"));
     await expect(search).rejects.toThrow("left");
     // Somebody is already waiting for this engine.
-    const next = eventsOf(session.search(jobOf(), forever));
+    const next = session.search(jobOf(), forever);
     next.catch(() => {});
     await wait(stopMs - 1);
     expect(conversation.killed).toBe(false);
@@ -135,53 +153,113 @@ describe("an engine whose caller has left", () => {
     await expect(next).rejects.toMatchObject({ kind: "no_start" });
   });
 
-  test.each(["took the answer", "has not taken it yet"])("who %s is not stopped", async (when) => {
+  // Wherever the answer is on its way to him, or when he has it.
+  test.each([1, 2, 3, 4, 5, 6, 7, 8])("%i steps after its bestmove is not stopped", async (steps) => {
     const { session, conversation } = await openScripted();
-    const go = "go depth 14 movetime 60000";
     conversation.expect(start).expect(go, [someLine]);
     const caller = new AbortController();
-    const search = session.search(jobOf(), caller.signal)[Symbol.asyncIterator]();
-    expect((await search.next()).value).toMatchObject({ kind: "progress" });
-    conversation.say("bestmove e2e4");
+    const search = session.search(jobOf(), caller.signal);
     await wait(0);
-    conversation.expect("ucinewgame").expect("isready", ["readyok"]);
-    if (when === "took the answer") {
-      expect((await search.next()).value).toMatchObject({ kind: "done" });
-      await wait(0);
+    conversation.say("bestmove e2e4");
+    for (let step = 0; step < steps; step++) {
+      await Promise.resolve();
     }
+    conversation.expect("ucinewgame").expect("isready", ["readyok"]);
     caller.abort(new Error("left"));
-    await search.next().catch(() => {});
+    expect(await search).toMatchObject({ bestMove: "e2e4" });
     await wait(10 * stopMs);
+    expect(conversation.sent).not.toContain("stop");
     expect(conversation.killed).toBe(false);
     expect(session.state).toBe("idle");
-  });
-
-  test("who breaks off a search that has ended meanwhile is not stopped", async () => {
-    const { session, conversation } = await openScripted();
-    conversation.expect(start).expect("go depth 14 movetime 60000", [someLine]);
-    const search = session.search(jobOf(), forever)[Symbol.asyncIterator]();
-    await search.next();
-    conversation.say("bestmove e2e4");
-    await wait(0);
+    // Nor does anything of him stay.
+    conversation.expect(start).expect(go, [someLine, "bestmove d2d4"]);
     conversation.expect("ucinewgame").expect("isready", ["readyok"]);
-    await search.return?.();
-    await wait(10 * stopMs);
-    expect(session.alive).toBe(true);
+    expect(await session.search(jobOf(), forever)).toMatchObject({ bestMove: "d2d4" });
   });
 });
 
-test("an engine that does not get clean is killed, and the next search is to be tried elsewhere", async () => {
-  const { session, conversation, search } = await searching(60_000);
-  conversation.expect("ucinewgame").expect("isready").expect(`position fen ${startFen}`);
-  conversation.expect("go depth 14 movetime 60000").expect("isready");
-  conversation.say(someLine, "bestmove e2e4");
-  await search;
-  const next = eventsOf(session.search(jobOf(), forever));
-  next.catch(() => {});
-  await wait(cleanMs);
-  await expect(next).rejects.toMatchObject({ kind: "no_start" });
-  expect(await session.exited).toMatchObject({ kind: "no_start" });
-  expect(conversation.killed).toBe(true);
+describe("an engine that does not get clean", () => {
+  /** A session whose engine was told to clean up, and hears nothing any more; the next search waits behind that. */
+  async function stuck(when: "at once" | "later", movetimeMs: number, signal = forever) {
+    const { session, conversation, search } = await searching(60_000);
+    conversation.expect("ucinewgame");
+    if (when === "later") {
+      conversation.expect("isready");
+    }
+    conversation.expect(start).expect(`go depth 14 movetime ${movetimeMs}`);
+    conversation.say(someLine, "bestmove e2e4");
+    await search;
+    if (when === "later") {
+      await wait(0);
+    }
+    const outcome = { settled: false };
+    const next = session.search(jobOf({ movetimeMs }), signal).finally(() => {
+      outcome.settled = true;
+    });
+    next.catch(() => {});
+    return { session, conversation, next, outcome };
+  }
+
+  test("is killed, though nobody waits for it", async () => {
+    const { session, conversation, search } = await searching(60_000);
+    conversation.expect("ucinewgame").expect("isready");
+    conversation.say(someLine, "bestmove e2e4");
+    await search;
+    await wait(cleanMs - 1);
+    expect(conversation.killed).toBe(false);
+    await wait(1);
+    expect(conversation.killed).toBe(true);
+    expect(await session.exited).toMatchObject({ kind: "no_start" });
+  });
+
+  test.each(["at once", "later"] as const)(
+    "is killed, and a search that followed %s is to be tried elsewhere",
+    async (when) => {
+      const { session, conversation, next } = await stuck(when, 60_000);
+      conversation.expect("isready");
+      await wait(cleanMs);
+      await expect(next).rejects.toMatchObject({ kind: "no_start" });
+      expect(await session.exited).toMatchObject({ kind: "no_start" });
+      expect(conversation.killed).toBe(true);
+    },
+  );
+
+  test.each(["at once", "later"] as const)(
+    "is not blamed on a search that followed %s when its time is over",
+    async (when) => {
+      const { session, conversation, next, outcome } = await stuck(when, 300);
+      conversation.expect("stop");
+      await wait(300 + lateMs + stopMs - 1);
+      expect(outcome.settled).toBe(false);
+      await wait(1);
+      await expect(next).rejects.toMatchObject({ kind: "no_start", cause: { kind: "overran" } });
+      expect(await session.exited).toMatchObject({ kind: "no_start" });
+      expect(conversation.killed).toBe(true);
+    },
+  );
+
+  test.each(["at once", "later"] as const)(
+    "is killed when the caller leaves whose search followed %s",
+    async (when) => {
+      const caller = new AbortController();
+      const { session, conversation, next } = await stuck(when, 60_000, caller.signal);
+      conversation.expect("stop");
+      caller.abort(new Error("left"));
+      await expect(next).rejects.toThrow("left");
+      await wait(stopMs);
+      expect(conversation.killed).toBe(true);
+      expect(await session.exited).toMatchObject({ kind: "no_start" });
+    },
+  );
+
+  test("is no longer meant by what goes wrong after the first line of the search behind it", async () => {
+    const { session, conversation, next } = await stuck("at once", 60_000);
+    conversation.say("info string NNUE evaluation");
+    conversation.expect("isready");
+    await wait(cleanMs + silenceMs);
+    await expect(next).rejects.toMatchObject({ kind: "deaf" });
+    expect(await session.exited).toMatchObject({ kind: "deaf" });
+  });
 });
 
 test("an engine that dies when it owes a sign of life leaves no timer", async () => {

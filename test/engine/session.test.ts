@@ -1,7 +1,7 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, test } from "vitest";
 import { startFen } from "../chess/judged.ts";
-import { answerOf, eventsOf, jobOf } from "./job-of.ts";
+import { eventsOf, jobOf } from "./job-of.ts";
 import { openScripted, script } from "./scripted-session.ts";
 
 const forever = new AbortController().signal;
@@ -20,8 +20,13 @@ describe("a search", () => {
       .expect(go, [line(13, "e2e4 e7e5"), line(14, "e2e4 c7c5"), "bestmove e2e4 ponder c7c5"])
       .expect("ucinewgame")
       .expect("isready", ["readyok"]);
-    const answer = await answerOf(session.search(jobOf(), forever));
-    expect(answer).toEqual({
+    const events = await eventsOf(session, jobOf(), forever);
+    expect(events.map(({ kind, snapshot }) => [kind, snapshot.depth])).toEqual([
+      ["progress", 13],
+      ["progress", 14],
+      ["done", 14],
+    ]);
+    expect(events.at(-1)).toEqual({
       kind: "done",
       bestMove: "e2e4",
       ponder: "c7c5",
@@ -54,7 +59,19 @@ describe("a search", () => {
       .expect(go, [line(14, "e2e4"), "bestmove e2e4"])
       .expect("ucinewgame")
       .expect("isready", ["readyok"]);
-    await answerOf(session.search(jobOf({ moves }), forever));
+    await session.search(jobOf({ moves }), forever);
+  });
+
+  test("that is cut short before its first line is stopped at that: an answer needs a score", async () => {
+    const { session, conversation } = await openScripted();
+    conversation.expect(start).expect(go);
+    const answer = session.search(jobOf(), forever);
+    session.cutShort();
+    await new Promise(setImmediate);
+    expect(conversation.sent).not.toContain("stop");
+    conversation.expect("stop", ["bestmove e2e4"]).expect("ucinewgame").expect("isready", ["readyok"]);
+    conversation.say("info depth 1 score cp 30 time 1 pv e2e4");
+    expect(await answer).toMatchObject({ bestMove: "e2e4", endedBy: "stop" });
   });
 
   test("that is cut short answers with its last complete iteration, not with the one it breaks off", async () => {
@@ -64,7 +81,7 @@ describe("a search", () => {
       .expect(go)
       .expect("stop", [line(10, "g2g4"), "bestmove g2g4"]);
     conversation.expect("ucinewgame").expect("isready", ["readyok"]);
-    const answer = answerOf(session.search(jobOf(), forever));
+    const answer = session.search(jobOf(), forever);
     await conversation.told(go);
     conversation.say(line(9, "e2e4"));
     await turn();
@@ -76,40 +93,27 @@ describe("a search", () => {
     });
   });
 
-  test("keeps as many states as a search has depths for a reader that is slow, and skips older ones", async () => {
+  test("reports a state as soon as it is complete, and each one, though they come many at a time", async () => {
     const { session, conversation } = await openScripted();
-    conversation.expect(start).expect(go).expect("ucinewgame").expect("isready", ["readyok"]);
-    const search = session.search(jobOf(), forever)[Symbol.asyncIterator]();
-    const first = search.next();
-    await conversation.told(go);
+    conversation.expect(start).expect("go depth 60 movetime 60000");
+    conversation.expect("ucinewgame").expect("isready", ["readyok"]);
+    const depths: number[] = [];
+    const answer = session.search(jobOf({ depth: 60 }), forever, ({ kind, snapshot }) => {
+      expect(kind).toBe("progress");
+      depths.push(snapshot.depth);
+    });
+    expect(depths).toEqual([]);
     conversation.say(line(1, "e2e4"));
-    await first;
-    conversation.say(...Array.from({ length: 50 }, (_, index) => line(index + 2, "d2d4")), "bestmove d2d4");
     await turn();
-    expect((await search.next()).value).toMatchObject({ kind: "progress", snapshot: { depth: 21 } });
-    await search.return?.();
-  });
-
-  test("reports a state as soon as it is complete", async () => {
-    const { session, conversation } = await openScripted();
-    conversation.expect(start).expect(go).expect("ucinewgame").expect("isready", ["readyok"]);
-    const search = session.search(jobOf(), forever)[Symbol.asyncIterator]();
-    const first = search.next();
-    await conversation.told(go);
-    conversation.say(line(1, "e2e4"));
-    expect((await first).value).toMatchObject({ kind: "progress", snapshot: { depth: 1 } });
-    // Shallow depths come many at a time: each is told.
-    conversation.say(line(2, "d2d4"), line(3, "d2d4"), "bestmove d2d4");
-    await turn();
-    expect((await search.next()).value).toMatchObject({ kind: "progress", snapshot: { depth: 2 } });
-    expect((await search.next()).value).toMatchObject({ kind: "progress", snapshot: { depth: 3 } });
-    expect((await search.next()).value).toMatchObject({
+    expect(depths).toEqual([1]);
+    conversation.say(...Array.from({ length: 50 }, (_, at) => line(at + 2, "d2d4")), "bestmove d2d4");
+    expect(await answer).toMatchObject({
       kind: "done",
-      snapshot: { depth: 3 },
+      snapshot: { depth: 51 },
       endedBy: "time",
       ponder: undefined,
     });
-    expect((await search.next()).done).toBe(true);
+    expect(depths).toEqual(Array.from({ length: 51 }, (_, at) => at + 1));
   });
 
   test("sets options before, and sets them back after its answer", async () => {
@@ -122,18 +126,18 @@ describe("a search", () => {
       .expect("setoption name Skill Level value 20")
       .expect("setoption name MultiPV value 1")
       .expect("ucinewgame")
-      .expect("isready", ["readyok"])
       // The next caller asks for nothing, and gets an engine as new.
       .expect(start)
       .expect(go, [line(14, "e2e4"), "bestmove e2e4"])
       .expect("ucinewgame")
       .expect("isready", ["readyok"]);
-    const weak = await answerOf(
-      session.search(jobOf({ multipv: 2, options: { skill_level: 3, uci_chess960: false } }), forever),
+    const weak = await session.search(
+      jobOf({ multipv: 2, options: { skill_level: 3, uci_chess960: false } }),
+      forever,
     );
     expect(weak.snapshot.lines.map(({ moves }) => moves[0])).toEqual(["e2e4", "d2d4"]);
     expect(weak.bestMove).toBe("d2d4");
-    await answerOf(session.search(jobOf(), forever));
+    await session.search(jobOf(), forever);
   });
 
   test("switches to Chess960 and back by the position", async () => {
@@ -146,7 +150,7 @@ describe("a search", () => {
       .expect("setoption name UCI_Chess960 value false")
       .expect("ucinewgame")
       .expect("isready", ["readyok"]);
-    expect((await answerOf(session.search(job, forever))).bestMove).toBe("b1h1");
+    expect((await session.search(job, forever)).bestMove).toBe("b1h1");
   });
 
   test("sends nothing that the engine does not declare", async () => {
@@ -159,7 +163,7 @@ describe("a search", () => {
       .expect("isready", ["readyok"]);
     const { session } = await openScripted(bare);
     const options = { skill_level: 3 };
-    expect((await answerOf(session.search(jobOf({ multipv: 2, options }), forever))).bestMove).toBe("e2e4");
+    expect((await session.search(jobOf({ multipv: 2, options }), forever)).bestMove).toBe("e2e4");
   });
 
   test("ends by its depth only if that depth is complete", async () => {
@@ -169,7 +173,7 @@ describe("a search", () => {
       .expect(go, ["info depth 14 score cp 30 upperbound time 9 pv e2e4", "bestmove e2e4"])
       .expect("ucinewgame")
       .expect("isready", ["readyok"]);
-    expect(await answerOf(session.search(jobOf(), forever))).toMatchObject({
+    expect(await session.search(jobOf(), forever)).toMatchObject({
       endedBy: "time",
       snapshot: { depth: 14, complete: false },
     });
@@ -183,29 +187,7 @@ describe("a search", () => {
       .expect("ucinewgame")
       .expect("isready", ["readyok"]);
     const options = { skill_level: 20, uci_chess960: false, uci_elo: 1500, "Debug Log File": 1 };
-    await answerOf(session.search(jobOf({ options }), forever));
-  });
-
-  test("has the engine cleaned after its answer: nobody waits for that, the next search lies in the pipe behind it", async () => {
-    const { session, conversation } = await openScripted();
-    conversation
-      .expect(start)
-      .expect(go, [line(14, "e2e4"), "bestmove e2e4"])
-      .expect("ucinewgame")
-      .expect("isready");
-    await answerOf(session.search(jobOf(), forever));
-
-    expect(session.state).toBe("stopping");
-
-    conversation.expect(start).expect(go);
-    const next = answerOf(session.search(jobOf(), forever));
-    await conversation.told(go, 2);
-    expect(session.state).toBe("busy");
-    conversation.expect("ucinewgame").expect("isready", ["readyok"]);
-    conversation.say("readyok", line(14, "d2d4"), "bestmove d2d4");
-    expect((await next).bestMove).toBe("d2d4");
-    await turn();
-    expect(session.state).toBe("idle");
+    await session.search(jobOf({ options }), forever);
   });
 
   test("has one answer, whatever the engine says after its bestmove", async () => {
@@ -216,16 +198,20 @@ describe("a search", () => {
       .expect(go, [line(14, "e2e4"), ...stutter])
       .expect("ucinewgame")
       .expect("isready", ["bestmove a2a3", "readyok"]);
-    expect((await answerOf(session.search(jobOf(), forever))).bestMove).toBe("e2e4");
+    const depths: number[] = [];
+    const answer = await session.search(jobOf(), forever, ({ snapshot }) => depths.push(snapshot.depth));
+    expect(answer).toMatchObject({ bestMove: "e2e4", snapshot: { depth: 14 } });
+    await turn();
+    expect(depths).toEqual([14]);
     expect(session.alive).toBe(true);
   });
 
   test("refuses to run beside another one", async () => {
     const { session, conversation } = await openScripted();
     conversation.expect(start).expect(go).expect("ucinewgame").expect("isready", ["readyok"]);
-    const first = answerOf(session.search(jobOf(), forever));
+    const first = session.search(jobOf(), forever);
     await conversation.told(go);
-    await expect(eventsOf(session.search(jobOf(), forever))).rejects.toThrow("one search at a time");
+    await expect(session.search(jobOf(), forever)).rejects.toThrow("one search at a time");
     conversation.say(line(14, "e2e4"), "bestmove e2e4");
     expect((await first).bestMove).toBe("e2e4");
   });
@@ -236,32 +222,33 @@ describe("a caller that leaves", () => {
     const { session, conversation } = await openScripted();
     const caller = new AbortController();
     conversation.expect(start).expect(go);
-    const search = session.search(jobOf(), caller.signal)[Symbol.asyncIterator]();
-    const next = search.next();
+    const depths: number[] = [];
+    const search = session.search(jobOf(), caller.signal, ({ snapshot }) => depths.push(snapshot.depth));
     await conversation.told(go);
-    return { session, conversation, caller, search, next };
+    return { session, conversation, caller, search, depths };
   };
 
   test("gets its own reason at once, and the engine is stopped", async () => {
-    const { session, conversation, caller, next } = await searching();
+    const { session, conversation, caller, search } = await searching();
     conversation.expect("stop");
     caller.abort(new Error("the deadline has passed"));
-    await expect(next).rejects.toThrow("the deadline has passed");
+    expect(conversation.sent.at(-1)).toBe("stop");
+    await expect(search).rejects.toThrow("the deadline has passed");
     expect(session.alive).toBe(true);
+    expect(session.state).toBe("stopping");
   });
 
   test("leaves an engine that is busy until its bestmove, and is cleaned then", async () => {
-    const { session, conversation, caller, next } = await searching();
+    const { session, conversation, caller, search } = await searching();
     conversation.expect("stop");
     caller.abort();
-    await expect(next).rejects.toThrow();
+    await expect(search).rejects.toThrow();
 
-    const other = answerOf(session.search(jobOf(), forever));
+    const other = session.search(jobOf(), forever);
     await turn();
     expect(conversation.sent.at(-1)).toBe("stop");
     conversation
       .expect("ucinewgame")
-      .expect("isready", ["readyok"])
       .expect(start)
       .expect(go, [line(14, "d2d4"), "bestmove d2d4"])
       .expect("ucinewgame")
@@ -270,48 +257,35 @@ describe("a caller that leaves", () => {
     expect((await other).bestMove).toBe("d2d4");
   });
 
-  test("by breaking out of the loop stops the engine too", async () => {
-    const { conversation, next, search } = await searching();
+  test("after the first states is told no more of them, and the engine is stopped and cleaned", async () => {
+    const { session, conversation, caller, search, depths } = await searching();
     conversation.say(line(1, "e2e4"));
-    await next;
-    conversation.expect("stop", ["bestmove e2e4"]).expect("ucinewgame").expect("isready", ["readyok"]);
-    await search.return?.();
-    await conversation.told("isready", 2);
+    await turn();
+    conversation.expect("stop", [line(2, "e2e4"), line(3, "e2e4"), "bestmove e2e4"]);
+    conversation.expect("ucinewgame").expect("isready", ["readyok"]);
+    caller.abort(new Error("seen enough"));
+    await expect(search).rejects.toThrow("seen enough");
+    await turn();
+    expect(depths).toEqual([1]);
+    expect(session.state).toBe("idle");
   });
 
   test.each([
     ["before its first line", "bestmove e2e4"],
     ["and has no move", "bestmove (none)"],
   ])("keeps an engine that stops %s", async (_, answer) => {
-    const { session, conversation, caller, next } = await searching();
+    const { session, conversation, caller, search } = await searching();
     conversation.expect("stop", [answer]).expect("ucinewgame").expect("isready", ["readyok"]);
     caller.abort();
-    await expect(next).rejects.toThrow();
+    await expect(search).rejects.toThrow();
     await conversation.told("isready", 2);
-    expect(session.alive).toBe(true);
-  });
-
-  test("while the engine is still being cleaned need not wait for that, and does no harm", async () => {
-    const { session, conversation } = await openScripted();
-    conversation
-      .expect(start)
-      .expect(go, [line(14, "e2e4"), "bestmove e2e4"])
-      .expect("ucinewgame")
-      .expect("isready");
-    await answerOf(session.search(jobOf(), forever));
-    const caller = new AbortController();
-    const next = eventsOf(session.search(jobOf(), caller.signal));
-    caller.abort(new Error("no patience"));
-    await expect(next).rejects.toThrow("no patience");
-    conversation.say("readyok");
-    await turn();
     expect(session.alive).toBe(true);
   });
 
   test("before the search began gives the engine nothing to do", async () => {
     const { session } = await openScripted();
     const gone = AbortSignal.abort(new Error("gone"));
-    await expect(eventsOf(session.search(jobOf(), gone))).rejects.toThrow("gone");
+    await expect(session.search(jobOf(), gone)).rejects.toThrow("gone");
   });
 
   test("leaves no listener on its signal", async () => {
@@ -322,7 +296,7 @@ describe("a caller that leaves", () => {
       .expect(go, [line(14, "e2e4"), "bestmove e2e4"])
       .expect("ucinewgame")
       .expect("isready", ["readyok"]);
-    await answerOf(session.search(jobOf(), signal));
+    await session.search(jobOf(), signal);
     expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 });

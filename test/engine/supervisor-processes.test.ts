@@ -1,10 +1,11 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { createWasmBackend } from "../../src/engine/backends/wasm/index.ts";
 import { createPool, type EnginePool } from "../../src/engine/pool.ts";
+import type { Quarantine } from "../../src/engine/quarantine.ts";
 import { createSupervisor } from "../../src/engine/supervisor.ts";
 import { defaultWatchTimes, type WatchTimes } from "../../src/engine/uci/watch-times.ts";
 import { type Log, silentLog } from "../../src/log.ts";
-import { answerOf, jobOf } from "./job-of.ts";
+import { jobOf, underWay } from "./job-of.ts";
 import { enginesRunning, stillRunning } from "./processes.ts";
 import { unstoppable } from "./unstoppable.ts";
 
@@ -23,10 +24,23 @@ async function supervise(times: Partial<WatchTimes> = {}) {
   const log = { ...silentLog, warn };
   const pool = createPool({ backends: [backend], idleMax: 2, memoryMaxBytes: Number.POSITIVE_INFINITY, log });
   pools.push(pool);
-  const supervisor = createSupervisor(pool, log);
+  const refused = recording();
+  const supervisor = createSupervisor(pool, log, refused);
   return {
     failures,
+    refused,
     search: (job = jobOf({ depth: 12 }), signal = forever) => supervisor(build, job, signal),
+    searching: () => underWay((onProgress) => supervisor(build, jobOf({ depth: 12 }), forever, onProgress)),
+  };
+}
+
+/** Refuses nothing, and remembers what it was told. */
+function recording(): Quarantine & { readonly notes: readonly (readonly [fen: string, kind: string])[] } {
+  const notes: [string, string][] = [];
+  return {
+    notes,
+    refusedMs: () => 0,
+    note: (_build, { position }, kind) => notes.push([position.fen, kind]),
   };
 }
 
@@ -37,51 +51,64 @@ afterEach(async () => {
 
 describe("an engine in a search", () => {
   test("that is killed from outside is replaced, and its search answered", async () => {
-    const { search, failures } = await supervise();
-    const running = search(jobOf({ depth: 12 }))[Symbol.asyncIterator]();
-    await running.next();
+    const { searching, failures } = await supervise();
+    const { answer } = await searching();
     const [victim = 0] = enginesRunning();
     process.kill(victim, "SIGKILL");
-    const answer = await answerOf({ [Symbol.asyncIterator]: () => running });
-    expect(answer).toMatchObject({ endedBy: "depth", snapshot: { depth: 12 } });
+    expect(await answer).toMatchObject({ endedBy: "depth", snapshot: { depth: 12 } });
     expect(enginesRunning()).not.toContain(victim);
     expect(failures.toSorted()).toEqual(["engine failed: killed", "search tried again: killed"]);
   });
 
   test("that is suspended from outside is replaced, and its search answered", async () => {
-    const { search, failures } = await supervise({ silenceMs: 300, deafMs: 1200 });
-    const running = search(jobOf({ depth: 12 }))[Symbol.asyncIterator]();
-    await running.next();
+    const { searching, failures } = await supervise({ silenceMs: 300, deafMs: 1200 });
+    const { answer } = await searching();
     const [victim = 0] = enginesRunning();
     process.kill(victim, "SIGSTOP");
-    const answer = await answerOf({ [Symbol.asyncIterator]: () => running });
-    expect(answer).toMatchObject({ endedBy: "depth", snapshot: { depth: 12 } });
+    expect(await answer).toMatchObject({ endedBy: "depth", snapshot: { depth: 12 } });
     expect(stillRunning([victim])).toEqual([]);
     expect(failures.toSorted()).toEqual(["engine failed: suspended", "search tried again: suspended"]);
   });
 
   test("that died idle is replaced before anybody hears of it", async () => {
     const { search } = await supervise();
-    await answerOf(search());
+    await search();
     const idle = enginesRunning();
     expect(idle).toHaveLength(1);
     for (const pid of idle) {
       process.kill(pid, "SIGKILL");
     }
-    expect((await answerOf(search())).endedBy).toBe("depth");
+    expect((await search()).endedBy).toBe("depth");
   });
 
   test("that its caller left and that cannot be stopped costs the next caller time, not the answer", async () => {
-    const { search, failures } = await supervise();
+    const { search, failures, refused } = await supervise();
     const caller = new AbortController();
-    const lost = answerOf(search(jobOf({ fen: unstoppable }), caller.signal));
+    const lost = search(jobOf({ fen: unstoppable }), caller.signal);
     lost.catch(() => {});
     await expect.poll(enginesRunning, { timeout: 5000 }).toHaveLength(1);
     // Time enough to get lost in the search.
     await new Promise((resolve) => setTimeout(resolve, 1000));
     caller.abort(new Error("left"));
     await expect(lost).rejects.toThrow("left");
-    expect((await answerOf(search())).endedBy).toBe("depth");
+    expect((await search()).endedBy).toBe("depth");
     expect(failures.toSorted()).toEqual(["engine failed: overran", "search tried again: no_start"]);
+    expect(refused.notes).toContainEqual([unstoppable, "overran"]);
+    expect(refused.notes).toHaveLength(2);
+  });
+
+  test("that two callers have left broke on the first one's search: the second one's had not begun", async () => {
+    const { search, refused } = await supervise();
+    const callers = [new AbortController(), new AbortController()] as const;
+    const first = search(jobOf({ fen: unstoppable }), callers[0].signal);
+    first.catch(() => {});
+    await expect.poll(enginesRunning, { timeout: 5000 }).toHaveLength(1);
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    callers[0].abort(new Error("left"));
+    await expect(first).rejects.toThrow("left");
+    const second = search(jobOf(), callers[1].signal);
+    callers[1].abort(new Error("left, too"));
+    await expect(second).rejects.toThrow("left, too");
+    await expect.poll(() => refused.notes, { timeout: 5000 }).toEqual([[unstoppable, "overran"]]);
   });
 });

@@ -4,18 +4,18 @@ import type { SearchEvent } from "../../src/engine/engine.ts";
 import { openEngineRoom } from "../../src/engine/room.ts";
 import { silentLog } from "../../src/log.ts";
 import { createRecordedBackend } from "../support/recorded-engine/index.ts";
-import { answerOf, eventsOf, jobOf } from "./job-of.ts";
+import { eventsOf, jobOf } from "./job-of.ts";
 
 const forever = new AbortController().signal;
 const job = jobOf({ depth: 6 });
 
 /** What the lite network says to the start position. */
-async function record(): Promise<Record<string, SearchEvent[]>> {
+async function record(): Promise<Record<string, readonly SearchEvent[]>> {
   const backend = createWasmBackend({ hashMb: 16, threads: 1 });
   const lite =
     (await backend.discover(forever)).find(({ net }) => net === "lite") ?? expect.fail("no lite build");
   await using session = await backend.start(lite, forever);
-  return { [job.position.fen]: await eventsOf(session.search(job, forever)) };
+  return { [job.position.fen]: await eventsOf(session, job, forever) };
 }
 
 const options = { defaultEngine: undefined, idleMax: 2, memoryMaxBytes: 1e9, log: silentLog };
@@ -29,7 +29,7 @@ describe("a third way to run engines", () => {
     );
     expect(room.catalog.latest.id).toBe("recorded-1");
     const { defaultBuild } = room.catalog.latest;
-    const answer = await answerOf(room.search(defaultBuild, job, forever));
+    const answer = await room.search(defaultBuild, job, forever);
     expect(answer).toEqual(recording[job.position.fen]?.at(-1));
     expect(room.tally.of(defaultBuild)).toMatchObject({ started: 1, searches: 1 });
   });

@@ -4,7 +4,7 @@ import { createWasmBackend } from "../../src/engine/backends/wasm/index.ts";
 import type { EngineBackend, EngineBuild, EngineSession } from "../../src/engine/engine.ts";
 import { silentLog } from "../../src/log.ts";
 import { nativeStockfish } from "../support/native-stockfish.ts";
-import { answerOf, jobOf } from "./job-of.ts";
+import { jobOf } from "./job-of.ts";
 import { enginesRunning } from "./processes.ts";
 import { unstoppable } from "./unstoppable.ts";
 
@@ -19,8 +19,7 @@ async function start(backend: EngineBackend, pick: (build: EngineBuild) => boole
   return session;
 }
 
-const search = (session: EngineSession) =>
-  answerOf(session.search(jobOf({ fen: unstoppable, movetimeMs }), forever));
+const search = (session: EngineSession) => session.search(jobOf({ fen: unstoppable, movetimeMs }), forever);
 
 describe("a position that an engine cannot get out of", () => {
   test("ends in time as a failure, and leaves no process", async () => {
@@ -31,6 +30,13 @@ describe("a position that an engine cannot get out of", () => {
     expect(performance.now() - startedAt).toBeLessThan(movetimeMs + 1500);
     await session.exited;
     expect(enginesRunning()).toEqual([]);
+  });
+
+  test("is found out too when it lies in the pipe behind another search", async () => {
+    const session = await start(createWasmBackend(settings), ({ net }) => net === "lite");
+    await session.search(jobOf({ depth: 4 }), forever);
+    // As what it is: it was begun, so no other engine is to be tried.
+    await expect(search(session)).rejects.toMatchObject({ name: "EngineFailure", kind: "overran" });
   });
 
   test("is answered by the full network", async () => {

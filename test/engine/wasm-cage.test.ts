@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { commandOfWasm } from "../../src/engine/backends/wasm/command.ts";
 import { createChildProcess } from "../../src/engine/uci/child-process.ts";
 import { buildOf } from "./build-of.ts";
+import { linesOf } from "./lines-of.ts";
 import { createFolder } from "./write-script.ts";
 
 /** Runs a program where an engine would run, and gives what it prints. */
@@ -18,7 +19,7 @@ async function runAsEngine(source: string): Promise<readonly string[]> {
   );
   const engine = createChildProcess(commandOfWasm(buildOf({ file })));
   onTestFinished(() => engine.kill());
-  return Array.fromAsync(engine.lines);
+  return linesOf(engine);
 }
 
 const denied = ["ERR_ACCESS_DENIED"];

@@ -41,6 +41,34 @@ async function readAll(socket: Socket): Promise<string> {
   return text;
 }
 
+describe("a query beside a body", () => {
+  const ask = (target: string, headers: Record<string, string> = json) =>
+    fetch(`${served.url}${target}`, { method: "POST", body: request, headers });
+
+  it.each(["/v1/eval", "/v1/eval/stream", "/v1/eval/batch", "/v1/bestmove"])(
+    "is refused, and its fields are said to go into the body: %s",
+    async (path) => {
+      const response = await ask(`${path}?depth=5&a%2Fb=1&depth=6`);
+      expect(response.status).toBe(400);
+      expect(await response.json()).toMatchObject({
+        code: "unknown_field",
+        detail:
+          "This call reads no query, but the URL has `depth` in it: put fields into the JSON body instead. There is 1 more fault.",
+        next_action: "fix_request",
+        errors: [{ pointer: "/depth" }, { pointer: "/a~1b" }],
+      });
+    },
+  );
+
+  it("is told before the type of the body, which who writes a query leaves out", async () => {
+    expect(await codeOf(await ask("/v1/eval?depth=5", {}))).toEqual([400, "unknown_field"]);
+  });
+
+  it.each(["?", "?&"])("that is empty is none: %s", async (query) => {
+    expect((await ask(`/v1/eval${query}`)).status).toBe(200);
+  });
+});
+
 describe("Content-Type", () => {
   it.each(["application/json", "application/json; charset=UTF-8", "APPLICATION/JSON;profile=x"])(
     "%s is read",

@@ -58,24 +58,36 @@ describe("what is not JSON", () => {
   it.each([
     [
       "{",
-      "The body is cut off: it ends at line 1, column 2, where a key in double quotes or `}` should stand.",
+      "The body is cut off: it ends at line 1, column 2, where a key in double quotes or `}` is expected.",
     ],
-    ['{"fen":', "The body is cut off: it ends at line 1, column 8, where a value should stand."],
-    ['{"a": tru}', "The body is not JSON: at line 1, column 7 stands `tru}` instead of a value."],
-    ['{"a":1,}', "The body is not JSON: at line 1, column 8 stands `}` instead of a key in double quotes."],
+    ['{"fen":', "The body is cut off: it ends at line 1, column 8, where a value is expected."],
+    ['{"a": tru}', "The body is not JSON: it has `tru}` at line 1, column 7, where a value is expected."],
+    [
+      '{"a":1,}',
+      "The body is not JSON: it has `}` at line 1, column 8, where a key in double quotes is expected.",
+    ],
     [
       "{'a':1}",
-      "The body is not JSON: at line 1, column 2 stands `'a':1}` instead of a key in double quotes or `}`.",
+      "The body is not JSON: it has `'a':1}` at line 1, column 2, where a key in double quotes or `}` is expected.",
     ],
-    ['{"a":1}\n x', "The body is not JSON: at line 2, column 2 stands `x` instead of nothing more."],
-    ['{"a" 1}', "The body is not JSON: at line 1, column 6 stands `1}` instead of `:`."],
-    ['{"a":01}', "The body is not JSON: at line 1, column 6 stands `01}` instead of a value."],
-    ['{"a":[1 2]}', "The body is not JSON: at line 1, column 9 stands `2]}` instead of `,` or `]`."],
-    ['{"a":[,]}', "The body is not JSON: at line 1, column 7 stands `,]}` instead of a value or `]`."],
-    ['{"a":NaN}', "The body is not JSON: at line 1, column 6 stands `NaN}` instead of a value."],
-    ['{"a":1}}', "The body is not JSON: at line 1, column 8 stands `}` instead of nothing more."],
-    ["[}", "The body is not JSON: at line 1, column 2 stands `}` instead of a value or `]`."],
-    ["fen=8/8", "The body is not JSON: at line 1, column 1 stands `fen=8/8` instead of a value."],
+    [
+      '{"a":1}\n x',
+      "The body goes on behind its JSON value, with `x` at line 2, column 2: send one value and nothing more.",
+    ],
+    ['{"a" 1}', "The body is not JSON: it has `1}` at line 1, column 6, where `:` is expected."],
+    ['{"a":01}', "The body is not JSON: it has `01}` at line 1, column 6, where a value is expected."],
+    ['{"a":[1 2]}', "The body is not JSON: it has `2]}` at line 1, column 9, where `,` or `]` is expected."],
+    [
+      '{"a":[,]}',
+      "The body is not JSON: it has `,]}` at line 1, column 7, where a value or `]` is expected.",
+    ],
+    ['{"a":NaN}', "The body is not JSON: it has `NaN}` at line 1, column 6, where a value is expected."],
+    [
+      '{"a":1}}',
+      "The body goes on behind its JSON value, with `}` at line 1, column 8: send one value and nothing more.",
+    ],
+    ["[}", "The body is not JSON: it has `}` at line 1, column 2, where a value or `]` is expected."],
+    ["fen=8/8", "The body is not JSON: it has `fen=8/8` at line 1, column 1, where a value is expected."],
   ])("%s", (text, message) => {
     expect(faultsOf(text)).toEqual([{ pointer: "", code: "malformed_json", message }]);
   });

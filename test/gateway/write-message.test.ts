@@ -1,4 +1,4 @@
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { create, type DescMessage, type Message, type MessageInitShape } from "@bufbuild/protobuf";
 import { FieldDescriptorProto_Type as Type } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
 import {
@@ -25,11 +25,12 @@ import {
 import { createMessageWriter } from "../../src/gateway/write-message.ts";
 import { messageWith } from "./made-up-proto.ts";
 
-const write = createMessageWriter(EvaluateResponseSchema);
+/** What a JSON reader makes of what is written. */
+const plainOf = (desc: DescMessage, message: Message) => JSON.parse(createMessageWriter(desc)(message));
 
 describe("an evaluation", () => {
   it("has every field, in the order of the proto", () => {
-    const plain = write(create(EvaluateResponseSchema));
+    const plain = plainOf(EvaluateResponseSchema, create(EvaluateResponseSchema));
     expect(Object.keys(plain)).toEqual(EvaluateResponseSchema.fields.map(({ name }) => name));
     expect(plain).toEqual({
       id: "",
@@ -51,7 +52,8 @@ describe("an evaluation", () => {
 
   it("has every field of what lies in it", () => {
     const move: MessageInitShape<typeof MoveSchema> = { uci: "a7a8r", promotion: Piece.ROOK, capture: true };
-    const plain = write(
+    const plain = plainOf(
+      EvaluateResponseSchema,
       create(EvaluateResponseSchema, {
         bestMove: move,
         lines: [
@@ -92,7 +94,7 @@ describe("an evaluation", () => {
 
 it("writes 64-bit integers as numbers", () => {
   const search = create(SearchSchema, { nodes: 97789n, nps: 2n ** 53n, stopReason: StopReason.SERVER_LIMIT });
-  expect(createMessageWriter(SearchSchema)(search)).toMatchObject({
+  expect(plainOf(SearchSchema, search)).toMatchObject({
     nodes: 97789,
     nps: 9007199254740992,
     tbhits: 0,
@@ -102,7 +104,7 @@ it("writes 64-bit integers as numbers", () => {
 });
 
 it("writes a oneof as the fields that it is made of", () => {
-  const writeScore = createMessageWriter(ScoreSchema);
+  const writeScore = (score: Message) => plainOf(ScoreSchema, score);
   expect(writeScore(create(ScoreSchema))).toMatchObject({ cp: null, mate: null });
   expect(writeScore(create(ScoreSchema, { value: { case: "cp", value: -35 } }))).toMatchObject({
     cp: -35,
@@ -112,7 +114,7 @@ it("writes a oneof as the fields that it is made of", () => {
     index: 3,
     outcome: { case: "problem", value: { code: "invalid_fen", suggestedRequest: { fen: "8/8" } } },
   });
-  expect(createMessageWriter(EvaluateBatchResponseSchema)(problem)).toMatchObject({
+  expect(plainOf(EvaluateBatchResponseSchema, problem)).toMatchObject({
     index: 3,
     result: null,
     problem: { code: "invalid_fen", retry_after_ms: null, errors: [], suggested_request: { fen: "8/8" } },
@@ -125,7 +127,7 @@ it("writes enums in lists, structs, and null for a number that no word is known 
     paths: [{ path: Path.WASM, net: 99 as Net }],
     optionsSchema: { type: "object", properties: { skill_level: { maximum: 20 } } },
   });
-  expect(createMessageWriter(EngineSchema)(engine)).toMatchObject({
+  expect(plainOf(EngineSchema, engine)).toMatchObject({
     license: null,
     variants: ["standard", "chess960"],
     paths: [{ path: "wasm", net: null }],
@@ -139,26 +141,38 @@ it("writes maps as objects, with `__proto__` as a key like any other", () => {
     ["__proto__", 1n],
     ["minute", 59n],
   ]);
-  const plain = createMessageWriter(GetKeyResponseSchema)(create(GetKeyResponseSchema, { remaining }));
-  expect(JSON.stringify(plain)).toContain('"remaining":{"__proto__":1,"minute":59}');
+  const text = createMessageWriter(GetKeyResponseSchema)(create(GetKeyResponseSchema, { remaining }));
+  expect(text).toContain('"remaining":{"__proto__":1,"minute":59}');
 });
 
 it("writes a time as RFC 3339", () => {
   const createdAt = { seconds: 1795262400n, nanos: 500_000_000 };
-  const plain = createMessageWriter(CreateKeyResponseSchema)(create(CreateKeyResponseSchema, { createdAt }));
+  const plain = plainOf(CreateKeyResponseSchema, create(CreateKeyResponseSchema, { createdAt }));
   expect(plain).toMatchObject({ created_at: "2026-11-21T12:00:00.500Z", name: null });
 });
 
 it("writes a message without fields as {}", () => {
-  expect(createMessageWriter(RevokeKeyResponseSchema)(create(RevokeKeyResponseSchema))).toEqual({});
+  expect(plainOf(RevokeKeyResponseSchema, create(RevokeKeyResponseSchema))).toEqual({});
 });
 
 it("writes messages that hold themselves", () => {
   const desc = messageWith({ name: "inner", type: Type.MESSAGE, typeName: ".test.v1.Thing" });
   const inner = create(desc);
-  expect(createMessageWriter(desc)(create(desc, { inner } as Record<string, unknown>))).toEqual({
+  expect(plainOf(desc, create(desc, { inner } as Record<string, unknown>))).toEqual({
     inner: { inner: null },
   });
+});
+
+it("keeps what it wrote of frozen messages, and of no others", () => {
+  const write = createMessageWriter(EvaluateResponseSchema);
+  const score = create(ScoreSchema, { value: { case: "cp", value: 1 } });
+  const answer = create(EvaluateResponseSchema, { score });
+  const first = write(answer);
+  score.value = { case: "cp", value: 2 };
+  const second = write(answer);
+  expect(second).toBe(first.replace('"cp":1', '"cp":2'));
+  Object.freeze(score);
+  expect([write(answer), write(answer)]).toEqual([second, second]);
 });
 
 it("refuses to be built for a type that it does not write, and names the field", () => {

@@ -112,6 +112,21 @@ describe("an analysis", () => {
     });
   });
 
+  test("shares with the next answer from the cache what they have in common, which nobody can change", () => {
+    const analysis = analysisFromEvent(doneOf(), judgedOf(), 3);
+    const [first, second] = [
+      messageFromAnalysis(analysis),
+      messageFromAnalysis({ ...analysis, cached: true }),
+    ];
+    for (const part of ["engine", "score", "bestMove", "ponder"] as const) {
+      expect(second[part]).toBe(first[part]);
+      expect(Object.isFrozen(first[part])).toBe(true);
+    }
+    expect(second.lines?.[0]).toBe(first.lines?.[0]);
+    expect(Object.isFrozen(first.lines?.[0]?.moves)).toBe(true);
+    expect(first.lines?.[0]?.score).toBe(first.score);
+  });
+
   test("has an id of its own each time", () => {
     expect(messageOf().id).not.toBe(messageOf().id);
   });
@@ -119,7 +134,8 @@ describe("an analysis", () => {
   test("leaves unset what an engine does not report, and tells 0 from it", () => {
     const score: Score = { value: { kind: "cp", cp: 0 }, bound: "exact", wdl: undefined };
     const message = messageOf({ score, warnings: [{ code: "c", message: "m", field: undefined }] });
-    expect(message.score).toEqual({ value: { case: "cp", value: 0 }, bound: pb.Bound.EXACT, winPercent: 50 });
+    const expected = { value: { case: "cp", value: 0 }, bound: pb.Bound.EXACT, winPercent: 50 } as const;
+    expect(message.score).toEqual(create(pb.ScoreSchema, expected));
     expect(message.warnings).toEqual([{ code: "c", message: "m" }]);
     expect(message.search?.limits).not.toHaveProperty("movetimeMs");
     const timed = messageOf({ request: judgedOf({ movetimeMs: 50 }) });

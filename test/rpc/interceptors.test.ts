@@ -149,6 +149,16 @@ describe("a line in the log", () => {
     }
     expect(lines).toEqual([["info", "canceled"]]);
   });
+
+  test("of a stream that could not be delivered is no error of ours", async () => {
+    const { lines, logged } = recording();
+    const { message } = await run(logged, streaming(1, 2));
+    const reading = (message as AsyncIterable<unknown>)[Symbol.asyncIterator]();
+    await reading.next();
+    const gone = new Error("The stream has been destroyed");
+    await expect(reading.throw?.(gone)).rejects.toBe(gone);
+    expect(lines).toEqual([["info", "canceled"]]);
+  });
 });
 
 describe("Connect's doors", () => {

@@ -17,6 +17,8 @@ test.each([
   ),
   new KibitzError("upgrade_needed", "more", { upgrade: { plan: "free", url: "/v1/keys" } }),
 ])("an error in an answer says what its problem document says: $code", (error) => {
-  const written = createMessageWriter(ProblemSchema)(create(ProblemSchema, problemMessage(error, "id-1")));
+  const written = JSON.parse(
+    createMessageWriter(ProblemSchema)(create(ProblemSchema, problemMessage(error, "id-1"))),
+  );
   expect(written).toEqual({ ...problemFromError(error, "id-1"), instance: written.instance });
 });

@@ -26,7 +26,9 @@ import {
   ListEnginesRequestSchema,
   ListEnginesResponseSchema,
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { silentLog } from "../../src/log.ts";
+import { connectErrorFrom } from "../../src/rpc/connect-error.ts";
 import type { RpcDoor } from "../../src/server/door-from-request.ts";
 import { createRpcDoor } from "../../src/server/rpc-door.ts";
 import { exchange, open, problemOf } from "./exchange.ts";
@@ -38,7 +40,12 @@ const doorKey = createContextKey<RpcDoor | undefined>(undefined);
 
 function createDoor(router: ConnectRouter) {
   const contextValues = (_req: unknown, door: RpcDoor) => createContextValues().set(doorKey, door);
-  return createRpcDoor({ handlers: router.handlers, contextValues, log: silentLog });
+  return createRpcDoor({
+    handlers: router.handlers,
+    contextValues,
+    explain: connectErrorFrom,
+    log: silentLog,
+  });
 }
 
 /** ListEngines answers with the door that the call came through; StreamEvaluate with the FEN. */
@@ -95,6 +102,24 @@ describe.each(clients)("a client of %s", (_, door, transportTo) => {
     expect(await stream.next().catch(ConnectError.from)).toMatchObject(unimplemented("StreamEvaluate"));
   });
 
+  test("gets the details of every error for a call that no service has", async () => {
+    const { base } = await start(createConnectRouter().rpc(AnalysisService.method.evaluate, () => ({})));
+    const client = createClient(AnalysisService, transportTo(base));
+    const headers = { "X-Request-Id": "mine" };
+    const unary: unknown = await client.listEngines({}, { headers }).catch(ConnectError.from);
+    const stream = client.streamEvaluate({}, { headers })[Symbol.asyncIterator]();
+    const streamed: unknown = await stream.next().catch(ConnectError.from);
+    for (const error of [unary, streamed]) {
+      expect((error as ConnectError).findDetails(ErrorInfoSchema)).toMatchObject([
+        {
+          domain: "kibitz",
+          reason: "UNIMPLEMENTED",
+          metadata: { code: "unimplemented", next_action: "fix_request", request_id: "mine" },
+        },
+      ]);
+    }
+  });
+
   test("is told that its message is too large, whatever its size, and can go on", async () => {
     const { base } = await start();
     const client = createClient(AnalysisService, transportTo(base));
@@ -145,11 +170,26 @@ describe("Connect by GET", () => {
     });
   });
 
-  test("says what is missing in the query", async () => {
+  test.each([
+    ["", /needs the query .*: `encoding` and `message` are missing\./],
+    ["?message=%7B%7D", /needs the query .*: `encoding` is missing\./],
+    ["?encoding=xml&message=%7B%7D", /reads `encoding` json or proto, not "xml"\./],
+  ])("says what is missing in the query %j", async (query, detail) => {
     const { base } = await start();
-    const answer = await fetch(`${base}${service}/ListEngines`);
-    expect(answer.status).toBe(415);
-    expect(await answer.json()).toMatchObject({ detail: expect.stringContaining("encoding=json") });
+    const answer = await fetch(`${base}${service}/ListEngines${query}`);
+    expect(answer.status).toBe(400);
+    expect(answer.headers.get("accept-post")).toBeNull();
+    expect(await answer.json()).toMatchObject({
+      code: "malformed_http",
+      next_action: "fix_request",
+      detail: expect.stringMatching(detail),
+    });
+  });
+
+  test("needs no more than what it names", async () => {
+    const { base } = await start();
+    const answer = await fetch(`${base}${service}/ListEngines?encoding=json&message=%7B%7D`);
+    expect(await answer.json()).toEqual({ latest: "connect" });
   });
 });
 
@@ -202,6 +242,7 @@ describe("a problem document, never an empty body, answers", () => {
     const door = createRpcDoor({
       handlers: [refuses as UniversalHandler],
       contextValues: () => createContextValues(),
+      explain: connectErrorFrom,
       log: silentLog,
     });
     const { base } = await startListener([door]);

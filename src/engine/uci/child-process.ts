@@ -29,32 +29,16 @@ export function createChildProcess(command: EngineCommand): UciTransport {
       resolve("itself");
     });
   });
-  let outgoing = "";
   // A write to an engine that is gone: the end of its lines tells.
   child.stdin?.on("error", () => {});
 
   return {
-    send(line) {
-      // Commands that are sent together travel in one write: it wakes the engine once, and costs most of all.
-      if (outgoing === "") {
-        process.nextTick(() => {
-          child.stdin?.write(outgoing);
-          outgoing = "";
-        });
+    send: (...lines) => void child.stdin?.write(`${lines.join("\n")}\n`),
+    async read(receive) {
+      await (child.stdout ? readLines(child.stdout, receive) : ended);
+      if (failure) {
+        throw failure;
       }
-      outgoing += `${line}\n`;
-    },
-    lines: {
-      async *[Symbol.asyncIterator]() {
-        if (child.stdout) {
-          yield* readLines(child.stdout);
-        } else {
-          await ended;
-        }
-        if (failure) {
-          throw failure;
-        }
-      },
     },
     async kill() {
       killGroup(child);
@@ -110,17 +94,28 @@ function killGroup(child: EngineProcess): void {
   }
 }
 
-async function* readLines(stdout: NodeJS.ReadableStream): AsyncGenerator<string> {
-  stdout.setEncoding("latin1");
+// By events: an iteration over the stream costs as much as all else that is done with a shallow search.
+function readLines(stdout: Readable, receive: (line: string) => void): Promise<void> {
+  const over = Promise.withResolvers<void>();
   let rest = "";
-  for await (const chunk of stdout) {
+  stdout.setEncoding("latin1");
+  stdout.on("data", (chunk: string) => {
     const lines = (rest + chunk).split("\n");
     rest = lines.pop() ?? "";
     if (rest.length > lineMaxChars) {
-      throw new Error(`the engine printed a line of more than ${lineMaxChars} characters`);
+      stdout.destroy(new Error(`the engine printed a line of more than ${lineMaxChars} characters`));
+      return;
     }
-    yield* lines;
-  }
+    try {
+      lines.forEach(receive);
+    } catch (error) {
+      // Thrown on, it would end the process and not this engine.
+      stdout.destroy(error instanceof Error ? error : new Error(String(error)));
+    }
+  });
+  stdout.once("error", over.reject);
+  stdout.once("close", over.resolve);
+  return over.promise;
 }
 
 /** Linux tells by the state T in /proc; elsewhere nobody can be told apart from an engine that hangs. */

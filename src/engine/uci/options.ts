@@ -40,10 +40,12 @@ function readOption(option: UciOption): Declared | undefined {
 
 /** Values by JSON name, as UCI values by the engine's name. */
 export function uciValuesFrom(options: readonly EngineOption[], values: OptionValues): Map<string, string> {
-  return new Map(
-    options.flatMap(({ name, engineName }) => {
-      const value = values[name];
-      return value === undefined ? [] : [[engineName, String(value)]];
-    }),
-  );
+  const wanted = new Map<string, string>();
+  for (const { name, engineName } of options) {
+    const value = values[name];
+    if (value !== undefined) {
+      wanted.set(engineName, String(value));
+    }
+  }
+  return wanted;
 }

@@ -40,10 +40,15 @@ const other: UciLine = { kind: "other" };
 
 /** Reads one line. Never throws: what an engine says beyond UCI is `other`, a bad field is skipped. */
 export function parseLine(line: string): UciLine {
-  const words = line.trim().split(/\s+/);
+  const text = line.trim();
+  // One in three lines of a shallow search, and never cut into words.
+  if (/^info\s+string\b/.test(text)) {
+    return parseInfoString(text);
+  }
+  const words = text.split(/\s+/);
   switch (words[0]) {
     case "info":
-      return parseInfo(line, words);
+      return parseInfo(words);
     case "bestmove":
       return {
         kind: "bestmove",
@@ -72,11 +77,12 @@ function moveOf(word: string | undefined): string | undefined {
   return word !== undefined && movePattern.test(word) ? word : undefined;
 }
 
-function parseInfo(line: string, words: readonly string[]): UciLine {
-  if (words[1] === "string") {
-    // Stockfish 19 says so of a position that it refuses, drops the rest of what it was sent, and never answers.
-    return line.includes("CRITICAL ERROR") ? { kind: "critical", reason: line.trim().slice(0, 500) } : other;
-  }
+/** Stockfish 19 says `CRITICAL ERROR` of a position that it refuses, drops the rest of what it was sent, and never answers. */
+function parseInfoString(text: string): UciLine {
+  return text.includes("CRITICAL ERROR") ? { kind: "critical", reason: text.slice(0, 500) } : other;
+}
+
+function parseInfo(words: readonly string[]): UciLine {
   const info: { -readonly [K in keyof UciInfo]: UciInfo[K] } = { bound: "exact", pv: [] };
   let at = 1;
   /** Takes the next word if it is a value: where one is missing, the next field is still read. */

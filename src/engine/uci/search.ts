@@ -1,5 +1,4 @@
-import { EngineFailure, type SearchDone, type SearchEvent, type SearchJob } from "../engine.ts";
-import { createLatest, statesOfSearch } from "../latest.ts";
+import { EngineFailure, type OnProgress, type SearchDone, type SearchJob } from "../engine.ts";
 import { createDeadline, type Deadline } from "./deadline.ts";
 import type { UciLine } from "./parse-line.ts";
 import { createSnapshotFold } from "./snapshot.ts";
@@ -11,35 +10,36 @@ export interface UciSearch {
   /** Takes a line that the engine printed. */
   receive(line: UciLine): void;
   /**
-   * The caller takes no more states: `events` fails with the reason, the engine is told to stop and killed
-   * if it does not. What it answers then interests nobody.
+   * The caller wants no answer any more: `answer` fails with the reason, the engine is told to stop and killed
+   * if it does not. What it says then interests nobody.
    */
   leave(reason: unknown): void;
   /** Ends the search as if its time were up. */
   cutShort(): void;
   /** The engine is gone. */
   lose(failure: EngineFailure): void;
-  /** States, then the end; for one reader. */
-  readonly events: AsyncIterable<SearchEvent>;
+  readonly answer: Promise<SearchDone>;
   /** Resolves when the engine is free again or gone. Never rejects. */
   readonly ended: Promise<void>;
 }
 
 /**
- * Sends `go` and watches. An engine is killed, through `kill`, when it
+ * Sends `go`, behind lines that belong before it, and watches. An engine is killed, through `kill`, when it
  * - says that it refuses the position,
- * - is silent and does not answer `isready` either (an engine that searches must),
+ * - is silent and does not answer `isready` either (an engine that searches must), or is seen to be suspended,
  * - has not ended some time after it was told to stop, because its limit has passed or its caller has left.
  */
 export function startSearch(
   transport: UciTransport,
+  before: readonly string[],
   job: SearchJob,
   times: WatchTimes,
   kill: (failure: EngineFailure) => void,
+  onProgress: OnProgress,
 ): UciSearch {
   const lineCount = Math.min(job.multipv, job.position.legalMoveCount);
   const fold = createSnapshotFold({ lineCount, movetimeMs: job.movetimeMs });
-  const events = createLatest<SearchEvent>(statesOfSearch);
+  const answer = Promise.withResolvers<SearchDone>();
   const ended = Promise.withResolvers<void>();
   let lastWordAt = performance.now();
   let left = false;
@@ -49,22 +49,34 @@ export function startSearch(
   /** Set while the engine owes a sign of life. */
   let asked: Deadline | undefined;
   const listen = setInterval(() => {
-    if (asked === undefined && performance.now() - lastWordAt >= times.silenceMs) {
-      asked = createDeadline(times.deafMs, () => {
-        const silentMs = Math.round(performance.now() - lastWordAt);
-        failAndKill("deaf", `no sign of life for ${silentMs} ms while searching`);
-      });
-      transport.send("isready");
+    if (asked !== undefined || performance.now() - lastWordAt < times.silenceMs) {
+      return;
     }
+    const deaf = () => {
+      const silentMs = Math.round(performance.now() - lastWordAt);
+      failAndKill("deaf", `no sign of life for ${silentMs} ms while searching`);
+    };
+    if (transport.suspended()) {
+      // It will not answer: another engine can begin at once.
+      deaf();
+      return;
+    }
+    asked = createDeadline(times.deafMs, deaf);
+    transport.send("isready");
   }, times.silenceMs / 2);
   const late = createDeadline(job.movetimeMs + times.lateMs, stop);
   let stopping: Deadline | undefined;
 
-  transport.send(`go depth ${job.depth} movetime ${job.movetimeMs}`);
+  transport.send(...before, `go depth ${job.depth} movetime ${job.movetimeMs}`);
 
   function stop() {
     // A search that is over needs no stop, and its engine may be searching for somebody else by now.
     if (over || stopping) {
+      return;
+    }
+    if (transport.suspended()) {
+      // It will not hear it: another engine can begin at once.
+      failAndKill("overran", "suspended when it was to stop");
       return;
     }
     transport.send("stop");
@@ -73,13 +85,19 @@ export function startSearch(
     );
   }
 
-  function finish(end: () => void) {
+  /** Stopped before its first line, an engine has a move and no score: no answer for anybody. */
+  function stopIfAnswerable() {
+    if (cut && fold.final()) {
+      stop();
+    }
+  }
+
+  function finish() {
     over = true;
     clearInterval(listen);
     asked?.clear();
     late.clear();
     stopping?.clear();
-    end();
     ended.resolve();
   }
 
@@ -94,7 +112,7 @@ export function startSearch(
   function done(bestMove: string | undefined, ponder: string | undefined) {
     if (left) {
       // Stopped before its first line, an engine may have no move: that is no fault then.
-      finish(() => events.end());
+      finish();
       return;
     }
     const snapshot = fold.final();
@@ -104,27 +122,27 @@ export function startSearch(
     }
     const reached = snapshot.complete && snapshot.depth >= job.depth;
     const endedBy = reached ? "depth" : cut ? "stop" : "time";
-    const last: SearchDone = { kind: "done", snapshot, bestMove, ponder, endedBy };
-    finish(() => {
-      events.push(last);
-      events.end();
-    });
+    answer.resolve({ kind: "done", snapshot, bestMove, ponder, endedBy });
+    finish();
   }
 
   return {
-    events,
+    answer: answer.promise,
     ended: ended.promise,
     leave(reason) {
       left = true;
-      events.fail(reason);
+      answer.reject(reason);
       stop();
     },
     cutShort() {
       cut = true;
       fold.close();
-      stop();
+      stopIfAnswerable();
     },
-    lose: (failure) => finish(() => events.fail(failure)),
+    lose(failure) {
+      answer.reject(failure);
+      finish();
+    },
     receive(line) {
       if (over) {
         return;
@@ -134,9 +152,10 @@ export function startSearch(
       asked = undefined;
       if (line.kind === "info") {
         const snapshot = fold.add(line.info);
-        if (snapshot) {
-          events.push({ kind: "progress", snapshot });
+        if (snapshot && !left) {
+          onProgress({ kind: "progress", snapshot });
         }
+        stopIfAnswerable();
       } else if (line.kind === "bestmove") {
         done(line.move, line.ponder);
       } else if (line.kind === "critical") {

@@ -4,7 +4,8 @@ import {
   type EngineInfo,
   type EngineSession,
   type EngineState,
-  type SearchEvent,
+  type OnProgress,
+  type SearchDone,
   type SearchJob,
 } from "../engine.ts";
 import { createDeadline, type Deadline } from "./deadline.ts";
@@ -32,9 +33,11 @@ export class UciSession implements EngineSession {
   /** What waits for an answer to be exchanged. */
   #waiting: PromiseWithResolvers<void> | undefined;
   #search: UciSearch | undefined;
-  /** Settled when the engine has no search of an earlier caller any more. */
-  #free: Promise<void> = Promise.resolve();
-  /** Set while the engine owes the `readyok` that ends its cleaning. */
+  /** While a search goes on whose caller has left; resolves when the engine is free of it. */
+  #leaving: Promise<void> | undefined;
+  /** Lines of the cleaning that wait for a search to travel with. */
+  readonly #unsent: string[] = [];
+  /** Set while the engine owes the first line after its cleaning. */
   #cleaning: Deadline | undefined;
   #state: Exclude<EngineState, "dead"> = "starting";
   #searches = 0;
@@ -99,8 +102,10 @@ export class UciSession implements EngineSession {
     this.#state = "idle";
   }
 
-  async *search(job: SearchJob, signal: AbortSignal): AsyncIterable<SearchEvent> {
-    await beforeAbort(this.#free, signal);
+  async search(job: SearchJob, signal: AbortSignal, onProgress: OnProgress = () => {}): Promise<SearchDone> {
+    if (this.#leaving) {
+      await beforeAbort(this.#leaving, signal);
+    }
     signal.throwIfAborted();
     if (this.#ending) {
       // Whatever it died of, it was not this search: that one can be tried on another engine.
@@ -110,42 +115,26 @@ export class UciSession implements EngineSession {
     if (this.#search) {
       throw new Error("a session does one search at a time");
     }
-    this.#setOptions(job);
-    this.#transport.send(positionLine(job));
-    const search = startSearch(this.#transport, job, this.#times, (failure) => {
-      // An engine that is still being cleaned has not begun the search: it is not what broke it.
-      void this.#end(
-        this.#cleaning ? new EngineFailure("no_start", "not ready again", { cause: failure }) : failure,
-      );
-    });
+    const before = [...this.#takeCleaning(), ...this.#optionLines(job), positionLine(job)];
+    const kill = (failure: EngineFailure) => void this.#end(this.#blamed(failure));
+    const search = startSearch(this.#transport, before, job, this.#times, kill, onProgress);
     this.#search = search;
     this.#searches++;
     this.#state = "busy";
     this.#listener = search.receive;
     const leave = () => {
-      // One who leaves with the answer in hand stops nothing.
-      if (this.#search === search) {
-        this.#state = "stopping";
-        search.leave(signal.reason);
-      }
+      this.#state = "stopping";
+      search.leave(signal.reason);
+      // The engine is busy until its bestmove.
+      this.#leaving = search.ended.then(() => this.#cleanUpAfter(search));
     };
     signal.addEventListener("abort", leave, { once: true });
     try {
-      for await (const event of search.events) {
-        if (event.kind === "done") {
-          // The cleaning starts before the answer is taken: it costs the next caller least so.
-          this.#cleanUp();
-        }
-        yield event;
-      }
+      const done = await search.answer;
+      this.#cleanUpAfter(search);
+      return done;
     } finally {
       signal.removeEventListener("abort", leave);
-      // A caller that left while the engine searches: it is busy until its bestmove.
-      if (this.#search === search) {
-        this.#state = "stopping";
-        search.leave(undefined);
-        this.#free = search.ended.then(() => this.#cleanUp());
-      }
     }
   }
 
@@ -157,33 +146,38 @@ export class UciSession implements EngineSession {
     await this.#end(undefined);
   }
 
-  #setOptions({ position, multipv, options }: SearchJob): void {
+  /** Sets what this search wants otherwise than the engine. */
+  #optionLines({ position, multipv, options }: SearchJob): readonly string[] {
+    const lines: string[] = [];
     const wanted = uciValuesFrom(this.#info.options, options);
     wanted.set("UCI_Chess960", String(position.chess960));
     wanted.set("MultiPV", String(multipv));
     for (const [name, value] of wanted) {
       const declared = this.#defaults.get(name);
       if (declared !== undefined && value !== (this.#values.get(name) ?? declared)) {
-        this.#transport.send(`setoption name ${name} value ${value}`);
+        lines.push(`setoption name ${name} value ${value}`);
         this.#values.set(name, value);
       }
     }
+    return lines;
   }
 
   /**
-   * Leaves nothing of a caller behind: options survive `ucinewgame`, so they are set back one by one. The
-   * next search need not wait for the end of it: engines do one thing after the other, and one whose next
-   * commands lie in the pipe already loses no time.
+   * Leaves nothing of a caller behind: options survive `ucinewgame`, so they are set back one by one. A
+   * search that follows at once is sent in the same write: engines do one thing after the other, and the
+   * first line of it says as well as a `readyok` that all before it is done.
    */
-  #cleanUp(): void {
-    this.#search = undefined;
-    if (!this.alive) {
+  #cleanUpAfter(search: UciSearch): void {
+    if (this.#search !== search || !this.alive) {
       return;
     }
+    this.#search = undefined;
+    this.#leaving = undefined;
     this.#state = "stopping";
-    const lines = [...this.#values.keys()].map(
-      (name) => `setoption name ${name} value ${this.#defaults.get(name) ?? ""}`,
-    );
+    for (const name of this.#values.keys()) {
+      this.#unsent.push(`setoption name ${name} value ${this.#defaults.get(name) ?? ""}`);
+    }
+    this.#unsent.push("ucinewgame");
     this.#values.clear();
     this.#listener = () => {};
     this.#cleaning?.clear();
@@ -191,21 +185,34 @@ export class UciSession implements EngineSession {
       // Not the fault of a search that waits behind it: that one can be tried on another engine.
       void this.#end(new EngineFailure("no_start", `not ready again within ${this.#times.cleanMs} ms`));
     });
-    for (const line of [...lines, "ucinewgame", "isready"]) {
-      this.#transport.send(line);
-    }
+    process.nextTick(() => {
+      if (this.#unsent.length > 0) {
+        this.#transport.send(...this.#takeCleaning(), "isready");
+      }
+    });
+  }
+
+  /** The lines that clean up, for whoever sends them. */
+  #takeCleaning(): readonly string[] {
+    return this.#unsent.splice(0);
   }
 
   #receive(line: UciLine): void {
-    if (line.kind === "readyok" && this.#cleaning) {
+    if (this.#cleaning && (this.#search !== undefined || line.kind === "readyok")) {
       this.#cleaning.clear();
       this.#cleaning = undefined;
       if (this.#search === undefined) {
         this.#state = "idle";
       }
-      return;
     }
     this.#listener(line);
+  }
+
+  /** An engine that is still being cleaned has not begun the search behind that: it is not what broke it. */
+  #blamed(failure: EngineFailure): EngineFailure {
+    return this.#cleaning && this.#search
+      ? new EngineFailure("no_start", "not ready again", { cause: failure })
+      : failure;
   }
 
   /** Sends lines and waits for an answer. @throws EngineFailure, and then the engine is gone. */
@@ -227,23 +234,25 @@ export class UciSession implements EngineSession {
     const deadline = createDeadline(timeoutMs, () => {
       void this.#end(new EngineFailure("no_start", `no ${until} within ${timeoutMs} ms`));
     });
-    for (const line of lines) {
-      this.#transport.send(line);
-    }
+    const look = setInterval(() => {
+      if (this.#transport.suspended()) {
+        void this.#end(new EngineFailure("no_start", `suspended from outside before its ${until}`));
+      }
+    }, this.#times.silenceMs);
+    this.#transport.send(...lines);
     try {
       await waiting.promise;
     } finally {
       deadline.clear();
+      clearInterval(look);
     }
   }
 
   async #read(): Promise<void> {
     try {
-      for await (const line of this.#transport.lines) {
-        this.#receive(parseLine(line));
-      }
+      await this.#transport.read((line) => this.#receive(parseLine(line)));
       this.#closed = true;
-      await this.#end(await this.#failureOfExit());
+      await this.#end(this.#blamed(await this.#failureOfExit()));
     } catch (cause) {
       await this.#end(new EngineFailure("exited", `the engine's pipe broke: ${cause}`, { cause }));
     }

@@ -65,12 +65,20 @@ async function* watched<T>(
 ) {
   let code = "canceled";
   let err: unknown;
+  let delivering = false;
   try {
-    yield* messages;
+    for await (const message of messages) {
+      delivering = true;
+      yield message;
+      delivering = false;
+    }
     code = "ok";
   } catch (thrown) {
-    code = codeOf(thrown, signal, method.input);
-    err = thrown;
+    // What fails at the reader's (its HTTP/2 stream is gone, and the signal does not say so yet) is no failure of ours.
+    if (!delivering || thrown === signal.reason) {
+      code = codeOf(thrown, signal, method.input);
+      err = thrown;
+    }
     throw thrown;
   } finally {
     end(code, err);

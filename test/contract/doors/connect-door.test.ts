@@ -74,6 +74,25 @@ describe("what Connect itself refuses carries the request's id, too", () => {
   });
 });
 
+test("a call that no service has is refused with the details of every error", async () => {
+  const headers = { "Content-Type": "application/json", "X-Request-Id": "mine" };
+  const { status, body } = await post(`${app.url}/chess.analysis.v1.AnalysisService/Evalute`, {}, headers);
+  expect(status).toBe(501);
+  expect(body).toMatchObject({
+    code: "unimplemented",
+    details: [
+      {
+        type: "google.rpc.ErrorInfo",
+        debug: {
+          domain: "kibitz",
+          reason: "UNIMPLEMENTED",
+          metadata: { code: "unimplemented", next_action: "fix_request", request_id: "mine" },
+        },
+      },
+    ],
+  });
+});
+
 describe("X-Request-Id", () => {
   test("is taken over, and echoed with answers and errors", async () => {
     const good = await evaluate({ fen: startFen, depth: 1 }, { "X-Request-Id": "mine" });

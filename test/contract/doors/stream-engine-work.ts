@@ -29,8 +29,13 @@ export async function expectWork(): Promise<void> {
   await expect.poll(ticksInInterval, { timeout: 20_000, interval: 1 }).toBeGreaterThan(idleTicks);
 }
 
-/** The engines stand still, long before the search that was left would have ended. */
+/** What is promised to those who wait: so much an engine may work on after its caller has left. */
+const freeTicks = 50;
+
+/** Called when the caller has just left: the engines stand still, and have hardly worked since. */
 export async function expectNoWork(): Promise<void> {
+  const before = ticksOfEngines();
   await expect.poll(ticksInInterval, { timeout: 8000, interval: 1 }).toBeLessThanOrEqual(idleTicks);
+  expect(ticksOfEngines() - before, "CPU time after the caller has left").toBeLessThanOrEqual(freeTicks);
   expect(await ticksInInterval(), "stays idle").toBeLessThanOrEqual(idleTicks);
 }

@@ -50,6 +50,9 @@ function receive(line: string): void {
       break;
     }
     case "ucinewgame":
+      if (misbehaviour === "stuck") {
+        hearNothing();
+      }
       if (misbehaviour !== "remember") {
         remembered = 0;
       }
@@ -85,6 +88,12 @@ function greet(): void {
     "option name UCI_ShowWDL type check default false",
     "uciok",
   );
+}
+
+function hearNothing(): never {
+  for (;;) {
+    // Until it is killed.
+  }
 }
 
 async function search(depth: number, movetimeMs: number): Promise<void> {
@@ -132,9 +141,7 @@ async function search(depth: number, movetimeMs: number): Promise<void> {
     print(at);
     if (misbehaviour === "hang") {
       await sleep(1);
-      for (;;) {
-        // Hears nothing any more.
-      }
+      hearNothing();
     }
   }
   if (misbehaviour === "go-on") {

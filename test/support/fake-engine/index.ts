@@ -13,6 +13,8 @@ export type Misbehaviour =
   | "exit"
   /** Prints a line, then hears nothing any more. */
   | "hang"
+  /** Hears nothing any more when a new game begins. */
+  | "stuck"
   /** Never says its best move, but hears and answers everything else. */
   | "go-on"
   /** Refuses every position as Stockfish 19 does. */

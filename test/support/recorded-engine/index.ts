@@ -54,16 +54,16 @@ function createSession(build: EngineBuild, recording: Recording): EngineSession 
     memoryBytes: () => undefined,
     cutShort() {},
     exited: exit.promise,
-    async *search({ position }, signal) {
+    async search({ position }, signal, onProgress = () => {}) {
       searches++;
-      const events = recording[position.fen];
-      if (events === undefined) {
-        throw new EngineFailure("confused", `nothing is recorded for ${position.fen}`);
-      }
-      for (const event of events) {
+      for (const event of recording[position.fen] ?? []) {
         signal.throwIfAborted();
-        yield event;
+        if (event.kind === "done") {
+          return event;
+        }
+        onProgress(event);
       }
+      throw new EngineFailure("confused", `nothing is recorded for ${position.fen}`);
     },
     async [Symbol.asyncDispose]() {
       alive = false;

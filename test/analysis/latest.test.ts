@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createLatest } from "../../src/engine/latest.ts";
+import { createLatest } from "../../src/analysis/latest.ts";
 
 const turn = () => new Promise(setImmediate);
 

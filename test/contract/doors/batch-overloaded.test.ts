@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+import { useApp } from "../../support/running-app.ts";
+import { startFen } from "./cases/case.ts";
+import { post } from "./post.ts";
+
+// One search at a time, and nobody may wait for longer than a moment.
+const app = useApp({ KIBITZ_SLOTS: "1", KIBITZ_QUEUE_MAX_WAIT_MS: "50" });
+
+const evaluate = (depth: number, multipv: number) =>
+  post(`${app.url}/v1/eval`, { fen: startFen, depth, multipv, movetime_ms: 3000 });
+
+test("a batch waits where single requests are refused, and all its items are answered", async () => {
+  const holding = evaluate(30, 1);
+  // Refused is what would wait for long, as soon as the only engine is taken.
+  await expect.poll(async () => (await evaluate(30, 2)).body.code, { timeout: 20_000 }).toBe("overloaded");
+
+  const requests = [1, 2, 3].map((multipv) => ({ fen: startFen, depth: 9, multipv }));
+  const { status, body } = await post(`${app.url}/v1/eval/batch`, { requests });
+  expect(status).toBe(200);
+  expect(body).toMatchObject(
+    requests.map((limits, index) => ({
+      index,
+      problem: null,
+      result: { search: { depth: 9, limits: { multipv: limits.multipv } } },
+    })),
+  );
+  expect(await holding).toMatchObject({ status: 200, body: { search: { stop_reason: "movetime" } } });
+});
