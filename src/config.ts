@@ -52,7 +52,7 @@ export class ConfigError extends Error {}
 interface Setting<T> {
   readonly key: string;
   readonly default: () => T;
-  /** Shown by `kibitz serve --help`, and where a value is refused by a reader without a rule in words. */
+  /** Shown by `kibitz serve --help`. */
   readonly about: string;
   readonly read: Reader<T>;
   /** Never shown: not in messages and not in the log. */
@@ -60,9 +60,10 @@ interface Setting<T> {
 }
 
 /** Undefined if the text is not a value. `must` says what values are: "must be one of on, off". */
-type Reader<T> = ((text: string) => T | undefined) & { readonly must?: string };
+type Reader<T> = ((text: string) => T | undefined) & { readonly must: string };
 
-const reader = <T>(must: string, read: (text: string) => T | undefined) => Object.assign(read, { must });
+const reader = <T>(must: string, read: (text: string) => T | undefined): Reader<T> =>
+  Object.assign(read, { must });
 
 const integer = (minimum: number, maximum: number) =>
   reader(`must be an integer from ${minimum} to ${maximum}`, (text) => {
@@ -75,15 +76,13 @@ const text = reader("must not be empty: leave it out for the default", (value) =
 const flag = reader("must be true or false", (value) =>
   value === "true" ? true : value === "false" ? false : undefined,
 );
-
-/** Addresses and networks such as `10.0.0.0/8`, separated by commas. */
-function networks(value: string): readonly string[] | undefined {
+const networks = reader("must be addresses and networks such as 10.0.0.0/8, separated by commas", (value) => {
   const all = value
     .split(",")
     .map((one) => one.trim())
     .filter(Boolean);
   return all.every(isNetwork) ? all : undefined;
-}
+});
 
 function isNetwork(one: string): boolean {
   const [address = "", prefix, ...more] = one.split("/");
@@ -135,7 +134,7 @@ const settings = {
     key: "KIBITZ_KEY_PEPPER",
     default: () => undefined,
     about: "secret of 16 characters or more, without which stored keys are of no use; never change it",
-    read: reader("must have 16 characters or more", (value) => (value.length >= 16 ? value : undefined)),
+    read: reader("must have at least 16 characters", (value) => (value.length >= 16 ? value : undefined)),
     secret: true,
   },
   dataDir: {
@@ -148,7 +147,7 @@ const settings = {
     key: "KIBITZ_TRUST_PROXY",
     default: () => [],
     about: "proxies whose X-Forwarded-For is believed: addresses or CIDRs, separated by commas",
-    read: reader("must be addresses or CIDRs, separated by commas", networks),
+    read: networks,
   },
   slots: {
     key: "KIBITZ_SLOTS",
@@ -166,7 +165,7 @@ const settings = {
     key: "KIBITZ_NATIVE_ENGINES",
     default: () => undefined,
     about: "UCI binaries, separated by `:`; empty for none; by default `stockfish` is searched for",
-    read: (value) => value.split(":").filter(Boolean),
+    read: reader("must be files separated by `:`", (value) => value.split(":").filter(Boolean)),
   },
   engineMemoryMb: {
     key: "KIBITZ_ENGINE_MEMORY_MB",
@@ -236,9 +235,8 @@ function valueOfSetting(setting: Setting<unknown>, environment: Environment, com
   }
   const value = setting.read(given);
   if (value === undefined) {
-    const rule = setting.read.must ?? `must be as described: ${setting.about}`;
     const shown = setting.secret ? "not usable" : JSON.stringify(given.slice(0, 64));
-    complaints.push(`${setting.key} is ${shown}, but ${rule}`);
+    complaints.push(`${setting.key} is ${shown}, but ${setting.read.must}`);
   }
   return value;
 }
