@@ -112,14 +112,17 @@ export async function createLimits({ plans, usage }: LimitsOptions): Promise<Lim
       }
     }
     if (refusal) {
-      giveBack(account);
+      giveBack(account, windows, 0);
     }
     return refusal ?? windows;
   }
 
-  function giveBack(account: Account): void {
-    for (const { limiter } of countersOf(account).requests) {
-      void limiter.reward(account.subject);
+  /** @param sinceMs how long ago the request was taken: a window that has ended since has nothing to get back. */
+  function giveBack(account: Account, windows: readonly RateWindow[], sinceMs: number): void {
+    for (const [index, { limiter }] of countersOf(account).requests.entries()) {
+      if (sinceMs < (windows[index]?.resetMs ?? 0)) {
+        void limiter.reward(account.subject);
+      }
     }
   }
 
@@ -137,12 +140,13 @@ export async function createLimits({ plans, usage }: LimitsOptions): Promise<Lim
   }
 
   function admitted(account: Account, place: Disposable, windows: readonly RateWindow[]): Entry {
+    const takenAt = Date.now();
     const leave: Admission["leave"] = (engineMs, answered) => {
       place[Symbol.dispose]();
       if (engineMs > 0) {
         charge(account, engineMs);
       } else if (!answered) {
-        giveBack(account);
+        giveBack(account, windows, Date.now() - takenAt);
       }
     };
     return { kind: "admitted", admission: { leave }, windows };

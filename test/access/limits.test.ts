@@ -104,6 +104,22 @@ describe("requests", () => {
     }
   });
 
+  test("are not given back to a window that they were not taken from", async () => {
+    vi.useFakeTimers();
+    try {
+      const plan = planWith([minute]);
+      const limits = await limitsOf(plan);
+      const entry = await limits.enter(keyless(plan), 1000);
+      await vi.advanceTimersByTimeAsync(61_000);
+      if (entry.kind === "admitted") {
+        entry.admission.leave(0, false);
+      }
+      expect(await remainingOf(limits, keyless(plan))).toEqual([2]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   test("of a plan without limits are not counted", async () => {
     const limits = await limitsOf(openPlan);
     for (let count = 0; count < 1000; count++) {

@@ -1,8 +1,10 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { describe, expect, test } from "vitest";
+import { createApiKey } from "../../src/access/api-key.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
-import { runKibitz } from "./run-kibitz.ts";
+import { runKibitz, startKibitz } from "./run-kibitz.ts";
 
 const folder = useTemporaryFolder();
 const env = { KIBITZ_DATA_DIR: join(folder, "data") };
@@ -74,4 +76,28 @@ describe("a setting that cannot be used ends the start with 1 and a clear messag
     expect([code, stderr]).toEqual([1, expect.stringContaining("KIBITZ_KEY_PEPPER is not usable")]);
     expect(stdout + stderr).not.toContain("canary");
   });
+});
+
+test("a server prints neither its pepper nor a key that it is sent, at any level", async () => {
+  const { child, finished } = startKibitz(["serve"], {
+    ...env,
+    KIBITZ_LOG_LEVEL: "trace",
+    KIBITZ_KEY_PEPPER: "canary pepper, never to be seen",
+  });
+  const url = await new Promise<string>((resolve) => {
+    createInterface(child.stdout).on(
+      "line",
+      (line) => line.includes('"url"') && resolve(JSON.parse(line).url),
+    );
+  });
+  const canary = createApiKey();
+  for (const authorization of [`Bearer ${canary}`, canary, `Basic ${canary}`]) {
+    const { status } = await fetch(`${url}/v1/keys/self`, { headers: { authorization } });
+    expect(status).toBe(401);
+  }
+  child.kill("SIGTERM");
+  const { stdout, stderr } = await finished;
+  expect(stdout).toContain('"code":"invalid_api_key"');
+  expect(stdout + stderr).not.toContain(canary);
+  expect(stdout + stderr).not.toContain("canary");
 });
