@@ -59,6 +59,17 @@ export interface AnalyzerOptions {
   readonly movetimeMaxMs: number;
 }
 
+/** A search as the caller who began it asked for it. */
+interface Flight {
+  readonly request: JudgedRequest;
+  readonly movetimeMs: number;
+  /** Of the cache; undefined for what is not kept. */
+  readonly key: string | undefined;
+  readonly flow: string;
+  /** Told when it has its slot. */
+  readonly onSlot: () => void;
+}
+
 /** A state of a search that several may read. */
 interface SharedState {
   /** Described once, and only if somebody reads it: SAN costs more than a shallow search. */
@@ -77,11 +88,7 @@ export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: Anal
   let hits = 0;
 
   async function run(
-    request: JudgedRequest,
-    movetimeMs: number,
-    key: string | undefined,
-    flow: string,
-    onSlot: () => void,
+    { request, movetimeMs, key, flow, onSlot }: Flight,
     publish: (state: SharedState) => void,
     signal: AbortSignal,
   ): Promise<SharedState> {
@@ -128,8 +135,8 @@ export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: Anal
       begunAt = performance.now();
     };
     const flightKey = key === undefined ? undefined : flightKeyOf(key, movetimeMs);
-    const work: SharedWork<SharedState> = (publish, signal) =>
-      run(request, movetimeMs, key, flow, onSlot, publish, signal);
+    const flight = { request, movetimeMs, key, flow, onSlot };
+    const work: SharedWork<SharedState> = (publish, signal) => run(flight, publish, signal);
     const onFailure = () => {
       if (begunAt !== undefined) {
         terms.onEngineTime(performance.now() - begunAt);
