@@ -41,7 +41,12 @@ interface Server {
 async function startServer(): Promise<Server> {
   const startedAt = performance.now();
   const child = spawn(process.execPath, ["src/main.ts"], {
-    env: { PATH: process.env.PATH, KIBITZ_PORT: "0", KIBITZ_DATA_DIR: makeDataFolder() },
+    env: {
+      PATH: process.env.PATH,
+      KIBITZ_PORT: "0",
+      KIBITZ_ACCESS: "open",
+      KIBITZ_DATA_DIR: makeDataFolder(),
+    },
     stdio: ["ignore", "pipe", "inherit"],
   });
   for await (const line of createInterface(child.stdout)) {
