@@ -49,6 +49,8 @@ async function startServer(): Promise<Server> {
     },
     stdio: ["ignore", "pipe", "inherit"],
   });
+  // A run that fails leaves nothing behind.
+  process.on("exit", () => child.kill("SIGTERM"));
   for await (const line of createInterface(child.stdout)) {
     const { url } = JSON.parse(line);
     if (url) {
