@@ -35,14 +35,14 @@ const retried: ReadonlySet<FailureKind> = new Set([
 ]);
 
 /**
- * After these the time of the request runs on. After the others, which are no fault of the search, it is run as if
- * for the first time: they cost its caller time, and not the answer.
+ * Failures of engines that went on without an answer: the time of the request runs on after them. After the others,
+ * where the engine was gone at once, the search is run as if for the first time: that costs time, not the answer.
  */
 const timed: ReadonlySet<FailureKind> = new Set(["confused", "deaf", "suspended"]);
 
 /**
- * A search that is run again may take so much longer than its movetime, counted from the beginning of the run
- * before. What is promised to callers is 1500 ms; an engine that has to be stopped and killed takes 600 of them.
+ * A search that is run again may take so much longer than its movetime, counted from the beginning of the
+ * first run that did not stop. What is promised to callers is 1500 ms; an engine that has to be stopped and killed takes 600 of them.
  */
 const lateMaxMs = 900;
 
