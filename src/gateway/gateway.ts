@@ -9,6 +9,7 @@ import { createBatchAnswer } from "./answer-batch.ts";
 import { createStreamAnswer, eventStream } from "./answer-stream.ts";
 import { createUnaryAnswer } from "./answer-unary.ts";
 import { prefers } from "./media-types.ts";
+import { kindOfRoute, streamOfRoute } from "./route-kind.ts";
 import { type Route, routesFromServices } from "./routes.ts";
 import { send } from "./send.ts";
 
@@ -77,11 +78,10 @@ export function createGateway(options: GatewayOptions): RequestHandler {
 }
 
 function answerOf(route: Route, routes: readonly Route[], options: GatewayOptions): Answer {
-  const { methodKind, output } = route.method;
-  switch (methodKind) {
+  switch (kindOfRoute(route)) {
     case "unary": {
       const answerOnce = createUnaryAnswer(route, options);
-      const stream = routes.find((other) => isStreamOf(other, route));
+      const stream = streamOfRoute(route, routes);
       if (!stream) {
         return answerOnce;
       }
@@ -91,20 +91,9 @@ function answerOf(route: Route, routes: readonly Route[], options: GatewayOption
           ? answerStream(req, res, caller)
           : answerOnce(req, res, caller);
     }
-    case "server_streaming":
-      return output.field.index ? createBatchAnswer(route, options) : createStreamAnswer(route, options);
-    default:
-      throw new Error(`${route.method}: a stream of requests has no form in plain JSON`);
+    case "stream":
+      return createStreamAnswer(route, options);
+    case "batch":
+      return createBatchAnswer(route, options);
   }
-}
-
-/** Whether a route has the states of another route's answer: the same question and answer, at the path below. */
-function isStreamOf(stream: Route, { verb, path, method }: Route): boolean {
-  return (
-    stream.method.methodKind === "server_streaming" &&
-    stream.method.input === method.input &&
-    stream.method.output === method.output &&
-    stream.verb === verb &&
-    stream.path === `${path}/stream`
-  );
 }
