@@ -191,6 +191,8 @@ export const KeyService: GenService<{
   /**
    * Issue a key of the free plan, where the operator allows self-service.
    *
+   * The key is shown this once. An address gets only so many in 24 hours.
+   *
    * @generated from rpc chess.analysis.v1.KeyService.CreateKey
    */
   createKey: {
@@ -201,6 +203,8 @@ export const KeyService: GenService<{
   /**
    * Tell whose key this call carries, what it allows and what is left.
    *
+   * Is not counted.
+   *
    * @generated from rpc chess.analysis.v1.KeyService.GetKey
    */
   getKey: {
@@ -210,6 +214,8 @@ export const KeyService: GenService<{
   },
   /**
    * Revoke the key that this call carries.
+   *
+   * Within 5 seconds no node of the service accepts it.
    *
    * @generated from rpc chess.analysis.v1.KeyService.RevokeKey
    */
