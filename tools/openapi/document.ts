@@ -1,0 +1,91 @@
+import type { DescService } from "@bufbuild/protobuf";
+import { errorCodes, errorKind } from "../../src/errors.ts";
+import { routesFromServices } from "../../src/gateway/routes.ts";
+import { commentOf } from "./comment.ts";
+import { createExamples, type Example } from "./examples.ts";
+import { headers } from "./headers.ts";
+import type { Json } from "./json.ts";
+import { operationOf, tagOf } from "./operation.ts";
+import { overview } from "./overview.ts";
+import { withKnownValues } from "./problem-responses.ts";
+import { createSchemas } from "./schemas.ts";
+import { createSharedResponses } from "./shared-responses.ts";
+
+export interface DocumentOptions {
+  /** With their comments, which descriptors have only at generate time. */
+  readonly services: readonly DescService[];
+  /** Of the package. */
+  readonly version: string;
+  readonly examples: readonly Example[];
+}
+
+/** The OpenAPI document of all routes that the proto of the services declares. */
+export function documentOf({ services, version, examples: recorded }: DocumentOptions): Json {
+  const schemas = createSchemas();
+  const examples = createExamples(recorded);
+  const responses = createSharedResponses();
+  const routes = routesFromServices(services);
+  const problem = schemas.inAnswer(problemMessageOf(services));
+  const paths: Record<string, Record<string, Json>> = {};
+  for (const route of routes) {
+    paths[route.path] = {
+      ...paths[route.path],
+      [route.verb.toLowerCase()]: operationOf(route, { routes, schemas, problem, examples, responses }),
+    };
+  }
+  const allSchemas = schemas.all();
+  return {
+    openapi: "3.1.1",
+    info: {
+      title: "Kibitz",
+      summary: "Chess position analysis",
+      version,
+      description: overview(),
+      license: { name: "Apache License 2.0", identifier: "Apache-2.0" },
+    },
+    // Whoever fetches the document asks the same server.
+    servers: [{ url: "/", description: "The server that this document comes from" }],
+    security: [{}, { apiKey: [] }],
+    tags: services
+      .filter((service) => routes.some(({ method }) => method.parent === service))
+      .map((service) => ({
+        name: tagOf({ method: service.methods[0] as (typeof service.methods)[number] }),
+        description: commentOf(service),
+      })),
+    paths,
+    components: {
+      securitySchemes: {
+        apiKey: {
+          type: "http",
+          scheme: "bearer",
+          bearerFormat: "kbz_…",
+          description:
+            "An API key, from `POST /v1/keys` or from the operator. Without one, a caller is known by address. A key that is wrong is refused on every call, never taken for none.",
+        },
+      },
+      headers,
+      responses: responses.all(),
+      schemas: {
+        ...allSchemas,
+        Problem: withKnownValues(allSchemas.Problem as Json, {
+          code: errorCodes,
+          next_action: [...new Set(errorCodes.map((code) => errorKind(code).nextAction))],
+        }),
+      },
+      examples: examples.all(),
+    },
+  };
+}
+
+/** Problems are no rpc's answer, but the other answer of every one; that of a batch has them. */
+function problemMessageOf(services: readonly DescService[]) {
+  for (const { file } of services) {
+    const found = [file, ...file.dependencies]
+      .flatMap(({ messages }) => messages)
+      .find(({ name }) => name === "Problem");
+    if (found) {
+      return found;
+    }
+  }
+  throw new Error("no proto says what a Problem is");
+}

@@ -1,0 +1,72 @@
+import type { DescMethod } from "@bufbuild/protobuf";
+import type { ErrorCode } from "../../src/errors.ts";
+import type { Route } from "../../src/gateway/routes.ts";
+import { type Json, refTo } from "./json.ts";
+
+/** A request and its real answer, as recorded in `docs/examples`. */
+export interface Example {
+  /** Name of the file, and of the example in the document. */
+  readonly name: string;
+  readonly summary: string;
+  /** Name of the rpc that was called. */
+  readonly method: string;
+  /** The body that was sent; absent for calls without one. */
+  readonly request?: Json;
+  readonly status: number;
+  readonly answer: unknown;
+}
+
+/** Where the recorded examples belong. */
+export interface Examples {
+  /** For the bodies of requests by this route that are answered. */
+  ofRequests(route: Route): Json;
+  ofAnswers(method: DescMethod): Json;
+  ofProblems(route: Route, codes: readonly ErrorCode[]): Json;
+  /** The examples themselves, to be referred to. */
+  all(): Json;
+}
+
+export function createExamples(examples: readonly Example[]): Examples {
+  const good = examples.filter(({ status }) => status < 400);
+  const bad = examples.filter(({ status }) => status >= 400);
+  return {
+    ofRequests: ({ method }) =>
+      listed(
+        good.filter((one) => one.method === method.name && one.request !== undefined),
+        requestName,
+      ),
+    ofAnswers: (method) =>
+      listed(
+        good.filter((one) => one.method === method.name),
+        answerName,
+      ),
+    ofProblems: ({ method }, codes) => {
+      const siblings = method.parent.methods.filter(({ input }) => input === method.input);
+      const fits = ({ method: name, answer }: Example) =>
+        siblings.some((each) => each.name === name) && codes.includes((answer as { code: ErrorCode }).code);
+      return listed(bad.filter(fits), answerName);
+    },
+    all: () =>
+      Object.fromEntries(
+        examples.flatMap((one): [string, Json][] => [
+          ...(one.request && one.status < 400
+            ? [[requestName(one), { summary: one.summary, value: one.request }] as [string, Json]]
+            : []),
+          [answerName(one), { summary: one.summary, value: one.answer }],
+        ]),
+      ),
+  };
+}
+
+const requestName = ({ name }: Example) => `${name}-request`;
+const answerName = ({ name }: Example) => `${name}-answer`;
+
+function listed(examples: readonly Example[], nameOf: (example: Example) => string): Json {
+  return examples.length === 0
+    ? {}
+    : {
+        examples: Object.fromEntries(
+          examples.map((example) => [example.name, refTo("examples", nameOf(example))]),
+        ),
+      };
+}

@@ -1,0 +1,47 @@
+import { type Json, refTo } from "./json.ts";
+
+/** The headers of answers, which no proto describes: README and tests hold them, too. */
+export const headers = {
+  RequestId: {
+    description:
+      "Id of the request, for questions about it. A sane one that the caller sends (1 to 64 letters, digits and `_.:-`) is kept.",
+    required: true,
+    schema: { type: "string", pattern: "^[\\w.:-]{1,64}$" },
+  },
+  RateLimitPolicy: {
+    description:
+      "The caller's request windows as draft-ietf-httpapi-ratelimit-headers writes them: quota and length in seconds. Absent where nothing is limited.",
+    schema: { type: "string", pattern: '^"[^"]+";q=\\d+;w=\\d+(, "[^"]+";q=\\d+;w=\\d+)*$' },
+    example: '"minute";q=60;w=60',
+  },
+  RateLimit: {
+    description: "What is left of those windows, and in how many seconds they begin anew.",
+    schema: { type: "string", pattern: '^"[^"]+";r=\\d+;t=\\d+(, "[^"]+";r=\\d+;t=\\d+)*$' },
+    example: '"minute";r=59;t=60',
+  },
+  RetryAfter: {
+    description: "Seconds after which to send the request again.",
+    required: true,
+    schema: { type: "integer", minimum: 1 },
+    example: 7,
+  },
+  WwwAuthenticate: {
+    description: "How to authenticate (RFC 6750).",
+    required: true,
+    schema: { type: "string" },
+    example: 'Bearer error="invalid_token"',
+  },
+} as const satisfies Record<string, Json>;
+
+const fields: Readonly<Record<keyof typeof headers, string>> = {
+  RequestId: "X-Request-Id",
+  RateLimitPolicy: "RateLimit-Policy",
+  RateLimit: "RateLimit",
+  RetryAfter: "Retry-After",
+  WwwAuthenticate: "WWW-Authenticate",
+};
+
+/** The headers of one answer. */
+export function headersNamed(...names: readonly (keyof typeof headers)[]): Json {
+  return Object.fromEntries(names.map((name) => [fields[name], refTo("headers", name)]));
+}

@@ -1,0 +1,95 @@
+import { eventStream } from "../../src/gateway/answer-stream.ts";
+import { kindOfRoute, streamOfRoute } from "../../src/gateway/route-kind.ts";
+import type { Route } from "../../src/gateway/routes.ts";
+import { summaryOf } from "./comment.ts";
+import { isCounted, needsKey } from "./errors-of-route.ts";
+import { headersNamed } from "./headers.ts";
+import type { Json } from "./json.ts";
+import { type ProblemParts, problemResponses } from "./problem-responses.ts";
+import { queryParameter } from "./schema-of-message.ts";
+import type { Schemas } from "./schemas.ts";
+
+export interface OperationParts extends ProblemParts {
+  readonly routes: readonly Route[];
+  readonly schemas: Schemas;
+}
+
+/** What OpenAPI says of one route. */
+export function operationOf(route: Route, parts: OperationParts): Json {
+  const { method, body } = route;
+  const { schemas, examples } = parts;
+  const { summary, details } = summaryOf(method);
+  const first = parts.routes.find((other) => other.method === method) ?? route;
+  const isAlias = first !== route;
+  const same = isAlias ? `The same as \`${first.verb} ${first.path}\`.` : "";
+  const description = [same, details].filter(Boolean).join("\n\n");
+  const parameters = body ? [] : method.input.fields.map((field) => queryParameter(field, schemas.inRequest));
+  return {
+    operationId: `${method.localName}${isAlias ? "Alias" : ""}`,
+    tags: [tagOf(route)],
+    summary,
+    ...(description && { description }),
+    ...(needsKey(route) && { security: [{ apiKey: [] }] }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && {
+      requestBody: {
+        required: true,
+        content: {
+          "application/json": { schema: schemas.inRequest(method.input), ...examples.ofRequests(route) },
+        },
+      },
+    }),
+    responses: {
+      200: {
+        description: summaryOf(method.output).summary,
+        headers: {
+          ...headersNamed("RequestId"),
+          ...(isCounted(route) && headersNamed("RateLimitPolicy", "RateLimit")),
+        },
+        content: contentOf(route, parts),
+      },
+      ...problemResponses(route, parts),
+    },
+  };
+}
+
+/** The tag of a route: its service, without the word. */
+export function tagOf({ method }: Pick<Route, "method">): string {
+  return method.parent.name.replace(/Service$/, "");
+}
+
+function contentOf(route: Route, { routes, schemas, examples }: OperationParts): Json {
+  const { output } = route.method;
+  const answer = schemas.inAnswer(output);
+  const recorded = examples.ofAnswers(route.method);
+  switch (kindOfRoute(route)) {
+    case "unary":
+      return {
+        "application/json": { schema: answer, ...recorded },
+        ...(streamOfRoute(route, routes) && { [eventStream]: events(output.name) }),
+      };
+    case "stream":
+      return { [eventStream]: events(output.name) };
+    case "batch":
+      return {
+        "application/json": {
+          schema: { type: "array", description: "In the order of the requests.", items: answer },
+          ...recorded,
+        },
+        "application/x-ndjson": {
+          schema: {
+            type: "string",
+            description: `A \`${output.name}\` a line, each as soon as it is ready.`,
+          },
+        },
+      };
+  }
+}
+
+/** OpenAPI 3.1 cannot say what the parts of a stream are, but in words. */
+function events(state: string): Json {
+  const description = `Server-sent events: an \`evaluation\` for every state, then \`done\` with the final one again, \
+or \`error\`. The data of the first two is an \`${state}\`, whose \`search.stop_reason\` is null until the search has \
+ended; that of an error is a \`Problem\`. A comment line every 10 s keeps the connection alive.`;
+  return { schema: { type: "string", description } };
+}

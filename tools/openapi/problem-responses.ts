@@ -1,0 +1,70 @@
+import { type ErrorCode, errorKind } from "../../src/errors.ts";
+import type { Route } from "../../src/gateway/routes.ts";
+import { problemMediaType, problemTypeOf } from "../../src/problem.ts";
+import { errorsOfRoute, isCounted } from "./errors-of-route.ts";
+import type { Examples } from "./examples.ts";
+import { headersNamed } from "./headers.ts";
+import type { Json } from "./json.ts";
+import type { SharedResponses } from "./shared-responses.ts";
+
+export interface ProblemParts {
+  /** The reference to the schema of problems. */
+  readonly problem: Json;
+  readonly examples: Examples;
+  readonly responses: SharedResponses;
+}
+
+/** The responses of a route that are problems, by status, each with the codes that it can have there. */
+export function problemResponses(route: Route, parts: ProblemParts): Json {
+  const byStatus = Map.groupBy(errorsOfRoute(route), (code) => errorKind(code).status);
+  const entries = [...byStatus].map(([status, codes]) => {
+    const response = problemResponse(route, status, codes, parts);
+    return [status, parts.responses.share(response, status, codes, route.method.localName)];
+  });
+  return Object.fromEntries(entries);
+}
+
+function problemResponse(
+  route: Route,
+  status: number,
+  codes: readonly ErrorCode[],
+  { problem, examples }: ProblemParts,
+): Json {
+  const isStatus = { type: "object", properties: { status: { const: status } } };
+  return {
+    description: descriptionOf(codes),
+    headers: headersOf(status, isCounted(route)),
+    content: {
+      [problemMediaType]: { schema: { allOf: [problem, isStatus] }, ...examples.ofProblems(route, codes) },
+    },
+  };
+}
+
+function descriptionOf(codes: readonly ErrorCode[]): string {
+  const lines = codes.map((code) => {
+    const { title, about } = errorKind(code);
+    return `[\`${code}\`](${problemTypeOf(code)}) ${title}. ${about}`;
+  });
+  return lines.length === 1 ? lines.join() : lines.map((line) => `- ${line}`).join("\n");
+}
+
+function headersOf(status: number, counted: boolean): Json {
+  // Only a caller that is known, and a request that came as far as that, has windows to tell of.
+  const windows = status === 500 || (counted && [400, 402, 429, 503, 504].includes(status));
+  return {
+    ...headersNamed("RequestId"),
+    ...(windows && headersNamed("RateLimitPolicy", "RateLimit")),
+    ...((status === 429 || status === 503) && headersNamed("RetryAfter")),
+    ...(status === 401 && headersNamed("WwwAuthenticate")),
+  };
+}
+
+/** The schema of problems, with the values that are known today. Neither set is closed. */
+export function withKnownValues(schema: Json, known: Readonly<Record<string, readonly string[]>>): Json {
+  const properties = schema.properties as Readonly<Record<string, Json>>;
+  const told = Object.entries(known).map(([name, values]) => [
+    name,
+    { ...properties[name], examples: values },
+  ]);
+  return { ...schema, properties: { ...properties, ...Object.fromEntries(told) } };
+}

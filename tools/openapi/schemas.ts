@@ -1,0 +1,59 @@
+import type { DescEnum, DescMessage } from "@bufbuild/protobuf";
+import { type Json, refTo } from "./json.ts";
+import type { Refer } from "./schema-of-field.ts";
+import { schemaOfAnswer, schemaOfEnum, schemaOfRequest } from "./schema-of-message.ts";
+
+/** The schemas of a document: made when they are first referred to. */
+export interface Schemas {
+  /** To a type that callers send. */
+  readonly inRequest: Refer;
+  /** To a type that the service sends. */
+  readonly inAnswer: Refer;
+  /** All that were referred to, by name. */
+  all(): Json;
+}
+
+type Role = "request" | "answer" | "both";
+
+export function createSchemas(): Schemas {
+  const made = new Map<
+    string,
+    { readonly desc: DescMessage | DescEnum; readonly role: Role; schema: Json }
+  >();
+
+  const refer = (role: "request" | "answer"): Refer => {
+    const referTo: Refer = (desc) => {
+      const known = made.get(desc.name);
+      if (known === undefined) {
+        const entry = { desc, role: desc.kind === "enum" ? "both" : role, schema: {} } as const;
+        const place: { schema: Json } & typeof entry = entry;
+        // Known before its fields are read: a message may hold itself.
+        made.set(desc.name, place);
+        place.schema = schemaOf(desc, role, referTo);
+      } else if (known.desc !== desc || (known.role !== "both" && known.role !== role)) {
+        // Requests are closed and answers are open, so one schema cannot be both.
+        throw new Error(`${desc} and ${known.desc} (in a ${known.role}) need two schemas of one name`);
+      }
+      return refTo("schemas", desc.name);
+    };
+    return referTo;
+  };
+
+  return {
+    inRequest: refer("request"),
+    inAnswer: refer("answer"),
+    all: () =>
+      Object.fromEntries([...made].map(([name, { schema }]) => [name, schema] as const).toSorted(byName)),
+  };
+}
+
+function schemaOf(desc: DescMessage | DescEnum, role: "request" | "answer", refer: Refer): Json {
+  if (desc.kind === "enum") {
+    return schemaOfEnum(desc);
+  }
+  return role === "request" ? schemaOfRequest(desc, refer) : schemaOfAnswer(desc, refer);
+}
+
+function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
+  return a < b ? -1 : 1;
+}

@@ -1,0 +1,44 @@
+import { STATUS_CODES } from "node:http";
+import { type Json, refTo } from "./json.ts";
+
+/** The responses of a document that calls have in common. */
+export interface SharedResponses {
+  /**
+   * Takes a response in, once however often it is met, and gives the reference to it.
+   *
+   * @param codes of the problem: an only one gives the name
+   * @param operationId of the call, which gives the name to what has more than one code
+   */
+  readonly share: (response: Json, status: number, codes: readonly string[], operationId: string) => Json;
+  all(): Json;
+}
+
+export function createSharedResponses(): SharedResponses {
+  const names = new Map<string, string>();
+  const responses: Record<string, Json> = {};
+  return {
+    share(response, status, codes, operationId) {
+      const text = JSON.stringify(response);
+      const known = names.get(text);
+      if (known !== undefined) {
+        return refTo("responses", known);
+      }
+      const [only = "", ...more] = codes;
+      const name = more.length === 0 ? pascal(only) : pascal(`${operationId} ${STATUS_CODES[status]}`);
+      if (name in responses) {
+        throw new Error(`two responses have the name ${name}`);
+      }
+      names.set(text, name);
+      responses[name] = response;
+      return refTo("responses", name);
+    },
+    all: () => responses,
+  };
+}
+
+function pascal(words: string): string {
+  return words
+    .split(/[\s_]+/)
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join("");
+}
