@@ -1,4 +1,5 @@
 import { createContextValues } from "@connectrpc/connect";
+import type { Access } from "./access/access.ts";
 import { callerFromRequest } from "./caller.ts";
 import type { Config } from "./config.ts";
 import { createService, type Service } from "./create-service.ts";
@@ -12,12 +13,14 @@ import { connectErrorFrom } from "./rpc/connect-error.ts";
 import { connectDoors } from "./rpc/interceptors/connect-doors.ts";
 import { readMaxBytesOf } from "./rpc/read-max-bytes.ts";
 import { createHandlers } from "./rpc/routes.ts";
+import { createApiPages } from "./server/api-pages.ts";
 import { createListener } from "./server/listener.ts";
 import type { RequestHandler } from "./server/node-message.ts";
 import { createProbes } from "./server/probes.ts";
 import { createProblemPages } from "./server/problem-pages.ts";
 import { createRpcDoor } from "./server/rpc-door.ts";
 import { sendProblem } from "./server/send-problem.ts";
+import { shownPlans } from "./shown-plans.ts";
 
 /** How long a stop waits for what is under way before it cuts the searches short. */
 const drainMaxMs = 15_000;
@@ -53,16 +56,17 @@ export async function startApp(
     "This server is stopping and takes no new work.",
     5000,
   );
+  let access: (Access & AsyncDisposable) | undefined;
   const listener = createListener({
     handlers: [
       createProbes({ ready: () => state.ready, draining: () => state.draining }),
       createProblemPages(),
+      createApiPages({ plans: () => access && shownPlans(access.plans), log }),
       (request, response) => state.draining && refuseWhenDraining(request, response),
       (request, response) => doors.some((door) => door(request, response)),
     ],
     log,
   });
-  let access: AsyncDisposable | undefined;
   try {
     const { host, port } = await listener.listen(config.host, config.port);
     const opened = await openAccess(config, log);

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { callerFromRequest } from "../caller.ts";
 import { KibitzError } from "../errors.ts";
 import { type NodeRequest, type NodeResponse, pathOf } from "./node-message.ts";
@@ -6,11 +7,14 @@ import { sendProblem } from "./send-problem.ts";
 /** What a path without parameters shows. */
 export interface Page {
   readonly contentType: string;
-  readonly body: string;
+  readonly body: string | Buffer;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Answers GET with the page or, where there is none now, the error; HEAD likewise, and all else with 405. */
+/**
+ * Answers GET with the page or, where there is none now, the error; HEAD likewise, and all else with 405. Who has the
+ * page already, as its ETag tells, gets 304.
+ */
 export function answerGet(req: NodeRequest, res: NodeResponse, page: Page | KibitzError): void {
   const { requestId } = callerFromRequest(req, "json");
   if (req.method !== "GET" && req.method !== "HEAD") {
@@ -22,15 +26,36 @@ export function answerGet(req: NodeRequest, res: NodeResponse, page: Page | Kibi
     sendProblem(req, res, page, requestId);
     return;
   }
-  res.setHeader("Content-Type", page.contentType);
-  res.setHeader("Content-Length", Buffer.byteLength(page.body));
   res.setHeader("X-Request-Id", requestId);
   for (const [name, value] of Object.entries(page.headers ?? {})) {
     res.setHeader(name, value);
   }
+  const tag = page.headers?.ETag;
+  if (tag !== undefined && names(req.headers["if-none-match"], tag)) {
+    res.statusCode = 304;
+    res.end();
+    return;
+  }
+  res.setHeader("Content-Type", page.contentType);
+  res.setHeader("Content-Length", Buffer.byteLength(page.body));
   if (req.method === "HEAD") {
     res.end();
   } else {
     res.end(page.body);
   }
+}
+
+/** The ETag of a body: other bodies have others. */
+export function tagOf(body: string | Buffer): string {
+  return `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"`;
+}
+
+/** Whether If-None-Match names the tag; proxies that compress make it a weak one. */
+function names(ifNoneMatch: string | undefined, tag: string): boolean {
+  return (
+    ifNoneMatch
+      ?.split(",")
+      .map((one) => one.trim().replace(/^W\//, ""))
+      .some((one) => one === tag || one === "*") ?? false
+  );
 }

@@ -1,0 +1,82 @@
+import { callerFromRequest } from "../caller.ts";
+import { echo, errorFromUnknown, KibitzError } from "../errors.ts";
+import type { Log } from "../log.ts";
+import { answerGet, type Page, tagOf } from "./answer-get.ts";
+import { docsHtml, docsPolicy, docsScript } from "./docs-html.ts";
+import { type NodeRequest, type NodeResponse, pathOf, type RequestHandler } from "./node-message.ts";
+import { openapiDocument, type ShownPlan } from "./openapi-document.ts";
+import { sendProblem } from "./send-problem.ts";
+import { viewerFile } from "./viewer-files.ts";
+
+export interface ApiPagesOptions {
+  /** The plans in force; undefined as long as they are not known. They do not change later. */
+  plans(): readonly ShownPlan[] | undefined;
+  readonly log: Pick<Log, "error">;
+}
+
+/** `/openapi.json`, and `/docs`, which shows it. Nothing is read or kept before somebody asks. */
+export function createApiPages({ plans, log }: ApiPagesOptions): RequestHandler {
+  let document: Promise<Page> | undefined;
+
+  const pageOf = (path: string): Promise<Page> | Page | KibitzError => {
+    switch (path) {
+      case "/openapi.json": {
+        const known = plans();
+        if (known === undefined) {
+          return new KibitzError("starting", "The plans are being read.", { retryAfterMs: 1000 });
+        }
+        document ??= openapiPage(known);
+        return document;
+      }
+      case "/docs":
+      case "/docs/":
+        return page("text/html; charset=utf-8", docsHtml, { "Content-Security-Policy": docsPolicy });
+      case "/docs/start.js":
+        return page("text/javascript; charset=utf-8", docsScript);
+      default:
+        return (
+          viewerFile(path.slice("/docs/".length))?.then(({ contentType, body }) => page(contentType, body)) ??
+          new KibitzError("not_found", `Nothing answers ${echo(path)}; GET /docs shows the API.`)
+        );
+    }
+  };
+
+  async function answer(req: NodeRequest, res: NodeResponse, path: string): Promise<void> {
+    try {
+      answerGet(req, res, await pageOf(path));
+    } catch (thrown) {
+      document = undefined;
+      const { requestId } = callerFromRequest(req, "json");
+      log.error({ err: thrown, requestId, path }, "a page of the API could not be read");
+      sendProblem(req, res, errorFromUnknown(thrown), requestId);
+    }
+  }
+
+  return (req, res) => {
+    const path = pathOf(req);
+    if (path !== "/openapi.json" && path !== "/docs" && !path.startsWith("/docs/")) {
+      return false;
+    }
+    void answer(req, res, path);
+    return true;
+  };
+}
+
+async function openapiPage(plans: readonly ShownPlan[]): Promise<Page> {
+  return page("application/json; charset=utf-8", await openapiDocument(plans));
+}
+
+/** What has changed with a new version is seen at once, what has not costs no transfer. */
+function page(contentType: string, body: string | Buffer, headers: Page["headers"] = {}): Page {
+  return {
+    contentType,
+    body,
+    headers: {
+      "Cache-Control": "no-cache",
+      ETag: tagOf(body),
+      "X-Content-Type-Options": "nosniff",
+      "Referrer-Policy": "no-referrer",
+      ...headers,
+    },
+  };
+}

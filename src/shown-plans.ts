@@ -1,0 +1,16 @@
+import { create } from "@bufbuild/protobuf";
+import { AnalysisService } from "../gen/chess/analysis/v1/analysis_service_pb.ts";
+import type { Plan } from "./access/plans.ts";
+import { createMessageWriter } from "./gateway/write-message.ts";
+import { messageFromPlan } from "./rpc/convert.ts";
+import type { ShownPlan } from "./server/openapi-document.ts";
+
+/** Plans as `GET /price` shows them: by the same message, in the same JSON. */
+export function shownPlans(plans: readonly Plan[]): readonly ShownPlan[] {
+  const { message } = AnalysisService.method.getPrice.output.field.plans;
+  if (message === undefined) {
+    throw new Error("the plans of GetPriceResponse are no messages");
+  }
+  const write = createMessageWriter(message);
+  return plans.map((plan) => JSON.parse(write(create(message, messageFromPlan(plan)))));
+}
