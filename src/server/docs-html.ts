@@ -20,6 +20,7 @@ export const docsScript = `SwaggerUIBundle({
   deepLinking: true,
   displayRequestDuration: true,
   tryItOutEnabled: true,
+  defaultModelsExpandDepth: 0,
   // Else the viewer asks a server of its makers whether the document is valid.
   validatorUrl: null,
 });

@@ -1,5 +1,4 @@
 import type { DescService } from "@bufbuild/protobuf";
-import { errorCodes, errorKind } from "../../src/errors.ts";
 import { routesFromServices } from "../../src/gateway/routes.ts";
 import { commentOf } from "./comment.ts";
 import { createExamples, type Example } from "./examples.ts";
@@ -7,7 +6,7 @@ import { headers } from "./headers.ts";
 import type { Json } from "./json.ts";
 import { operationOf, tagOf } from "./operation.ts";
 import { overview } from "./overview.ts";
-import { withKnownValues } from "./problem-responses.ts";
+import { schemaOfProblem } from "./schema-of-problem.ts";
 import { createSchemas } from "./schemas.ts";
 import { createSharedResponses } from "./shared-responses.ts";
 
@@ -40,7 +39,7 @@ export function documentOf({ services, version, examples: recorded }: DocumentOp
       title: "Kibitz",
       summary: "Chess position analysis",
       version,
-      description: overview(),
+      description: overview,
       license: { name: "Apache License 2.0", identifier: "Apache-2.0" },
     },
     // Whoever fetches the document asks the same server.
@@ -67,10 +66,7 @@ export function documentOf({ services, version, examples: recorded }: DocumentOp
       responses: responses.all(),
       schemas: {
         ...allSchemas,
-        Problem: withKnownValues(allSchemas.Problem as Json, {
-          code: errorCodes,
-          next_action: [...new Set(errorCodes.map((code) => errorKind(code).nextAction))],
-        }),
+        Problem: schemaOfProblem(allSchemas.Problem as Json),
       },
       examples: examples.all(),
     },

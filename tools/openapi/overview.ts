@@ -1,9 +1,5 @@
-import { errorCodes, errorKind } from "../../src/errors.ts";
-import { problemTypeOf } from "../../src/problem.ts";
-
 /** The description of the whole: what no single call can say. */
-export function overview(): string {
-  return `Send a position, and a real Stockfish answers with an evaluation or a best move.
+export const overview = `Send a position, and a real Stockfish answers with an evaluation or a best move.
 
 The same calls are answered over gRPC, gRPC-Web and Connect on this port; this document is made from their proto.
 
@@ -16,15 +12,5 @@ and where. \`null\` for a field that may be left out means that it is. Bodies ha
 and warnings: ignore what you do not know.
 
 **Errors** are problem documents (RFC 9457). Programs read \`code\` and \`next_action\`; every \`type\` is a page of this
-server that explains it.
-
-| status | code | next_action | meaning |
-|---|---|---|---|
-${errorCodes.map(rowOf).join("\n")}
+server that explains it, and [/problems](/problems) lists them all.
 `;
-}
-
-function rowOf(code: (typeof errorCodes)[number]): string {
-  const { status, nextAction, title } = errorKind(code);
-  return `| ${status} | [\`${code}\`](${problemTypeOf(code)}) | \`${nextAction}\` | ${title} |`;
-}

@@ -58,13 +58,3 @@ function headersOf(status: number, counted: boolean): Json {
     ...(status === 401 && headersNamed("WwwAuthenticate")),
   };
 }
-
-/** The schema of problems, with the values that are known today. Neither set is closed. */
-export function withKnownValues(schema: Json, known: Readonly<Record<string, readonly string[]>>): Json {
-  const properties = schema.properties as Readonly<Record<string, Json>>;
-  const told = Object.entries(known).map(([name, values]) => [
-    name,
-    { ...properties[name], examples: values },
-  ]);
-  return { ...schema, properties: { ...properties, ...Object.fromEntries(told) } };
-}
