@@ -58,7 +58,7 @@ export function tagOf({ method }: Pick<Route, "method">): string {
   return method.parent.name.replace(/Service$/, "");
 }
 
-function contentOf(route: Route, { routes, schemas, examples }: OperationParts): Json {
+function contentOf(route: Route, { routes, schemas, examples, problem }: OperationParts): Json {
   const { output } = route.method;
   const answer = schemas.inAnswer(output);
   const recorded = examples.ofAnswers(route.method);
@@ -66,10 +66,10 @@ function contentOf(route: Route, { routes, schemas, examples }: OperationParts):
     case "unary":
       return {
         "application/json": { schema: answer, ...recorded },
-        ...(streamOfRoute(route, routes) && { [eventStream]: events(output.name) }),
+        ...(streamOfRoute(route, routes) && { [eventStream]: events(answer, problem) }),
       };
     case "stream":
-      return { [eventStream]: events(output.name) };
+      return { [eventStream]: events(answer, problem) };
     case "batch":
       return {
         "application/json": {
@@ -86,10 +86,32 @@ function contentOf(route: Route, { routes, schemas, examples }: OperationParts):
   }
 }
 
-/** OpenAPI 3.1 cannot say what the parts of a stream are, but in words. */
-function events(state: string): Json {
-  const description = `Server-sent events: an \`evaluation\` for every state, then \`done\` with the final one again, \
-or \`error\`. The data of the first two is an \`${state}\`, whose \`search.stop_reason\` is null until the search has \
-ended; that of an error is a \`Problem\`. A comment line every 10 s keeps the connection alive.`;
-  return { schema: { type: "string", description } };
+/**
+ * The events of a stream. OpenAPI 3.1 has no word for the parts of a stream, so the schema is that of one event, as
+ * OpenAPI 3.2 says it in `itemSchema`.
+ */
+function events(state: Json, problem: Json): Json {
+  const event = (names: readonly string[], description: string, schema: Json) => ({
+    type: "object",
+    description,
+    properties: {
+      event: { type: "string", enum: names },
+      data: { type: "string", contentMediaType: "application/json", contentSchema: schema },
+    },
+    required: ["event", "data"],
+  });
+  return {
+    schema: {
+      description:
+        "Each of the server-sent events. A comment line every 10 s keeps the connection alive. Problems before the first event are ordinary answers.",
+      oneOf: [
+        event(
+          ["evaluation", "done"],
+          "An `evaluation` for every state, then `done` with the final one again. Until the search has ended, its `search.stop_reason` is null.",
+          state,
+        ),
+        event(["error"], "What ended the stream too early.", problem),
+      ],
+    },
+  };
 }

@@ -1,0 +1,183 @@
+"""What schemathesis has to know of chess, and cannot: which text is a position, which engine there is.
+
+A schema can say that `fen` is a text of 1 to 128 characters. Here its values are exchanged for positions of the corpus,
+whose verdict is known. Where a value breaks the schema, it stays as it is: what is to be refused is still refused
+for that, and for nothing else.
+"""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+
+import requests
+import schemathesis
+
+CORPUS = [json.loads(line) for line in (Path(__file__).parent.parent / "corpus" / "fens.jsonl").open()]
+# Longer than the schema allows: that is its verdict, not the rules'.
+SHORT = [entry for entry in CORPUS if 1 <= len(entry["fen"]) <= 128]
+ANSWERED = [entry["fen"] for entry in SHORT if entry["expect"]["status"] == [200]]
+REFUSED = [entry["fen"] for entry in SHORT if entry["expect"]["status"] == [400]]
+
+ANALYSES = ("/v1/eval", "/v1/eval/stream", "/v1/bestmove")
+BATCH = "/v1/eval/batch"
+
+# What no schema can know: the rules of chess, and what engines are installed with which options.
+BEYOND_SCHEMAS = {
+    "invalid_fen",
+    "illegal_position",
+    "illegal_move",
+    "invalid_option",
+    "option_not_allowed",
+    "unknown_engine",
+    "path_unavailable",
+}
+
+OPTIONS = [{}, {"skill_level": 3}, {"uci_limit_strength": True, "uci_elo": 1500}, {"uci_chess960": False}]
+
+# By the id of a case: what the corpus says of each of its requests, "answered", "refused" or "unknown".
+verdicts: dict[str, list[str]] = {}
+
+
+# What a call can answer with, beside what it does when nobody asks for anything.
+OTHER_TYPES = {"/v1/eval": "text/event-stream", BATCH: "application/x-ndjson"}
+
+
+def is_integer(value) -> bool:
+    """As JSON Schema has it: 14.0 is one."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value % 1 == 0
+
+
+def is_in_range(movetime_ms) -> bool:
+    return is_integer(movetime_ms) and 50 <= movetime_ms <= 60000
+
+
+def draw(request: dict) -> int:
+    """A number that depends on nothing but the request, so that a run can be repeated."""
+    text = json.dumps(request, sort_keys=True, default=str)
+    return int.from_bytes(hashlib.sha256(text.encode(errors="replace")).digest()[:4])
+
+
+def make_sense(request) -> str:
+    """Exchanges what the schema allows for what there is, in place, and tells the verdict on that."""
+    if not isinstance(request, dict):
+        return "unknown"
+    number = draw(request)
+    depth = request.get("depth", 14)
+    if is_integer(depth) and 1 <= depth <= 30:
+        # A search of 30 plies takes minutes.
+        request["depth"] = 1 + depth % 6
+    elif depth is None and (request.get("movetime_ms") is None or is_in_range(request["movetime_ms"])):
+        request["movetime_ms"] = 50
+    fen = request.get("fen")
+    if not isinstance(fen, str) or not 1 <= len(fen) <= 128:
+        return "unknown"
+    if number % 8 == 0:
+        # As it was made up, with moves and options and all.
+        return "unknown"
+    refuse = number % 8 == 1
+    fens = REFUSED if refuse else ANSWERED
+    request["fen"] = fens[number // 8 % len(fens)]
+    moves = request.get("moves")
+    if isinstance(moves, list) and len(moves) <= 600 and all(isinstance(move, str) and 1 <= len(move) <= 16 for move in moves):
+        request["moves"] = []
+    if isinstance(request.get("options"), dict):
+        request["options"] = OPTIONS[number // 64 % len(OPTIONS)]
+    if isinstance(request.get("engine"), str) and len(request["engine"]) <= 64:
+        request["engine"] = ("latest", "stockfish-19-lite")[number // 512 % 2]
+    if request.get("path") == "native":
+        request["path"] = "wasm"
+    return "refused" if refuse else "answered"
+
+
+@schemathesis.hook
+def before_call(context, case, kwargs):
+    if case.path in ANALYSES:
+        verdicts[case.id] = [make_sense(case.body)]
+    elif case.path == BATCH and isinstance(case.body, dict) and isinstance(case.body.get("requests"), list):
+        verdicts[case.id] = [make_sense(request) for request in case.body["requests"]]
+    if case.path in OTHER_TYPES and "Accept" not in case.headers and draw({"body": case.body}) % 3 == 0:
+        case.headers["Accept"] = OTHER_TYPES[case.path]
+
+
+def problem_of(response):
+    try:
+        return json.loads(response.content)
+    except ValueError:
+        return {}
+
+
+@schemathesis.hook
+def filter_failure(context, failure, case, response):
+    name = type(failure).__name__
+    if name == "RejectedPositiveData" and response.status_code == 400:
+        # Only where the corpus does not promise an answer, and only for what is beyond schemas.
+        known = verdicts.get(case.id, [])
+        return "answered" in known or not known or problem_of(response).get("code") not in BEYOND_SCHEMAS
+    if name == "AcceptedNegativeData" and case.path == BATCH and response.status_code == 200:
+        # What is wrong with one request of a batch is told in the answer to that one (`every_item_is_answered`).
+        items = case.body.get("requests") if isinstance(case.body, dict) and set(case.body) == {"requests"} else None
+        return not (isinstance(items, list) and 1 <= len(items) <= 200 and problems_in(response))
+    return True
+
+
+def problems_in(response) -> bool:
+    if "ndjson" in (response.headers.get("content-type") or [""])[0]:
+        answers = [json.loads(line) for line in response.content.splitlines()]
+    else:
+        answers = json.loads(response.content)
+    return any(answer["problem"] is not None for answer in answers)
+
+
+@schemathesis.check
+def corpus_is_right(ctx, response, case):
+    """What the corpus says of a position, the service says, too."""
+    meta = case.meta
+    if case.path not in ANALYSES or meta is None or not meta.generation.mode.is_positive:
+        return
+    verdict = verdicts.get(case.id, ["unknown"])[0]
+    if verdict == "answered":
+        assert response.status_code == 200, f"answered with {response.status_code}, not 200: {case.body}"
+    elif verdict == "refused":
+        assert response.status_code == 400, f"answered with {response.status_code}, not 400: {case.body}"
+        assert problem_of(response)["code"] in ("invalid_fen", "illegal_position"), problem_of(response)
+
+
+@schemathesis.check
+def every_item_is_answered(ctx, response, case):
+    """A batch has an answer to each request, in its place, and those that the corpus knows are as it says."""
+    if case.path != BATCH or response.status_code != 200:
+        return
+    if "ndjson" in response.headers["content-type"][0]:
+        answers = sorted((json.loads(line) for line in response.content.splitlines()), key=lambda item: item["index"])
+    else:
+        answers = json.loads(response.content)
+    items = case.body["requests"]
+    assert [answer["index"] for answer in answers] == list(range(len(items)))
+    for item, answer, verdict in zip(items, answers, verdicts[case.id]):
+        fields_are_known = isinstance(item, dict) and set(item) <= {"fen", "moves", "depth", "multipv", "movetime_ms", "engine", "path", "options"}
+        if verdict == "refused" or not fields_are_known:
+            assert answer["problem"] is not None, f"answered: {item}"
+
+
+class OwnKey:
+    """A key of the service. What gives its key up gets one of its own for that."""
+
+    def __init__(self):
+        self.key = None
+
+    def issue(self):
+        return requests.post(f"{os.environ['KIBITZ_URL']}/v1/keys", json={}, timeout=10).json()["key"]
+
+    def get(self, case, context):
+        if case.method == "DELETE":
+            return self.issue()
+        self.key = self.key or self.issue()
+        return self.key
+
+    def set(self, case, data, context):
+        case.headers["Authorization"] = f"Bearer {data}"
+
+
+# Asked for every case: a key that was given up must not be sent again.
+schemathesis.auth(refresh_interval=None)(OwnKey)
