@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { compactJson } from "./support/compact-json.ts";
 import { useApp } from "./support/running-app.ts";
+import { withoutChance } from "./support/without-chance.ts";
 
 /**
  * The README shows real answers. `UPDATE_README=1 npm test -- readme` writes them anew.
@@ -52,14 +53,4 @@ function partsOf(command: string) {
   const header = /-H '([^:]+): ([^']+)'/.exec(command);
   const headers: Record<string, string> = header?.[1] && header[2] ? { [header[1]]: header[2] } : {};
   return { url: `http://${url}`, headers, body: /-d '([^']+)'/.exec(command)?.[1] };
-}
-
-/** An answer without what differs from run to run. */
-function withoutChance(json: string): unknown {
-  const chance = new Set(["id", "time_ms", "nps", "queue_ms", "instance", "request_id", "key", "created_at"]);
-  return JSON.parse(json, function (this: Record<string, unknown>, key, value) {
-    // The id of an answer or a key differs; that of an engine or a plan does not.
-    const isChance = chance.has(key) && (key !== "id" || "summary" in this || "created_at" in this);
-    return isChance ? undefined : value;
-  });
 }
