@@ -1,6 +1,7 @@
-import { type DescField, getOption } from "@bufbuild/protobuf";
+import { type DescField, getOption, isFieldSet, type Message, ScalarType } from "@bufbuild/protobuf";
 import {
   type FieldRules,
+  FieldRulesSchema,
   field as fieldOption,
   type StringRules,
 } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
@@ -12,16 +13,18 @@ export function rulesOfField(field: DescField): FieldRules {
 }
 
 /**
- * The rules as keywords of JSON Schema. Throws for a rule that it has no keyword for: a rule that the service keeps
- * and the document conceals would be found by callers.
+ * The rules of a value of this field as keywords of JSON Schema. Throws for a rule that it has no keyword for: a rule
+ * that the service keeps and the document conceals would be found by callers.
  */
-export function keywordsFromRules({ type, required }: FieldRules): Json {
+export function keywordsFromRules(rules: FieldRules, field: DescField): Json {
+  checkAllSaid(rules);
+  const { type, required } = rules;
+  // A text that is required may not be empty: proto cannot tell the one from the other.
+  const filled =
+    required && field.fieldKind === "scalar" && field.scalar === ScalarType.STRING ? { minLength: 1 } : {};
   switch (type.case) {
-    case undefined:
-    case "enum":
-      return {};
     case "string":
-      return keywordsFromString(type.value, required);
+      return { ...filled, ...keywordsFromString(type.value) };
     case "repeated": {
       const { minItems, maxItems } = type.value;
       return {
@@ -35,33 +38,52 @@ export function keywordsFromRules({ type, required }: FieldRules): Json {
     case "int64":
     case "uint64":
     case "double": {
-      const { lessThan, greaterThan } = type.value;
+      const { lessThan: less, greaterThan: greater } = type.value;
       return {
-        ...(greaterThan.case && {
-          [greaterThan.case === "gt" ? "exclusiveMinimum" : "minimum"]: Number(greaterThan.value),
+        ...(greater.case && {
+          [greater.case === "gt" ? "exclusiveMinimum" : "minimum"]: Number(greater.value),
         }),
-        ...(lessThan.case && {
-          [lessThan.case === "lt" ? "exclusiveMaximum" : "maximum"]: Number(lessThan.value),
-        }),
+        ...(less.case && { [less.case === "lt" ? "exclusiveMaximum" : "maximum"]: Number(less.value) }),
       };
     }
     default:
-      throw new Error(`no keyword of JSON Schema is known for the rules "${type.case}"`);
+      return filled;
   }
 }
 
-function keywordsFromString(rules: StringRules, required: boolean): Json {
-  const { minLen, maxLen, pattern, in: words, wellKnown } = rules;
-  if (wellKnown.case !== undefined && wellKnown.case !== "uuid") {
-    throw new Error(`no format of JSON Schema is known for the rule "${wellKnown.case}"`);
-  }
-  // A text that is required may not be empty: proto cannot tell the one from the other.
-  const least = Number(minLen) || (required ? 1 : 0);
+function keywordsFromString({ minLen, maxLen, pattern, in: words, wellKnown }: StringRules): Json {
   return {
-    ...(least > 0 && { minLength: least }),
+    ...(minLen && { minLength: Number(minLen) }),
     ...(maxLen && { maxLength: Number(maxLen) }),
     ...(pattern && { pattern }),
     ...(words.length > 0 && { enum: words }),
     ...(wellKnown.case && { format: wellKnown.case }),
   };
+}
+
+const bounds = ["gt", "gte", "lt", "lte"];
+
+/** The rules that have a keyword, by the kind of value. What an enum may be, `schemaOfValue` says. */
+const said: Readonly<Record<string, readonly string[]>> = {
+  string: ["min_len", "max_len", "pattern", "in", "uuid"],
+  repeated: ["min_items", "max_items", "items"],
+  enum: ["defined_only", "in"],
+  sint32: bounds,
+  int32: bounds,
+  uint32: bounds,
+  int64: bounds,
+  uint64: bounds,
+  double: bounds,
+};
+
+function checkAllSaid({ type, ...rules }: FieldRules): void {
+  const kind = FieldRulesSchema.fields.find(({ localName }) => localName === type.case);
+  const ofKind = kind?.message?.fields ?? [];
+  const unsaid = [
+    ...FieldRulesSchema.fields.filter(({ oneof, name }) => !oneof && !["required", "ignore"].includes(name)),
+    ...ofKind.filter(({ name }) => !said[kind?.name ?? ""]?.includes(name)),
+  ].find((rule) => isFieldSet((ofKind.includes(rule) ? type.value : { type, ...rules }) as Message, rule));
+  if (unsaid) {
+    throw new Error(`no keyword of JSON Schema is known for the rule ${unsaid}`);
+  }
 }

@@ -14,7 +14,13 @@ export function schemaOfValue(field: DescField, refer: Refer): Json {
   switch (field.fieldKind) {
     case "list": {
       const items = rules.type.case === "repeated" ? rules.type.value.items : undefined;
-      return { type: "array", items: schemaOfItem(field, items, refer), ...keywordsFromRules(rules) };
+      const least = rules.required ? { minItems: 1 } : {};
+      return {
+        type: "array",
+        items: schemaOfItem(field, items, refer),
+        ...least,
+        ...keywordsFromRules(rules, field),
+      };
     }
     case "map":
       return { type: "object", additionalProperties: schemaOfItem(field, undefined, refer) };
@@ -25,7 +31,7 @@ export function schemaOfValue(field: DescField, refer: Refer): Json {
 
 /** @param rules of the one value; of an item in a list. */
 function schemaOfItem(field: DescField, rules: FieldRules | undefined, refer: Refer): Json {
-  const keywords = rules && rules.ignore !== Ignore.ALWAYS ? keywordsFromRules(rules) : {};
+  const keywords = rules && rules.ignore !== Ignore.ALWAYS ? keywordsFromRules(rules, field) : {};
   if (field.enum) {
     const allowed = rules?.type.case === "enum" ? rules.type.value.in : [];
     return allowed.length > 0 ? { type: "string", enum: wordsOf(field.enum, allowed) } : refer(field.enum);

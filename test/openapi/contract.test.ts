@@ -1,0 +1,231 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import addFormats from "ajv-formats";
+import { describe, expect, test } from "vitest";
+import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { KeyService } from "../../gen/chess/analysis/v1/key_service_pb.ts";
+import { errorCodes, errorKind } from "../../src/errors.ts";
+import { routesFromServices } from "../../src/gateway/routes.ts";
+import { startFen } from "../gateway/serve-gateway.ts";
+import { useApp } from "../support/running-app.ts";
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
+
+/** The document, held against what serves and answers. */
+
+type Plain = Readonly<Record<string, unknown>>;
+interface Operation {
+  readonly operationId: string;
+  readonly responses: Readonly<Record<string, Plain>>;
+}
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, Plain>>;
+    readonly responses: Readonly<Record<string, Plain>>;
+    readonly examples: Readonly<Record<string, { readonly value: unknown }>>;
+  };
+}
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const generated: Document = JSON.parse(readFileSync(join(root, "gen/openapi.json"), "utf8"));
+const app = useApp();
+const folder = useTemporaryFolder();
+
+const ajv = addFormats.default(new Ajv2020({ strict: false, allErrors: true }));
+ajv.addSchema(generated, "document");
+
+/** What is wrong with a value by the schema at this place of the document. */
+function faultsOf(value: unknown, ...keys: readonly string[]): unknown {
+  const pointer = keys.map(
+    (key) => `/${encodeURIComponent(key.replaceAll("~", "~0").replaceAll("/", "~1"))}`,
+  );
+  const validate = ajv.compile({ $ref: `document#${pointer.join("")}` });
+  return validate(value) ? [] : validate.errors;
+}
+
+const schemaOf = (name: string) => ["components", "schemas", name];
+
+describe("the routes", () => {
+  const services = [AnalysisService, KeyService];
+
+  test("are those of the gateway, and those of the gateway are there", () => {
+    const described = Object.entries(generated.paths).flatMap(([path, operations]) =>
+      Object.keys(operations).map((verb) => `${verb.toUpperCase()} ${path}`),
+    );
+    const served = routesFromServices(services).map(({ verb, path }) => `${verb} ${path}`);
+    expect(described.toSorted()).toEqual(served.toSorted());
+  });
+
+  test("have operation ids of their own", () => {
+    const ids = Object.values(generated.paths)
+      .flatMap((operations) => Object.values(operations))
+      .map(({ operationId }) => operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+});
+
+describe("the errors", () => {
+  const problem = generated.components.schemas.Problem as {
+    readonly description: string;
+    readonly properties: Readonly<Record<string, { readonly examples?: readonly string[] }>>;
+  };
+
+  test("of the catalogue are all named, with what to do", () => {
+    expect(problem.properties.code?.examples).toEqual(errorCodes);
+    const actions = new Set(errorCodes.map((code) => errorKind(code).nextAction));
+    expect(new Set(problem.properties.next_action?.examples)).toEqual(actions);
+    for (const code of errorCodes) {
+      expect(problem.description).toContain(`\`${code}\``);
+    }
+  });
+
+  test("that a call by plain JSON can end with stand at the calls", () => {
+    const responses = Object.values(generated.components.responses).map(({ description }) => description);
+    // Of no path, of another method, of RPCs: nothing that a call described here can end with.
+    const elsewhere = ["not_found", "method_not_allowed", "unimplemented", "deadline_exceeded"];
+    const told = errorCodes.filter((code) =>
+      responses.some((text) => (text as string).includes(`\`${code}\``)),
+    );
+    expect(told).toEqual(errorCodes.filter((code) => !elsewhere.includes(code)));
+  });
+});
+
+describe("the document that is served", () => {
+  test("breaks no rule of the linter", async () => {
+    const file = join(folder, "openapi.json");
+    writeFileSync(file, await (await fetch(`${app.url}/openapi.json`)).text());
+    const args = ["lint", file, "--config", join(root, "redocly.yaml"), "--format", "json"];
+    const env = { ...process.env, REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" };
+    const cli = join(root, "node_modules/@redocly/cli/bin/cli.js");
+    const output = execFileSync(process.execPath, [cli, ...args], {
+      env,
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    expect(JSON.parse(output)).toMatchObject({ totals: { errors: 0, warnings: 0 } });
+  });
+
+  test("is the generated one, with the plans of GET /price", async () => {
+    const served = (await (await fetch(`${app.url}/openapi.json`)).json()) as Document & Plain;
+    const { plans } = (await (await fetch(`${app.url}/price`)).json()) as { readonly plans: unknown };
+    expect(served["x-kibitz-plans"]).toEqual(plans);
+    expect(served.paths).toEqual(generated.paths);
+    expect(served.components).toEqual(generated.components);
+  });
+});
+
+describe("the examples", () => {
+  const contents = Object.entries(generated.paths).flatMap(([path, operations]) =>
+    Object.entries(operations).flatMap(([verb, operation]) => contentsOf(["paths", path, verb], operation)),
+  );
+  const shared = Object.entries(generated.components.responses).flatMap(([name, response]) =>
+    contentsOf(["components", "responses", name], response),
+  );
+
+  test("are valid by their schemas", () => {
+    const examples = [...contents, ...shared];
+    expect(examples.length).toBeGreaterThan(20);
+    for (const { place, value } of examples) {
+      expect({ place, faults: faultsOf(value, ...place, "schema") }).toEqual({ place, faults: [] });
+    }
+  });
+
+  interface Content {
+    readonly place: readonly string[];
+    readonly value: unknown;
+  }
+
+  /** All examples below a place of the document, each with the place of its media type. */
+  function contentsOf(place: readonly string[], part: unknown): readonly Content[] {
+    if (typeof part !== "object" || part === null) {
+      return [];
+    }
+    const { examples, schema } = part as { readonly examples?: object; readonly schema?: object };
+    const here = examples && schema ? Object.values(examples).map(({ $ref }) => valueAt($ref)) : [];
+    const below = Object.entries(part).flatMap(([key, value]) =>
+      key === "schema" || key === "examples" ? [] : contentsOf([...place, key], value),
+    );
+    return [...here.map((value) => ({ place, value })), ...below];
+  }
+
+  function valueAt(ref: string): unknown {
+    const name = ref.replace("#/components/examples/", "");
+    return generated.components.examples[name]?.value;
+  }
+});
+
+describe("a stream", () => {
+  const ask = async (path: string, accept: string, body: object) => {
+    const headers = { "Content-Type": "application/json", Accept: accept };
+    return (await fetch(app.url + path, { method: "POST", headers, body: JSON.stringify(body) })).text();
+  };
+
+  test.each(["/v1/eval", "/v1/eval/stream"])("of %s has events as the document says", async (path) => {
+    const text = await ask(path, "text/event-stream", { fen: startFen, depth: 4 });
+    const events = text
+      .split("\n\n")
+      .filter((block) => block.startsWith("event:"))
+      .map((block) => /^event: (?<event>.*)\ndata: (?<data>.*)$/.exec(block)?.groups);
+    expect(events.at(-1)?.event).toBe("done");
+    for (const event of events) {
+      const { content } = (generated.paths[path]?.post?.responses[200] ?? {}) as { readonly content: Plain };
+      expect(content).toHaveProperty(["text/event-stream"]);
+      const place = ["paths", path, "post", "responses", "200", "content", "text/event-stream", "schema"];
+      expect(faultsOf({ ...event }, ...place)).toEqual([]);
+      expect(faultsOf(JSON.parse(event?.data ?? ""), ...schemaOf("EvaluateResponse"))).toEqual([]);
+    }
+  });
+
+  test("of a batch has lines as the document says", async () => {
+    const text = await ask("/v1/eval/batch", "application/x-ndjson", {
+      requests: [{ fen: startFen, depth: 1 }, { fen: "no position" }, "no request"],
+    });
+    const lines = text.trim().split("\n");
+    expect(lines).toHaveLength(3);
+    for (const line of lines) {
+      expect(faultsOf(JSON.parse(line), ...schemaOf("EvaluateBatchResponse"))).toEqual([]);
+    }
+  });
+});
+
+describe("the schemas", () => {
+  const evaluation = async (body: object): Promise<Plain> => {
+    const headers = { "Content-Type": "application/json" };
+    const answer = await fetch(`${app.url}/v1/eval`, { method: "POST", headers, body: JSON.stringify(body) });
+    return (await answer.json()) as Plain;
+  };
+
+  test("say which default each field has", async () => {
+    const { properties } = generated.components.schemas.AnalysisRequest as {
+      readonly properties: Readonly<Record<string, { readonly default?: unknown }>>;
+    };
+    const defaults = Object.fromEntries(
+      Object.entries(properties).flatMap(([name, schema]) =>
+        schema.default === undefined ? [] : [[name, schema.default]],
+      ),
+    );
+    expect(defaults).toEqual({ depth: 14, multipv: 1, engine: "latest", path: "auto" });
+    const bare = await evaluation({ fen: startFen });
+    const full = await evaluation({ fen: startFen, ...defaults });
+    expect(full.search).toMatchObject({ limits: { depth: 14, multipv: 1 }, cached: true });
+    expect(full.best_move).toEqual(bare.best_move);
+  });
+
+  test("refuse a score of two kinds, or of none", async () => {
+    const answer = await evaluation({ fen: startFen, depth: 1 });
+    const score = answer.score as Plain;
+    expect(faultsOf(answer, ...schemaOf("EvaluateResponse"))).toEqual([]);
+    expect(faultsOf({ ...score, mate: 3 }, ...schemaOf("Score"))).not.toEqual([]);
+    expect(faultsOf({ ...score, cp: null }, ...schemaOf("Score"))).not.toEqual([]);
+  });
+
+  test("let answers gain fields, and requests have none that they do not know", () => {
+    expect(faultsOf({ ...emptyWarning, later: 1 }, ...schemaOf("Warning"))).toEqual([]);
+    expect(faultsOf({ fen: startFen, later: 1 }, ...schemaOf("AnalysisRequest"))).not.toEqual([]);
+  });
+});
+
+const emptyWarning = { code: "no_history", message: "", field: null };

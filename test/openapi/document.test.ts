@@ -1,0 +1,262 @@
+import { describe, expect, test } from "vitest";
+import { documentOf } from "../../tools/openapi/document.ts";
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
+import { compileProto } from "./compile-proto.ts";
+
+/** What the plugin makes of a proto that has all that the project's own has not, or not yet. */
+
+const head = `syntax = "proto3";
+package made.v1;
+import "buf/validate/validate.proto";
+import "google/api/annotations.proto";
+import "google/protobuf/struct.proto";
+import "google/protobuf/timestamp.proto";
+// What went wrong.
+message Problem {
+  // Code.
+  string code = 1;
+  // What to do.
+  string next_action = 2;
+}
+`;
+
+const things = `${head}
+// Keep things.
+service ThingService {
+  // Put a thing somewhere.
+  //
+  // It stays
+  // there.
+  rpc PutThing(PutThingRequest) returns (Thing) {
+    option (google.api.http) = {post: "/v1/things" body: "*" additional_bindings: {post: "/things" body: "*"}};
+  }
+  // Watch it.
+  rpc WatchThing(PutThingRequest) returns (stream Thing) {
+    option (google.api.http) = {post: "/v1/things/stream" body: "*"};
+  }
+  // Find one.
+  rpc FindThing(FindThingRequest) returns (Thing) {
+    option (google.api.http) = {get: "/v1/things"};
+  }
+  // Not by plain JSON.
+  rpc HideThing(FindThingRequest) returns (Thing);
+}
+// A thing to put.
+message PutThingRequest {
+  // Its name.
+  string name = 1 [(buf.validate.field).required = true];
+  // How large. The default is 7.
+  optional sint32 size = 2 [(buf.validate.field).sint32 = {gt: -5, lt: 8}];
+  // Of what kind. The default is \`round\`.
+  Kind kind = 3;
+  // Where to.
+  oneof place {
+    // A shelf.
+    string shelf = 4;
+    // A drawer.
+    uint32 drawer = 5;
+  }
+  // Tags.
+  repeated string tags = 6 [(buf.validate.field).repeated = {min_items: 1, items: {string: {pattern: "^a"}}}];
+  // Anything else.
+  google.protobuf.Struct more = 7;
+  // Always there in proto3.
+  bool fragile = 8;
+}
+// To find a thing.
+message FindThingRequest {
+  // Its number.
+  optional uint64 number = 1 [(buf.validate.field).uint64.lte = 9];
+}
+// A thing.
+message Thing {
+  // Its number.
+  uint64 number = 1;
+  // When it was made.
+  google.protobuf.Timestamp made_at = 2;
+  // What lies in it.
+  optional Thing inside = 3;
+  // Its kind.
+  Kind kind = 4 [(buf.validate.field).required = true];
+  // Another kind.
+  Kind other = 5;
+  // One of two kinds.
+  Kind either = 6 [(buf.validate.field).enum = {in: [2, 3]}];
+  // How many of each.
+  map<string, double> counts = 7;
+  // What is known.
+  oneof known {
+    option (buf.validate.oneof).required = true;
+    // A weight.
+    double weight = 8;
+    // A neighbour.
+    Thing neighbour = 9;
+  }
+  // Its id.
+  string id = 10 [(buf.validate.field).string.uuid = true];
+}
+// A kind.
+enum Kind {
+  // Not said.
+  KIND_UNSPECIFIED = 0;
+  // Without corners.
+  KIND_ROUND = 1;
+  // With corners.
+  KIND_CORNERED = 2;
+  // Soft.
+  KIND_SOFT_ONE = 3;
+}
+`;
+
+// biome-ignore lint/suspicious/noExplicitAny: a document is looked into at a hundred places
+type Document = any;
+
+describe("a made-up proto", () => {
+  const folder = useTemporaryFolder();
+  const make = (text: string): Document =>
+    documentOf({ services: compileProto(folder, text), version: "1.2.3", examples: [] });
+  let made: Document;
+  const document = (): Document => {
+    made ??= make(things);
+    return made;
+  };
+
+  test("has the routes of its annotations, and no others", () => {
+    const { paths } = document();
+    expect(Object.keys(paths)).toEqual(["/v1/things", "/things", "/v1/things/stream"]);
+    expect(Object.keys(paths["/v1/things"])).toEqual(["post", "get"]);
+    expect(paths["/v1/things"].post).toMatchObject({
+      operationId: "putThing",
+      tags: ["Thing"],
+      summary: "Put a thing somewhere",
+      description: "It stays there.",
+    });
+    expect(paths["/things"].post).toMatchObject({
+      operationId: "putThingAlias",
+      description: "The same as `POST /v1/things`.\n\nIt stays there.",
+    });
+    expect(document().info.version).toBe("1.2.3");
+    expect(document().tags).toEqual([{ name: "Thing", description: "Keep things." }]);
+  });
+
+  test("takes requests as the gateway does: closed, null for what may be left out, ranges, defaults", () => {
+    expect(document().components.schemas.PutThingRequest).toEqual({
+      type: "object",
+      description: "A thing to put.",
+      properties: {
+        name: { type: "string", minLength: 1, description: "Its name." },
+        size: {
+          type: ["integer", "null"],
+          format: "int32",
+          exclusiveMinimum: -5,
+          exclusiveMaximum: 8,
+          description: "How large. The default is 7.",
+          default: 7,
+        },
+        kind: {
+          oneOf: [{ $ref: "#/components/schemas/Kind" }, { type: "null" }],
+          description: "Of what kind. The default is `round`.",
+          default: "round",
+        },
+        shelf: { type: ["string", "null"], description: "A shelf." },
+        drawer: { type: ["integer", "null"], minimum: 0, description: "A drawer." },
+        tags: { type: "array", items: { type: "string", pattern: "^a" }, minItems: 1, description: "Tags." },
+        more: { type: ["object", "null"], additionalProperties: true, description: "Anything else." },
+        fragile: { type: "boolean", description: "Always there in proto3." },
+      },
+      required: ["name", "tags"],
+      additionalProperties: false,
+      oneOf: [
+        { properties: { shelf: { type: "string" }, drawer: { type: "null" } }, required: ["shelf"] },
+        { properties: { shelf: { type: "null" }, drawer: { type: "integer" } }, required: ["drawer"] },
+        { properties: { shelf: { type: "null" }, drawer: { type: "null" } }, required: [] },
+      ],
+    });
+  });
+
+  test("reads what has no body from the query", () => {
+    expect(document().paths["/v1/things"].get.parameters).toEqual([
+      {
+        name: "number",
+        in: "query",
+        description: "Its number.",
+        required: false,
+        schema: { type: "integer", format: "int64", minimum: 0, maximum: 9 },
+      },
+    ]);
+  });
+
+  test("answers as the gateway does: every field, null where it can be absent, words for enums, numbers for 64 bits", () => {
+    const { properties, required, additionalProperties, oneOf } = document().components.schemas.Thing;
+    const withoutWords = ({ description: _, ...schema }: Record<string, unknown>) => schema;
+    const schemas = Object.entries(properties as Record<string, Record<string, unknown>>);
+    expect(Object.fromEntries(schemas.map(([name, schema]) => [name, withoutWords(schema)]))).toEqual({
+      number: { type: "integer", format: "int64", minimum: 0 },
+      made_at: { type: "string", format: "date-time" },
+      inside: { oneOf: [{ $ref: "#/components/schemas/Thing" }, { type: "null" }] },
+      kind: { $ref: "#/components/schemas/Kind" },
+      other: { oneOf: [{ $ref: "#/components/schemas/Kind" }, { type: "null" }] },
+      either: { type: "string", enum: ["cornered", "soft_one"] },
+      counts: { type: "object", additionalProperties: { type: "number", format: "double" } },
+      weight: { type: ["number", "null"], format: "double" },
+      neighbour: { oneOf: [{ $ref: "#/components/schemas/Thing" }, { type: "null" }] },
+      id: { type: "string", format: "uuid" },
+    });
+    expect(required).toEqual(Object.keys(properties));
+    expect(additionalProperties).toBeUndefined();
+    expect(oneOf).toEqual([
+      {
+        properties: { weight: { type: "number" }, neighbour: { type: "null" } },
+        required: ["weight", "neighbour"],
+      },
+      {
+        properties: { weight: { type: "null" }, neighbour: { type: "object" } },
+        required: ["weight", "neighbour"],
+      },
+    ]);
+    expect(document().components.schemas.Kind).toEqual({
+      type: "string",
+      description: "A kind.\n\n- `round`: Without corners.\n- `cornered`: With corners.\n- `soft_one`: Soft.",
+      enum: ["round", "cornered", "soft_one"],
+    });
+  });
+
+  test("offers a call's stream on the path below, and on its own by Accept", () => {
+    const { paths } = document();
+    expect(Object.keys(paths["/v1/things"].post.responses[200].content)).toEqual([
+      "application/json",
+      "text/event-stream",
+    ]);
+    expect(Object.keys(paths["/v1/things/stream"].post.responses[200].content)).toEqual([
+      "text/event-stream",
+    ]);
+    expect(Object.keys(paths["/things"].post.responses[200].content)).toEqual(["application/json"]);
+  });
+
+  test.each([
+    ["a field without a comment", "message Bare { string bare = 1; }", /Bare has no comment/],
+    [
+      "a rule that JSON Schema cannot say",
+      "// Bare.\nmessage Bare {\n// Bare.\nstring bare = 1 [(buf.validate.field).string.email = true]; }",
+      /no keyword of JSON Schema is known for the rule .*email/,
+    ],
+    [
+      "a type in both directions",
+      "// Bare.\nmessage Bare {\n// Bare.\nProblem bare = 1; }",
+      /need two schemas of one name/,
+    ],
+    [
+      "a type that JSON has no use for",
+      "// Bare.\nmessage Bare {\n// Bare.\nbytes bare = 1; }",
+      /not supported in plain JSON/,
+    ],
+  ])("is refused for %s", (_, message, complaint) => {
+    const text = `${head}${message}
+// Keep.
+service BareService {
+  // Get.
+  rpc Get(Bare) returns (Problem) { option (google.api.http) = {post: "/bare" body: "*"}; }
+}`;
+    expect(() => make(text)).toThrow(complaint);
+  });
+});
