@@ -6,9 +6,9 @@ import { headers } from "./headers.ts";
 import type { Json } from "./json.ts";
 import { operationOf, tagOf } from "./operation.ts";
 import { overview } from "./overview.ts";
+import { createResponseComponents } from "./response-components.ts";
 import { schemaOfProblem } from "./schema-of-problem.ts";
 import { createSchemas } from "./schemas.ts";
-import { createSharedResponses } from "./shared-responses.ts";
 
 export interface DocumentOptions {
   /** With their comments, which descriptors have only at generate time. */
@@ -22,7 +22,7 @@ export interface DocumentOptions {
 export function documentOf({ services, version, examples: recorded }: DocumentOptions): Json {
   const schemas = createSchemas();
   const examples = createExamples(recorded);
-  const responses = createSharedResponses();
+  const responses = createResponseComponents();
   const routes = routesFromServices(services);
   const problem = schemas.inAnswer(problemMessageOf(services));
   const paths: Record<string, Record<string, Json>> = {};
@@ -59,7 +59,7 @@ export function documentOf({ services, version, examples: recorded }: DocumentOp
           scheme: "bearer",
           bearerFormat: "kbz_…",
           description:
-            "An API key, from `POST /v1/keys` or from the operator. Without one, a caller is known by address. A key that is wrong is refused on every call, never taken for none.",
+            "An API key, from `POST /v1/keys` or from the operator. Without one, a caller is known by address; where the operator answers only holders of keys, analyses are 401. A key that is wrong is refused on every call, never taken for none.",
         },
       },
       headers,

@@ -5,13 +5,13 @@ import { errorsOfRoute, isCounted } from "./errors-of-route.ts";
 import type { Examples } from "./examples.ts";
 import { headersNamed } from "./headers.ts";
 import type { Json } from "./json.ts";
-import type { SharedResponses } from "./shared-responses.ts";
+import type { ResponseComponents } from "./response-components.ts";
 
 export interface ProblemParts {
   /** The reference to the schema of problems. */
   readonly problem: Json;
   readonly examples: Examples;
-  readonly responses: SharedResponses;
+  readonly responses: ResponseComponents;
 }
 
 /** The responses of a route that are problems, by status, each with the codes that it can have there. */

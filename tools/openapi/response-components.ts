@@ -2,7 +2,7 @@ import { STATUS_CODES } from "node:http";
 import { type Json, refTo } from "./json.ts";
 
 /** The responses of a document that calls have in common. */
-export interface SharedResponses {
+export interface ResponseComponents {
   /**
    * Takes a response in, once however often it is met, and gives the reference to it.
    *
@@ -13,7 +13,7 @@ export interface SharedResponses {
   all(): Json;
 }
 
-export function createSharedResponses(): SharedResponses {
+export function createResponseComponents(): ResponseComponents {
   const names = new Map<string, string>();
   const responses: Record<string, Json> = {};
   return {
