@@ -2,8 +2,6 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { Ajv2020 } from "ajv/dist/2020.js";
-import addFormats from "ajv-formats";
 import { describe, expect, test } from "vitest";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { KeyService } from "../../gen/chess/analysis/v1/key_service_pb.ts";
@@ -12,6 +10,7 @@ import { routesFromServices } from "../../src/gateway/routes.ts";
 import { startFen } from "../gateway/serve-gateway.ts";
 import { useApp } from "../support/running-app.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
+import { faultsOf } from "./described.ts";
 
 /** The document, held against what serves and answers. */
 
@@ -33,18 +32,6 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const generated: Document = JSON.parse(readFileSync(join(root, "gen/openapi.json"), "utf8"));
 const app = useApp();
 const folder = useTemporaryFolder();
-
-const ajv = addFormats.default(new Ajv2020({ strict: false, allErrors: true }));
-ajv.addSchema(generated, "document");
-
-/** What is wrong with a value by the schema at this place of the document. */
-function faultsOf(value: unknown, ...keys: readonly string[]): unknown {
-  const pointer = keys.map(
-    (key) => `/${encodeURIComponent(key.replaceAll("~", "~0").replaceAll("/", "~1"))}`,
-  );
-  const validate = ajv.compile({ $ref: `document#${pointer.join("")}` });
-  return validate(value) ? [] : validate.errors;
-}
 
 const schemaOf = (name: string) => ["components", "schemas", name];
 

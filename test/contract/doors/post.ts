@@ -1,3 +1,4 @@
+import { expectDescribed } from "../../openapi/described.ts";
 import type { Plain } from "./door.ts";
 
 /** An answer of plain JSON, with all that HTTP says beside it. */
@@ -7,21 +8,24 @@ export interface Reply {
   readonly body: Plain;
 }
 
-/** Posts a request as JSON, or a text as it is. */
+/** Posts a request as JSON, or a text as it is. The answer must be one that the OpenAPI document allows. */
 export async function post(
   url: string,
   body: Plain | string | Uint8Array<ArrayBuffer>,
   headers: Readonly<Record<string, string>> = { "Content-Type": "application/json" },
 ): Promise<Reply> {
   const raw = typeof body === "string" || body instanceof Uint8Array;
-  return replyFrom(await fetch(url, { method: "POST", headers, body: raw ? body : JSON.stringify(body) }));
+  const init = { method: "POST", headers, body: raw ? body : JSON.stringify(body) };
+  return replyFrom(init.method, url, await fetch(url, init));
 }
 
 export async function get(url: string, init: RequestInit = {}): Promise<Reply> {
-  return replyFrom(await fetch(url, init));
+  return replyFrom(init.method ?? "GET", url, await fetch(url, init));
 }
 
-async function replyFrom(response: Response): Promise<Reply> {
+async function replyFrom(method: string, url: string, response: Response): Promise<Reply> {
   const { status, headers } = response;
-  return { status, headers, body: (await response.json()) as Plain };
+  const body = (await response.json()) as Plain;
+  expectDescribed(method, url, response, body);
+  return { status, headers, body };
 }

@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import { expectDescribed } from "../../../openapi/described.ts";
 import type { Call, DoorKind, Plain } from "../door.ts";
 import { plainFromProtoJson } from "../proto-json.ts";
 
@@ -29,6 +30,7 @@ export const json: DoorKind = {
         : fetch(`${url}${path}?${queryOf(request)}`, { method: verb, headers: { ...headers } }));
       const requestId = response.headers.get("x-request-id") ?? undefined;
       const body = (await response.json()) as Plain;
+      expectDescribed(verb, url + path, response, body);
       if (response.ok) {
         return { kind: "answer", requestId, answer: plainFromProtoJson(body) };
       }
