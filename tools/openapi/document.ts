@@ -47,10 +47,7 @@ export function documentOf({ services, version, examples: recorded }: DocumentOp
     security: [{}, { apiKey: [] }],
     tags: services
       .filter((service) => routes.some(({ method }) => method.parent === service))
-      .map((service) => ({
-        name: tagOf({ method: service.methods[0] as (typeof service.methods)[number] }),
-        description: commentOf(service),
-      })),
+      .map((service) => ({ name: tagOf(service), description: commentOf(service) })),
     paths,
     components: {
       securitySchemes: {

@@ -1,3 +1,4 @@
+import type { DescService } from "@bufbuild/protobuf";
 import { eventStream } from "../../src/gateway/answer-stream.ts";
 import { kindOfRoute, streamOfRoute } from "../../src/gateway/route-kind.ts";
 import type { Route } from "../../src/gateway/routes.ts";
@@ -26,7 +27,7 @@ export function operationOf(route: Route, parts: OperationParts): Json {
   const parameters = body ? [] : method.input.fields.map((field) => queryParameter(field, schemas.inRequest));
   return {
     operationId: `${method.localName}${isAlias ? "Alias" : ""}`,
-    tags: [tagOf(route)],
+    tags: [tagOf(method.parent)],
     summary,
     ...(description && { description }),
     ...(needsKey(route) && { security: [{ apiKey: [] }] }),
@@ -53,9 +54,9 @@ export function operationOf(route: Route, parts: OperationParts): Json {
   };
 }
 
-/** The tag of a route: its service, without the word. */
-export function tagOf({ method }: Pick<Route, "method">): string {
-  return method.parent.name.replace(/Service$/, "");
+/** The tag of a service's calls: its name without that word. */
+export function tagOf({ name }: DescService): string {
+  return name.replace(/Service$/, "");
 }
 
 function contentOf(route: Route, { routes, schemas, examples, problem }: OperationParts): Json {

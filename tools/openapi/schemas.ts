@@ -13,23 +13,23 @@ export interface Schemas {
   all(): Json;
 }
 
-type Role = "request" | "answer" | "both";
+interface Made {
+  readonly desc: DescMessage | DescEnum;
+  readonly role: "request" | "answer" | "both";
+  schema: Json;
+}
 
 export function createSchemas(): Schemas {
-  const made = new Map<
-    string,
-    { readonly desc: DescMessage | DescEnum; readonly role: Role; schema: Json }
-  >();
+  const made = new Map<string, Made>();
 
   const refer = (role: "request" | "answer"): Refer => {
     const referTo: Refer = (desc) => {
       const known = made.get(desc.name);
       if (known === undefined) {
-        const entry = { desc, role: desc.kind === "enum" ? "both" : role, schema: {} } as const;
-        const place: { schema: Json } & typeof entry = entry;
+        const one: Made = { desc, role: desc.kind === "enum" ? "both" : role, schema: {} };
         // Known before its fields are read: a message may hold itself.
-        made.set(desc.name, place);
-        place.schema = schemaOf(desc, role, referTo);
+        made.set(desc.name, one);
+        one.schema = schemaOf(desc, role, referTo);
       } else if (known.desc !== desc || (known.role !== "both" && known.role !== role)) {
         // Requests are closed and answers are open, so one schema cannot be both.
         throw new Error(`${desc} and ${known.desc} (in a ${known.role}) need two schemas of one name`);
