@@ -12,6 +12,7 @@ import { connectErrorFrom } from "./rpc/connect-error.ts";
 import { connectDoors } from "./rpc/interceptors/connect-doors.ts";
 import { readMaxBytesOf } from "./rpc/read-max-bytes.ts";
 import { createHandlers } from "./rpc/routes.ts";
+import { createCors } from "./server/cors.ts";
 import { createListener } from "./server/listener.ts";
 import type { RequestHandler } from "./server/node-message.ts";
 import { createProbes } from "./server/probes.ts";
@@ -60,6 +61,7 @@ export async function startApp(
       (request, response) => state.draining && refuseWhenDraining(request, response),
       (request, response) => doors.some((door) => door(request, response)),
     ],
+    cors: createCors(config.corsOrigins ?? (config.access === "keys" ? [] : ["*"])),
     log,
   });
   let access: AsyncDisposable | undefined;

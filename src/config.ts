@@ -20,6 +20,8 @@ export interface Config {
   readonly dataDir: string;
   /** Addresses and networks of proxies whose `X-Forwarded-For` is believed. */
   readonly trustProxy: readonly string[];
+  /** Origins whose scripts browsers let read answers, `*` for every one; depends on `access` if undefined. */
+  readonly corsOrigins: readonly string[] | undefined;
   /** Searches at a time. */
   readonly slots: number;
   /** Id that `latest` means; the newest stable version if undefined. */
@@ -76,13 +78,33 @@ const text = reader("must not be empty: leave it out for the default", (value) =
 const flag = reader("must be true or false", (value) =>
   value === "true" ? true : value === "false" ? false : undefined,
 );
+const origins = reader(
+  "must be * or origins such as https://app.example.com, separated by commas; empty for none",
+  (value) => {
+    const all = listed(value);
+    return all.every((one) => one === "*" || isOrigin(one)) ? all : undefined;
+  },
+);
 const networks = reader("must be addresses and networks such as 10.0.0.0/8, separated by commas", (value) => {
-  const all = value
+  const all = listed(value);
+  return all.every(isNetwork) ? all : undefined;
+});
+
+function listed(value: string): string[] {
+  return value
     .split(",")
     .map((one) => one.trim())
     .filter(Boolean);
-  return all.every(isNetwork) ? all : undefined;
-});
+}
+
+/** As browsers write the header Origin: the scheme, the host in lower case, the port unless it is the usual one. */
+function isOrigin(one: string): boolean {
+  if (!URL.canParse(one)) {
+    return false;
+  }
+  const { protocol, host } = new URL(one);
+  return host !== "" && one === `${protocol}//${host}`;
+}
 
 function isNetwork(one: string): boolean {
   const [address = "", prefix, ...more] = one.split("/");
@@ -148,6 +170,12 @@ const settings = {
     default: () => [],
     about: "proxies whose X-Forwarded-For is believed: addresses or CIDRs, separated by commas",
     read: networks,
+  },
+  corsOrigins: {
+    key: "KIBITZ_CORS_ORIGINS",
+    default: () => undefined,
+    about: "origins whose scripts may read answers, separated by commas; by default *, but none in keys",
+    read: origins,
   },
   slots: {
     key: "KIBITZ_SLOTS",

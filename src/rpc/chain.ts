@@ -2,6 +2,7 @@ import type { Interceptor } from "@connectrpc/connect";
 import type { Access } from "../access/access.ts";
 import type { Log } from "../log.ts";
 import { authenticate } from "./interceptors/authenticate.ts";
+import { leaveEtag } from "./interceptors/leave-etag.ts";
 import { logCalls } from "./interceptors/log-calls.ts";
 import { tellLimits } from "./interceptors/tell-limits.ts";
 import { validate } from "./interceptors/validate.ts";
@@ -9,5 +10,5 @@ import type { Rules } from "./rules.ts";
 
 /** The one chain for every door, outermost first. */
 export function createChain(access: Access, rules: Rules, log: Log): readonly Interceptor[] {
-  return [logCalls(log), authenticate(access), tellLimits(access.limits), validate(rules)];
+  return [logCalls(log), authenticate(access), tellLimits(access.limits), validate(rules), leaveEtag()];
 }

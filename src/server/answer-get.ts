@@ -1,5 +1,6 @@
 import { callerFromRequest } from "../caller.ts";
 import { KibitzError } from "../errors.ts";
+import { addVary } from "./add-vary.ts";
 import { type NodeRequest, type NodeResponse, pathOf } from "./node-message.ts";
 import { sendProblem } from "./send-problem.ts";
 
@@ -8,6 +9,8 @@ export interface Page {
   readonly contentType: string;
   readonly body: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** The request header that the page depends on. */
+  readonly vary?: string;
 }
 
 /** Answers GET with the page or, where there is none now, the error; HEAD likewise, and all else with 405. */
@@ -27,6 +30,9 @@ export function answerGet(req: NodeRequest, res: NodeResponse, page: Page | Kibi
   res.setHeader("X-Request-Id", requestId);
   for (const [name, value] of Object.entries(page.headers ?? {})) {
     res.setHeader(name, value);
+  }
+  if (page.vary !== undefined) {
+    addVary(res, page.vary);
   }
   if (req.method === "HEAD") {
     res.end();

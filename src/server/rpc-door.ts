@@ -1,10 +1,16 @@
 import type { ConnectError, ContextValues } from "@connectrpc/connect";
-import type { UniversalHandler, UniversalServerRequest } from "@connectrpc/connect/protocol";
+import type {
+  UniversalHandler,
+  UniversalServerRequest,
+  UniversalServerResponse,
+} from "@connectrpc/connect/protocol";
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
 import { callerFromRequest } from "../caller.ts";
 import { errorFromUnknown, KibitzError } from "../errors.ts";
 import type { Log } from "../log.ts";
+import { addVary } from "./add-vary.ts";
 import { doorFromRequest, type RpcDoor } from "./door-from-request.ts";
+import { isNotModified } from "./is-not-modified.ts";
 import { isGone, type NodeRequest, type NodeResponse, pathOf, type RequestHandler } from "./node-message.ts";
 import { refuseUnknownCall } from "./refuse-unknown-call.ts";
 import { discardAfterAnswer } from "./rest-of-body.ts";
@@ -33,12 +39,20 @@ export function createRpcDoor({ handlers, contextValues, explain, log }: RpcDoor
 
   async function answer(handler: UniversalHandler, req: NodeRequest, res: NodeResponse): Promise<void> {
     const door = doorFromRequest(req);
-    const reply = await handler(callFromRequest(req, res, contextValues(req, door)));
+    let reply = await handler(callFromRequest(req, res, contextValues(req, door)));
     const refusal = refusalFromReply(reply, handler, req);
     if (refusal) {
       const { requestId } = callerFromRequest(req, door);
       sendProblem(req, res, refusal.error, requestId, refusal.headers);
       return;
+    }
+    if (req.method === "GET") {
+      addVary(res, "Authorization, Accept-Encoding");
+      if (reply.status !== 200) {
+        res.setHeader("Cache-Control", "no-store");
+      } else if (isNotModified(req, reply.header?.get("etag"))) {
+        reply = notModified(reply);
+      }
     }
     discardAfterAnswer(req, res);
     await universalResponseToNodeResponse(reply, res);
@@ -70,6 +84,15 @@ export function createRpcDoor({ handlers, contextValues, explain, log }: RpcDoor
     answer(handler, req, res).catch((thrown) => fail(req, res, thrown));
     return true;
   };
+}
+
+/** The same answer for one who has it: RFC 9110 section 15.4.5 wants its headers, and what tells of the body left out. */
+function notModified({ header }: UniversalServerResponse): UniversalServerResponse {
+  const kept = new Headers(header);
+  for (const name of ["Content-Type", "Content-Length", "Content-Encoding"]) {
+    kept.delete(name);
+  }
+  return { status: 304, header: kept };
 }
 
 function callFromRequest(

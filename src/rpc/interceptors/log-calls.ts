@@ -10,11 +10,12 @@ import { errorFromConnect } from "../error-from-connect.ts";
 export function logCalls(log: Log): Interceptor {
   return (next) => async (request) => {
     const { contextValues } = request;
-    const { requestId, door } = contextValues.get(callerKey);
+    const { requestId, door, traceparent } = contextValues.get(callerKey);
     const startedAt = performance.now();
     const end = (code: string, err?: unknown) => {
       const ms = Math.round((performance.now() - startedAt) * 10) / 10;
-      const fields = { requestId, door, method: request.method.name, ms, code, ...keyOf(contextValues) };
+      const method = request.method.name;
+      const fields = { requestId, door, method, ms, code, ...keyOf(contextValues), ...spanOf(traceparent) };
       if (code === "internal") {
         log.error({ ...fields, err }, "call");
       } else {
@@ -39,6 +40,12 @@ export function logCalls(log: Log): Interceptor {
 function keyOf(values: ContextValues): { readonly key?: string } {
   const { key } = values.get(accountKey);
   return key === undefined ? {} : { key: key.id };
+}
+
+/** The call's span, by the names that log collectors look for. */
+function spanOf(traceparent: string | undefined): { readonly trace_id?: string; readonly span_id?: string } {
+  const [, trace_id, span_id] = traceparent?.split("-") ?? [];
+  return trace_id === undefined || span_id === undefined ? {} : { trace_id, span_id };
 }
 
 /**
