@@ -28,6 +28,8 @@ export interface Config {
   readonly defaultEngine: string | undefined;
   /** UCI binaries; searched for if undefined. */
   readonly nativeEngines: readonly string[] | undefined;
+  /** Name of the user that engines run as; if undefined, nobody where the server is root. */
+  readonly engineUser: string | undefined;
   /** MB that all engines together may take; idle ones are retired to keep it. */
   readonly engineMemoryMb: number;
   /** Longest that work is expected to wait for an engine; beyond that it is refused. */
@@ -194,6 +196,12 @@ const settings = {
     default: () => undefined,
     about: "UCI binaries, separated by `:`; empty for none; by default `stockfish` is searched for",
     read: reader("must be files separated by `:`", (value) => value.split(":").filter(Boolean)),
+  },
+  engineUser: {
+    key: "KIBITZ_ENGINE_USER",
+    default: () => undefined,
+    about: "user that engines run as, which takes a server run by root; by default nobody, then",
+    read: text,
   },
   engineMemoryMb: {
     key: "KIBITZ_ENGINE_MEMORY_MB",
