@@ -41,11 +41,14 @@ export interface Config {
   /** Threads of every engine. */
   readonly threads: number;
   readonly logLevel: (typeof logLevels)[number];
+  /** How much of callers' addresses the log says. */
+  readonly logAddresses: (typeof addressForms)[number];
   /** PATH, where native engines are searched. */
   readonly searchPath: string;
 }
 
 const accessModes = ["public", "keys", "open"] as const;
+const addressForms = ["none", "truncated", "hashed", "full"] as const;
 const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -238,6 +241,12 @@ const settings = {
     default: () => "info",
     about: `one of ${logLevels.join(", ")}`,
     read: oneOf(logLevels),
+  },
+  logAddresses: {
+    key: "KIBITZ_LOG_ADDRESSES",
+    default: () => "truncated",
+    about: `addresses of callers in the log: ${addressForms.join(", ")}`,
+    read: oneOf(addressForms),
   },
 } as const satisfies { [K in Exclude<keyof Config, "searchPath">]: Setting<Config[K]> };
 

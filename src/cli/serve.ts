@@ -22,7 +22,7 @@ export const serveCommand: Command = {
     }
     const config = loadConfig(process.env);
     const log = await createLog(config.logLevel);
-    log.info(settingsForLog(config), "settings");
+    log.info({ settings: settingsForLog(config) }, "settings");
 
     hideable(config.dataDir);
     const started = Promise.withResolvers<void>();
