@@ -48,7 +48,7 @@ def post(path: str, request: dict, headers: dict = with_key, stream: bool = Fals
         wait_s = int(answer.headers.get("Retry-After", LONGEST_WAIT_S + 1))
         if wait_s > LONGEST_WAIT_S:
             raise Refused(answer.json())
-        print(f"rate limited, waiting {wait_s} s")
+        print(f"{answer.json()['title'].lower()}, waiting {wait_s} s")
         time.sleep(wait_s)
 
 
