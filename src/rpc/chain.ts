@@ -11,3 +11,11 @@ import type { Rules } from "./rules.ts";
 export function createChain(access: Access, rules: Rules, log: Log): readonly Interceptor[] {
   return [logCalls(log), authenticate(access), tellLimits(access.limits), validate(rules)];
 }
+
+/**
+ * The chain for health and reflection. Who asks them needs no key, but one that is there is checked as everywhere;
+ * nothing is counted, their protos have no rules, and as health checks come every second, the log is not for them.
+ */
+export function createToolChain(access: Access, log: Log): readonly Interceptor[] {
+  return [logCalls(log, "debug"), authenticate(access)];
+}

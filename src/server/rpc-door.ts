@@ -22,7 +22,8 @@ export interface RpcDoorOptions {
 }
 
 /**
- * Connect, gRPC and gRPC-Web: brings the requests for the paths of the RPCs to Connect's handlers.
+ * Connect, gRPC and gRPC-Web: brings the requests for the paths of the RPCs to Connect's handlers. Services that are
+ * not among theirs are another door's.
  *
  * Stands in for `connectNodeAdapter`, which ends the process over a broken Host, refuses without a word what
  * its handlers do not take, and cuts off the client whose message is too large instead of telling it.
@@ -65,7 +66,8 @@ export function createRpcDoor({ handlers, contextValues, explain, log }: RpcDoor
     const path = pathOf(req);
     const handler = handlerByPath.get(path);
     if (handler === undefined) {
-      return refuseUnknownCall(req, res, services.has(path.slice(1, path.lastIndexOf("/"))), explain);
+      const isOurs = services.has(path.slice(1, path.lastIndexOf("/")));
+      return isOurs && refuseUnknownCall(req, res, isOurs, explain);
     }
     answer(handler, req, res).catch((thrown) => fail(req, res, thrown));
     return true;

@@ -7,7 +7,7 @@ import { callerKey } from "../caller-key.ts";
 import { errorFromConnect } from "../error-from-connect.ts";
 
 /** One line a call, when it has ended: who asked what through which door, how it ended and how long it took. */
-export function logCalls(log: Log): Interceptor {
+export function logCalls(log: Log, level: "info" | "debug" = "info"): Interceptor {
   return (next) => async (request) => {
     const { contextValues } = request;
     const { requestId, door } = contextValues.get(callerKey);
@@ -18,7 +18,7 @@ export function logCalls(log: Log): Interceptor {
       if (code === "internal") {
         log.error({ ...fields, err }, "call");
       } else {
-        log.info(fields, "call");
+        log[level](fields, "call");
       }
     };
     try {
