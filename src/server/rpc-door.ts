@@ -4,6 +4,7 @@ import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from
 import { callerFromRequest } from "../caller.ts";
 import { errorFromUnknown, KibitzError } from "../errors.ts";
 import type { Log } from "../log.ts";
+import { boundToReader } from "./bound-to-reader.ts";
 import { doorFromRequest, type RpcDoor } from "./door-from-request.ts";
 import { isGone, type NodeRequest, type NodeResponse, pathOf, type RequestHandler } from "./node-message.ts";
 import { refuseUnknownCall } from "./refuse-unknown-call.ts";
@@ -19,7 +20,12 @@ export interface RpcDoorOptions {
   /** An error as an RPC error, with the details that every error has. */
   explain(error: KibitzError, requestId: string): ConnectError;
   readonly log: Pick<Log, "error">;
+  /** How long a message of an answer may wait to be taken, in milliseconds. */
+  readonly takeMaxMs?: number;
 }
+
+/** A message of 100 kB, greater than any, needs 27 kbit/s. */
+const defaultTakeMaxMs = 30_000;
 
 /**
  * Connect, gRPC and gRPC-Web: brings the requests for the paths of the RPCs to Connect's handlers. Services that are
@@ -28,7 +34,8 @@ export interface RpcDoorOptions {
  * Stands in for `connectNodeAdapter`, which ends the process over a broken Host, refuses without a word what
  * its handlers do not take, and cuts off the client whose message is too large instead of telling it.
  */
-export function createRpcDoor({ handlers, contextValues, explain, log }: RpcDoorOptions): RequestHandler {
+export function createRpcDoor(options: RpcDoorOptions): RequestHandler {
+  const { handlers, contextValues, explain, log, takeMaxMs = defaultTakeMaxMs } = options;
   const handlerByPath = new Map(handlers.map((handler) => [handler.requestPath, handler]));
   const services = new Set(handlers.map((handler) => handler.service.typeName));
 
@@ -42,7 +49,7 @@ export function createRpcDoor({ handlers, contextValues, explain, log }: RpcDoor
       return;
     }
     discardAfterAnswer(req, res);
-    await universalResponseToNodeResponse(reply, res);
+    await universalResponseToNodeResponse(boundToReader(reply, res, takeMaxMs), res);
   }
 
   function fail(req: NodeRequest, res: NodeResponse, thrown: unknown): void {
