@@ -6,7 +6,7 @@ import {
   type ServerReflectionResponseSchema,
 } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionV1alpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
-import { echo } from "../errors.ts";
+import { echo, KibitzError } from "../errors.ts";
 import type { CallContext, Implementation } from "./calls.ts";
 import { createProtoFiles, type ProtoFiles } from "./proto-files.ts";
 
@@ -22,33 +22,44 @@ export interface ReflectionOptions {
 }
 
 /**
- * Less than the time after which a request that still goes on is cut. A client that has another question after
- * that opens another stream: grpcurl and buf take an ended one for a stale one, and ask again.
+ * Less than the time after which a request that still goes on is cut without a word. Who has another question later
+ * opens another stream.
  */
 const defaultLifeMs = 10_000;
 
-/**
- * gRPC's server reflection: the proto files, for tools that have none. The newest version and the one that most
- * tools ask for differ in nothing but their name.
- */
+/** Conversations at a time. An answer is up to 90 kB, and waits in memory until its caller takes it. */
+const conversationsMax = 20;
+
+/** gRPC's server reflection: the proto files, for tools that have none. Its versions differ in their name alone. */
 export function createReflection(options: ReflectionOptions): readonly Implementation[] {
   const { services, stopping, lifeMs = defaultLifeMs } = options;
   const roots = [...services.map(({ file }) => file), ...options.files];
   let files: ProtoFiles | undefined;
+  let conversations = 0;
 
   async function* serverReflectionInfo(
     requests: AsyncIterable<ServerReflectionRequest>,
     { signal }: Pick<CallContext, "signal">,
   ): AsyncGenerator<Response> {
-    // Most servers are never asked.
-    files ??= createProtoFiles(roots);
-    const sent = new Set<DescFile>();
-    for await (const request of untilOver(requests, { signal, stopping, lifeMs })) {
-      yield {
-        validHost: request.host,
-        originalRequest: request,
-        messageResponse: answerTo(request, files, services, sent),
-      };
+    if (conversations >= conversationsMax) {
+      throw new KibitzError("overloaded", "Too many callers ask for proto files at a time.", {
+        retryAfterMs: 1000,
+      });
+    }
+    conversations += 1;
+    try {
+      // Most servers are never asked.
+      files ??= createProtoFiles(roots);
+      const sent = new Set<DescFile>();
+      for await (const request of untilOver(requests, { signal, stopping, lifeMs })) {
+        yield {
+          validHost: request.host,
+          originalRequest: request,
+          messageResponse: answerTo(request, files, services, sent),
+        };
+      }
+    } finally {
+      conversations -= 1;
     }
   }
 

@@ -1,6 +1,12 @@
 import { create, createFileRegistry, fromBinary, type MessageInitShape } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
-import { Code, type ConnectError, createClient, createRouterTransport } from "@connectrpc/connect";
+import {
+  Code,
+  type ConnectError,
+  type ConnectRouter,
+  createClient,
+  createRouterTransport,
+} from "@connectrpc/connect";
 import { describe, expect, test, vi } from "vitest";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
@@ -10,6 +16,7 @@ import {
   type ServerReflectionResponse,
 } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionV1alpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
+import { connectDoors } from "../../src/rpc/interceptors/connect-doors.ts";
 import { createReflection } from "../../src/rpc/reflection.ts";
 
 type Question = NonNullable<MessageInitShape<typeof ServerReflectionRequestSchema>["messageRequest"]>;
@@ -25,11 +32,12 @@ function start(lifeMs?: number, version = versions[0] ?? expect.fail()) {
     stopping: stopping.signal,
     ...(lifeMs !== undefined && { lifeMs }),
   });
-  const transport = createRouterTransport(({ service }) => {
+  const routes = ({ service }: ConnectRouter) => {
     for (const one of implementations) {
       service(one.service, one.methods);
     }
-  });
+  };
+  const transport = createRouterTransport(routes, { router: { interceptors: [connectDoors()] } });
   const client = createClient(version, transport);
   return { stop: () => stopping.abort(), client };
 }
@@ -202,6 +210,21 @@ describe("a conversation", () => {
     expect(await stream.next()).toMatchObject({ done: true });
     const late = client.serverReflectionInfo(forever())[Symbol.asyncIterator]();
     expect(await late.next()).toMatchObject({ done: true });
+  });
+
+  test("is refused while there are too many, and has room again when one of them ends", async () => {
+    const { client } = start();
+    const leaving = new AbortController();
+    const others = Array.from({ length: 20 }, () =>
+      client.serverReflectionInfo(forever(), { signal: leaving.signal })[Symbol.asyncIterator](),
+    );
+    await Promise.all(others.map((stream) => stream.next()));
+    const one = () => client.serverReflectionInfo(forever())[Symbol.asyncIterator]().next();
+    await expect(one()).rejects.toMatchObject({ code: Code.Unavailable });
+    const ends = others.map((stream) => stream.next());
+    leaving.abort();
+    await Promise.allSettled(ends);
+    await expect.poll(() => one()).toMatchObject({ done: false });
   });
 
   test("whose deadline passes says so", async () => {
