@@ -1,7 +1,6 @@
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import { type ConnectRouter, createConnectRouter, type Interceptor } from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
-import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { KeyService } from "../../gen/chess/analysis/v1/key_service_pb.ts";
 import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
@@ -13,6 +12,7 @@ import { type AnalysisServiceOptions, createAnalysisService } from "./analysis-s
 import { callerKey } from "./caller-key.ts";
 import type { Implementation } from "./calls.ts";
 import { completeErrors } from "./complete-errors.ts";
+import { compressions } from "./compression.ts";
 import { mendGrpcMessage } from "./grpc-message.ts";
 import { createHealth, type HealthOptions } from "./health.ts";
 import { createKeyService } from "./key-service.ts";
@@ -57,7 +57,7 @@ export function createHandlers(
     interceptors: [...interceptors],
     // By default, fields that are not known are ignored, and a typing error would go unseen.
     jsonOptions: { ignoreUnknownFields: false },
-    acceptCompression: [compressionGzip, compressionBrotli],
+    acceptCompression: [...compressions],
     // Before anything is read: what Connect itself refuses carries the id and the details, too.
     requestGate(context) {
       context.responseHeader.set("X-Request-Id", context.values.get(callerKey).requestId);
