@@ -241,7 +241,7 @@ describe("a problem document, never an empty body, answers", () => {
   });
 
   test("a call that streams both ways, over HTTP/1.1", async () => {
-    // None of the service's calls does; Connect's handler answers so for those that do.
+    // Connect's handler answers so for all calls that do.
     const [handler] = analysisRouter().handlers;
     const refuses = Object.assign(async () => ({ status: 505 }), { ...handler, requestPath: "/x.Y/Talk" });
     const door = createRpcDoor({
