@@ -1,8 +1,14 @@
 import { type EventEmitter, once } from "node:events";
-import type { DescService } from "@bufbuild/protobuf";
-import { Health, HealthCheckResponse_ServingStatus as Status } from "../../gen/grpc/health/v1/health_pb.ts";
+import type { DescService, MessageInitShape } from "@bufbuild/protobuf";
+import {
+  Health,
+  type HealthCheckRequest,
+  type HealthCheckResponseSchema,
+  HealthCheckResponse_ServingStatus as Status,
+} from "../../gen/grpc/health/v1/health_pb.ts";
 import { echo, KibitzError } from "../errors.ts";
-import type { Implementation } from "./calls.ts";
+import { atMost } from "./at-most.ts";
+import type { CallContext, Implementation } from "./calls.ts";
 
 export interface HealthOptions {
   /** Whose health is told. They are one server's, so it is one health. */
@@ -15,11 +21,38 @@ export interface HealthOptions {
   readonly changes: EventEmitter<{ change: [] }>;
 }
 
+/** Each costs up to 60 kB for as long as it likes. */
+const watchersMax = 1000;
+
 /** gRPC's health check: of each service, and of the server under the empty name. */
 export function createHealth(options: HealthOptions): Implementation<typeof Health> {
   const { services, ready, draining, changes } = options;
   const names = ["", ...services.map(({ typeName }) => typeName)];
   const status = () => (ready() ? Status.SERVING : Status.NOT_SERVING);
+
+  async function* watch(
+    { service }: HealthCheckRequest,
+    { signal }: Pick<CallContext, "signal">,
+  ): AsyncGenerator<MessageInitShape<typeof HealthCheckResponseSchema>> {
+    const isKnown = names.includes(service);
+    let told: Status | undefined;
+    for (;;) {
+      const current = isKnown ? status() : Status.SERVICE_UNKNOWN;
+      if (current !== told) {
+        told = current;
+        // The reader may take its time: what has changed meanwhile is seen in the next round.
+        yield { status: current };
+      } else if (draining()) {
+        // The protocol lets a server end the call, and its caller asks again: elsewhere.
+        return;
+      } else {
+        signal.throwIfAborted();
+        // Ends without a change where the caller leaves.
+        await once(changes, "change", { signal }).catch(() => {});
+      }
+    }
+  }
+
   return {
     service: Health,
     methods: {
@@ -32,25 +65,7 @@ export function createHealth(options: HealthOptions): Implementation<typeof Heal
       list() {
         return { statuses: Object.fromEntries(names.map((name) => [name, { status: status() }])) };
       },
-      async *watch({ service }, { signal }) {
-        const isKnown = names.includes(service);
-        let told: Status | undefined;
-        for (;;) {
-          const current = isKnown ? status() : Status.SERVICE_UNKNOWN;
-          if (current !== told) {
-            told = current;
-            // The reader may take its time: what has changed meanwhile is seen in the next round.
-            yield { status: current };
-          } else if (draining()) {
-            // The protocol lets a server end the call, and its caller asks again: elsewhere.
-            return;
-          } else {
-            signal.throwIfAborted();
-            // Ends without a change where the caller leaves.
-            await once(changes, "change", { signal }).catch(() => {});
-          }
-        }
-      },
+      watch: atMost(watchersMax, watch),
     },
   };
 }

@@ -6,7 +6,8 @@ import {
   type ServerReflectionResponseSchema,
 } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionV1alpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
-import { echo, KibitzError } from "../errors.ts";
+import { echo } from "../errors.ts";
+import { atMost } from "./at-most.ts";
 import type { CallContext, Implementation } from "./calls.ts";
 import { createProtoFiles, type ProtoFiles } from "./proto-files.ts";
 
@@ -35,35 +36,24 @@ export function createReflection(options: ReflectionOptions): readonly Implement
   const { services, stopping, lifeMs = defaultLifeMs } = options;
   const roots = [...services.map(({ file }) => file), ...options.files];
   let files: ProtoFiles | undefined;
-  let conversations = 0;
 
-  async function* serverReflectionInfo(
+  async function* converse(
     requests: AsyncIterable<ServerReflectionRequest>,
     { signal }: Pick<CallContext, "signal">,
   ): AsyncGenerator<Response> {
-    if (conversations >= conversationsMax) {
-      throw new KibitzError("overloaded", "Too many callers ask for proto files at a time.", {
-        retryAfterMs: 1000,
-      });
-    }
-    conversations += 1;
-    try {
-      // Most servers are never asked.
-      files ??= createProtoFiles(roots);
-      const sent = new Set<DescFile>();
-      for await (const request of untilOver(requests, { signal, stopping, lifeMs })) {
-        yield {
-          validHost: request.host,
-          originalRequest: request,
-          messageResponse: answerTo(request, files, services, sent),
-        };
-      }
-    } finally {
-      conversations -= 1;
+    // Most servers are never asked.
+    files ??= createProtoFiles(roots);
+    const sent = new Set<DescFile>();
+    for await (const request of untilOver(requests, { signal, stopping, lifeMs })) {
+      yield {
+        validHost: request.host,
+        originalRequest: request,
+        messageResponse: answerTo(request, files, services, sent),
+      };
     }
   }
 
-  const methods = { serverReflectionInfo };
+  const methods = { serverReflectionInfo: atMost(conversationsMax, converse) };
   return [ServerReflection, ServerReflectionV1alpha].map(
     (service) => ({ service, methods }) as unknown as Implementation,
   );

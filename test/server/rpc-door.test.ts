@@ -343,6 +343,23 @@ test("a caller who leaves aborts its call, and nobody else's", async () => {
   expect((await fetch(`${base}/healthz`)).status).toBe(200);
 });
 
+test("a short answer that nobody takes costs its caller the call after a while, too", async () => {
+  const { base, errors } = await startListener([createDoor(analysisRouter(), 200)]);
+  const client = connectHttp2(base, { settings: { initialWindowSize: 0 } });
+  onTestFinished(() => client.destroy());
+  const call = client.request({
+    ":method": "POST",
+    ":path": `${service}/ListEngines`,
+    "content-type": "application/json",
+  });
+  call.on("error", () => {}).end("{}");
+  const alive = setInterval(() => client.ping(() => {}), 20);
+  await once(call, "close");
+  clearInterval(alive);
+  expect(client.destroyed).toBe(false);
+  expect(errors).toEqual([]);
+});
+
 describe("a long message that nobody takes", () => {
   /** Streams an answer of one long message to a client that takes nothing of it, and tells when that has ended. */
   async function startLong(takeMaxMs: number) {
