@@ -1,3 +1,4 @@
+import { globSync, readFileSync } from "node:fs";
 import { connect as connectHttp2 } from "node:http2";
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import { Http2SessionManager } from "@connectrpc/connect-node";
@@ -199,6 +200,28 @@ describe("grpc-js, which knows the protos only", () => {
     );
     expect(answer?.fileDescriptorResponse.fileDescriptorProto.length).toBeGreaterThan(5);
   });
+});
+
+test("every service of the protos is listed, and every call of theirs is answered", async () => {
+  const protos = globSync(["proto/**/*.proto", "third_party/grpc/**/*.proto"]).map((path) =>
+    readFileSync(path, "utf8"),
+  );
+  const declared = protos.flatMap((proto) => {
+    const pack = /^package (.+);$/m.exec(proto)?.[1];
+    return [...proto.matchAll(/^service (\w+) {([\s\S]*?)^}/gm)].map(([, name, body = ""]) => ({
+      name: `${pack}.${name}`,
+      calls: [...body.matchAll(/^ {2}rpc (\w+)/gm)].map(([, call]) => call),
+    }));
+  });
+  expect(declared.map(({ name }) => name).toSorted()).toEqual(services.toSorted());
+  for (const { name, calls } of declared) {
+    expect(calls).not.toEqual([]);
+    for (const call of calls) {
+      // A call that is known takes POST, and one that is not is no path at all.
+      const answer = await fetch(`${app.url}/${name}/${call}`, { method: "DELETE" });
+      expect([call, answer.status]).not.toEqual([call, 404]);
+    }
+  }
 });
 
 test("Connect is answered in JSON, as curl asks it", async () => {
