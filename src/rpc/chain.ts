@@ -23,3 +23,11 @@ export function createChain(
     leaveEtag(),
   ];
 }
+
+/**
+ * The chain for health and reflection. Who asks them needs no key, but one that is there is checked as everywhere;
+ * nothing is counted, their protos have no rules, and as health checks come every second, the log is not for them.
+ */
+export function createToolChain(access: Access, log: Log): readonly Interceptor[] {
+  return [logCalls(log, () => undefined, "debug"), authenticate(access)];
+}

@@ -9,6 +9,7 @@ import { callerFromRequest } from "../caller.ts";
 import { echo, errorFromUnknown, KibitzError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { addVary } from "./add-vary.ts";
+import { boundToReader } from "./bound-to-reader.ts";
 import { doorFromRequest, type RpcDoor } from "./door-from-request.ts";
 import { isNotModified } from "./is-not-modified.ts";
 import { isGone, type NodeRequest, type NodeResponse, pathOf, type RequestHandler } from "./node-message.ts";
@@ -25,15 +26,22 @@ export interface RpcDoorOptions {
   /** An error as an RPC error, with the details that every error has. */
   explain(error: KibitzError, requestId: string): ConnectError;
   readonly log: Pick<Log, "error">;
+  /** How long a message of an answer may wait to be taken, in milliseconds. */
+  readonly takeMaxMs?: number;
 }
 
+/** A message of 100 kB, greater than any, needs 27 kbit/s. */
+const defaultTakeMaxMs = 30_000;
+
 /**
- * Connect, gRPC and gRPC-Web: brings the requests for the paths of the RPCs to Connect's handlers.
+ * Connect, gRPC and gRPC-Web: brings the requests for the paths of the RPCs to Connect's handlers. Services that are
+ * not among theirs are another door's.
  *
  * Stands in for `connectNodeAdapter`, which ends the process over a broken Host, refuses without a word what
  * its handlers do not take, and cuts off the client whose message is too large instead of telling it.
  */
-export function createRpcDoor({ handlers, contextValues, explain, log }: RpcDoorOptions): RequestHandler {
+export function createRpcDoor(options: RpcDoorOptions): RequestHandler {
+  const { handlers, contextValues, explain, log, takeMaxMs = defaultTakeMaxMs } = options;
   const handlerByPath = new Map(handlers.map((handler) => [handler.requestPath, handler]));
   const services = new Set(handlers.map((handler) => handler.service.typeName));
 
@@ -55,7 +63,7 @@ export function createRpcDoor({ handlers, contextValues, explain, log }: RpcDoor
       }
     }
     discardAfterAnswer(req, res);
-    await universalResponseToNodeResponse(reply, res);
+    await universalResponseToNodeResponse(boundToReader(reply, res, takeMaxMs), res);
   }
 
   function fail(req: NodeRequest, res: NodeResponse, thrown: unknown): void {
@@ -82,7 +90,8 @@ export function createRpcDoor({ handlers, contextValues, explain, log }: RpcDoor
     const path = pathOf(req);
     const handler = handlerByPath.get(path);
     if (handler === undefined) {
-      return refuseUnknownCall(req, res, services.has(path.slice(1, path.lastIndexOf("/"))), explain);
+      const isOurs = services.has(path.slice(1, path.lastIndexOf("/")));
+      return isOurs && refuseUnknownCall(req, res, isOurs, explain);
     }
     answer(handler, req, res).catch((thrown) => fail(req, res, thrown));
     return true;

@@ -93,6 +93,27 @@ describe("a line in the log", () => {
     ]);
   });
 
+  test("about what tools ask every second is for those who look for it, but a mistake of ours is not", async () => {
+    const lines: unknown[] = [];
+    const write = (level: string) => (fields: { readonly code?: unknown }) =>
+      lines.push([level, fields.code]);
+    const log = { ...silentLog, debug: write("debug"), info: write("info"), error: write("error") };
+    await run(
+      logCalls(log, () => undefined, "debug"),
+      answer,
+    );
+    await expect(
+      run(
+        logCalls(log, () => undefined, "debug"),
+        refuse(new TypeError("mistake")),
+      ),
+    ).rejects.toThrow();
+    expect(lines).toEqual([
+      ["debug", "ok"],
+      ["error", "internal"],
+    ]);
+  });
+
   test.each([
     ["a refusal", refusal, "info", "invalid_fen"],
     ["a mistake of ours", new TypeError("mistake"), "error", "internal"],

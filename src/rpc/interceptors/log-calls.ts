@@ -7,7 +7,11 @@ import { callerKey } from "../caller-key.ts";
 import { errorFromConnect } from "../error-from-connect.ts";
 
 /** One line a call, when it has ended: who asked what through which door, how it ended and how long it took. */
-export function logCalls(log: Log, showAddress: (address: string) => string | undefined): Interceptor {
+export function logCalls(
+  log: Log,
+  showAddress: (address: string) => string | undefined,
+  level: "info" | "debug" = "info",
+): Interceptor {
   return (next) => async (request) => {
     const { contextValues } = request;
     const { requestId, door, traceparent } = contextValues.get(callerKey);
@@ -25,7 +29,7 @@ export function logCalls(log: Log, showAddress: (address: string) => string | un
       if (code === "internal") {
         log.error({ ...fields, err }, "call");
       } else {
-        log.info(fields, "call");
+        log[level](fields, "call");
       }
     };
     try {
