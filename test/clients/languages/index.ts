@@ -1,0 +1,6 @@
+import type { Language } from "../language.ts";
+import { go } from "./go.ts";
+import { python } from "./python.ts";
+
+/** Every language that has a folder in `examples/`. */
+export const languages: readonly Language[] = [go, python];
