@@ -10,7 +10,6 @@ import com.google.rpc.RetryInfo;
 import io.grpc.Grpc;
 import io.grpc.InsecureChannelCredentials;
 import io.grpc.Metadata;
-import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.protobuf.StatusProto;
 import io.grpc.stub.MetadataUtils;
@@ -30,16 +29,18 @@ import kibitz.chess.analysis.v1.StopReason;
 
 /** Asks Kibitz for evaluations: at once, as a stream, deeper than allowed, and faster than allowed. */
 public final class Main {
-  private static final String FEN =
+  private static final String ITALIAN_GAME =
       "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3";
 
   private static final List<String> OPENINGS =
       List.of(
-          "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1",
-          "rnbqkbnr/pppppppp/8/8/3P4/8/PPP1PPPP/RNBQKBNR b KQkq - 0 1",
-          "rnbqkbnr/pppppppp/8/8/2P5/8/PP1PPPPP/RNBQKBNR b KQkq - 0 1",
-          "rnbqkbnr/pppppppp/8/8/8/5N2/PPPPPPPP/RNBQKB1R b KQkq - 1 1",
-          "rnbqkbnr/pppppppp/8/8/8/6P1/PPPPPP1P/RNBQKBNR b KQkq - 0 1");
+          "rnbqkbnr/pp1ppppp/8/2p5/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2",
+          "rnbqkbnr/pppp1ppp/4p3/8/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2",
+          "rnbqkbnr/pp1ppppp/2p5/8/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2",
+          "rnbqkbnr/ppp1pppp/8/3p4/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2",
+          "rnbqkbnr/ppp1pppp/8/3p4/2PP4/8/PP2PPPP/RNBQKBNR b KQkq - 0 2");
+
+  private static final Duration LONGEST_WAIT = Duration.ofMinutes(1);
 
   public static void main(String[] args) throws Exception {
     var address = URI.create(args.length > 0 ? args[0] : "http://localhost:8080").getAuthority();
@@ -48,11 +49,11 @@ public final class Main {
       var keyless = AnalysisServiceGrpc.newBlockingStub(channel);
       var service = withKey(keyless, System.getenv("KIBITZ_API_KEY"));
 
-      System.out.println(describe(evaluateWithRetry(service, request(FEN, 12))));
-      stream(service, request(FEN, 14));
-      System.out.println(describe(evaluateAsDeepAsAllowed(keyless, FEN, 30)));
+      System.out.println(textOf(evaluateWithRetry(service, request(ITALIAN_GAME, 12))));
+      watch(service, request(ITALIAN_GAME, 16));
+      askTooMuch(keyless);
       for (var opening : OPENINGS) {
-        System.out.println(describe(evaluateWithRetry(service, request(opening, 6))));
+        System.out.println(textOf(evaluateWithRetry(service, request(opening, 12))));
       }
     } finally {
       channel.shutdown().awaitTermination(5, SECONDS);
@@ -61,7 +62,7 @@ public final class Main {
 
   private static AnalysisServiceBlockingStub withKey(
       AnalysisServiceBlockingStub service, String key) {
-    if (key == null) {
+    if (key == null || key.isEmpty()) {
       return service;
     }
     var headers = new Metadata();
@@ -80,65 +81,71 @@ public final class Main {
     return withRetry(() -> service.withDeadlineAfter(30, SECONDS).evaluate(request));
   }
 
-  private static void stream(AnalysisServiceBlockingStub service, AnalysisRequest request)
+  private static void watch(AnalysisServiceBlockingStub service, AnalysisRequest request)
       throws Exception {
     var states =
         withRetry(
             () -> {
               var answers = service.withDeadlineAfter(30, SECONDS).streamEvaluate(request);
-              answers.hasNext(); // A refusal comes with the first answer.
+              answers.hasNext(); // Waits for the first answer, or throws what the call was refused with.
               return answers;
             });
     while (states.hasNext()) {
       var state = states.next();
       var search = state.getSearch();
-      var last = search.getStopReason() != StopReason.STOP_REASON_UNSPECIFIED;
       System.out.printf(
           "depth %d: %s %s%s%n",
           search.getDepth(),
-          scoreText(state.getScore()),
+          textOf(state.getScore()),
           state.getBestMove().getSan(),
-          last ? " (final)" : "");
+          search.getStopReason() == StopReason.STOP_REASON_UNSPECIFIED ? "" : " final");
     }
   }
 
-  /** What a plan can never run is refused at once; the price list says how deep it may ask. */
-  private static EvaluateResponse evaluateAsDeepAsAllowed(
-      AnalysisServiceBlockingStub keyless, String fen, int depth) throws Exception {
+  /** Asks for more than callers without a key get, and then for as much as they do. */
+  private static void askTooMuch(AnalysisServiceBlockingStub keyless) throws Exception {
+    var request = request(ITALIAN_GAME, 30).toBuilder().setMovetimeMs(1000).build();
     try {
-      return evaluateWithRetry(keyless, request(fen, depth));
+      System.out.println(textOf(evaluateWithRetry(keyless, request)));
     } catch (StatusRuntimeException error) {
-      var info = detail(error, ErrorInfo.class).map(ErrorInfo::getMetadataMap).orElseThrow(() -> error);
-      if (!info.get("code").equals("upgrade_needed")) {
+      var info = detailOf(error, ErrorInfo.class).orElseThrow(() -> error);
+      if (!info.getReason().equals("UPGRADE_NEEDED")) {
         throw error;
       }
-      System.out.printf("%s, next action: %s%n", info.get("code"), info.get("next_action"));
-      var plans = keyless.getPrice(GetPriceRequest.getDefaultInstance()).getPlansList();
-      var plan = plans.stream().filter(each -> !each.getRequiresKey()).findFirst().orElseThrow();
-      return evaluateWithRetry(keyless, request(fen, plan.getLimits().getDepthMax()));
+      var prices = keyless.withDeadlineAfter(30, SECONDS).getPrice(GetPriceRequest.getDefaultInstance());
+      var depth =
+          prices.getPlansList().stream()
+              .filter(plan -> !plan.getRequiresKey())
+              .findFirst()
+              .orElseThrow()
+              .getLimits()
+              .getDepthMax();
+      System.out.printf(
+          "%s, %s for more; now depth %d:%n",
+          info.getMetadataOrThrow("code"), info.getMetadataOrThrow("next_action"), depth);
+      var less = request.toBuilder().setDepth(depth).build();
+      System.out.println(textOf(evaluateWithRetry(keyless, less)));
     }
   }
 
-  /** Tries again where the service says when to come back. */
+  /** Makes a call, and makes it again when the service says that there is room. */
   private static <T> T withRetry(Supplier<T> call) throws Exception {
-    for (int attempt = 1; ; attempt++) {
+    while (true) {
       try {
         return call.get();
       } catch (StatusRuntimeException error) {
-        var retry = detail(error, RetryInfo.class);
-        if (retry.isEmpty() || attempt == 5) {
+        var delay = detailOf(error, RetryInfo.class).orElseThrow(() -> error).getRetryDelay();
+        var wait = Duration.ofSeconds(delay.getSeconds(), delay.getNanos());
+        if (wait.compareTo(LONGEST_WAIT) > 0) {
           throw error;
         }
-        var delay = retry.get().getRetryDelay();
-        var wait = Duration.ofSeconds(delay.getSeconds(), delay.getNanos());
-        var why = error.getStatus().getCode() == Status.Code.RESOURCE_EXHAUSTED ? "rate limited" : "busy";
-        System.out.printf("%s, waiting %d s%n", why, wait.plusMillis(999).toSeconds());
+        System.out.printf("rate limited, waiting %d s%n", wait.toSeconds());
         Thread.sleep(wait.toMillis());
       }
     }
   }
 
-  private static <T extends Message> Optional<T> detail(StatusRuntimeException error, Class<T> type)
+  private static <T extends Message> Optional<T> detailOf(StatusRuntimeException error, Class<T> type)
       throws InvalidProtocolBufferException {
     var status = StatusProto.fromThrowable(error);
     for (Any detail : status.getDetailsList()) {
@@ -149,13 +156,13 @@ public final class Main {
     return Optional.empty();
   }
 
-  private static String describe(EvaluateResponse answer) {
+  private static String textOf(EvaluateResponse answer) {
     return String.format(
         "best move %s, %s (White's view), depth %d",
-        answer.getBestMove().getSan(), scoreText(answer.getScore()), answer.getSearch().getDepth());
+        answer.getBestMove().getSan(), textOf(answer.getScore()), answer.getSearch().getDepth());
   }
 
-  private static String scoreText(Score score) {
+  private static String textOf(Score score) {
     return score.hasMate()
         ? "mate in " + score.getMate()
         : String.format(Locale.ROOT, "%+.2f", score.getCp() / 100.0);
