@@ -1,9 +1,13 @@
 import { join } from "node:path";
+import { buildIfStale } from "../build-if-stale.ts";
 import type { Language } from "../language.ts";
-import { examplesOf, probeOf } from "../places.ts";
+import { cacheOf, examplesOf, probeOf, protoFiles } from "../places.ts";
 import { runProgram, tryProgram } from "../run-program.ts";
 
-const jarOf = (folder: string, name: string) => join(folder, "target", `${name}.jar`);
+const example = examplesOf("java");
+const probe = probeOf("java");
+const exampleJar = join(example, "target/kibitz-example.jar");
+const probeJar = join(probe, "probe/target/probe.jar");
 
 /** grpc-java. */
 export const java: Language = {
@@ -20,23 +24,19 @@ export const java: Language = {
   },
 
   async build() {
-    // The probe is made of the example's code, so both are built in one run.
-    await runProgram(["mvn", "--batch-mode", "--no-transfer-progress", "package"], { cwd: probeOf("java") });
+    const ownFiles = "{pom.xml,*.yaml,probe/pom.xml,**/src/**/*.java}";
+    await buildIfStale({
+      stamp: join(cacheOf("java"), "built"),
+      sources: [protoFiles, join(example, ownFiles), join(probe, ownFiles)],
+      products: [exampleJar, probeJar],
+      // The probe is made of the example's code, so both are built in one run.
+      async build() {
+        await runProgram(["mvn", "--batch-mode", "--no-transfer-progress", "package"], { cwd: probe });
+      },
+    });
   },
 
-  examples: [
-    {
-      name: "java: grpc-java",
-      command: ["java", "-jar", jarOf(examplesOf("java"), "kibitz-example")],
-      cwd: examplesOf("java"),
-    },
-  ],
+  examples: [{ name: "java: grpc-java", command: ["java", "-jar", exampleJar], cwd: example }],
 
-  probes: [
-    {
-      name: "java-grpc",
-      command: ["java", "-jar", jarOf(join(probeOf("java"), "probe"), "probe")],
-      cwd: probeOf("java"),
-    },
-  ],
+  probes: [{ name: "java-grpc", command: ["java", "-jar", probeJar], cwd: probe }],
 };
