@@ -26,6 +26,9 @@ const app = useApp({
 let callers = 0;
 const newCaller = () => ({ "x-forwarded-for": `198.51.100.${++callers}` });
 
+const postAs = (caller: ReturnType<typeof newCaller>, path: string, request: object) =>
+  post(`${app.url}${path}`, { ...request }, { "Content-Type": "application/json", ...caller });
+
 const probes = languages
   .filter(({ name }) => inject("languages").includes(name))
   .flatMap((language) => language.probes);
@@ -44,9 +47,9 @@ describe.each(probes)("$name", (program: Program) => {
   const ask = (command: Command, caller = newCaller()) =>
     probe.ask({ ...command, metadata: { ...caller, ...command.metadata } });
 
-  test.each(cases)("$promise", async ({ command, expected, ...needs }) => {
+  test.each(cases)("$promise", async ({ command, expected, differs, ...needs }) => {
     const metadata = { ...command.metadata, ...(needs.key && key) };
-    expect(await ask({ ...command, metadata })).toMatchObject(expected);
+    expect(await ask({ ...command, metadata }), differs).toMatchObject(expected);
   });
 
   test.each(["Evaluate", "FindBestMove", "GetPrice"] as const)(
@@ -54,10 +57,7 @@ describe.each(probes)("$name", (program: Program) => {
     async (method) => {
       const request = method === "GetPrice" ? { depth: 20 } : { fen: italianGame, depth: 8, multipv: 3 };
       const { code, messages } = await ask({ method, request });
-      const { body } = await post(`${app.url}/chess.analysis.v1.AnalysisService/${method}`, request, {
-        "Content-Type": "application/json",
-        ...newCaller(),
-      });
+      const { body } = await postAs(newCaller(), `/chess.analysis.v1.AnalysisService/${method}`, request);
       expect(code).toBe("OK");
       expect(messages.map(withoutChance)).toEqual([withoutChance(body)]);
     },
@@ -147,11 +147,9 @@ describe.each(probes)("$name", (program: Program) => {
       expect(left.messages.length).toBeGreaterThanOrEqual(messagesMin);
       expect(left.elapsed_ms).toBeLessThan(1000);
       const begin = performance.now();
-      const { status } = await post(`${app.url}/v1/eval`, quick, {
-        "Content-Type": "application/json",
-        ...newCaller(),
-      });
-      expect([status, Math.max(500, performance.now() - begin)]).toEqual([200, 500]);
+      const { status } = await postAs(newCaller(), "/v1/eval", quick);
+      expect(status).toBe(200);
+      expect(performance.now() - begin).toBeLessThan(500);
     });
   });
 

@@ -9,6 +9,8 @@ export interface Case {
   readonly key?: true;
   /** What the result must match. Lists are complete, objects may say more. */
   readonly expected: object;
+  /** Why clients may lawfully see different things, where they do. */
+  readonly differs?: string;
 }
 
 export const italianGame = "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3";
@@ -149,6 +151,18 @@ export const cases: readonly Case[] = [
     promise: "so is one that is small only while it is compressed",
     command: { ...evaluate({ fen: "x".repeat(100_000) }), compress: true },
     expected: refused("RESOURCE_EXHAUSTED", errorInfo("body_too_large", "fix_request")),
+  },
+  {
+    promise: "metadata over 16 KiB are refused, and the connection is not lost",
+    command: { ...evaluate({ fen: italianGame, depth: 1 }), metadata: { "x-much": "a".repeat(20_000) } },
+    expected: {
+      code: expect.toBeOneOf(["RESOURCE_EXHAUSTED", "INTERNAL", "UNKNOWN"]),
+      messages: [],
+      details: [],
+    },
+    differs:
+      "No protocol of RPC is spoken yet. HTTP/2 resets the stream: RESOURCE_EXHAUSTED; grpc-go reads the limit " +
+      "from the settings and sends nothing: INTERNAL; HTTP/1.1 answers 431, which Connect's clients call UNKNOWN.",
   },
   {
     promise: "a credential that is wrong is never taken for none",
