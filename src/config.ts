@@ -28,6 +28,8 @@ export interface Config {
   readonly defaultEngine: string | undefined;
   /** UCI binaries; searched for if undefined. */
   readonly nativeEngines: readonly string[] | undefined;
+  /** Name of the user that engines run as; if undefined, nobody where the server is root. */
+  readonly engineUser: string | undefined;
   /** MB that all engines together may take; idle ones are retired to keep it. */
   readonly engineMemoryMb: number;
   /** Longest that work is expected to wait for an engine; beyond that it is refused. */
@@ -39,11 +41,14 @@ export interface Config {
   /** Threads of every engine. */
   readonly threads: number;
   readonly logLevel: (typeof logLevels)[number];
+  /** How much of callers' addresses the log says. */
+  readonly logAddresses: (typeof addressForms)[number];
   /** PATH, where native engines are searched. */
   readonly searchPath: string;
 }
 
 const accessModes = ["public", "keys", "open"] as const;
+const addressForms = ["none", "truncated", "hashed", "full"] as const;
 const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -195,6 +200,12 @@ const settings = {
     about: "UCI binaries, separated by `:`; empty for none; by default `stockfish` is searched for",
     read: reader("must be files separated by `:`", (value) => value.split(":").filter(Boolean)),
   },
+  engineUser: {
+    key: "KIBITZ_ENGINE_USER",
+    default: () => undefined,
+    about: "user that engines run as, which takes a server run by root; by default nobody, then",
+    read: text,
+  },
   engineMemoryMb: {
     key: "KIBITZ_ENGINE_MEMORY_MB",
     default: () => Math.floor(totalmem() / 2e6),
@@ -230,6 +241,12 @@ const settings = {
     default: () => "info",
     about: `one of ${logLevels.join(", ")}`,
     read: oneOf(logLevels),
+  },
+  logAddresses: {
+    key: "KIBITZ_LOG_ADDRESSES",
+    default: () => "truncated",
+    about: `addresses of callers in the log: ${addressForms.join(", ")}`,
+    read: oneOf(addressForms),
   },
 } as const satisfies { [K in Exclude<keyof Config, "searchPath">]: Setting<Config[K]> };
 

@@ -9,6 +9,17 @@ import { validate } from "./interceptors/validate.ts";
 import type { Rules } from "./rules.ts";
 
 /** The one chain for every door, outermost first. */
-export function createChain(access: Access, rules: Rules, log: Log): readonly Interceptor[] {
-  return [logCalls(log), authenticate(access), tellLimits(access.limits), validate(rules), leaveEtag()];
+export function createChain(
+  access: Access,
+  rules: Rules,
+  log: Log,
+  showAddress: (address: string) => string | undefined,
+): readonly Interceptor[] {
+  return [
+    logCalls(log, showAddress),
+    authenticate(access),
+    tellLimits(access.limits),
+    validate(rules),
+    leaveEtag(),
+  ];
 }

@@ -41,7 +41,10 @@ export function createDispatch(
       const error = errorFromUnknown(thrown);
       const { requestId } = callerFromRequest(req, "json");
       if (error.code === "internal") {
-        log.error({ err: error.cause, requestId, method: req.method, url: req.url }, "a handler threw");
+        log.error(
+          { err: error.cause, requestId, method: req.method ?? "", request: echo(pathOf(req)) },
+          "a handler threw",
+        );
       }
       if (res.headersSent) {
         res.destroy();

@@ -6,7 +6,7 @@ import type {
 } from "@connectrpc/connect/protocol";
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
 import { callerFromRequest } from "../caller.ts";
-import { errorFromUnknown, KibitzError } from "../errors.ts";
+import { echo, errorFromUnknown, KibitzError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { addVary } from "./add-vary.ts";
 import { doorFromRequest, type RpcDoor } from "./door-from-request.ts";
@@ -66,7 +66,10 @@ export function createRpcDoor({ handlers, contextValues, explain, log }: RpcDoor
     const error = errorFromUnknown(thrown);
     const { requestId } = callerFromRequest(req, doorFromRequest(req));
     if (error.code === "internal") {
-      log.error({ err: error.cause, requestId, url: req.url }, "an RPC failed outside of its handler");
+      log.error(
+        { err: error.cause, requestId, request: echo(pathOf(req)) },
+        "an RPC failed outside of its handler",
+      );
     }
     if (res.headersSent) {
       res.destroy();

@@ -74,13 +74,20 @@ describe("a line in the log", () => {
     const write = (level: string) => (fields: Readonly<Record<string, unknown>>) => {
       lines.push([level, fields.code]);
     };
-    return { lines, logged: logCalls({ ...silentLog, info: write("info"), error: write("error") }) };
+    return {
+      lines,
+      logged: logCalls({ ...silentLog, info: write("info"), error: write("error") }, () => undefined),
+    };
   }
 
   test("tells who asked what, through which door, and for how long", async () => {
     const lines: unknown[] = [];
     const log = { ...silentLog, info: (fields: object, message: string) => lines.push([message, fields]) };
-    await run(logCalls(log), answer, { caller: { door: "grpc" } });
+    await run(
+      logCalls(log, () => undefined),
+      answer,
+      { caller: { door: "grpc" } },
+    );
     expect(lines).toEqual([
       ["call", { requestId: "id-1", door: "grpc", method: "Evaluate", ms: expect.any(Number), code: "ok" }],
     ]);

@@ -105,7 +105,7 @@ describe("a handler", () => {
     const answer = await fetch(`${base}/bug`);
     expect(answer.status).toBe(500);
     expect(await answer.json()).toMatchObject({ code: "internal", next_action: "retry_now" });
-    expect(errors).toMatchObject([{ err: bug, method: "GET", url: "/bug" }]);
+    expect(errors).toMatchObject([{ err: bug, method: "GET", request: "/bug" }]);
     expect(await http2Get(base, { ":path": "/bug" })).toMatchObject({ status: 500 });
     expect((await fetch(`${base}/healthz`)).status).toBe(200);
   });
