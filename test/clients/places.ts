@@ -20,3 +20,6 @@ export function cacheOf(language: string): string {
 
 /** buf, as npm has installed it for development. */
 export const buf = join(root, "node_modules/.bin/buf");
+
+/** Pattern of the files that every client is generated from. */
+export const protoFiles = join(root, "{proto,third_party}/**/*.proto");
