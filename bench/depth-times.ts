@@ -1,5 +1,7 @@
 /** Median time of a search by depth and by number of lines, for the estimate of `GET /price`. */
+
 import { createWasmBackend } from "../src/engine/backends/wasm/index.ts";
+import { noCage } from "../src/engine/cage/cage.ts";
 import type { EngineSession, SearchJob } from "../src/engine/engine.ts";
 import { benchPositions } from "./positions.ts";
 
@@ -19,7 +21,7 @@ async function medianOf(session: EngineSession, depth: number, multipv: number):
   return times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0;
 }
 
-const backend = createWasmBackend({ hashMb: 16, threads: 1 });
+const backend = createWasmBackend({ hashMb: 16, threads: 1 }, noCage);
 const [build] = await backend.discover(never);
 if (build === undefined) {
   throw new Error("no WebAssembly engine is installed");

@@ -9,6 +9,7 @@ import { startApp } from "../src/app.ts";
 import { loadConfig } from "../src/config.ts";
 import { commandOfWasm } from "../src/engine/backends/wasm/command.ts";
 import { discoverWasm } from "../src/engine/backends/wasm/discover.ts";
+import { noCage } from "../src/engine/cage/cage.ts";
 import { silentLog } from "../src/log.ts";
 import { openEngines } from "../src/open-engines.ts";
 import { makeDataFolder } from "./data-folder.ts";
@@ -44,7 +45,7 @@ const [build] = await discoverWasm({ hashMb: 16, threads: 1 });
 if (build === undefined) {
   throw new Error("no WebAssembly engine is installed");
 }
-const { file, args } = commandOfWasm(build);
+const { file, args } = commandOfWasm(build, noCage);
 const engine = spawn(file, args, { env: {}, stdio: ["pipe", "pipe", "ignore"] });
 const lines = createInterface(engine.stdout)[Symbol.asyncIterator]();
 async function until(word: string): Promise<void> {

@@ -8,6 +8,7 @@ import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { commandOfWasm } from "../src/engine/backends/wasm/command.ts";
 import { discoverWasm } from "../src/engine/backends/wasm/discover.ts";
+import { noCage } from "../src/engine/cage/cage.ts";
 import { makeDataFolder } from "./data-folder.ts";
 
 const rounds = Number(process.argv[2] ?? 9);
@@ -17,7 +18,7 @@ async function startEngine(): Promise<number> {
   if (build === undefined) {
     throw new Error("no WebAssembly engine is installed");
   }
-  const { file, args } = commandOfWasm(build);
+  const { file, args } = commandOfWasm(build, noCage);
   const startedAt = performance.now();
   const child = spawn(file, args, { env: {}, stdio: ["pipe", "pipe", "ignore"] });
   child.stdin.write("uci\nisready\n");

@@ -11,6 +11,7 @@ import type { JudgedRequest } from "../src/analysis/analysis.ts";
 import { loadConfig } from "../src/config.ts";
 import { createService } from "../src/create-service.ts";
 import { commandOfWasm } from "../src/engine/backends/wasm/command.ts";
+import { noCage } from "../src/engine/cage/cage.ts";
 import type { EngineBuild } from "../src/engine/engine.ts";
 import { silentLog } from "../src/log.ts";
 import { openEngines } from "../src/open-engines.ts";
@@ -39,7 +40,8 @@ interface BareEngine {
 }
 
 async function startBare(build: EngineBuild): Promise<BareEngine> {
-  const { file, args } = build.path === "wasm" ? commandOfWasm(build) : { file: build.file, args: [] };
+  const { file, args } =
+    build.path === "wasm" ? commandOfWasm(build, noCage) : { file: build.file, args: [] };
   const child = spawn(file, args, { env: {}, stdio: ["pipe", "pipe", "ignore"] });
   let awaited = "";
   let heard = "";

@@ -1,4 +1,4 @@
-import { createContextValues } from "@connectrpc/connect";
+import { createContextValues, type Interceptor } from "@connectrpc/connect";
 import type { Access } from "./access/access.ts";
 import { callerFromRequest } from "./caller.ts";
 import type { Config } from "./config.ts";
@@ -9,15 +9,20 @@ import { createGateway } from "./gateway/gateway.ts";
 import type { Log } from "./log.ts";
 import { openAccess } from "./open-access.ts";
 import { callerKey } from "./rpc/caller-key.ts";
+import type { Implementation } from "./rpc/calls.ts";
+import { createToolChain } from "./rpc/chain.ts";
 import { connectErrorFrom } from "./rpc/connect-error.ts";
 import { connectDoors } from "./rpc/interceptors/connect-doors.ts";
 import { readMaxBytesOf } from "./rpc/read-max-bytes.ts";
-import { createHandlers } from "./rpc/routes.ts";
+import { createHandlers, createToolImplementations } from "./rpc/routes.ts";
 import { createApiPages } from "./server/api-pages.ts";
+import { createCors } from "./server/cors.ts";
 import { createListener } from "./server/listener.ts";
 import type { RequestHandler } from "./server/node-message.ts";
 import { createProbes } from "./server/probes.ts";
 import { createProblemPages } from "./server/problem-pages.ts";
+import { createReadiness } from "./server/readiness.ts";
+import { refuseUnknownCall } from "./server/refuse-unknown-call.ts";
 import { createRpcDoor } from "./server/rpc-door.ts";
 import { sendProblem } from "./server/send-problem.ts";
 import { shownPlans } from "./shown-plans.ts";
@@ -50,7 +55,9 @@ export async function startApp(
 ): Promise<App> {
   /** What answers calls; until the engines are there, a refusal. */
   let doors: readonly RequestHandler[] = [refuseAll("starting", "The engine is being started.", 1000)];
-  const state = { ready: false, draining: false };
+  /** What answers calls of health and reflection, which need no engines. */
+  let toolDoor: RequestHandler = () => false;
+  const readiness = createReadiness();
   const refuseWhenDraining = refuseAll(
     "shutting_down",
     "This server is stopping and takes no new work.",
@@ -59,25 +66,28 @@ export async function startApp(
   let access: (Access & AsyncDisposable) | undefined;
   const listener = createListener({
     handlers: [
-      createProbes({ ready: () => state.ready, draining: () => state.draining }),
+      createProbes(readiness),
       createProblemPages(),
       createApiPages({ plans: () => access && shownPlans(access.plans), log }),
-      (request, response) => state.draining && refuseWhenDraining(request, response),
+      (request, response) => toolDoor(request, response),
+      (request, response) => readiness.draining() && refuseWhenDraining(request, response),
       (request, response) => doors.some((door) => door(request, response)),
     ],
+    cors: createCors(config.corsOrigins ?? (config.access === "keys" ? [] : ["*"])),
     log,
   });
   try {
     const { host, port } = await listener.listen(config.host, config.port);
     const opened = await openAccess(config, log);
     access = opened;
+    toolDoor = createRpc(createToolImplementations(readiness), createToolChain(opened, log), log);
     const engines = await opening;
     doors = createDoors(createService(engines, opened, config, log), log);
-    state.ready = true;
+    readiness.become("ready");
     return {
       url: `http://${host.includes(":") ? `[${host}]` : host}:${port}`,
       async stop() {
-        state.draining = true;
+        readiness.become("draining");
         // Again and again: what has waited until now begins when others end.
         let cutting: NodeJS.Timeout | undefined;
         const late = setTimeout(() => {
@@ -112,13 +122,24 @@ function createDoors(
     readMaxBytesOf,
     log,
   });
-  const rpc = createRpcDoor({
+  return [
+    gateway,
+    createRpc(implementations, chain, log),
+    (request, response) => refuseUnknownCall(request, response, false, connectErrorFrom),
+  ];
+}
+
+function createRpc(
+  implementations: readonly Implementation[],
+  chain: readonly Interceptor[],
+  log: Log,
+): RequestHandler {
+  return createRpcDoor({
     handlers: createHandlers(implementations, [connectDoors(), ...chain], readMaxBytesOf),
     contextValues: (request, door) => createContextValues().set(callerKey, callerFromRequest(request, door)),
     explain: connectErrorFrom,
     log,
   });
-  return [gateway, rpc];
 }
 
 function refuseAll(code: "starting" | "shutting_down", detail: string, retryAfterMs: number): RequestHandler {

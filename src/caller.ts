@@ -13,6 +13,8 @@ export type Door = "json" | "connect" | "grpc" | "grpc-web" | "cli";
 export interface Caller {
   /** Given by the caller in X-Request-Id if sane, else made. In every answer, error and log line. */
   readonly requestId: string;
+  /** The call's own span in the trace of the caller, as the header `traceparent` (W3C Trace Context). */
+  readonly traceparent: string | undefined;
   readonly door: Door;
   /** Address of the other end of the connection. */
   readonly address: string;
@@ -26,17 +28,22 @@ export interface Caller {
 
 const saneRequestId = /^[\w.:-]{1,64}$/;
 
+/** The id in an X-Request-Id header if that is sane, else a new one. */
+export function requestIdFrom(header: unknown): string {
+  return typeof header === "string" && saneRequestId.test(header) ? header : uuidv7();
+}
+
 interface RawRequest {
   readonly headers: IncomingHttpHeaders;
   readonly socket: { readonly remoteAddress?: string | undefined };
 }
 
 export function callerFromRequest(request: RawRequest, door: Door): Caller {
-  const given = request.headers["x-request-id"];
   const forwardedFor = request.headers["x-forwarded-for"];
-  const requestId = typeof given === "string" && saneRequestId.test(given) ? given : uuidv7();
+  const requestId = requestIdFrom(request.headers["x-request-id"]);
   return {
     requestId,
+    traceparent: request.headers.traceparent as string | undefined,
     door,
     address: addressOf(request),
     forwardedFor: typeof forwardedFor === "object" ? forwardedFor.join() : forwardedFor,
@@ -60,6 +67,7 @@ export function localCaller(): Caller {
   const requestId = uuidv7();
   return {
     requestId,
+    traceparent: undefined,
     door: "cli",
     address: "local",
     forwardedFor: undefined,

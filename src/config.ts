@@ -20,12 +20,16 @@ export interface Config {
   readonly dataDir: string;
   /** Addresses and networks of proxies whose `X-Forwarded-For` is believed. */
   readonly trustProxy: readonly string[];
+  /** Origins whose scripts browsers let read answers, `*` for every one; depends on `access` if undefined. */
+  readonly corsOrigins: readonly string[] | undefined;
   /** Searches at a time. */
   readonly slots: number;
   /** Id that `latest` means; the newest stable version if undefined. */
   readonly defaultEngine: string | undefined;
   /** UCI binaries; searched for if undefined. */
   readonly nativeEngines: readonly string[] | undefined;
+  /** Name of the user that engines run as; if undefined, nobody where the server is root. */
+  readonly engineUser: string | undefined;
   /** MB that all engines together may take; idle ones are retired to keep it. */
   readonly engineMemoryMb: number;
   /** Longest that work is expected to wait for an engine; beyond that it is refused. */
@@ -37,11 +41,14 @@ export interface Config {
   /** Threads of every engine. */
   readonly threads: number;
   readonly logLevel: (typeof logLevels)[number];
+  /** How much of callers' addresses the log says. */
+  readonly logAddresses: (typeof addressForms)[number];
   /** PATH, where native engines are searched. */
   readonly searchPath: string;
 }
 
 const accessModes = ["public", "keys", "open"] as const;
+const addressForms = ["none", "truncated", "hashed", "full"] as const;
 const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -76,13 +83,33 @@ const text = reader("must not be empty: leave it out for the default", (value) =
 const flag = reader("must be true or false", (value) =>
   value === "true" ? true : value === "false" ? false : undefined,
 );
+const origins = reader(
+  "must be * or origins such as https://app.example.com, separated by commas; empty for none",
+  (value) => {
+    const all = listed(value);
+    return all.every((one) => one === "*" || isOrigin(one)) ? all : undefined;
+  },
+);
 const networks = reader("must be addresses and networks such as 10.0.0.0/8, separated by commas", (value) => {
-  const all = value
+  const all = listed(value);
+  return all.every(isNetwork) ? all : undefined;
+});
+
+function listed(value: string): string[] {
+  return value
     .split(",")
     .map((one) => one.trim())
     .filter(Boolean);
-  return all.every(isNetwork) ? all : undefined;
-});
+}
+
+/** As browsers write the header Origin: the scheme, the host in lower case, the port unless it is the usual one. */
+function isOrigin(one: string): boolean {
+  if (!URL.canParse(one)) {
+    return false;
+  }
+  const { protocol, host } = new URL(one);
+  return host !== "" && one === `${protocol}//${host}`;
+}
 
 function isNetwork(one: string): boolean {
   const [address = "", prefix, ...more] = one.split("/");
@@ -149,6 +176,12 @@ const settings = {
     about: "proxies whose X-Forwarded-For is believed: addresses or CIDRs, separated by commas",
     read: networks,
   },
+  corsOrigins: {
+    key: "KIBITZ_CORS_ORIGINS",
+    default: () => undefined,
+    about: "origins whose scripts may read answers, separated by commas; by default *, but none in keys",
+    read: origins,
+  },
   slots: {
     key: "KIBITZ_SLOTS",
     default: () => Math.max(1, Math.min(availableParallelism(), Math.floor(totalmem() / engineMemoryBytes))),
@@ -166,6 +199,12 @@ const settings = {
     default: () => undefined,
     about: "UCI binaries, separated by `:`; empty for none; by default `stockfish` is searched for",
     read: reader("must be files separated by `:`", (value) => value.split(":").filter(Boolean)),
+  },
+  engineUser: {
+    key: "KIBITZ_ENGINE_USER",
+    default: () => undefined,
+    about: "user that engines run as, which takes a server run by root; by default nobody, then",
+    read: text,
   },
   engineMemoryMb: {
     key: "KIBITZ_ENGINE_MEMORY_MB",
@@ -202,6 +241,12 @@ const settings = {
     default: () => "info",
     about: `one of ${logLevels.join(", ")}`,
     read: oneOf(logLevels),
+  },
+  logAddresses: {
+    key: "KIBITZ_LOG_ADDRESSES",
+    default: () => "truncated",
+    about: `addresses of callers in the log: ${addressForms.join(", ")}`,
+    read: oneOf(addressForms),
   },
 } as const satisfies { [K in Exclude<keyof Config, "searchPath">]: Setting<Config[K]> };
 

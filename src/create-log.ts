@@ -1,14 +1,20 @@
 import type { WriteStream } from "node:tty";
 import pino from "pino";
 import type { Config } from "./config.ts";
-import type { Log } from "./log.ts";
+import { type Log, logFields } from "./log.ts";
 
 /** JSON lines for programs; on a terminal, lines for people. */
 export async function createLog(
   level: Config["logLevel"],
   stream: WriteStream & { readonly fd: number } = process.stdout,
 ): Promise<Log> {
-  const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
+  const options = {
+    level,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { log: listed },
+    serializers: { err: described },
+  };
   if (!stream.isTTY) {
     const lines: Log = pino(options, writeTogether(stream.fd));
     return lines;
@@ -17,6 +23,25 @@ export async function createLog(
   const { default: pretty } = await import("pino-pretty");
   const log: Log = pino(options, pretty({ destination: stream.fd, sync: true, colorize: true }));
   return log;
+}
+
+/** What somebody hands over against the types does not get further than this. */
+function listed(fields: Record<string, unknown>): Record<string, unknown> {
+  for (const name in fields) {
+    if (!logFields.has(name)) {
+      return Object.fromEntries(Object.entries(fields).filter(([each]) => logFields.has(each)));
+    }
+  }
+  return fields;
+}
+
+/** A failure without what else libraries hang on to it: headers, metadata, requests. */
+function described(thrown: unknown): unknown {
+  if (!(thrown instanceof Error)) {
+    return String(thrown);
+  }
+  const { name, message, stack, cause } = thrown;
+  return { type: name, message, stack, ...(cause !== undefined && { cause: described(cause) }) };
 }
 
 /** Lines that wait so long, in milliseconds, travel in one write: each costs as much as half an answer from the cache. */

@@ -15,6 +15,7 @@ import { createChain } from "./rpc/chain.ts";
 import { createImplementations } from "./rpc/routes.ts";
 import { createRules, type Rules } from "./rpc/rules.ts";
 import { createStreamCalls, type StreamCall } from "./rpc/stream-calls.ts";
+import { createAddressShower } from "./show-address.ts";
 import { createMemoryCache } from "./storage/memory/cache.ts";
 
 /** What Kibitz does, before any door: the command line asks it directly, the server opens doors to it. */
@@ -51,7 +52,7 @@ export function createService(room: EngineRoom, access: Access, config: Config, 
     judgePosition: createPositionJudge(),
   };
   const rules = createRules();
-  const chain = createChain(access, rules, log);
+  const chain = createChain(access, rules, log, createAddressShower(config.logAddresses));
   const implementations = createImplementations({
     analyzer,
     engines,

@@ -1,9 +1,91 @@
-/** The part of a logger that rooms are handed. pino's is one. */
+/**
+ * All that a log line may say beside its message: what is not listed here cannot be logged, neither by the types nor
+ * by the log itself. No headers, no bodies, no credentials; of callers' text only positions, after they were judged.
+ */
+export interface LogFields {
+  /** Id of the request, as in the answer. */
+  readonly requestId?: string;
+  /** Place in the trace of the caller, by the names that collectors look for. */
+  readonly trace_id?: string;
+  readonly span_id?: string;
+  readonly door?: string;
+  /** Name of an RPC, or the method of an HTTP request. */
+  readonly method?: string;
+  /** Path of a request, without its query, shortened. */
+  readonly request?: string;
+  /** Public id of the caller's key. */
+  readonly key?: string;
+  /** Of the caller, as `KIBITZ_LOG_ADDRESSES` says. */
+  readonly address?: string;
+  readonly ms?: number;
+  /** How a call ended: `ok`, `canceled` or a code of the catalogue. */
+  readonly code?: string;
+  /** Which item of a batch. */
+  readonly index?: number;
+  /** Id of an engine version, and how it runs. */
+  readonly engine?: string;
+  readonly path?: string;
+  /** Why an engine failed. */
+  readonly kind?: string;
+  readonly attempt?: number;
+  /** A position that was judged, in normal form. */
+  readonly fen?: string;
+  /** A file that the operator named, or that was found on this machine. */
+  readonly file?: string;
+  /** What the system said of it. */
+  readonly error?: string;
+  /** A failure of the service itself. */
+  readonly err?: unknown;
+  /** Of a proxy that is not trusted. */
+  readonly proxy?: string;
+  /** Of the engines' cage. */
+  readonly user?: string;
+  readonly holds?: readonly string[];
+  readonly lacks?: readonly string[];
+  /** Without secrets. */
+  readonly settings?: Readonly<Record<string, unknown>>;
+  readonly url?: string;
+  readonly startMs?: number;
+}
+
+/** The names of {@link LogFields}, for what types do not see. */
+export const logFields: ReadonlySet<string> = new Set(
+  Object.keys({
+    requestId: 0,
+    trace_id: 0,
+    span_id: 0,
+    door: 0,
+    method: 0,
+    request: 0,
+    key: 0,
+    address: 0,
+    ms: 0,
+    code: 0,
+    index: 0,
+    engine: 0,
+    path: 0,
+    kind: 0,
+    attempt: 0,
+    fen: 0,
+    file: 0,
+    error: 0,
+    err: 0,
+    proxy: 0,
+    user: 0,
+    holds: 0,
+    lacks: 0,
+    settings: 0,
+    url: 0,
+    startMs: 0,
+  } satisfies Record<keyof LogFields, 0>),
+);
+
+/** The part of a logger that rooms are handed. */
 export interface Log {
-  debug(fields: Readonly<Record<string, unknown>>, message: string): void;
-  info(fields: Readonly<Record<string, unknown>>, message: string): void;
-  warn(fields: Readonly<Record<string, unknown>>, message: string): void;
-  error(fields: Readonly<Record<string, unknown>>, message: string): void;
+  debug(fields: LogFields, message: string): void;
+  info(fields: LogFields, message: string): void;
+  warn(fields: LogFields, message: string): void;
+  error(fields: LogFields, message: string): void;
 }
 
 /** For callers that want no log. */

@@ -1,6 +1,7 @@
-import type { Config } from "./config.ts";
+import { type Config, ConfigError } from "./config.ts";
 import { createNativeBackend } from "./engine/backends/native/index.ts";
 import { createWasmBackend } from "./engine/backends/wasm/index.ts";
+import { type Cage, createCage, EngineUserUnusable } from "./engine/cage/cage.ts";
 import { type EngineRoom, openEngineRoom } from "./engine/room.ts";
 import type { Log } from "./log.ts";
 
@@ -10,20 +11,40 @@ import type { Log } from "./log.ts";
  *
  * @param onStarted told when the first engine loads.
  */
-export function openEngines(
+export async function openEngines(
   config: Config,
   log: Log,
   signal: AbortSignal,
   onStarted?: () => void,
 ): Promise<EngineRoom> {
   const { hashMb, threads, slots, engineMemoryMb, defaultEngine, nativeEngines, searchPath } = config;
+  const cage = await openCage(config, log);
   const settings = { hashMb, threads };
   const backends = [
-    createWasmBackend(settings),
-    createNativeBackend(settings, { files: nativeEngines, searchPath }, log),
+    createWasmBackend(settings, cage),
+    createNativeBackend(settings, { files: nativeEngines, searchPath }, cage, log),
   ];
   return openEngineRoom(
     { backends, defaultEngine, idleMax: slots, memoryMaxBytes: engineMemoryMb * 1e6, log, onStarted },
     signal,
   );
+}
+
+/** @throws ConfigError */
+async function openCage({ engineUser, dataDir }: Config, log: Log): Promise<Cage> {
+  try {
+    // Where this file can be read, so can the engines that are installed beside it.
+    const reads = [process.execPath, import.meta.filename];
+    const cage = await createCage({ userName: engineUser, hide: dataDir, reads });
+    log.info(
+      { user: cage.user?.name ?? "the server's", holds: cage.holds, lacks: cage.lacks },
+      "engine cage",
+    );
+    return cage;
+  } catch (error) {
+    if (error instanceof EngineUserUnusable) {
+      throw new ConfigError(`KIBITZ_ENGINE_USER: ${error.message}.`);
+    }
+    throw error;
+  }
 }

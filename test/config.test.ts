@@ -34,6 +34,11 @@ describe("settings", () => {
     ["KIBITZ_TRUST_PROXY", "10.0.0.0/33"],
     ["KIBITZ_TRUST_PROXY", "proxy.example.com"],
     ["KIBITZ_TRUST_PROXY", "10.0.0.1/8/8"],
+    ["KIBITZ_CORS_ORIGINS", "app.example.com"],
+    ["KIBITZ_CORS_ORIGINS", "https://app.example.com/"],
+    ["KIBITZ_CORS_ORIGINS", "https://App.example.com"],
+    ["KIBITZ_CORS_ORIGINS", "https://app.example.com:443"],
+    ["KIBITZ_CORS_ORIGINS", "https://a.example https://b.example"],
   ])("refuse %s=%j and name the key", (key, value) => {
     expect(() => loadConfig({ [key]: value })).toThrow(ConfigError);
     expect(() => loadConfig({ [key]: value })).toThrow(key);
@@ -90,6 +95,11 @@ describe("settings", () => {
   test("take a list of proxies", () => {
     const { trustProxy } = loadConfig({ KIBITZ_TRUST_PROXY: "10.0.0.0/8, 192.0.2.1,2001:db8::/32" });
     expect(trustProxy).toEqual(["10.0.0.0/8", "192.0.2.1", "2001:db8::/32"]);
+    const { corsOrigins } = loadConfig({
+      KIBITZ_CORS_ORIGINS: "https://a.example, http://localhost:5173,chrome-extension://abcdef",
+    });
+    expect(corsOrigins).toEqual(["https://a.example", "http://localhost:5173", "chrome-extension://abcdef"]);
+    expect(loadConfig({ KIBITZ_CORS_ORIGINS: "" }).corsOrigins).toEqual([]);
   });
 
   test("are described for people, each with its default", () => {

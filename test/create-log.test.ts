@@ -6,9 +6,13 @@ function linesOf(end: string): readonly string[] {
   const source = `
     import { createLog } from "./src/create-log.ts";
     const log = await createLog("info");
-    for (const number of [1, 2, 3]) log.info({ number }, "line");
+    for (const index of [1, 2, 3]) log.info({ index }, "line");
     ${end}
   `;
+  return printedBy(source);
+}
+
+function printedBy(source: string): readonly string[] {
   const { stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", source], {
     cwd: new URL("..", import.meta.url),
     encoding: "utf8",
@@ -23,6 +27,39 @@ test.each([
   ["after a while", "await new Promise((resolve) => setTimeout(resolve, 100))"],
 ])("no line is lost when the process ends %s", (_, end) => {
   expect(linesOf(end).map((line) => JSON.parse(line))).toMatchObject(
-    [1, 2, 3].map((number) => ({ number, msg: "line" })),
+    [1, 2, 3].map((index) => ({ index, msg: "line" })),
   );
+});
+
+test("what is not listed is not logged, nor what a library hangs on to its errors", () => {
+  const [line = ""] = printedBy(`
+    import { createLog } from "./src/create-log.ts";
+    const log = await createLog("info");
+    const err = Object.assign(new Error("outer", { cause: new TypeError("inner") }), { headers: { authorization: "canary" } });
+    log.error({ requestId: "id-1", authorization: "canary", headers: { authorization: "canary" }, err }, "call");
+  `);
+  expect(line).not.toContain("canary");
+  const logged = JSON.parse(line);
+  expect(Object.keys(logged).toSorted()).toEqual(["err", "level", "msg", "requestId", "time"]);
+  expect(logged.err).toMatchObject({
+    type: "Error",
+    message: "outer",
+    cause: { type: "TypeError", message: "inner" },
+  });
+});
+
+test("control characters are escaped, for programs and on a terminal", () => {
+  const hostile = String.raw`\u001b[2J\r\nforged\u0000`;
+  const source = (stream: string) => `
+    import { createLog } from "./src/create-log.ts";
+    const log = await createLog("info", ${stream});
+    log.warn({ request: "${hostile}", err: new Error("${hostile}") }, "call");
+  `;
+  for (const stream of ["process.stdout", "Object.assign(process.stdout, { isTTY: true })"]) {
+    const lines = printedBy(source(stream));
+    expect(lines.join("\n")).toContain("forged");
+    expect(lines.filter((line) => line.startsWith("forged"))).toEqual([]);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+    expect(lines.join("\n")).not.toMatch(/\u001b\[2J|\r|\0/);
+  }
 });

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { describeSettings, loadConfig, settingsForLog } from "../config.ts";
 import { createLog } from "../create-log.ts";
 import { openEngines } from "../open-engines.ts";
+import { makeFolder } from "../storage/sqlite/make-folder.ts";
 import { type Command, exitCode, UsageError } from "./command.ts";
 import { table } from "./help.ts";
 
@@ -21,8 +22,9 @@ export const serveCommand: Command = {
     }
     const config = loadConfig(process.env);
     const log = await createLog(config.logLevel);
-    log.info(settingsForLog(config), "settings");
+    log.info({ settings: settingsForLog(config) }, "settings");
 
+    hideable(config.dataDir);
     const started = Promise.withResolvers<void>();
     const opening = openEngines(config, log, signal, started.resolve);
     // Reading the server's modules holds this thread: by then the engine's process should be loading.
@@ -42,3 +44,12 @@ export const serveCommand: Command = {
     return exitCode.ok;
   },
 };
+
+/** The cage of the engines hides this folder, which it can only if it is there before them. */
+function hideable(dataDir: string): void {
+  try {
+    makeFolder(dataDir);
+  } catch {
+    // Opening the database in it will tell.
+  }
+}

@@ -91,7 +91,7 @@ export function createBatchAnswer(route: Route, options: StreamAnswerOptions): A
     if (batch.kind === "left") {
       return;
     }
-    const texts = textsOf(answersOf(batch, new ResponseContext(caller, res)), asReady);
+    const texts = textsOf(answersOf(batch, new ResponseContext(caller, res, route)), asReady);
     const { all } = await firstOf(texts);
     sendHead(res, 200, ["Content-Type", asReady ? lines : `${json}; charset=utf-8`, ...keep], caller);
     for await (const text of all) {

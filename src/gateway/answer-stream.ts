@@ -41,7 +41,7 @@ export function createStreamAnswer(route: Route, options: StreamAnswerOptions): 
     }
     let states: BegunStream<Message>;
     try {
-      states = await firstOf(call(reading.message, new ResponseContext(caller, res)));
+      states = await firstOf(call(reading.message, new ResponseContext(caller, res, route)));
     } catch (thrown) {
       throw withSuggestion(errorFromUnknown(thrown), reading.sent);
     }

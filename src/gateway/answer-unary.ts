@@ -1,5 +1,7 @@
 import type { Message } from "@bufbuild/protobuf";
 import { errorFromUnknown, KibitzError } from "../errors.ts";
+import { addVary } from "../server/add-vary.ts";
+import { isNotModified } from "../server/is-not-modified.ts";
 import type { Answer, UnaryAnswerOptions } from "./answer.ts";
 import { ResponseContext } from "./call-context.ts";
 import { accepts } from "./media-types.ts";
@@ -13,7 +15,7 @@ export function createUnaryAnswer(route: Route, options: UnaryAnswerOptions): An
   const readRequest = createRequestReader(route, options);
   const call = options.callOf(route.method);
   const write = createMessageWriter(route.method.output);
-  const keep = route.verb === "GET" ? [] : ["Cache-Control", "no-store"];
+  const mayBeKept = route.verb === "GET";
 
   return async (req, res, caller) => {
     if (!accepts(req.headers.accept, "application/json")) {
@@ -28,13 +30,21 @@ export function createUnaryAnswer(route: Route, options: UnaryAnswerOptions): An
     }
     let answer: Message;
     try {
-      answer = await call(reading.message, new ResponseContext(caller, res));
+      answer = await call(reading.message, new ResponseContext(caller, res, route));
     } catch (thrown) {
       throw withSuggestion(errorFromUnknown(thrown), reading.sent);
     }
+    const { answerHeaders } = caller;
+    if (mayBeKept) {
+      addVary(res, "Authorization");
+      if (isNotModified(req, answerHeaders.get("etag"))) {
+        send(res, 304, [], caller);
+        return;
+      }
+    }
     const text = `${write(answer)}\n`;
     const length = String(Buffer.byteLength(text));
-    const kept = caller.answerHeaders.has("cache-control") ? [] : keep;
+    const kept = answerHeaders.has("cache-control") ? [] : ["Cache-Control", "no-store"];
     send(res, 200, ["Content-Type", jsonMediaType, "Content-Length", length, ...kept], caller, text);
   };
 }

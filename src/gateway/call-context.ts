@@ -1,11 +1,13 @@
 import type { Caller } from "../caller.ts";
 import { isGone, type NodeResponse } from "../server/node-message.ts";
+import type { Route } from "./routes.ts";
 
 /** What a call knows beside its request. */
 export interface CallContext {
   readonly caller: Caller;
   /** Aborted when the caller leaves before the answer is sent. */
   readonly signal: AbortSignal;
+  readonly requestMethod: Route["verb"];
 }
 
 /**
@@ -15,11 +17,13 @@ export interface CallContext {
  */
 export class ResponseContext implements CallContext {
   readonly caller: Caller;
+  readonly requestMethod: Route["verb"];
   readonly #res: NodeResponse;
   #signal: AbortSignal | undefined;
 
-  constructor(caller: Caller, res: NodeResponse) {
+  constructor(caller: Caller, res: NodeResponse, { verb }: Route) {
     this.caller = caller;
+    this.requestMethod = verb;
     this.#res = res;
   }
 

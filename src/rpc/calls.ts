@@ -29,6 +29,8 @@ export type UnaryCall = (request: Message, context: LeanContext) => Promise<Mess
 export interface LeanContext {
   readonly caller: Caller;
   readonly signal: AbortSignal;
+  /** GET where the call came by that; POST if unset. */
+  readonly requestMethod?: string;
 }
 
 /** A service with what answers its calls. */
@@ -88,7 +90,7 @@ function createCall(
 
 class LeanRequest implements UnaryRequest {
   readonly stream = false;
-  readonly requestMethod = "POST";
+  readonly requestMethod: string;
   readonly method: DescMethodUnary;
   readonly message: Message;
   readonly contextValues: ContextValues;
@@ -96,6 +98,7 @@ class LeanRequest implements UnaryRequest {
   #header: Headers | undefined;
 
   constructor(method: DescMethodUnary, message: Message, context: LeanContext) {
+    this.requestMethod = context.requestMethod ?? "POST";
     this.method = method;
     this.message = message;
     this.contextValues = createContextValues().set(callerKey, context.caller);

@@ -1,7 +1,12 @@
-import type { MessageInitShape } from "@bufbuild/protobuf";
+import { isMessage, type Message, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import * as pb from "../../gen/chess/analysis/v1/analysis_pb.ts";
-import type { EvaluateResponseSchema } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import {
+  type EvaluateResponse,
+  EvaluateResponseSchema,
+  type FindBestMoveResponse,
+  FindBestMoveResponseSchema,
+} from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import type {
   CreateKeyResponseSchema,
   GetKeyResponseSchema,
@@ -76,6 +81,23 @@ export function messageFromAnalysis(analysis: Analysis): MessageInitShape<typeof
     })),
     summary: summarize({ score: analysis.score, bestMoveSan: best?.san, terminal, turn }),
   };
+}
+
+/**
+ * The part of an answer that the contract promises to be the same on any instance; `undefined` of an analysis for
+ * which nothing is promised.
+ */
+export function repeatablePart(message: Message): Message | undefined {
+  if (!isMessage(message, EvaluateResponseSchema) && !isMessage(message, FindBestMoveResponseSchema)) {
+    return message;
+  }
+  const { search } = message;
+  if (!search?.deterministic) {
+    return undefined;
+  }
+  const repeated = { ...search, timeMs: 0, nps: 0n, queueMs: 0, cached: false };
+  const part: EvaluateResponse | FindBestMoveResponse = { ...message, id: "", search: repeated };
+  return part;
 }
 
 function messageFromSearch(analysis: Analysis): MessageInitShape<typeof pb.SearchSchema> {

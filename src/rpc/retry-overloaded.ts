@@ -20,16 +20,23 @@ export async function retryOverloaded<T>(
   signal: AbortSignal,
   { since, patienceMs = 60_000 }: RetryOptions,
 ): Promise<T> {
+  /** The count that the last try was set to end. A timer may fire before its time, so the clock alone cannot tell. */
+  let ended: number | undefined;
   for (;;) {
     try {
       return await task();
     } catch (thrown) {
-      const leftMs = since() + patienceMs - performance.now();
-      if (!(thrown instanceof KibitzError) || thrown.code !== "overloaded" || leftMs <= 0) {
+      const begun = since();
+      const leftMs = begun + patienceMs - performance.now();
+      const again = thrown instanceof KibitzError && thrown.code === "overloaded";
+      if (!again || leftMs <= 0 || begun === ended) {
         throw thrown;
       }
       const pauseMs = Math.max(thrown.retryAfterMs ?? 1000, pauseMinMs);
-      await sleep(Math.min(pauseMs, leftMs + 1), undefined, { signal });
+      if (pauseMs >= leftMs) {
+        ended = begun;
+      }
+      await sleep(Math.min(pauseMs, leftMs), undefined, { signal });
     }
   }
 }

@@ -1,21 +1,49 @@
-import type { DescMethod } from "@bufbuild/protobuf";
+import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import { type ConnectRouter, createConnectRouter, type Interceptor } from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
-import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
+import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { KeyService } from "../../gen/chess/analysis/v1/key_service_pb.ts";
+import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
+import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
+import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
+import { ServerReflection as ServerReflectionV1alpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
 import { KibitzError } from "../errors.ts";
 import { type AnalysisServiceOptions, createAnalysisService } from "./analysis-service.ts";
 import { callerKey } from "./caller-key.ts";
 import type { Implementation } from "./calls.ts";
 import { completeErrors } from "./complete-errors.ts";
+import { compressions } from "./compression.ts";
 import { mendGrpcMessage } from "./grpc-message.ts";
+import { createHealth, type HealthOptions } from "./health.ts";
 import { createKeyService } from "./key-service.ts";
+import { createReflection, type ReflectionOptions } from "./reflection.ts";
 import { responseHeaderKey } from "./response-header-key.ts";
+
+/** What the server is for. */
+const apiServices: readonly DescService[] = [AnalysisService, KeyService];
+
+/** What tells tools of the API. Needs no engine. */
+const toolServices: readonly DescService[] = [Health, ServerReflection, ServerReflectionV1alpha];
 
 /** Every service of the API with what answers its calls. What is declared and not built yet says so. */
 export function createImplementations(options: AnalysisServiceOptions): readonly Implementation[] {
   return [
     completed(createAnalysisService(options) as unknown as Implementation),
     completed(createKeyService(options.access) as unknown as Implementation),
+  ];
+}
+
+/** Health and reflection, for tools and load balancers. */
+export function createToolImplementations(
+  state: Omit<HealthOptions, "services"> & Pick<ReflectionOptions, "stopping">,
+): readonly Implementation[] {
+  return [
+    createHealth({ ...state, services: apiServices }) as unknown as Implementation,
+    ...createReflection({
+      services: [...apiServices, ...toolServices],
+      files: [file_google_rpc_error_details],
+      stopping: state.stopping,
+    }),
   ];
 }
 
@@ -29,7 +57,7 @@ export function createHandlers(
     interceptors: [...interceptors],
     // By default, fields that are not known are ignored, and a typing error would go unseen.
     jsonOptions: { ignoreUnknownFields: false },
-    acceptCompression: [compressionGzip, compressionBrotli],
+    acceptCompression: [...compressions],
     // Before anything is read: what Connect itself refuses carries the id and the details, too.
     requestGate(context) {
       context.responseHeader.set("X-Request-Id", context.values.get(callerKey).requestId);

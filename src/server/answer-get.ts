@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import { callerFromRequest } from "../caller.ts";
 import { KibitzError } from "../errors.ts";
+import { addVary } from "./add-vary.ts";
+import { isNotModified } from "./is-not-modified.ts";
 import { type NodeRequest, type NodeResponse, pathOf } from "./node-message.ts";
 import { sendProblem } from "./send-problem.ts";
 
@@ -9,6 +11,8 @@ export interface Page {
   readonly contentType: string;
   readonly body: string | Buffer;
   readonly headers?: Readonly<Record<string, string>>;
+  /** The request header that the page depends on. */
+  readonly vary?: string;
 }
 
 /**
@@ -30,8 +34,10 @@ export function answerGet(req: NodeRequest, res: NodeResponse, page: Page | Kibi
   for (const [name, value] of Object.entries(page.headers ?? {})) {
     res.setHeader(name, value);
   }
-  const tag = page.headers?.ETag;
-  if (tag !== undefined && names(req.headers["if-none-match"], tag)) {
+  if (page.vary !== undefined) {
+    addVary(res, page.vary);
+  }
+  if (isNotModified(req, page.headers?.ETag)) {
     res.statusCode = 304;
     res.end();
     return;
@@ -48,14 +54,4 @@ export function answerGet(req: NodeRequest, res: NodeResponse, page: Page | Kibi
 /** The ETag of a body: other bodies have others. */
 export function tagOf(body: string | Buffer): string {
   return `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"`;
-}
-
-/** Whether If-None-Match names the tag; proxies that compress make it a weak one. */
-function names(ifNoneMatch: string | undefined, tag: string): boolean {
-  return (
-    ifNoneMatch
-      ?.split(",")
-      .map((one) => one.trim().replace(/^W\//, ""))
-      .some((one) => one === tag || one === "*") ?? false
-  );
 }

@@ -2,6 +2,8 @@ import { callerFromRequest } from "../caller.ts";
 import { echo, errorFromUnknown, KibitzError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { checkRequest } from "./check-request.ts";
+import type { Cors } from "./cors.ts";
+import { identify } from "./identify.ts";
 import { type NodeRequest, type NodeResponse, pathOf, type RequestHandler } from "./node-message.ts";
 import { sendProblem } from "./send-problem.ts";
 
@@ -11,6 +13,7 @@ import { sendProblem } from "./send-problem.ts";
  */
 export function createDispatch(
   handlers: readonly RequestHandler[],
+  cors: Cors,
   log: Pick<Log, "error">,
   headersMaxBytes: number,
 ): (req: NodeRequest, res: NodeResponse) => void {
@@ -20,7 +23,11 @@ export function createDispatch(
     req.on("error", () => {});
     // Writing after the end is a mistake in a handler, but one that would end the process.
     res.on("error", (err) => log.error({ err }, "writing an answer failed"));
+    identify(req, res);
     try {
+      if (cors.apply(req, res)) {
+        return;
+      }
       checkRequest(req, headersMaxBytes);
       if (handlers.some((handler) => handler(req, res))) {
         return;
@@ -34,7 +41,10 @@ export function createDispatch(
       const error = errorFromUnknown(thrown);
       const { requestId } = callerFromRequest(req, "json");
       if (error.code === "internal") {
-        log.error({ err: error.cause, requestId, method: req.method, url: req.url }, "a handler threw");
+        log.error(
+          { err: error.cause, requestId, method: req.method ?? "", request: echo(pathOf(req)) },
+          "a handler threw",
+        );
       }
       if (res.headersSent) {
         res.destroy();

@@ -14,7 +14,12 @@ export interface Http1Server {
   drain(): void;
 }
 
-export function createHttp1Server(answer: RequestListener, limits: ListenerLimits): Http1Server {
+/** @param unreadHeaders are put into answers to what could not be read. */
+export function createHttp1Server(
+  answer: RequestListener,
+  limits: ListenerLimits,
+  unreadHeaders: readonly (readonly [string, string])[],
+): Http1Server {
   const open = new Set<ServerResponse>();
   let draining = false;
   const server = createServer({
@@ -46,7 +51,8 @@ export function createHttp1Server(answer: RequestListener, limits: ListenerLimit
   server.on("connect", (_req, socket) => {
     // Node has let go of the connection: without a listener, its error would end the process.
     socket.on("error", () => {}).resume();
-    refuseSocket(socket, new KibitzError("malformed_http", "CONNECT is for proxies, and this is none."));
+    const error = new KibitzError("malformed_http", "CONNECT is for proxies, and this is none.");
+    refuseSocket(socket, error, unreadHeaders);
   });
   server.on("clientError", (error: ClientError, socket) => {
     // Refused already: Node tells of every further packet, too.
@@ -57,7 +63,7 @@ export function createHttp1Server(answer: RequestListener, limits: ListenerLimit
     if (begun || !socket.writable) {
       socket.destroy();
     } else {
-      refuseSocket(socket, errorFromClientError(error));
+      refuseSocket(socket, errorFromClientError(error), unreadHeaders);
     }
   });
 

@@ -12,7 +12,8 @@ export const listenerLimits = {
   keepAliveTimeoutMs: 65_000,
   /**
    * A connection with calls on it, but on which nothing at all moves: Envoy's idle timeout of streams. Far more
-   * than the longest wait and search together (72 s): who is cut by this has stopped reading.
+   * than the longest wait and search together (72 s): who is cut by this has stopped reading, or watches nothing but
+   * a health that stays the same, and then asks anew, as that protocol wants it.
    */
   silenceTimeoutMs: 300_000,
   /** Promised by the contract; a line of it is the request target. Node's own default, said aloud. */

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import type { Log } from "../log.ts";
+import type { Cors } from "./cors.ts";
 import { createDispatch } from "./dispatch.ts";
 import { createHttp1Server } from "./http1-server.ts";
 import { createHttp2Server } from "./http2-server.ts";
@@ -24,6 +25,7 @@ export interface Listener {
 export interface ListenerOptions {
   /** Asked in this order; the first one that takes a request keeps it. */
   readonly handlers: readonly RequestHandler[];
+  readonly cors: Cors;
   readonly log: Pick<Log, "error">;
   readonly limits?: Partial<ListenerLimits>;
 }
@@ -31,10 +33,10 @@ export interface ListenerOptions {
 /** How often a stop looks for connections that have become idle. */
 const sweepIntervalMs = 100;
 
-export function createListener({ handlers, log, limits: given }: ListenerOptions): Listener {
+export function createListener({ handlers, cors, log, limits: given }: ListenerOptions): Listener {
   const limits = { ...listenerLimits, ...given };
-  const answer = createDispatch(handlers, log, limits.headersMaxBytes);
-  const http1 = createHttp1Server(answer, limits);
+  const answer = createDispatch(handlers, cors, log, limits.headersMaxBytes);
+  const http1 = createHttp1Server(answer, limits, cors.unread);
   const http2 = createHttp2Server(answer, limits);
 
   const open = new Set<Socket>();

@@ -41,10 +41,11 @@ function asksForJson(req: NodeRequest): boolean {
   return /application\/(problem\+)?json/.test(accept) && !accept.includes("text/html");
 }
 
-const caching = { "Cache-Control": "public, max-age=86400", Vary: "Accept" };
+const caching = { "Cache-Control": "public, max-age=86400" };
+const vary = "Accept";
 
 function json(value: object): Page {
-  return { contentType: "application/json", body: `${JSON.stringify(value)}\n`, headers: caching };
+  return { contentType: "application/json", body: `${JSON.stringify(value)}\n`, headers: caching, vary };
 }
 
 function html(body: string): Page {
@@ -53,5 +54,6 @@ function html(body: string): Page {
     contentType: "text/html; charset=utf-8",
     body,
     headers: { ...caching, "Content-Security-Policy": csp },
+    vary,
   };
 }

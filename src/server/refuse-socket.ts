@@ -8,7 +8,11 @@ import { headersFromError, problemFromError, problemMediaType } from "../problem
 const lingerMs = 1000;
 
 /** Answers with a problem document where Node has made no response to write it to, and ends the connection. */
-export function refuseSocket(socket: Duplex, error: KibitzError): void {
+export function refuseSocket(
+  socket: Duplex,
+  error: KibitzError,
+  extraHeaders: readonly (readonly [string, string])[],
+): void {
   const requestId = uuidv7();
   const body = `${JSON.stringify(problemFromError(error, requestId))}\n`;
   const { status } = errorKind(error.code);
@@ -19,6 +23,7 @@ export function refuseSocket(socket: Duplex, error: KibitzError): void {
     ["X-Request-Id", requestId],
     ["Connection", "close"],
     ...headersFromError(error),
+    ...extraHeaders,
   ];
   const head = headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n${body}`);

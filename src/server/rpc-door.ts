@@ -1,10 +1,17 @@
 import type { ConnectError, ContextValues } from "@connectrpc/connect";
-import type { UniversalHandler, UniversalServerRequest } from "@connectrpc/connect/protocol";
+import type {
+  UniversalHandler,
+  UniversalServerRequest,
+  UniversalServerResponse,
+} from "@connectrpc/connect/protocol";
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
 import { callerFromRequest } from "../caller.ts";
-import { errorFromUnknown, KibitzError } from "../errors.ts";
+import { echo, errorFromUnknown, KibitzError } from "../errors.ts";
 import type { Log } from "../log.ts";
+import { addVary } from "./add-vary.ts";
+import { boundToReader } from "./bound-to-reader.ts";
 import { doorFromRequest, type RpcDoor } from "./door-from-request.ts";
+import { isNotModified } from "./is-not-modified.ts";
 import { isGone, type NodeRequest, type NodeResponse, pathOf, type RequestHandler } from "./node-message.ts";
 import { refuseUnknownCall } from "./refuse-unknown-call.ts";
 import { discardAfterAnswer } from "./rest-of-body.ts";
@@ -19,29 +26,44 @@ export interface RpcDoorOptions {
   /** An error as an RPC error, with the details that every error has. */
   explain(error: KibitzError, requestId: string): ConnectError;
   readonly log: Pick<Log, "error">;
+  /** How long a message of an answer may wait to be taken, in milliseconds. */
+  readonly takeMaxMs?: number;
 }
 
+/** A message of 100 kB, greater than any, needs 27 kbit/s. */
+const defaultTakeMaxMs = 30_000;
+
 /**
- * Connect, gRPC and gRPC-Web: brings the requests for the paths of the RPCs to Connect's handlers.
+ * Connect, gRPC and gRPC-Web: brings the requests for the paths of the RPCs to Connect's handlers. Services that are
+ * not among theirs are another door's.
  *
  * Stands in for `connectNodeAdapter`, which ends the process over a broken Host, refuses without a word what
  * its handlers do not take, and cuts off the client whose message is too large instead of telling it.
  */
-export function createRpcDoor({ handlers, contextValues, explain, log }: RpcDoorOptions): RequestHandler {
+export function createRpcDoor(options: RpcDoorOptions): RequestHandler {
+  const { handlers, contextValues, explain, log, takeMaxMs = defaultTakeMaxMs } = options;
   const handlerByPath = new Map(handlers.map((handler) => [handler.requestPath, handler]));
   const services = new Set(handlers.map((handler) => handler.service.typeName));
 
   async function answer(handler: UniversalHandler, req: NodeRequest, res: NodeResponse): Promise<void> {
     const door = doorFromRequest(req);
-    const reply = await handler(callFromRequest(req, res, contextValues(req, door)));
+    let reply = await handler(callFromRequest(req, res, contextValues(req, door)));
     const refusal = refusalFromReply(reply, handler, req);
     if (refusal) {
       const { requestId } = callerFromRequest(req, door);
       sendProblem(req, res, refusal.error, requestId, refusal.headers);
       return;
     }
+    if (req.method === "GET") {
+      addVary(res, "Authorization, Accept-Encoding");
+      if (reply.status !== 200) {
+        res.setHeader("Cache-Control", "no-store");
+      } else if (isNotModified(req, reply.header?.get("etag"))) {
+        reply = notModified(reply);
+      }
+    }
     discardAfterAnswer(req, res);
-    await universalResponseToNodeResponse(reply, res);
+    await universalResponseToNodeResponse(boundToReader(reply, res, takeMaxMs), res);
   }
 
   function fail(req: NodeRequest, res: NodeResponse, thrown: unknown): void {
@@ -52,7 +74,10 @@ export function createRpcDoor({ handlers, contextValues, explain, log }: RpcDoor
     const error = errorFromUnknown(thrown);
     const { requestId } = callerFromRequest(req, doorFromRequest(req));
     if (error.code === "internal") {
-      log.error({ err: error.cause, requestId, url: req.url }, "an RPC failed outside of its handler");
+      log.error(
+        { err: error.cause, requestId, request: echo(pathOf(req)) },
+        "an RPC failed outside of its handler",
+      );
     }
     if (res.headersSent) {
       res.destroy();
@@ -65,11 +90,21 @@ export function createRpcDoor({ handlers, contextValues, explain, log }: RpcDoor
     const path = pathOf(req);
     const handler = handlerByPath.get(path);
     if (handler === undefined) {
-      return refuseUnknownCall(req, res, services.has(path.slice(1, path.lastIndexOf("/"))), explain);
+      const isOurs = services.has(path.slice(1, path.lastIndexOf("/")));
+      return isOurs && refuseUnknownCall(req, res, isOurs, explain);
     }
     answer(handler, req, res).catch((thrown) => fail(req, res, thrown));
     return true;
   };
+}
+
+/** The same answer for one who has it: RFC 9110 section 15.4.5 wants its headers, and what tells of the body left out. */
+function notModified({ header }: UniversalServerResponse): UniversalServerResponse {
+  const kept = new Headers(header);
+  for (const name of ["Content-Type", "Content-Length", "Content-Encoding"]) {
+    kept.delete(name);
+  }
+  return { status: 304, header: kept };
 }
 
 function callFromRequest(

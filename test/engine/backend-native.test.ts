@@ -1,5 +1,6 @@
 import { describe } from "vitest";
 import { createNativeBackend } from "../../src/engine/backends/native/index.ts";
+import { noCage } from "../../src/engine/cage/cage.ts";
 import { silentLog } from "../../src/log.ts";
 import { testBackend } from "../contract/backend.ts";
 import { nativeStockfish } from "../support/native-stockfish.ts";
@@ -10,7 +11,7 @@ describe.skipIf(file === undefined)("on this machine", () => {
   const where = { files: file === undefined ? [] : [file], searchPath: "" };
   testBackend(
     "native Stockfish",
-    (times) => createNativeBackend({ hashMb: 16, threads: 1 }, where, silentLog, times),
+    (times) => createNativeBackend({ hashMb: 16, threads: 1 }, where, noCage, silentLog, times),
     { pickBuild: ([build]) => build, depth: 12 },
   );
 });

@@ -1,14 +1,15 @@
 import { createWasmBackend } from "../../src/engine/backends/wasm/index.ts";
+import { noCage } from "../../src/engine/cage/cage.ts";
 import { testBackend } from "../contract/backend.ts";
 
 const settings = { hashMb: 16, threads: 1 };
 
-testBackend("WebAssembly, lite network", (times) => createWasmBackend(settings, times), {
+testBackend("WebAssembly, lite network", (times) => createWasmBackend(settings, noCage, times), {
   pickBuild: (builds) => builds.find(({ net }) => net === "lite"),
   depth: 10,
 });
 
-testBackend("WebAssembly, full network", (times) => createWasmBackend(settings, times), {
+testBackend("WebAssembly, full network", (times) => createWasmBackend(settings, noCage, times), {
   pickBuild: (builds) => builds.find(({ net }) => net === "full"),
   depth: 9,
 });

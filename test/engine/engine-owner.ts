@@ -1,26 +1,47 @@
 /**
  * A process that has engines and does not look after them: it starts one of each kind, has them idle or
- * searching, says so, and waits to be killed.
+ * searching, in a cage a search that cannot be stopped, says so, and waits to be killed.
  */
+
+import { setTimeout } from "node:timers/promises";
 import { createNativeBackend } from "../../src/engine/backends/native/index.ts";
 import { createWasmBackend } from "../../src/engine/backends/wasm/index.ts";
+import { createCage, noCage } from "../../src/engine/cage/cage.ts";
 import { silentLog } from "../../src/log.ts";
 import { nativeStockfish } from "../support/native-stockfish.ts";
 import { jobOf, underWay } from "./job-of.ts";
+import { unstoppable } from "./unstoppable.ts";
 
 const settings = { hashMb: 16, threads: 1 };
 const forever = new AbortController().signal;
 const file = nativeStockfish();
 const where = { files: file === undefined ? [] : [file], searchPath: "" };
 
-for (const backend of [createWasmBackend(settings), createNativeBackend(settings, where, silentLog)]) {
+const state = process.argv[2];
+const cage =
+  state === "unstoppable"
+    ? await createCage({
+        userName: undefined,
+        hide: "/nowhere",
+        reads: [process.execPath, import.meta.filename],
+      })
+    : noCage;
+
+for (const backend of [
+  createWasmBackend(settings, cage),
+  createNativeBackend(settings, where, cage, silentLog),
+]) {
   for (const build of await backend.discover(forever)) {
     if (backend.path === "wasm" && build.net !== "lite") {
       continue;
     }
     const session = await backend.start(build, forever);
-    if (process.argv[2] === "searching") {
+    if (state === "searching") {
       await underWay((onProgress) => session.search(jobOf({ depth: 245 }), forever, onProgress));
+    }
+    if (state === "unstoppable") {
+      session.search(jobOf({ fen: unstoppable, depth: 30 }), forever, () => {}).catch(() => {});
+      await setTimeout(500);
     }
   }
 }

@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { delimiter, dirname, join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { createNativeBackend } from "../../src/engine/backends/native/index.ts";
+import { noCage } from "../../src/engine/cage/cage.ts";
 import { digestOf } from "../../src/engine/digest.ts";
 import type { EngineBuild } from "../../src/engine/engine.ts";
 import { defaultWatchTimes } from "../../src/engine/uci/watch-times.ts";
@@ -34,6 +35,7 @@ async function discover(
   const backend = createNativeBackend(
     settings,
     { files: where.files, searchPath: where.searchPath ?? "" },
+    noCage,
     { ...silentLog, warn },
     times,
   );
@@ -161,6 +163,7 @@ test("a search that is no longer wanted ends with its reason, blames nobody, and
   const backend = createNativeBackend(
     settings,
     { files: [fakeEngine({ misbehaviour: "mute" })], searchPath: "" },
+    noCage,
     { ...silentLog, warn },
   );
   const found = backend.discover(owner.signal);

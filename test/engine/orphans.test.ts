@@ -7,13 +7,16 @@ import { descendantsOf, stillRunning } from "./processes.ts";
 
 const file = fileURLToPath(new URL("engine-owner.ts", import.meta.url));
 
-test.each(["idle", "searching"])("engines that are %s end when their server is killed", async (state) => {
-  const owner = spawn(process.execPath, [file, state], { stdio: ["ignore", "pipe", "inherit"] });
-  onTestFinished(() => void owner.kill("SIGKILL"));
-  await once(owner.stdout, "data");
-  const engines = descendantsOf(owner.pid ?? 0);
-  expect(engines).toHaveLength(nativeStockfish() === undefined ? 1 : 2);
-  owner.kill("SIGKILL");
-  await once(owner, "exit");
-  await expect.poll(() => stillRunning(engines), { timeout: 10_000 }).toEqual([]);
-});
+test.each(["idle", "searching", "unstoppable"])(
+  "engines that are %s end when their server is killed",
+  async (state) => {
+    const owner = spawn(process.execPath, [file, state], { stdio: ["ignore", "pipe", "inherit"] });
+    onTestFinished(() => void owner.kill("SIGKILL"));
+    await once(owner.stdout, "data");
+    const engines = descendantsOf(owner.pid ?? 0);
+    expect(engines).toHaveLength(nativeStockfish() === undefined ? 1 : 2);
+    owner.kill("SIGKILL");
+    await once(owner, "exit");
+    await expect.poll(() => stillRunning(engines), { timeout: 10_000 }).toEqual([]);
+  },
+);

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { createWasmBackend } from "../../src/engine/backends/wasm/index.ts";
+import { noCage } from "../../src/engine/cage/cage.ts";
 import { createPool, type EnginePool } from "../../src/engine/pool.ts";
 import type { Quarantine } from "../../src/engine/quarantine.ts";
 import { createSupervisor } from "../../src/engine/supervisor.ts";
@@ -14,7 +15,7 @@ const pools: EnginePool[] = [];
 
 /** A supervisor over real engines with the lite network, and what it says of failures. */
 async function supervise(times: Partial<WatchTimes> = {}) {
-  const backend = createWasmBackend({ hashMb: 16, threads: 1 }, { ...defaultWatchTimes, ...times });
+  const backend = createWasmBackend({ hashMb: 16, threads: 1 }, noCage, { ...defaultWatchTimes, ...times });
   const build = (await backend.discover(forever)).find(({ net }) => net === "lite");
   if (build === undefined) {
     return expect.fail("no lite build");

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createWasmBackend } from "../../src/engine/backends/wasm/index.ts";
+import { noCage } from "../../src/engine/cage/cage.ts";
 import type { SearchEvent } from "../../src/engine/engine.ts";
 import { openEngineRoom } from "../../src/engine/room.ts";
 import { silentLog } from "../../src/log.ts";
@@ -11,7 +12,7 @@ const job = jobOf({ depth: 6 });
 
 /** What the lite network says to the start position. */
 async function record(): Promise<Record<string, readonly SearchEvent[]>> {
-  const backend = createWasmBackend({ hashMb: 16, threads: 1 });
+  const backend = createWasmBackend({ hashMb: 16, threads: 1 }, noCage);
   const lite =
     (await backend.discover(forever)).find(({ net }) => net === "lite") ?? expect.fail("no lite build");
   await using session = await backend.start(lite, forever);
@@ -67,7 +68,7 @@ describe("auto", () => {
 
 test("the builds that are installed visit the nodes that their table says", async () => {
   const { selfTest } = await import("../../src/engine/self-test.ts");
-  const backend = createWasmBackend({ hashMb: 16, threads: 1 });
+  const backend = createWasmBackend({ hashMb: 16, threads: 1 }, noCage);
   for (const build of await backend.discover(forever)) {
     await using session = await backend.start(build, forever);
     expect([build.id, await selfTest(session, 1, forever)]).toEqual([build.id, build.selfTestNodes]);

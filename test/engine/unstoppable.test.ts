@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createNativeBackend } from "../../src/engine/backends/native/index.ts";
 import { createWasmBackend } from "../../src/engine/backends/wasm/index.ts";
+import { noCage } from "../../src/engine/cage/cage.ts";
 import type { EngineBackend, EngineBuild, EngineSession } from "../../src/engine/engine.ts";
 import { silentLog } from "../../src/log.ts";
 import { nativeStockfish } from "../support/native-stockfish.ts";
@@ -23,7 +24,7 @@ const search = (session: EngineSession) => session.search(jobOf({ fen: unstoppab
 
 describe("a position that an engine cannot get out of", () => {
   test("ends in time as a failure, and leaves no process", async () => {
-    const session = await start(createWasmBackend(settings), ({ net }) => net === "lite");
+    const session = await start(createWasmBackend(settings, noCage), ({ net }) => net === "lite");
     const startedAt = performance.now();
     await expect(search(session)).rejects.toMatchObject({ name: "EngineFailure", kind: "overran" });
     // The promise; the watch itself takes 600 of the 1500 ms, the rest is for a busy machine.
@@ -33,21 +34,21 @@ describe("a position that an engine cannot get out of", () => {
   });
 
   test("is found out too when it lies in the pipe behind another search", async () => {
-    const session = await start(createWasmBackend(settings), ({ net }) => net === "lite");
+    const session = await start(createWasmBackend(settings, noCage), ({ net }) => net === "lite");
     await session.search(jobOf({ depth: 4 }), forever);
     // As what it is: it was begun, so no other engine is to be tried.
     await expect(search(session)).rejects.toMatchObject({ name: "EngineFailure", kind: "overran" });
   });
 
   test("is answered by the full network", async () => {
-    const session = await start(createWasmBackend(settings), ({ net }) => net === "full");
+    const session = await start(createWasmBackend(settings, noCage), ({ net }) => net === "full");
     expect((await search(session)).snapshot.lines).toHaveLength(1);
     expect(session.alive).toBe(true);
   });
 
   test.skipIf(nativeStockfish() === undefined)("is answered by a native engine", async () => {
     const where = { files: [nativeStockfish() ?? ""], searchPath: "" };
-    const session = await start(createNativeBackend(settings, where, silentLog), () => true);
+    const session = await start(createNativeBackend(settings, where, noCage, silentLog), () => true);
     expect((await search(session)).snapshot.lines).toHaveLength(1);
     expect(session.alive).toBe(true);
   });

@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { commandOfWasm } from "../../src/engine/backends/wasm/command.ts";
+import { noCage } from "../../src/engine/cage/cage.ts";
 import { createChildProcess } from "../../src/engine/uci/child-process.ts";
 import { buildOf } from "./build-of.ts";
 import { linesOf } from "./lines-of.ts";
@@ -17,7 +18,7 @@ async function runAsEngine(source: string): Promise<readonly string[]> {
   };
   ${source}`,
   );
-  const engine = createChildProcess(commandOfWasm(buildOf({ file })));
+  const engine = createChildProcess(commandOfWasm(buildOf({ file }), noCage));
   onTestFinished(() => engine.kill());
   return linesOf(engine);
 }

@@ -74,15 +74,43 @@ describe("a line in the log", () => {
     const write = (level: string) => (fields: Readonly<Record<string, unknown>>) => {
       lines.push([level, fields.code]);
     };
-    return { lines, logged: logCalls({ ...silentLog, info: write("info"), error: write("error") }) };
+    return {
+      lines,
+      logged: logCalls({ ...silentLog, info: write("info"), error: write("error") }, () => undefined),
+    };
   }
 
   test("tells who asked what, through which door, and for how long", async () => {
     const lines: unknown[] = [];
     const log = { ...silentLog, info: (fields: object, message: string) => lines.push([message, fields]) };
-    await run(logCalls(log), answer, { caller: { door: "grpc" } });
+    await run(
+      logCalls(log, () => undefined),
+      answer,
+      { caller: { door: "grpc" } },
+    );
     expect(lines).toEqual([
       ["call", { requestId: "id-1", door: "grpc", method: "Evaluate", ms: expect.any(Number), code: "ok" }],
+    ]);
+  });
+
+  test("about what tools ask every second is for those who look for it, but a mistake of ours is not", async () => {
+    const lines: unknown[] = [];
+    const write = (level: string) => (fields: { readonly code?: unknown }) =>
+      lines.push([level, fields.code]);
+    const log = { ...silentLog, debug: write("debug"), info: write("info"), error: write("error") };
+    await run(
+      logCalls(log, () => undefined, "debug"),
+      answer,
+    );
+    await expect(
+      run(
+        logCalls(log, () => undefined, "debug"),
+        refuse(new TypeError("mistake")),
+      ),
+    ).rejects.toThrow();
+    expect(lines).toEqual([
+      ["debug", "ok"],
+      ["error", "internal"],
     ]);
   });
 

@@ -1,7 +1,7 @@
-import { type Browser, chromium as driver, type Page } from "playwright-core";
+import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startFen } from "../gateway/serve-gateway.ts";
-import { chromium } from "../support/chromium.ts";
+import { findChromium } from "../support/find-chromium.ts";
 import { useApp } from "../support/running-app.ts";
 
 /** The page as people see it, in a real browser. */
@@ -20,13 +20,13 @@ const operations = [
   "Key-revokeKey",
 ];
 
-describe.skipIf(chromium() === undefined)("the page of the API in Chromium", () => {
+describe.skipIf(findChromium() === undefined)("the page of the API in Chromium", () => {
   const app = useApp();
   let browser: Browser | undefined;
 
   beforeAll(async () => {
-    browser = await driver.launch({
-      executablePath: chromium() ?? "",
+    browser = await chromium.launch({
+      executablePath: findChromium() ?? "",
       args: ["--no-sandbox", "--disable-gpu"],
     });
   });

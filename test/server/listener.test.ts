@@ -4,6 +4,7 @@ import { connect as connectHttp2 } from "node:http2";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { silentLog } from "../../src/log.ts";
+import { createCors } from "../../src/server/cors.ts";
 import { createListener } from "../../src/server/listener.ts";
 import type { RequestHandler } from "../../src/server/node-message.ts";
 import { dribble, exchange, open, problemOf } from "./exchange.ts";
@@ -75,7 +76,7 @@ describe("one port", () => {
 
   test("says which port it got, and rejects where it gets none", async () => {
     const { port } = await startListener();
-    const second = createListener({ handlers: [], log: silentLog });
+    const second = createListener({ handlers: [], cors: createCors([]), log: silentLog });
     await expect(second.listen("127.0.0.1", port)).rejects.toThrow("EADDRINUSE");
     await second.stop();
   });
@@ -104,7 +105,7 @@ describe("a handler", () => {
     const answer = await fetch(`${base}/bug`);
     expect(answer.status).toBe(500);
     expect(await answer.json()).toMatchObject({ code: "internal", next_action: "retry_now" });
-    expect(errors).toMatchObject([{ err: bug, method: "GET", url: "/bug" }]);
+    expect(errors).toMatchObject([{ err: bug, method: "GET", request: "/bug" }]);
     expect(await http2Get(base, { ":path": "/bug" })).toMatchObject({ status: 500 });
     expect((await fetch(`${base}/healthz`)).status).toBe(200);
   });

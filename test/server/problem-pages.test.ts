@@ -36,7 +36,7 @@ describe("problem pages", () => {
       "content-type": "text/html; charset=utf-8",
       "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
       "cache-control": "public, max-age=86400",
-      vary: "Accept",
+      vary: "Origin, Accept",
     });
   });
 

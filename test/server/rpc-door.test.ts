@@ -30,6 +30,7 @@ import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { silentLog } from "../../src/log.ts";
 import { connectErrorFrom } from "../../src/rpc/connect-error.ts";
 import type { RpcDoor } from "../../src/server/door-from-request.ts";
+import { refuseUnknownCall } from "../../src/server/refuse-unknown-call.ts";
 import { createRpcDoor } from "../../src/server/rpc-door.ts";
 import { exchange, open, problemOf } from "./exchange.ts";
 import { http2Get } from "./http2-get.ts";
@@ -58,7 +59,9 @@ function analysisRouter(): ConnectRouter {
   });
 }
 
-const start = (router = analysisRouter()) => startListener([createDoor(router)]);
+/** As the app has them: what no door has is refused by itself. */
+const start = (router = analysisRouter()) =>
+  startListener([createDoor(router), (req, res) => refuseUnknownCall(req, res, false, connectErrorFrom)]);
 
 type ClientKind = [string, RpcDoor, (baseUrl: string) => Transport];
 const clients: ClientKind[] = [
@@ -236,7 +239,7 @@ describe("a problem document, never an empty body, answers", () => {
   });
 
   test("a call that streams both ways, over HTTP/1.1", async () => {
-    // None of the service's calls does; Connect's handler answers so for those that do.
+    // Connect's handler answers so for all calls that do.
     const [handler] = analysisRouter().handlers;
     const refuses = Object.assign(async () => ({ status: 505 }), { ...handler, requestPath: "/x.Y/Talk" });
     const door = createRpcDoor({

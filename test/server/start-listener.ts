@@ -1,4 +1,5 @@
 import { onTestFinished } from "vitest";
+import { createCors } from "../../src/server/cors.ts";
 import { createListener, type Listener, type ListenerOptions } from "../../src/server/listener.ts";
 import type { RequestHandler } from "../../src/server/node-message.ts";
 import { createProbes } from "../../src/server/probes.ts";
@@ -15,11 +16,12 @@ export interface Started {
 export async function startListener(
   handlers: readonly RequestHandler[] = [],
   limits: ListenerOptions["limits"] = {},
+  cors = createCors(["*"]),
 ): Promise<Started> {
   const errors: object[] = [];
   const log = { error: (fields: object) => errors.push(fields) };
   const probes = createProbes({ ready: () => true, draining: () => listener.draining });
-  const listener = createListener({ handlers: [...handlers, probes], log, limits });
+  const listener = createListener({ handlers: [...handlers, probes], cors, log, limits });
   const { port } = await listener.listen("127.0.0.1", 0);
   onTestFinished(() => listener.stop(0));
   return { listener, port, base: `http://127.0.0.1:${port}`, errors };

@@ -1,8 +1,8 @@
-import { chromium } from "./chromium.ts";
+import { findChromium } from "./find-chromium.ts";
 
 /** Says once what this run leaves out; in CI nothing may be left out. */
 export default function requireChromium(): void {
-  if (chromium() !== undefined) {
+  if (findChromium() !== undefined) {
     return;
   }
   if (process.env.CI) {

@@ -25,6 +25,13 @@ export const headers = {
     schema: { type: "integer", minimum: 1 },
     example: 7,
   },
+  ETag: {
+    description:
+      "Names what the answer says. Who sends it in If-None-Match gets 304 as long as that has not changed.",
+    required: true,
+    schema: { type: "string", pattern: '^(W/)?"[^"]+"$' },
+    example: 'W/"kT2hwJb3mGm2D3xGq0a1Zw"',
+  },
   WwwAuthenticate: {
     description: "How to authenticate (RFC 6750).",
     required: true,
@@ -38,6 +45,7 @@ const fields: Readonly<Record<keyof typeof headers, string>> = {
   RateLimitPolicy: "RateLimit-Policy",
   RateLimit: "RateLimit",
   RetryAfter: "Retry-After",
+  ETag: "ETag",
   WwwAuthenticate: "WWW-Authenticate",
 };
 

@@ -46,12 +46,24 @@ export function operationOf(route: Route, parts: OperationParts): Json {
         headers: {
           ...headersNamed("RequestId"),
           ...(isCounted(route) && headersNamed("RateLimitPolicy", "RateLimit")),
+          ...(isRevalidated(route) && headersNamed("ETag")),
         },
         content: contentOf(route, parts),
       },
+      ...(isRevalidated(route) && {
+        304: {
+          description: "If-None-Match names the answer: it has not changed.",
+          headers: headersNamed("RequestId", "ETag"),
+        },
+      }),
       ...problemResponses(route, parts),
     },
   };
+}
+
+/** As `rpc/interceptors/leave-etag.ts` has it: what is read and says nothing of a key can be kept. */
+function isRevalidated(route: Route): boolean {
+  return route.verb === "GET" && !needsKey(route);
 }
 
 /** The tag of a service's calls: its name without that word. */

@@ -1,5 +1,5 @@
 import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
-import { Code, ConnectError, type ContextValues, type Interceptor } from "@connectrpc/connect";
+import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import { errorFromUnknown } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import { accountKey } from "../account-key.ts";
@@ -7,18 +7,29 @@ import { callerKey } from "../caller-key.ts";
 import { errorFromConnect } from "../error-from-connect.ts";
 
 /** One line a call, when it has ended: who asked what through which door, how it ended and how long it took. */
-export function logCalls(log: Log): Interceptor {
+export function logCalls(
+  log: Log,
+  showAddress: (address: string) => string | undefined,
+  level: "info" | "debug" = "info",
+): Interceptor {
   return (next) => async (request) => {
     const { contextValues } = request;
-    const { requestId, door } = contextValues.get(callerKey);
+    const { requestId, door, traceparent } = contextValues.get(callerKey);
     const startedAt = performance.now();
+    const addressOf = (address: string) => {
+      const shown = showAddress(address);
+      return shown === undefined ? {} : { address: shown };
+    };
     const end = (code: string, err?: unknown) => {
       const ms = Math.round((performance.now() - startedAt) * 10) / 10;
-      const fields = { requestId, door, method: request.method.name, ms, code, ...keyOf(contextValues) };
+      const method = request.method.name;
+      const { key, address } = contextValues.get(accountKey);
+      const asker = { ...(key && { key: key.id }), ...addressOf(address) };
+      const fields = { requestId, door, method, ms, code, ...asker, ...spanOf(traceparent) };
       if (code === "internal") {
         log.error({ ...fields, err }, "call");
       } else {
-        log.info(fields, "call");
+        log[level](fields, "call");
       }
     };
     try {
@@ -35,10 +46,10 @@ export function logCalls(log: Log): Interceptor {
   };
 }
 
-/** The public id of the caller's key. */
-function keyOf(values: ContextValues): { readonly key?: string } {
-  const { key } = values.get(accountKey);
-  return key === undefined ? {} : { key: key.id };
+/** The call's span, by the names that log collectors look for. */
+function spanOf(traceparent: string | undefined): { readonly trace_id?: string; readonly span_id?: string } {
+  const [, trace_id, span_id] = traceparent?.split("-") ?? [];
+  return trace_id === undefined || span_id === undefined ? {} : { trace_id, span_id };
 }
 
 /**

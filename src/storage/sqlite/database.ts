@@ -1,6 +1,7 @@
-import { accessSync, constants, existsSync, mkdirSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { accessSync, chmodSync, constants } from "node:fs";
+import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { makeFolder } from "./make-folder.ts";
 
 /**
  * Each brings the database one version up. What has once been released is never changed: a change is a new one.
@@ -45,6 +46,7 @@ export function openDatabase(folder: string): DatabaseSync {
     const database = new DatabaseSync(file, { timeout: busyTimeoutMs });
     try {
       // With write-ahead logging readers never wait; FULL, because a key that was shown must survive a power cut.
+      keepPrivate(file);
       database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
       migrate(database);
       return database;
@@ -57,19 +59,12 @@ export function openDatabase(folder: string): DatabaseSync {
   }
 }
 
-/** With its parents. Node's own way (26.10) never returns where a file system denies what it shows, as /proc does. */
-function makeFolder(folder: string): void {
-  if (existsSync(folder)) {
-    return;
-  }
-  makeFolder(dirname(resolve(folder)));
+/** The files that SQLite puts beside it get the same mode. */
+function keepPrivate(file: string): void {
   try {
-    mkdirSync(folder);
-  } catch (error) {
-    // Another process that starts at the same time was quicker.
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") {
-      throw error;
-    }
+    chmodSync(file, 0o600);
+  } catch {
+    // Somebody else's, shared with this user on purpose.
   }
 }
 

@@ -173,6 +173,7 @@ test("GET /v1/keys/self tells what is left: requests, and engine time as the ans
 
 test("who leaves in the middle of a search pays for the engine time until then", async () => {
   const { key } = await newKey();
+  const startedAt = performance.now();
   const leaving = AbortSignal.timeout(700);
   const asked = fetch(`${app.url}/v1/eval`, {
     method: "POST",
@@ -185,7 +186,7 @@ test("who leaves in the middle of a search pays for the engine time until then",
   const { body } = await get(`${keysUrl()}/self`, { headers: bearer(key) });
   const remaining = (body.remaining as Readonly<Record<string, number>>)["engine-day"] ?? 0;
   expect(3_600_000 - remaining).toBeGreaterThan(100);
-  expect(3_600_000 - remaining).toBeLessThan(1500);
+  expect(3_600_000 - remaining).toBeLessThan(performance.now() - startedAt);
 });
 
 describe("the command line, beside a server that runs", () => {

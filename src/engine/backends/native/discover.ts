@@ -1,6 +1,8 @@
 import { access, constants, realpath, stat } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import type { Log } from "../../../log.ts";
+import type { Cage } from "../../cage/cage.ts";
+import { reaches } from "../../cage/engine-user.ts";
 import { digestOf } from "../../digest.ts";
 import type { EngineBuild, EngineSettings } from "../../engine.ts";
 import { selfTest } from "../../self-test.ts";
@@ -34,12 +36,13 @@ const usualFolders = [
 export async function discoverNative(
   where: NativeSearch,
   settings: EngineSettings,
+  cage: Cage,
   times: WatchTimes,
   log: Log,
   signal: AbortSignal,
 ): Promise<readonly EngineBuild[]> {
   const found = await Promise.all(
-    (await candidates(where, log)).map((file) => identify(file, settings, times, log, signal)),
+    (await candidates(where, cage, log)).map((file) => identify(file, settings, cage, times, log, signal)),
   );
   const builds = new Map<string, EngineBuild>();
   for (const build of found.flat()) {
@@ -54,7 +57,11 @@ export async function discoverNative(
 }
 
 /** Files that can be executed, links resolved, each once. */
-async function candidates({ files, searchPath }: NativeSearch, log: Log): Promise<readonly string[]> {
+async function candidates(
+  { files, searchPath }: NativeSearch,
+  { user }: Cage,
+  log: Log,
+): Promise<readonly string[]> {
   const folders = [...searchPath.split(delimiter), ...usualFolders].filter(Boolean);
   // npm puts the loader of its WebAssembly build on the PATH of every script, under the same name.
   const searched = folders.filter((folder) => !folder.includes("node_modules"));
@@ -66,6 +73,9 @@ async function candidates({ files, searchPath }: NativeSearch, log: Log): Promis
         await access(file, constants.X_OK);
         if (!(await stat(file)).isFile()) {
           throw new Error("it is not a file");
+        }
+        if (user && !reaches(user, file)) {
+          throw new Error(`engines run as ${user.name}, who may not read it`);
         }
         return [file];
       } catch (error) {
@@ -85,6 +95,7 @@ async function candidates({ files, searchPath }: NativeSearch, log: Log): Promis
 async function identify(
   file: string,
   settings: EngineSettings,
+  cage: Cage,
   times: WatchTimes,
   log: Log,
   signal: AbortSignal,
@@ -106,7 +117,7 @@ async function identify(
   try {
     await using session = await createUciSession(
       unknown,
-      createChildProcess(commandOfNative(unknown)),
+      createChildProcess(commandOfNative(unknown, cage)),
       { ...times, startMs: Math.min(times.startMs, greetingMaxMs) },
       signal,
     );

@@ -1,4 +1,5 @@
 import type { Log } from "../../../log.ts";
+import type { Cage } from "../../cage/cage.ts";
 import type { EngineBackend, EngineSettings } from "../../engine.ts";
 import { createChildProcess } from "../../uci/child-process.ts";
 import { createUciSession } from "../../uci/session.ts";
@@ -10,13 +11,14 @@ import { discoverNative, type NativeSearch } from "./discover.ts";
 export function createNativeBackend(
   settings: EngineSettings,
   where: NativeSearch,
+  cage: Cage,
   log: Log,
   times: WatchTimes = defaultWatchTimes,
 ): EngineBackend {
   return {
     path: "native",
-    discover: (signal) => discoverNative(where, settings, times, log, signal),
+    discover: (signal) => discoverNative(where, settings, cage, times, log, signal),
     start: async (build, signal) =>
-      createUciSession(build, createChildProcess(commandOfNative(build)), times, signal),
+      createUciSession(build, createChildProcess(commandOfNative(build, cage)), times, signal),
   };
 }

@@ -1,3 +1,4 @@
+import type { Cage } from "../../cage/cage.ts";
 import type { EngineBackend, EngineSettings } from "../../engine.ts";
 import { createChildProcess } from "../../uci/child-process.ts";
 import { createUciSession } from "../../uci/session.ts";
@@ -8,12 +9,13 @@ import { discoverWasm } from "./discover.ts";
 /** Stockfish compiled to WebAssembly, from npm. */
 export function createWasmBackend(
   settings: EngineSettings,
+  cage: Cage,
   times: WatchTimes = defaultWatchTimes,
 ): EngineBackend {
   return {
     path: "wasm",
     discover: () => discoverWasm(settings),
     start: async (build, signal) =>
-      createUciSession(build, createChildProcess(commandOfWasm(build)), times, signal),
+      createUciSession(build, createChildProcess(commandOfWasm(build, cage)), times, signal),
   };
 }

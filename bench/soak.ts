@@ -1,0 +1,249 @@
+/**
+ * A long day: the service at 80 % of its capacity, with everything that callers do, for as long as asked. Prints what it
+ * takes of the machine over time and writes that down, with a plot.
+ *
+ *     npm run soak -- 60              an hour
+ *     npm run soak -- 480 docs/soak   eight, kept in docs/soak.md and docs/soak.svg
+ */
+import { writeFileSync } from "node:fs";
+import { availableParallelism, cpus, totalmem } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
+import { mixOf, pick, Refused } from "./soak/mix.ts";
+import { plot } from "./soak/plot.ts";
+import { startServer } from "./soak/server.ts";
+import { type VitalSigns, vitalSignsOf } from "./soak/vital-signs.ts";
+
+const minutes = Number(process.argv[2] ?? 10);
+const output = process.argv[3];
+const load = 0.8;
+const slots = 1;
+/** How long the capacity is measured: as many callers as slots, each with one request after the other. */
+const measureMs = 20_000;
+/** More requests under way than that are a server that does not keep up, and no soak. */
+const underWayMax = 500;
+
+interface Sample extends VitalSigns {
+  readonly minute: number;
+  readonly perSecond: number;
+  /** Milliseconds of a new position at depth 8, from request to answer. */
+  readonly evaluate: { readonly p50: number; readonly p99: number };
+  readonly health: { readonly p99: number };
+}
+
+const server = await startServer({
+  KIBITZ_SLOTS: String(slots),
+  KIBITZ_LOG_LEVEL: "info",
+  KIBITZ_TRUST_PROXY: "127.0.0.1",
+  // Small, so that it is full when the warm-up ends: what grows afterwards is a leak.
+  KIBITZ_CACHE_ENTRIES: "1000",
+});
+const mix = mixOf(server.url);
+const failures: string[] = [];
+const times = { evaluate: [] as number[], health: [] as number[] };
+let answered = 0;
+let refused = 0;
+
+async function ask(): Promise<void> {
+  const kind = pick(mix);
+  const startedAt = performance.now();
+  try {
+    await kind.run();
+    answered += 1;
+    if (kind.name === "evaluate") {
+      times.evaluate.push(performance.now() - startedAt);
+    }
+  } catch (error) {
+    if (error instanceof Refused) {
+      refused += 1;
+      return;
+    }
+    failures.push(
+      `${kind.name}: ${error instanceof Error ? `${error.message} ${error.cause ?? ""}` : error}`,
+    );
+  }
+}
+
+async function capacityPerSecond(): Promise<number> {
+  const until = performance.now() + measureMs;
+  const caller = async () => {
+    while (performance.now() < until) {
+      await ask();
+    }
+  };
+  await Promise.all(Array.from({ length: slots }, caller));
+  return (answered / measureMs) * 1000;
+}
+
+async function offer(perSecond: number, until: number): Promise<void> {
+  let underWay = 0;
+  let next = performance.now();
+  while (performance.now() < until) {
+    // Callers know nothing of each other: the time between two is exponential.
+    next += (-Math.log(1 - Math.random()) / perSecond) * 1000;
+    await sleep(Math.max(0, next - performance.now()));
+    if (underWay >= underWayMax) {
+      failures.push(`${underWayMax} requests are under way: the server does not keep up`);
+      continue;
+    }
+    underWay += 1;
+    ask().finally(() => {
+      underWay -= 1;
+    });
+  }
+}
+
+async function watchHealth(until: number): Promise<void> {
+  while (performance.now() < until) {
+    const startedAt = performance.now();
+    await fetch(`${server.url}/healthz`).then((response) => response.text());
+    times.health.push(performance.now() - startedAt);
+    await sleep(250);
+  }
+}
+
+function take(values: number[], share: number): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length * share)] ?? 0;
+}
+
+const columns = [
+  "minute",
+  "RSS MiB",
+  "engines MiB",
+  "descriptors",
+  "processes",
+  "req/s",
+  "eval p50",
+  "eval p99",
+  "health p99",
+];
+
+function rowOf(sample: Sample): string[] {
+  const { minute, rssMib, enginesMib, descriptors, processes, perSecond, evaluate, health } = sample;
+  const numbers = [
+    rssMib,
+    enginesMib,
+    descriptors,
+    processes,
+    perSecond,
+    evaluate.p50,
+    evaluate.p99,
+    health.p99,
+  ];
+  return [minute.toFixed(1), ...numbers.map((number) => number.toFixed(number < 10 ? 1 : 0))];
+}
+
+/** Least squares, per hour. */
+function slopePerHour(samples: readonly Sample[], value: (sample: Sample) => number): number {
+  const mean = (numbers: readonly number[]) => numbers.reduce((a, b) => a + b, 0) / numbers.length;
+  const x = mean(samples.map(({ minute }) => minute));
+  const y = mean(samples.map(value));
+  const covariance = samples.reduce((sum, sample) => sum + (sample.minute - x) * (value(sample) - y), 0);
+  const variance = samples.reduce((sum, { minute }) => sum + (minute - x) ** 2, 0);
+  return (covariance / variance) * 60;
+}
+
+async function watch(until: number, startedAt: number): Promise<readonly Sample[]> {
+  const everyMs = Math.max(5000, (minutes * 60_000) / 120);
+  const samples: Sample[] = [];
+  console.log(columns.join("  "));
+  while (performance.now() + everyMs <= until + 100) {
+    const before = answered;
+    await sleep(everyMs);
+    const sample: Sample = {
+      ...vitalSignsOf(server.pid),
+      minute: (performance.now() - startedAt) / 60_000,
+      perSecond: ((answered - before) / everyMs) * 1000,
+      evaluate: { p50: take(times.evaluate, 0.5), p99: take(times.evaluate, 0.99) },
+      health: { p99: take(times.health, 0.99) },
+    };
+    times.evaluate.length = 0;
+    times.health.length = 0;
+    samples.push(sample);
+    console.log(
+      rowOf(sample)
+        .map((cell, index) => cell.padStart(columns[index]?.length ?? 0))
+        .join("  "),
+    );
+  }
+  return samples;
+}
+
+const capacity = await capacityPerSecond();
+const startedAt = performance.now();
+const until = startedAt + minutes * 60_000;
+console.log(
+  `capacity ${capacity.toFixed(1)} requests a second with ${slots} slot; offered: ${(load * capacity).toFixed(1)}`,
+);
+const [samples] = await Promise.all([
+  watch(until, startedAt),
+  offer(load * capacity, until),
+  watchHealth(until),
+]);
+const exitCode = await server.stop();
+
+// The pools, the cache and V8's heap have found their size after half an hour, or half of a shorter run.
+const warm = samples.filter(({ minute }) => minute > Math.min(30, minutes / 2));
+const rssSlope = slopePerHour(warm, ({ rssMib }) => rssMib);
+const descriptorSlope = slopePerHour(warm, ({ descriptors }) => descriptors);
+const verdict = [
+  `RSS of the server: ${rssSlope.toFixed(2)} MiB an hour over the last ${(minutes - Math.min(30, minutes / 2)).toFixed(0)} minutes`,
+  `(goal: under 5 in an hour's run, under 1 in eight hours'); descriptors: ${descriptorSlope.toFixed(2)} an hour.`,
+  `${answered} requests answered as they should be, ${refused} refused as \`overloaded\`, ${failures.length} answered otherwise; exit code after SIGTERM: ${exitCode}.`,
+].join("\n");
+console.log(verdict);
+for (const failure of failures.slice(0, 20)) {
+  console.log(`  ${failure}`);
+}
+
+if (output !== undefined) {
+  const at = new Date().toISOString().slice(0, 10);
+  const machine = `${cpus()[0]?.model ?? "unknown processor"}, ${availableParallelism()} cores, ${Math.round(totalmem() / 2 ** 30)} GiB`;
+  const curves = [
+    { title: "RSS of the server", unit: "MiB", values: samples.map(({ rssMib }) => rssMib) },
+    { title: "RSS of the engines", unit: "MiB", values: samples.map(({ enginesMib }) => enginesMib) },
+    {
+      title: "open descriptors of the server",
+      unit: "",
+      values: samples.map(({ descriptors }) => descriptors),
+    },
+    {
+      title: "processes that the server has started",
+      unit: "",
+      values: samples.map(({ processes }) => processes),
+    },
+    {
+      title: "an evaluation at depth 8, p99",
+      unit: "ms",
+      values: samples.map(({ evaluate }) => evaluate.p99),
+    },
+    { title: "GET /healthz, p99", unit: "ms", values: samples.map(({ health }) => health.p99) },
+  ];
+  const title = `Kibitz at ${load * 100} % load, ${at}`;
+  writeFileSync(
+    `${output}.svg`,
+    plot(
+      title,
+      samples.map(({ minute }) => minute),
+      curves,
+    ),
+  );
+  const shown = samples.filter(
+    (_, index) => index % Math.ceil(samples.length / 20) === 0 || index === samples.length - 1,
+  );
+  const table = [columns, columns.map(() => "--:"), ...shown.map(rowOf)].map(
+    (cells) => `| ${cells.join(" | ")} |`,
+  );
+  const about = `# Soak
+
+${at}, \`npm run soak -- ${minutes} ${output}\`, ${machine}; one slot, ${(load * capacity).toFixed(1)} requests a second of everything
+that callers do (\`bench/soak/mix.ts\`), which is ${load * 100} % of what one caller after the other got. Times in ms.
+
+${verdict}
+
+![curves](${output.split("/").at(-1)}.svg)
+
+${table.join("\n")}
+`;
+  writeFileSync(`${output}.md`, about);
+}
+process.exit(failures.length === 0 && exitCode === 0 ? 0 : 1);

@@ -1,0 +1,156 @@
+// Command connect asks a Kibitz service with connect-go: go run ./connect [address]
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"net/http"
+	"os"
+	"time"
+
+	"connectrpc.com/connect"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/protobuf/proto"
+
+	analysisv1 "example.com/kibitz/gen/chess/analysis/v1"
+	"example.com/kibitz/gen/chess/analysis/v1/analysisv1connect"
+)
+
+const (
+	italianGame = "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3"
+	longestWait = time.Minute
+)
+
+var openings = []string{
+	"rnbqkbnr/pp1ppppp/8/2p5/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2",
+	"rnbqkbnr/pppp1ppp/4p3/8/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2",
+	"rnbqkbnr/pp1ppppp/2p5/8/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2",
+	"rnbqkbnr/ppp1pppp/8/3p4/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2",
+	"rnbqkbnr/ppp1pppp/8/3p4/2PP4/8/PP2PPPP/RNBQKBNR b KQkq - 0 2",
+}
+
+func main() {
+	address := "http://localhost:8080"
+	if len(os.Args) > 1 {
+		address = os.Args[1]
+	}
+	client := analysisv1connect.NewAnalysisServiceClient(http.DefaultClient, address)
+	if err := run(context.Background(), client); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context, client analysisv1connect.AnalysisServiceClient) error {
+	withKey, call := connect.NewClientContext(ctx)
+	if key := os.Getenv("KIBITZ_API_KEY"); key != "" {
+		call.RequestHeader().Set("Authorization", "Bearer "+key)
+	}
+
+	if err := evaluate(withKey, client, &analysisv1.AnalysisRequest{Fen: italianGame, Depth: proto.Uint32(12)}); err != nil {
+		return err
+	}
+	if err := watch(withKey, client, &analysisv1.AnalysisRequest{Fen: italianGame, Depth: proto.Uint32(16)}); err != nil {
+		return err
+	}
+	if err := askTooMuch(ctx, client); err != nil {
+		return err
+	}
+	for _, fen := range openings {
+		if err := evaluate(withKey, client, &analysisv1.AnalysisRequest{Fen: fen, Depth: proto.Uint32(12)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func evaluate(ctx context.Context, client analysisv1connect.AnalysisServiceClient, request *analysisv1.AnalysisRequest) error {
+	return withRetry(ctx, func(ctx context.Context) error {
+		answer, err := client.Evaluate(ctx, request)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("best move %s, %s (White's view), depth %d\n", answer.BestMove.GetSan(), scoreText(answer.Score), answer.Search.Depth)
+		return nil
+	})
+}
+
+// watch shows a complete evaluation after every depth.
+func watch(ctx context.Context, client analysisv1connect.AnalysisServiceClient, request *analysisv1.AnalysisRequest) error {
+	return withRetry(ctx, func(ctx context.Context) error {
+		stream, err := client.StreamEvaluate(ctx, request)
+		if err != nil {
+			return err
+		}
+		defer stream.Close()
+		for stream.Receive() {
+			state, final := stream.Msg(), ""
+			if state.Search.StopReason != analysisv1.StopReason_STOP_REASON_UNSPECIFIED {
+				final = " final"
+			}
+			fmt.Printf("depth %d: %s %s%s\n", state.Search.Depth, scoreText(state.Score), state.BestMove.GetSan(), final)
+		}
+		return stream.Err()
+	})
+}
+
+// askTooMuch asks for more than callers without a key get, and then for as much as they do.
+func askTooMuch(ctx context.Context, client analysisv1connect.AnalysisServiceClient) error {
+	request := &analysisv1.AnalysisRequest{Fen: italianGame, Depth: proto.Uint32(30), MovetimeMs: proto.Uint32(1000)}
+	err := evaluate(ctx, client, request)
+	info, found := detailOf[*errdetails.ErrorInfo](err)
+	if !found || info.Reason != "UPGRADE_NEEDED" {
+		return err
+	}
+	price, err := client.GetPrice(ctx, &analysisv1.GetPriceRequest{})
+	if err != nil {
+		return err
+	}
+	for _, plan := range price.Plans {
+		if !plan.RequiresKey {
+			request.Depth = &plan.Limits.DepthMax
+		}
+	}
+	fmt.Printf("%s, %s for more; now depth %d:\n", info.Metadata["code"], info.Metadata["next_action"], *request.Depth)
+	return evaluate(ctx, client, request)
+}
+
+// withRetry makes a call, and makes it again when the service says that there is room.
+func withRetry(ctx context.Context, call func(context.Context) error) error {
+	for {
+		ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+		err := call(ctx)
+		cancel()
+		retry, found := detailOf[*errdetails.RetryInfo](err)
+		wait := retry.GetRetryDelay().AsDuration()
+		if !found || wait > longestWait {
+			return err
+		}
+		fmt.Printf("rate limited, waiting %.0f s\n", wait.Seconds())
+		time.Sleep(wait)
+	}
+}
+
+// detailOf returns the detail of type T that an error carries, if any.
+func detailOf[T proto.Message](err error) (detail T, found bool) {
+	var refused *connect.Error
+	if !errors.As(err, &refused) {
+		return detail, false
+	}
+	for _, packed := range refused.Details() {
+		if value, err := packed.Value(); err == nil {
+			if detail, found = value.(T); found {
+				return detail, true
+			}
+		}
+	}
+	return detail, false
+}
+
+func scoreText(score *analysisv1.Score) string {
+	if mate, ok := score.Value.(*analysisv1.Score_Mate); ok {
+		return fmt.Sprintf("mate in %d", mate.Mate)
+	}
+	return fmt.Sprintf("%+.2f", float64(score.GetCp())/100)
+}

@@ -1,0 +1,170 @@
+package example;
+
+import static java.util.concurrent.TimeUnit.SECONDS;
+
+import com.google.protobuf.Any;
+import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.protobuf.Message;
+import com.google.rpc.ErrorInfo;
+import com.google.rpc.RetryInfo;
+import io.grpc.Grpc;
+import io.grpc.InsecureChannelCredentials;
+import io.grpc.Metadata;
+import io.grpc.StatusRuntimeException;
+import io.grpc.protobuf.StatusProto;
+import io.grpc.stub.MetadataUtils;
+import java.net.URI;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.function.Supplier;
+import kibitz.chess.analysis.v1.AnalysisRequest;
+import kibitz.chess.analysis.v1.AnalysisServiceGrpc;
+import kibitz.chess.analysis.v1.AnalysisServiceGrpc.AnalysisServiceBlockingStub;
+import kibitz.chess.analysis.v1.EvaluateResponse;
+import kibitz.chess.analysis.v1.GetPriceRequest;
+import kibitz.chess.analysis.v1.Score;
+import kibitz.chess.analysis.v1.StopReason;
+
+/** Asks Kibitz for evaluations: at once, as a stream, deeper than allowed, and faster than allowed. */
+public final class Main {
+  private static final String ITALIAN_GAME =
+      "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3";
+
+  private static final List<String> OPENINGS =
+      List.of(
+          "rnbqkbnr/pp1ppppp/8/2p5/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2",
+          "rnbqkbnr/pppp1ppp/4p3/8/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2",
+          "rnbqkbnr/pp1ppppp/2p5/8/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2",
+          "rnbqkbnr/ppp1pppp/8/3p4/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2",
+          "rnbqkbnr/ppp1pppp/8/3p4/2PP4/8/PP2PPPP/RNBQKBNR b KQkq - 0 2");
+
+  private static final Duration LONGEST_WAIT = Duration.ofMinutes(1);
+
+  public static void main(String[] args) throws Exception {
+    var address = URI.create(args.length > 0 ? args[0] : "http://localhost:8080").getAuthority();
+    var channel = Grpc.newChannelBuilder(address, InsecureChannelCredentials.create()).build();
+    try {
+      var keyless = AnalysisServiceGrpc.newBlockingStub(channel);
+      var service = withKey(keyless, System.getenv("KIBITZ_API_KEY"));
+
+      System.out.println(textOf(evaluateWithRetry(service, request(ITALIAN_GAME, 12))));
+      watch(service, request(ITALIAN_GAME, 16));
+      askTooMuch(keyless);
+      for (var opening : OPENINGS) {
+        System.out.println(textOf(evaluateWithRetry(service, request(opening, 12))));
+      }
+    } finally {
+      channel.shutdown().awaitTermination(5, SECONDS);
+    }
+  }
+
+  private static AnalysisServiceBlockingStub withKey(
+      AnalysisServiceBlockingStub service, String key) {
+    if (key == null || key.isEmpty()) {
+      return service;
+    }
+    var headers = new Metadata();
+    headers.put(
+        Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER), "Bearer " + key);
+    return service.withInterceptors(MetadataUtils.newAttachHeadersInterceptor(headers));
+  }
+
+  private static AnalysisRequest request(String fen, int depth) {
+    return AnalysisRequest.newBuilder().setFen(fen).setDepth(depth).build();
+  }
+
+  private static EvaluateResponse evaluateWithRetry(
+      AnalysisServiceBlockingStub service, AnalysisRequest request) throws Exception {
+    // A deadline is a point in time: one for every try.
+    return withRetry(() -> service.withDeadlineAfter(30, SECONDS).evaluate(request));
+  }
+
+  private static void watch(AnalysisServiceBlockingStub service, AnalysisRequest request)
+      throws Exception {
+    var states =
+        withRetry(
+            () -> {
+              var answers = service.withDeadlineAfter(30, SECONDS).streamEvaluate(request);
+              answers.hasNext(); // Waits for the first answer, or throws what the call was refused with.
+              return answers;
+            });
+    while (states.hasNext()) {
+      var state = states.next();
+      var search = state.getSearch();
+      System.out.printf(
+          "depth %d: %s %s%s%n",
+          search.getDepth(),
+          textOf(state.getScore()),
+          state.getBestMove().getSan(),
+          search.getStopReason() == StopReason.STOP_REASON_UNSPECIFIED ? "" : " final");
+    }
+  }
+
+  /** Asks for more than callers without a key get, and then for as much as they do. */
+  private static void askTooMuch(AnalysisServiceBlockingStub keyless) throws Exception {
+    var request = request(ITALIAN_GAME, 30).toBuilder().setMovetimeMs(1000).build();
+    try {
+      System.out.println(textOf(evaluateWithRetry(keyless, request)));
+    } catch (StatusRuntimeException error) {
+      var info = detailOf(error, ErrorInfo.class).orElseThrow(() -> error);
+      if (!info.getReason().equals("UPGRADE_NEEDED")) {
+        throw error;
+      }
+      var prices = keyless.withDeadlineAfter(30, SECONDS).getPrice(GetPriceRequest.getDefaultInstance());
+      var depth =
+          prices.getPlansList().stream()
+              .filter(plan -> !plan.getRequiresKey())
+              .findFirst()
+              .orElseThrow()
+              .getLimits()
+              .getDepthMax();
+      System.out.printf(
+          "%s, %s for more; now depth %d:%n",
+          info.getMetadataOrThrow("code"), info.getMetadataOrThrow("next_action"), depth);
+      var less = request.toBuilder().setDepth(depth).build();
+      System.out.println(textOf(evaluateWithRetry(keyless, less)));
+    }
+  }
+
+  /** Makes a call, and makes it again when the service says that there is room. */
+  private static <T> T withRetry(Supplier<T> call) throws Exception {
+    while (true) {
+      try {
+        return call.get();
+      } catch (StatusRuntimeException error) {
+        var delay = detailOf(error, RetryInfo.class).orElseThrow(() -> error).getRetryDelay();
+        var wait = Duration.ofSeconds(delay.getSeconds(), delay.getNanos());
+        if (wait.compareTo(LONGEST_WAIT) > 0) {
+          throw error;
+        }
+        System.out.printf("rate limited, waiting %d s%n", wait.toSeconds());
+        Thread.sleep(wait.toMillis());
+      }
+    }
+  }
+
+  private static <T extends Message> Optional<T> detailOf(StatusRuntimeException error, Class<T> type)
+      throws InvalidProtocolBufferException {
+    var status = StatusProto.fromThrowable(error);
+    for (Any detail : status.getDetailsList()) {
+      if (detail.is(type)) {
+        return Optional.of(detail.unpack(type));
+      }
+    }
+    return Optional.empty();
+  }
+
+  private static String textOf(EvaluateResponse answer) {
+    return String.format(
+        "best move %s, %s (White's view), depth %d",
+        answer.getBestMove().getSan(), textOf(answer.getScore()), answer.getSearch().getDepth());
+  }
+
+  private static String textOf(Score score) {
+    return score.hasMate()
+        ? "mate in " + score.getMate()
+        : String.format(Locale.ROOT, "%+.2f", score.getCp() / 100.0);
+  }
+}

@@ -1,0 +1,98 @@
+"""Asks a Kibitz service over gRPC: python grpc_client.py [address]"""
+
+import os
+import sys
+import time
+from urllib.parse import urlsplit
+
+import grpc
+from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
+from grpc_status import rpc_status
+
+from kibitz.chess.analysis.v1.analysis_pb2 import AnalysisRequest, Score
+from kibitz.chess.analysis.v1.analysis_service_pb2 import EvaluateResponse, GetPriceRequest
+from kibitz.chess.analysis.v1.analysis_service_pb2_grpc import AnalysisServiceStub
+
+ITALIAN_GAME = "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3"
+OPENINGS = [
+    "rnbqkbnr/pp1ppppp/8/2p5/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2",
+    "rnbqkbnr/pppp1ppp/4p3/8/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2",
+    "rnbqkbnr/pp1ppppp/2p5/8/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2",
+    "rnbqkbnr/ppp1pppp/8/3p4/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2",
+    "rnbqkbnr/ppp1pppp/8/3p4/2PP4/8/PP2PPPP/RNBQKBNR b KQkq - 0 2",
+]
+LONGEST_WAIT_S = 60
+
+key = os.environ.get("KIBITZ_API_KEY")
+with_key = [("authorization", f"Bearer {key}")] if key else []
+
+
+def main() -> None:
+    address = sys.argv[1] if len(sys.argv) > 1 else "http://localhost:8080"
+    with grpc.insecure_channel(urlsplit(address).netloc) as channel:
+        service = AnalysisServiceStub(channel)
+
+        def evaluate(**request) -> EvaluateResponse:
+            return with_retry(lambda: service.Evaluate(AnalysisRequest(**request), metadata=with_key, timeout=30))
+
+        def watch(**request) -> None:
+            for state in service.StreamEvaluate(AnalysisRequest(**request), metadata=with_key, timeout=30):
+                final = " final" if state.search.stop_reason else ""
+                print(f"depth {state.search.depth}: {score_text(state.score)} {state.best_move.san}{final}")
+
+        print(answer_text(evaluate(fen=ITALIAN_GAME, depth=12)))
+        with_retry(lambda: watch(fen=ITALIAN_GAME, depth=16))
+        ask_too_much(service)
+        for fen in OPENINGS:
+            print(answer_text(evaluate(fen=fen, depth=12)))
+
+
+def with_retry(call):
+    """Makes a call, and makes it again when the service says that there is room."""
+    while True:
+        try:
+            return call()
+        except grpc.RpcError as error:
+            retry = detail_of(error, RetryInfo)
+            if retry is None or retry.retry_delay.seconds > LONGEST_WAIT_S:
+                raise
+            wait_s = retry.retry_delay.ToTimedelta().total_seconds()
+            print(f"rate limited, waiting {wait_s:.0f} s")
+            time.sleep(wait_s)
+
+
+def ask_too_much(service: AnalysisServiceStub) -> None:
+    """Asks for more than callers without a key get, and then for as much as they do."""
+    request = AnalysisRequest(fen=ITALIAN_GAME, depth=30, movetime_ms=1000)
+    try:
+        answer = service.Evaluate(request, timeout=30)
+    except grpc.RpcError as error:
+        info = detail_of(error, ErrorInfo)
+        if info is None or info.reason != "UPGRADE_NEEDED":
+            raise
+        plans = service.GetPrice(GetPriceRequest(), timeout=30).plans
+        request.depth = next(plan.limits.depth_max for plan in plans if not plan.requires_key)
+        print(f"{info.metadata['code']}, {info.metadata['next_action']} for more; now depth {request.depth}:")
+        answer = with_retry(lambda: service.Evaluate(request, timeout=30))
+    print(answer_text(answer))
+
+
+def detail_of(error: grpc.RpcError, kind):
+    """The detail of this kind that an error carries, if any."""
+    status = rpc_status.from_call(error)
+    for packed in status.details if status else ():
+        detail = kind()
+        if packed.Unpack(detail):
+            return detail
+    return None
+
+
+def answer_text(answer: EvaluateResponse) -> str:
+    return f"best move {answer.best_move.san}, {score_text(answer.score)} (White's view), depth {answer.search.depth}"
+
+
+def score_text(score: Score) -> str:
+    return f"{score.cp / 100:+.2f}" if score.HasField("cp") else f"mate in {score.mate}"
+
+
+main()

@@ -1,0 +1,26 @@
+import type { Score } from "./gen/chess/analysis/v1/analysis_pb.ts";
+import type { EvaluateResponse } from "./gen/chess/analysis/v1/analysis_service_pb.ts";
+
+export const italianGame = "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3";
+
+export const openings = [
+  "rnbqkbnr/pp1ppppp/8/2p5/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2",
+  "rnbqkbnr/pppp1ppp/4p3/8/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2",
+  "rnbqkbnr/pp1ppppp/2p5/8/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2",
+  "rnbqkbnr/ppp1pppp/8/3p4/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2",
+  "rnbqkbnr/ppp1pppp/8/3p4/2PP4/8/PP2PPPP/RNBQKBNR b KQkq - 0 2",
+];
+
+export function answerText({ bestMove, score, search }: EvaluateResponse): string {
+  return `best move ${bestMove?.san}, ${scoreText(score)} (White's view), depth ${search?.depth}`;
+}
+
+/** A state of a stream: the last one says why the search ended. */
+export function stateText({ bestMove, score, search }: EvaluateResponse): string {
+  return `depth ${search?.depth}: ${scoreText(score)} ${bestMove?.san}${search?.stopReason ? " final" : ""}`;
+}
+
+function scoreText(score: Score | undefined): string {
+  const { case: kind, value = 0 } = score?.value ?? {};
+  return kind === "mate" ? `mate in ${value}` : `${value < 0 ? "" : "+"}${(value / 100).toFixed(2)}`;
+}

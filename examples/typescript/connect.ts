@@ -1,0 +1,69 @@
+import { durationMs } from "@bufbuild/protobuf/wkt";
+import { ConnectError, createClient, type Transport } from "@connectrpc/connect";
+import { answerText, italianGame, openings, stateText } from "./chess.ts";
+import { AnalysisService } from "./gen/chess/analysis/v1/analysis_service_pb.ts";
+import { ErrorInfoSchema, RetryInfoSchema } from "./gen/google/rpc/error_details_pb.ts";
+
+const longestWaitMs = 60_000;
+
+/** Asks a Kibitz service. The same in Node and in a browser: only the transport differs. */
+export async function askKibitz(
+  transport: Transport,
+  key: string | undefined,
+  print: (line: string) => void,
+): Promise<void> {
+  const service = createClient(AnalysisService, transport);
+  const keyless = { timeoutMs: 30_000 };
+  const withKey = key ? { ...keyless, headers: { Authorization: `Bearer ${key}` } } : keyless;
+
+  await evaluate(italianGame);
+  await withRetry(watch);
+  await askTooMuch();
+  for (const fen of openings) {
+    await evaluate(fen);
+  }
+
+  async function evaluate(fen: string): Promise<void> {
+    print(answerText(await withRetry(() => service.evaluate({ fen, depth: 12 }, withKey))));
+  }
+
+  async function watch(): Promise<void> {
+    for await (const state of service.streamEvaluate({ fen: italianGame, depth: 16 }, withKey)) {
+      print(stateText(state));
+    }
+  }
+
+  /** Asks for more than callers without a key get, and then for as much as they do. */
+  async function askTooMuch(): Promise<void> {
+    const request = { fen: italianGame, depth: 30, movetimeMs: 1000 };
+    try {
+      print(answerText(await withRetry(() => service.evaluate(request, keyless))));
+    } catch (error) {
+      const [info] = ConnectError.from(error).findDetails(ErrorInfoSchema);
+      if (info?.reason !== "UPGRADE_NEEDED") {
+        throw error;
+      }
+      const { plans } = await service.getPrice({}, keyless);
+      const depth = plans.find(({ requiresKey }) => !requiresKey)?.limits?.depthMax;
+      print(`${info.metadata.code}, ${info.metadata.next_action} for more; now depth ${depth}:`);
+      print(answerText(await withRetry(() => service.evaluate({ ...request, depth }, keyless))));
+    }
+  }
+
+  /** Makes a call, and makes it again when the service says that there is room. */
+  async function withRetry<T>(call: () => Promise<T>): Promise<T> {
+    while (true) {
+      try {
+        return await call();
+      } catch (error) {
+        const [retry] = ConnectError.from(error).findDetails(RetryInfoSchema);
+        const waitMs = retry?.retryDelay && durationMs(retry.retryDelay);
+        if (waitMs === undefined || waitMs > longestWaitMs) {
+          throw error;
+        }
+        print(`rate limited, waiting ${Math.round(waitMs / 1000)} s`);
+        await new Promise((resolve) => setTimeout(resolve, waitMs));
+      }
+    }
+  }
+}

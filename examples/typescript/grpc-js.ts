@@ -1,0 +1,129 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  create,
+  type DescMessage,
+  type DescMethodServerStreaming,
+  type DescMethodUnary,
+  fromBinary,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from "@bufbuild/protobuf";
+import { anyUnpack, durationMs } from "@bufbuild/protobuf/wkt";
+import { Client, credentials, Metadata, type ServiceError } from "@grpc/grpc-js";
+import { answerText, italianGame, openings, stateText } from "./chess.ts";
+import { AnalysisService } from "./gen/chess/analysis/v1/analysis_service_pb.ts";
+import { ErrorInfoSchema, RetryInfoSchema } from "./gen/google/rpc/error_details_pb.ts";
+import { StatusSchema } from "./gen/google/rpc/status_pb.ts";
+
+const longestWaitMs = 60_000;
+
+const [address = "http://localhost:8080"] = process.argv.slice(2);
+const client = new Client(new URL(address).host, credentials.createInsecure());
+const { evaluate, getPrice, streamEvaluate } = AnalysisService.method;
+const keyless = new Metadata();
+const withKey = new Metadata();
+if (process.env.KIBITZ_API_KEY) {
+  withKey.set("authorization", `Bearer ${process.env.KIBITZ_API_KEY}`);
+}
+
+await printBestMove({ fen: italianGame, depth: 12 });
+await withRetry(watch);
+await askTooMuch();
+for (const fen of openings) {
+  await printBestMove({ fen, depth: 12 });
+}
+client.close();
+
+type Request = MessageInitShape<typeof evaluate.input>;
+
+async function printBestMove(request: Request, metadata = withKey): Promise<void> {
+  console.log(answerText(await withRetry(() => call(evaluate, request, metadata))));
+}
+
+async function watch(): Promise<void> {
+  for await (const state of callForStream(streamEvaluate, { fen: italianGame, depth: 16 }, withKey)) {
+    console.log(stateText(state));
+  }
+}
+
+/** Asks for more than callers without a key get, and then for as much as they do. */
+async function askTooMuch(): Promise<void> {
+  const request = { fen: italianGame, depth: 30, movetimeMs: 1000 };
+  try {
+    await printBestMove(request, keyless);
+  } catch (error) {
+    const info = detailOf(error, ErrorInfoSchema);
+    if (info?.reason !== "UPGRADE_NEEDED") {
+      throw error;
+    }
+    const { plans } = await call(getPrice, {}, keyless);
+    const depth = plans.find(({ requiresKey }) => !requiresKey)?.limits?.depthMax;
+    console.log(`${info.metadata.code}, ${info.metadata.next_action} for more; now depth ${depth}:`);
+    await printBestMove({ ...request, depth }, keyless);
+  }
+}
+
+/** Makes a call, and makes it again when the service says that there is room. */
+async function withRetry<T>(attempt: () => Promise<T>): Promise<T> {
+  while (true) {
+    try {
+      return await attempt();
+    } catch (error) {
+      const delay = detailOf(error, RetryInfoSchema)?.retryDelay;
+      const waitMs = delay && durationMs(delay);
+      if (waitMs === undefined || waitMs > longestWaitMs) {
+        throw error;
+      }
+      console.log(`rate limited, waiting ${Math.round(waitMs / 1000)} s`);
+      await sleep(waitMs);
+    }
+  }
+}
+
+/** The detail of this kind that an error carries, if any. */
+function detailOf<Desc extends DescMessage>(error: unknown, desc: Desc): MessageShape<Desc> | undefined {
+  const [status] = (error as ServiceError).metadata?.get("grpc-status-details-bin") ?? [];
+  return status instanceof Uint8Array
+    ? fromBinary(StatusSchema, status)
+        .details.map((detail) => anyUnpack(detail, desc))
+        .find((detail) => detail !== undefined)
+    : undefined;
+}
+
+// What follows joins @grpc/grpc-js to the messages of @bufbuild/protobuf, for any service.
+
+function call<I extends DescMessage, O extends DescMessage>(
+  method: DescMethodUnary<I, O>,
+  request: MessageInitShape<I>,
+  metadata: Metadata,
+): Promise<MessageShape<O>> {
+  return new Promise((resolve, reject) => {
+    client.makeUnaryRequest(...callArguments(method, request, metadata), (error, answer) =>
+      error ? reject(error) : resolve(answer as MessageShape<O>),
+    );
+  });
+}
+
+function callForStream<I extends DescMessage, O extends DescMessage>(
+  method: DescMethodServerStreaming<I, O>,
+  request: MessageInitShape<I>,
+  metadata: Metadata,
+): AsyncIterable<MessageShape<O>> {
+  return client.makeServerStreamRequest(...callArguments(method, request, metadata));
+}
+
+function callArguments<I extends DescMessage, O extends DescMessage>(
+  { parent, name, input, output }: DescMethodUnary<I, O> | DescMethodServerStreaming<I, O>,
+  request: MessageInitShape<I>,
+  metadata: Metadata,
+) {
+  return [
+    `/${parent.typeName}/${name}`,
+    (message: MessageShape<I>) => Buffer.from(toBinary(input, message)),
+    (bytes: Buffer) => fromBinary(output, bytes),
+    create(input, request),
+    metadata,
+    { deadline: Date.now() + 30_000 },
+  ] as const;
+}

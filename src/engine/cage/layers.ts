@@ -1,0 +1,96 @@
+import type { EngineUser } from "./engine-user.ts";
+
+/** What a cage can keep from an engine, in words that the log tells. */
+export const guards = [
+  "user",
+  "keys",
+  "network",
+  "writes",
+  "privileges",
+  "limits",
+  "ends with the server",
+] as const;
+
+/**
+ * - `user`: it runs as a user that owns nothing, and can signal nobody;
+ * - `keys`: it cannot read the folder of the key database;
+ * - `network`: it has none;
+ * - `writes`: it cannot write to files;
+ * - `privileges`: it cannot gain any, whatever it executes;
+ * - `limits`: of open files and of memory, and no core dumps;
+ * - `ends with the server`: it is killed when the server is, whatever it does.
+ */
+export type Guard = (typeof guards)[number];
+
+/** Programs that layers are made of. */
+export const tools = ["setpriv", "prlimit", "unshare", "sh", "mount"] as const;
+export type Tool = (typeof tools)[number];
+
+/** Part of a command line that does its work and then becomes the rest of it. */
+export interface Layer {
+  readonly guards: readonly Guard[];
+  readonly prefix: (memoryMaxMb: number) => readonly string[];
+}
+
+export interface Circumstances {
+  readonly paths: Readonly<Partial<Record<Tool, string>>>;
+  readonly user: EngineUser | undefined;
+  readonly asRoot: boolean;
+  readonly hidden: string | undefined;
+}
+
+/** Puts an empty file system over a folder, in a mount namespace of its own, and goes on. */
+const hideScript =
+  'mount=$1 folder=$2; shift 2; "$mount" -t tmpfs -o size=4k,mode=0 none "$folder" && exec "$@"';
+
+/** The layers of a cage from the outside in: for each place those to try, the best first. */
+export function layersOf({ paths, user, asRoot, hidden }: Circumstances): readonly (readonly Layer[])[] {
+  const { unshare, sh, mount, prlimit, setpriv } = paths;
+  // Who is not root becomes the root of a user namespace for the time that this takes.
+  const namespaces = [unshare ?? "", ...(asRoot ? [] : ["--user", "--map-root-user"])];
+
+  const isolation: Layer[] = [];
+  if (unshare && sh && mount && hidden && !user) {
+    const hide = [sh, "-c", hideScript, "sh", mount, hidden];
+    isolation.push(always(["network", "keys"], [...namespaces, "--net", "--mount", "--", ...hide]));
+  }
+  if (unshare) {
+    isolation.push(always(["network"], [...namespaces, "--net", "--"]));
+  }
+
+  const limits: Layer[] = [];
+  if (prlimit) {
+    limits.push({
+      guards: ["writes", "limits"],
+      prefix: (memoryMaxMb) => [
+        prlimit,
+        "--core=0",
+        "--fsize=0",
+        "--nofile=256",
+        // Not of address space: WebAssembly reserves far more of that than it uses.
+        `--data=${memoryMaxMb * 1024 * 1024}`,
+        "--",
+      ],
+    });
+  }
+
+  const privileges: Layer[] = [];
+  if (setpriv) {
+    const last = ["--no-new-privs", "--pdeathsig", "KILL", "--"];
+    // The root of a namespace could undo what was done in it.
+    const powerless = ["--bounding-set=-all", "--inh-caps=-all"];
+    if (user) {
+      const become = [`--reuid=${user.uid}`, `--regid=${user.gid}`, "--clear-groups"];
+      const won = ["user", "keys", "privileges", "ends with the server"] as const;
+      privileges.push(always(won, [setpriv, ...become, ...powerless, ...last]));
+    }
+    for (const weakened of [powerless, []]) {
+      privileges.push(always(["privileges", "ends with the server"], [setpriv, ...weakened, ...last]));
+    }
+  }
+  return [isolation, limits, privileges];
+}
+
+function always(guards: readonly Guard[], prefix: readonly string[]): Layer {
+  return { guards, prefix: () => prefix };
+}

@@ -1,0 +1,199 @@
+import { expect } from "vitest";
+import type { Command } from "./probe.ts";
+
+/** One call, and what every client must see of it. */
+export interface Case {
+  readonly promise: string;
+  readonly command: Command;
+  /** Whether the call carries a good key. */
+  readonly key?: true;
+  /** What the result must match. Lists are complete, objects may say more. */
+  readonly expected: object;
+  /** Why clients may lawfully see different things, where they do. */
+  readonly differs?: string;
+}
+
+export const italianGame = "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3";
+const pawnEndgame = "8/8/8/4k3/8/4K3/4P3/8 w - - 0 1";
+const mated = "7k/6Q1/6K1/8/8/8/8/8 b - - 0 1";
+
+/** Searched for a minute, if nobody stops it. */
+export const longSearch = { fen: italianGame, depth: 30, multipv: 5, movetime_ms: 60_000 };
+
+const evaluate = (request: Command["request"]): Command => ({ method: "Evaluate", request });
+
+const errorInfo = (code: string, nextAction: string) => ({
+  type: "google.rpc.ErrorInfo",
+  value: {
+    domain: "kibitz",
+    reason: code.toUpperCase(),
+    metadata: { code, next_action: nextAction, request_id: expect.stringMatching(/^[\w-]{36}$/) },
+  },
+});
+
+/** Pairs of a field and the code of what is wrong with it. */
+const badRequest = (...faults: readonly (readonly [field: string, code: string])[]) => ({
+  type: "google.rpc.BadRequest",
+  value: {
+    fieldViolations: faults.map(([field, code]) => ({
+      field,
+      reason: code.toUpperCase(),
+      description: expect.stringMatching(/.{10}/),
+    })),
+  },
+});
+
+const refused = (code: string, ...details: readonly object[]) => ({
+  code,
+  message: expect.stringMatching(/.{10}/),
+  messages: [],
+  details,
+});
+
+const invalid = (
+  nextAction: string,
+  ...faults: readonly [readonly [string, string], ...(readonly [string, string])[]]
+) => refused("INVALID_ARGUMENT", errorInfo(faults[0][1], nextAction), badRequest(...faults));
+
+export const cases: readonly Case[] = [
+  {
+    promise: "a best move is told in full",
+    command: { method: "FindBestMove", request: { fen: "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - - 0 1", depth: 8 } },
+    expected: {
+      code: "OK",
+      message: "",
+      details: [],
+      messages: [
+        {
+          score: { mate: 1, winPercent: 100 },
+          bestMove: {
+            uci: "e1e8",
+            san: "Re8#",
+            check: true,
+            fenAfter: "4R1k1/5ppp/8/8/8/8/5PPP/6K1 b - - 1 1",
+          },
+          search: { nodes: expect.stringMatching(/^\d+$/), stopReason: "STOP_REASON_DEPTH" },
+        },
+      ],
+    },
+  },
+  {
+    promise: "a finished game has a result and no best move",
+    command: evaluate({ fen: mated }),
+    expected: {
+      code: "OK",
+      messages: [
+        expect.toSatisfy(
+          (answer) =>
+            answer.bestMove === undefined &&
+            answer.terminal.reason === "TERMINAL_REASON_CHECKMATE" &&
+            answer.terminal.winner === "COLOR_WHITE" &&
+            answer.score.mate === 0,
+        ),
+      ],
+    },
+  },
+  {
+    promise: "a FEN that is none is told as a fault of that field",
+    command: evaluate({ fen: "8/8/8/4k3/8/4K3/4P3/8 nobody - - 0 1" }),
+    expected: invalid("fix_request", ["fen", "invalid_fen"]),
+  },
+  {
+    promise: "a position that cannot be searched, too",
+    command: evaluate({ fen: "8/8/8/8/8/4K3/4P3/8 w - - 0 1" }),
+    expected: invalid("fix_request", ["fen", "illegal_position"]),
+  },
+  {
+    promise: "a move that is not legal is told with its place in the list",
+    command: evaluate({ fen: italianGame, moves: ["Nf6", "Ke3"] }),
+    expected: invalid("fix_request", ["moves[1]", "illegal_move"]),
+  },
+  {
+    promise: "depth 31 is out of range",
+    command: evaluate({ fen: italianGame, depth: 31 }),
+    expected: invalid("fix_request", ["depth", "out_of_range"]),
+  },
+  {
+    promise: "several faults are told at once",
+    command: evaluate({ fen: italianGame, depth: 0, multipv: 11, movetime_ms: 49 }),
+    expected: invalid(
+      "fix_request",
+      ["depth", "out_of_range"],
+      ["multipv", "out_of_range"],
+      ["movetime_ms", "out_of_range"],
+    ),
+  },
+  {
+    promise: "a stream says what is wrong as a single call does",
+    command: { method: "StreamEvaluate", request: { fen: "8/8/8/4k3/8/4K3/4P3/8 nobody - - 0 1" } },
+    expected: invalid("fix_request", ["fen", "invalid_fen"]),
+  },
+  {
+    promise: "an unknown engine sends the caller to the list of engines",
+    command: evaluate({ fen: italianGame, engine: "deep-blue" }),
+    expected: invalid("list_engines", ["engine", "unknown_engine"]),
+  },
+  {
+    promise: "what the plan can never run is refused with the way to more",
+    command: evaluate({ fen: italianGame, depth: 30 }),
+    expected: refused(
+      "PERMISSION_DENIED",
+      errorInfo("upgrade_needed", "get_api_key"),
+      badRequest(["depth", "over_plan_limit"]),
+    ),
+  },
+  {
+    promise: "a message over 64 KiB is refused, and waiting would not help",
+    command: evaluate({ fen: "x".repeat(100_000) }),
+    expected: refused("RESOURCE_EXHAUSTED", errorInfo("body_too_large", "fix_request")),
+  },
+  {
+    promise: "so is one that is small only while it is compressed",
+    command: { ...evaluate({ fen: "x".repeat(100_000) }), compress: true },
+    expected: refused("RESOURCE_EXHAUSTED", errorInfo("body_too_large", "fix_request")),
+  },
+  {
+    promise: "metadata over 16 KiB are refused, and the connection is not lost",
+    command: { ...evaluate({ fen: italianGame, depth: 1 }), metadata: { "x-much": "a".repeat(20_000) } },
+    expected: {
+      code: expect.toBeOneOf(["RESOURCE_EXHAUSTED", "INTERNAL", "UNKNOWN"]),
+      messages: [],
+      details: [],
+    },
+    differs:
+      "No protocol of RPC is spoken yet. HTTP/2 resets the stream: RESOURCE_EXHAUSTED; grpc-go reads the limit " +
+      "from the settings and sends nothing: INTERNAL; HTTP/1.1 answers 431, which Connect's clients call UNKNOWN.",
+  },
+  {
+    promise: "a credential that is wrong is never taken for none",
+    command: { ...evaluate({ fen: italianGame, depth: 1 }), metadata: { authorization: "Bearer kbz_wrong" } },
+    expected: refused("UNAUTHENTICATED", errorInfo("invalid_api_key", "check_api_key")),
+  },
+  {
+    promise: "a key opens what needs one",
+    command: evaluate({ fen: pawnEndgame, depth: 22 }),
+    key: true,
+    expected: { code: "OK", messages: [{ search: { limits: { depth: 22 } } }] },
+  },
+  {
+    promise: "a key tells what it allows and what is left",
+    command: { method: "GetKey", request: {} },
+    key: true,
+    expected: {
+      code: "OK",
+      messages: [
+        {
+          name: "probe",
+          plan: "free",
+          limits: { depthMax: 30 },
+          remaining: { minute: expect.stringMatching(/^\d+$/) },
+        },
+      ],
+    },
+  },
+  {
+    promise: "who has no key is told to get one",
+    command: { method: "GetKey", request: {} },
+    expected: refused("UNAUTHENTICATED", errorInfo("api_key_required", "get_api_key")),
+  },
+];

@@ -1,0 +1,66 @@
+import { readdirSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { beforeAll, describe, expect, inject, test } from "vitest";
+import { post } from "../contract/doors/post.ts";
+import { rateOf, usePlansFile } from "../support/plans-file.ts";
+import { useApp } from "../support/running-app.ts";
+import type { Program } from "./language.ts";
+import { languages } from "./languages/index.ts";
+import { examplesOf } from "./places.ts";
+import { runProgram } from "./run-program.ts";
+
+// So tight that every example has to wait: it asks eight times.
+const windowS = 2;
+const plans = usePlansFile({ id: "keyless", limits: { rates: [rateOf("burst", 3, windowS)] } });
+const app = useApp({ KIBITZ_ACCESS: "public", KIBITZ_PLANS: plans, KIBITZ_CACHE_ENTRIES: "0" });
+
+let key = "";
+beforeAll(async () => {
+  key = String((await post(`${app.url}/v1/keys`, {})).body.key);
+});
+
+const examples = languages
+  .filter(({ name }) => inject("languages").includes(name))
+  .flatMap((language) => language.examples);
+
+const move = String.raw`[KQRBNa-h][\w+#=x-]+`;
+const score = String.raw`([+-]\d+\.\d\d|mate in -?\d+)`;
+const bestMove = (depth: string) =>
+  new RegExp(String.raw`^best move ${move}, ${score} \(White's view\), depth ${depth}$`);
+const state = new RegExp(String.raw`^depth \d+: ${score} ${move}( final)?$`);
+const waiting = /^rate limited, waiting [12] s$/;
+
+describe.each(examples)("$name", (example: Program) => {
+  const run = (env: Readonly<Record<string, string>>) =>
+    runProgram([...example.command, app.url], { ...example, env: { ...example.env, ...env } });
+
+  test("evaluates, watches, asks for less when it has to, and waits when it has to", async () => {
+    const printed = (await run({ KIBITZ_API_KEY: "" })).trimEnd().split("\n");
+    const lines = printed.filter((line) => !waiting.test(line));
+    expect(lines.length, printed.join("\n")).toBeLessThan(printed.length);
+
+    expect(lines[0]).toMatch(bestMove("12"));
+    const states = lines.filter((line) => state.test(line));
+    expect(states.length).toBeGreaterThan(1);
+    expect(states.filter((line) => line.endsWith(" final"))).toEqual(states.slice(-1));
+    const refused = lines.findIndex((line) => line.includes("upgrade_needed"));
+    expect(lines[refused]).toContain("get_api_key");
+    expect(lines[refused + 1]).toMatch(bestMove(String.raw`\d+`));
+    expect(lines.slice(-5)).toEqual(Array.from({ length: 5 }, () => expect.stringMatching(bestMove("12"))));
+  });
+
+  test("sends the key that it is given", async () => {
+    // The run before this one may have used up the window of those without a key.
+    await sleep(windowS * 1000);
+    const printed = await run({ KIBITZ_API_KEY: key });
+    // The one call that it makes without the key has all of that window.
+    expect(printed.split("\n").filter((line) => waiting.test(line))).toEqual([]);
+  });
+});
+
+test("every folder of examples is a language that is run", () => {
+  const folders = readdirSync(examplesOf("."), { withFileTypes: true }).filter((entry) =>
+    entry.isDirectory(),
+  );
+  expect(languages.map(({ name }) => name).toSorted()).toEqual(folders.map(({ name }) => name).toSorted());
+});

@@ -1,0 +1,21 @@
+/** Something that is built for the tests of clients and run from a terminal's view: an example or a probe. */
+export interface Program {
+  readonly name: string;
+  /** Without the address of the service, which is its last argument. */
+  readonly command: readonly string[];
+  readonly cwd: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** A language that the service is called from. */
+export interface Language {
+  readonly name: string;
+  /** What is missing to build it, in words for people: what, and how to install it. */
+  missing(): Promise<string | undefined>;
+  /** Generates and compiles everything into `node_modules/.cache/clients/<name>/` and ignored folders; quick if nothing changed. */
+  build(): Promise<void>;
+  /** What users copy: `examples/<name>/`. */
+  readonly examples: readonly Program[];
+  /** What the table of behaviour drives over stdin and stdout: `test/clients/<name>/`. */
+  readonly probes: readonly Program[];
+}

@@ -1,0 +1,8 @@
+import type { Language } from "../language.ts";
+import { go } from "./go.ts";
+import { java } from "./java.ts";
+import { python } from "./python.ts";
+import { typescript } from "./typescript.ts";
+
+/** Every language that has a folder in `examples/`. */
+export const languages: readonly Language[] = [go, java, python, typescript];

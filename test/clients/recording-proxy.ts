@@ -1,0 +1,50 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+
+/** What goes over the wire between a client and the service, whatever the client tells of it. */
+export interface RecordingProxy {
+  readonly url: string;
+  /** Whether something compressed with gzip was sent by the client so far. */
+  hasSentGzip(): boolean;
+  /** Whether the service answered with something compressed with gzip so far. */
+  hasReceivedGzip(): boolean;
+  close(): Promise<void>;
+}
+
+/** Passes bytes to and from the service, and keeps a copy of them. */
+export async function startRecordingProxy(url: string): Promise<RecordingProxy> {
+  const { hostname, port } = new URL(url);
+  const sent: Buffer[] = [];
+  const received: Buffer[] = [];
+  const sockets = new Set<Socket>();
+  const server = createServer((client) => {
+    const service = connect(Number(port), hostname);
+    for (const [from, to, copy] of [
+      [client, service, sent],
+      [service, client, received],
+    ] as const) {
+      sockets.add(from);
+      from.on("data", (bytes: Buffer) => copy.push(bytes));
+      from.on("error", () => to.destroy());
+      from.on("close", () => sockets.delete(from));
+      from.pipe(to);
+    }
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    hasSentGzip: () => Buffer.concat(sent).includes(gzipMagic),
+    hasReceivedGzip: () => Buffer.concat(received).includes(gzipMagic),
+    async close() {
+      for (const socket of sockets) {
+        socket.destroy();
+      }
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+/** How a gzip file begins (RFC 1952): neither plain requests nor plain answers hold these bytes. */
+const gzipMagic = Buffer.from([0x1f, 0x8b, 0x08]);

@@ -1,0 +1,37 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+
+interface Place {
+  readonly cwd?: string;
+  /** Over the environment of this process. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Runs a program to its end and returns what it printed; fails with all that it said if it fails. */
+export async function runProgram(command: readonly string[], { cwd, env }: Place = {}): Promise<string> {
+  const [file = "", ...args] = command;
+  const child = spawn(file, args, {
+    ...(cwd !== undefined && { cwd }),
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const [stdout, stderr, [code, signal]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, "exit"),
+  ]);
+  if (code !== 0) {
+    throw new Error(`${command.join(" ")} ended with ${code ?? signal}\n${stdout}${stderr}`);
+  }
+  return stdout;
+}
+
+/** What a program prints, or undefined if there is none or it fails. */
+export async function tryProgram(...command: readonly string[]): Promise<string | undefined> {
+  try {
+    return await runProgram(command);
+  } catch {
+    return undefined;
+  }
+}

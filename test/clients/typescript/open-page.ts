@@ -1,0 +1,55 @@
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+import { findChromium } from "../../support/find-chromium.ts";
+import { examplesOf } from "../places.ts";
+
+/**
+ * Opens the page of the example in a real Chromium and prints what it says: open-page.ts <address of the service>.
+ * The page comes from another port, so a browser lets it read only what the service allows other origins to read.
+ */
+const [service = ""] = process.argv.slice(2);
+const settings = new URLSearchParams({
+  service,
+  ...(process.env.KIBITZ_API_KEY && { key: process.env.KIBITZ_API_KEY }),
+});
+
+const types = { "/index.html": "text/html", "/dist/main.js": "text/javascript" };
+const server = createServer(async ({ url = "" }, response) => {
+  const type = types[url as keyof typeof types];
+  if (type === undefined) {
+    response.writeHead(404).end();
+  } else {
+    response.setHeader("Content-Type", type);
+    response.end(await readFile(join(examplesOf("typescript"), "web", url)));
+  }
+}).listen(0, "127.0.0.1");
+await once(server, "listening");
+const { port } = server.address() as AddressInfo;
+
+const browser = await chromium.launch({
+  executablePath: findChromium() ?? "chromium",
+  args: [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+  ],
+});
+try {
+  const page = await browser.newPage();
+  page.on("pageerror", (error) => console.error(error));
+  await page.goto(`http://127.0.0.1:${port}/index.html#${settings}`);
+  await page.waitForFunction("['Done', 'Failed'].includes(document.title)", undefined, { timeout: 55_000 });
+  process.stdout.write((await page.textContent("#out")) ?? "");
+  process.exitCode = (await page.title()) === "Done" ? 0 : 1;
+} finally {
+  await browser.close();
+  server.close();
+}

@@ -1,0 +1,141 @@
+import { describe, expect, test } from "vitest";
+import { open } from "../../server/exchange.ts";
+import { useApp } from "../../support/running-app.ts";
+import { startFen } from "./cases/case.ts";
+import { heads } from "./heads.ts";
+
+const page = "https://page.example";
+const asked = { Origin: page };
+
+/** A request, what it is sent with, and which of a door's statuses answers it. */
+const requests = [
+  ["ok", { fen: startFen, depth: 1 }, {}],
+  ["upgrade", { fen: startFen, depth: 30 }, {}],
+  ["unauthenticated", { fen: startFen, depth: 1 }, { Authorization: "Bearer kbz_wrong" }],
+] as const;
+
+/** Paths that are no calls, and what is no path at all. */
+const others = [
+  "/",
+  "/healthz",
+  "/readyz",
+  "/engines",
+  "/price",
+  "/problems",
+  "/problems/nothing",
+  "/nothing",
+  "/v1/keys/self",
+  "/v1/eval",
+  "/chess.analysis.v1.AnalysisService/Evaluate",
+  "/chess.analysis.v1.AnalysisService/Nothing",
+];
+
+const preflightOf = (url: string, headers: Readonly<Record<string, string>>) =>
+  fetch(url, { method: "OPTIONS", headers: { "Access-Control-Request-Method": "POST", ...headers } });
+
+describe("scripts of every origin", () => {
+  const app = useApp({ KIBITZ_ACCESS: "public" });
+
+  describe.each(heads)("through $name", ({ ask, ...kind }) => {
+    test.each(requests)("may read the answer: %s", async (outcome, request, headers) => {
+      const answer = await ask(app.url, request, { ...asked, ...headers });
+      expect(answer.status).toBe(kind[outcome]);
+      expect(answer.headers.get("access-control-allow-origin")).toBe("*");
+      const exposed = answer.headers.get("access-control-expose-headers")?.toLowerCase().split(", ");
+      expect(exposed).toEqual(
+        expect.arrayContaining(["ratelimit", "ratelimit-policy", "retry-after", "x-request-id", "etag"]),
+      );
+      expect(answer.headers.get("access-control-allow-credentials")).toBeNull();
+    });
+  });
+
+  test.each(others)(
+    "may read what GET %s answers, and a cache knows that it depends on them",
+    async (path) => {
+      const { headers } = await fetch(app.url + path, { headers: asked });
+      expect(headers.get("access-control-allow-origin")).toBe("*");
+      expect(headers.get("vary")).toMatch(/\bOrigin\b/);
+      const unasked = await fetch(app.url + path);
+      expect(unasked.headers.get("access-control-allow-origin")).toBeNull();
+      expect(unasked.headers.get("vary")).toMatch(/\bOrigin\b/);
+    },
+  );
+
+  test.each(others)("may ask before they call %s, and need not ask again for two hours", async (path) => {
+    const { status, headers } = await preflightOf(app.url + path, asked);
+    expect(status).toBe(204);
+    expect(headers.get("access-control-allow-origin")).toBe("*");
+    expect(headers.get("access-control-allow-methods")?.split(", ")).toEqual(
+      expect.arrayContaining(["GET", "POST", "DELETE"]),
+    );
+    expect(headers.get("access-control-allow-headers")?.toLowerCase().split(", ")).toEqual(
+      expect.arrayContaining([
+        "authorization",
+        "content-type",
+        "connect-protocol-version",
+        "connect-timeout-ms",
+        "x-grpc-web",
+        "x-user-agent",
+        "grpc-timeout",
+        "if-none-match",
+        "traceparent",
+        "x-request-id",
+      ]),
+    );
+    expect(headers.get("access-control-max-age")).toBe("7200");
+    expect(headers.get("x-request-id")).not.toBeNull();
+  });
+
+  test("may read that their headers are too large, or their request no HTTP", async () => {
+    for (const [request, status] of [
+      [`GET / HTTP/1.1\r\nHost: a\r\nOrigin: ${page}\r\nX-A: ${"a".repeat(20_000)}\r\n\r\n`, "431"],
+      [`GET / HTTP/1.1\r\nHost: a\r\nOrigin: ${page}\r\nX A\r\n\r\n`, "400"],
+      [`GET / HTTP/1.1\r\nHost: a b\r\nOrigin: ${page}\r\nConnection: close\r\n\r\n`, "400"],
+    ] as const) {
+      const { socket, closed } = await open(Number(new URL(app.url).port));
+      socket.write(request);
+      const answer = await closed;
+      expect(answer).toContain(`HTTP/1.1 ${status} `);
+      expect(answer).toContain("Access-Control-Allow-Origin: *\r\n");
+    }
+  });
+
+  test("get nothing more for an OPTIONS that is no preflight", async () => {
+    const { status, headers } = await fetch(`${app.url}/v1/eval`, { method: "OPTIONS", headers: asked });
+    expect([status, headers.get("allow")]).toEqual([204, "POST, OPTIONS"]);
+    expect(headers.get("access-control-allow-methods")).toBeNull();
+  });
+});
+
+describe("with a list of origins", () => {
+  const app = useApp({ KIBITZ_CORS_ORIGINS: `https://other.example, ${page}` });
+
+  test("each of them may read answers", async () => {
+    const { headers } = await fetch(`${app.url}/price`, { headers: asked });
+    expect(headers.get("access-control-allow-origin")).toBe(page);
+    expect(headers.get("vary")).toBe("Origin, Authorization");
+    expect((await preflightOf(app.url, asked)).headers.get("access-control-allow-origin")).toBe(page);
+  });
+
+  test.each(["https://page.example.org", "http://page.example", "null", "https://PAGE.example"])(
+    "scripts of %s may not",
+    async (origin) => {
+      for (const answer of [
+        await fetch(`${app.url}/price`, { headers: { Origin: origin } }),
+        await preflightOf(app.url, { Origin: origin }),
+      ]) {
+        expect(answer.ok).toBe(true);
+        expect([...answer.headers.keys()].filter((name) => name.startsWith("access-control"))).toEqual([]);
+      }
+    },
+  );
+});
+
+describe("where keys are required", () => {
+  const app = useApp({ KIBITZ_ACCESS: "keys" });
+
+  test("no scripts of other origins may read answers, unless the operator says so", async () => {
+    const { headers } = await fetch(`${app.url}/price`, { headers: asked });
+    expect([...headers.keys()].filter((name) => name.startsWith("access-control"))).toEqual([]);
+  });
+});

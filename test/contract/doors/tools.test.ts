@@ -1,0 +1,317 @@
+import { globSync, readFileSync } from "node:fs";
+import { connect as connectHttp2 } from "node:http2";
+import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
+import { Http2SessionManager } from "@connectrpc/connect-node";
+import { credentials, loadPackageDefinition, type ServiceError, status } from "@grpc/grpc-js";
+import { loadSync } from "@grpc/proto-loader";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
+import {
+  Health,
+  HealthCheckResponse_ServingStatus as Status,
+} from "../../../gen/grpc/health/v1/health_pb.ts";
+import { ServerReflection } from "../../../gen/grpc/reflection/v1/reflection_pb.ts";
+import { ServerReflection as ServerReflectionV1alpha } from "../../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
+import { exchange, problemOf } from "../../server/exchange.ts";
+import { http2Get } from "../../server/http2-get.ts";
+import { useApp } from "../../support/running-app.ts";
+import { type ToolClient, toolClients } from "./tool-clients.ts";
+
+// The strictest mode: analyses need a key, these do not.
+const app = useApp({ KIBITZ_ACCESS: "keys" });
+
+const services = [
+  "chess.analysis.v1.AnalysisService",
+  "chess.analysis.v1.KeyService",
+  "grpc.health.v1.Health",
+  "grpc.reflection.v1.ServerReflection",
+  "grpc.reflection.v1alpha.ServerReflection",
+];
+const checkPath = "/grpc.health.v1.Health/Check";
+const reflectionPath = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
+const isAlive = async () => (await fetch(`${app.url}${checkPath}`, json("{}"))).status === 200;
+const json = (body: string, type = "application/json") => ({
+  method: "POST",
+  headers: { "Content-Type": type },
+  body,
+});
+
+/** A conversation as HTTP/2 begins it, and a first question: which services there are. */
+const conversation = { ":method": "POST", ":path": reflectionPath, "content-type": "application/grpc" };
+const question = Buffer.from([0, 0, 0, 0, 2, 0x3a, 0]);
+
+async function* listServices() {
+  yield { messageRequest: { case: "listServices", value: "" } } as const;
+}
+
+/** A transport for the tests of a group. */
+function useTransport(open: ToolClient["open"]): () => Transport {
+  let transport: Transport;
+  let sessions: Http2SessionManager;
+  beforeAll(() => {
+    sessions = new Http2SessionManager(app.url);
+    transport = open(app.url, sessions);
+  });
+  afterAll(() => sessions.abort());
+  return () => transport;
+}
+
+describe.each(toolClients)("health through $name", ({ open }) => {
+  const transport = useTransport(open);
+
+  test("is told without a key, with the caller's id and no limits", async () => {
+    let headers = new Headers();
+    const answer = await createClient(Health, transport()).check(
+      { service: "chess.analysis.v1.AnalysisService" },
+      {
+        headers: { "X-Request-Id": "mine" },
+        onHeader(got) {
+          headers = got;
+        },
+      },
+    );
+    expect(answer.status).toBe(Status.SERVING);
+    expect(headers.get("x-request-id")).toBe("mine");
+    expect(headers.get("ratelimit")).toBeNull();
+  });
+
+  test("of a service that is not known is not found, with the details of every error", async () => {
+    const check = createClient(Health, transport()).check({ service: "nope" });
+    const error = await check.catch(ConnectError.from);
+    expect(error).toMatchObject({ code: Code.NotFound });
+    expect((error as ConnectError).findDetails(ErrorInfoSchema)).toMatchObject([
+      { domain: "kibitz", reason: "NOT_FOUND", metadata: { next_action: "fix_request" } },
+    ]);
+  });
+
+  test("can be watched, and who leaves is forgotten", async () => {
+    const leaving = new AbortController();
+    const watch = createClient(Health, transport()).watch({ service: "nope" }, { signal: leaving.signal });
+    const stream = watch[Symbol.asyncIterator]();
+    expect((await stream.next()).value).toMatchObject({ status: Status.SERVICE_UNKNOWN });
+    const next = stream.next();
+    leaving.abort();
+    await expect(next).rejects.toMatchObject({ code: Code.Canceled });
+  });
+
+  test("a watch ends when its deadline passes", async () => {
+    const stream = createClient(Health, transport()).watch({}, { timeoutMs: 200 })[Symbol.asyncIterator]();
+    expect((await stream.next()).value).toMatchObject({ status: Status.SERVING });
+    await expect(stream.next()).rejects.toMatchObject({ code: Code.DeadlineExceeded });
+  });
+
+  test("a credential that is wrong is refused here, too", async () => {
+    const headers = { Authorization: "Bearer kbz_wrong" };
+    const check = createClient(Health, transport()).check({}, { headers });
+    await expect(check).rejects.toMatchObject({ code: Code.Unauthenticated });
+    const watch = Array.fromAsync(createClient(Health, transport()).watch({}, { headers }));
+    await expect(watch).rejects.toMatchObject({ code: Code.Unauthenticated });
+  });
+});
+
+describe.each(toolClients.filter(({ duplex }) => duplex))("reflection through $name", ({ open }) => {
+  const transport = useTransport(open);
+
+  test("refuses a credential that is wrong", async () => {
+    const client = createClient(ServerReflection, transport());
+    const headers = { Authorization: "Bearer kbz_wrong" };
+    const answers = Array.fromAsync(client.serverReflectionInfo(listServices(), { headers }));
+    await expect(answers).rejects.toMatchObject({ code: Code.Unauthenticated });
+  });
+
+  test.each([ServerReflection, ServerReflectionV1alpha])("$typeName lists what there is", async (version) => {
+    const client = createClient(version as typeof ServerReflection, transport());
+    const answers = await Array.fromAsync(client.serverReflectionInfo(listServices()));
+    expect(answers).toMatchObject([
+      { messageResponse: { value: { service: services.map((name) => ({ name })) } } },
+    ]);
+  });
+
+  test("questions are answered one after the other, and too long a one ends it", async () => {
+    const questions: string[] = [];
+    let wake = () => {};
+    const requests = (async function* () {
+      for (;;) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+        yield { messageRequest: { case: "fileByFilename", value: questions.shift() ?? "" } } as const;
+      }
+    })();
+    const stream = createClient(ServerReflection, transport()).serverReflectionInfo(requests);
+    const answers = stream[Symbol.asyncIterator]();
+    const ask = (question: string) => {
+      const answer = answers.next();
+      questions.push(question);
+      setTimeout(() => wake(), 20);
+      return answer;
+    };
+    expect((await ask("google/protobuf/struct.proto")).value).toMatchObject({
+      messageResponse: { case: "fileDescriptorResponse" },
+    });
+    expect((await ask("nope")).value).toMatchObject({
+      messageResponse: { case: "errorResponse", value: { errorCode: Code.NotFound } },
+    });
+    await expect(ask("x".repeat(70_000))).rejects.toMatchObject({ code: Code.ResourceExhausted });
+  });
+});
+
+describe("grpc-js, which knows the protos only", () => {
+  // biome-ignore lint/suspicious/noExplicitAny: proto-loader knows the names at run time only
+  const { grpc }: any = loadPackageDefinition(
+    loadSync(["grpc/health/v1/health.proto", "grpc/reflection/v1/reflection.proto"], {
+      includeDirs: ["third_party"],
+      enums: String,
+      oneofs: true,
+    }),
+  );
+  const open = (kind: new (host: string, as: object) => { close(): void }) => {
+    const client = new kind(new URL(app.url).host, credentials.createInsecure());
+    onTestFinished(() => client.close());
+    // biome-ignore lint/suspicious/noExplicitAny: as above
+    return client as any;
+  };
+
+  test("checks, is told what is not found, and watches", async () => {
+    const client = open(grpc.health.v1.Health);
+    const check = (service: string) =>
+      new Promise<{ error: ServiceError | null; answer?: unknown }>((resolve) =>
+        client.check({ service }, (error: ServiceError | null, answer: unknown) =>
+          resolve({ error, answer }),
+        ),
+      );
+    expect(await check("")).toMatchObject({ error: null, answer: { status: "SERVING" } });
+    expect((await check("nope")).error?.code).toBe(status.NOT_FOUND);
+    const watch = client.watch({ service: "" });
+    watch.on("error", () => {});
+    for await (const state of watch) {
+      expect(state).toEqual({ status: "SERVING" });
+      break;
+    }
+    watch.cancel();
+  });
+
+  test("asks for files", async () => {
+    const stream = open(grpc.reflection.v1.ServerReflection).serverReflectionInfo();
+    stream.write({ fileContainingSymbol: "chess.analysis.v1.KeyService.CreateKey" });
+    stream.end();
+    const [answer] = await Array.fromAsync<{ fileDescriptorResponse: { fileDescriptorProto: Buffer[] } }>(
+      stream,
+    );
+    expect(answer?.fileDescriptorResponse.fileDescriptorProto.length).toBeGreaterThan(5);
+  });
+});
+
+test("every service of the protos is listed, and every call of theirs is answered", async () => {
+  const protos = globSync(["proto/**/*.proto", "third_party/grpc/**/*.proto"]).map((path) =>
+    readFileSync(path, "utf8"),
+  );
+  const declared = protos.flatMap((proto) => {
+    const pack = /^package (.+);$/m.exec(proto)?.[1];
+    return [...proto.matchAll(/^service (\w+) {([\s\S]*?)^}/gm)].map(([, name, body = ""]) => ({
+      name: `${pack}.${name}`,
+      calls: [...body.matchAll(/^ {2}rpc (\w+)/gm)].map(([, call]) => call),
+    }));
+  });
+  expect(declared.map(({ name }) => name).toSorted()).toEqual(services.toSorted());
+  for (const { name, calls } of declared) {
+    expect(calls).not.toEqual([]);
+    for (const call of calls) {
+      // A call that is known takes POST, and one that is not is no path at all.
+      const answer = await fetch(`${app.url}/${name}/${call}`, { method: "DELETE" });
+      expect([call, answer.status]).not.toEqual([call, 404]);
+    }
+  }
+});
+
+test("Connect is answered in JSON, as curl asks it", async () => {
+  const answer = await fetch(`${app.url}${checkPath}`, json('{"service": "chess.analysis.v1.KeyService"}'));
+  expect([answer.status, await answer.json()]).toEqual([200, { status: "SERVING" }]);
+  const all = await fetch(`${app.url}/grpc.health.v1.Health/List`, json("{}"));
+  expect(await all.json()).toMatchObject({ statuses: { "": { status: "SERVING" } } });
+});
+
+describe("what is no call of these services is refused, and the process is alive:", () => {
+  test.each([
+    ["a content type that is none of theirs", checkPath, json("{}", "text/plain"), 415],
+    ["no content type", checkPath, { method: "POST", body: new Uint8Array(1) }, 415],
+    ["gRPC over HTTP/1.1", checkPath, json("", "application/grpc"), 415],
+    ["gRPC streams over HTTP/1.1", reflectionPath, json("", "application/grpc"), 415],
+    ["talking both ways over HTTP/1.1", reflectionPath, json("", "application/connect+json"), 400],
+    ["the same in gRPC-Web", reflectionPath, json("", "application/grpc-web+proto"), 400],
+    ["GET", checkPath, {}, 405],
+    ["GET of a stream", "/grpc.health.v1.Health/Watch", {}, 405],
+    ["DELETE", checkPath, { method: "DELETE" }, 405],
+    ["a field that is not known", checkPath, json('{"nope": 1}'), 400],
+    ["no JSON", checkPath, json("{"), 400],
+    ["a body that is too large", checkPath, json(JSON.stringify({ service: "x".repeat(70_000) })), 429],
+    ["a call that is not known", "/grpc.health.v1.Health/Nope", json("{}"), 501],
+    ["a service that is not known", "/grpc.health.v1.Nope/Check", json("{}", "application/proto"), 501],
+    ["an older version", "/grpc.health.v1alpha.Health/Check", json("{}"), 404],
+  ])("%s", async (_, path, init, status) => {
+    const answer = await fetch(app.url + path, init);
+    expect(answer.status).toBe(status);
+    expect(answer.headers.get("x-request-id")).toMatch(/./);
+    expect(await answer.json()).toMatchObject({ code: expect.any(String) });
+    expect(await isAlive()).toBe(true);
+  });
+
+  test("a content type of no conversation, over HTTP/2", async () => {
+    const answer = await http2Get(app.url, { ...conversation, "content-type": "application/json" }, "{}");
+    expect(answer.status).toBe(415);
+    expect(JSON.parse(answer.body).detail).toContain("Content-Type: application/connect+json.");
+    expect(await isAlive()).toBe(true);
+  });
+
+  test.each([checkPath, reflectionPath])("a host that is broken, for %s", async (path) => {
+    const port = Number(new URL(app.url).port);
+    const head = `POST ${path} HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n`;
+    for (const host of ["Host: [\r\n", "Host: a b\r\n", "Host: %\r\n", "Host: x:99999\r\n", ""]) {
+      expect(problemOf(await exchange(port, `${head}${host}\r\n{}`))).toMatchObject({
+        status: 400,
+        code: "malformed_http",
+      });
+    }
+    for (const authority of ["[", "%", "x:99999"]) {
+      const headers = { ":method": "POST", ":path": path, ":authority": authority };
+      const answer = await http2Get(app.url, { ...headers, "content-type": "application/grpc" }, "");
+      expect(answer).toMatchObject({ status: 400 });
+    }
+    expect(await isAlive()).toBe(true);
+  });
+
+  test.each([
+    ["nothing", Buffer.alloc(0), { "grpc-status": "0" }],
+    ["half a message", Buffer.from([0, 0, 0, 0, 9, 1]), { "grpc-status": "3" }],
+    ["bytes that are no message", Buffer.from([0, 0, 0, 0, 2, 0x0a, 0xff]), { "grpc-status": "3" }],
+    ["a length beyond all bounds", Buffer.from([0, 255, 255, 255, 255, 1]), { "grpc-status": "8" }],
+  ])("%s in a conversation", async (_, body, trailers) => {
+    const client = connectHttp2(app.url);
+    onTestFinished(() => client.destroy());
+    const call = client.request(conversation);
+    const ended = new Promise((resolve) => call.on("trailers", resolve));
+    call.resume().end(body);
+    expect(await ended).toMatchObject(trailers);
+    expect(await isAlive()).toBe(true);
+  });
+});
+
+test("who leaves a conversation in any way is forgotten, and the process is alive", async () => {
+  for (let round = 0; round < 30; round++) {
+    const client = connectHttp2(app.url);
+    client.on("error", () => {});
+    const call = client.request(conversation);
+    call.on("error", () => {});
+    call.write(question);
+    await new Promise((resolve) => (round % 3 === 0 ? setImmediate(resolve) : call.once("data", resolve)));
+    if (round % 2 === 0) {
+      call.close(8);
+    }
+    client.destroy();
+  }
+  // More than may talk at a time: none of them is still counted.
+  await expect
+    .poll(async () => (await http2Get(app.url, conversation, question)).body)
+    .toContain("grpc.health.v1.Health");
+  expect(await isAlive()).toBe(true);
+});

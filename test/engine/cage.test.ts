@@ -1,0 +1,100 @@
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { createCage, EngineUserUnusable } from "../../src/engine/cage/cage.ts";
+import { type Guard, guards } from "../../src/engine/cage/layers.ts";
+
+interface Report {
+  readonly user?: string;
+  readonly holds: readonly Guard[];
+  readonly lacks: readonly Guard[];
+  readonly outcomes: Readonly<Record<string, "done" | "refused">>;
+}
+
+/** What each guard keeps a hostile engine from. */
+const attemptsOf: Readonly<Record<Guard, readonly string[]>> = {
+  user: ["signal", "readEnvironment"],
+  keys: ["readKeys"],
+  network: ["connect"],
+  writes: ["write"],
+  privileges: ["gainPrivileges"],
+  limits: ["dumpCore"],
+  "ends with the server": [],
+};
+
+const isRoot = process.getuid?.() === 0;
+
+/** Of a server that runs as this user. */
+function reportOf(
+  cage: "none" | "best",
+  { uid, userName }: { uid?: number; userName?: string } = {},
+): Report {
+  const owner = [
+    process.execPath,
+    join(import.meta.dirname, "cage-owner.ts"),
+    cage,
+    ...(userName ? [userName] : []),
+  ];
+  const become = uid === undefined ? [] : ["setpriv", `--reuid=${uid}`, `--regid=${uid}`, "--clear-groups"];
+  const [file = "", ...args] = [...become, ...owner];
+  return JSON.parse(execFileSync(file, args, { encoding: "utf8", stdio: "pipe" }));
+}
+
+function expectToHold({ holds, outcomes }: Report): void {
+  const wanted = holds.flatMap((guard) => attemptsOf[guard]);
+  expect(wanted.filter((attempt) => outcomes[attempt] !== "refused")).toEqual([]);
+}
+
+test("without a cage, an engine can do all that the server can", () => {
+  const { outcomes, lacks } = reportOf("none");
+  expect(lacks).toEqual(guards);
+  const done = Object.values(attemptsOf)
+    .flat()
+    .filter((attempt) => attempt !== "dumpCore");
+  expect(outcomes).toMatchObject(Object.fromEntries(done.map((attempt) => [attempt, "done"])));
+});
+
+describe("a hostile engine cannot do what the cage is said to keep it from", () => {
+  test("as the user of these tests", () => {
+    const report = reportOf("best");
+    expectToHold(report);
+    expect([...report.holds, ...report.lacks].toSorted()).toEqual(guards.toSorted());
+  });
+
+  test.runIf(isRoot)("of a server that is root: all of it holds, and it is nobody", () => {
+    const report = reportOf("best");
+    expect(report).toMatchObject({ user: "nobody", lacks: [] });
+  });
+
+  test.runIf(isRoot)("of a server that is not: all of it holds but the user", () => {
+    const report = reportOf("best", { uid: 1000 });
+    expectToHold(report);
+    expect(report.lacks).toEqual(["user"]);
+    // The user namespace around the engine is in between.
+    expect(report.outcomes.readEnvironment).toBe("refused");
+  });
+});
+
+describe("the user that the operator names", () => {
+  const create = (userName: string, reads: readonly string[] = []) =>
+    createCage({ userName, hide: "/nowhere", reads });
+
+  test.runIf(isRoot)("is the one that engines run as", async () => {
+    expect((await create("games")).user?.name).toBe("games");
+  });
+
+  test.runIf(isRoot)("must be there", async () => {
+    await expect(create("nosuchuser")).rejects.toThrow(EngineUserUnusable);
+    await expect(create("nosuchuser")).rejects.toThrow('there is no user "nosuchuser" on this machine');
+  });
+
+  test.runIf(isRoot)("must be able to read what engines need", async () => {
+    await expect(create("games", ["/etc/shadow"])).rejects.toThrow("may not read /etc/shadow");
+  });
+
+  test("takes root", () => {
+    expect(() => reportOf("best", { ...(isRoot && { uid: 1000 }), userName: "nobody" })).toThrow(
+      "only root can run engines as somebody else",
+    );
+  });
+});

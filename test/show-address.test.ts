@@ -1,0 +1,27 @@
+import { expect, test } from "vitest";
+import { createAddressShower } from "../src/show-address.ts";
+
+test.each([
+  ["203.0.113.77", "203.0.113.0/24"],
+  ["2001:db8:7:9::/64", "2001:db8:7::/48"],
+  ["local", "local"],
+])("%s is shown as its network, %s", (address, network) => {
+  expect(createAddressShower("truncated")(address)).toBe(network);
+});
+
+test("hashes tell callers apart for a day, and no longer, and not from one server to the next", () => {
+  let now = 0;
+  const show = createAddressShower("hashed", () => now);
+  const first = show("203.0.113.77");
+  expect(first).toMatch(/^[0-9a-f]{16}$/);
+  expect(show("203.0.113.77")).toBe(first);
+  expect(show("203.0.113.78")).not.toBe(first);
+  expect(createAddressShower("hashed", () => now)("203.0.113.77")).not.toBe(first);
+  now = 86_400_000;
+  expect(show("203.0.113.77")).not.toBe(first);
+});
+
+test("nothing is shown, or all of it, where the operator wants that", () => {
+  expect(createAddressShower("none")("203.0.113.77")).toBeUndefined();
+  expect(createAddressShower("full")("203.0.113.77")).toBe("203.0.113.77");
+});

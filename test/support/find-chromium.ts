@@ -1,0 +1,19 @@
+import { accessSync, constants } from "node:fs";
+import { delimiter, join } from "node:path";
+
+/** The Chromium of this machine, under one of the names that it goes by; none if there is none. */
+export function findChromium(): string | undefined {
+  const folders = (process.env.PATH ?? "").split(delimiter);
+  return ["chromium", "chromium-browser", "google-chrome"]
+    .flatMap((name) => folders.map((folder) => join(folder, name)))
+    .find(isExecutable);
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,71 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { accessSync, constants } from "node:fs";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+
+/** The tools of gRPC's users that are no npm packages. A new version is installed beside the old one. */
+const goTools = {
+  grpcurl: { module: "github.com/fullstorydev/grpcurl/cmd/grpcurl", version: "v1.9.4" },
+  ghz: { module: "github.com/bojand/ghz/cmd/ghz", version: "v0.121.0" },
+} as const;
+
+export type GoTool = keyof typeof goTools;
+
+function folderOf(tool: GoTool): string {
+  const name = `${tool}@${goTools[tool].version}`;
+  return fileURLToPath(new URL(`../../node_modules/.cache/tools/${name}`, import.meta.url));
+}
+
+export function isInstalled(tool: GoTool): boolean {
+  try {
+    accessSync(`${folderOf(tool)}/${tool}`, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Installs what is missing. Says what this run leaves out; in CI nothing may be left out. */
+export default function installGoTools(): void {
+  for (const tool of Object.keys(goTools) as GoTool[]) {
+    if (isInstalled(tool)) {
+      continue;
+    }
+    const { module, version } = goTools[tool];
+    const { status, error, stderr } = spawnSync("go", ["install", `${module}@${version}`], {
+      env: { ...process.env, GOBIN: folderOf(tool) },
+      encoding: "utf8",
+    });
+    if (status === 0) {
+      continue;
+    }
+    const reason = error
+      ? "there is no Go toolchain"
+      : `go install failed: ${stderr.trim().split("\n").at(-1)}`;
+    if (process.env.CI) {
+      throw new Error(`no ${tool}: ${reason}`);
+    }
+    console.log(`Left out: tests with ${tool}, because ${reason}.`);
+  }
+}
+
+export interface Finished {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export const runGoTool = (tool: GoTool, ...args: readonly string[]) => run(`${folderOf(tool)}/${tool}`, args);
+
+export const runBuf = (...args: readonly string[]) => run("node_modules/.bin/buf", args);
+
+async function run(file: string, args: readonly string[]): Promise<Finished> {
+  const child = spawn(file, args, { stdio: ["ignore", "pipe", "pipe"] });
+  const [[code], stdout, stderr] = await Promise.all([
+    once(child, "exit"),
+    text(child.stdout),
+    text(child.stderr),
+  ]);
+  return { code, stdout, stderr };
+}

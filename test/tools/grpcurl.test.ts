@@ -1,0 +1,110 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createFileRegistry, fromBinary } from "@bufbuild/protobuf";
+import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { describe, expect, test } from "vitest";
+import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { useApp } from "../support/running-app.ts";
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
+import { isInstalled, runGoTool } from "./go-tools.ts";
+
+const app = useApp();
+const folder = useTemporaryFolder();
+const service = "chess.analysis.v1.AnalysisService";
+const mateInOne = '{"fen": "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - - 0 1", "depth": 6}';
+
+/** @param args before the address, and after it */
+const grpcurl = (before: readonly string[], ...after: readonly string[]) =>
+  runGoTool("grpcurl", "-plaintext", ...before, new URL(app.url).host, ...after);
+
+describe.runIf(isInstalled("grpcurl"))("grpcurl, without any proto file", () => {
+  test("lists services and calls", async () => {
+    const { stdout } = await grpcurl([], "list");
+    expect(stdout.trim().split("\n")).toEqual([
+      service,
+      "chess.analysis.v1.KeyService",
+      "grpc.health.v1.Health",
+      "grpc.reflection.v1.ServerReflection",
+      "grpc.reflection.v1alpha.ServerReflection",
+    ]);
+    const { stdout: calls } = await grpcurl([], "list", "chess.analysis.v1.KeyService");
+    expect(calls.trim().split("\n")).toEqual(
+      ["CreateKey", "GetKey", "RevokeKey"].map((name) => `chess.analysis.v1.KeyService.${name}`),
+    );
+  });
+
+  test.each([
+    ["a service", service, "rpc FindBestMove ( .chess.analysis.v1.AnalysisRequest ) returns"],
+    [
+      "a call with its route",
+      `${service}.FindBestMove`,
+      'option (.google.api.http) = { post: "/v1/bestmove"',
+    ],
+    ["a message with its rules", "chess.analysis.v1.AnalysisRequest", "uint32: { lte: 30, gte: 1 }"],
+    ["a message of errors", "google.rpc.ErrorInfo", "map<string, string> metadata = 3;"],
+    [
+      "a message of a dependency",
+      "google.protobuf.Struct",
+      "map<string, .google.protobuf.Value> fields = 1;",
+    ],
+  ])("describes %s", async (_, symbol, expected) => {
+    const { code, stdout } = await grpcurl([], "describe", symbol);
+    expect([code, stdout]).toEqual([0, expect.stringContaining(expected)]);
+  });
+
+  test("writes all descriptors into a file that other tools can read", async () => {
+    const file = join(folder, "kibitz.binpb");
+    const { code } = await grpcurl(["-protoset-out", file], "describe", service);
+    expect(code).toBe(0);
+    const registry = createFileRegistry(fromBinary(FileDescriptorSetSchema, readFileSync(file)));
+    expect(registry.getService(service)?.methods.map(({ name }) => name)).toEqual(
+      AnalysisService.methods.map(({ name }) => name),
+    );
+  });
+
+  test("calls FindBestMove", async () => {
+    const { code, stdout } = await grpcurl(["-d", mateInOne], `${service}/FindBestMove`);
+    expect([code, JSON.parse(stdout)]).toMatchObject([0, { bestMove: { san: "Re8#" }, score: { mate: 1 } }]);
+  });
+
+  test("reads a stream", async () => {
+    const { code, stdout } = await grpcurl(["-d", mateInOne], `${service}/StreamEvaluate`);
+    expect([code, stdout]).toEqual([0, expect.stringContaining('"stopReason": "STOP_REASON_DEPTH"')]);
+  });
+
+  test("shows what is wrong with a request, in types that it asks for", async () => {
+    const bad = mateInOne.replace("6}", "60}");
+    const { code, stderr } = await grpcurl(
+      ["-d", bad, "-H", "X-Request-Id: mine"],
+      `${service}/FindBestMove`,
+    );
+    expect(code).not.toBe(0);
+    for (const part of [
+      "Code: InvalidArgument",
+      "Message: `depth` must be from 1 to 30, not 60.",
+      '"@type": "type.googleapis.com/google.rpc.ErrorInfo"',
+      '"reason": "OUT_OF_RANGE"',
+      '"request_id": "mine"',
+      '"@type": "type.googleapis.com/google.rpc.BadRequest"',
+      '"field": "depth"',
+    ]) {
+      expect(stderr).toContain(part);
+    }
+  });
+
+  test("asks for health", async () => {
+    const { stdout } = await grpcurl(["-d", `{"service": "${service}"}`], "grpc.health.v1.Health/Check");
+    expect(JSON.parse(stdout)).toEqual({ status: "SERVING" });
+    const { stderr } = await grpcurl(["-d", '{"service": "nope"}'], "grpc.health.v1.Health/Check");
+    expect(stderr).toContain("Code: NotFound");
+  });
+
+  test("is told which service, call or symbol there is not", async () => {
+    const { stderr: noService } = await grpcurl([], "nope.Service/Call");
+    expect(noService).toContain('server does not expose service "nope.Service"');
+    const { stderr: noCall } = await grpcurl([], `${service}/Nope`);
+    expect(noCall).toContain('does not include a method named "Nope"');
+    const { stderr: noSymbol } = await grpcurl([], "describe", "nope.Nope");
+    expect(noSymbol).toContain("Symbol not found: nope.Nope");
+  });
+});

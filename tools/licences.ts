@@ -1,0 +1,54 @@
+/**
+ * Lists what a Kibitz that is installed brings along, with its licences, and fails where one does not go together with
+ * GPL-3.0-or-later. Reads the lock file, which says what is installed.
+ */
+import { readFileSync } from "node:fs";
+
+/** What may be part of a work under the GPL, version 3 or later: https://www.gnu.org/licenses/license-list.html. */
+const compatible: ReadonlySet<string> = new Set([
+  "0BSD",
+  "Apache-2.0",
+  "BSD-2-Clause",
+  "BSD-3-Clause",
+  "BlueOak-1.0.0",
+  "GPL-3.0",
+  "GPL-3.0-or-later",
+  "ISC",
+  "MIT",
+]);
+
+interface Installed {
+  readonly version: string;
+  readonly license?: string;
+  readonly dev?: boolean;
+}
+
+const { packages } = JSON.parse(readFileSync(new URL("../package-lock.json", import.meta.url), "utf8")) as {
+  packages: Record<string, Installed>;
+};
+const rows = Object.entries(packages)
+  .filter(([path, { dev }]) => path !== "" && !dev)
+  .map(([path, { version, license = "none" }]) => ({
+    name: path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length),
+    version,
+    license,
+  }));
+
+/** SPDX expressions as they occur: one licence, all of several, or one of several. */
+function isCompatible(license: string): boolean {
+  const plain = license.replace(/^\(|\)$/g, "");
+  return plain.includes(" OR ")
+    ? plain.split(" OR ").some(isCompatible)
+    : plain.split(" AND ").every((each) => compatible.has(each));
+}
+
+for (const { name, version, license } of rows) {
+  console.log(`${license.padEnd(28)} ${name} ${version}`);
+}
+const refused = rows.filter(({ license }) => !isCompatible(license));
+if (refused.length > 0) {
+  console.error(
+    `not known to go together with GPL-3.0-or-later: ${refused.map(({ name }) => name).join(", ")}`,
+  );
+  process.exit(1);
+}

@@ -1,0 +1,11 @@
+import { defineConfig } from "vitest/config";
+
+/** Tests with the tools of gRPC's users: `npm run test:tools` installs them first, with Go's toolchain. */
+export default defineConfig({
+  test: {
+    include: ["test/tools/**/*.test.ts"],
+    globalSetup: ["test/tools/go-tools.ts"],
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+  },
+});
