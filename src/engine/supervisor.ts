@@ -30,6 +30,7 @@ const retried: ReadonlySet<FailureKind> = new Set([
   "exited",
   "killed",
   "confused",
+  "flooded",
   "deaf",
   "suspended",
 ]);
@@ -38,7 +39,7 @@ const retried: ReadonlySet<FailureKind> = new Set([
  * Failures of engines that went on without an answer: the time of the request runs on after them. After the others,
  * where the engine was gone at once, the search is run as if for the first time: that costs time, not the answer.
  */
-const timed: ReadonlySet<FailureKind> = new Set(["confused", "deaf", "suspended"]);
+const timed: ReadonlySet<FailureKind> = new Set(["confused", "flooded", "deaf", "suspended"]);
 
 /**
  * A search that is run again may take so much longer than its movetime, counted from the beginning of the

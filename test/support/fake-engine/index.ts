@@ -50,6 +50,7 @@ export function createFakeBackend(options: FakeEngineOptions = {}): EngineBacken
     settings: { hashMb: 16, threads: 1 },
     file,
     sha256: lazyDigestOf([file]),
+    assertUnchanged: () => undefined,
   };
   return {
     path: "native",
