@@ -2,8 +2,12 @@
 export interface Backoff {
   /** Milliseconds until the next try may be begun; 0 while nothing has failed. */
   readonly waitMs: number;
-  /** A try that was begun then, by the same clock, has failed. Several that were under way together count once. */
-  failed(begunAt: number): void;
+  /**
+   * A try that was begun then, by the same clock, has failed. Several that were under way together count once.
+   *
+   * @param mostMs where the next try need not wait longer.
+   */
+  failed(begunAt: number, mostMs?: number): void;
   succeeded(): void;
 }
 
@@ -23,9 +27,9 @@ export function createBackoff(
     get waitMs() {
       return Math.max(0, failedAt + pauseMs - now());
     },
-    failed(begunAt) {
+    failed(begunAt, mostMs = maxMs) {
       if (begunAt >= failedAt) {
-        pauseMs = Math.min(maxMs, minMs + random() * (Math.max(minMs, pauseMs * 4) - minMs));
+        pauseMs = Math.min(mostMs, maxMs, minMs + random() * (Math.max(minMs, pauseMs * 4) - minMs));
         failedAt = now();
       }
     },

@@ -175,6 +175,15 @@ export class EngineFailure extends Error {
   }
 }
 
+/** Whether somebody has killed or suspended the engine, also while it started: neither it nor its search is to blame. */
+export function isFromOutside({ kind, cause }: EngineFailure): boolean {
+  return (
+    kind === "killed" ||
+    kind === "suspended" ||
+    (kind === "no_start" && cause instanceof EngineFailure && isFromOutside(cause))
+  );
+}
+
 /** What an engine is doing. `stopping`: its caller has left and its bestmove is waited for, or it is being cleaned. */
 export type EngineState = "starting" | "idle" | "busy" | "stopping" | "dead";
 

@@ -9,6 +9,7 @@ import {
   EngineFailure,
   type EngineInfo,
   type EngineSession,
+  isFromOutside,
 } from "./engine.ts";
 import { createEngineMemory } from "./memory.ts";
 
@@ -93,7 +94,10 @@ export function createPool(options: EnginePoolOptions): EnginePool {
       session = await startUnchanged(backend, build, signal);
     } catch (error) {
       if (!signal.aborted) {
-        backoff.failed(startedAt);
+        // One that was killed while it started says nothing of the next one.
+        const mostMs =
+          error instanceof EngineFailure && isFromOutside(error) ? backoffPatienceMs / 2 : undefined;
+        backoff.failed(startedAt, mostMs);
         log.warn(
           { engine: build.id, path: build.path, error: messageOf(error) },
           "engine could not be started",

@@ -263,7 +263,10 @@ export class UciSession implements EngineSession {
     });
     const look = setInterval(() => {
       if (this.#transport.suspended()) {
-        void this.#end(new EngineFailure("no_start", `suspended from outside before its ${until}`));
+        const cause = new EngineFailure("suspended", "the engine was suspended from outside");
+        void this.#end(
+          new EngineFailure("no_start", `suspended from outside before its ${until}`, { cause }),
+        );
       }
     }, this.#times.silenceMs);
     this.#transport.send(...lines);
