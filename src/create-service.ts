@@ -3,11 +3,13 @@ import type { Interceptor } from "@connectrpc/connect";
 import type { Access } from "./access/access.ts";
 import { openPlan } from "./access/plans.ts";
 import { type Analyzer, createAnalyzer } from "./analysis/analyzer.ts";
+import { errorFromFailure } from "./analysis/error-from-failure.ts";
 import type { Findings } from "./analysis/findings.ts";
 import type { KnownEngines } from "./analysis/judge-request.ts";
 import { createPositionJudge } from "./analysis/position-judge.ts";
 import { createScheduler, type Scheduler } from "./analysis/scheduler.ts";
 import type { Config } from "./config.ts";
+import { EngineFailure } from "./engine/engine.ts";
 import type { EngineRoom } from "./engine/room.ts";
 import type { Log } from "./log.ts";
 import { createCalls, type Implementation, type UnaryCall } from "./rpc/calls.ts";
@@ -32,6 +34,11 @@ export interface Service {
   streamOf(method: DescMethod): StreamCall;
 }
 
+/** An engine that cannot be started to be asked what it is. */
+function explainFailure(thrown: unknown): never {
+  throw thrown instanceof EngineFailure ? errorFromFailure(thrown) : thrown;
+}
+
 export function createService(room: EngineRoom, access: Access, config: Config, log: Log): Service {
   const scheduler = createScheduler({ slots: config.slots, maxWaitMs: config.queueMaxWaitMs });
   const analyzer = createAnalyzer({
@@ -48,7 +55,7 @@ export function createService(room: EngineRoom, access: Access, config: Config, 
     get catalog() {
       return room.catalog;
     },
-    describe: (build) => room.describe(build),
+    describe: (build) => room.describe(build).catch(explainFailure),
     judgePosition: createPositionJudge(),
   };
   const rules = createRules();

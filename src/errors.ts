@@ -277,6 +277,13 @@ const catalogue = {
     "Shutting down",
     "This server is stopping and takes no new work. Another one, or the next one, answers.",
   ),
+  store_unavailable: kind(
+    503,
+    "unavailable",
+    "retry_later",
+    "Store unavailable",
+    "The service cannot reach what it keeps: its disk is full, or somebody has the database locked. Analyses without a key go on; keys are looked up, issued and revoked again when it is there.",
+  ),
   deadline_exceeded: kind(
     504,
     "deadline_exceeded",

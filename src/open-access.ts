@@ -4,9 +4,11 @@ import { builtInPlans, type Plan } from "./access/plans.ts";
 import { plansFromJson } from "./access/read-plans.ts";
 import { type Config, ConfigError } from "./config.ts";
 import type { Log } from "./log.ts";
+import { StoreUnavailable } from "./storage/ports.ts";
 import { openDatabase, StoreUnusable } from "./storage/sqlite/database.ts";
 import { createSqliteKeyStore } from "./storage/sqlite/key-store.ts";
 import { createSqliteUsageStore } from "./storage/sqlite/usage-store.ts";
+import { createStoreLog } from "./store-log.ts";
 
 /** Milliseconds between two writes of what was used: so much a killed process forgets of it. */
 const flushMs = 3000;
@@ -19,6 +21,7 @@ const flushMs = 3000;
 export async function openAccess(config: Config, log: Log): Promise<Access & AsyncDisposable> {
   const plans = loadPlans(config);
   const database = openData(config);
+  const watch = createStoreLog(log);
   try {
     const access = await createAccess({
       mode: config.access,
@@ -26,15 +29,31 @@ export async function openAccess(config: Config, log: Log): Promise<Access & Asy
       keysPerDay: (config.selfServiceKeys ?? config.access === "public") ? config.keysPerDay : 0,
       pepper: config.keyPepper,
       trustedProxies: config.trustProxy,
-      stores: { keys: createSqliteKeyStore(database), usage: createSqliteUsageStore(database) },
+      stores: { keys: createSqliteKeyStore(database, watch), usage: createSqliteUsageStore(database, watch) },
       log,
     });
-    const flush = () =>
-      access.flush().catch((err: unknown) => log.error({ err }, "what was used could not be written down"));
-    const timer = setInterval(flush, flushMs);
+    /** One at a time: it may wait for somebody who has the database locked. */
+    let flushing: Promise<void> | undefined;
+    const flush = () => {
+      flushing ??= access.flush().finally(() => {
+        flushing = undefined;
+      });
+      return flushing;
+    };
+    const timer = setInterval(() => {
+      // That the store cannot be asked is in the log once, and not every time.
+      flush().catch((err: unknown) => {
+        if (!(err instanceof StoreUnavailable)) {
+          log.error({ err }, "what was used could not be written down");
+        }
+      });
+    }, flushMs);
     const close = async () => {
       clearInterval(timer);
-      await flush();
+      await flushing?.catch(() => {});
+      await flush().catch((err: unknown) =>
+        log.error({ err }, "what was used last could not be written down, and is lost"),
+      );
       database.close();
     };
     let closed: Promise<void> | undefined;

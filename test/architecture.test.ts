@@ -169,6 +169,18 @@ const laws: readonly Law[] = [
     ],
   },
   {
+    promise: "only who counts hours and days reads the wall clock: it may jump, and durations must not",
+    about: (path) => anySource(path) && !/^src\/(access\/|cli\/keys\.ts$|rpc\/key-service\.ts$)/.test(path),
+    breaches: (file) =>
+      codeLinesOf(file)
+        .filter(({ code }) => /\bDate\s*\.\s*now\b|\bnew\s+Date\b/.test(code))
+        .map(({ line }) => [line, "reads the wall clock; durations are measured with performance.now()"]),
+    broken: [
+      { path: "src/engine/x.ts", text: "const startedAt = Date.now();" },
+      { path: "src/rpc/x.ts", text: "const at = new Date();" },
+    ],
+  },
+  {
     promise: "no test is left out, and none is alone",
     about: (path) => /\.test\.ts$/.test(path),
     breaches: (file) =>

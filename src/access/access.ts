@@ -9,6 +9,7 @@ import { createClientAddress } from "./client-address.ts";
 import { createKeyDesk, type KeyDesk } from "./key-desk.ts";
 import { createLimits, type Limits } from "./limits.ts";
 import { freePlan, keylessPlan, openPlan, type Plan, planOf } from "./plans.ts";
+import { tellUnavailable } from "./tell-unavailable.ts";
 
 /** Who may ask, and how much. */
 export interface Access {
@@ -23,7 +24,10 @@ export interface Access {
   readonly limits: Limits;
   readonly keys: KeyDesk;
   readonly lookUps: AuthenticatorCounters;
-  /** Writes down what is kept in memory so that not every request costs a write. */
+  /**
+   * Writes down what is kept in memory so that not every request costs a write. Rejects where something could not be
+   * written: that is kept for the next time.
+   */
   flush(): Promise<void>;
 }
 
@@ -53,12 +57,13 @@ const dayMs = 86_400_000;
 
 export async function createAccess(options: AccessOptions): Promise<Access> {
   const { mode, keysPerDay, pepper, stores } = options;
+  const keys = tellUnavailable(stores.keys);
   const plans = plansIn(mode, options.plans);
   const keyless = planOf(options.plans, keylessPlan.id) ?? keylessPlan;
   // A plan that the operator has taken away leaves its keys with what everybody can have.
   const planOfKey = ({ plan }: KeyRecord) => planOf(plans, plan) ?? planOf(plans, freePlan.id) ?? freePlan;
   const clientAddress = createClientAddress(options.trustedProxies, options.log);
-  const authenticator = createAuthenticator({ keys: stores.keys, pepper });
+  const authenticator = createAuthenticator({ keys, pepper });
   const limits = await createLimits({ plans, usage: stores.usage });
   const isOpen = mode === "open";
 
@@ -85,13 +90,16 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
     selfService:
       keysPerDay > 0 ? { plan: freePlan.id, quota: { max: keysPerDay, windowMs: dayMs } } : undefined,
     limits,
-    keys: createKeyDesk({ keys: stores.keys, pepper, onRevoked: (id) => authenticator.forget(id) }),
+    keys: createKeyDesk({ keys, pepper, onRevoked: (id) => authenticator.forget(id) }),
     get lookUps() {
       return authenticator.counters;
     },
     async flush() {
-      await authenticator.flush();
-      await limits.flush();
+      const flushed = await Promise.allSettled([authenticator.flush(), limits.flush()]);
+      const failed = flushed.find((one) => one.status === "rejected");
+      if (failed) {
+        throw failed.reason;
+      }
     },
   };
 }

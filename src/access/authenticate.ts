@@ -14,7 +14,7 @@ export interface Authenticator {
   keyOf(authorization: string): KeyRecord | Promise<KeyRecord>;
   /** From now on the key is asked for again: it was revoked. */
   forget(id: string): void;
-  /** Writes down which keys were used since the last time. */
+  /** Writes down which keys were used since the last time. What cannot be written is kept for the next time. */
   flush(): Promise<void>;
   readonly counters: AuthenticatorCounters;
 }
@@ -98,8 +98,14 @@ export function createAuthenticator({
     async flush() {
       const written = uses;
       uses = new Map();
-      if (written.size > 0) {
+      if (written.size === 0) {
+        return;
+      }
+      try {
         await keys.touch(written);
+      } catch (error) {
+        uses = new Map([...written, ...uses]);
+        throw error;
       }
     },
   };

@@ -45,5 +45,16 @@ export function windowFrom(policy: RatePolicy, found: RateLimiterRes | null): Ra
   // A window that has ended may not have been cleared away yet.
   return found === null || found.msBeforeNext <= 0
     ? { policy, remaining: policy.quota, resetMs: policy.windowS * 1000 }
-    : { policy, remaining: found.remainingPoints, resetMs: found.msBeforeNext };
+    : { policy, remaining: found.remainingPoints, resetMs: untilEndMs(policy, found) };
+}
+
+/**
+ * Milliseconds until a window ends. Never more than it lasts: the library reckons by the wall clock, and when that is
+ * set back a minute would have hours to go. Its timer ends the window all the same.
+ */
+export function untilEndMs(
+  { windowS }: RatePolicy,
+  { msBeforeNext }: Pick<RateLimiterRes, "msBeforeNext">,
+): number {
+  return Math.min(msBeforeNext, windowS * 1000);
 }

@@ -6,6 +6,7 @@ import {
   createPlanCounters,
   type PlanCounters,
   type RateWindow,
+  untilEndMs,
   windowFrom,
   windowOf,
 } from "./counters.ts";
@@ -29,7 +30,7 @@ export interface Limits {
   allWindowsOf(account: Account): Promise<readonly RateWindow[]>;
   /** Resolves when one of the caller's searches has ended. Rejects with the reason of `signal`. */
   oneEnded(account: Account, signal: AbortSignal): Promise<void>;
-  /** Writes down the engine time used since the last time. */
+  /** Writes down the engine time used since the last time. What cannot be written is kept for the next time. */
   flush(): Promise<void>;
 }
 
@@ -107,7 +108,7 @@ export async function createLimits({ plans, usage }: LimitsOptions): Promise<Lim
       const result = await consume(limiter, account.subject);
       windows.push(windowFrom(policy, result));
       if (result.consumedPoints > policy.quota) {
-        const retryAfterMs = result.msBeforeNext;
+        const retryAfterMs = untilEndMs(policy, result);
         refusal = later(refusal, { ...refusalOf("rate_limited", policy), retryAfterMs });
       }
     }
@@ -126,27 +127,31 @@ export async function createLimits({ plans, usage }: LimitsOptions): Promise<Lim
     }
   }
 
+  /** Until the next flush. */
+  function keep(time: EngineTime): void {
+    const id = JSON.stringify([time.rate, time.subject]);
+    const before = spent.get(id)?.engineMs ?? 0;
+    spent.set(id, { ...time, engineMs: before + time.engineMs });
+  }
+
   function charge(account: Account, engineMs: number): void {
-    for (const { name, limiter } of countersOf(account).engineTime) {
+    for (const { name, policy, limiter } of countersOf(account).engineTime) {
       for (const subject of new Set([account.subject, account.address])) {
-        void limiter.penalty(subject, engineMs).then(({ msBeforeNext }) => {
-          const id = JSON.stringify([name, subject]);
-          const before = spent.get(id)?.engineMs ?? 0;
-          const resetsAt = Date.now() + msBeforeNext;
-          spent.set(id, { rate: name, subject, engineMs: before + engineMs, resetsAt });
+        void limiter.penalty(subject, engineMs).then((result) => {
+          keep({ rate: name, subject, engineMs, resetsAt: Date.now() + untilEndMs(policy, result) });
         });
       }
     }
   }
 
   function admitted(account: Account, place: Disposable, windows: readonly RateWindow[]): Entry {
-    const takenAt = Date.now();
+    const takenAt = performance.now();
     const leave: Admission["leave"] = (engineMs, answered) => {
       place[Symbol.dispose]();
       if (engineMs > 0) {
         charge(account, engineMs);
       } else if (!answered) {
-        giveBack(account, windows, Date.now() - takenAt);
+        giveBack(account, windows, performance.now() - takenAt);
       }
     };
     return { kind: "admitted", admission: { leave }, windows };
@@ -181,8 +186,15 @@ export async function createLimits({ plans, usage }: LimitsOptions): Promise<Lim
     async flush() {
       const written = [...spent.values()];
       spent.clear();
-      if (written.length > 0) {
+      if (written.length === 0) {
+        return;
+      }
+      try {
         await usage.add(written, Date.now());
+      } catch (error) {
+        // Not for ever: what a window that has ended held counts no more.
+        written.filter(({ resetsAt }) => resetsAt > Date.now()).forEach(keep);
+        throw error;
       }
     },
   };
@@ -215,10 +227,14 @@ function later(one: Refusal | undefined, other: Refusal): Refusal {
 
 /** Puts back into the counters what an earlier process has counted. */
 function restore(counters: readonly Counter[], used: readonly EngineTime[]): void {
-  for (const { name, limiter } of counters) {
+  const now = Date.now();
+  for (const { name, policy, limiter } of counters) {
     const storage = used
       .filter(({ rate }) => rate === name)
-      .map(({ subject, engineMs, resetsAt }) => ({ key: subject, value: engineMs, expiresAt: resetsAt }));
+      .map(({ subject, engineMs, resetsAt }) => {
+        const msBeforeNext = untilEndMs(policy, { msBeforeNext: resetsAt - now });
+        return { key: subject, value: engineMs, expiresAt: now + msBeforeNext };
+      });
     limiter.restore({ version: 1, storage });
   }
 }

@@ -21,13 +21,16 @@ export function errorFromFailure(failure: EngineFailure): KibitzError {
         "This position has just broken an engine twice, and is refused for a while.",
         { cause: failure },
       );
+    case "replaced":
+    case "backing_off":
     case "no_start":
     case "killed":
       return new KibitzError("starting", "The engine could not be started just now.", {
         cause: failure,
-        retryAfterMs: 1000,
+        retryAfterMs: Math.max(1000, failure.retryAfterMs ?? 0),
       });
     case "exited":
+    case "flooded":
     case "confused":
       return new KibitzError("internal", "The engine failed on this position.", { cause: failure });
   }

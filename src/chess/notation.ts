@@ -23,6 +23,10 @@ export interface MoveDescription {
   readonly fenAfter: string;
 }
 
+export function isLegal(position: Position, uci: string): boolean {
+  return moveFromUci(position.board, uci) !== undefined;
+}
+
 /** Undefined when the move is not legal. */
 export function describeMove(position: Position, uci: string): MoveDescription | undefined {
   return describeAndPlay(position.board.clone(), uci, position.chess960);

@@ -1,29 +1,40 @@
 /** Waiting times after tries that fail: random, growing, and forgotten by a success. */
 export interface Backoff {
-  /** Milliseconds to wait before the next try; 0 while nothing has failed. */
+  /** Milliseconds until the next try may be begun; 0 while nothing has failed. */
   readonly waitMs: number;
-  /** A try that had waited so long has failed. Several that were under way together count once. */
-  failed(waitedMs: number): void;
+  /**
+   * A try that was begun then, by the same clock, has failed. Several that were under way together count once.
+   *
+   * @param mostMs where the next try need not wait longer.
+   */
+  failed(begunAt: number, mostMs?: number): void;
   succeeded(): void;
 }
 
 /**
  * Each time is random between the least one and four times the last: engines that died together do not
- * come back together.
+ * come back together. It counts from the failure, so that who comes later waits less.
  */
-export function createBackoff(minMs = 100, maxMs = 30_000, random: () => number = Math.random): Backoff {
-  let waitMs = 0;
+export function createBackoff(
+  minMs = 100,
+  maxMs = 30_000,
+  random: () => number = Math.random,
+  now: () => number = () => performance.now(),
+): Backoff {
+  let pauseMs = 0;
+  let failedAt = Number.NEGATIVE_INFINITY;
   return {
     get waitMs() {
-      return waitMs;
+      return Math.max(0, failedAt + pauseMs - now());
     },
-    failed(waitedMs) {
-      if (waitedMs === waitMs) {
-        waitMs = Math.min(maxMs, minMs + random() * (Math.max(minMs, waitMs * 4) - minMs));
+    failed(begunAt, mostMs = maxMs) {
+      if (begunAt >= failedAt) {
+        pauseMs = Math.min(mostMs, maxMs, minMs + random() * (Math.max(minMs, pauseMs * 4) - minMs));
+        failedAt = now();
       }
     },
     succeeded() {
-      waitMs = 0;
+      pauseMs = 0;
     },
   };
 }

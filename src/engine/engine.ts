@@ -35,6 +35,12 @@ export interface EngineBuild {
   readonly file: string;
   /** SHA-256 of the file in lower-case hex. Read when first asked: the full network has 99 MB. */
   sha256(): Promise<string>;
+  /**
+   * That the file is the one that was found: an engine must not run under the id of another. At once where it looks
+   * as it did, else with a promise.
+   * @throws EngineFailure of the kind `replaced`, or `no_start` where it is gone, also as a rejection.
+   */
+  assertUnchanged(): Promise<void> | undefined;
 }
 
 /** An option that callers may set, as the engine itself declares it. */
@@ -128,12 +134,18 @@ export interface SearchDone {
 export type FailureKind =
   /** It could not be started, did not finish its greeting, or was gone before the search began. */
   | "no_start"
+  /** Its file is another one than was found when the server started. It is not run. */
+  | "replaced"
+  /** No engine was asked: the last ones could not be started, and the next is tried in a while. */
+  | "backing_off"
   /** The process ended of itself: it crashed, or closed its pipe. */
   | "exited"
   /** The process was ended by somebody outside (SIGKILL, the kernel short of memory). */
   | "killed"
   /** It refused the position or answered nonsense: the judge of positions has let something through. */
   | "confused"
+  /** It printed without an end, and was killed. */
+  | "flooded"
   /** It gave no sign of life while searching, and was killed. */
   | "deaf"
   /** It was found suspended from outside, and was killed. */
@@ -145,15 +157,31 @@ export type FailureKind =
   /** No engine was asked: the position has broken two of them a moment ago. */
   | "quarantined";
 
+interface FailureOptions extends ErrorOptions {
+  readonly retryAfterMs?: number;
+}
+
 /** Thrown by a session whose engine failed. The session is dead then. */
 export class EngineFailure extends Error {
   readonly kind: FailureKind;
+  /** When an engine may be there, in milliseconds, where that is known. */
+  readonly retryAfterMs: number | undefined;
 
-  constructor(kind: FailureKind, message: string, options?: ErrorOptions) {
+  constructor(kind: FailureKind, message: string, options: FailureOptions = {}) {
     super(message, options);
     this.name = "EngineFailure";
     this.kind = kind;
+    this.retryAfterMs = options.retryAfterMs;
   }
+}
+
+/** Whether somebody has killed or suspended the engine, also while it started: neither it nor its search is to blame. */
+export function isFromOutside({ kind, cause }: EngineFailure): boolean {
+  return (
+    kind === "killed" ||
+    kind === "suspended" ||
+    (kind === "no_start" && cause instanceof EngineFailure && isFromOutside(cause))
+  );
 }
 
 /** What an engine is doing. `stopping`: its caller has left and its bestmove is waited for, or it is being cleaned. */

@@ -3,7 +3,14 @@ import { KibitzError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { type Backoff, createBackoff } from "./backoff.ts";
 import { countFailure, createEngineTally, type EngineTally } from "./counters.ts";
-import type { EngineBackend, EngineBuild, EngineInfo, EngineSession } from "./engine.ts";
+import {
+  type EngineBackend,
+  type EngineBuild,
+  EngineFailure,
+  type EngineInfo,
+  type EngineSession,
+  isFromOutside,
+} from "./engine.ts";
 import { createEngineMemory } from "./memory.ts";
 
 /** Running engines, lent one at a time. */
@@ -35,6 +42,9 @@ const searchesBetweenLooks = 128;
 
 /** Growth over what it took when it was first given back, after which an engine is replaced. */
 const growthMaxBytes = 256e6;
+
+/** Longest that a caller waits for the next try to start an engine, in milliseconds. */
+const backoffPatienceMs = 1000;
 
 export function createPool(options: EnginePoolOptions): EnginePool {
   const { backends, idleMax, memoryMaxBytes, log, searchesMax = 100_000 } = options;
@@ -69,16 +79,29 @@ export function createPool(options: EnginePoolOptions): EnginePool {
     const backoff = backoffs.get(build) ?? createBackoff();
     backoffs.set(build, backoff);
     const { waitMs } = backoff;
+    if (waitMs > backoffPatienceMs) {
+      // Who waits holds a slot, which another build's caller could have.
+      throw new EngineFailure("backing_off", "the last engines of this build could not be started", {
+        retryAfterMs: Math.ceil(waitMs),
+      });
+    }
     if (waitMs > 0) {
       await setTimeout(waitMs, undefined, { signal }).catch(() => signal.throwIfAborted());
     }
     const startedAt = performance.now();
     let session: EngineSession;
     try {
-      session = await backend.start(build, signal);
+      session = await startUnchanged(backend, build, signal);
     } catch (error) {
       if (!signal.aborted) {
-        backoff.failed(waitMs);
+        // One that was killed while it started says nothing of the next one.
+        const mostMs =
+          error instanceof EngineFailure && isFromOutside(error) ? backoffPatienceMs / 2 : undefined;
+        backoff.failed(startedAt, mostMs);
+        log.warn(
+          { engine: build.id, path: build.path, error: messageOf(error) },
+          "engine could not be started",
+        );
       }
       throw error;
     }
@@ -102,6 +125,27 @@ export function createPool(options: EnginePoolOptions): EnginePool {
       }
     });
     return session;
+  }
+
+  async function startUnchanged(
+    backend: EngineBackend,
+    build: EngineBuild,
+    signal: AbortSignal,
+  ): Promise<EngineSession> {
+    const before = build.assertUnchanged();
+    // Mostly there is nothing to wait for, and an engine is started in this very turn.
+    if (before) {
+      await before;
+    }
+    const session = await backend.start(build, signal);
+    try {
+      // It may have been replaced just before it was run.
+      await build.assertUnchanged();
+      return session;
+    } catch (error) {
+      await session[Symbol.asyncDispose]();
+      throw error;
+    }
   }
 
   /** Retires idle engines, longest idle first, until there is room for so many bytes more. */
@@ -198,4 +242,8 @@ export function createPool(options: EnginePoolOptions): EnginePool {
       ]);
     },
   };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -10,7 +10,7 @@ export interface Quarantine {
 }
 
 const strikesMax = 2;
-const counted: ReadonlySet<FailureKind> = new Set(["exited", "deaf", "overran"]);
+const counted: ReadonlySet<FailureKind> = new Set(["exited", "flooded", "deaf", "overran"]);
 
 /** A position that has broken two engines within `refuseMs` is refused for that long. */
 export function createQuarantine(refuseMs = 60_000): Quarantine {

@@ -4,6 +4,7 @@ import {
   EngineFailure,
   type EngineSession,
   type FailureKind,
+  isFromOutside,
   type OnProgress,
   type SearchDone,
   type SearchJob,
@@ -19,7 +20,14 @@ export type Supervisor = (
   onProgress?: OnProgress,
 ) => Promise<SearchDone>;
 
+/** Tries of one search that end by the engine's own doing. */
 const attemptsMax = 3;
+
+/**
+ * So long a search is tried again when its engines are killed from outside, in milliseconds: somebody cleans up, or the
+ * kernel is short of memory. As long as a search may take.
+ */
+const outsidePatienceMs = 60_000;
 
 /**
  * Failures after which the same search is tried on another engine: those that cost the caller time,
@@ -30,6 +38,7 @@ const retried: ReadonlySet<FailureKind> = new Set([
   "exited",
   "killed",
   "confused",
+  "flooded",
   "deaf",
   "suspended",
 ]);
@@ -38,7 +47,7 @@ const retried: ReadonlySet<FailureKind> = new Set([
  * Failures of engines that went on without an answer: the time of the request runs on after them. After the others,
  * where the engine was gone at once, the search is run as if for the first time: that costs time, not the answer.
  */
-const timed: ReadonlySet<FailureKind> = new Set(["confused", "deaf", "suspended"]);
+const timed: ReadonlySet<FailureKind> = new Set(["confused", "flooded", "deaf", "suspended"]);
 
 /**
  * A search that is run again may take so much longer than its movetime, counted from the beginning of the
@@ -127,6 +136,8 @@ export function createSupervisor(pool: EnginePool, log: Log, quarantine = create
   return async (build, job, signal, onProgress) => {
     /** By when the search must have its answer, by `performance.now()`. */
     let endsAt = Number.POSITIVE_INFINITY;
+    let ownFailures = 0;
+    let firstFailedAt: number | undefined;
     for (let attempt = 1; ; attempt++) {
       const refusedMs = quarantine.refusedMs(build, job);
       if (refusedMs > 0) {
@@ -147,7 +158,13 @@ export function createSupervisor(pool: EnginePool, log: Log, quarantine = create
           throw error;
         }
         quarantine.note(build, job, error.kind);
-        if (!retried.has(error.kind) || attempt === attemptsMax || quarantine.refusedMs(build, job) > 0) {
+        firstFailedAt ??= performance.now();
+        const fromOutside = isFromOutside(error);
+        ownFailures += fromOutside ? 0 : 1;
+        const enough = fromOutside
+          ? performance.now() - firstFailedAt > outsidePatienceMs
+          : ownFailures === attemptsMax;
+        if (!retried.has(error.kind) || enough || quarantine.refusedMs(build, job) > 0) {
           throw error;
         }
         signal.throwIfAborted();

@@ -5,6 +5,7 @@ import { estimateOf } from "../access/estimate.ts";
 import { keyUrl } from "../access/over-plan.ts";
 import type { Analyzer } from "../analysis/analyzer.ts";
 import { defaultDepth, judgeRequest, type KnownEngines } from "../analysis/judge-request.ts";
+import type { EngineVersion } from "../engine/catalog.ts";
 import type { Log } from "../log.ts";
 import { uuidv7 } from "../uuid.ts";
 import { accountKey } from "./account-key.ts";
@@ -32,13 +33,13 @@ type Methods = ServiceImpl<typeof AnalysisService>;
 export function createAnalysisService(
   options: AnalysisServiceOptions,
 ): Implementation<typeof AnalysisService> {
-  const { analyzer, engines, access, rules, batchItemsAtOnce: itemsAtOnce, log } = options;
+  const { analyzer, engines: known, access, rules, batchItemsAtOnce: itemsAtOnce, log } = options;
   const { plans } = access;
   const gate = createGate(access);
-  const evaluateBatch = createBatchEvaluation({ analyzer, engines, gate, rules, itemsAtOnce, log });
+  const evaluateBatch = createBatchEvaluation({ analyzer, engines: known, gate, rules, itemsAtOnce, log });
 
   const analyze: Methods["evaluate"] & Methods["findBestMove"] = async (message, { signal, values }) => {
-    const request = await judgeRequest(requestFromMessage(message), engines);
+    const request = await judgeRequest(requestFromMessage(message), known);
     const asker = askerOf(values);
     using admitted = await gate.admit(request, asker);
     const analysis = await analyzer.analyze(request, asker.account.subject, signal, admitted.terms);
@@ -52,7 +53,7 @@ export function createAnalysisService(
       evaluate: analyze,
       findBestMove: analyze,
       async *streamEvaluate(message, { signal, values }) {
-        const request = await judgeRequest(requestFromMessage(message), engines);
+        const request = await judgeRequest(requestFromMessage(message), known);
         const asker = askerOf(values);
         using admitted = await gate.admit(request, asker);
         const id = uuidv7();
@@ -69,10 +70,10 @@ export function createAnalysisService(
       },
       evaluateBatch: (message, { signal, values }) => evaluateBatch(message, askerOf(values), signal),
       async listEngines() {
-        const { versions, latest } = engines.catalog;
-        const listed = versions.map(async (version) => {
+        const { versions, latest } = known.catalog;
+        const describe = async (version: EngineVersion) => {
           const digests = version.builds.map(async (build) => [build, await build.sha256()] as const);
-          const info = await engines.describe(version.defaultBuild);
+          const info = await known.describe(version.defaultBuild);
           const facts = {
             version,
             info,
@@ -80,8 +81,14 @@ export function createAnalysisService(
             digests: new Map(await Promise.all(digests)),
           };
           return messageFromVersion(facts);
-        });
-        return { latest: latest.id, engines: await Promise.all(listed) };
+        };
+        // One that cannot be started or was replaced is left out: the others are there. That it failed is in the log.
+        const listed = await Promise.allSettled(versions.map(describe));
+        const engines = listed.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+        if (engines.length === 0) {
+          throw listed.find((one) => one.status === "rejected")?.reason;
+        }
+        return { latest: latest.id, engines };
       },
       getPrice({ depth, multipv, movetimeMs }) {
         const asked = depth !== undefined || multipv !== undefined || movetimeMs !== undefined;

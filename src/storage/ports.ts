@@ -13,6 +13,17 @@ export interface AnalysisCache<T> {
   set(key: string, value: T): void;
 }
 
+/** A store cannot be asked at the moment: its disk is full, somebody has it locked, it is not there. */
+export class StoreUnavailable extends Error {}
+
+/** Told how a store does, by whoever asks it: for the log. */
+export interface StoreWatch {
+  worked(what: "read" | "write"): void;
+  failed(what: "read" | "write", why: string): void;
+}
+
+export const unwatched: StoreWatch = { worked() {}, failed() {} };
+
 /** An API key, as far as it is kept: enough to know it again, not enough to use it. */
 export interface KeyRecord {
   /** Public id. */
@@ -42,11 +53,14 @@ export type Issued =
   | { readonly kind: "too_many"; readonly againAt: number };
 
 /**
- * Keeps API keys. What a method has resolved survives the death of the process. All methods reject where the store
- * cannot be asked.
+ * Keeps API keys. What a method has resolved survives the death of the process. All methods reject with
+ * StoreUnavailable where the store cannot be asked, and have changed nothing then.
  */
 export interface KeyStore {
-  /** Keeps a new key, unless its address has been issued too many: both in one step, so that nobody slips through. */
+  /**
+   * Keeps a new key, unless its address has been issued too many: both in one step, so that nobody slips through. Keys
+   * that are more than the window ahead of this one were made by a clock that ran ahead, and do not count.
+   */
   create(record: KeyRecord, quota?: IssueQuota): Promise<Issued>;
   findByHash(hash: string): Promise<KeyRecord | undefined>;
   findById(id: string): Promise<KeyRecord | undefined>;
@@ -69,9 +83,15 @@ export interface EngineTime {
   readonly resetsAt: number;
 }
 
-/** Keeps what was used of windows that are long enough to outlive a process. Rejects where the store cannot be asked. */
+/**
+ * Keeps what was used of windows that are long enough to outlive a process. Rejects with StoreUnavailable where the
+ * store cannot be asked, and has changed nothing then.
+ */
 export interface UsageStore {
-  /** Adds to what is kept of the same rate and subject. Where that window has ended at `now`, it counts no more. */
+  /**
+   * Adds to what is kept of the same rate and subject. Where that window has ended at `now`, it counts no more; of two
+   * ends the sooner one holds, so that a window from a clock that ran ahead does not last until that comes true.
+   */
   add(spent: readonly EngineTime[], now: number): Promise<void>;
   /** What counts at `now`. */
   current(now: number): Promise<readonly EngineTime[]>;

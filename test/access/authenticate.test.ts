@@ -132,6 +132,15 @@ describe("a key that is known", () => {
     expect(touch).toHaveBeenCalledTimes(1);
     expect((await keys.findById(id))?.lastUsedAt).toBeLessThanOrEqual(before);
   });
+
+  test("is noted later where the store cannot be asked", async () => {
+    const { authenticator, keys, header, id } = await issued();
+    vi.spyOn(keys, "touch").mockRejectedValueOnce(new Error("full"));
+    await authenticator.keyOf(header);
+    await expect(authenticator.flush()).rejects.toThrow("full");
+    await authenticator.flush();
+    expect((await keys.findById(id))?.lastUsedAt).toBeDefined();
+  });
 });
 
 describe("a rotated key", () => {

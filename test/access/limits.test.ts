@@ -231,4 +231,20 @@ describe("engine time", () => {
     await run(after, account, 200);
     expect((await run(after, account)).kind).toBe("refused");
   });
+
+  test("that cannot be written down is written later, and not twice", async () => {
+    const usage = createMemoryUsageStore();
+    const limits = await createLimits({ plans: [plan], usage });
+    vi.spyOn(usage, "add").mockRejectedValueOnce(new Error("full"));
+    await run(limits, keyed(plan, "key", "a"), 300);
+    await expect(limits.flush()).rejects.toThrow("full");
+    await run(limits, keyed(plan, "key", "a"), 200);
+    await limits.flush();
+    await limits.flush();
+    const kept = await usage.current(Date.now());
+    expect(kept.map(({ subject, engineMs }) => [subject, engineMs]).toSorted()).toEqual([
+      ["a", 500],
+      ["key", 500],
+    ]);
+  });
 });

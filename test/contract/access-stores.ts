@@ -102,6 +102,15 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
         expect(await store.list()).toHaveLength(3);
       });
 
+      test("do not count for it when a clock that ran ahead has made them, and do when it was set back a little", async () => {
+        const store = create();
+        await store.create(at(900_000), quota);
+        await store.create(at(900_001), quota);
+        expect(await store.create(at(1050), quota)).toEqual({ kind: "created" });
+        expect(await store.create(at(1049), quota)).toEqual({ kind: "created" });
+        expect(await store.create(at(1000), quota)).toEqual({ kind: "too_many", againAt: 1149 });
+      });
+
       test("are issued to other addresses, and by the operator", async () => {
         const store = create();
         await store.create(at(1000), quota);
@@ -149,6 +158,14 @@ export function testUsageStore(name: string, create: () => UsageStore): void {
         spent("free/day", "b", 7, 1000),
         spent("gold/day", "a", 1, 2000),
       ]);
+    });
+
+    test("of a clock that ran ahead does not wait until that comes true", async () => {
+      const store = create();
+      await store.add([spent("free/day", "a", 100, 900_000)], 800_000);
+      await store.add([spent("free/day", "a", 50, 1003)], 20);
+      expect(await store.current(30)).toEqual([spent("free/day", "a", 150, 1003)]);
+      expect(await store.current(1003)).toEqual([]);
     });
 
     test("counts no more when its window has ended", async () => {

@@ -14,6 +14,7 @@ export function buildOf(told: Partial<EngineBuild> = {}): EngineBuild {
     settings: { hashMb: 16, threads: 1 },
     file: "/nowhere/stockfish",
     sha256: async () => "0".repeat(64),
+    assertUnchanged: () => undefined,
     ...told,
   };
 }

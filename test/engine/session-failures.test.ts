@@ -24,6 +24,12 @@ describe("an engine that fails in a search", () => {
     ["refuses the position", ["info string CRITICAL ERROR: Position not legal"], "CRITICAL ERROR"],
     ["has no move", [firstLine, "bestmove (none)"], "(none)"],
     ["answers nonsense", [firstLine, "bestmove 0000"], "(none)"],
+    ["answers a move that is not legal", [firstLine, "bestmove e2e5"], "e2e5"],
+    [
+      "thinks of a move that is not legal",
+      ["info depth 1 score cp 30 time 1 pv e7e5", "bestmove e2e4"],
+      "e7e5",
+    ],
     ["answers without a line", ["bestmove e2e4"], "no line"],
   ])("because it %s is confused, and killed", async (_, lines, message) => {
     const { session, conversation, search } = await searching();

@@ -190,20 +190,27 @@ describe("a search", () => {
     await session.search(jobOf({ options }), forever);
   });
 
-  test("has one answer, whatever the engine says after its bestmove", async () => {
+  test("has one answer, and an engine that says another one after it is asked no more", async () => {
     const { session, conversation } = await openScripted();
     const stutter = ["bestmove e2e4", "bestmove d2d4", line(15, "d2d4"), "bestmove (none)"];
-    conversation
-      .expect(start)
-      .expect(go, [line(14, "e2e4"), ...stutter])
-      .expect("ucinewgame")
-      .expect("isready", ["bestmove a2a3", "readyok"]);
+    conversation.expect(start).expect(go, [line(14, "e2e4"), ...stutter]);
     const depths: number[] = [];
     const answer = await session.search(jobOf(), forever, ({ snapshot }) => depths.push(snapshot.depth));
     expect(answer).toMatchObject({ bestMove: "e2e4", snapshot: { depth: 14 } });
     await turn();
     expect(depths).toEqual([14]);
-    expect(session.alive).toBe(true);
+    expect(await session.exited).toMatchObject({ kind: "confused" });
+  });
+
+  test("has no answer that was said before it began: the engine is asked no more", async () => {
+    const { session, conversation } = await openScripted();
+    conversation
+      .expect(start)
+      .expect(go, [line(14, "e2e4"), "bestmove e2e4"])
+      .expect("ucinewgame")
+      .expect("isready", ["readyok", "bestmove a2a3"]);
+    await session.search(jobOf(), forever);
+    expect(await session.exited).toMatchObject({ kind: "confused" });
   });
 
   test("refuses to run beside another one", async () => {

@@ -49,7 +49,7 @@ describe("a search whose engine fails", () => {
   });
 
   test("is tried three times, and then fails as the last engine did", async () => {
-    const { engines, search } = supervise({ conduct: (number) => (number < 3 ? "killed" : "deaf") });
+    const { engines, search } = supervise({ conduct: (number) => (number < 3 ? "confused" : "deaf") });
     await expect(search(build, job, forever)).rejects.toMatchObject({ kind: "deaf" });
     expect(engines.starts).toBe(3);
   });
@@ -61,6 +61,12 @@ describe("a search whose engine fails", () => {
     expect(engines.starts).toBe(2);
     const other = jobOf({ fen: "8/8/8/4k3/8/8/4P3/4K3 w - - 0 1" });
     expect(await search(build, other, forever)).toEqual(fakeAnswer);
+  });
+
+  test("because it is killed from outside is tried again, however often that is", async () => {
+    const { engines, search } = supervise({ conduct: (number) => (number < 9 ? "killed" : "answer") });
+    expect(await search(build, job, forever)).toEqual(fakeAnswer);
+    expect(engines.starts).toBe(9);
   });
 
   test("because it is killed from outside never counts against the position", async () => {

@@ -41,7 +41,7 @@ describe("a database", () => {
 
   test("is open to several processes: what one writes, the other reads at once", async () => {
     const folder = join(root, "two");
-    const [one, other] = [openIn(folder), openIn(folder)].map(createSqliteKeyStore);
+    const [one, other] = [openIn(folder), openIn(folder)].map((database) => createSqliteKeyStore(database));
     await one?.create(keyRecord({ id: "a" }));
     expect(await other?.findById("a")).toMatchObject({ id: "a", revokedAt: undefined });
     await other?.revoke("a", 5);

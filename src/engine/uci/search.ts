@@ -1,3 +1,4 @@
+import { isLegal } from "../../chess/notation.ts";
 import { EngineFailure, type OnProgress, type SearchDone, type SearchJob } from "../engine.ts";
 import { createDeadline, type Deadline } from "./deadline.ts";
 import type { UciLine } from "./parse-line.ts";
@@ -120,6 +121,13 @@ export function startSearch(
       failAndKill("confused", `bestmove ${bestMove ?? "(none)"} after ${snapshot ? "a line" : "no line"}`);
       return;
     }
+    const illegal = [bestMove, ...snapshot.lines.flatMap(({ moves }) => moves.slice(0, 1))].find(
+      (move, at) => (at === 0 || move !== bestMove) && !isLegal(job.position, move),
+    );
+    if (illegal !== undefined) {
+      failAndKill("confused", `${illegal} is not legal in ${job.position.fen}`);
+      return;
+    }
     const reached = snapshot.complete && snapshot.depth >= job.depth;
     const endedBy = reached ? "depth" : cut ? "stop" : "time";
     answer.resolve({ kind: "done", snapshot, bestMove, ponder, endedBy });
@@ -145,6 +153,9 @@ export function startSearch(
     },
     receive(line) {
       if (over) {
+        if (line.kind === "bestmove") {
+          failAndKill("confused", "a second bestmove");
+        }
         return;
       }
       lastWordAt = performance.now();

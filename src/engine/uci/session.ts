@@ -18,6 +18,13 @@ import type { WatchTimes } from "./watch-times.ts";
 /** How long after its pipe a process takes to end, in milliseconds. */
 const exitNewsMs = 200;
 
+/**
+ * What an engine may print from the start of a search on: at once, and for every second. Ten lines of 30 plies at
+ * 30 depths are 0.1 million characters.
+ */
+const floodChars = 1_000_000;
+const floodCharsPerSecond = 250_000;
+
 /** An engine that speaks UCI. `createUciSession` starts one. */
 export class UciSession implements EngineSession {
   readonly build: EngineBuild;
@@ -41,6 +48,9 @@ export class UciSession implements EngineSession {
   #cleaning: Deadline | undefined;
   #state: Exclude<EngineState, "dead"> = "starting";
   #searches = 0;
+  /** Characters printed since the last search began, or since the start. */
+  #printed = 0;
+  #printsSince = performance.now();
   /** Set when the pipe has ended; how the process did comes a moment later. */
   #closed = false;
   /** Set when the engine is gone or being killed. */
@@ -120,6 +130,8 @@ export class UciSession implements EngineSession {
     const search = startSearch(this.#transport, before, job, this.#times, kill, onProgress);
     this.#search = search;
     this.#searches++;
+    this.#printed = 0;
+    this.#printsSince = performance.now();
     this.#state = "busy";
     this.#listener = search.receive;
     const leave = () => {
@@ -197,7 +209,22 @@ export class UciSession implements EngineSession {
     return this.#unsent.splice(0);
   }
 
+  /** Idle or not: reading it is work for the thread that serves everybody. */
+  #floods(chars: number): boolean {
+    this.#printed += chars + 1;
+    if (this.#printed < floodChars) {
+      return false;
+    }
+    const seconds = (performance.now() - this.#printsSince) / 1000;
+    return this.#printed > floodChars + seconds * floodCharsPerSecond;
+  }
+
   #receive(line: UciLine): void {
+    if (this.#search === undefined && line.kind === "bestmove" && !this.#ending) {
+      // Nobody asked, and the next caller must not take it for his answer.
+      void this.#end(new EngineFailure("confused", "a bestmove that nobody asked for"));
+      return;
+    }
     if (this.#cleaning && (this.#search !== undefined || line.kind === "readyok")) {
       this.#cleaning.clear();
       this.#cleaning = undefined;
@@ -236,7 +263,10 @@ export class UciSession implements EngineSession {
     });
     const look = setInterval(() => {
       if (this.#transport.suspended()) {
-        void this.#end(new EngineFailure("no_start", `suspended from outside before its ${until}`));
+        const cause = new EngineFailure("suspended", "the engine was suspended from outside");
+        void this.#end(
+          new EngineFailure("no_start", `suspended from outside before its ${until}`, { cause }),
+        );
       }
     }, this.#times.silenceMs);
     this.#transport.send(...lines);
@@ -250,7 +280,13 @@ export class UciSession implements EngineSession {
 
   async #read(): Promise<void> {
     try {
-      await this.#transport.read((line) => this.#receive(parseLine(line)));
+      await this.#transport.read((line) => {
+        if (this.#floods(line.length)) {
+          void this.#end(this.#blamed(new EngineFailure("flooded", "the engine prints without an end")));
+        } else {
+          this.#receive(parseLine(line));
+        }
+      });
       this.#closed = true;
       await this.#end(this.#blamed(await this.#failureOfExit()));
     } catch (cause) {

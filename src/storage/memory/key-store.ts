@@ -13,8 +13,12 @@ export function createMemoryKeyStore(): KeyStore {
     async create(record, quota) {
       if (quota) {
         const since = record.createdAt - quota.windowMs;
+        const until = record.createdAt + quota.windowMs;
         const issued = [...records.values()]
-          .filter(({ issuedTo, createdAt }) => issuedTo === record.issuedTo && createdAt > since)
+          .filter(
+            ({ issuedTo, createdAt }) =>
+              issuedTo === record.issuedTo && createdAt > since && createdAt < until,
+          )
           .map(({ createdAt }) => createdAt)
           .toSorted((a, b) => b - a);
         const oldest = issued[quota.max - 1];

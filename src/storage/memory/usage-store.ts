@@ -9,11 +9,19 @@ export function createMemoryUsageStore(): UsageStore {
         const name = JSON.stringify([one.rate, one.subject]);
         const before = kept.get(name);
         const goesOn = before !== undefined && before.resetsAt > now;
-        kept.set(name, goesOn ? { ...before, engineMs: before.engineMs + one.engineMs } : one);
+        kept.set(name, goesOn ? sumOf(before, one) : one);
       }
     },
     async current(now) {
       return [...kept.values()].filter(({ resetsAt }) => resetsAt > now);
     },
+  };
+}
+
+function sumOf(before: EngineTime, one: EngineTime): EngineTime {
+  return {
+    ...before,
+    engineMs: before.engineMs + one.engineMs,
+    resetsAt: Math.min(before.resetsAt, one.resetsAt),
   };
 }

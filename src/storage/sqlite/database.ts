@@ -1,6 +1,8 @@
 import { accessSync, chmodSync, constants } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
+import { StoreUnavailable, type StoreWatch, unwatched } from "../ports.ts";
 import { makeFolder } from "./make-folder.ts";
 
 /**
@@ -28,7 +30,10 @@ const migrations: readonly string[] = [
 ];
 
 /** Longest that one process waits for another one's write, in milliseconds. */
-const busyTimeoutMs = 5000;
+const busyMaxMs = 5000;
+
+/** Between two looks whether the other one has ended, in milliseconds. SQLite's own wait would hold the thread. */
+const busyLookMs = 10;
 
 /** The folder or the database in it cannot be used. The message says why. */
 export class StoreUnusable extends Error {}
@@ -43,12 +48,14 @@ export function openDatabase(folder: string): DatabaseSync {
   try {
     makeFolder(folder);
     accessSync(folder, constants.W_OK);
-    const database = new DatabaseSync(file, { timeout: busyTimeoutMs });
+    const database = new DatabaseSync(file, { timeout: busyMaxMs });
     try {
       // With write-ahead logging readers never wait; FULL, because a key that was shown must survive a power cut.
       keepPrivate(file);
       database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
       migrate(database);
+      // From now on whoever finds it locked waits in `ask`, and the thread serves others meanwhile.
+      database.exec("PRAGMA busy_timeout = 0");
       return database;
     } catch (error) {
       database.close();
@@ -69,12 +76,13 @@ function keepPrivate(file: string): void {
 }
 
 function migrate(database: DatabaseSync): void {
+  // Mostly there is nothing to do: a start does not wait for somebody who writes, nor for a disk that is full.
+  if (versionOf(database) === migrations.length) {
+    return;
+  }
   // Two processes may start at once: the second one waits here, and finds the work done.
-  database.exec("BEGIN IMMEDIATE");
-  try {
-    const { user_version: version } = database.prepare("PRAGMA user_version").get() as {
-      user_version: number;
-    };
+  transaction(database, () => {
+    const version = versionOf(database);
     if (version > migrations.length) {
       throw new Error(
         `it was written by a newer Kibitz (version ${version}, this one knows ${migrations.length})`,
@@ -84,11 +92,11 @@ function migrate(database: DatabaseSync): void {
       database.exec(migration);
     }
     database.exec(`PRAGMA user_version = ${migrations.length}`);
-    database.exec("COMMIT");
-  } catch (error) {
-    database.exec("ROLLBACK");
-    throw error;
-  }
+  });
+}
+
+function versionOf(database: DatabaseSync): number {
+  return Number(database.prepare("PRAGMA user_version").get()?.user_version);
 }
 
 /** Runs writes that count all or not at all. */
@@ -99,7 +107,59 @@ export function transaction<T>(database: DatabaseSync, run: () => T): T {
     database.exec("COMMIT");
     return result;
   } catch (error) {
-    database.exec("ROLLBACK");
+    // A full disk has ended it already: to end it again would be the error that is told.
+    if (database.isTransaction) {
+      database.exec("ROLLBACK");
+    }
     throw error;
   }
 }
+
+/** Asks a database for work that is done at once, and again while another process has it locked. */
+export interface Ask {
+  /** @throws StoreUnavailable */
+  read<T>(work: () => T): Promise<T>;
+  /** All writes count or none. @throws StoreUnavailable */
+  write<T>(work: () => T): Promise<T>;
+}
+
+/** @param watch told how every read and write went. */
+export function createAsk(database: DatabaseSync, watch: StoreWatch = unwatched): Ask {
+  async function ask<T>(what: "read" | "write", work: () => T): Promise<T> {
+    const until = performance.now() + busyMaxMs;
+    for (;;) {
+      try {
+        const result = work();
+        watch.worked(what);
+        return result;
+      } catch (error) {
+        const kind = sqliteErrorOf(error);
+        if (kind === busy && performance.now() < until) {
+          await sleep(busyLookMs);
+          continue;
+        }
+        if (!unavailable.has(kind)) {
+          throw error;
+        }
+        const { message } = error as Error;
+        watch.failed(what, message);
+        throw new StoreUnavailable(`the database cannot be used: ${message}`, { cause: error });
+      }
+    }
+  }
+  return {
+    read: (work) => ask("read", work),
+    write: (work) => ask("write", () => transaction(database, work)),
+  };
+}
+
+/** SQLite's primary result code: https://www.sqlite.org/rescode.html */
+function sqliteErrorOf(error: unknown): number {
+  const code = error instanceof Error && "errcode" in error ? Number(error.errcode) : 0;
+  return code & 0xff;
+}
+
+const busy = 5;
+
+/** Locked, no memory, read-only, broken disk, corrupt, full, no file, locked, no database: not what was asked is wrong. */
+const unavailable: ReadonlySet<number> = new Set([busy, 6, 7, 8, 10, 11, 13, 14, 15, 26]);

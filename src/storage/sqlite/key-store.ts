@@ -1,15 +1,16 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { KeyRecord, KeyStore } from "../ports.ts";
-import { transaction } from "./database.ts";
+import type { KeyRecord, KeyStore, StoreWatch } from "../ports.ts";
+import { createAsk } from "./database.ts";
 
 /** Keys in SQLite. */
-export function createSqliteKeyStore(database: DatabaseSync): KeyStore {
+export function createSqliteKeyStore(database: DatabaseSync, watch?: StoreWatch): KeyStore {
+  const ask = createAsk(database, watch);
   const insert = database.prepare(
     `INSERT INTO api_key (id, hash, name, plan, created_at, issued_to, last_used_at, revoked_at)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const nthIssued = database.prepare(
-    "SELECT created_at FROM api_key WHERE issued_to = ? AND created_at > ? ORDER BY created_at DESC LIMIT 1 OFFSET ?",
+    "SELECT created_at FROM api_key WHERE issued_to = ? AND created_at > ? AND created_at < ? ORDER BY created_at DESC LIMIT 1 OFFSET ?",
   );
   const byHash = database.prepare("SELECT * FROM api_key WHERE hash = ?");
   const byId = database.prepare("SELECT * FROM api_key WHERE id = ?");
@@ -20,11 +21,12 @@ export function createSqliteKeyStore(database: DatabaseSync): KeyStore {
   );
 
   return {
-    async create(record, quota) {
-      return transaction(database, () => {
+    create: (record, quota) =>
+      ask.write(() => {
         if (quota) {
           const since = record.createdAt - quota.windowMs;
-          const oldest = nthIssued.get(record.issuedTo ?? null, since, quota.max - 1);
+          const until = record.createdAt + quota.windowMs;
+          const oldest = nthIssued.get(record.issuedTo ?? null, since, until, quota.max - 1);
           if (oldest) {
             return { kind: "too_many", againAt: Number(oldest.created_at) + quota.windowMs } as const;
           }
@@ -41,27 +43,17 @@ export function createSqliteKeyStore(database: DatabaseSync): KeyStore {
           revokedAt ?? null,
         );
         return { kind: "created" } as const;
-      });
-    },
-    async findByHash(hash) {
-      return recordFromRow(byHash.get(hash));
-    },
-    async findById(id) {
-      return recordFromRow(byId.get(id));
-    },
-    async list() {
-      return all.all().flatMap((row) => recordFromRow(row) ?? []);
-    },
-    async revoke(id, at) {
-      return revoke.run(at, id).changes > 0;
-    },
-    async touch(uses) {
-      transaction(database, () => {
+      }),
+    findByHash: (hash) => ask.read(() => recordFromRow(byHash.get(hash))),
+    findById: (id) => ask.read(() => recordFromRow(byId.get(id))),
+    list: () => ask.read(() => all.all().flatMap((row) => recordFromRow(row) ?? [])),
+    revoke: (id, at) => ask.write(() => revoke.run(at, id).changes > 0),
+    touch: (uses) =>
+      ask.write(() => {
         for (const [id, at] of uses) {
           touch.run(at, id);
         }
-      });
-    },
+      }),
   };
 }
 

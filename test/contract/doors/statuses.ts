@@ -32,6 +32,7 @@ export const statuses: Readonly<Record<string, readonly [http: number, rpc: stri
   overloaded: [503, "unavailable"],
   starting: [503, "unavailable"],
   shutting_down: [503, "unavailable"],
+  store_unavailable: [503, "unavailable"],
   deadline_exceeded: [504, "deadline_exceeded"],
   engine_timeout: [504, "deadline_exceeded"],
 };

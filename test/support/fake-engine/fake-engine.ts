@@ -4,6 +4,7 @@
  *
  *     node fake-engine.ts [misbehaviour] [milliseconds per iteration]
  */
+import { closeSync, writeSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Misbehaviour } from "./index.ts";
@@ -11,6 +12,9 @@ import { play, rateMoves } from "./moves.ts";
 
 const misbehaviour = process.argv[2] as Misbehaviour | "none" | undefined;
 const iterationMs = Number(process.argv[3] ?? 2);
+
+/** The board by which a server tests engines that it finds: what one ply cannot see, this engine knows by heart. */
+const mateInTwo = "7k/8/8/8/8/8/R7/1R4K1";
 
 const defaults = {
   Threads: "1",
@@ -26,20 +30,53 @@ const options: Record<string, string> = { ...defaults };
 let position: readonly string[] = [];
 /** Searches since the last new game: what a hash would remember. */
 let remembered = 0;
+let searches = 0;
 let stopped = false;
 
-const say = (...lines: readonly string[]) => process.stdout.write(lines.map((line) => `${line}\n`).join(""));
+let speaking = Promise.resolve();
+
+function say(...lines: readonly string[]): void {
+  const text = lines.map((line) => `${line}\n`).join("");
+  if (misbehaviour !== "half-lines") {
+    process.stdout.write(text);
+    return;
+  }
+  for (let at = 0; at < text.length; at += 37) {
+    speaking = speaking.then(() => sleep(1)).then(() => void process.stdout.write(text.slice(at, at + 37)));
+  }
+}
+
+/** Lines until nobody reads them. */
+function flood(): never {
+  const lines = "info string more and more of the same\n".repeat(1000);
+  for (;;) {
+    try {
+      writeSync(1, lines);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EAGAIN") {
+        process.exit();
+      }
+    }
+  }
+}
 
 function receive(line: string): void {
   const words = line.split(" ");
   switch (words[0]) {
     case "uci":
-      if (misbehaviour !== "mute") {
+      if (misbehaviour === "late") {
+        setTimeout(greet, 1000);
+      } else if (misbehaviour !== "mute") {
         greet();
       }
       break;
     case "isready":
-      say("readyok");
+      if (misbehaviour !== "unready") {
+        say("readyok");
+      }
+      if (remembered === 0 && searches > 0) {
+        whenIdle();
+      }
       break;
     case "setoption": {
       const [, name = "", value = ""] = /^setoption name (.+) value (.+)$/.exec(line) ?? [];
@@ -90,6 +127,16 @@ function greet(): void {
   );
 }
 
+/** Cleaned after a search, with nothing to do. */
+function whenIdle(): void {
+  if (misbehaviour === "flood-idle") {
+    flood();
+  }
+  if (misbehaviour === "twice-late") {
+    setTimeout(() => say("bestmove e2e4"), 20);
+  }
+}
+
 function hearNothing(): never {
   for (;;) {
     // Until it is killed.
@@ -101,6 +148,7 @@ async function search(depth: number, movetimeMs: number): Promise<void> {
   const elapsedMs = () => Math.round(performance.now() - startedAt);
   stopped = false;
   remembered++;
+  searches++;
   switch (misbehaviour) {
     case "exit":
       process.exit(1);
@@ -114,17 +162,27 @@ async function search(depth: number, movetimeMs: number): Promise<void> {
     case "flood":
       process.stdout.write("x".repeat(200_000));
       return;
+    case "flood-stderr":
+      process.stderr.write("complaint\n".repeat(1_000_000));
+      break;
+    case "garbage":
+      process.stdout.write(
+        Buffer.from(Array.from({ length: 4096 }, (_, at) => (at * 73 + (at >> 8)) & 0xff)),
+      );
+      process.stdout.write("\n");
+      break;
   }
   const { chess, seen } = play(position);
   const chess960 = options.UCI_Chess960 === "true";
   const rated = rateMoves(chess, seen, chess960);
   const weak = options["Skill Level"] !== defaults["Skill Level"];
   const moves = (weak ? rated.toReversed() : rated).slice(0, Number(options.MultiPV));
+  const scoreOf = (score: string) => (position.includes(mateInTwo) ? "mate 2" : score);
   const perIteration = rated.length + 100 * remembered + (chess960 ? 1 : 0);
   const print = (at: number, more = "") =>
     say(
       ...moves.map(({ uci, score, reply }, index) =>
-        `info depth ${at} seldepth ${at} multipv ${index + 1} score ${score}${more} wdl 300 400 300 nodes ${at * perIteration} nps 1000 hashfull 0 time ${elapsedMs()} pv ${uci} ${reply ?? ""}`.trim(),
+        `info depth ${at} seldepth ${at} multipv ${index + 1} score ${scoreOf(score)}${more} wdl 300 400 300 nodes ${at * perIteration} nps 1000 hashfull 0 time ${elapsedMs()} pv ${uci} ${reply ?? ""}`.trim(),
       ),
     );
 
@@ -139,6 +197,7 @@ async function search(depth: number, movetimeMs: number): Promise<void> {
       break;
     }
     print(at);
+    misbehaveInSearch();
     if (misbehaviour === "hang") {
       await sleep(1);
       hearNothing();
@@ -148,9 +207,46 @@ async function search(depth: number, movetimeMs: number): Promise<void> {
     return;
   }
   const [best] = moves;
+  if (misbehaviour === "half-answer") {
+    process.stdout.write("bestmove e2");
+    return;
+  }
+  if (misbehaviour === "illegal") {
+    say("bestmove a1h8");
+    return;
+  }
+  if (misbehaviour === "twice") {
+    say(`bestmove ${best?.uci}`, `bestmove ${best?.uci}`);
+    return;
+  }
   say(`bestmove ${best?.uci ?? "(none)"}${best?.reply ? ` ponder ${best.reply}` : ""}`);
+}
+
+function misbehaveInSearch(): void {
+  switch (misbehaviour) {
+    case "exit-0":
+      process.exit(0);
+      break;
+    case "flood-lines":
+      flood();
+      break;
+    case "close-output":
+      closeSync(1);
+      setInterval(() => {}, 60_000);
+      break;
+    case "close-input":
+      closeSync(0);
+      hearNothing();
+  }
+}
+
+if (misbehaviour === "undying") {
+  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP", "SIGPIPE"] as const) {
+    process.on(signal, () => {});
+  }
+  setInterval(() => {}, 60_000);
 }
 
 createInterface({ input: process.stdin })
   .on("line", receive)
-  .on("close", () => process.exit());
+  .on("close", () => misbehaviour !== "undying" && process.exit());

@@ -24,10 +24,41 @@ export type Misbehaviour =
   /** Prints a line without an end. */
   | "flood"
   /** Keeps its hash when a new game begins. */
-  | "remember";
+  | "remember"
+  /** Greets, but is never ready. */
+  | "unready"
+  /** Greets after a second. */
+  | "late"
+  /** Ends in the middle of a search, and calls it a success. */
+  | "exit-0"
+  /** Prints lines without an end while it searches. */
+  | "flood-lines"
+  /** Answers, and prints lines without an end when it is idle. */
+  | "flood-idle"
+  /** Complains without an end beside its answers. */
+  | "flood-stderr"
+  /** Writes its lines in pieces, with pauses between them. */
+  | "half-lines"
+  /** Writes half of its best move, and no more. */
+  | "half-answer"
+  /** Closes its output in the middle of a search, and lives on. */
+  | "close-output"
+  /** Closes its input in the middle of a search, and prints no more. */
+  | "close-input"
+  /** Says its best move twice, in one piece. */
+  | "twice"
+  /** Says its best move again when it is idle. */
+  | "twice-late"
+  /** Answers a move that is not legal. */
+  | "illegal"
+  /** Prints bytes that mean nothing before it answers. */
+  | "garbage"
+  /** Ignores every signal that can be ignored, and the end of its input. */
+  | "undying";
 
 export interface FakeEngineOptions {
-  readonly misbehaviour?: Misbehaviour;
+  /** Asked at every start: an engine may be told to, and the next one not. */
+  readonly misbehaviour?: Misbehaviour | undefined;
   /** What an iteration takes. */
   readonly iterationMs?: number;
   readonly times?: WatchTimes;
@@ -50,6 +81,7 @@ export function createFakeBackend(options: FakeEngineOptions = {}): EngineBacken
     settings: { hashMb: 16, threads: 1 },
     file,
     sha256: lazyDigestOf([file]),
+    assertUnchanged: () => undefined,
   };
   return {
     path: "native",
@@ -58,6 +90,9 @@ export function createFakeBackend(options: FakeEngineOptions = {}): EngineBacken
       createUciSession(started, createChildProcess(commandOfFake(options)), times, signal),
   };
 }
+
+/** The fake engine as a shell command, for scripts that a server finds as native engines. */
+export const fakeEngineCommand = `exec "${process.execPath}" "${file}" none 2`;
 
 export function commandOfFake({ misbehaviour, iterationMs = 2 }: FakeEngineOptions = {}): EngineCommand {
   return { file: process.execPath, args: [file, misbehaviour ?? "none", String(iterationMs)] };

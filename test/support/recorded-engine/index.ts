@@ -26,6 +26,7 @@ export function createRecordedBackend(recording: Recording, told: Partial<Engine
     selfTestNodes: undefined,
     file: "recording",
     sha256: async () => "0".repeat(64),
+    assertUnchanged: () => undefined,
     ...told,
   };
   return {

@@ -3,8 +3,8 @@ import { delimiter, join } from "node:path";
 import type { Log } from "../../../log.ts";
 import type { Cage } from "../../cage/cage.ts";
 import { reaches } from "../../cage/engine-user.ts";
-import { digestOf } from "../../digest.ts";
 import type { EngineBuild, EngineSettings } from "../../engine.ts";
+import { sealFiles } from "../../seal.ts";
 import { selfTest } from "../../self-test.ts";
 import { createChildProcess } from "../../uci/child-process.ts";
 import { createUciSession } from "../../uci/session.ts";
@@ -100,6 +100,7 @@ async function identify(
   log: Log,
   signal: AbortSignal,
 ): Promise<readonly EngineBuild[]> {
+  const seal = await sealFiles([file]);
   // The real identity is only known when the engine has said its name.
   const unknown: EngineBuild = {
     id: "unknown",
@@ -112,7 +113,7 @@ async function identify(
     settings,
     selfTestNodes: undefined,
     file,
-    sha256: () => digestOf(file),
+    ...seal,
   };
   try {
     await using session = await createUciSession(
@@ -126,8 +127,9 @@ async function identify(
       throw new Error("it gives no name");
     }
     const selfTestNodes = await selfTest(session, settings.threads, signal);
-    const sha256 = await digestOf(file);
-    return [{ ...unknown, ...identity, name: session.info.name, selfTestNodes, sha256: async () => sha256 }];
+    // Before anybody else can replace it: this is what was tested.
+    await seal.sha256();
+    return [{ ...unknown, ...identity, name: session.info.name, selfTestNodes }];
   } catch (error) {
     signal.throwIfAborted();
     log.warn({ file, error: String(error) }, "native engine left out");

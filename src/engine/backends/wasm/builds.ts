@@ -1,6 +1,7 @@
 import type { EngineBuild } from "../../engine.ts";
+import type { Seal } from "../../seal.ts";
 
-type Row = Omit<EngineBuild, "path" | "settings" | "file" | "sha256"> & {
+type Row = Omit<EngineBuild, "path" | "settings" | "file" | keyof Seal> & {
   /** The npm package that carries the build, and the loader in it. The module lies beside it, `.wasm`. */
   readonly package: string;
   readonly loader: string;

@@ -1,8 +1,8 @@
 import { readdir, realpath } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
-import { lazyDigestOf } from "../../digest.ts";
 import type { EngineBuild, EngineSettings } from "../../engine.ts";
+import { sealFiles } from "../../seal.ts";
 import { wasmBuilds } from "./builds.ts";
 
 const require = createRequire(import.meta.url);
@@ -18,7 +18,7 @@ export async function discoverWasm({ hashMb }: EngineSettings): Promise<readonly
         const modules = await modulesOf(file);
         return modules.length === 0
           ? []
-          : [{ ...build, path: "wasm", settings, file, sha256: lazyDigestOf(modules) }];
+          : [{ ...build, path: "wasm", settings, file, ...(await sealFiles(modules, [file])) }];
       } catch {
         // Not installed: the operator chose so.
         return [];

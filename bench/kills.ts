@@ -1,0 +1,187 @@
+/**
+ * Engines that are killed and suspended at random under load, native and WebAssembly ones, busy, idle or just
+ * starting. Told: requests that were lost, how long another engine takes to be ready, processes that were left.
+ *
+ *     node bench/kills.ts [kills, default 1000] [milliseconds between two, default 300] [seed, default 1]
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { createRandom } from "../test/support/random.ts";
+import { makeDataFolder } from "./data-folder.ts";
+import { benchPositions } from "./positions.ts";
+
+const killsMax = Number(process.argv[2] ?? 1000);
+const everyMs = Number(process.argv[3] ?? 300);
+const random = createRandom(Number(process.argv[4] ?? 1));
+const callers = 4;
+/** So many more engines than answers: on a machine that is busy otherwise, engines would all die before they are ready. */
+const aheadMax = 4;
+const goalMs: Readonly<Record<string, number>> = { native: 500, wasm: 1500 };
+
+const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
+const server = spawn(process.execPath, [main, "serve"], {
+  env: {
+    PATH: process.env.PATH,
+    KIBITZ_PORT: "0",
+    KIBITZ_ACCESS: "open",
+    KIBITZ_SLOTS: "2",
+    KIBITZ_CACHE_ENTRIES: "0",
+    // Whoever waits is not lost.
+    KIBITZ_QUEUE_MAX_WAIT_MS: "600000",
+    KIBITZ_LOG_LEVEL: "debug",
+    KIBITZ_DATA_DIR: makeDataFolder(),
+  },
+  stdio: ["ignore", "pipe", "inherit"],
+});
+const exited = once(server, "exit");
+// A run that fails leaves nothing behind.
+process.on("exit", () => server.kill("SIGTERM"));
+
+/** From the start of an engine until it is ready, by path. */
+const readyMs = new Map<string, number[]>();
+/** What became of engines, by kind. */
+const failures = new Map<string, number>();
+const ready = Promise.withResolvers<string>();
+createInterface(server.stdout).on("line", (line) => {
+  const { msg, url, path, ms, kind } = JSON.parse(line);
+  if (url) {
+    ready.resolve(url);
+  } else if (msg === "engine started") {
+    readyMs.set(path, [...(readyMs.get(path) ?? []), ms]);
+  } else if (
+    msg === "engine failed" ||
+    msg === "search tried again" ||
+    msg === "engine could not be started"
+  ) {
+    const what = kind === undefined ? msg : `${msg}: ${kind}`;
+    failures.set(what, (failures.get(what) ?? 0) + 1);
+  }
+});
+const url = await ready.promise;
+
+/** Engines of the server, with those around which a script or a cage stands. */
+function enginesRunning(): readonly number[] {
+  const parents = new Map<number, number>();
+  for (const name of readdirSync("/proc").filter((entry) => /^\d+$/.test(entry))) {
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, "latin1");
+      const [state, parent] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+      if (state !== "Z") {
+        parents.set(Number(name), Number(parent));
+      }
+    } catch {
+      // It ended meanwhile.
+    }
+  }
+  return [...parents].flatMap(([pid, parent]) => (parent === server.pid ? [pid] : []));
+}
+
+const { engines } = (await (await fetch(`${url}/engines`)).json()) as {
+  engines: { id: string; paths: { path: string }[] }[];
+};
+/** The default engine, and a native one where there is one. */
+const choices = [
+  { engine: "stockfish-19", path: "wasm" },
+  ...engines
+    .filter(({ paths }) => paths.some(({ path }) => path === "native"))
+    .slice(0, 1)
+    .map(({ id }) => ({ engine: id, path: "native" })),
+];
+const positions = benchPositions();
+
+let asked = 0;
+let answered = 0;
+const lost: string[] = [];
+let longestMs = 0;
+
+async function ask(): Promise<void> {
+  const { engine, path } = random.pick(choices);
+  const fen = random.pick(positions).fen.replace(/\d+$/, String(1 + (asked++ % 5000)));
+  const request = { fen, engine, path, depth: 10 + random.below(5), multipv: 1 + random.below(3) };
+  const call = random.pick(["eval", "bestmove", "eval/stream"]);
+  const askedAt = performance.now();
+  try {
+    const response = await fetch(`${url}/v1/${call}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(request),
+    });
+    const body = await response.text();
+    const whole = call === "eval/stream" ? body.includes("event: done") : JSON.parse(body).best_move !== null;
+    if (response.status !== 200 || !whole) {
+      throw new Error(`${response.status} ${body.slice(-400)}`);
+    }
+    answered++;
+  } catch (error) {
+    lost.push(`${call} ${JSON.stringify(request)}: ${error}`);
+  }
+  longestMs = Math.max(longestMs, performance.now() - askedAt);
+}
+
+const seen = new Set<number>();
+const hurt = { SIGKILL: 0, SIGSTOP: 0 };
+let over = false;
+const load = Promise.all(
+  Array.from({ length: callers }, async () => {
+    while (!over) {
+      await ask();
+    }
+  }),
+);
+for (let kills = 0; kills < killsMax; ) {
+  await sleep(everyMs / 2 + random.below(everyMs));
+  const victims = enginesRunning();
+  victims.forEach((pid) => void seen.add(pid));
+  if (victims.length === 0 || kills > answered + aheadMax) {
+    continue;
+  }
+  const signal = random.below(4) === 0 ? "SIGSTOP" : "SIGKILL";
+  try {
+    process.kill(random.pick(victims), signal);
+    hurt[signal]++;
+    kills++;
+  } catch {
+    // It was gone by then.
+  }
+  if (kills % 100 === 0) {
+    console.log(`${kills} hurt, ${answered} answered, ${lost.length} lost`);
+  }
+}
+over = true;
+await load;
+enginesRunning().forEach((pid) => void seen.add(pid));
+server.kill("SIGTERM");
+const [code] = await exited;
+await sleep(200);
+const left = [...seen].filter((pid) => {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    return !stat.slice(stat.lastIndexOf(")") + 2).startsWith("Z");
+  } catch {
+    return false;
+  }
+});
+
+const at = (values: readonly number[], percent: number) =>
+  values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor((values.length * percent) / 100))];
+console.log(
+  `${hurt.SIGKILL} killed, ${hurt.SIGSTOP} suspended; ${answered} of ${asked} requests answered with 200`,
+);
+console.log(`lost: ${lost.length} (goal: 0)`);
+for (const one of lost.slice(0, 20)) {
+  console.log(`  ${one}`);
+}
+for (const [path, values] of readyMs) {
+  console.log(
+    `another ${path} engine ready after p50 ${at(values, 50)} ms, p95 ${at(values, 95)} ms, max ${at(values, 100)} ms of ${values.length} (goal: under ${goalMs[path]} ms)`,
+  );
+}
+console.log(`slowest answer: ${(longestMs / 1000).toFixed(1)} s`);
+console.log([...failures].map(([what, count]) => `${count} × ${what}`).join("\n"));
+// Both are promises; the times depend on what else the machine does.
+process.exitCode = lost.length === 0 && left.length === 0 && code === 0 ? 0 : 1;
+console.log(`exit code ${code}, processes left: ${left.length} (goal: 0)`);

@@ -1,0 +1,76 @@
+import { statSync } from "node:fs";
+import { digestOf, lazyDigestOf } from "./digest.ts";
+import { EngineFailure } from "./engine.ts";
+
+/** The files of an engine as they were when it was found: its id and its digest are true of those only. */
+export interface Seal {
+  /** SHA-256 of the digested files in lower-case hex. Read when first asked: the full network has 99 MB. */
+  sha256(): Promise<string>;
+  /**
+   * At once where they look as they did, else with a promise.
+   * @throws EngineFailure of the kind `replaced` where they are others now, or `no_start` where they are gone.
+   */
+  assertUnchanged(): Promise<void> | undefined;
+}
+
+/**
+ * Looks at the files by inode, size and time of change, which costs nothing. Where those differ, the content decides,
+ * if it was read before: a file may have been put back.
+ *
+ * @param digested what the digest is of.
+ * @param alongside small files that belong to it, such as the loader of a module.
+ */
+export async function sealFiles(
+  digested: readonly string[],
+  alongside: readonly string[] = [],
+): Promise<Seal> {
+  const files = [...digested, ...alongside];
+  let looks = looksOf(files);
+  const small = await digestOf(...alongside);
+  let known: string | undefined;
+
+  function assertUnchanged(): Promise<void> | undefined {
+    const now = looksOf(files);
+    return now === looks ? undefined : compareContent(now);
+  }
+
+  async function compareContent(now: string): Promise<void> {
+    const same =
+      known !== undefined &&
+      small === (await digestOf(...alongside)) &&
+      known === (await digestOf(...digested)) &&
+      now === looksOf(files);
+    if (!same) {
+      throw new EngineFailure(
+        "replaced",
+        `${files.join(", ")}: replaced since this server was started, and not run under the old id; start the server again to have it listed anew`,
+      );
+    }
+    looks = now;
+  }
+
+  const digest = lazyDigestOf(digested);
+  return {
+    assertUnchanged,
+    async sha256() {
+      if (known === undefined) {
+        await assertUnchanged();
+        const read = await digest();
+        // It may have been replaced while it was read.
+        await assertUnchanged();
+        known = read;
+      }
+      return known;
+    },
+  };
+}
+
+/** In step, as it takes some microseconds: an engine that is to load while this process is busy is started at once. */
+function looksOf(files: readonly string[]): string {
+  try {
+    const looks = files.map((file) => statSync(file, { bigint: true }));
+    return looks.map(({ dev, ino, size, mtimeNs }) => [dev, ino, size, mtimeNs].join(":")).join(" ");
+  } catch (cause) {
+    throw new EngineFailure("no_start", `the engine's file is gone: ${cause}`, { cause });
+  }
+}

@@ -1,0 +1,66 @@
+import { rmSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { sealFiles } from "../../src/engine/seal.ts";
+import { createFolder } from "./write-script.ts";
+
+/** A module and its loader, and what the seal says of them. */
+async function sealed() {
+  const folder = createFolder();
+  const [module, loader] = [join(folder, "engine.wasm"), join(folder, "engine.js")];
+  const write = (file: string, text: string) => {
+    rmSync(file, { force: true });
+    writeFileSync(file, text);
+  };
+  write(module, "module");
+  write(loader, "loader");
+  const seal = await sealFiles([module], [loader]);
+  const verdict = async () => {
+    try {
+      await seal.assertUnchanged();
+      return "unchanged";
+    } catch (error) {
+      return (error as { kind: string }).kind;
+    }
+  };
+  return { module, loader, write, seal, verdict };
+}
+
+test("files that nobody touched are known without a wait", async () => {
+  const { seal } = await sealed();
+  expect(seal.assertUnchanged()).toBeUndefined();
+});
+
+test("files that are gone cannot be started, until they are back", async () => {
+  const { module, write, seal, verdict } = await sealed();
+  await seal.sha256();
+  rmSync(module);
+  expect(await verdict()).toBe("no_start");
+  write(module, "module");
+  expect(await verdict()).toBe("unchanged");
+  expect(seal.assertUnchanged()).toBeUndefined();
+});
+
+test.each(["module", "loader"] as const)(
+  "another %s is a replacement, whatever it is called",
+  async (which) => {
+    const files = await sealed();
+    await files.seal.sha256();
+    files.write(files[which], "other!");
+    expect(await files.verdict()).toBe("replaced");
+    files.write(files[which], which);
+    expect(await files.verdict()).toBe("unchanged");
+  },
+);
+
+test("files that only look changed are the same, where their content was read before", async () => {
+  const { module, seal, verdict } = await sealed();
+  utimesSync(module, 1, 1);
+  expect(await verdict()).toBe("replaced");
+  utimesSync(module, new Date(), new Date());
+  const other = await sealed();
+  await other.seal.sha256();
+  utimesSync(other.module, 1, 1);
+  expect(await other.verdict()).toBe("unchanged");
+  await expect(seal.sha256()).rejects.toMatchObject({ kind: "replaced" });
+});

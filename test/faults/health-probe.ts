@@ -1,0 +1,22 @@
+/** Asks `/healthz` again and again, and keeps how long each answer took, in milliseconds. Stop it to get them. */
+export function probeHealth(url: string, everyMs = 20): () => Promise<readonly number[]> {
+  const tookMs: number[] = [];
+  let going = true;
+  const probing = (async () => {
+    while (going) {
+      const askedAt = performance.now();
+      const response = await fetch(`${url}/healthz`);
+      await response.text();
+      tookMs.push(performance.now() - askedAt);
+      if (response.status !== 200) {
+        throw new Error(`/healthz answered ${response.status}`);
+      }
+      await new Promise((resolve) => setTimeout(resolve, everyMs));
+    }
+  })();
+  return async () => {
+    going = false;
+    await probing;
+    return tookMs;
+  };
+}

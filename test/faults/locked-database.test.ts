@@ -1,0 +1,94 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { startFen } from "../contract/doors/cases/case.ts";
+import type { Plain } from "../contract/doors/door.ts";
+import { get, post } from "../contract/doors/post.ts";
+import { useApp } from "../support/running-app.ts";
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
+import { probeHealth } from "./health-probe.ts";
+
+const folder = useTemporaryFolder();
+const app = useApp({ KIBITZ_ACCESS: "public", KIBITZ_DATA_DIR: folder, KIBITZ_CACHE_ENTRIES: "0" });
+
+/** Another process that writes and does not end: to SQLite a connection is one. */
+function lock(): { release(): void } {
+  const other = new DatabaseSync(join(folder, "kibitz.db"));
+  other.exec("BEGIN IMMEDIATE");
+  const release = () => {
+    if (other.isOpen) {
+      other.close();
+    }
+  };
+  onTestFinished(release);
+  return { release };
+}
+
+const withKey = (key: unknown) => ({ "Content-Type": "application/json", Authorization: `Bearer ${key}` });
+const complaints = () =>
+  app.logged
+    .map((line) => (line as { readonly message: string }).message)
+    .filter((message) => message.startsWith("the database"));
+/** Milliseconds, as the key's holder is told. */
+async function engineTimeLeft(key: unknown): Promise<unknown> {
+  const { body } = await get(`${app.url}/v1/keys/self`, { headers: withKey(key) });
+  return (body.remaining as Plain)["engine-day"];
+}
+
+test("a database that another process has locked holds up neither health nor analyses, and nothing counted is lost", async () => {
+  const { body: issued } = await post(`${app.url}/v1/keys`, {});
+  const headers = withKey(issued.key);
+  const { release } = lock();
+  const stopProbing = probeHealth(app.url);
+
+  const refusedAfter = performance.now();
+  const refused = post(`${app.url}/v1/keys`, {}).then((reply) => ({
+    ...reply,
+    ms: performance.now() - refusedAfter,
+  }));
+  const answers = await Promise.all(
+    [12, 13, 14].map((depth) => post(`${app.url}/v1/eval`, { fen: startFen, depth }, headers)),
+  );
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+
+  // Waited for as long as a lock may take, then told.
+  const { status, body, headers: fields, ms } = await refused;
+  expect([status, fields.get("retry-after"), body]).toMatchObject([
+    503,
+    "5",
+    { code: "store_unavailable", next_action: "retry_later", retryable: true, retry_after_ms: 5000 },
+  ]);
+  expect(ms).toBeGreaterThan(4000);
+  expect(ms).toBeLessThan(8000);
+  // Time for several tries to write.
+  await sleep(4000);
+  expect(complaints()).toHaveLength(1);
+
+  const tookMs = await stopProbing();
+  expect(tookMs.length).toBeGreaterThan(100);
+  // One that blocks the thread shows in the slowest; a busy machine, in few.
+  expect(tookMs.toSorted((a, b) => b - a)[Math.ceil(tookMs.length / 50)]).toBeLessThan(100);
+
+  const counted = await engineTimeLeft(issued.key);
+  release();
+  await vi.waitFor(() => expect(complaints()).toHaveLength(2), 10_000);
+  const used = new DatabaseSync(join(folder, "kibitz.db"), { readOnly: true });
+  onTestFinished(() => used.close());
+  const row = () =>
+    used.prepare("SELECT engine_ms FROM engine_time WHERE subject = ?").get(String(issued.id));
+  await vi.waitFor(() => expect(row()).toBeDefined(), 10_000);
+  expect(3_600_000 - Number(row()?.engine_ms)).toBe(counted);
+  expect((await post(`${app.url}/v1/keys`, {})).status).toBe(200);
+});
+
+test("a lock that ends in time costs a new key time, and nothing else", async () => {
+  const { release } = lock();
+  const asked = post(`${app.url}/v1/keys`, { name: "patient" });
+  await sleep(500);
+  release();
+  const { status, body } = await asked;
+  expect([status, body]).toMatchObject([200, { name: "patient" }]);
+  const left = await get(`${app.url}/v1/keys/self`, { headers: withKey(body.key) });
+  expect(left.status).toBe(200);
+});
