@@ -9,6 +9,7 @@ import type { Implementation } from "./calls.ts";
 import { completeErrors } from "./complete-errors.ts";
 import { mendGrpcMessage } from "./grpc-message.ts";
 import { createKeyService } from "./key-service.ts";
+import { refuseBrokenBase64 } from "./refuse-broken-base64.ts";
 import { responseHeaderKey } from "./response-header-key.ts";
 
 /** Every service of the API with what answers its calls. What is declared and not built yet says so. */
@@ -36,6 +37,7 @@ export function createHandlers(
       context.values.set(responseHeaderKey, context.responseHeader);
       completeErrors(context);
       mendGrpcMessage(context.responseTrailer);
+      refuseBrokenBase64(context);
     },
   });
   for (const { service, methods } of implementations) {
