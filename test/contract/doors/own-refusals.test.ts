@@ -252,3 +252,16 @@ describe.each(protocols)("what Connect itself refuses has the details of every e
     expect(violations.map(({ field }) => field)).toEqual(fields);
   });
 });
+
+test.each(protocols.filter((protocol) => protocol !== unary))(
+  "a message that is marked as compressed, when no header says how, is the caller's fault: $name",
+  async (protocol) => {
+    const headers = { ...id, [protocol.encoding]: "identity" };
+    const error = await protocol.send(asJson({ fen: startFen }), true, headers);
+    expect(error.rawMessage).toMatch(/^The message is marked as compressed/);
+    expect(codeToString(error.code)).toBe("invalid_argument");
+    expect(error.findDetails(ErrorInfoSchema)).toMatchObject([
+      { metadata: { code: "malformed_http", next_action: "fix_request", request_id: "mine" } },
+    ]);
+  },
+);
