@@ -265,3 +265,14 @@ test.each(protocols.filter((protocol) => protocol !== unary))(
     ]);
   },
 );
+
+test.each(protocols)(
+  "broken JSON has the details of every error when its deadline has passed, too: $name",
+  async (protocol) => {
+    const headers = { ...id, [protocol.timeout]: protocol.timeout.startsWith("Connect") ? "0" : "0S" };
+    const error = await protocol.send(Buffer.from('{"fen":'), true, headers);
+    const [info] = error.findDetails(ErrorInfoSchema);
+    expect(["deadline_exceeded", "malformed_json"]).toContain(info?.metadata.code);
+    expect(info?.metadata.request_id).toBe("mine");
+  },
+);
