@@ -52,7 +52,8 @@ export async function fuzz<T>(target: Target<T>): Promise<void> {
       ...(round > 0 &&
         count === undefined && { interruptAfterTimeLimit: Math.max(1, milliseconds - progress.elapsedMs()) }),
     });
-    if (details.failed) {
+    // A round that was broken off before its first run counts as failed, too.
+    if (details.counterexample !== null) {
       expect.fail(reportOf(name, details, seed + round));
     }
     progress.sometimes(done, figures);
