@@ -10,6 +10,8 @@ import { type FuzzedRequest, fuzzedRequest } from "./request/fuzzed-request.ts";
 import { createSender, type Sender } from "./request/send-request.ts";
 import { type StartedService, startService } from "./request/started-service.ts";
 
+/** A search that nothing else ends is over then. */
+const searchMaxMs = 100;
 /** So much more memory than when it was warm would be a leak. */
 const growthMaxBytes = 400 * 1024 * 1024;
 
@@ -28,7 +30,7 @@ const evaluate = (fen: string): FuzzedRequest => ({
 });
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startService(searchMaxMs);
   sender = createSender(service.port);
   // Two at a time, so that both engines run before their deaths are looked for.
   const warm = ["4k3/8/8/8/8/8/8/R3K3 w - - 0 1", "4k3/8/8/8/8/8/8/4K2R w - - 0 1"].map(evaluate);

@@ -89,6 +89,26 @@ def games(seed, count):
     return found[:count]
 
 
+def mating(seed, count):
+    """Positions where one side is strong enough to mate soon, its pieces anywhere; shaped as those of games()."""
+    rng = random.Random(seed)
+    found = []
+    while len(found) < count:
+        board = chess.Board(None)
+        strong = rng.random() < 0.5
+        weak_men = rng.choices("pnb", k=rng.randrange(4))
+        men = ["K", *rng.choices("QQRRBNP", k=rng.randrange(2, 5)), "k", *weak_men]
+        for man, square in zip(men, rng.sample(range(64), len(men))):
+            board.set_piece_at(square, chess.Piece.from_symbol(man if strong else man.swapcase()))
+        board.turn = rng.random() < 0.5
+        if not board.is_valid():
+            continue
+        moves = list(board.legal_moves)
+        judgement = [int(board.status()), normal_fen(board), len(moves), outcome(board, len(moves))]
+        found.append([board.fen(), False, judgement])
+    return found
+
+
 def line(fen, chess960, ucis):
     """Plays moves: how many are legal, their SAN, the FEN at the end, and whether that is checkmate."""
     board = chess.Board(fen, chess960=chess960)
@@ -153,7 +173,8 @@ def prove(fen, chess960, mate, nodes):
 
 ANSWERS = {
     "judge": lambda items: [judge(*item) for item in items],
-    "games": lambda seed, count: games(seed, count),
+    "games": games,
+    "mating": mating,
     "lines": lambda items: [line(*item) for item in items],
     "prove": prove,
 }

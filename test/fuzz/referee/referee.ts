@@ -39,6 +39,8 @@ export interface Referee extends Disposable {
   judge(questions: readonly Question[]): Promise<readonly (Verdict | undefined)[]>;
   /** Positions of random games, Chess960 among them, rich in castling, en passant and promotions. */
   playGames(seed: number, count: number): Promise<readonly GamePosition[]>;
+  /** Positions where one side may mate soon. */
+  setUpMatings(seed: number, count: number): Promise<readonly GamePosition[]>;
   playLines(
     lines: readonly (readonly [fen: string, chess960: boolean, ucis: readonly string[]])[],
   ): Promise<readonly PlayedLine[]>;
@@ -60,20 +62,22 @@ export function startReferee(): Referee {
     child.stdin.write(`${JSON.stringify(question)}\n`);
     return answers.next();
   };
+  const positionsOf = async (...question: readonly unknown[]): Promise<readonly GamePosition[]> => {
+    const found = (await ask(...question)) as [string, boolean, RawVerdict][];
+    return found.map(([fen, chess960, raw]) => {
+      const verdict = verdictFromRaw(raw);
+      if (verdict === undefined) {
+        throw new Error(`the referee came to what is no FEN: ${fen}`);
+      }
+      return { question: [fen, chess960], verdict };
+    });
+  };
   return {
     async judge(questions) {
       return ((await ask("judge", questions)) as RawVerdict[]).map(verdictFromRaw);
     },
-    async playGames(seed, count) {
-      const found = (await ask("games", seed, count)) as [string, boolean, RawVerdict][];
-      return found.map(([fen, chess960, raw]) => {
-        const verdict = verdictFromRaw(raw);
-        if (verdict === undefined) {
-          throw new Error(`the referee played to what is no FEN: ${fen}`);
-        }
-        return { question: [fen, chess960], verdict };
-      });
-    },
+    playGames: (seed, count) => positionsOf("games", seed, count),
+    setUpMatings: (seed, count) => positionsOf("mating", seed, count),
     async playLines(lines) {
       const played = (await ask("lines", lines)) as [number, string[], string, boolean][];
       return played.map(([, san, fen, checkmate]) => ({ san, fen, checkmate }));

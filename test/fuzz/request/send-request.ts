@@ -162,7 +162,8 @@ function replyFromBytes(received: Buffer): Reply {
   );
   const length = headers["content-length"];
   const rest = received.subarray(end + 4);
-  const body = length === undefined ? rest : rest.subarray(0, Number(length));
+  const chunked = headers["transfer-encoding"] === "chunked";
+  const body = chunked ? joinChunks(rest) : length === undefined ? rest : rest.subarray(0, Number(length));
   return {
     status,
     headers,
@@ -170,6 +171,20 @@ function replyFromBytes(received: Buffer): Reply {
     body,
     complete: length === undefined || body.length === Number(length),
   };
+}
+
+function joinChunks(bytes: Buffer): Buffer {
+  const chunks: Buffer[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const end = bytes.indexOf("\r\n", at);
+    const length = Number.parseInt(bytes.subarray(at, end).toString("latin1"), 16);
+    if (end < 0 || !(length > 0)) {
+      break;
+    }
+    chunks.push(bytes.subarray(end + 2, end + 2 + length));
+    at = end + 2 + length + 2;
+  }
+  return Buffer.concat(chunks);
 }
 
 /** Without the fields that only HTTP/2 has, and a value for each. */

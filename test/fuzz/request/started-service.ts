@@ -25,24 +25,27 @@ const main = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
 const stopMaxMs = 20_000;
 
 /** Everybody may ask for anything, and nobody waits: a search that nothing else ends is over after this time. */
-const plans = {
+const plansOf = (movetimeMsMax: number) => ({
   plans: [
     {
       id: "keyless",
       limits: {
         depth_max: 30,
         multipv_max: 10,
-        movetime_ms_max: 100,
+        movetime_ms_max: movetimeMsMax,
         concurrent: 1000,
         rates: [{ name: "minute", quota: 1_000_000_000, window_s: 60, unit: "request" }],
       },
     },
   ],
-};
+});
 
-export async function startService(env: Readonly<Record<string, string>> = {}): Promise<StartedService> {
+export async function startService(
+  movetimeMsMax: number,
+  env: Readonly<Record<string, string>> = {},
+): Promise<StartedService> {
   const folder = mkdtempSync(join(tmpdir(), "kibitz-fuzz-"));
-  writeFileSync(join(folder, "plans.json"), JSON.stringify(plans));
+  writeFileSync(join(folder, "plans.json"), JSON.stringify(plansOf(movetimeMsMax)));
   const child = spawn(process.execPath, [main, "serve"], {
     env: {
       KIBITZ_PORT: "0",
