@@ -1,4 +1,5 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { fromBinary } from "@bufbuild/protobuf";
 import { findTrailerError } from "@connectrpc/connect/protocol-grpc";
 import { type ErrorInfo, ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
@@ -30,7 +31,8 @@ const serverFaults = [501, 503, 504];
 
 /** Throws where a reply is not what the contract promises to any request whatever. Returns the code of a refusal. */
 export function checkReply(request: FuzzedRequest, reply: Reply): string | undefined {
-  const { status, headers, body } = reply;
+  const { status, headers } = reply;
+  const body = inflated(reply.body, headers["content-encoding"]);
   if (status === 0) {
     // Who breaks off in the middle of a request may be left alone; so may who speaks no HTTP at all.
     ok(request.over === "socket" && body.length === 0, "an answer that is no HTTP");
@@ -45,7 +47,7 @@ export function checkReply(request: FuzzedRequest, reply: Reply): string | undef
   }
   if (status < 400) {
     if (media === "application/connect+json" || media === "application/connect+proto") {
-      return checkConnectStream(body);
+      return checkConnectStream(body, headers["connect-content-encoding"]);
     }
     if (media === "application/json" && !isHead) {
       JSON.parse(body.toString());
@@ -119,8 +121,8 @@ function checkInfo({ domain, reason, metadata }: ErrorInfo, rpcCode: string | un
 }
 
 /** The last frame has the error, if there is one. */
-function checkConnectStream(body: Buffer): string | undefined {
-  const frames = framesOf(body);
+function checkConnectStream(body: Buffer, encoding: string | undefined): string | undefined {
+  const frames = framesOf(body, encoding);
   const last = frames.at(-1);
   ok(last && (last.flags & 2) === 2, "a stream of Connect without its end");
   const { error } = JSON.parse(last.bytes.toString()) as { error?: ConnectErrorText };
@@ -134,7 +136,7 @@ function checkGrpc(media: string, reply: Reply): string | undefined {
     ? Buffer.from(reply.body.toString("latin1"), "base64")
     : reply.body;
   const inBody = media.startsWith("application/grpc-web")
-    ? framesOf(body).findLast(({ flags }) => (flags & 128) === 128)
+    ? framesOf(body, headers["grpc-encoding"]).findLast(({ flags }) => (flags & 128) === 128)
     : undefined;
   const lines =
     inBody?.bytes
@@ -160,16 +162,33 @@ function checkGrpc(media: string, reply: Reply): string | undefined {
   return checkInfo(info, rpcCode);
 }
 
-function framesOf(body: Buffer): readonly { readonly flags: number; readonly bytes: Buffer }[] {
+function framesOf(
+  body: Buffer,
+  encoding: string | undefined,
+): readonly { readonly flags: number; readonly bytes: Buffer }[] {
   const frames = [];
   for (let at = 0; at < body.length; ) {
     ok(body.length - at >= 5, "half of a frame");
-    const length = body.readUInt32BE(at + 1);
+    const [flags, length] = [body[at] ?? 0, body.readUInt32BE(at + 1)];
     ok(body.length - at - 5 >= length, "half of a frame");
-    frames.push({ flags: body[at] ?? 0, bytes: body.subarray(at + 5, at + 5 + length) });
+    const bytes = body.subarray(at + 5, at + 5 + length);
+    frames.push({ flags, bytes: (flags & 1) === 1 ? inflated(bytes, encoding) : bytes });
     at += 5 + length;
   }
   return frames;
+}
+
+function inflated(bytes: Buffer, encoding = "identity"): Buffer {
+  switch (encoding) {
+    case "gzip":
+      // Nothing answers HEAD and 304.
+      return bytes.length > 0 ? gunzipSync(bytes) : bytes;
+    case "br":
+      return bytes.length > 0 ? brotliDecompressSync(bytes) : bytes;
+    default:
+      equal(encoding, "identity");
+      return bytes;
+  }
 }
 
 /** States, and then one end. */

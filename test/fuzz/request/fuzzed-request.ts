@@ -67,9 +67,10 @@ const soundRequest = fc.record(
     depth: fc.integer({ min: 1, max: 8 }),
     multipv: fc.integer({ min: 1, max: 4 }),
     movetime_ms: fc.constantFrom(50, 60, 100),
-    moves: fc.array(fc.constantFrom("e2e4", "e7e5", "Nf3", "O-O"), { maxLength: 3 }),
-    engine: fc.constantFrom("latest", "stockfish-19-lite", "stockfish-9", "__proto__"),
-    options: fc.constantFrom(
+    moves: fc.constantFrom<string[]>([], [], [], ["e2e4"], ["Nf3", "e7e5"], ["0000"]),
+    engine: fc.constantFrom("latest", "latest", "stockfish-19-lite", "stockfish-9", "__proto__"),
+    options: fc.constantFrom<Record<string, string | number | boolean>>(
+      {},
       {},
       { skill_level: 3 },
       { uci_chess960: true },
@@ -83,7 +84,7 @@ const soundRequest = fc.record(
 const jsonBody = edited(
   fc
     .oneof(
-      { weight: 2, arbitrary: soundRequest.map((request) => JSON.stringify(request)) },
+      { weight: 6, arbitrary: soundRequest.map((request) => JSON.stringify(request)) },
       { weight: 4, arbitrary: writtenJson.map(({ text }) => text) },
       fc.array(soundRequest, { maxLength: 3 }).map((requests) => JSON.stringify({ requests })),
       fc.string({ unit: "binary", maxLength: 40 }),
@@ -210,7 +211,7 @@ const header = fc.oneof(
     ),
   ),
 );
-const headers = fc.oneof({ weight: 2, arbitrary: fc.constant([]) }, fc.array(header, { maxLength: 4 }));
+const headers = fc.oneof({ weight: 4, arbitrary: fc.constant([]) }, fc.array(header, { maxLength: 4 }));
 const type = (value: string) => ["Content-Type", value] as const;
 /** The later ones stand in for the earlier ones of the same name. */
 const withMore = (
@@ -271,24 +272,32 @@ const plainCall = fc.record({
   body: jsonBody,
 });
 
+const formOf = (name: string, bodies: fc.Arbitrary<string>) => fc.tuple(fc.constant(type(name)), bodies);
+const unaryForms = [formOf("application/json", protoJson), formOf("application/proto", messageBytes)];
+const streamForms = [
+  formOf("application/connect+json", framed(protoJson)),
+  formOf("application/connect+proto", framed(messageBytes)),
+];
+const webForms = [
+  formOf("application/grpc-web+proto", framed(messageBytes)),
+  formOf(
+    "application/grpc-web-text",
+    framed(messageBytes).map((text) => btoa(text)),
+  ),
+];
+const isStream = (path: string) => /Stream|Batch/.test(path);
+
 const connectCall = fc
   .record({
     over: fc.constantFrom("http1" as const, "http2" as const),
-    path: fc.constantFrom(...calls, ...keyCalls.slice(1)),
-    form: fc.oneof(
-      fc.tuple(fc.constant(type("application/json")), protoJson),
-      fc.tuple(fc.constant(type("application/proto")), messageBytes),
-      fc.tuple(fc.constant(type("application/connect+json")), framed(protoJson)),
-      fc.tuple(fc.constant(type("application/connect+proto")), framed(messageBytes)),
-      fc.tuple(fc.constant(type("application/grpc-web+proto")), framed(messageBytes)),
-      fc.tuple(
-        fc.constant(type("application/grpc-web-text")),
-        framed(messageBytes).map((text) => btoa(text)),
-      ),
-    ),
+    call: fc.constantFrom(...calls, ...keyCalls.slice(1)).chain((path) => {
+      const fitting = isStream(path) ? streamForms : unaryForms;
+      const form = fc.oneof(...fitting, ...fitting, ...webForms, ...streamForms, ...unaryForms);
+      return fc.tuple(fc.constant(path), form);
+    }),
     more: headers,
   })
-  .map(({ over, path, form: [type, body], more }) => ({
+  .map(({ over, call: [path, [type, body]], more }) => ({
     over,
     method: "POST",
     path,
