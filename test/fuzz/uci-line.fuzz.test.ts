@@ -175,10 +175,13 @@ function checkParsed(parsed: UciLine, text: string): void {
         ...Object.values(wdl ?? {}),
       ];
       for (const count of numbers) {
-        ok(count === undefined || (Number.isSafeInteger(count) && count >= 0), "no count");
+        ok(
+          count === undefined || (Number.isSafeInteger(count) && count >= 0 && !Object.is(count, -0)),
+          "no count",
+        );
       }
       const value = score?.kind === "cp" ? score.cp : score?.mate;
-      ok(value === undefined || Number.isSafeInteger(value), "no score");
+      ok(value === undefined || (Number.isSafeInteger(value) && !Object.is(value, -0)), "no score");
       ok(pv.join(" ").length <= text.length, "longer than the line");
       break;
     }
