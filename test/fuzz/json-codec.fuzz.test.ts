@@ -191,7 +191,7 @@ function looserForms(desc: DescMessage, json: JsonValue): readonly string[] {
 
 function looserValues(field: DescField, value: JsonValue): readonly string[] {
   if (field.enum) {
-    return typeof value === "number" || /^[A-Z]/.test(String(value))
+    return typeof value === "number" || (typeof value === "string" && /^[A-Z]/.test(value))
       ? ["an enum by number or by its full name"]
       : [];
   }
