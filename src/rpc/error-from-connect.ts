@@ -84,6 +84,11 @@ const knownRefusals: readonly KnownRefusal[] = [
     explain: () => new KibitzError("malformed_http", "The message is not encoded as its header says."),
   },
   {
+    pattern: /^received compressed envelope, but do not know how to decompress/,
+    explain: () =>
+      new KibitzError("malformed_http", "The message is marked as compressed, and no header says how it is."),
+  },
+  {
     pattern: /^protocol error: (.*)$/s,
     explain: (reason) => new KibitzError("malformed_http", `The call cannot be read: ${shortened(reason)}.`),
   },

@@ -17,6 +17,7 @@ import { mendGrpcMessage } from "./grpc-message.ts";
 import { createHealth, type HealthOptions } from "./health.ts";
 import { createKeyService } from "./key-service.ts";
 import { createReflection, type ReflectionOptions } from "./reflection.ts";
+import { refuseBrokenBase64 } from "./refuse-broken-base64.ts";
 import { responseHeaderKey } from "./response-header-key.ts";
 
 /** What the server is for. */
@@ -64,6 +65,7 @@ export function createHandlers(
       context.values.set(responseHeaderKey, context.responseHeader);
       completeErrors(context);
       mendGrpcMessage(context.responseTrailer);
+      refuseBrokenBase64(context);
     },
   });
   for (const { service, methods } of implementations) {

@@ -12,6 +12,7 @@ import { addVary } from "./add-vary.ts";
 import { boundToReader } from "./bound-to-reader.ts";
 import { doorFromRequest, type RpcDoor } from "./door-from-request.ts";
 import { isNotModified } from "./is-not-modified.ts";
+import { limitDeadline } from "./limit-deadline.ts";
 import { isGone, type NodeRequest, type NodeResponse, pathOf, type RequestHandler } from "./node-message.ts";
 import { refuseUnknownCall } from "./refuse-unknown-call.ts";
 import { discardAfterAnswer } from "./rest-of-body.ts";
@@ -122,6 +123,7 @@ function callFromRequest(
     const call = universalRequestFromNodeRequest(req, res, undefined, contextValues);
     // Connect's own iterator destroys the connection when a message is too large, and the answer with it.
     call.body = req.iterator({ destroyOnReturn: false });
+    limitDeadline(call.header);
     return call;
   } catch (cause) {
     throw new KibitzError("malformed_http", "The host of the request cannot be read.", { cause });

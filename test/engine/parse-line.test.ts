@@ -96,6 +96,11 @@ describe("info", () => {
     expect(infoOf(line)).toEqual({ ...nothing, ...says });
   });
 
+  test("knows one zero only", () => {
+    const zeros = infoOf("info depth -0 score mate -0");
+    expect([zeros.depth, zeros.score]).toEqual([0, { kind: "mate", mate: 0 }]);
+  });
+
   test("takes text for text, also after fields", () => {
     expect(parseLine("info string NNUE evaluation using nn.nnue depth 5")).toEqual({ kind: "other" });
     expect(parseLine(" info \t string  nodes 5")).toEqual({ kind: "other" });

@@ -93,6 +93,24 @@ describe.each(clients)("a client of %s", (_, door, transportTo) => {
     expect(stream).toEqual(["x"]);
   });
 
+  // Timers of Node count to 2^31 ms and take what is longer for 1.
+  test.each([
+    ["Connect-Timeout-Ms", "2147483648"],
+    ["Connect-Timeout-Ms", "9999999999"],
+    ["Grpc-Timeout", "597H"],
+    ["Grpc-Timeout", "99999999H"],
+  ])("has the time that it gives, weeks and years too: %s %s", async (header, value) => {
+    const slow = createConnectRouter().rpc(AnalysisService.method.listEngines, async (_, { signal }) => {
+      await sleep(20);
+      return { latest: signal.aborted ? "late" : "in time" };
+    });
+    const { base } = await start(slow);
+    const client = createClient(AnalysisService, transportTo(base));
+    expect(await client.listEngines({}, { headers: { [header]: value } })).toMatchObject({
+      latest: "in time",
+    });
+  });
+
   test("gets unimplemented, with the name, for a call that no service has", async () => {
     const { base } = await start(createConnectRouter().rpc(AnalysisService.method.evaluate, () => ({})));
     const client = createClient(AnalysisService, transportTo(base));

@@ -177,7 +177,8 @@ function scoreKindOf(word: string | undefined): ScoreValue["kind"] | undefined {
 }
 
 function integerOf(word: string | undefined): number | undefined {
-  return word !== undefined && /^-?\d{1,15}$/.test(word) ? Number(word) : undefined;
+  // Of -0 the sum with 0 is 0.
+  return word !== undefined && /^-?\d{1,15}$/.test(word) ? Number(word) + 0 : undefined;
 }
 
 function countOf(word: string | undefined): number | undefined {

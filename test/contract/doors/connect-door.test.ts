@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
 import type { Plain } from "./door.ts";
-import { post } from "./post.ts";
+import { get, post } from "./post.ts";
 
 const app = useApp();
 
@@ -73,6 +73,23 @@ describe("what Connect itself refuses carries the request's id, too", () => {
     expect(reply.headers.get("retry-after")).toBeNull();
   });
 });
+
+test.each(["!!", "e", "e30{"])(
+  "the message %j of a GET, which is no base64, is refused as the caller's fault",
+  async (message) => {
+    const query = `encoding=proto&base64=1&message=${message}`;
+    const path = `${app.url}/chess.analysis.v1.AnalysisService/Evaluate?${query}`;
+    const { status, body } = await get(path, { headers: { "X-Request-Id": "mine" } });
+    expect(status).toBe(400);
+    expect(body).toMatchObject({
+      code: "invalid_argument",
+      message: expect.stringContaining("base64"),
+      details: [
+        { debug: { metadata: { code: "malformed_http", next_action: "fix_request", request_id: "mine" } } },
+      ],
+    });
+  },
+);
 
 test("a call that no service has is refused with the details of every error", async () => {
   const headers = { "Content-Type": "application/json", "X-Request-Id": "mine" };

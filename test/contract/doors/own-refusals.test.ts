@@ -252,3 +252,27 @@ describe.each(protocols)("what Connect itself refuses has the details of every e
     expect(violations.map(({ field }) => field)).toEqual(fields);
   });
 });
+
+test.each(protocols.filter((protocol) => protocol !== unary))(
+  "a message that is marked as compressed, when no header says how, is the caller's fault: $name",
+  async (protocol) => {
+    const headers = { ...id, [protocol.encoding]: "identity" };
+    const error = await protocol.send(asJson({ fen: startFen }), true, headers);
+    expect(error.rawMessage).toMatch(/^The message is marked as compressed/);
+    expect(codeToString(error.code)).toBe("invalid_argument");
+    expect(error.findDetails(ErrorInfoSchema)).toMatchObject([
+      { metadata: { code: "malformed_http", next_action: "fix_request", request_id: "mine" } },
+    ]);
+  },
+);
+
+test.each(protocols)(
+  "broken JSON has the details of every error when its deadline has passed, too: $name",
+  async (protocol) => {
+    const headers = { ...id, [protocol.timeout]: protocol.timeout.startsWith("Connect") ? "0" : "0S" };
+    const error = await protocol.send(Buffer.from('{"fen":'), true, headers);
+    const [info] = error.findDetails(ErrorInfoSchema);
+    expect(["deadline_exceeded", "malformed_json"]).toContain(info?.metadata.code);
+    expect(info?.metadata.request_id).toBe("mine");
+  },
+);

@@ -1,0 +1,21 @@
+import { base64Decode } from "@bufbuild/protobuf/wire";
+import type { HandlerContext } from "@connectrpc/connect";
+import { KibitzError } from "../errors.ts";
+import { callerKey } from "./caller-key.ts";
+import { connectErrorFrom } from "./connect-error.ts";
+
+/** Throws for a GET whose message is not the base64 that it says: Connect (2.2.0) would take that for a failure of its own. */
+export function refuseBrokenBase64({ requestMethod, url, values }: HandlerContext): void {
+  const query = requestMethod === "GET" ? new URL(url).searchParams : undefined;
+  if (query?.get("base64") !== "1") {
+    return;
+  }
+  try {
+    base64Decode(query.get("message") ?? "");
+  } catch (cause) {
+    const error = new KibitzError("malformed_http", "The query says base64=1, and `message` is not base64.", {
+      cause,
+    });
+    throw connectErrorFrom(error, values.get(callerKey).requestId);
+  }
+}

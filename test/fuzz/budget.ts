@@ -1,0 +1,40 @@
+/** What part of the time of `npm run test:fuzz` each target has. They sum to 1. */
+const shares = {
+  "fen-judge": 0.15,
+  referee: 0.25,
+  "uci-line": 0.1,
+  "json-codec": 0.1,
+  request: 0.25,
+  positions: 0.15,
+} as const;
+
+export type TargetName = keyof typeof shares;
+
+export interface Budget {
+  /** Of the first round; each round has the next one. */
+  readonly seed: number;
+  readonly milliseconds: number;
+}
+
+/** From FUZZ_SEED and FUZZ_MINUTES, which `vitest.fuzz.config.ts` sets where the caller did not. */
+export function budgetOf(name: TargetName): Budget {
+  const { FUZZ_SEED, FUZZ_MINUTES } = process.env;
+  const [seed, minutes] = [Number(FUZZ_SEED), Number(FUZZ_MINUTES)];
+  if (!Number.isSafeInteger(seed) || !(minutes > 0)) {
+    throw new RangeError(`FUZZ_SEED=${FUZZ_SEED} must be an integer, FUZZ_MINUTES=${FUZZ_MINUTES} above 0`);
+  }
+  return { seed, milliseconds: minutes * 60_000 * shares[name] };
+}
+
+/** How many inputs are asked for by number and not by time, as `FUZZ_FENS=1000000` does. */
+export function countFromEnv(name: "FUZZ_FENS" | "FUZZ_POSITIONS" | "FUZZ_REQUESTS"): number | undefined {
+  const text = process.env[name];
+  if (text === undefined || text === "") {
+    return undefined;
+  }
+  const count = Number(text);
+  if (!Number.isSafeInteger(count) || count < 1) {
+    throw new RangeError(`${name}=${text} must be a whole number above 0`);
+  }
+  return count;
+}

@@ -1,0 +1,248 @@
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import {
+  type DescField,
+  type DescMessage,
+  equals,
+  fromJson,
+  type JsonValue,
+  ScalarType,
+} from "@bufbuild/protobuf";
+import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
+import fc from "fast-check";
+import { test } from "vitest";
+import { AnalysisRequestSchema } from "../../gen/chess/analysis/v1/analysis_pb.ts";
+import { EvaluateBatchRequestSchema } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { CreateKeyRequestSchema } from "../../gen/chess/analysis/v1/key_service_pb.ts";
+import type { Fault } from "../../src/errors.ts";
+import { explainJson, nestingMax } from "../../src/gateway/explain-json.ts";
+import { parseJsonObject } from "../../src/gateway/json-text.ts";
+import { createMessageReader, type MessageReading } from "../../src/gateway/read-message.ts";
+import { createMessageWriter } from "../../src/gateway/write-message.ts";
+import { corpusOf } from "./corpus.ts";
+import { fuzz } from "./fuzz.ts";
+import { type WrittenJson, writtenJson } from "./written-json.ts";
+
+interface Input {
+  readonly json: WrittenJson;
+  /** Changes to the text; with any, what is known of it is known no more. */
+  readonly edits: readonly { readonly at: number; readonly cut: number; readonly put: string }[];
+  /** Changes to its bytes. */
+  readonly bytes: readonly (readonly [at: number, byte: number])[];
+}
+
+const inputs: fc.Arbitrary<Input> = fc.record({
+  json: writtenJson,
+  edits: fc.oneof(
+    { weight: 3, arbitrary: fc.constant([]) },
+    fc.array(
+      fc.record({
+        at: fc.nat(200),
+        cut: fc.nat(3),
+        put: fc.oneof(
+          fc.constantFrom(...'{}[]:,"\\ -0e1', "\ufeff", "\ud800", '"fen":'),
+          fc.string({ unit: "binary", maxLength: 2 }),
+        ),
+      }),
+      { maxLength: 3 },
+    ),
+  ),
+  bytes: fc.oneof(
+    { weight: 5, arbitrary: fc.constant([]) },
+    fc.array(fc.tuple(fc.nat(200), fc.nat(255)), { maxLength: 2 }),
+  ),
+});
+
+const readers = [AnalysisRequestSchema, EvaluateBatchRequestSchema, CreateKeyRequestSchema].map((desc) => ({
+  desc,
+  read: createMessageReader(desc),
+  write: createMessageWriter(desc),
+}));
+
+const namesOfPrototypes = () => [Object.prototype, Array.prototype].map((one) => Reflect.ownKeys(one).length);
+const untouched = namesOfPrototypes();
+const counts = { objects: 0, refused: 0, messages: 0 };
+
+function check({ json, edits, bytes }: Input): void {
+  const text = edits.reduce(
+    (some, { at, cut, put }) => some.slice(0, at) + put + some.slice(at + cut),
+    json.text,
+  );
+  const body = new TextEncoder().encode(text);
+  for (const [at, byte] of bytes) {
+    if (at < body.length) {
+      body[at] = byte;
+    }
+  }
+  const reading = parseJsonObject(body);
+  if (edits.length === 0 && bytes.length === 0) {
+    const good = isJson(text) && !json.repeats && json.levels <= nestingMax;
+    const isObject = good && text.trimStart().startsWith("{");
+    equal(reading.kind, isObject ? "value" : "faults");
+    // The slow reader, which knows why, agrees with the quick one.
+    equal(explainJson(text).length === 0, good);
+  }
+  if (reading.kind === "faults") {
+    counts.refused++;
+    checkFaults(reading.faults);
+    return;
+  }
+  counts.objects++;
+  deepEqual(reading.value, JSON.parse(new TextDecoder().decode(body)));
+  for (const { desc, read, write } of readers) {
+    checkMessage(desc, reading.value as JsonValue, read(reading.value), read, write);
+  }
+  deepEqual(namesOfPrototypes(), untouched, "a prototype was changed");
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function checkMessage(
+  desc: DescMessage,
+  json: JsonValue,
+  { message, faults }: MessageReading,
+  read: (json: unknown) => MessageReading,
+  write: (message: MessageReading["message"]) => string,
+): void {
+  const theirs = readByLibrary(desc, json);
+  if (faults.length > 0) {
+    checkFaults(faults);
+    const looser = looserForms(desc, json);
+    ok(
+      theirs === undefined || looser.length > 0,
+      `protobuf-es reads it as ${desc.name}, and we refuse it: ${faults[0]?.pointer} ${faults[0]?.message}`,
+    );
+    return;
+  }
+  counts.messages++;
+  ok(theirs !== undefined, `protobuf-es does not read it as ${desc.name}`);
+  ok(equals(desc, message, theirs), `protobuf-es reads something else as ${desc.name}`);
+
+  const written = write(message);
+  const again = parseJsonObject(written);
+  ok(again.kind === "value", "what was written is not read");
+  const { message: same, faults: none } = read(again.value);
+  deepEqual(none, []);
+  ok(equals(desc, message, same), "what was written is read as something else");
+  equal(write(same), written);
+}
+
+function checkFaults(faults: readonly Fault[]): void {
+  ok(faults.length > 0 && faults.length <= 40, `${faults.length} faults`);
+  for (const { pointer, message, code } of faults) {
+    match(pointer, /^(\/(~[01]|[^~/])*)*$/su);
+    ok(message.length > 0 && message.length < 1000, message);
+    match(code, /^(malformed_json|unknown_field|invalid_type|out_of_range)$/);
+  }
+}
+
+/** `undefined` where protobuf-es refuses it. Words of enums are told to it as ProtoJSON names them. */
+function readByLibrary(desc: DescMessage, json: JsonValue): MessageReading["message"] | undefined {
+  try {
+    return fromJson(desc, withEnumNames(desc, json));
+  } catch {
+    return undefined;
+  }
+}
+
+function withEnumNames(desc: DescMessage, json: JsonValue): JsonValue {
+  if (typeof json !== "object" || json === null || Array.isArray(json)) {
+    return json;
+  }
+  const members = Object.entries(json).map(([key, value]): [string, JsonValue] => {
+    const field = desc.fields.find(({ name }) => name === key);
+    if (field?.enum && typeof value === "string" && /^[a-z]+$/.test(value)) {
+      const prefix = field.enum.sharedPrefix?.toUpperCase() ?? "";
+      const known = value !== "unspecified";
+      return [key, known ? `${prefix}${value.toUpperCase()}` : "no such word"];
+    }
+    if (field?.message && field.fieldKind === "list" && Array.isArray(value)) {
+      return [key, value.map((item) => withEnumNames(field.message, item))];
+    }
+    return [key, value];
+  });
+  return Object.fromEntries(members);
+}
+
+/** What ProtoJSON reads and plain JSON does not, by the contract's rules for `/v1`. */
+function looserForms(desc: DescMessage, json: JsonValue): readonly string[] {
+  if (typeof json !== "object" || json === null || Array.isArray(json)) {
+    return [];
+  }
+  return Object.entries(json).flatMap(([key, value]) => {
+    const field = desc.fields.find(({ name, jsonName }) => name === key || jsonName === key);
+    if (!field) {
+      return [];
+    }
+    const items = Array.isArray(value) ? value : [value];
+    return [
+      ...(field.name === key ? [] : ["a field in camel case"]),
+      ...(field.name === "fen" && value === null ? ["null for `fen`"] : []),
+      ...items.flatMap((item) => looserValues(field, item)),
+    ];
+  });
+}
+
+function looserValues(field: DescField, value: JsonValue): readonly string[] {
+  if (field.enum) {
+    return typeof value === "number" || (typeof value === "string" && /^[A-Z]/.test(value))
+      ? ["an enum by number or by its full name"]
+      : [];
+  }
+  if (field.message && field.message.typeName !== "google.protobuf.Struct") {
+    return looserForms(field.message, value);
+  }
+  if (/\\ud[89a-f]/i.test(JSON.stringify(value))) {
+    return ["half of a surrogate pair"];
+  }
+  if (hasInfinity(value)) {
+    return ["a number beyond a double"];
+  }
+  if (field.scalar !== undefined && field.scalar !== ScalarType.STRING && typeof value === "string") {
+    return ["a number as text"];
+  }
+  const implicit = field.presence === FeatureSet_FieldPresence.IMPLICIT && field.fieldKind === "scalar";
+  return implicit && value === null ? ["null for a field that is always there"] : [];
+}
+
+/** Of 1e400, which JSON.parse rounds to it. */
+function hasInfinity(value: JsonValue): boolean {
+  return typeof value === "object" && value !== null
+    ? Object.values(value).some(hasInfinity)
+    : typeof value === "number" && !Number.isFinite(value);
+}
+
+test("JSON becomes the message that it says, or is refused, and is written as it was read", () =>
+  fuzz({
+    name: "json-codec",
+    inputs,
+    check,
+    corpus: corpusOf<Input>("json-codec"),
+    figures: () => JSON.stringify(counts),
+  }));
+
+test.each([
+  ["brackets", "[".repeat(1_000_000)],
+  ["keys", `{${'"a":'.repeat(250_000)}`],
+  ["escapes", `"${"\\".repeat(1_000_000)}`],
+  ["quotes", '"'.repeat(1_000_000)],
+  ["repeated keys", `{${'"a":1,'.repeat(150_000)}"a":1}`],
+  ["digits", "1".repeat(1_000_000)],
+  ["blanks", " ".repeat(1_000_000)],
+  ["fields that are not known", `{${Array.from({ length: 60_000 }, (_, index) => `"f${index}":1`)}}`],
+])("a body of a megabyte is read within a second: %s", (_, text) => {
+  const startedAt = performance.now();
+  const reading = parseJsonObject(new TextEncoder().encode(text));
+  if (reading.kind === "value") {
+    for (const { read } of readers) {
+      read(reading.value);
+    }
+  }
+  ok(performance.now() - startedAt < 1000, `${performance.now() - startedAt} ms`);
+});

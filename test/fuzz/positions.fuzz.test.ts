@@ -1,0 +1,219 @@
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Answer } from "../contract/doors/check-notation.ts";
+import { nativeStockfish } from "../support/native-stockfish.ts";
+import { createRandom } from "../support/random.ts";
+import { budgetOf, countFromEnv } from "./budget.ts";
+import { startProgress } from "./progress.ts";
+import { type GamePosition, type Referee, startReferee } from "./referee/referee.ts";
+import { type StartedService, startService } from "./request/started-service.ts";
+
+const native = nativeStockfish();
+const paths = native === undefined ? (["wasm"] as const) : (["wasm", "native"] as const);
+
+const batch = 50;
+/** Of two batches; in the others mates are near. */
+const gamePositions = 90;
+/** Of so many positions of a game one is taken: neighbours are much alike. */
+const apart = 5;
+/** A claim of mate in more moves is not searched through, but its line is played to the end. */
+const provedMovesMax = 3;
+/** For one proof: seconds of the referee's time. */
+const proofNodes = 30_000;
+
+const { seed, milliseconds } = budgetOf("positions");
+const count = countFromEnv("FUZZ_POSITIONS");
+let referee: Referee;
+let service: StartedService;
+
+beforeAll(async () => {
+  referee = startReferee();
+  service = await startService(5000, { KIBITZ_NATIVE_ENGINES: native ?? "" });
+});
+
+afterAll(async () => {
+  referee[Symbol.dispose]();
+  await service.stop();
+});
+
+interface Asked {
+  readonly position: GamePosition;
+  readonly request: { readonly fen: string; readonly options: { readonly uci_chess960: boolean } };
+}
+
+interface Line {
+  readonly rank: number;
+  readonly score: { readonly cp: number | null; readonly mate: number | null; readonly bound: string };
+  readonly moves: readonly string[];
+  readonly san: readonly string[];
+}
+
+type Evaluation = Omit<Answer, "lines"> & { readonly lines: readonly Line[] };
+
+describe.each(paths)("random positions, evaluated on the path %s,", (path) => {
+  const figures = { positions: 0, chess960: 0, over: 0, lines: 0, moves: 0, cutShort: 0 };
+  const mates = { claimed: 0, inThreeOrLess: 0, proved: 0, tooLongToProve: 0 };
+
+  test("have legal moves only, and no mate is claimed that is none", async () => {
+    const engine = await engineOf(path);
+    const progress = startProgress("positions", seed);
+    const isOver = () =>
+      count === undefined ? progress.elapsedMs() >= milliseconds / paths.length : figures.positions >= count;
+    for (let round = seed; round === seed || !isOver(); round++) {
+      const asked = await positionsOf(round);
+      const answers = await evaluate(asked, engine, path, round);
+      try {
+        await checkAnswers(asked, answers);
+      } catch (error) {
+        throw new Error(`To run it again: FUZZ_SEED=${round} npm run test:positions`, { cause: error });
+      }
+      progress.sometimes(figures.positions, () => JSON.stringify({ ...figures, ...mates }));
+    }
+    progress.done(figures.positions, `${engine}, ${path}: ${JSON.stringify({ ...figures, ...mates })}`);
+    expect(service.takeComplaints()).toEqual([]);
+  });
+
+  /** Mostly of games, and some where mates are near. */
+  async function positionsOf(round: number): Promise<readonly Asked[]> {
+    const played = await referee.playGames(round, gamePositions * apart);
+    const mating = await referee.setUpMatings(round, 2 * batch - gamePositions);
+    return [...played.filter((_, index) => index % apart === 0), ...mating].map((position) => {
+      const [fen, uci_chess960] = position.question;
+      return { position, request: { fen, options: { uci_chess960 } } };
+    });
+  }
+
+  async function checkAnswers(asked: readonly Asked[], answers: readonly Evaluation[]): Promise<void> {
+    const questions: [fen: string, chess960: boolean, ucis: readonly string[]][] = [];
+    const checks: ((played: { san: readonly string[]; fen: string; checkmate: boolean }) => void)[] = [];
+    const claims: [answer: Evaluation, mate: number][] = [];
+    for (const [index, { position, request }] of asked.entries()) {
+      const answer = answers[index];
+      ok(answer, `no answer to ${request.fen}`);
+      const { playable } = position.verdict;
+      figures.positions++;
+      figures.chess960 += answer.chess960 ? 1 : 0;
+      equal(answer.fen, playable?.fen);
+      if (answer.terminal || playable?.outcome) {
+        figures.over++;
+        equal(answer.terminal?.reason, playable?.outcome);
+        continue;
+      }
+      const { best_move: best, ponder, lines } = answer;
+      ok(best && lines.length > 0, `no move in ${answer.fen}`);
+      const play = (ucis: readonly string[], check: (typeof checks)[number]) => {
+        questions.push([answer.fen, answer.chess960, ucis]);
+        checks.push(check);
+      };
+      play([best.uci], ({ san, fen }) => deepEqual([san, fen], [[best.san], best.fen_after]));
+      if (ponder) {
+        play([best.uci, ponder.uci], ({ san, fen }) =>
+          deepEqual([san[1], fen], [ponder.san, ponder.fen_after]),
+        );
+      }
+      for (const { moves, san, score, rank } of lines) {
+        figures.lines++;
+        figures.moves += moves.length;
+        play(moves, (played) => {
+          deepEqual(played.san, san, `line ${rank} of ${answer.fen}`);
+          checkMate(answer, moves, score, played.checkmate);
+        });
+        if (score.mate !== null && score.bound === "exact") {
+          mates.claimed++;
+          claims.push([answer, score.mate]);
+        }
+      }
+      const first = lines[0]?.score;
+      deepEqual([answer.score.cp, answer.score.mate], [first?.cp, first?.mate]);
+    }
+    const played = await referee.playLines(questions);
+    for (const [index, check] of checks.entries()) {
+      const line = played[index];
+      ok(line, "a line was not played");
+      check(line);
+    }
+    // Of a position's lines, only the best one's claim is one about the position.
+    const best = claims.filter(([answer, mate]) => answer.lines[0]?.score.mate === mate);
+    for (const [answer, mate] of new Map(best.map((claim) => [claim[0], claim])).values()) {
+      if (Math.abs(mate) <= provedMovesMax) {
+        await prove(answer, mate);
+      }
+    }
+  }
+
+  /** A line that is as long as its claim ends in mate; a shorter one was cut short by the engine, and ends before it. */
+  function checkMate(
+    answer: Evaluation,
+    moves: readonly string[],
+    score: Line["score"],
+    checkmate: boolean,
+  ): void {
+    if (score.mate === null || score.bound !== "exact") {
+      ok(
+        !checkmate || score.mate !== null,
+        `a line of ${answer.fen} ends in mate, and its score is ${score.cp}`,
+      );
+      return;
+    }
+    const whiteMates = score.mate > 0;
+    const moverMates = whiteMates === (answer.turn === "white");
+    const plies = Math.abs(score.mate) * 2 - (moverMates ? 1 : 0);
+    ok(moves.length <= plies, `mate in ${score.mate} of ${answer.fen} has ${moves.length} plies`);
+    equal(checkmate, moves.length === plies, `mate in ${score.mate} of ${answer.fen}: ${moves.join(" ")}`);
+    figures.cutShort += moves.length < plies ? 1 : 0;
+  }
+
+  /** Searches through all defences. The sign is White's view. */
+  async function prove({ fen, chess960 }: Evaluation, mate: number): Promise<void> {
+    mates.inThreeOrLess++;
+    const proved = await referee.proveMate(fen, chess960, mate, proofNodes);
+    ok(proved !== false, `${fen} has no mate in ${mate}`);
+    mates.proved += proved === true ? 1 : 0;
+    mates.tooLongToProve += proved === undefined ? 1 : 0;
+  }
+});
+
+/** The id of an engine that runs on a path. */
+async function engineOf(path: "wasm" | "native"): Promise<string> {
+  const listed = (await (await fetch(`${service.url}/engines`)).json()) as {
+    engines: { id: string; paths: { path: string; available: boolean; net: string }[] }[];
+  };
+  const runs = (one: { path: string; available: boolean; net: string }) =>
+    one.path === path && one.available && (path === "native" || one.net === "lite");
+  return listed.engines.find(({ paths }) => paths.some(runs))?.id ?? expect.fail(`no engine for ${path}`);
+}
+
+/** In two batches at a time, one for each engine. */
+async function evaluate(
+  asked: readonly Asked[],
+  engine: string,
+  path: string,
+  round: number,
+): Promise<readonly Evaluation[]> {
+  const random = createRandom(round);
+  const requests = asked.map(({ request }) => ({
+    ...request,
+    engine,
+    path,
+    depth: 4 + random.below(3),
+    multipv: random.pick([1, 1, 3]),
+  }));
+  const halves = [requests.slice(0, batch), requests.slice(batch)];
+  const answers = await Promise.all(halves.map(evaluateBatch));
+  return answers.flat();
+}
+
+async function evaluateBatch(requests: readonly object[]): Promise<readonly Evaluation[]> {
+  const response = await fetch(`${service.url}/v1/eval/batch`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ requests }),
+    signal: AbortSignal.timeout(60_000),
+  });
+  equal(response.status, 200);
+  const items = (await response.json()) as { result?: Evaluation | null; problem?: unknown }[];
+  return items.map(({ result, problem }, index) => {
+    ok(result, `${JSON.stringify(requests[index])}: ${JSON.stringify(problem)}`);
+    return result;
+  });
+}

@@ -1,0 +1,79 @@
+import { deepEqual, equal, ok } from "node:assert/strict";
+import fc from "fast-check";
+import { afterAll, beforeAll, test } from "vitest";
+import { stillRunning } from "../engine/processes.ts";
+import { countFromEnv } from "./budget.ts";
+import { corpusOf, knownFens } from "./corpus.ts";
+import { fuzz } from "./fuzz.ts";
+import { checkReply } from "./request/check-reply.ts";
+import { type FuzzedRequest, fuzzedRequest } from "./request/fuzzed-request.ts";
+import { createSender, type Sender } from "./request/send-request.ts";
+import { type StartedService, startService } from "./request/started-service.ts";
+
+/** A search that nothing else ends is over then. */
+const searchMaxMs = 100;
+/** So much more memory than when it was warm would be a leak. */
+const growthMaxBytes = 400 * 1024 * 1024;
+
+let service: StartedService;
+let sender: Sender;
+let engines: readonly number[] = [];
+let warmBytes = 0;
+const seen = new Map<string, number>();
+
+const evaluate = (fen: string): FuzzedRequest => ({
+  over: "http1",
+  method: "POST",
+  path: "/v1/eval",
+  headers: [["Content-Type", "application/json"]],
+  body: Buffer.from(JSON.stringify({ fen, depth: 8 })).toString("latin1"),
+});
+
+beforeAll(async () => {
+  service = await startService(searchMaxMs);
+  sender = createSender(service.port);
+  // Two at a time, so that both engines run before their deaths are looked for.
+  const warm = ["4k3/8/8/8/8/8/8/R3K3 w - - 0 1", "4k3/8/8/8/8/8/8/4K2R w - - 0 1"].map(evaluate);
+  await Promise.all(warm.map((request) => sender.send(request)));
+  engines = service.engines();
+  warmBytes = service.memoryBytes() ?? 0;
+});
+
+afterAll(async () => {
+  sender[Symbol.dispose]();
+  await service.stop();
+});
+
+/** All at once, as callers come; then the service is asked whether it is well. */
+async function check(requests: readonly FuzzedRequest[]): Promise<void> {
+  await Promise.all(
+    requests.map(async (request) => {
+      const reply = await sender.send(request);
+      const code = checkReply(request, reply) ?? "ok";
+      seen.set(code, (seen.get(code) ?? 0) + 1);
+    }),
+  );
+  const health = await fetch(`${service.url}/healthz`, { signal: AbortSignal.timeout(5000) });
+  equal(health.status, 200);
+  await health.arrayBuffer();
+  // Log lines are collected for 20 ms; those of the last inputs come with later ones, and their ids tell whose they are.
+  deepEqual(service.takeComplaints(), []);
+}
+
+test("whatever is sent is answered or refused as the contract says, and nothing breaks", async () => {
+  await fuzz({
+    name: "request",
+    inputs: fc.array(fuzzedRequest, { minLength: 1, maxLength: 12 }),
+    check,
+    corpus: [
+      ...corpusOf<FuzzedRequest>("request").map((request) => [request]),
+      ...knownFens().map((fen) => [evaluate(fen)]),
+    ],
+    sizeOf: (requests) => requests.length,
+    count: countFromEnv("FUZZ_REQUESTS"),
+    figures: () => JSON.stringify(Object.fromEntries([...seen].toSorted(([, a], [, b]) => b - a))),
+  });
+  deepEqual(stillRunning(engines), engines, "an engine has died");
+  const grownBytes = (service.memoryBytes() ?? 0) - warmBytes;
+  ok(grownBytes < growthMaxBytes, `${Math.round(grownBytes / 1024 / 1024)} MiB more than at the start`);
+});

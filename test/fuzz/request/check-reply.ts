@@ -1,0 +1,205 @@
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import { fromBinary } from "@bufbuild/protobuf";
+import { findTrailerError } from "@connectrpc/connect/protocol-grpc";
+import { type ErrorInfo, ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
+import { statuses } from "../../contract/doors/statuses.ts";
+import type { FuzzedRequest } from "./fuzzed-request.ts";
+import type { Reply } from "./send-request.ts";
+
+/** What the contract's table of errors allows. */
+const nextActions = [
+  "fix_request",
+  "send_suggested_request",
+  "list_engines",
+  "use_auto_path",
+  "get_api_key",
+  "check_api_key",
+  "reduce_limits",
+  "retry_later",
+  "contact_operator",
+];
+
+/** In the order of their numbers. */
+const grpcCodes =
+  "ok canceled unknown invalid_argument deadline_exceeded not_found already_exists permission_denied resource_exhausted failed_precondition aborted out_of_range unimplemented internal unavailable data_loss unauthenticated".split(
+    " ",
+  );
+
+/** 503 and 504 are in the contract, and so is 501 for calls that nobody has. Nothing else of the server is at fault, ever. */
+const serverFaults = [501, 503, 504];
+
+/** Throws where a reply is not what the contract promises to any request whatever. Returns the code of a refusal. */
+export function checkReply(request: FuzzedRequest, reply: Reply): string | undefined {
+  const { status, headers } = reply;
+  const body = inflated(reply.body, headers["content-encoding"]);
+  if (status === 0) {
+    // Who breaks off in the middle of a request may be left alone; so may who speaks no HTTP at all.
+    ok(request.over === "socket" && body.length === 0, "an answer that is no HTTP");
+    return undefined;
+  }
+  ok(status < 500 || serverFaults.includes(status), `status ${status}: ${body}`);
+  ok(reply.complete || request.over === "socket", `the answer ${status} broke off`);
+  const media = headers["content-type"]?.split(";")[0] ?? "";
+  const isHead = request.over !== "socket" ? request.method === "HEAD" : request.bytes.startsWith("HEAD");
+  if (media.startsWith("application/grpc")) {
+    return checkGrpc(media, reply);
+  }
+  if (status < 400) {
+    if (media === "application/connect+json" || media === "application/connect+proto") {
+      return checkConnectStream(body, headers["connect-content-encoding"]);
+    }
+    if (media === "application/json" && !isHead) {
+      JSON.parse(body.toString());
+    }
+    return media === "text/event-stream" ? checkEvents(body.toString()) : undefined;
+  }
+  if (isHead) {
+    return "head";
+  }
+  if (media === "application/problem+json") {
+    return checkProblem(status, JSON.parse(body.toString()));
+  }
+  equal(media, "application/json", `${status} with ${media}: ${body}`);
+  return checkConnectError(JSON.parse(body.toString()), status);
+}
+
+interface ProblemText {
+  readonly type: string;
+  readonly status: number;
+  readonly code: string;
+  readonly detail: string;
+  readonly next_action: string;
+  readonly request_id: string;
+  readonly errors: readonly { readonly pointer: string; readonly code: string; readonly message: string }[];
+}
+
+function checkProblem(status: number | undefined, problem: ProblemText): string {
+  const { code } = problem;
+  const row = statuses[code];
+  ok(row !== undefined && code !== "internal", `the code ${code}`);
+  equal(problem.status, row[0]);
+  equal(status ?? row[0], row[0]);
+  equal(problem.type, `/problems/${code.replaceAll("_", "-")}`);
+  ok(nextActions.includes(problem.next_action), `next_action ${problem.next_action}`);
+  ok(problem.detail.length > 0 && problem.detail.length < 2000, problem.detail);
+  match(problem.request_id, /^[!-~]{1,128}$/);
+  ok(problem.errors.length <= 20, `${problem.errors.length} faults`);
+  for (const fault of problem.errors) {
+    ok(fault.pointer === "" || fault.pointer.startsWith("/"), fault.pointer);
+    ok(fault.message.length > 0 && fault.message.length < 1000, fault.message);
+  }
+  return code;
+}
+
+interface ConnectErrorText {
+  readonly code: string;
+  readonly message?: string;
+  readonly details?: readonly { readonly type: string; readonly value: string }[];
+}
+
+function checkConnectError(error: ConnectErrorText, status?: number): string {
+  const detail = error.details?.find(({ type }) => type === "google.rpc.ErrorInfo");
+  ok(detail, `a Connect error without ErrorInfo: ${JSON.stringify(error)}`);
+  const code = checkInfo(fromBinary(ErrorInfoSchema, Buffer.from(detail.value, "base64")), error.code);
+  ok(status === undefined || status >= 400);
+  return code;
+}
+
+function checkInfo({ domain, reason, metadata }: ErrorInfo, rpcCode: string | undefined): string {
+  equal(domain, "kibitz");
+  const { code = "", next_action = "" } = metadata;
+  equal(reason, code.toUpperCase());
+  const row = statuses[code];
+  ok(row !== undefined && code !== "internal", `the code ${code}`);
+  ok(nextActions.includes(next_action), `next_action ${next_action}`);
+  // gRPC and Connect ask for this code where a message is missing, or its compression is not known.
+  const byProtocol =
+    rpcCode === "unimplemented" && ["malformed_http", "unsupported_media_type"].includes(code);
+  ok(rpcCode === row[1] || byProtocol, `${code} as ${rpcCode}`);
+  return code;
+}
+
+/** The last frame has the error, if there is one. */
+function checkConnectStream(body: Buffer, encoding: string | undefined): string | undefined {
+  const frames = framesOf(body, encoding);
+  const last = frames.at(-1);
+  ok(last && (last.flags & 2) === 2, "a stream of Connect without its end");
+  const { error } = JSON.parse(last.bytes.toString()) as { error?: ConnectErrorText };
+  return error && checkConnectError(error);
+}
+
+function checkGrpc(media: string, reply: Reply): string | undefined {
+  const { status, headers, trailers } = reply;
+  equal(status, 200);
+  const body = media.startsWith("application/grpc-web-text")
+    ? Buffer.from(reply.body.toString("latin1"), "base64")
+    : reply.body;
+  const inBody = media.startsWith("application/grpc-web")
+    ? framesOf(body, headers["grpc-encoding"]).findLast(({ flags }) => (flags & 128) === 128)
+    : undefined;
+  const lines =
+    inBody?.bytes
+      .toString("latin1")
+      .split("\r\n")
+      .filter((line) => line !== "") ?? [];
+  const fromBody = Object.fromEntries(
+    lines.map((line) => [
+      line.slice(0, line.indexOf(":")).toLowerCase(),
+      line.slice(line.indexOf(":") + 1).trim(),
+    ]),
+  );
+  const all = { ...headers, ...trailers, ...fromBody };
+  const number = Number(all["grpc-status"] ?? Number.NaN);
+  const rpcCode = grpcCodes[number];
+  ok(rpcCode !== undefined, `grpc-status ${all["grpc-status"]}`);
+  if (number === 0) {
+    return undefined;
+  }
+  const error = findTrailerError(new Headers(all));
+  const [info] = error?.findDetails(ErrorInfoSchema) ?? [];
+  ok(info, `grpc-status ${number} without ErrorInfo: ${all["grpc-message"]}`);
+  return checkInfo(info, rpcCode);
+}
+
+function framesOf(
+  body: Buffer,
+  encoding: string | undefined,
+): readonly { readonly flags: number; readonly bytes: Buffer }[] {
+  const frames = [];
+  for (let at = 0; at < body.length; ) {
+    ok(body.length - at >= 5, "half of a frame");
+    const [flags, length] = [body[at] ?? 0, body.readUInt32BE(at + 1)];
+    ok(body.length - at - 5 >= length, "half of a frame");
+    const bytes = body.subarray(at + 5, at + 5 + length);
+    frames.push({ flags, bytes: (flags & 1) === 1 ? inflated(bytes, encoding) : bytes });
+    at += 5 + length;
+  }
+  return frames;
+}
+
+function inflated(bytes: Buffer, encoding = "identity"): Buffer {
+  switch (encoding) {
+    case "gzip":
+      // Nothing answers HEAD and 304.
+      return bytes.length > 0 ? gunzipSync(bytes) : bytes;
+    case "br":
+      return bytes.length > 0 ? brotliDecompressSync(bytes) : bytes;
+    default:
+      equal(encoding, "identity");
+      return bytes;
+  }
+}
+
+/** States, and then one end. */
+function checkEvents(text: string): string | undefined {
+  const names = [...text.matchAll(/^event: (\w+)$/gm)].map(([, name]) => name);
+  deepEqual(
+    [...new Set(names.slice(0, -1))].filter((name) => name !== "evaluation"),
+    [],
+  );
+  const last = names.at(-1);
+  ok(last === "done" || last === "error", `the last event is ${last}`);
+  const data = /^data: (.*)$/m.exec(text.slice(text.lastIndexOf("event:")))?.[1] ?? "";
+  return last === "error" ? checkProblem(undefined, JSON.parse(data)) : undefined;
+}
