@@ -1,4 +1,6 @@
-import { describe, expect, test } from "vitest";
+import { once } from "node:events";
+import { connect } from "node:http2";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { RequestHandler } from "../../src/server/node-message.ts";
 import { exchange, problemOf } from "./exchange.ts";
 import { http2Get } from "./http2-get.ts";
@@ -143,6 +145,28 @@ describe("over HTTP/1.1, it is fine to send", () => {
     const { port } = await startListener([echoLength]);
     expect(await exchange(port, bytes)).toContain(expected);
   });
+});
+
+test("100 Continue asks for a body that somebody reads, and never for one that is refused by its headers", async () => {
+  const { port, base } = await startListener([echoLength]);
+  const asking = `HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 3\r\n${close}\r\n`;
+  expect(await exchange(port, `POST /length ${asking}abc`)).toMatch(
+    /^HTTP\/1.1 100 Continue\r\n\r\nHTTP\/1.1 200/,
+  );
+  expect(await exchange(port, `POST /nope ${asking}`)).toMatch(/^HTTP\/1.1 404/);
+
+  const client = connect(base);
+  onTestFinished(() => client.destroy());
+  const asked = (path: string) =>
+    client.request({ ":method": "POST", ":path": path, expect: "100-continue" }, { endStream: false });
+  const read = asked("/length");
+  await once(read, "continue");
+  read.end("abc");
+  expect(String((await once(read, "data"))[0])).toBe("length 3");
+  const refused = asked("/nope");
+  const continued = once(refused, "continue").then(() => "continued");
+  const [headers] = (await Promise.race([once(refused, "response"), continued])) as [Record<string, unknown>];
+  expect(headers[":status"]).toBe(404);
 });
 
 test("garbage after the end of an answer closes the connection and leaves the answer whole", async () => {
