@@ -2,6 +2,7 @@ import type { DescService } from "@bufbuild/protobuf";
 import { callerFromRequest } from "../caller.ts";
 import { errorFromUnknown, KibitzError } from "../errors.ts";
 import type { Log } from "../log.ts";
+import { withoutKeys } from "../plain-text.ts";
 import { pathOf, type RequestHandler } from "../server/node-message.ts";
 import { sendProblem } from "../server/send-problem.ts";
 import type { Answer, StreamAnswerOptions, UnaryAnswerOptions } from "./answer.ts";
@@ -55,7 +56,7 @@ export function createGateway(options: GatewayOptions): RequestHandler {
         // What a call throws is logged by its interceptors and arrives here translated.
         if (!(thrown instanceof KibitzError)) {
           options.log.error(
-            { err: thrown, requestId: caller.requestId, path: req.url },
+            { err: thrown, requestId: caller.requestId, path: withoutKeys(req.url ?? "") },
             "the gateway failed",
           );
         }

@@ -1,6 +1,7 @@
 import { callerFromRequest } from "../caller.ts";
 import { echo, errorFromUnknown, KibitzError } from "../errors.ts";
 import type { Log } from "../log.ts";
+import { withoutKeys } from "../plain-text.ts";
 import { checkRequest } from "./check-request.ts";
 import type { Cors } from "./cors.ts";
 import { identify } from "./identify.ts";
@@ -41,7 +42,10 @@ export function createDispatch(
       const error = errorFromUnknown(thrown);
       const { requestId } = callerFromRequest(req, "json");
       if (error.code === "internal") {
-        log.error({ err: error.cause, requestId, method: req.method, url: req.url }, "a handler threw");
+        log.error(
+          { err: error.cause, requestId, method: req.method, url: withoutKeys(req.url ?? "") },
+          "a handler threw",
+        );
       }
       if (res.headersSent) {
         res.destroy();

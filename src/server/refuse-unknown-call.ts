@@ -7,8 +7,11 @@ import { doorFromRequest } from "./door-from-request.ts";
 import { type NodeRequest, type NodeResponse, pathOf } from "./node-message.ts";
 import { endBeforeBody } from "./rest-of-body.ts";
 
-/** Media types that only RPC clients send, so that an unknown service, too, is answered in their protocol. */
-const rpcType = /^application\/(grpc|proto$|connect\+)/;
+/**
+ * Media types that only RPC clients send, so that an unknown service, too, is answered in their protocol. The answer
+ * has the same type: nothing else that a caller writes there comes back.
+ */
+const rpcType = /^application\/(grpc(-web(-text)?)?(\+[\w.-]{1,32})?|proto|connect\+[\w.-]{1,32})$/;
 
 /**
  * Refuses a call that no service has in the protocol of the caller, so that its library says which call is

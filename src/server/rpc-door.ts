@@ -8,6 +8,7 @@ import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from
 import { callerFromRequest } from "../caller.ts";
 import { errorFromUnknown, KibitzError } from "../errors.ts";
 import type { Log } from "../log.ts";
+import { withoutKeys } from "../plain-text.ts";
 import { addVary } from "./add-vary.ts";
 import { doorFromRequest, type RpcDoor } from "./door-from-request.ts";
 import { isNotModified } from "./is-not-modified.ts";
@@ -66,7 +67,10 @@ export function createRpcDoor({ handlers, contextValues, explain, log }: RpcDoor
     const error = errorFromUnknown(thrown);
     const { requestId } = callerFromRequest(req, doorFromRequest(req));
     if (error.code === "internal") {
-      log.error({ err: error.cause, requestId, url: req.url }, "an RPC failed outside of its handler");
+      log.error(
+        { err: error.cause, requestId, url: withoutKeys(req.url ?? "") },
+        "an RPC failed outside of its handler",
+      );
     }
     if (res.headersSent) {
       res.destroy();
