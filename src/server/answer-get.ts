@@ -16,7 +16,9 @@ export interface Page {
 /** Answers GET with the page or, where there is none now, the error; HEAD likewise, and all else with 405. */
 export function answerGet(req: NodeRequest, res: NodeResponse, page: Page | KibitzError): void {
   const { requestId } = callerFromRequest(req, "json");
-  if (req.method !== "GET" && req.method !== "HEAD") {
+  // What is not there cannot be read either.
+  const missing = page instanceof KibitzError && page.code === "not_found";
+  if (!missing && req.method !== "GET" && req.method !== "HEAD") {
     const error = new KibitzError("method_not_allowed", `${pathOf(req)} can only be read: GET or HEAD.`);
     sendProblem(req, res, error, requestId, [["Allow", "GET, HEAD"]]);
     return;
