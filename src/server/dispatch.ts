@@ -29,7 +29,7 @@ export function createDispatch(
       if (cors.apply(req, res)) {
         return;
       }
-      checkRequest(req, headersMaxBytes);
+      check(req, res, headersMaxBytes);
       if (handlers.some((handler) => handler(req, res))) {
         return;
       }
@@ -54,4 +54,16 @@ export function createDispatch(
       }
     }
   };
+}
+
+/** A request that breaks the rules is the last one of its connection: where the next one begins is not to be guessed. */
+function check(req: NodeRequest, res: NodeResponse, headersMaxBytes: number): void {
+  try {
+    checkRequest(req, headersMaxBytes);
+  } catch (error) {
+    if ("shouldKeepAlive" in res) {
+      res.shouldKeepAlive = false;
+    }
+    throw error;
+  }
 }

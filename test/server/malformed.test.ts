@@ -32,8 +32,8 @@ describe("over HTTP/1.1, a problem document and a closed connection answer", () 
     ["Host: a b", `GET /healthz HTTP/1.1\r\nHost: a b\r\n${close}\r\n`, 400, "malformed_http"],
     ["Host: x:99999", `GET /healthz HTTP/1.1\r\nHost: x:99999\r\n${close}\r\n`, 400, "malformed_http"],
     ["a user in Host", `GET /healthz HTTP/1.1\r\nHost: a@b\r\n${close}\r\n`, 400, "malformed_http"],
-    ["no Host", `GET /healthz HTTP/1.1\r\n${close}\r\n`, 400, "malformed_http"],
-    ["two Hosts", `GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n${close}\r\n`, 400, "malformed_http"],
+    ["no Host", "GET /healthz HTTP/1.1\r\n\r\n", 400, "malformed_http"],
+    ["two Hosts", "GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400, "malformed_http"],
     [
       "an absolute target without sense",
       `GET http://[/ HTTP/1.1\r\nHost: x\r\n${close}\r\n`,
