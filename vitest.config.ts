@@ -3,8 +3,8 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
-    // These install another engine version first: `npm run test:older`.
-    exclude: ["test/older/**"],
+    // The ones install another engine version first, the others take minutes: `npm run test:older`, `test:abuse`.
+    exclude: ["test/older/**", "test/abuse/**"],
     globalSetup: ["test/support/require-native.ts"],
     // A real engine on a busy machine takes seconds to start; nothing here waits for a time-out to pass.
     testTimeout: 60_000,

@@ -23,8 +23,6 @@ test("a key is no request id and no host, for both are repeated", () => {
 });
 
 test("what a caller wrote comes back without anything that a terminal obeys", () => {
-  expect(echo("a\u009b31m\u007f\u2028\u202eb\n\u001b")).toBe(
-    "a\\u009b31m\\u007f\\u2028\\u202eb\\n\\u001b",
-  );
+  expect(echo("a\u009b31m\u007f\u2028\u202eb\n\u001b")).toBe("a\\u009b31m\\u007f\\u2028\\u202eb\\n\\u001b");
   expect(echo("Läufer schlägt ♔")).toBe("Läufer schlägt ♔");
 });
