@@ -30,7 +30,7 @@ describe("22: every position of the corpus is answered or refused as it says, an
     const isNative = (one: { paths: { path: string }[] }) => one.paths.some((each) => each.path === "native");
     const engine = path === "native" ? engines.find(isNative).id : "stockfish-19-lite";
     const ask = (call: string, { fen, expect: { request } }: Line) =>
-      service.post(call, { fen, depth: 4, engine, path, ...request });
+      service.post(call, { ...request, fen, depth: 4, engine, path });
     const [warm] = lines;
     expect((await ask("/v1/eval", warm ?? expect.fail("no corpus"))).status).toBe(200);
     const processes = service.engines();

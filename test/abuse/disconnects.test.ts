@@ -14,7 +14,7 @@ const service = useService({ KIBITZ_NATIVE_ENGINES: native ?? "", KIBITZ_QUEUE_M
 const nextAnswerMaxMs = 4000;
 const freeMaxMs = 500;
 const slots = 2;
-const patienceMs = 400;
+const patienceMs = 250;
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 

@@ -39,7 +39,7 @@ function expectShed(answers: readonly Answer[], code: readonly string[]): void {
 }
 
 describe("16: 100 searches of 5 s at a time are answered or sent away, and the probe is answered within 100 ms", () => {
-  const open = useService();
+  const open = useService({ KIBITZ_QUEUE_MAX_WAIT_MS: "5000" });
   const limited = useService({ KIBITZ_ACCESS: "public" });
 
   test("without limits", async () => {

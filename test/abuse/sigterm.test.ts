@@ -14,7 +14,7 @@ const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 describe("28: SIGTERM, while all sorts of clients are there", () => {
   const service = useService({ KIBITZ_QUEUE_MAX_WAIT_MS: "600000" });
 
-  test("finishes what is under way, takes nothing new, waits for nobody who is slow, and leaves no process", async () => {
+  test("finishes what is under way, takes nothing new, gives the slow no more than its deadline, and leaves no process", async () => {
     const search = { fen: startFen, depth: 30, movetime_ms: 2500 };
     // On one connection each, and each a search of its own.
     const asked = [0, 1, 2].map((more) => post(`${service.url}/v1/eval`, { ...search, multipv: 1 + more }));
