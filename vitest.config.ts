@@ -3,9 +3,8 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
-    // These install something first, each by a command of its own, `npm run test:<folder>`: another engine version,
-    // client libraries, Go tools.
-    exclude: ["test/older/**", "test/clients/**", "test/tools/**", "test/fuzz/**"],
+    // These install something first or take minutes, each by a command of its own: `npm run test:<folder>`.
+    exclude: ["test/older/**", "test/clients/**", "test/tools/**", "test/fuzz/**", "test/abuse/**"],
     globalSetup: ["test/support/require-native.ts", "test/support/require-chromium.ts"],
     // A real engine on a busy machine takes seconds to start; nothing here waits for a time-out to pass.
     testTimeout: 60_000,

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
+import { holdsKey } from "./plain-text.ts";
 import { uuidv7 } from "./uuid.ts";
 
 /** The protocols through which a call can come. */
@@ -28,9 +29,10 @@ export interface Caller {
 
 const saneRequestId = /^[\w.:-]{1,64}$/;
 
-/** The id in an X-Request-Id header if that is sane, else a new one. */
+/** The id in an X-Request-Id header if that is sane, else a new one. It is logged: no key may be one. */
 export function requestIdFrom(header: unknown): string {
-  return typeof header === "string" && saneRequestId.test(header) ? header : uuidv7();
+  const sane = typeof header === "string" && saneRequestId.test(header) && !holdsKey(header);
+  return sane ? header : uuidv7();
 }
 
 interface RawRequest {

@@ -1,3 +1,5 @@
+import { withoutKeys } from "./plain-text.ts";
+
 /**
  * Every error that a caller can meet, once. The doors only translate: `problem.ts` into
  * `application/problem+json`, `rpc/connect-error.ts` into Connect and gRPC errors.
@@ -351,10 +353,10 @@ export class KibitzError extends Error {
   readonly quota: string | undefined;
 
   constructor(code: ErrorCode, detail: string, options: KibitzErrorOptions = {}) {
-    super(detail, options.cause === undefined ? {} : { cause: options.cause });
+    super(withoutKeys(detail), options.cause === undefined ? {} : { cause: options.cause });
     this.name = "KibitzError";
     this.code = code;
-    this.faults = (options.faults ?? []).slice(0, faultsMax);
+    this.faults = (options.faults ?? []).slice(0, faultsMax).map(withoutKeysIn);
     this.nextAction =
       options.nextAction ??
       (options.suggestedRequest ? "send_suggested_request" : catalogue[code].nextAction);
@@ -393,8 +395,6 @@ export function errorFromUnknown(thrown: unknown): KibitzError {
     : new KibitzError("internal", "Something failed inside the service.", { cause: thrown });
 }
 
-/** Caller text for a message: at most 64 characters, control characters escaped. */
-export function echo(text: string): string {
-  const short = text.length > 64 ? `${text.slice(0, 63)}…` : text;
-  return JSON.stringify(short).slice(1, -1);
+function withoutKeysIn(fault: Fault): Fault {
+  return { ...fault, pointer: withoutKeys(fault.pointer), message: withoutKeys(fault.message) };
 }

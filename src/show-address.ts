@@ -10,7 +10,7 @@ const dayMs = 86_400_000;
  */
 export function createAddressShower(
   form: Config["logAddresses"],
-  now: () => number = Date.now,
+  now: () => number = () => performance.now(),
 ): (address: string) => string | undefined {
   switch (form) {
     case "none":

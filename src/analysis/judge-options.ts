@@ -1,5 +1,6 @@
 import type { EngineOption, OptionValues } from "../engine/engine.ts";
-import { echo, type Fault } from "../errors.ts";
+import type { Fault } from "../errors.ts";
+import { echo } from "../plain-text.ts";
 
 export type JudgedOptions =
   | {

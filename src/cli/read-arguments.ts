@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { echo } from "../errors.ts";
+import { echo } from "../plain-text.ts";
 import { type Command, type CommandInput, type CommandOption, UsageError } from "./command.ts";
 import { helpOption } from "./help.ts";
 

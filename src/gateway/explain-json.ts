@@ -1,4 +1,5 @@
-import { echo, type Fault, faultsMax } from "../errors.ts";
+import { type Fault, faultsMax } from "../errors.ts";
+import { echo } from "../plain-text.ts";
 import { pointerStep } from "./json-pointer.ts";
 
 /** How many arrays and objects may lie inside each other. */

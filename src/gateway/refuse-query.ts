@@ -1,4 +1,5 @@
-import { echo, errorFromFaults, type Fault } from "../errors.ts";
+import { errorFromFaults, type Fault } from "../errors.ts";
+import { echo } from "../plain-text.ts";
 import { pointerStep } from "./json-pointer.ts";
 
 /**

@@ -1,4 +1,5 @@
-import { type ErrorCode, echo, type Fault } from "../errors.ts";
+import type { ErrorCode, Fault } from "../errors.ts";
+import { echo } from "../plain-text.ts";
 import { pointerStep } from "./json-pointer.ts";
 
 /**

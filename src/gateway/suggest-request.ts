@@ -1,4 +1,5 @@
 import type { Fault } from "../errors.ts";
+import { holdsKey } from "../plain-text.ts";
 import { keysOfPointer } from "./json-pointer.ts";
 
 type Plain = Record<string, unknown>;
@@ -18,7 +19,9 @@ export function suggestRequest(
     return undefined;
   }
   const mended: Plain = structuredClone({ ...sent });
-  return faults.every((fault) => clamp(mended, fault)) ? mended : undefined;
+  const isMended = faults.every((fault) => clamp(mended, fault));
+  // All that was sent comes back: not where somebody put his key into it.
+  return isMended && !holdsKey(JSON.stringify(mended)) ? mended : undefined;
 }
 
 function clamp(mended: Plain, { pointer, allowed }: Fault): boolean {

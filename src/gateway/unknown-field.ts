@@ -1,4 +1,5 @@
-import { echo, type Fault } from "../errors.ts";
+import type { Fault } from "../errors.ts";
+import { echo } from "../plain-text.ts";
 
 /** The fault of a key that no field has, relative to the object that it stands in; with the field that was meant, if that can be guessed. */
 export function unknownFieldFault(key: string, names: readonly string[]): Fault {

@@ -1,6 +1,7 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import { Code, type ConnectError } from "@connectrpc/connect";
-import { type ErrorCode, echo, errorFromFaults, type Fault, KibitzError } from "../errors.ts";
+import { type ErrorCode, errorFromFaults, type Fault, KibitzError } from "../errors.ts";
+import { echo, withoutControls } from "../plain-text.ts";
 
 /**
  * What an error of Connect's own means in our catalogue. Connect tells most of them apart by nothing but
@@ -15,7 +16,7 @@ export function errorFromConnect(error: ConnectError, input: DescMessage): Kibit
     const [, first = "", second = ""] = known.pattern.exec(text) ?? [];
     return known.explain(first, second, input);
   }
-  return new KibitzError(codes.get(code) ?? "internal", text.toWellFormed());
+  return new KibitzError(codes.get(code) ?? "internal", withoutControls(text.toWellFormed()));
 }
 
 interface KnownRefusal {
@@ -118,10 +119,11 @@ function shortName(type: string): string {
   return type.slice(type.lastIndexOf(".") + 1);
 }
 
-const reasonMaxCharacters = 256;
+/** As long as an echo may be. */
+const reasonMaxCharacters = 64;
 
 /** A reason of protobuf-es or V8, which may repeat all that was sent. */
 function shortened(reason: string): string {
-  const short = reason.length > reasonMaxCharacters ? `${reason.slice(0, reasonMaxCharacters)}…` : reason;
-  return short.replace(/\.$/, "").toWellFormed();
+  const short = reason.length > reasonMaxCharacters ? `${reason.slice(0, reasonMaxCharacters - 1)}…` : reason;
+  return withoutControls(short.replace(/\.$/, "").toWellFormed());
 }

@@ -6,7 +6,8 @@ import {
   type HealthCheckResponseSchema,
   HealthCheckResponse_ServingStatus as Status,
 } from "../../gen/grpc/health/v1/health_pb.ts";
-import { echo, KibitzError } from "../errors.ts";
+import { KibitzError } from "../errors.ts";
+import { echo } from "../plain-text.ts";
 import { atMost } from "./at-most.ts";
 import type { CallContext, Implementation } from "./calls.ts";
 

@@ -1,7 +1,8 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import { KeyService } from "../../gen/chess/analysis/v1/key_service_pb.ts";
 import type { Access } from "../access/access.ts";
-import { KibitzError } from "../errors.ts";
+import { errorFromFaults, KibitzError } from "../errors.ts";
+import { holdsKey } from "../plain-text.ts";
 import { accountKey } from "./account-key.ts";
 import { callerKey } from "./caller-key.ts";
 import type { CallContext, Implementation } from "./calls.ts";
@@ -16,6 +17,10 @@ export function createKeyService(access: Access): Implementation<typeof KeyServi
       const { selfService } = access;
       if (selfService === undefined) {
         throw new KibitzError("self_service_disabled", "The operator of this service issues keys by hand.");
+      }
+      if (name !== undefined && holdsKey(name)) {
+        const message = "`name` holds an API key, and names are kept and shown as they are.";
+        throw errorFromFaults([{ pointer: "/name", code: "invalid_type", message }]);
       }
       const { plan, quota } = selfService;
       const { address } = context.values.get(accountKey);

@@ -6,7 +6,7 @@ import {
   type ServerReflectionResponseSchema,
 } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionV1alpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
-import { echo } from "../errors.ts";
+import { echo } from "../plain-text.ts";
 import { atMost } from "./at-most.ts";
 import type { CallContext, Implementation } from "./calls.ts";
 import { createProtoFiles, type ProtoFiles } from "./proto-files.ts";

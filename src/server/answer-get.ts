@@ -21,7 +21,9 @@ export interface Page {
  */
 export function answerGet(req: NodeRequest, res: NodeResponse, page: Page | KibitzError): void {
   const { requestId } = callerFromRequest(req, "json");
-  if (req.method !== "GET" && req.method !== "HEAD") {
+  // What is not there cannot be read either.
+  const missing = page instanceof KibitzError && page.code === "not_found";
+  if (!missing && req.method !== "GET" && req.method !== "HEAD") {
     const error = new KibitzError("method_not_allowed", `${pathOf(req)} can only be read: GET or HEAD.`);
     sendProblem(req, res, error, requestId, [["Allow", "GET, HEAD"]]);
     return;

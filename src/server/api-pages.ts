@@ -1,6 +1,7 @@
 import { callerFromRequest } from "../caller.ts";
-import { echo, errorFromUnknown, KibitzError } from "../errors.ts";
+import { errorFromUnknown, KibitzError } from "../errors.ts";
 import type { Log } from "../log.ts";
+import { echo } from "../plain-text.ts";
 import { answerGet, type Page, tagOf } from "./answer-get.ts";
 import { docsHtml, docsPolicy, docsScript } from "./docs-html.ts";
 import { type NodeRequest, type NodeResponse, pathOf, type RequestHandler } from "./node-message.ts";

@@ -1,4 +1,5 @@
-import { echo, KibitzError } from "../errors.ts";
+import { KibitzError } from "../errors.ts";
+import { echo } from "../plain-text.ts";
 import type { NodeRequest } from "./node-message.ts";
 
 /**
@@ -15,6 +16,9 @@ export function checkRequest(req: NodeRequest, headersMaxBytes: number): void {
     throw malformed("The Expect header can only ask for 100-continue.");
   }
   checkHeaders(req, headersMaxBytes);
+  if (!("stream" in req)) {
+    checkHttp1(req);
+  }
   takeAbsoluteTarget(req);
   const host = "authority" in req ? req.authority : req.headers.host;
   if (host === undefined && req.httpVersion === "1.1") {
@@ -30,21 +34,47 @@ export function checkRequest(req: NodeRequest, headersMaxBytes: number): void {
   }
 }
 
-/** Node keeps the first of two hosts, and lets HTTP/2 clients send 64 KiB whatever `maxHeaderListSize` says. */
+/** Headers of which Node keeps the first and drops the others without a word, where a proxy may believe the last. */
+const onlyOnce: readonly string[] = ["host", "authorization", "content-type"];
+const onlyOnceLengths: ReadonlySet<number> = new Set(onlyOnce.map(({ length }) => length));
+
+/** Refuses twice what may stand once (RFC 9110 section 5.3), and more than `maxHeaderListSize`: Node lets 64 KiB of HTTP/2 pass. */
 function checkHeaders({ rawHeaders }: NodeRequest, headersMaxBytes: number): void {
-  let hosts = 0;
+  const seen = new Set<string>();
   let bytes = 0;
   for (const [index, text] of rawHeaders.entries()) {
     bytes += text.length;
-    if (index % 2 === 0 && text.length === 4 && text.toLowerCase() === "host") {
-      hosts += 1;
+    if (index % 2 === 0 && onlyOnceLengths.has(text.length)) {
+      const name = text.toLowerCase();
+      if (seen.has(name)) {
+        throw malformed(`The request has more than one ${text} header.`);
+      }
+      if (onlyOnce.includes(name)) {
+        seen.add(name);
+      }
     }
-  }
-  if (hosts > 1) {
-    throw malformed("The request has more than one Host header.");
   }
   if (bytes > headersMaxBytes) {
     throw new KibitzError("headers_too_large", "The request headers are larger than 16 KiB.");
+  }
+}
+
+/** What Node's parser lets pass of HTTP/1: requests that call themselves 0.9 or 2.0, and framings that it does not undo. */
+function checkHttp1({ httpVersion, headers }: NodeRequest): void {
+  if (httpVersion !== "1.1" && httpVersion !== "1.0") {
+    throw malformed("The request is none of HTTP/1.1 or 1.0. HTTP/2 begins with its own preface.");
+  }
+  const coding = headers["transfer-encoding"];
+  if (coding === undefined) {
+    return;
+  }
+  // RFC 9112 section 6.1: such a message is to be treated as if its framing were faulty.
+  if (httpVersion === "1.0") {
+    throw malformed("HTTP/1.0 has no Transfer-Encoding.");
+  }
+  // RFC 9112 section 6.1: 501 for a transfer coding that is not understood.
+  if (coding.toLowerCase() !== "chunked") {
+    throw new KibitzError("unimplemented", "The only Transfer-Encoding here is chunked.");
   }
 }
 

@@ -1,6 +1,7 @@
 import { callerFromRequest } from "../caller.ts";
-import { echo, errorFromUnknown, KibitzError } from "../errors.ts";
+import { errorFromUnknown, KibitzError } from "../errors.ts";
 import type { Log } from "../log.ts";
+import { echo } from "../plain-text.ts";
 import { checkRequest } from "./check-request.ts";
 import type { Cors } from "./cors.ts";
 import { identify } from "./identify.ts";
@@ -28,7 +29,7 @@ export function createDispatch(
       if (cors.apply(req, res)) {
         return;
       }
-      checkRequest(req, headersMaxBytes);
+      check(req, res, headersMaxBytes);
       if (handlers.some((handler) => handler(req, res))) {
         return;
       }
@@ -53,4 +54,16 @@ export function createDispatch(
       }
     }
   };
+}
+
+/** A request that breaks the rules is the last one of its connection: where the next one begins is not to be guessed. */
+function check(req: NodeRequest, res: NodeResponse, headersMaxBytes: number): void {
+  try {
+    checkRequest(req, headersMaxBytes);
+  } catch (error) {
+    if ("shouldKeepAlive" in res) {
+      res.shouldKeepAlive = false;
+    }
+    throw error;
+  }
 }

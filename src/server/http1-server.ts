@@ -1,6 +1,7 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { KibitzError } from "../errors.ts";
+import { continueWhenRead } from "./continue-when-read.ts";
 import type { ListenerLimits } from "./listener-limits.ts";
 import { refuseSocket } from "./refuse-socket.ts";
 
@@ -39,6 +40,10 @@ export function createHttp1Server(
   const acceptors = server.listeners("connection") as ((socket: Socket) => void)[];
   server.removeAllListeners("connection");
 
+  server.on("checkContinue", (req, res) => {
+    continueWhenRead(req, res);
+    server.emit("request", req, res);
+  });
   server.on("request", (_req, res) => {
     if (draining) {
       res.shouldKeepAlive = false;

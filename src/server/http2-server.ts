@@ -8,6 +8,7 @@ import {
 import type { Socket } from "node:net";
 import { callerFromRequest } from "../caller.ts";
 import { KibitzError } from "../errors.ts";
+import { continueWhenRead } from "./continue-when-read.ts";
 import type { ListenerLimits } from "./listener-limits.ts";
 import { sendProblem } from "./send-problem.ts";
 
@@ -22,7 +23,7 @@ export interface Http2Server {
 }
 
 export function createHttp2Server(answer: Http2Listener, limits: ListenerLimits): Http2Server {
-  const sessions = new Set<ServerHttp2Session>();
+  const sessions = new Map<ServerHttp2Session, () => void>();
   const server = createServer({
     settings: {
       maxConcurrentStreams: limits.streamsMax,
@@ -33,9 +34,12 @@ export function createHttp2Server(answer: Http2Listener, limits: ListenerLimits)
     streamResetRate: limits.streamResetsPerSecond,
   });
   server.on("session", (session) => {
-    sessions.add(session);
+    sessions.set(session, closeWhenIdle(session, limits));
     session.once("close", () => sessions.delete(session));
-    closeWhenIdle(session, limits);
+  });
+  server.on("checkContinue", (req, res) => {
+    continueWhenRead(req, res);
+    server.emit("request", req, res);
   });
   server.on("request", (req, res) => {
     if (!req.stream.endAfterHeaders) {
@@ -52,24 +56,47 @@ export function createHttp2Server(answer: Http2Listener, limits: ListenerLimits)
       server.emit("connection", socket);
     },
     drain() {
-      for (const session of sessions) {
-        session.close();
+      for (const leave of sessions.values()) {
+        leave();
       }
     },
   };
 }
 
-/** First says goodbye, which lets calls go on; later ends a client that leaves everything lying. */
-function closeWhenIdle(session: ServerHttp2Session, limits: ListenerLimits): void {
-  session.setTimeout(limits.keepAliveTimeoutMs);
-  session.on("timeout", () => {
-    if (session.closed) {
-      session.destroy();
-    } else {
-      session.close();
+/** How long a client may still send what it sent before it read the goodbye. */
+const goodbyeMs = 1000;
+
+/**
+ * Says goodbye to a client without calls, and then ends the connection. By open calls, because nothing tells of headers
+ * that arrive byte by byte: nghttp2 keeps half of them without a word, and for the session's own timer they are life.
+ *
+ * @returns says goodbye now: the connection ends with its last call
+ */
+function closeWhenIdle(session: ServerHttp2Session, limits: ListenerLimits): () => void {
+  let open = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const leave = () => {
+    session.close();
+    if (open === 0 && !session.destroyed) {
+      clearTimeout(timer);
+      timer = setTimeout(() => session.destroy(), goodbyeMs);
     }
-    session.setTimeout(limits.silenceTimeoutMs);
+  };
+  timer = setTimeout(leave, limits.headersTimeoutMs);
+  session.on("stream", (stream) => {
+    open++;
+    clearTimeout(timer);
+    stream.once("close", () => {
+      open--;
+      if (open === 0 && !session.destroyed) {
+        timer = setTimeout(leave, session.closed ? 0 : limits.keepAliveTimeoutMs);
+      }
+    });
   });
+  session.once("close", () => clearTimeout(timer));
+  // A client that leaves everything lying.
+  session.setTimeout(limits.silenceTimeoutMs, () => session.destroy());
+  return leave;
 }
 
 /** HTTP/2 has no `requestTimeout` in Node. A stream that is open on both sides after that time still lacks bytes. */

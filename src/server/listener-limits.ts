@@ -2,13 +2,13 @@
 export const listenerLimits = {
   /** For the bytes that tell HTTP/1.1 and HTTP/2 apart: as for the headers they begin. */
   firstBytesTimeoutMs: 10_000,
-  /** From the first byte of a request to the end of its headers (HTTP/1.1). */
+  /** From the first byte of a request to the end of its headers (HTTP/1.1); from the preface to the first headers (HTTP/2). */
   headersTimeoutMs: 10_000,
   /** From the first byte of a request to its last: the largest body, a batch of 1 MiB, needs 560 kbit/s. */
   requestTimeoutMs: 15_000,
   /** How often Node looks for requests over those two limits: what they may be late by. */
   checkIntervalMs: 1_000,
-  /** Longer than the 60 s after which load balancers drop idle connections: they must be the first to. */
+  /** Without a call. Longer than the 60 s after which load balancers drop idle connections: they must be the first to. */
   keepAliveTimeoutMs: 65_000,
   /**
    * A connection with calls on it, but on which nothing at all moves: Envoy's idle timeout of streams. Far more

@@ -1,4 +1,5 @@
-import { echo, errorCodes, KibitzError } from "../errors.ts";
+import { errorCodes, KibitzError } from "../errors.ts";
+import { echo } from "../plain-text.ts";
 import { answerGet, type Page } from "./answer-get.ts";
 import { explainProblem } from "./explain-problem.ts";
 import { type NodeRequest, pathOf, type RequestHandler } from "./node-message.ts";

@@ -2,13 +2,17 @@ import type { ConnectError } from "@connectrpc/connect";
 import { endStreamFlag, errorToJson } from "@connectrpc/connect/protocol-connect";
 import { headerGrpcMessage, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { callerFromRequest } from "../caller.ts";
-import { echo, KibitzError } from "../errors.ts";
+import { KibitzError } from "../errors.ts";
+import { echo } from "../plain-text.ts";
 import { doorFromRequest } from "./door-from-request.ts";
 import { type NodeRequest, type NodeResponse, pathOf } from "./node-message.ts";
 import { endBeforeBody } from "./rest-of-body.ts";
 
-/** Media types that only RPC clients send, so that an unknown service, too, is answered in their protocol. */
-const rpcType = /^application\/(grpc|proto$|connect\+)/;
+/**
+ * Media types that only RPC clients send, so that an unknown service, too, is answered in their protocol. The answer
+ * has the same type: nothing else that a caller writes there comes back.
+ */
+const rpcType = /^application\/(grpc(-web(-text)?)?(\+[\w.-]{1,32})?|proto|connect\+[\w.-]{1,32})$/;
 
 /**
  * Refuses a call that no service has in the protocol of the caller, so that its library says which call is

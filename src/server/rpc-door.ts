@@ -1,4 +1,4 @@
-import type { ConnectError, ContextValues } from "@connectrpc/connect";
+import { Code, ConnectError, type ContextValues } from "@connectrpc/connect";
 import type {
   UniversalHandler,
   UniversalServerRequest,
@@ -6,13 +6,14 @@ import type {
 } from "@connectrpc/connect/protocol";
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
 import { callerFromRequest } from "../caller.ts";
-import { echo, errorFromUnknown, KibitzError } from "../errors.ts";
+import { errorFromUnknown, KibitzError } from "../errors.ts";
 import type { Log } from "../log.ts";
+import { echo } from "../plain-text.ts";
 import { addVary } from "./add-vary.ts";
 import { boundToReader } from "./bound-to-reader.ts";
 import { doorFromRequest, type RpcDoor } from "./door-from-request.ts";
+import { forgetFarDeadline } from "./forget-far-deadline.ts";
 import { isNotModified } from "./is-not-modified.ts";
-import { limitDeadline } from "./limit-deadline.ts";
 import { isGone, type NodeRequest, type NodeResponse, pathOf, type RequestHandler } from "./node-message.ts";
 import { refuseUnknownCall } from "./refuse-unknown-call.ts";
 import { discardAfterAnswer } from "./rest-of-body.ts";
@@ -119,13 +120,22 @@ function callFromRequest(
       "gRPC needs HTTP/2. Over HTTP/1.1, use gRPC-Web or Connect: Content-Type: application/json.",
     );
   }
+  forgetFarDeadline(req);
   try {
     const call = universalRequestFromNodeRequest(req, res, undefined, contextValues);
-    // Connect's own iterator destroys the connection when a message is too large, and the answer with it.
-    call.body = req.iterator({ destroyOnReturn: false });
-    limitDeadline(call.header);
+    call.body = bodyOf(req);
     return call;
   } catch (cause) {
     throw new KibitzError("malformed_http", "The host of the request cannot be read.", { cause });
+  }
+}
+
+async function* bodyOf(req: NodeRequest): AsyncGenerator<Uint8Array> {
+  try {
+    // Connect's own iterator destroys the connection when a message is too large, and the answer with it.
+    yield* req.iterator({ destroyOnReturn: false });
+  } catch (cause) {
+    // Without a code it would count as a failure of ours.
+    throw new ConnectError("the caller left while sending", Code.Canceled, undefined, undefined, cause);
   }
 }

@@ -1,5 +1,6 @@
 import type { UniversalHandler, UniversalServerResponse } from "@connectrpc/connect/protocol";
-import { echo, KibitzError } from "../errors.ts";
+import { KibitzError } from "../errors.ts";
+import { echo } from "../plain-text.ts";
 import type { NodeRequest } from "./node-message.ts";
 
 const unaryTypes = ["application/json", "application/proto"];

@@ -1,3 +1,4 @@
+import { holdsKey } from "../plain-text.ts";
 import type { Page } from "./answer-get.ts";
 
 /** A host that can be copied into a shell. */
@@ -5,7 +6,7 @@ const saneHost = /^([\w.-]{1,253}|\[[\da-f:.]{2,45}\])(:\d{1,5})?$/i;
 
 /** What `GET /` shows: a first request to copy, and where the rest is. */
 export function welcome(host: string | undefined): Page {
-  const base = `http://${host && saneHost.test(host) ? host : "localhost:8080"}`;
+  const base = `http://${host && saneHost.test(host) && !holdsKey(host) ? host : "localhost:8080"}`;
   const body = `Kibitz analyses chess positions. Try:
 
   curl ${base}/v1/eval \\

@@ -194,6 +194,32 @@ describe("connections that waste time", () => {
     expect(await exchange(port, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")).not.toBe("");
   });
 
+  test.each([
+    ["headers without an end over HTTP/2", [headersFrame(1, false)]],
+    [
+      "headers over HTTP/2 that come byte by byte",
+      Array.from(headersFrame(1, true), (byte) => Buffer.of(byte)),
+    ],
+    [
+      "pings and nothing else",
+      Array.from({ length: 100 }, () => Buffer.from(`000008060000000000${"00".repeat(8)}`, "hex")),
+    ],
+  ])("are closed over %s", async (_, pieces) => {
+    const { port } = await startListener([], limits);
+    const { socket, closed } = await open(port);
+    socket.write(Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0", "latin1"));
+    const startedAt = performance.now();
+    for (const piece of pieces) {
+      if (!socket.writable) {
+        break;
+      }
+      socket.write(piece);
+      await sleep(50);
+    }
+    await closed;
+    expect(performance.now() - startedAt).toBeLessThan(4000);
+  });
+
   test("are closed when they are idle", async () => {
     const { port } = await startListener([], { ...limits, keepAliveTimeoutMs: 1 });
     expect(await exchange(port, get("/healthz"))).toContain("200 OK");
@@ -214,6 +240,13 @@ describe("connections that waste time", () => {
     expect(errors).toEqual([]);
   });
 });
+
+/** GET http: / of x in HPACK, with a value long enough for many bytes. */
+function headersFrame(stream: number, ended: boolean): Buffer {
+  const value = Buffer.concat([Buffer.of(0, 1, 0x61, 100), Buffer.alloc(100, "b")]);
+  const block = Buffer.concat([Buffer.of(0x82, 0x86, 0x84, 0x01, 1, 0x78), value]);
+  return Buffer.concat([Buffer.of(0, 0, block.length, 1, ended ? 5 : 1, 0, 0, 0, stream), block]);
+}
 
 test("a client that cancels calls as fast as it can is sent away", async () => {
   const { base } = await startListener([(req) => req.url === "/slow"], { streamResetsBurst: 20 });

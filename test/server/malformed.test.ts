@@ -1,4 +1,6 @@
-import { describe, expect, test } from "vitest";
+import { once } from "node:events";
+import { connect } from "node:http2";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { RequestHandler } from "../../src/server/node-message.ts";
 import { exchange, problemOf } from "./exchange.ts";
 import { http2Get } from "./http2-get.ts";
@@ -30,8 +32,8 @@ describe("over HTTP/1.1, a problem document and a closed connection answer", () 
     ["Host: a b", `GET /healthz HTTP/1.1\r\nHost: a b\r\n${close}\r\n`, 400, "malformed_http"],
     ["Host: x:99999", `GET /healthz HTTP/1.1\r\nHost: x:99999\r\n${close}\r\n`, 400, "malformed_http"],
     ["a user in Host", `GET /healthz HTTP/1.1\r\nHost: a@b\r\n${close}\r\n`, 400, "malformed_http"],
-    ["no Host", `GET /healthz HTTP/1.1\r\n${close}\r\n`, 400, "malformed_http"],
-    ["two Hosts", `GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n${close}\r\n`, 400, "malformed_http"],
+    ["no Host", "GET /healthz HTTP/1.1\r\n\r\n", 400, "malformed_http"],
+    ["two Hosts", "GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400, "malformed_http"],
     [
       "an absolute target without sense",
       `GET http://[/ HTTP/1.1\r\nHost: x\r\n${close}\r\n`,
@@ -45,6 +47,32 @@ describe("over HTTP/1.1, a problem document and a closed connection answer", () 
     ["a TLS hello", Buffer.from("1603010200010001fc0303", "hex"), 400, "malformed_http"],
     ["what is nearly a preface", "PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n", 400, "malformed_http"],
     ["a version of the future", "GET /healthz HTTP/3.7\r\nHost: x\r\n\r\n", 400, "malformed_http"],
+    ["HTTP/2 written as HTTP/1", `GET /healthz HTTP/2.0\r\nHost: x\r\n${close}\r\n`, 400, "malformed_http"],
+    ["HTTP/0.9", "GET /healthz\r\n\r\n", 400, "malformed_http"],
+    [
+      "two credentials",
+      `GET /healthz HTTP/1.1\r\nHost: x\r\nAuthorization: a\r\nauthorization: b\r\n${close}\r\n`,
+      400,
+      "malformed_http",
+    ],
+    [
+      "two types of one body",
+      `GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Type: a/b\r\nContent-Type: a/b\r\n${close}\r\n`,
+      400,
+      "malformed_http",
+    ],
+    [
+      "a transfer coding that is not undone here",
+      "POST /length HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+      501,
+      "unimplemented",
+    ],
+    [
+      "chunks in HTTP/1.0",
+      "POST /length HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+      400,
+      "malformed_http",
+    ],
     ["two framings of one body", `${chunked}Content-Length: 3\r\n\r\n0\r\n\r\n`, 400, "malformed_http"],
     ["a broken chunk", `${chunked}\r\nzz\r\n`, 400, "malformed_http"],
     ["a folded header", "GET /healthz HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n", 400, "malformed_http"],
@@ -117,6 +145,28 @@ describe("over HTTP/1.1, it is fine to send", () => {
     const { port } = await startListener([echoLength]);
     expect(await exchange(port, bytes)).toContain(expected);
   });
+});
+
+test("100 Continue asks for a body that somebody reads, and never for one that is refused by its headers", async () => {
+  const { port, base } = await startListener([echoLength]);
+  const asking = `HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 3\r\n${close}\r\n`;
+  expect(await exchange(port, `POST /length ${asking}abc`)).toMatch(
+    /^HTTP\/1.1 100 Continue\r\n\r\nHTTP\/1.1 200/,
+  );
+  expect(await exchange(port, `POST /nope ${asking}`)).toMatch(/^HTTP\/1.1 404/);
+
+  const client = connect(base);
+  onTestFinished(() => client.destroy());
+  const asked = (path: string) =>
+    client.request({ ":method": "POST", ":path": path, expect: "100-continue" }, { endStream: false });
+  const read = asked("/length");
+  await once(read, "continue");
+  read.end("abc");
+  expect(String((await once(read, "data"))[0])).toBe("length 3");
+  const refused = asked("/nope");
+  const continued = once(refused, "continue").then(() => "continued");
+  const [headers] = (await Promise.race([once(refused, "response"), continued])) as [Record<string, unknown>];
+  expect(headers[":status"]).toBe(404);
 });
 
 test("garbage after the end of an answer closes the connection and leaves the answer whole", async () => {

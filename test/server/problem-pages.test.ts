@@ -49,3 +49,11 @@ describe("problem pages", () => {
     }
   });
 });
+
+test("a page that is not there is not there for any method", async () => {
+  const { base } = await startListener([createProblemPages()]);
+  for (const method of ["GET", "POST", "DELETE"]) {
+    expect((await fetch(`${base}/problems/nope`, { method })).status).toBe(404);
+  }
+  expect((await fetch(`${base}/problems/invalid-fen`, { method: "POST" })).status).toBe(405);
+});

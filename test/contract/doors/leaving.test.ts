@@ -1,3 +1,5 @@
+import { request } from "node:http";
+import { connect } from "node:http2";
 import { createClient, type Transport } from "@connectrpc/connect";
 import {
   createConnectTransport,
@@ -61,6 +63,40 @@ describe("a caller that leaves frees the engine, and nothing is logged as an err
   });
 });
 
+describe("a caller that leaves while it still sends is no failure of ours", () => {
+  const headers = { ":method": "POST", ":path": "/chess.analysis.v1.AnalysisService/StreamEvaluate" };
+
+  test.each(["application/connect+json", "application/grpc+proto", "application/grpc-web+proto"])(
+    "%s over HTTP/2",
+    async (type) => {
+      const client = connect(app.url);
+      client.on("error", () => {});
+      const stream = client.request({ ...headers, "content-type": type }, { endStream: false });
+      stream.on("error", () => {});
+      stream.write(Buffer.of(0, 0, 0, 1, 0));
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      client.destroy();
+      await expectFreeEngine();
+    },
+  );
+
+  test.each(["application/connect+json", "application/json", "application/grpc-web+proto"])(
+    "%s over HTTP/1.1",
+    async (type) => {
+      const call = type === "application/json" ? "Evaluate" : "StreamEvaluate";
+      const leaving = request(`${app.url}/chess.analysis.v1.AnalysisService/${call}`, {
+        method: "POST",
+        headers: { "Content-Type": type, "Content-Length": "1000" },
+      });
+      leaving.on("error", () => {});
+      leaving.write(Buffer.of(0, 0, 0, 1, 0));
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      leaving.destroy();
+      await expectFreeEngine();
+    },
+  );
+});
+
 describe("a deadline ends the search and frees the engine", () => {
   test("Connect-Timeout-Ms, with all that an error says", async () => {
     const answer = await fetch(`${app.url}/chess.analysis.v1.AnalysisService/Evaluate`, {
@@ -83,6 +119,22 @@ describe("a deadline ends the search and frees the engine", () => {
       ],
     });
     await expectFreeEngine();
+  });
+});
+
+describe("a deadline that is years away is none", () => {
+  test.each([
+    ["application/json", "Connect-Timeout-Ms", "9999999999"],
+    ["application/grpc-web+json", "grpc-timeout", "99999999H"],
+  ])("%s with %s: %s", async (type, name, value) => {
+    const message = Buffer.from(JSON.stringify({ fen: startFen, depth: 4 }));
+    const framed = Buffer.concat([Buffer.of(0, 0, 0, 0, message.length), message]);
+    const answer = await fetch(`${app.url}/chess.analysis.v1.AnalysisService/Evaluate`, {
+      method: "POST",
+      headers: { "Content-Type": type, [name]: value },
+      body: type === "application/json" ? message : framed,
+    });
+    expect(await answer.text()).toContain(startFen);
   });
 });
 

@@ -1,0 +1,57 @@
+import { type OutgoingHttpHeaders, request } from "node:http";
+
+/** An answer, read to its end. */
+export interface Answer {
+  readonly status: number;
+  /** By lower-case name. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export interface Asked {
+  readonly method?: string;
+  readonly headers?: OutgoingHttpHeaders;
+  readonly body?: string | Uint8Array;
+  readonly signal?: AbortSignal;
+}
+
+/** Asks over a connection of its own, which is closed behind the answer: what stays open is the service's doing. */
+export function ask(
+  url: string,
+  { method = "GET", headers = {}, body, signal }: Asked = {},
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const asking = request(url, { method, headers, agent: false, ...(signal && { signal }) }, (res) => {
+      const chunks: Uint8Array[] = [];
+      res.on("data", (chunk: Buffer) => chunks.push(chunk));
+      res.on("error", reject);
+      res.on("end", () =>
+        resolve({
+          status: res.statusCode ?? 0,
+          headers: Object.fromEntries(
+            Object.entries(res.headersDistinct).map(([name, values]) => [name, (values ?? []).join(", ")]),
+          ),
+          body: Buffer.concat(chunks).toString(),
+        }),
+      );
+    });
+    asking.on("error", reject);
+    asking.end(body);
+  });
+}
+
+/** Posts a value as JSON, or a text or bytes as they are. */
+export function post(
+  url: string,
+  body: object | string | Uint8Array,
+  headers: OutgoingHttpHeaders = {},
+  signal?: AbortSignal,
+): Promise<Answer> {
+  const raw = typeof body === "string" || body instanceof Uint8Array;
+  return ask(url, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", ...headers },
+    body: raw ? body : JSON.stringify(body),
+    ...(signal && { signal }),
+  });
+}

@@ -1,0 +1,30 @@
+/** The calls of the plain JSON door that read a body. */
+export const jsonCalls = [
+  "/v1/eval",
+  "/v1/bestmove",
+  "/v1/eval/stream",
+  "/v1/eval/batch",
+  "/v1/keys",
+] as const;
+
+export const rpcOf = (method: string, service = "AnalysisService") =>
+  `/chess.analysis.v1.${service}/${method}`;
+
+/** Content types of the protocols that share a path. */
+export const rpcTypes = [
+  "application/json",
+  "application/proto",
+  "application/grpc-web+proto",
+  "application/connect+json",
+] as const;
+
+/** A message as gRPC and Connect's streams frame it: flags, length, bytes. */
+export function envelope(bytes: Uint8Array, flags = 0, length = bytes.length): Buffer {
+  const head = Buffer.alloc(5);
+  head.writeUInt8(flags, 0);
+  head.writeUInt32BE(length, 1);
+  return Buffer.concat([head, bytes]);
+}
+
+/** Finished: it is answered by the rules, without an engine. */
+export const matedFen = "rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 1 3";

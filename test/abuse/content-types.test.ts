@@ -1,0 +1,95 @@
+import { describe, expect, test } from "vitest";
+import { ask } from "./ask.ts";
+import { matedFen, rpcOf } from "./calls.ts";
+import { expectProblem } from "./expect-problem.ts";
+import { answersFrom, exchange, rawRequest } from "./raw-http.ts";
+import { useService } from "./started-service.ts";
+
+const service = useService();
+const body = JSON.stringify({ fen: matedFen });
+
+const odd = [
+  "",
+  " ",
+  "json",
+  "/",
+  "application",
+  "application/",
+  "/json",
+  "text/plain",
+  "text/json",
+  "text/html",
+  "application/xml",
+  "application/x-www-form-urlencoded",
+  "multipart/form-data; boundary=x",
+  "application/octet-stream",
+  "application/jsonp",
+  "application/javascript",
+  "application/json; charset=utf-16",
+  "application/json; charset=iso-8859-1",
+  "application/json, text/plain",
+  "text/plain, application/json",
+  "application/json\u00e9",
+  "*/*",
+  "application/*",
+  `application/json; ${"x".repeat(4000)}`,
+  "application/proto",
+  "application/grpc",
+  "application/connect+json",
+  `application/${"x".repeat(8000)}`,
+];
+
+describe("04: a body of a type that is not read is refused with 415, or 400", () => {
+  test.each(["/v1/eval", "/v1/bestmove", "/v1/eval/stream", "/v1/eval/batch", "/v1/keys"])(
+    "%s",
+    async (path) => {
+      for (const type of odd) {
+        const head = [`Content-Type: ${type}`, `Content-Length: ${body.length}`, "Connection: close"];
+        const [answer] = answersFrom(await exchange(service.port, rawRequest(`POST ${path}`, head, body)));
+        // Parameters that are not known say nothing against JSON.
+        if (answer?.status === 200 || (answer?.status === 400 && /; x/.test(type))) {
+          expect(type).toMatch(/^application\/json; x/);
+          continue;
+        }
+        expectProblem(
+          answer ?? expect.fail(`no answer to ${type}`),
+          { status: [415, 400], code: ["unsupported_media_type", "malformed_http"] },
+          type,
+        );
+      }
+    },
+  );
+
+  test("none at all", async () => {
+    const answer = await ask(`${service.url}/v1/eval`, { method: "POST", body });
+    expectProblem(answer, { status: 415, code: "unsupported_media_type" });
+  });
+
+  test("two of them", async () => {
+    const head = [
+      "Content-Type: application/json",
+      "Content-Type: text/plain",
+      "Content-Length: 2",
+      "Connection: close",
+    ];
+    const [answer] = answersFrom(await exchange(service.port, rawRequest("POST /v1/eval", head, "{}")));
+    expectProblem(answer ?? expect.fail("no answer"), { status: 400, code: "malformed_http" });
+  });
+
+  test("at the path of an RPC", async () => {
+    for (const type of odd.filter((one) => !/^application\/(json|proto|grpc)/.test(one))) {
+      const head = [`Content-Type: ${type}`, `Content-Length: ${body.length}`, "Connection: close"];
+      const [answer] = answersFrom(
+        await exchange(service.port, rawRequest(`POST ${rpcOf("Evaluate")}`, head, body)),
+      );
+      expectProblem(answer ?? expect.fail(`no answer to ${type}`), { status: [415, 400] }, type);
+    }
+  });
+
+  test("a type is never repeated beyond what it may be", async () => {
+    const type = `application/grpc+${"x".repeat(4000)}`;
+    const head = [`Content-Type: ${type}`, "Content-Length: 0", "Connection: close"];
+    const received = await exchange(service.port, rawRequest("POST /no.such.Service/Call", head));
+    expect(received).not.toContain("x".repeat(65));
+  });
+});

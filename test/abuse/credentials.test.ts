@@ -1,0 +1,248 @@
+import { describe, expect, test } from "vitest";
+import { createApiKey } from "../../src/access/api-key.ts";
+import { ask } from "./ask.ts";
+import { envelope, matedFen, rpcOf } from "./calls.ts";
+import { expectProblem } from "./expect-problem.ts";
+import { answersFrom, exchange, rawRequest } from "./raw-http.ts";
+import { useService } from "./started-service.ts";
+
+const service = useService({ KIBITZ_ACCESS: "public" });
+
+const key = createApiKey();
+const mistyped = `${key.slice(0, -1)}${key.endsWith("0") ? "1" : "0"}`;
+
+/** As they stand behind `Authorization:`. The key is well formed and unknown. */
+const bad = [
+  "",
+  " ",
+  "Bearer",
+  "Bearer ",
+  `Bearer${key}`,
+  `Bearer\t${key}`,
+  `Bearer ${key} ${key}`,
+  `Bearer ${key},`,
+  `Bearer ${key}, Bearer ${key}`,
+  `Bearer "${key}"`,
+  `Bearer token=${key}`,
+  `Bearer ${mistyped}`,
+  `Bearer ${key}`,
+  `Bearer ${key}x`,
+  `Bearer ${key.slice(0, 39)}`,
+  `Bearer ${key.toUpperCase()}`,
+  `Bearer ${key}\u00e9`,
+  "Bearer null",
+  "Bearer undefined",
+  "Bearer kbz_",
+  "Bearer __proto__",
+  "Bearer ' OR 1=1 --",
+  `Bearer ${"a".repeat(8000)}`,
+  key,
+  `Basic ${Buffer.from(`user:${key}`).toString("base64")}`,
+  `Basic ${key}`,
+  `Digest username="${key}"`,
+  `Token ${key}`,
+  `ApiKey ${key}`,
+  `Negotiate ${key}`,
+];
+
+describe("14: a credential that is no key is 401, and never taken for none", () => {
+  const calls = ["/v1/eval", "/v1/bestmove", "/v1/eval/stream", "/v1/eval/batch", "/v1/keys"];
+  const body = (path: string) =>
+    JSON.stringify(
+      path.endsWith("batch")
+        ? { requests: [{ fen: matedFen }] }
+        : path.endsWith("keys")
+          ? {}
+          : { fen: matedFen },
+    );
+
+  test.each(calls)("POST %s", async (path) => {
+    for (const value of bad) {
+      const head = [
+        "Content-Type: application/json",
+        `Authorization: ${value}`,
+        `Content-Length: ${body(path).length}`,
+        "Connection: close",
+      ];
+      const [answer] = answersFrom(
+        await exchange(service.port, rawRequest(`POST ${path}`, head, body(path))),
+      );
+      const problem = expectProblem(
+        answer ?? expect.fail(value),
+        { status: 401, code: "invalid_api_key" },
+        value,
+      );
+      expect(problem.next_action).toBe("check_api_key");
+      expect(answer?.headers["www-authenticate"]).toBe('Bearer error="invalid_token"');
+      expect(JSON.stringify(answer)).not.toContain(key.slice(4, 20));
+    }
+  });
+
+  test.each(["/engines", "/price", "/v1/keys/self"])("GET %s", async (path) => {
+    for (const value of bad) {
+      const head = [`Authorization: ${value}`, "Connection: close"];
+      const [answer] = answersFrom(await exchange(service.port, rawRequest(`GET ${path}`, head)));
+      expectProblem(answer ?? expect.fail(value), { status: 401, code: "invalid_api_key" }, value);
+    }
+  });
+
+  test("over every protocol of the RPCs", async () => {
+    const message = Buffer.from(JSON.stringify({ fen: matedFen }));
+    for (const value of [`Bearer ${key}`, "Basic eDp4", "Bearer"]) {
+      const headers = { Authorization: value };
+      const connect = await service.post(rpcOf("Evaluate"), message, headers);
+      expect(connect.status).toBe(401);
+      const web = await service.post(rpcOf("Evaluate"), envelope(message), {
+        ...headers,
+        "Content-Type": "application/grpc-web+json",
+      });
+      expect(JSON.stringify(web)).toMatch(/grpc-status\\?"?: ?"?16/);
+      const get = `${rpcOf("Evaluate")}?connect=v1&encoding=json&message=${encodeURIComponent(String(message))}`;
+      expect((await service.get(get, headers)).status).toBe(401);
+    }
+  });
+
+  test("two credentials are 400, whichever comes first", async () => {
+    for (const pair of [
+      ["Bearer x", `Bearer ${key}`],
+      ["", "Bearer x"],
+      ["Bearer x", ""],
+    ]) {
+      const head = [
+        "Content-Type: application/json",
+        ...pair.map((value) => `Authorization: ${value}`),
+        "Content-Length: 2",
+        "Connection: close",
+      ];
+      const [answer] = answersFrom(await exchange(service.port, rawRequest("POST /v1/eval", head, "{}")));
+      expectProblem(answer ?? expect.fail("no answer"), { status: 400, code: "malformed_http" });
+    }
+  });
+
+  test("a key that stands anywhere else is no credential", async () => {
+    const issued = JSON.parse((await service.post("/v1/keys", {})).body).key;
+    for (const path of [`/v1/keys/self?api_key=${issued}`, `/v1/keys/self?access_token=${issued}`]) {
+      expect([400, 401]).toContain((await service.get(path)).status);
+    }
+    for (const headers of [
+      { "X-Api-Key": issued },
+      { Cookie: `key=${issued}` },
+      { "Proxy-Authorization": `Bearer ${issued}` },
+    ]) {
+      expectProblem(await service.get("/v1/keys/self", headers), { status: 401, code: "api_key_required" });
+    }
+    expect((await service.get("/v1/keys/self", { Authorization: `Bearer ${issued}` })).status).toBe(200);
+  });
+});
+
+test("25: a key comes back in no answer and stands in no line of the log, wherever its owner has put it", async () => {
+  const issued: string = JSON.parse((await service.post("/v1/keys", { name: "canary" })).body).key;
+  const auth = { Authorization: `Bearer ${issued}` };
+  const fen = matedFen;
+  const bodies: readonly object[] = [
+    { fen: issued },
+    { fen: issued, depth: 31 },
+    { fen: `${matedFen} ${issued}` },
+    { fen, engine: issued },
+    { fen, path: issued },
+    { fen, depth: issued },
+    { fen, depth: 31, moves: [issued] },
+    { fen, moves: [issued] },
+    { fen, options: { [issued]: 1 } },
+    { fen, options: { skill_level: issued } },
+    { fen, options: { a: issued }, multipv: 99 },
+    { fen, [issued]: issued },
+    { fen, api_key: issued },
+    { fen, [`x${issued}`]: { [issued]: [issued] } },
+  ];
+  const answers: unknown[] = [];
+  for (const headers of [{}, auth]) {
+    for (const body of bodies) {
+      for (const path of [
+        "/v1/eval",
+        "/v1/bestmove",
+        "/v1/eval/stream",
+        rpcOf("Evaluate"),
+        rpcOf("FindBestMove"),
+      ]) {
+        answers.push(await service.post(path, body, headers));
+      }
+      answers.push(await service.post("/v1/eval/batch", { requests: [body] }, headers));
+      const message = envelope(Buffer.from(JSON.stringify(body)));
+      for (const type of ["application/grpc-web+json", "application/connect+json"]) {
+        answers.push(
+          await service.post(rpcOf("StreamEvaluate"), message, { ...headers, "Content-Type": type }),
+        );
+      }
+    }
+    for (const text of [issued, `"${issued}"`, `{${issued}`, `{"fen":"${issued}","fen":1}`]) {
+      answers.push(await service.post("/v1/eval", text, headers));
+      answers.push(await service.post(rpcOf("Evaluate"), text, headers));
+    }
+    const message = encodeURIComponent(JSON.stringify({ fen: issued }));
+    for (const path of [
+      `/v1/${issued}`,
+      `/${issued}`,
+      `/problems/${issued}`,
+      `/price?depth=${issued}`,
+      `/price?${issued}=1`,
+      `/engines?key=${issued}`,
+      `/healthz?key=${issued}`,
+      `/v1/keys/self?api_key=${issued}`,
+      `${rpcOf("Evaluate")}?connect=v1&encoding=${issued}&message=1`,
+      `${rpcOf("Evaluate")}?connect=v1&encoding=json&message=${message}`,
+      `${rpcOf("Evaluate")}?connect=v1&encoding=json&compression=${issued}&message=${message}`,
+      rpcOf(issued),
+      `/${issued}/Evaluate`,
+    ]) {
+      answers.push(await service.get(path, headers));
+      answers.push(await service.post(path, {}, headers));
+      answers.push(await service.post(path, "", { ...headers, "Content-Type": "application/grpc" }));
+    }
+    answers.push(await service.post(`/v1/eval?${issued}=1&token=${issued}`, { fen }, headers));
+    answers.push(await service.post("/v1/keys", { name: issued }, headers));
+    answers.push(await service.post("/v1/keys", { [issued]: 1 }, headers));
+  }
+  const names =
+    "X-Request-Id X-Api-Key Cookie User-Agent Accept Content-Type Content-Encoding Origin Host Referer Forwarded Via " +
+    "X-Forwarded-For traceparent tracestate If-None-Match Connect-Timeout-Ms grpc-timeout Connect-Protocol-Version " +
+    "grpc-encoding grpc-accept-encoding Connect-Content-Encoding Accept-Encoding Range Expect Prefer Date From TE";
+  for (const name of names.split(" ")) {
+    for (const path of ["/v1/eval", rpcOf("Evaluate")]) {
+      answers.push(await service.post(path, { fen }, { [name]: issued }));
+    }
+    answers.push(await service.get("/", { [name]: issued }));
+  }
+  for (const value of [
+    issued,
+    `Basic ${issued}`,
+    `Bearer ${issued} x`,
+    `Bearer x${issued}`,
+    `Bearer ${issued}x`,
+  ]) {
+    answers.push(await service.post("/v1/eval", { fen }, { Authorization: value }));
+    answers.push(await service.post(rpcOf("Evaluate"), { fen }, { Authorization: value }));
+  }
+  answers.push(await service.get("/v1/keys/self", auth));
+  answers.push(await ask(`${service.url}/v1/keys/self`, { method: "DELETE", headers: auth }));
+  answers.push(await service.get("/v1/keys/self", auth));
+  answers.push(await exchange(service.port, `${issued} / HTTP/1.1\r\nHost: x\r\n\r\n`));
+  answers.push(await exchange(service.port, `GET / HTTP/1.1\r\nHost: ${issued} x\r\n\r\n`));
+  answers.push(await exchange(service.port, `GET / HTTP/1.1\r\n${issued} : x\r\nHost: x\r\n\r\n`));
+  answers.push(await exchange(service.port, `GET ${issued} HTTP/1.1\r\nHost: x\r\n\r\n`));
+
+  const chance = issued.slice(4, -6);
+  for (const answer of answers) {
+    const text = JSON.stringify(answer);
+    expect(text.includes(chance), text.slice(0, 400)).toBe(false);
+    // Connect's details are base64.
+    for (const [, value = ""] of text.matchAll(/\\"value\\":\\"([\w+/=-]+)\\"/g)) {
+      expect(Buffer.from(value, "base64").toString("latin1").includes(chance), text.slice(0, 400)).toBe(
+        false,
+      );
+    }
+  }
+  // Lines are written together, every 20 ms.
+  await expect.poll(() => service.printed()).toContain("RevokeKey");
+  expect(service.printed().includes(chance)).toBe(false);
+});

@@ -1,0 +1,189 @@
+import { connect as connectHttp2 } from "node:http2";
+import { describe, expect, test } from "vitest";
+import { nativeStockfish } from "../support/native-stockfish.ts";
+import { ask } from "./ask.ts";
+import { envelope, rpcOf } from "./calls.ts";
+import { cpuMsOf } from "./processes-of.ts";
+import { open, rawRequest } from "./raw-http.ts";
+import { startFen, useService } from "./started-service.ts";
+
+const native = nativeStockfish();
+const service = useService({ KIBITZ_NATIVE_ENGINES: native ?? "", KIBITZ_QUEUE_MAX_WAIT_MS: "600000" });
+
+/** The row's bound for the next answer; the contract promises that the engine is free after 500 ms. */
+const nextAnswerMaxMs = 4000;
+const freeMaxMs = 500;
+const slots = 2;
+const patienceMs = 250;
+
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+type Leave = (path: string, body: string) => Promise<void>;
+
+const leaveRaw =
+  (end: (socket: Awaited<ReturnType<typeof open>>["socket"]) => unknown): Leave =>
+  async (path, body) => {
+    const { socket } = await open(service.port);
+    socket.write(
+      rawRequest(`POST ${path}`, ["Content-Type: application/json", `Content-Length: ${body.length}`], body),
+    );
+    await sleep(patienceMs);
+    end(socket);
+  };
+
+const leaveHttp2 =
+  (how: "stream" | "connection"): Leave =>
+  async (path, body) => {
+    const client = connectHttp2(service.url);
+    client.on("error", () => {});
+    const stream = client.request({ ":method": "POST", ":path": path, "content-type": "application/json" });
+    stream.on("error", () => {});
+    stream.end(body);
+    await sleep(patienceMs);
+    if (how === "stream") {
+      stream.close(8);
+      await sleep(50);
+      client.close();
+    } else {
+      client.destroy();
+    }
+  };
+
+const ways: Readonly<Record<string, Leave>> = {
+  "by closing": leaveRaw((socket) => socket.destroy()),
+  "by a reset": leaveRaw((socket) => socket.resetAndDestroy()),
+  "by cancelling the HTTP/2 stream": leaveHttp2("stream"),
+  "by cutting the HTTP/2 connection": leaveHttp2("connection"),
+};
+
+const engines = {
+  "the lite network": { engine: "stockfish-19-lite", path: "wasm" },
+  "the full network": { engine: "stockfish-19", path: "wasm" },
+  ...(native === undefined ? {} : { "a native engine": { path: "native" } }),
+};
+
+/** Some id that has a native build; `latest` is what is newest on any path. */
+async function withEngine(request: {
+  engine?: string;
+  path: string;
+}): Promise<{ engine: string; path: string }> {
+  if (request.engine !== undefined) {
+    return { engine: request.engine, path: request.path };
+  }
+  const listed: { id: string; paths: { path: string }[] }[] = JSON.parse(
+    (await service.get("/engines")).body,
+  ).engines;
+  const found = listed.find(({ paths }) => paths.some(({ path }) => path === "native"));
+  return { engine: found?.id ?? expect.fail("no native engine"), path: "native" };
+}
+
+const cpuOfEngines = () => service.engines().reduce((sum, pid) => sum + cpuMsOf(pid), 0);
+
+describe.each(Object.entries(engines))("15: callers of %s that leave", (_, request) => {
+  test.each(Object.entries(ways))(
+    "%s, three times, as many as there are engines, free them",
+    async (_way, leave) => {
+      const which = await withEngine(request);
+      expect((await service.post("/v1/eval", { fen: startFen, depth: 2, ...which })).status).toBe(200);
+      for (let round = 0; round < 3; round++) {
+        const call = ["/v1/eval", "/v1/bestmove", "/v1/eval/stream"][round] ?? "";
+        const bodies = Array.from({ length: slots }, (_, index) =>
+          JSON.stringify({ fen: startFen, depth: 30 - index, movetime_ms: 60_000, ...which }),
+        );
+        await Promise.all(bodies.map((body) => leave(call, body)));
+        const startedAt = performance.now();
+        const next = await service.post("/v1/eval", { fen: startFen, depth: 5, ...which });
+        expect(next.status).toBe(200);
+        expect(performance.now() - startedAt).toBeLessThan(nextAnswerMaxMs);
+      }
+      await sleep(freeMaxMs);
+      const before = cpuOfEngines();
+      await sleep(300);
+      expect(cpuOfEngines() - before).toBeLessThan(100);
+    },
+  );
+});
+
+describe("18: a deadline of the caller ends its call as deadline_exceeded, and frees the engine", () => {
+  const message = Buffer.from(JSON.stringify({ fen: startFen, depth: 30, movetimeMs: 60_000 }));
+  const deadlineMs = 300;
+
+  test.each([
+    ["Connect", "application/json", message, { "Connect-Timeout-Ms": String(deadlineMs) }],
+    [
+      "Connect's stream",
+      "application/connect+json",
+      envelope(message),
+      { "Connect-Timeout-Ms": String(deadlineMs) },
+    ],
+    ["gRPC-Web", "application/grpc-web+json", envelope(message), { "grpc-timeout": `${deadlineMs}m` }],
+    ["gRPC-Web in seconds", "application/grpc-web+json", envelope(message), { "grpc-timeout": "1S" }],
+    [
+      "gRPC-Web in nanoseconds",
+      "application/grpc-web+json",
+      envelope(message),
+      { "grpc-timeout": "99999999n" },
+    ],
+  ])("%s", async (_, type, body, headers) => {
+    const startedAt = performance.now();
+    const call = type.includes("connect+") ? "StreamEvaluate" : "Evaluate";
+    const answer = await service.post(rpcOf(call), body, { "Content-Type": type, ...headers });
+    expect(JSON.stringify(answer)).toMatch(/deadline_exceeded|grpc-status\\?"?: ?"?4/);
+    expect(performance.now() - startedAt).toBeLessThan(1000 + 500);
+    await sleep(freeMaxMs);
+    const before = cpuOfEngines();
+    await sleep(300);
+    expect(cpuOfEngines() - before).toBeLessThan(100);
+  });
+
+  test("gRPC over HTTP/2", async () => {
+    const client = connectHttp2(service.url);
+    const stream = client.request({
+      ":method": "POST",
+      ":path": rpcOf("Evaluate"),
+      "content-type": "application/grpc+json",
+      "grpc-timeout": `${deadlineMs}m`,
+      te: "trailers",
+    });
+    const status = new Promise((resolve) => {
+      stream.on("trailers", (headers) => resolve(headers["grpc-status"]));
+      stream.on("response", (headers) => headers["grpc-status"] && resolve(headers["grpc-status"]));
+    });
+    stream.resume().end(envelope(message));
+    expect(await status).toBe("4");
+    client.destroy();
+  });
+
+  const quick = JSON.stringify({ fen: startFen, depth: 2 });
+
+  test.each(["99999999H", "99999999S", "2147483648m"])(
+    "one that is years away is none: %s",
+    async (value) => {
+      const far = value.endsWith("m")
+        ? { "Connect-Timeout-Ms": value.slice(0, -1) }
+        : { "grpc-timeout": value };
+      const type = value.endsWith("m") ? "application/json" : "application/grpc-web+json";
+      const body = value.endsWith("m") ? quick : envelope(Buffer.from(quick));
+      const answer = await service.post(rpcOf("Evaluate"), body, { "Content-Type": type, ...far });
+      expect(answer.body).toContain(startFen);
+    },
+  );
+
+  test.each(["-1", "abc", "1e3", "99999999999", "0x10", " ", "1.5", "x".repeat(4000)])(
+    "one that cannot be read is refused: %s",
+    async (value) => {
+      const answer = await ask(service.url + rpcOf("Evaluate"), {
+        method: "POST",
+        headers: { "Content-Type": "application/json", "Connect-Timeout-Ms": value },
+        body: quick,
+      });
+      expect([400, ...(value.trim() === "" ? [200] : [])]).toContain(answer.status);
+      expect(answer.body).not.toContain("x".repeat(65));
+    },
+  );
+
+  test.each(["0", "1"])("one that has passed already ends it at once: %s", async (value) => {
+    const answer = await service.post(rpcOf("Evaluate"), message, { "Connect-Timeout-Ms": value });
+    expect(answer.status).toBe(504);
+  });
+});

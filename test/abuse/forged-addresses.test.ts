@@ -1,0 +1,57 @@
+import { describe, expect, test } from "vitest";
+import { matedFen } from "./calls.ts";
+import { expectProblem } from "./expect-problem.ts";
+import { useService } from "./started-service.ts";
+
+const service = useService({ KIBITZ_ACCESS: "public" });
+
+/** What callers and proxies write of where a request came from. */
+const cousins = [
+  "X-Forwarded-For",
+  "Forwarded",
+  "X-Real-IP",
+  "True-Client-IP",
+  "CF-Connecting-IP",
+  "X-Client-IP",
+  "X-Cluster-Client-IP",
+  "Fastly-Client-IP",
+  "X-Originating-IP",
+  "X-Remote-Addr",
+];
+
+const quota = 60;
+
+describe("27: nobody gets more by saying that he is somebody else", () => {
+  test("the limit of an address holds, whatever the headers say", async () => {
+    const statuses: number[] = [];
+    for (let count = 0; count < 2 * quota; count++) {
+      const address = `203.0.113.${count}`;
+      const headers = Object.fromEntries(
+        cousins.map((name) => [name, name === "Forwarded" ? `for=${address};proto=https` : address]),
+      );
+      const answer = await service.post("/v1/eval", { fen: matedFen }, headers);
+      statuses.push(answer.status);
+      if (answer.status !== 200) {
+        expectProblem(answer, { status: 429, code: "rate_limited" });
+      }
+    }
+    expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(quota);
+    expect(statuses).toContain(200);
+  });
+
+  test.each(cousins)("nor does %s alone, in any form, get past it", async (name) => {
+    for (const value of [
+      "127.0.0.1",
+      "::1",
+      "10.0.0.1, 203.0.113.9",
+      "203.0.113.9:80",
+      "[2001:db8::1]:1",
+      "unknown",
+      "x".repeat(4000),
+      "",
+    ]) {
+      const answer = await service.post("/v1/eval", { fen: matedFen }, { [name]: value });
+      expectProblem(answer, { status: 429, code: "rate_limited" }, value);
+    }
+  });
+});

@@ -1,0 +1,40 @@
+/** The thread of `watchHealth`: probes until told to stop, and then says how long each probe took. */
+import { Agent, get } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { parentPort, workerData } from "node:worker_threads";
+
+const everyMs = 10;
+/** As load balancers do: most probes on a connection that is there, some on a new one. */
+const newConnectionEvery = 10;
+
+const url = `${workerData.url}/healthz`;
+const kept = new Agent({ keepAlive: true });
+const times: number[] = [];
+let failed = 0;
+let stopped = false;
+parentPort?.once("message", () => {
+  stopped = true;
+});
+
+function probe(agent: Agent | false): Promise<boolean> {
+  return new Promise((resolve) => {
+    get(url, { agent }, (res) => res.resume().on("end", () => resolve(res.statusCode === 200))).on(
+      "error",
+      () => resolve(false),
+    );
+  });
+}
+
+await probe(kept);
+parentPort?.postMessage("ready");
+for (let count = 0; !stopped; count++) {
+  const startedAt = performance.now();
+  if (await probe(count % newConnectionEvery === 0 ? false : kept)) {
+    times.push(performance.now() - startedAt);
+  } else {
+    failed++;
+  }
+  await sleep(everyMs);
+}
+kept.destroy();
+parentPort?.postMessage({ times, failed });

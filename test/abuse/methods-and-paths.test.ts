@@ -1,0 +1,197 @@
+import { describe, expect, test } from "vitest";
+import { ask } from "./ask.ts";
+import { jsonCalls, matedFen, rpcOf } from "./calls.ts";
+import { expectProblem } from "./expect-problem.ts";
+import { answersFrom, exchange, rawRequest } from "./raw-http.ts";
+import { useService } from "./started-service.ts";
+
+const service = useService();
+const pages = [
+  "/",
+  "/healthz",
+  "/readyz",
+  "/problems",
+  "/problems/invalid-fen",
+  "/engines",
+  "/v1/engines",
+  "/price",
+  "/v1/price",
+];
+
+async function send(method: string, path: string, headers: readonly string[] = [], body = "") {
+  const received = await exchange(
+    service.port,
+    rawRequest(
+      `${method} ${path}`,
+      [...headers, "Connection: close", ...(body ? [`Content-Length: ${body.length}`] : [])],
+      body,
+    ),
+  );
+  return received === "" ? undefined : (answersFrom(received)[0] ?? undefined);
+}
+
+describe("11: a method that a path has not is 405 and says which it has", () => {
+  const unsafe = ["PUT", "PATCH", "PROPFIND", "TRACE", "LINK", "M-SEARCH", "SOURCE"];
+
+  test.each(jsonCalls)("%s", async (path) => {
+    for (const method of ["GET", "HEAD", "DELETE", ...unsafe]) {
+      const answer = (await send(method, path)) ?? expect.fail(`no answer to ${method}`);
+      expect(answer.status, method).toBe(405);
+      expect(answer.headers.allow).toContain("POST");
+      if (method !== "HEAD") {
+        expectProblem(answer, { status: 405, code: "method_not_allowed" });
+      }
+    }
+  });
+
+  test.each(pages)("%s", async (path) => {
+    for (const method of ["POST", "DELETE", ...unsafe]) {
+      const answer =
+        (await send(method, path, ["Content-Type: application/json"], "{}")) ?? expect.fail(method);
+      expectProblem(answer, { status: 405, code: "method_not_allowed" });
+      expect(answer.headers.allow, method).toContain("GET");
+    }
+  });
+
+  test("an RPC", async () => {
+    for (const method of ["DELETE", ...unsafe]) {
+      const answer = (await send(method, rpcOf("Evaluate"))) ?? expect.fail(method);
+      expectProblem(answer, { status: 405, code: "method_not_allowed" });
+    }
+  });
+
+  test.each(["get", "Get", "EVAL", "G ET", "GET\u00e9", "", "X".repeat(10_000)])(
+    "what is no method is refused: %j",
+    async (method) => {
+      expectProblem(
+        (await send(method, "/healthz")) ?? expect.fail("no answer"),
+        { status: [400, 431, 414] },
+        method,
+      );
+    },
+  );
+});
+
+describe("12: a path that nothing has is 404, and none leads out of the service", () => {
+  test.each([
+    "/nope",
+    "/v1",
+    "/v1/",
+    "/v2/eval",
+    "/v1/eval/",
+    "/v1/evaluate",
+    "//v1/eval",
+    "/v1//eval",
+    "/./v1/eval",
+    "/v1/../v1/eval",
+    "/../../../../etc/passwd",
+    "/..%2f..%2f..%2fetc%2fpasswd",
+    "/%2e%2e/%2e%2e/etc/passwd",
+    "/..%5c..%5cwindows",
+    "/v1/eval%00",
+    "/v1/eval%0d%0aX-Injected:%20yes",
+    "/v1/eval;jsessionid=x",
+    "/v1/eval%20",
+    "/v1/%65val",
+    "/V1/EVAL",
+    "/.env",
+    "/.git/config",
+    "/wp-login.php",
+    "/cgi-bin/luci",
+    "/metrics",
+    "/debug/pprof",
+    "/actuator/env",
+    "/$%7Bjndi:ldap://x%7D",
+    "/{{7*7}}",
+    "/<script>alert(1)</script>",
+    "/'OR'1'='1",
+    "/%",
+    "/%zz",
+    "/%ff%fe",
+    `/${"a".repeat(7000)}`,
+    `/${"a/".repeat(3500)}`,
+    "/problems/nope",
+    "/problems/",
+    "/problems/../../etc/passwd",
+    "/chess.analysis.v1.AnalysisService",
+    "/chess.analysis.v1.AnalysisService/",
+    "/grpc.reflection.v1.ServerReflection/Nope",
+    "/?x=1/../..",
+  ])("%s", async (path) => {
+    for (const method of ["GET", "POST"]) {
+      const answer = (await send(method, path)) ?? expect.fail("no answer");
+      expect(JSON.stringify(answer.headers)).not.toMatch(/injected/i);
+      if (path.startsWith("/?")) {
+        expect([200, 405]).toContain(answer.status);
+      } else {
+        expectProblem(answer, { status: [404, 501] }, path);
+        expect(answer.body).not.toContain('<script>alert(1)</script>"');
+      }
+    }
+  });
+
+  test("a target that is too long is 414", async () => {
+    const path = `/${"a".repeat(20_000)}`;
+    expectProblem(
+      (await send("GET", path)) ?? expect.fail("no answer"),
+      { status: 414, code: "uri_too_long" },
+      path,
+    );
+  });
+
+  test.each([
+    "nope",
+    "*",
+    "http://[/",
+    "ftp://x/healthz",
+    "javascript:alert(1)",
+    "x:80",
+    "?a",
+    "#a",
+    "\\v1\\eval",
+    "/\u00ff",
+  ])("a target that is no path is refused: %s", async (target) => {
+    expectProblem((await send("GET", target)) ?? expect.fail("no answer"), { status: [400, 404] }, target);
+  });
+});
+
+describe("13: HEAD, OPTIONS and CORS", () => {
+  test.each(pages)("HEAD %s has the headers of GET and no body", async (path) => {
+    const [get, head] = [await send("GET", path), await send("HEAD", path)];
+    expect(head?.status).toBe(get?.status);
+    expect(head?.body).toBe("");
+    for (const name of ["content-type", "content-length", "etag", "cache-control"]) {
+      expect(head?.headers[name], name).toBe(get?.headers[name]);
+    }
+  });
+
+  test("OPTIONS tells what is allowed", async () => {
+    const answer = await send("OPTIONS", "/v1/eval");
+    expect(answer?.status).toBe(204);
+    expect(answer?.headers.allow).toContain("POST");
+  });
+
+  test.each(["https://evil.example", "null", "http://localhost", "https://evil.example\t", "*"])(
+    "no origin gets credentials, neither for answers nor for errors: %s",
+    async (origin) => {
+      const preflight = {
+        Origin: origin,
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": "authorization",
+      };
+      const answers = [
+        await ask(`${service.url}/v1/eval`, { method: "OPTIONS", headers: preflight }),
+        await service.post("/v1/eval", { fen: matedFen }, { Origin: origin }),
+        await service.post("/v1/eval", "{", { Origin: origin }),
+        await service.get("/nope", { Origin: origin }),
+        await service.get("/healthz", { Origin: origin }),
+        await service.post(rpcOf("Evaluate"), { fen: matedFen }, { Origin: origin }),
+      ];
+      for (const { headers } of answers) {
+        // A wildcard, never what was sent: then browsers send no credentials along.
+        expect(headers["access-control-allow-origin"]).toBe("*");
+        expect(headers["access-control-allow-credentials"]).toBeUndefined();
+      }
+    },
+  );
+});

@@ -1,0 +1,66 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { type Answer, post } from "./ask.ts";
+import { expectProblem } from "./expect-problem.ts";
+import { type Health, watchHealth } from "./health-watch.ts";
+import { type StartedService, useService } from "./started-service.ts";
+
+/** So many different positions that no two requests share a search. */
+const fens = readFileSync(new URL("../corpus/fens.jsonl", import.meta.url), "utf8")
+  .trim()
+  .split("\n")
+  .map((line): { verdict: string; fen: string; expect: { request?: object } } => JSON.parse(line))
+  .filter(({ fen }) => /^\S+ [wb] \S+ - \d+ \d+$/.test(fen))
+  .filter(({ verdict, expect: { request } }) => verdict === "valid" && request === undefined)
+  .map(({ fen }) => fen.split(" ").slice(0, 4).join(" "));
+
+const callers = 100;
+
+async function storm(service: StartedService): Promise<{ answers: readonly Answer[]; health: Health }> {
+  const stop = await watchHealth(service);
+  const answers = await Promise.all(
+    Array.from({ length: callers }, (_, index) =>
+      post(`${service.url}/v1/eval`, {
+        fen: `${fens[index % fens.length]} 0 ${1 + index}`,
+        depth: 20,
+        movetime_ms: 5000,
+      }),
+    ),
+  );
+  return { answers, health: await stop() };
+}
+
+function expectShed(answers: readonly Answer[], code: readonly string[]): void {
+  for (const answer of answers) {
+    if (answer.status !== 200) {
+      expectProblem(answer, { status: [429, 503], code });
+    }
+  }
+}
+
+describe("16: 100 searches of 5 s at a time are answered or sent away, and the probe is answered within 100 ms", () => {
+  const open = useService({ KIBITZ_QUEUE_MAX_WAIT_MS: "5000" });
+  const limited = useService({ KIBITZ_ACCESS: "public" });
+
+  test("without limits", async () => {
+    const { answers, health } = await storm(open);
+    expectShed(answers, ["overloaded"]);
+    const answered = answers.filter(({ status }) => status === 200);
+    expect(answered.length).toBeGreaterThanOrEqual(2);
+    expect(answers.length - answered.length).toBeGreaterThan(50);
+    // What was accepted has had its time.
+    for (const { body } of answered) {
+      expect(JSON.parse(body).search.stop_reason).toMatch(/^(movetime|depth)$/);
+    }
+    expect(health.failed).toBe(0);
+    expect(health.p99Ms).toBeLessThan(100);
+  });
+
+  test("with the limits of a caller", async () => {
+    const { answers, health } = await storm(limited);
+    expectShed(answers, ["concurrency_limited", "rate_limited", "overloaded"]);
+    expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThanOrEqual(1);
+    expect(health.failed).toBe(0);
+    expect(health.p99Ms).toBeLessThan(100);
+  });
+});

@@ -1,0 +1,42 @@
+import { readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
+
+/** What Linux says of a process from outside. */
+export interface Vitals {
+  /** Bytes of memory it has now, and the most that it had since {@link forgetPeak}. */
+  readonly rssBytes: number;
+  readonly peakBytes: number;
+}
+
+export function vitalsOf(pid: number): Vitals {
+  const status = readFileSync(`/proc/${pid}/status`, "latin1");
+  const bytes = (field: string) =>
+    Number(new RegExp(`^${field}:\\s+(\\d+) kB`, "m").exec(status)?.[1]) * 1024;
+  return { rssBytes: bytes("VmRSS"), peakBytes: bytes("VmHWM") };
+}
+
+/** proc(5): writing 5 resets the peak resident set size to what it is now. */
+export function forgetPeak(pid: number): void {
+  writeFileSync(`/proc/${pid}/clear_refs`, "5");
+}
+
+/** What a process has open, without the pipes to its engines: those come and go with them. */
+export function descriptorsOf(pid: number): readonly string[] {
+  const folder = `/proc/${pid}/fd`;
+  return readdirSync(folder)
+    .flatMap((fd) => {
+      try {
+        return [readlinkSync(`${folder}/${fd}`)];
+      } catch {
+        // Closed meanwhile.
+        return [];
+      }
+    })
+    .toSorted();
+}
+
+/** Milliseconds of CPU that a process has used. Linux counts in hundredths of a second on every machine there is. */
+export function cpuMsOf(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}

@@ -1,0 +1,67 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import type { Answer } from "./ask.ts";
+
+/** A connection for bytes as they are. */
+export interface RawClient {
+  readonly socket: Socket;
+  /** All that came so far. */
+  received(): string;
+  /** Resolves when the connection is closed, however: with all that came. */
+  readonly closed: Promise<string>;
+}
+
+export async function open(port: number): Promise<RawClient> {
+  const socket = connect(port, "127.0.0.1");
+  const chunks: Uint8Array[] = [];
+  const received = () => Buffer.concat(chunks).toString("latin1");
+  socket.on("data", (chunk: Buffer) => chunks.push(chunk));
+  await once(socket, "connect");
+  // A reset shows in what was received.
+  socket.on("error", () => {});
+  const closed = new Promise<string>((resolve) => socket.once("close", () => resolve(received())));
+  return { socket, received, closed };
+}
+
+/** Sends bytes, and waits until the service closes the connection, or has not for so long. */
+export async function exchange(port: number, bytes: string | Uint8Array, maxMs = 10_000): Promise<string> {
+  const { socket, received, closed } = await open(port);
+  const timer = setTimeout(() => socket.destroy(), maxMs);
+  socket.write(typeof bytes === "string" ? Buffer.from(bytes, "latin1") : bytes);
+  await closed;
+  clearTimeout(timer);
+  return received();
+}
+
+/** A request as bytes: the request line and the headers given, and nothing that was not asked for. */
+export function rawRequest(line: string, headers: readonly string[] = [], body = ""): string {
+  return `${line} HTTP/1.1\r\n${["Host: x", ...headers].map((header) => `${header}\r\n`).join("")}\r\n${body}`;
+}
+
+/** The answers in what was received over HTTP/1.1, one after the other. The last one may be cut off. */
+export function answersFrom(received: string): readonly Answer[] {
+  const answers: Answer[] = [];
+  let rest = received;
+  while (rest !== "") {
+    const end = rest.indexOf("\r\n\r\n");
+    const [statusLine = "", ...lines] = rest.slice(0, end).split("\r\n");
+    if (end < 0 || !/^HTTP\/1\.1 \d{3} /.test(statusLine)) {
+      throw new Error(`no answer begins with ${JSON.stringify(rest.slice(0, 80))}`);
+    }
+    const headers = Object.fromEntries(
+      lines.map((line) => [
+        line.slice(0, line.indexOf(":")).toLowerCase(),
+        line.slice(line.indexOf(":") + 1).trim(),
+      ]),
+    );
+    rest = rest.slice(end + 4);
+    const status = Number(statusLine.split(" ")[1]);
+    if (status === 100) {
+      continue;
+    }
+    const length = Number(headers["content-length"] ?? rest.length);
+    answers.push({ status, headers, body: Buffer.from(rest.slice(0, length), "latin1").toString() });
+    rest = rest.slice(length);
+  }
+  return answers;
+}

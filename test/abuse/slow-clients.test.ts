@@ -1,0 +1,156 @@
+import { describe, expect, test } from "vitest";
+import { rpcOf } from "./calls.ts";
+import { expectProblem } from "./expect-problem.ts";
+import {
+  type FrameClient,
+  flag,
+  frame,
+  frameType,
+  headerBlock,
+  openFrames,
+  requestFields,
+} from "./frames.ts";
+import { watchHealth } from "./health-watch.ts";
+import { answersFrom, open, rawRequest } from "./raw-http.ts";
+import { expectEvaluation, useService } from "./started-service.ts";
+
+const service = useService();
+
+const slowMaxMs = 35_000;
+/** The longest limit is 15 s, and is looked at every second: so much later means that it does not hold. */
+const heldMaxMs = 20_000;
+/** Each client sends a byte so often: never silent for long, and never done. */
+const dribbleMs = 1000;
+
+interface Slow {
+  readonly closed: Promise<unknown>;
+  /** Sends a byte more. */
+  dribble(): void;
+  /** What it got must be this. */
+  check(): void;
+}
+
+const json = "Content-Type: application/json";
+
+async function overHttp1(head: string, piece: string, answered: boolean): Promise<Slow> {
+  const { socket, closed, received } = await open(service.port);
+  socket.write(head);
+  return {
+    closed,
+    dribble: () => socket.writable && socket.write(piece),
+    check() {
+      const answers = received() === "" ? [] : answersFrom(received());
+      expect(answers.length).toBe(answered ? 1 : 0);
+      for (const answer of answers) {
+        expectProblem(answer, { status: 408, code: "request_timeout" });
+      }
+    },
+  };
+}
+
+async function overHttp2(
+  begin: (client: FrameClient) => unknown,
+  pieces: Uint8Array,
+  status?: number,
+): Promise<Slow> {
+  const client = await openFrames(service.port);
+  await begin(client);
+  let sent = 0;
+  // A stream that is answered and closed is over, whatever becomes of its connection.
+  const answered = new Promise<void>((resolve) => {
+    const look = setInterval(() => {
+      if (client.socket.closed || client.frames.some(({ type }) => type === frameType.rstStream)) {
+        clearInterval(look);
+        resolve();
+      }
+    }, 50);
+  });
+  return {
+    closed: answered.then(() => client.socket.destroy()),
+    dribble: () => void client.send(pieces.subarray(sent % pieces.length, (sent++ % pieces.length) + 1)),
+    check() {
+      const text = Buffer.concat(client.frames.map(({ payload }) => payload)).toString("latin1");
+      expect(text.includes("request_timeout")).toBe(status === 408);
+    },
+  };
+}
+
+const headers = (path: string, type: string) =>
+  frame(
+    frameType.headers,
+    flag.endHeaders,
+    1,
+    headerBlock(requestFields("POST", path, { "content-type": type })),
+  );
+const longHeaders = frame(
+  frameType.headers,
+  flag.endHeaders | flag.endStream,
+  1,
+  headerBlock(requestFields("GET", "/healthz", { a: "x".repeat(1000) })),
+);
+const emptyData = frame(frameType.data, 0, 1, Buffer.from(" "));
+
+/** Kinds of slowness, by what they never finish. */
+const kinds: Readonly<Record<string, () => Promise<Slow>>> = {
+  "the first byte": () => overHttp1("", "", false),
+  "the request line": () => overHttp1("POST /v1/ev", "a", true),
+  "the headers": () => overHttp1("POST /v1/eval HTTP/1.1\r\nHost: x\r\nA: ", "b", true),
+  "many headers": () => overHttp1("POST /v1/eval HTTP/1.1\r\nHost: x\r\n", "a: b\r\n", true),
+  "a body with a length": () =>
+    overHttp1(rawRequest("POST /v1/eval", [json, "Content-Length: 1000"]), " ", true),
+  "a body in chunks": () =>
+    overHttp1(rawRequest("POST /v1/eval", [json, "Transfer-Encoding: chunked"]), "1\r\n \r\n", true),
+  "a body that was asked for": () =>
+    overHttp1(
+      rawRequest("POST /no", [json, "Content-Length: 10"]).replace("/no", "/v1/eval/batch"),
+      "",
+      true,
+    ),
+  "the body of an RPC": () =>
+    overHttp1(rawRequest(`POST ${rpcOf("Evaluate")}`, [json, "Content-Length: 1000"]), " ", true),
+  "half of the HTTP/2 preface": () => overHttp1("PRI * HTTP/2.0\r\n\r\n", "", false),
+  "the first call over HTTP/2": () => overHttp2(() => {}, frame(frameType.ping, 0, 0, Buffer.alloc(8))),
+  "headers over HTTP/2": () => overHttp2(() => {}, longHeaders),
+  "headers that go on over HTTP/2": () =>
+    overHttp2(
+      (client) => client.send(frame(frameType.headers, 0, 1, headerBlock(requestFields("GET", "/healthz")))),
+      longHeaders,
+    ),
+  "a body over HTTP/2": () =>
+    overHttp2((client) => client.send(headers("/v1/eval", "application/json")), emptyData, 408),
+  "a gRPC message": () =>
+    overHttp2((client) => client.send(headers(rpcOf("Evaluate"), "application/grpc")), emptyData, 408),
+  "a gRPC stream's message": () =>
+    overHttp2((client) => client.send(headers(rpcOf("StreamEvaluate"), "application/grpc")), emptyData, 408),
+};
+
+describe("02: clients that never finish are closed, or told 408, within 35 s", () => {
+  test(`60 and more at a time, of ${Object.keys(kinds).length} kinds`, async () => {
+    const stop = await watchHealth(service);
+    const clients = Object.entries(kinds).flatMap(([kind, begin]) =>
+      Array.from({ length: 5 }, () => ({ kind, begin })),
+    );
+    expect(clients.length).toBeGreaterThanOrEqual(60);
+    const outcomes = await Promise.all(
+      clients.map(async ({ kind, begin }) => {
+        const startedAt = performance.now();
+        const slow = await begin();
+        const dribbling = setInterval(() => slow.dribble(), dribbleMs);
+        const late = new Promise((resolve) => setTimeout(resolve, slowMaxMs, "still open"));
+        const outcome = await Promise.race([slow.closed.then(() => "closed"), late]);
+        clearInterval(dribbling);
+        return { kind, outcome, ms: performance.now() - startedAt, slow };
+      }),
+    );
+    // While they were there, everybody else was answered.
+    await expectEvaluation(service.url);
+    const health = await stop();
+    expect(outcomes.filter(({ outcome }) => outcome !== "closed").map(({ kind }) => kind)).toEqual([]);
+    for (const { kind, slow, ms } of outcomes) {
+      slow.check();
+      expect(ms, kind).toBeLessThan(heldMaxMs);
+    }
+    expect(health.failed).toBe(0);
+    expect(health.p99Ms).toBeLessThan(250);
+  }, 60_000);
+});

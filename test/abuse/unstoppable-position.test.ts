@@ -1,0 +1,105 @@
+import { describe, expect, test } from "vitest";
+import { unstoppable } from "../engine/unstoppable.ts";
+import { nativeStockfish } from "../support/native-stockfish.ts";
+import { post } from "./ask.ts";
+import { envelope, rpcOf } from "./calls.ts";
+import { expectProblem } from "./expect-problem.ts";
+import { watchHealth } from "./health-watch.ts";
+import { startFen, useService } from "./started-service.ts";
+
+const native = nativeStockfish();
+
+/** What the contract promises beyond movetime_ms, and what a request takes on its way. */
+const lateMaxMs = 1500;
+const wayMs = 200;
+const backMaxMs = 2000;
+
+interface Listed {
+  readonly id: string;
+  readonly paths: readonly { readonly path: string }[];
+}
+
+const targets = ["wasm lite", "wasm full", "auto", ...(native === undefined ? [] : ["native"])];
+
+describe.each(targets)("29: a legal position that an engine cannot get out of: %s", (target) => {
+  // A service for each: what one has refused for a minute, another has not.
+  const service = useService({
+    KIBITZ_NATIVE_ENGINES: native ?? "",
+    KIBITZ_DEFAULT_ENGINE: target === "wasm full" || target === "auto" ? "stockfish-19" : "stockfish-19-lite",
+  });
+
+  async function whichEngine(): Promise<object> {
+    const { engines }: { engines: readonly Listed[] } = JSON.parse((await service.get("/engines")).body);
+    const withNative = engines.find(({ paths }) => paths.some(({ path }) => path === "native"));
+    return (
+      {
+        "wasm lite": { engine: "stockfish-19-lite", path: "wasm" },
+        "wasm full": { engine: "stockfish-19", path: "wasm" },
+        auto: { path: "auto" },
+        native: { engine: withNative?.id, path: "native" },
+      }[target] ?? {}
+    );
+  }
+
+  test("is answered, or 503 or 504, in time; and then all is well again", async () => {
+    const which = await whichEngine();
+    const ask = (request: object) => service.post("/v1/eval", { depth: 20, ...which, ...request });
+    expect((await ask({ fen: startFen, depth: 4 })).status).toBe(200);
+    const stop = await watchHealth(service);
+    for (const movetimeMs of [1000, 50, 1000]) {
+      const startedAt = performance.now();
+      const answer = await ask({ fen: unstoppable, movetime_ms: movetimeMs });
+      expect(performance.now() - startedAt, answer.body).toBeLessThan(movetimeMs + lateMaxMs + wayMs);
+      if (answer.status !== 200) {
+        expectProblem(
+          answer,
+          { status: [503, 504], code: ["engine_timeout", "overloaded", "starting"] },
+          unstoppable,
+        );
+      }
+      const askedAt = performance.now();
+      expect((await ask({ fen: startFen, depth: 4 })).status).toBe(200);
+      expect(performance.now() - askedAt).toBeLessThan(backMaxMs);
+    }
+    const health = await stop();
+    expect(health.failed).toBe(0);
+    expect(health.p99Ms).toBeLessThan(250);
+  });
+
+  test("by every call, by many callers at once, and by those who leave", async () => {
+    const which = await whichEngine();
+    const request = { fen: unstoppable, depth: 20, movetime_ms: 300, ...which };
+    const { engine, path } = which as { engine?: string; path: string };
+    const rpc = JSON.stringify({
+      fen: unstoppable,
+      depth: 20,
+      movetimeMs: 300,
+      path: `PATH_${path.toUpperCase()}`,
+      ...(engine && { engine }),
+    });
+    const startedAt = performance.now();
+    const answers = await Promise.all([
+      service.post("/v1/bestmove", request),
+      service.post("/v1/eval", { ...request, multipv: 3 }),
+      service.post("/v1/eval", { ...request, moves: [] }),
+      service.post("/v1/eval/stream", request),
+      service.post("/v1/eval/batch", { requests: [request, { ...request, fen: startFen, depth: 3 }] }),
+      service.post(rpcOf("FindBestMove"), rpc),
+      service.post(rpcOf("StreamEvaluate"), envelope(Buffer.from(rpc)), {
+        "Content-Type": "application/connect+json",
+      }),
+      post(`${service.url}/v1/eval`, { ...request, depth: 19 }, {}, AbortSignal.timeout(100)).catch(
+        () => undefined,
+      ),
+    ]);
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
+    for (const answer of answers) {
+      expect([200, 503, 504, undefined], answer?.body).toContain(answer?.status);
+    }
+    const items: { index: number; result: object | null }[] = JSON.parse(answers[4]?.body ?? "");
+    expect(items[1]?.result).not.toBeNull();
+    const askedAt = performance.now();
+    expect((await service.post("/v1/eval", { fen: startFen, depth: 4, ...which })).status).toBe(200);
+    expect(performance.now() - askedAt).toBeLessThan(backMaxMs);
+  });
+});

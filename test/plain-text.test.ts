@@ -1,0 +1,29 @@
+import { expect, test } from "vitest";
+import { createApiKey } from "../src/access/api-key.ts";
+import { requestIdFrom } from "../src/caller.ts";
+import { KibitzError } from "../src/errors.ts";
+import { echo } from "../src/plain-text.ts";
+import { problemFromError } from "../src/problem.ts";
+import { welcome } from "../src/server/welcome.ts";
+
+const key = createApiKey();
+
+test("no error repeats a key, whole or cut", () => {
+  for (const text of [key, `x${key}y`, key.slice(0, 30), `${"x".repeat(30)}${key}`]) {
+    const fault = { pointer: `/${text}`, code: "unknown_field", message: `not "${echo(text)}"` } as const;
+    const error = new KibitzError("unknown_field", `not "${echo(text)}"`, { faults: [fault] });
+    expect(JSON.stringify(problemFromError(error, "id"))).not.toContain(key.slice(0, 16));
+  }
+  expect(new KibitzError("api_key_required", "Send Bearer kbz_…").message).toBe("Send Bearer kbz_…");
+});
+
+test("a key is no request id and no host, for both are repeated", () => {
+  expect(requestIdFrom(key)).not.toContain(key);
+  expect(requestIdFrom("my-request:1")).toBe("my-request:1");
+  expect(welcome(key).body).not.toContain(key);
+});
+
+test("what a caller wrote comes back without anything that a terminal obeys", () => {
+  expect(echo("a\u009b31m\u007f\u2028\u202eb\n\u001b")).toBe("a\\u009b31m\\u007f\\u2028\\u202eb\\n\\u001b");
+  expect(echo("Läufer schlägt ♔")).toBe("Läufer schlägt ♔");
+});

@@ -1,0 +1,14 @@
+import { defineConfig } from "vitest/config";
+
+/** A started service under every abuse that is known: `npm run test:abuse`. */
+export default defineConfig({
+  test: {
+    include: ["test/abuse/**/*.test.ts"],
+    globalSetup: ["test/support/require-native.ts"],
+    // They measure how quickly a service answers: two at a time would measure each other.
+    fileParallelism: false,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    reporters: ["default"],
+  },
+});
