@@ -41,6 +41,11 @@ export interface EngineBuild {
    * @throws EngineFailure of the kind `replaced`, or `no_start` where it is gone, also as a rejection.
    */
   assertUnchanged(): Promise<void> | undefined;
+  /**
+   * That the file is what it is known to be, where that is known: read in whole, the first time.
+   * @throws EngineFailure of the kind `replaced`, as a rejection.
+   */
+  assertGenuine(): Promise<void>;
 }
 
 /** An option that callers may set, as the engine itself declares it. */

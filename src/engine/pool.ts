@@ -137,8 +137,12 @@ export function createPool(options: EnginePoolOptions): EnginePool {
     if (before) {
       await before;
     }
+    // Read while the engine loads, which takes longer.
+    const genuine = build.assertGenuine();
+    genuine.catch(() => {});
     const session = await backend.start(build, signal);
     try {
+      await genuine;
       // It may have been replaced just before it was run.
       await build.assertUnchanged();
       return session;

@@ -11,6 +11,17 @@ export interface Seal {
    * @throws EngineFailure of the kind `replaced` where they are others now, or `no_start` where they are gone.
    */
   assertUnchanged(): Promise<void> | undefined;
+  /**
+   * That they are what they are known to be, where that is known. Reads all of them, the first time.
+   * @throws EngineFailure of the kind `replaced`, as a rejection.
+   */
+  assertGenuine(): Promise<void>;
+}
+
+/** SHA-256 in lower-case hex of what is digested, and of what lies alongside. */
+export interface Pin {
+  readonly digested: string;
+  readonly alongside: string;
 }
 
 /**
@@ -19,10 +30,12 @@ export interface Seal {
  *
  * @param digested what the digest is of.
  * @param alongside small files that belong to it, such as the loader of a module.
+ * @param pin what both are known to be.
  */
 export async function sealFiles(
   digested: readonly string[],
   alongside: readonly string[] = [],
+  pin?: Pin,
 ): Promise<Seal> {
   const files = [...digested, ...alongside];
   let looks = looksOf(files);
@@ -50,17 +63,27 @@ export async function sealFiles(
   }
 
   const digest = lazyDigestOf(digested);
+  async function sha256(): Promise<string> {
+    if (known === undefined) {
+      await assertUnchanged();
+      const read = await digest();
+      // It may have been replaced while it was read.
+      await assertUnchanged();
+      known = read;
+    }
+    return known;
+  }
+
   return {
     assertUnchanged,
-    async sha256() {
-      if (known === undefined) {
-        await assertUnchanged();
-        const read = await digest();
-        // It may have been replaced while it was read.
-        await assertUnchanged();
-        known = read;
+    sha256,
+    async assertGenuine() {
+      if (pin && (pin.alongside !== small || pin.digested !== (await sha256()))) {
+        throw new EngineFailure(
+          "replaced",
+          `${files.join(", ")}: not what this version of Kibitz knows under that id, and not run; npm ci installs that`,
+        );
       }
-      return known;
     },
   };
 }

@@ -15,6 +15,7 @@ export function buildOf(told: Partial<EngineBuild> = {}): EngineBuild {
     file: "/nowhere/stockfish",
     sha256: async () => "0".repeat(64),
     assertUnchanged: () => undefined,
+    assertGenuine: async () => {},
     ...told,
   };
 }

@@ -63,6 +63,14 @@ describe("engines that are started together", () => {
   });
 });
 
+test("an engine whose file is not genuine is ended before anybody is lent it", async () => {
+  const { engines, pool } = createFakePool();
+  const replaced = new EngineFailure("replaced", "something else");
+  const forged = buildOf({ assertGenuine: () => Promise.reject(replaced) });
+  await expect(pool.lend(forged, forever)).rejects.toBe(replaced);
+  expect(engines.sessions.map(({ alive }) => alive)).toEqual([false]);
+});
+
 test("closing the pool waits for those too that were retired or replaced a moment ago", async () => {
   const { engines, pool } = createFakePool({}, 0);
   pool.giveBack(await pool.lend(build, forever));

@@ -1,6 +1,8 @@
+import { createHash } from "node:crypto";
 import { rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { discoverWasm } from "../../src/engine/backends/wasm/discover.ts";
 import { sealFiles } from "../../src/engine/seal.ts";
 import { createFolder } from "./write-script.ts";
 
@@ -63,4 +65,32 @@ test("files that only look changed are the same, where their content was read be
   utimesSync(other.module, 1, 1);
   expect(await other.verdict()).toBe("unchanged");
   await expect(seal.sha256()).rejects.toMatchObject({ kind: "replaced" });
+});
+
+const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+
+test("files are genuine that are what they are known to be, or of which nothing is known", async () => {
+  const { module, loader, seal } = await sealed();
+  await seal.assertGenuine();
+  const pin = { digested: sha256("module"), alongside: sha256("loader") };
+  await (await sealFiles([module], [loader], pin)).assertGenuine();
+});
+
+test.each(["digested", "alongside"] as const)(
+  "files are not, if what is %s is something else",
+  async (part) => {
+    const { module, loader } = await sealed();
+    const pin = { digested: sha256("module"), alongside: sha256("loader"), [part]: sha256("else") };
+    const seal = await sealFiles([module], [loader], pin);
+    await expect(seal.assertGenuine()).rejects.toMatchObject({
+      kind: "replaced",
+      message: expect.stringContaining("not what this version of Kibitz knows under that id"),
+    });
+  },
+);
+
+test("every WebAssembly build that is installed is what it is known to be", async () => {
+  const builds = await discoverWasm({ hashMb: 16, threads: 1 });
+  expect(builds.length).toBeGreaterThan(0);
+  await Promise.all(builds.map((build) => build.assertGenuine()));
 });

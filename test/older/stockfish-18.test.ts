@@ -18,6 +18,7 @@ test.each(["stockfish-18", "stockfish-18-lite"])(
     const backend = createWasmBackend(settings, noCage);
     const build =
       (await backend.discover(forever)).find((one) => one.id === id) ?? expect.fail(`${id} is not installed`);
+    await build.assertGenuine();
     await using session = await backend.start(build, forever);
     expect(session.info.name).toBe(build.name);
     expect(await selfTest(session, 1, forever)).toBe(build.selfTestNodes);

@@ -82,6 +82,7 @@ export function createFakeBackend(options: FakeEngineOptions = {}): EngineBacken
     file,
     sha256: lazyDigestOf([file]),
     assertUnchanged: () => undefined,
+    assertGenuine: async () => {},
   };
   return {
     path: "native",

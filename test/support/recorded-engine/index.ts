@@ -27,6 +27,7 @@ export function createRecordedBackend(recording: Recording, told: Partial<Engine
     file: "recording",
     sha256: async () => "0".repeat(64),
     assertUnchanged: () => undefined,
+    assertGenuine: async () => {},
     ...told,
   };
   return {

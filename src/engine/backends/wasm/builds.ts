@@ -1,10 +1,12 @@
 import type { EngineBuild } from "../../engine.ts";
-import type { Seal } from "../../seal.ts";
+import type { Pin, Seal } from "../../seal.ts";
 
 type Row = Omit<EngineBuild, "path" | "settings" | "file" | keyof Seal> & {
   /** The npm package that carries the build, and the loader in it. The module lies beside it, `.wasm`. */
   readonly package: string;
   readonly loader: string;
+  /** Digests of the module and of the loader: nothing else is run under this id. */
+  readonly pin: Pin;
 };
 
 const stockfish = { family: "stockfish", license: "GPL-3.0-or-later" } as const;
@@ -26,6 +28,10 @@ export const wasmBuilds: readonly Row[] = [
     selfTestNodes: 6130,
     package: "stockfish",
     loader: "bin/stockfish-19-single.js",
+    pin: {
+      digested: "8725c26572762617fd96b2ea83ff130e6640b85815890d682bf8c49db0820721",
+      alongside: "72772f8bdd7353e4e24245d946bb831f56bcccf02fa16a779c1b92a6c00e5cc2",
+    },
   },
   {
     ...stockfish,
@@ -36,6 +42,10 @@ export const wasmBuilds: readonly Row[] = [
     selfTestNodes: 4735,
     package: "stockfish",
     loader: "bin/stockfish-19-lite-single.js",
+    pin: {
+      digested: "57ac2d72312aba346760e3f173f687a8c211208e97a87268436f7f0e10bb5387",
+      alongside: "d3344124ab067fb0b90ee77873bb8e9fbf5fc01bc525fe714b0f942581e889e6",
+    },
   },
   {
     ...stockfish,
@@ -46,6 +56,10 @@ export const wasmBuilds: readonly Row[] = [
     selfTestNodes: 4287,
     package: "stockfish-18",
     loader: "bin/stockfish-18-single.js",
+    pin: {
+      digested: "f611ac05ddb248fe975a4f180ac9fec7f7fb650f8f17f5fe4230fcc0fe6419c7",
+      alongside: "ce07b916870473a837b598b9b558c125e24568624e47dabc3381474558ee201d",
+    },
   },
   {
     ...stockfish,
@@ -56,6 +70,10 @@ export const wasmBuilds: readonly Row[] = [
     selfTestNodes: 12_515,
     package: "stockfish-18",
     loader: "bin/stockfish-18-lite-single.js",
+    pin: {
+      digested: "a8fbc05ec6920b56d7485826dcb02c5ffd2826bcbf751cf973046f237a9096f1",
+      alongside: "5243fd9b276cab7dfe3ad1d43ab9ead73568fac76468c614242977a210c4a391",
+    },
   },
   {
     ...stockfish,
@@ -66,6 +84,10 @@ export const wasmBuilds: readonly Row[] = [
     selfTestNodes: 4392,
     package: "stockfish-17.1",
     loader: "src/stockfish-17.1-single-a496a04.js",
+    pin: {
+      digested: "14b25e2973a52e6095ee0ce7283ce3ff776a5e56bfe393333fe0066f6ccd666e",
+      alongside: "562a55d9189ad013f6c6c55b8d347a37f490ce9542a34abdb06ef56a72f9d1db",
+    },
   },
   {
     ...stockfish,
@@ -76,5 +98,9 @@ export const wasmBuilds: readonly Row[] = [
     selfTestNodes: 7173,
     package: "stockfish-17.1",
     loader: "src/stockfish-17.1-lite-single-03e3232.js",
+    pin: {
+      digested: "7ca31bedd166148931a1cc84dbd8dd9cf001744e9994caf23a3c6ff4988d7086",
+      alongside: "1c8265e52fdaef797684b4979b42c5dcfe0350df3e11a87e48e4ec5f86e0ca5c",
+    },
   },
 ];

@@ -11,14 +11,14 @@ const require = createRequire(import.meta.url);
 export async function discoverWasm({ hashMb }: EngineSettings): Promise<readonly EngineBuild[]> {
   const settings = { hashMb, threads: 1 };
   const found = await Promise.all(
-    wasmBuilds.map(async ({ package: name, loader, ...build }): Promise<EngineBuild[]> => {
+    wasmBuilds.map(async ({ package: name, loader, pin, ...build }): Promise<EngineBuild[]> => {
       try {
         // The cage refuses links, and npm may install by links.
         const file = await realpath(join(dirname(require.resolve(`${name}/package.json`)), loader));
         const modules = await modulesOf(file);
         return modules.length === 0
           ? []
-          : [{ ...build, path: "wasm", settings, file, ...(await sealFiles(modules, [file])) }];
+          : [{ ...build, path: "wasm", settings, file, ...(await sealFiles(modules, [file], pin)) }];
       } catch {
         // Not installed: the operator chose so.
         return [];
