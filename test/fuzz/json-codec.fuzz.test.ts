@@ -236,7 +236,7 @@ test.each([
   ["digits", "1".repeat(1_000_000)],
   ["blanks", " ".repeat(1_000_000)],
   ["fields that are not known", `{${Array.from({ length: 60_000 }, (_, index) => `"f${index}":1`)}}`],
-])("a body of a megabyte is read within a second: %s", (_, text) => {
+])("a body of a megabyte is read within three seconds: %s", (_, text) => {
   const startedAt = performance.now();
   const reading = parseJsonObject(new TextEncoder().encode(text));
   if (reading.kind === "value") {
@@ -244,5 +244,5 @@ test.each([
       read(reading.value);
     }
   }
-  ok(performance.now() - startedAt < 1000, `${performance.now() - startedAt} ms`);
+  ok(performance.now() - startedAt < 3000, `${performance.now() - startedAt} ms`);
 });

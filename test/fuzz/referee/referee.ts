@@ -58,6 +58,8 @@ type RawVerdict =
 export function startReferee(): Referee {
   const child = spawn(pythonOf(), [join(folder, "referee.py")], { stdio: ["pipe", "pipe", "inherit"] });
   const answers = answersOf(child);
+  // That it has ended is told to whoever waits.
+  child.stdin.on("error", () => {});
   const ask = async (...question: readonly unknown[]): Promise<unknown> => {
     child.stdin.write(`${JSON.stringify(question)}\n`);
     return answers.next();
@@ -103,16 +105,21 @@ function verdictFromRaw(raw: RawVerdict): Verdict | undefined {
 /** The answers, in the order of the questions. */
 function answersOf(child: ChildProcess & { stdout: NodeJS.ReadableStream }): { next(): Promise<unknown> } {
   const waiting: PromiseWithResolvers<unknown>[] = [];
+  let ended: Error | undefined;
   createInterface({ input: child.stdout, crlfDelay: Number.POSITIVE_INFINITY }).on("line", (line) =>
     waiting.shift()?.resolve(JSON.parse(line)),
   );
   child.on("exit", (code) => {
+    ended = new Error(`the referee ended with ${code}`);
     for (const { reject } of waiting) {
-      reject(new Error(`the referee ended with ${code}`));
+      reject(ended);
     }
   });
   return {
     next() {
+      if (ended) {
+        return Promise.reject(ended);
+      }
       const answer = Promise.withResolvers<unknown>();
       waiting.push(answer);
       return answer.promise;

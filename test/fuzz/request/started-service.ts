@@ -52,6 +52,8 @@ export async function startService(
       KIBITZ_DEFAULT_ENGINE: "stockfish-19-lite",
       KIBITZ_NATIVE_ENGINES: "",
       KIBITZ_SLOTS: "2",
+      // What is kept grows until it is full, and would look like a leak.
+      KIBITZ_CACHE_ENTRIES: "1000",
       KIBITZ_PLANS: join(folder, "plans.json"),
       KIBITZ_DATA_DIR: folder,
       ...env,
