@@ -3,7 +3,10 @@
  * times that is offered, come what may, over HTTP/1.1 and HTTP/2. Told: how long health and refusals take, whether
  * Retry-After is true, and how much of the capacity is still answered. The server is a process of its own.
  *
- *     node bench/overload.ts [seconds of overload, default 30] [depth, default 14] [path, default auto]
+ * Server, engines and this load share one machine: with a slot for every core the load takes from the engines what
+ * elsewhere would be another machine's. So one core is left to it by default; it is told who took how much.
+ *
+ *     node bench/overload.ts [seconds of overload, default 30] [depth, default 14] [path, default auto] [slots]
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -22,7 +25,7 @@ const depth = Number(process.argv[3] ?? 14);
 const path = process.argv[4] ?? "auto";
 const capacityS = 15;
 const factor = 10;
-const slots = Math.min(2, availableParallelism());
+const slots = Number(process.argv[5] ?? Math.max(1, availableParallelism() - 1));
 const port = 20_000 + Math.floor(Math.random() * 20_000);
 const url = `http://127.0.0.1:${port}`;
 

@@ -1,6 +1,7 @@
 import type { WriteStream } from "node:tty";
 import pino from "pino";
 import type { Config } from "./config.ts";
+import { createLineWriter } from "./line-writer.ts";
 import { type Log, logFields } from "./log.ts";
 
 /** JSON lines for programs; on a terminal, lines for people. */
@@ -16,7 +17,10 @@ export async function createLog(
     serializers: { err: described },
   };
   if (!stream.isTTY) {
-    const lines: Log = pino(options, writeTogether(stream.fd));
+    // Not in step: whoever reads the log slowly must not slow the answers.
+    const writer = createLineWriter(stream.fd);
+    process.once("exit", writer.flushNow);
+    const lines: Log = pino(options, writer);
     return lines;
   }
   // Loaded where somebody looks: a server in a container has no use for it.
@@ -42,33 +46,4 @@ function described(thrown: unknown): unknown {
   }
   const { name, message, stack, cause } = thrown;
   return { type: name, message, stack, ...(cause !== undefined && { cause: described(cause) }) };
-}
-
-/** Lines that wait so long, in milliseconds, travel in one write: each costs as much as half an answer from the cache. */
-const togetherMs = 20;
-
-function writeTogether(fd: number): { write(line: string): void } {
-  // Not in step: whoever reads the log slowly must not slow the answers.
-  const destination = pino.destination({ fd, sync: false });
-  let waiting = "";
-  // Not by its own `minLength`: it measures all that waits again with every line (sonic-boom 4.2).
-  const flush = () => {
-    const lines = waiting;
-    waiting = "";
-    destination.write(lines);
-  };
-  process.once("exit", () => {
-    if (waiting !== "") {
-      flush();
-    }
-    destination.flushSync();
-  });
-  return {
-    write(line) {
-      if (waiting === "") {
-        setTimeout(flush, togetherMs);
-      }
-      waiting += line;
-    },
-  };
 }

@@ -1,5 +1,5 @@
 import { isLegal } from "../../chess/notation.ts";
-import { EngineFailure, type OnProgress, type SearchDone, type SearchJob } from "../engine.ts";
+import { EngineFailure, type OnProgress, type SearchDone, type SearchJob, type Snapshot } from "../engine.ts";
 import { createDeadline, type Deadline } from "./deadline.ts";
 import type { UciLine } from "./parse-line.ts";
 import { createSnapshotFold } from "./snapshot.ts";
@@ -110,6 +110,27 @@ export function startSearch(
     kill(failure);
   }
 
+  /** Moves that were found legal: an engine says the same few again and again. */
+  const legal = new Set<string>();
+
+  function firstIllegal(moves: readonly string[]): string | undefined {
+    return moves.find((move) => {
+      if (!legal.has(move) && isLegal(job.position, move)) {
+        legal.add(move);
+      }
+      return !legal.has(move);
+    });
+  }
+
+  function tellProgress(snapshot: Snapshot) {
+    const illegal = firstIllegal(firstMovesOf(snapshot));
+    if (illegal === undefined) {
+      onProgress({ kind: "progress", snapshot });
+    } else {
+      failAndKill("confused", `${illegal} is not legal in ${job.position.fen}`);
+    }
+  }
+
   function done(bestMove: string | undefined, ponder: string | undefined) {
     if (left) {
       // Stopped before its first line, an engine may have no move: that is no fault then.
@@ -121,9 +142,7 @@ export function startSearch(
       failAndKill("confused", `bestmove ${bestMove ?? "(none)"} after ${snapshot ? "a line" : "no line"}`);
       return;
     }
-    const illegal = [bestMove, ...snapshot.lines.flatMap(({ moves }) => moves.slice(0, 1))].find(
-      (move, at) => (at === 0 || move !== bestMove) && !isLegal(job.position, move),
-    );
+    const illegal = firstIllegal([bestMove, ...firstMovesOf(snapshot)]);
     if (illegal !== undefined) {
       failAndKill("confused", `${illegal} is not legal in ${job.position.fen}`);
       return;
@@ -164,7 +183,7 @@ export function startSearch(
       if (line.kind === "info") {
         const snapshot = fold.add(line.info);
         if (snapshot && !left) {
-          onProgress({ kind: "progress", snapshot });
+          tellProgress(snapshot);
         }
         stopIfAnswerable();
       } else if (line.kind === "bestmove") {
@@ -174,4 +193,8 @@ export function startSearch(
       }
     },
   };
+}
+
+function firstMovesOf({ lines }: Snapshot): readonly string[] {
+  return lines.flatMap(({ moves }) => moves.slice(0, 1));
 }
