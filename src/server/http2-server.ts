@@ -9,6 +9,7 @@ import type { Socket } from "node:net";
 import { callerFromRequest } from "../caller.ts";
 import { KibitzError } from "../errors.ts";
 import { continueWhenRead } from "./continue-when-read.ts";
+import { cutStalled } from "./cut-stalled.ts";
 import type { ListenerLimits } from "./listener-limits.ts";
 import { sendProblem } from "./send-problem.ts";
 
@@ -35,6 +36,7 @@ export function createHttp2Server(answer: Http2Listener, limits: ListenerLimits)
   });
   server.on("session", (session) => {
     sessions.set(session, closeWhenIdle(session, limits));
+    cutStalled(session, limits.takeTimeoutMs);
     session.once("close", () => sessions.delete(session));
   });
   server.on("checkContinue", (req, res) => {

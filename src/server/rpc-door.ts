@@ -28,12 +28,7 @@ export interface RpcDoorOptions {
   /** An error as an RPC error, with the details that every error has. */
   explain(error: KibitzError, requestId: string): ConnectError;
   readonly log: Pick<Log, "error">;
-  /** How long a message of an answer may wait to be taken, in milliseconds. */
-  readonly takeMaxMs?: number;
 }
-
-/** A message of 100 kB, greater than any, needs 27 kbit/s. */
-const defaultTakeMaxMs = 30_000;
 
 /**
  * Connect, gRPC and gRPC-Web: brings the requests for the paths of the RPCs to Connect's handlers. Services that are
@@ -43,7 +38,7 @@ const defaultTakeMaxMs = 30_000;
  * its handlers do not take, and cuts off the client whose message is too large instead of telling it.
  */
 export function createRpcDoor(options: RpcDoorOptions): RequestHandler {
-  const { handlers, contextValues, explain, log, takeMaxMs = defaultTakeMaxMs } = options;
+  const { handlers, contextValues, explain, log } = options;
   const handlerByPath = new Map(handlers.map((handler) => [handler.requestPath, handler]));
   const services = new Set(handlers.map((handler) => handler.service.typeName));
 
@@ -65,7 +60,7 @@ export function createRpcDoor(options: RpcDoorOptions): RequestHandler {
       }
     }
     discardAfterAnswer(req, res);
-    await universalResponseToNodeResponse(boundToReader(reply, res, takeMaxMs), res);
+    await universalResponseToNodeResponse(boundToReader(reply, res), res);
   }
 
   function fail(req: NodeRequest, res: NodeResponse, thrown: unknown): void {

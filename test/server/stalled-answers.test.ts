@@ -1,43 +1,82 @@
 import { once } from "node:events";
-import { connect as connectHttp2, constants } from "node:http2";
+import { connect as connectHttp2, constants, type OutgoingHttpHeaders } from "node:http2";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ConnectRouter, createConnectRouter, createContextValues } from "@connectrpc/connect";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { silentLog } from "../../src/log.ts";
 import { connectErrorFrom } from "../../src/rpc/connect-error.ts";
+import type { RequestHandler } from "../../src/server/node-message.ts";
 import { createRpcDoor } from "../../src/server/rpc-door.ts";
 import { startListener } from "./start-listener.ts";
 
 const service = `/${AnalysisService.typeName}`;
 
-function createDoor({ handlers }: ConnectRouter, takeMaxMs: number) {
+function createDoor({ handlers }: ConnectRouter) {
   const contextValues = () => createContextValues();
-  return createRpcDoor({ handlers, contextValues, explain: connectErrorFrom, log: silentLog, takeMaxMs });
+  return createRpcDoor({ handlers, contextValues, explain: connectErrorFrom, log: silentLog });
 }
 
-test("a short answer that nobody takes costs its caller the call after a while, too", async () => {
-  const { base, errors } = await startListener([
-    createDoor(createConnectRouter().service(AnalysisService, { listEngines: () => ({}) }), 200),
-  ]);
+/** Calls with a window of nothing, on a connection that pings keep alive, until the call is cut; and gives the connection. */
+async function callWithoutWindow(
+  base: string,
+  path: string,
+  headers: OutgoingHttpHeaders = {},
+  body?: string,
+) {
   const client = connectHttp2(base, { settings: { initialWindowSize: 0 } });
   onTestFinished(() => client.destroy());
-  const call = client.request({
-    ":method": "POST",
-    ":path": `${service}/ListEngines`,
-    "content-type": "application/json",
-  });
-  call.on("error", () => {}).end("{}");
+  const call = client.request({ ":method": body === undefined ? "GET" : "POST", ":path": path, ...headers });
+  call.on("error", () => {}).end(body);
   const alive = setInterval(() => client.ping(() => {}), 20);
   await once(call, "close");
   clearInterval(alive);
-  expect(client.destroyed).toBe(false);
-  expect(errors).toEqual([]);
+  return client;
+}
+
+test.each([
+  ["of an RPC", `${service}/ListEngines`, { "content-type": "application/json" }, "{}"],
+  ["of a page", "/page", {}, undefined],
+  ["of an error", "/nothing", {}, undefined],
+])(
+  "a short answer %s that nobody takes costs its caller the call after a while",
+  async (_, path, headers, body) => {
+    const page: RequestHandler = (req, res) => {
+      if (req.url === "/page") {
+        res.end("short");
+      }
+      return req.url === "/page";
+    };
+    const door = createDoor(createConnectRouter().service(AnalysisService, { listEngines: () => ({}) }));
+    const { base, errors } = await startListener([door, page], { takeTimeoutMs: 200 });
+    const client = await callWithoutWindow(base, path, headers, body);
+    expect(client.destroyed).toBe(false);
+    expect(errors).toEqual([]);
+  },
+);
+
+test("an answer that is taken slowly is not cut", async () => {
+  const slow: RequestHandler = (_, res) => {
+    res.end(Buffer.alloc(20_000, "x"));
+    return true;
+  };
+  const { base } = await startListener([slow], { takeTimeoutMs: 300 });
+  const client = connectHttp2(base, { settings: { initialWindowSize: 1000 } });
+  onTestFinished(() => client.destroy());
+  const call = client.request({ ":path": "/" });
+  let length = 0;
+  call.on("data", (chunk: Buffer) => {
+    length += chunk.length;
+    call.pause();
+    setTimeout(() => call.resume(), 50);
+  });
+  await once(call, "close");
+  expect(length).toBe(20_000);
 });
 
 describe("a long message that nobody takes", () => {
   /** Streams an answer of one long message to a client that takes nothing of it, and tells when that has ended. */
-  async function startLong(takeMaxMs: number) {
+  async function startLong(takeTimeoutMs: number) {
     const ended: string[] = [];
     const router = createConnectRouter().rpc(AnalysisService.method.streamEvaluate, async function* () {
       try {
@@ -46,7 +85,7 @@ describe("a long message that nobody takes", () => {
         ended.push("ended");
       }
     });
-    const { base, errors } = await startListener([createDoor(router, takeMaxMs)]);
+    const { base, errors } = await startListener([createDoor(router)], { takeTimeoutMs });
     const client = connectHttp2(base, { settings: { initialWindowSize: 0 } });
     onTestFinished(() => client.destroy());
     const call = client.request({
