@@ -2,7 +2,7 @@
  * A small UCI engine for tests, run as a process like any other. It moves by the rules, looks one ply
  * ahead, remembers what a real engine remembers (options, hash), and misbehaves when told to:
  *
- *     node fake-engine.ts [misbehaviour] [milliseconds per iteration]
+ *     node fake-engine.ts [misbehaviour] [milliseconds per iteration] [learned: passes the test of a server]
  */
 import { closeSync, writeSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -13,8 +13,9 @@ import { play, rateMoves } from "./moves.ts";
 const misbehaviour = process.argv[2] as Misbehaviour | "none" | undefined;
 const iterationMs = Number(process.argv[3] ?? 2);
 
-/** The board by which a server tests engines that it finds: what one ply cannot see, this engine knows by heart. */
+/** The board by which a server tests engines that it finds: what one ply cannot see, a learned one knows by heart. */
 const mateInTwo = "7k/8/8/8/8/8/R7/1R4K1";
+const learned = process.argv[4] === "learned";
 
 const defaults = {
   Threads: "1",
@@ -177,7 +178,7 @@ async function search(depth: number, movetimeMs: number): Promise<void> {
   const rated = rateMoves(chess, seen, chess960);
   const weak = options["Skill Level"] !== defaults["Skill Level"];
   const moves = (weak ? rated.toReversed() : rated).slice(0, Number(options.MultiPV));
-  const scoreOf = (score: string) => (position.includes(mateInTwo) ? "mate 2" : score);
+  const scoreOf = (score: string) => (learned && position.includes(mateInTwo) ? "mate 2" : score);
   const perIteration = rated.length + 100 * remembered + (chess960 ? 1 : 0);
   const print = (at: number, more = "") =>
     say(

@@ -93,7 +93,7 @@ export function createFakeBackend(options: FakeEngineOptions = {}): EngineBacken
 }
 
 /** The fake engine as a shell command, for scripts that a server finds as native engines. */
-export const fakeEngineCommand = `exec "${process.execPath}" "${file}" none 2`;
+export const fakeEngineCommand = `exec "${process.execPath}" "${file}" none 2 learned`;
 
 export function commandOfFake({ misbehaviour, iterationMs = 2 }: FakeEngineOptions = {}): EngineCommand {
   return { file: process.execPath, args: [file, misbehaviour ?? "none", String(iterationMs)] };
