@@ -16,6 +16,7 @@ import { connectDoors } from "./rpc/interceptors/connect-doors.ts";
 import { readMaxBytesOf } from "./rpc/read-max-bytes.ts";
 import { createHandlers, createToolImplementations } from "./rpc/routes.ts";
 import { createApiPages } from "./server/api-pages.ts";
+import { type BodyBudget, createBodyBudget } from "./server/body-budget.ts";
 import { createCors } from "./server/cors.ts";
 import { createListener } from "./server/listener.ts";
 import type { RequestHandler } from "./server/node-message.ts";
@@ -58,6 +59,7 @@ export async function startApp(
   /** What answers calls of health and reflection, which need no engines. */
   let toolDoor: RequestHandler = () => false;
   const readiness = createReadiness();
+  const bodies = createBodyBudget();
   const refuseWhenDraining = refuseAll(
     "shutting_down",
     "This server is stopping and takes no new work.",
@@ -80,9 +82,9 @@ export async function startApp(
     const { host, port } = await listener.listen(config.host, config.port);
     const opened = await openAccess(config, log);
     access = opened;
-    toolDoor = createRpc(createToolImplementations(readiness), createToolChain(opened, log), log);
+    toolDoor = createRpc(createToolImplementations(readiness), createToolChain(opened, log), bodies, log);
     const engines = await opening;
-    doors = createDoors(createService(engines, opened, config, log), log);
+    doors = createDoors(createService(engines, opened, config, log), bodies, log);
     readiness.become("ready");
     return {
       url: `http://${host.includes(":") ? `[${host}]` : host}:${port}`,
@@ -112,6 +114,7 @@ export async function startApp(
 /** Every way to call the service, in front of one chain of interceptors. */
 function createDoors(
   { implementations, chain, rules, callOf, streamOf }: Service,
+  bodies: BodyBudget,
   log: Log,
 ): readonly RequestHandler[] {
   const gateway = createGateway({
@@ -120,11 +123,12 @@ function createDoors(
     streamOf,
     faultsOf: rules,
     readMaxBytesOf,
+    bodies,
     log,
   });
   return [
     gateway,
-    createRpc(implementations, chain, log),
+    createRpc(implementations, chain, bodies, log),
     (request, response) => refuseUnknownCall(request, response, false, connectErrorFrom),
   ];
 }
@@ -132,12 +136,14 @@ function createDoors(
 function createRpc(
   implementations: readonly Implementation[],
   chain: readonly Interceptor[],
+  bodies: BodyBudget,
   log: Log,
 ): RequestHandler {
   return createRpcDoor({
     handlers: createHandlers(implementations, [connectDoors(), ...chain], readMaxBytesOf),
     contextValues: (request, door) => createContextValues().set(callerKey, callerFromRequest(request, door)),
     explain: connectErrorFrom,
+    bodies,
     log,
   });
 }

@@ -33,7 +33,7 @@ export function createBatchReader(
 ): (req: NodeRequest) => Promise<BatchReading> {
   const list = listOf(method);
   const desc = method.input;
-  const readJson = createJsonReader([list.name], options.readMaxBytesOf(method));
+  const readJson = createJsonReader([list.name], options.readMaxBytesOf(method), options.bodies);
   const readWhole = createMessageReader(desc);
   const readItem = createMessageReader(list.message);
   const nothing = create(list.message);

@@ -1,6 +1,7 @@
 import { promisify } from "node:util";
 import { brotliDecompress, gunzip, inflate } from "node:zlib";
 import { KibitzError } from "../errors.ts";
+import type { BodyBudget } from "../server/body-budget.ts";
 import type { NodeRequest } from "../server/node-message.ts";
 
 /** Everything that was sent, or word that the caller left while sending. */
@@ -8,9 +9,10 @@ export type BodyReading = { readonly kind: "bytes"; readonly bytes: Uint8Array }
 
 /**
  * Reads a body to its end and inflates it. Throws where it is larger than `maxBytes`, before or after
- * inflation: before reading it if Content-Length says so, else without reading on.
+ * inflation: before reading it if Content-Length says so, else without reading on; and where there is no room for it
+ * beside the others.
  */
-export async function readBody(req: NodeRequest, maxBytes: number): Promise<BodyReading> {
+export async function readBody(req: NodeRequest, maxBytes: number, budget: BodyBudget): Promise<BodyReading> {
   const encoding = req.headers["content-encoding"]?.trim().toLowerCase() ?? "identity";
   const inflateBytes = inflators.get(encoding);
   if (encoding !== "identity" && !inflateBytes) {
@@ -22,7 +24,7 @@ export async function readBody(req: NodeRequest, maxBytes: number): Promise<Body
   if (Number(req.headers["content-length"]) > maxBytes) {
     throw tooLarge(maxBytes);
   }
-  const reading = await readRaw(req, maxBytes);
+  const reading = await readRaw(req, maxBytes, budget);
   if (reading.kind === "left" || !inflateBytes) {
     return reading;
   }
@@ -44,19 +46,24 @@ const inflators = new Map([
   ["deflate", promisify(inflate)],
 ]);
 
-function readRaw(req: NodeRequest, maxBytes: number): Promise<BodyReading> {
+function readRaw(req: NodeRequest, maxBytes: number, budget: BodyBudget): Promise<BodyReading> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
+    const count = budget.countOf(req);
     let length = 0;
     const read = (chunk: Buffer) => {
       length += chunk.length;
-      if (length <= maxBytes) {
+      try {
+        if (length > maxBytes) {
+          throw tooLarge(maxBytes);
+        }
+        count(chunk.length);
         chunks.push(chunk);
-        return;
+      } catch (error) {
+        // Who answers decides what becomes of the rest.
+        req.pause().off("data", read);
+        reject(error);
       }
-      // Who answers decides what becomes of the rest.
-      req.pause().off("data", read);
-      reject(tooLarge(maxBytes));
     };
     req.on("data", read);
     // A broken HTTP/2 stream ends its request, too: the end alone does not prove that all has come.

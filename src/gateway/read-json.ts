@@ -1,4 +1,5 @@
 import { errorFromFaults, KibitzError } from "../errors.ts";
+import type { BodyBudget } from "../server/body-budget.ts";
 import type { NodeRequest } from "../server/node-message.ts";
 import { parseJsonObject } from "./json-text.ts";
 import { isJson } from "./media-types.ts";
@@ -18,6 +19,7 @@ export type JsonReading =
 export function createJsonReader(
   required: readonly string[],
   maxBytes: number,
+  budget: BodyBudget,
 ): (req: NodeRequest) => Promise<JsonReading> {
   const wanted = describeLeast(required);
   return async (req) => {
@@ -25,7 +27,7 @@ export function createJsonReader(
     if (!isJson(req.headers["content-type"])) {
       throw notJson(req.headers["content-type"]);
     }
-    const body = await readBody(req, maxBytes);
+    const body = await readBody(req, maxBytes, budget);
     if (body.kind === "left") {
       return body;
     }

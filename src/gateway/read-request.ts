@@ -1,6 +1,7 @@
 import type { DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
 import { errorFromFaults, type Fault, KibitzError } from "../errors.ts";
 import { requiredFields } from "../field-rules.ts";
+import type { BodyBudget } from "../server/body-budget.ts";
 import type { NodeRequest } from "../server/node-message.ts";
 import { isAtOrBelow } from "./json-pointer.ts";
 import { createJsonReader } from "./read-json.ts";
@@ -22,6 +23,8 @@ export interface RequestReaderOptions {
   readonly faultsOf: (message: Message, desc: DescMessage) => readonly Fault[];
   /** Greatest body of a method, before and after inflation. */
   readonly readMaxBytesOf: (method: DescMethod) => number;
+  /** What all bodies together may take while they are read. */
+  readonly bodies: BodyBudget;
 }
 
 /** The reader of the requests of a route, whatever its answers look like. It throws a KibitzError for what cannot be read. */
@@ -51,7 +54,11 @@ export function createRequestReader(
     };
   }
 
-  const readJson = createJsonReader(requiredFields(desc), options.readMaxBytesOf(route.method));
+  const readJson = createJsonReader(
+    requiredFields(desc),
+    options.readMaxBytesOf(route.method),
+    options.bodies,
+  );
   return async (req) => {
     const json = await readJson(req);
     return json.kind === "left" ? json : requestFrom(json.sent);

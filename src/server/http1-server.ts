@@ -35,6 +35,7 @@ export function createHttp1Server(
     shouldUpgradeCallback: () => false,
   });
   server.timeout = limits.silenceTimeoutMs;
+  server.maxConnections = limits.connectionsMax;
   // Node would drop the 1001st header without a word, and it might be Authorization. Their size is limited anyway.
   server.maxHeadersCount = 0;
   const acceptors = server.listeners("connection") as ((socket: Socket) => void)[];

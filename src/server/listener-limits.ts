@@ -20,6 +20,8 @@ export const listenerLimits = {
   takeTimeoutMs: 30_000,
   /** Promised by the contract; a line of it is the request target. Node's own default, said aloud. */
   headersMaxBytes: 16 * 1024,
+  /** Connections at a time, closed at once beyond that: with a body of 64 KiB on each they take 640 MB. */
+  connectionsMax: 10_000,
   /** Calls at a time on one HTTP/2 connection: what gRPC servers and Envoy allow. */
   streamsMax: 100,
   /**

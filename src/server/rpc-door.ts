@@ -10,6 +10,7 @@ import { errorFromUnknown, KibitzError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { echo } from "../plain-text.ts";
 import { addVary } from "./add-vary.ts";
+import type { BodyBudget } from "./body-budget.ts";
 import { boundToReader } from "./bound-to-reader.ts";
 import { doorFromRequest, type RpcDoor } from "./door-from-request.ts";
 import { forgetFarDeadline } from "./forget-far-deadline.ts";
@@ -27,6 +28,8 @@ export interface RpcDoorOptions {
   contextValues(req: NodeRequest, door: RpcDoor): ContextValues;
   /** An error as an RPC error, with the details that every error has. */
   explain(error: KibitzError, requestId: string): ConnectError;
+  /** What all bodies together may take while they are read. */
+  readonly bodies: BodyBudget;
   readonly log: Pick<Log, "error">;
 }
 
@@ -38,13 +41,15 @@ export interface RpcDoorOptions {
  * its handlers do not take, and cuts off the client whose message is too large instead of telling it.
  */
 export function createRpcDoor(options: RpcDoorOptions): RequestHandler {
-  const { handlers, contextValues, explain, log } = options;
+  const { handlers, contextValues, explain, bodies, log } = options;
   const handlerByPath = new Map(handlers.map((handler) => [handler.requestPath, handler]));
   const services = new Set(handlers.map((handler) => handler.service.typeName));
 
   async function answer(handler: UniversalHandler, req: NodeRequest, res: NodeResponse): Promise<void> {
     const door = doorFromRequest(req);
-    let reply = await handler(callFromRequest(req, res, contextValues(req, door)));
+    const call = callFromRequest(req, res, contextValues(req, door));
+    call.body = bodyOf(req);
+    let reply = await handler(call);
     const refusal = refusalFromReply(reply, handler, req);
     if (refusal) {
       const { requestId } = callerFromRequest(req, door);
@@ -61,6 +66,23 @@ export function createRpcDoor(options: RpcDoorOptions): RequestHandler {
     }
     discardAfterAnswer(req, res);
     await universalResponseToNodeResponse(boundToReader(reply, res), res);
+  }
+
+  async function* bodyOf(req: NodeRequest): AsyncGenerator<Uint8Array> {
+    const count = bodies.countOf(req);
+    try {
+      // Connect's own iterator destroys the connection when a message is too large, and the answer with it.
+      for await (const chunk of req.iterator({ destroyOnReturn: false })) {
+        count(chunk.length);
+        yield chunk;
+      }
+    } catch (cause) {
+      if (cause instanceof KibitzError) {
+        throw explain(cause, callerFromRequest(req, doorFromRequest(req)).requestId);
+      }
+      // Without a code it would count as a failure of ours.
+      throw new ConnectError("the caller left while sending", Code.Canceled, undefined, undefined, cause);
+    }
   }
 
   function fail(req: NodeRequest, res: NodeResponse, thrown: unknown): void {
@@ -117,20 +139,8 @@ function callFromRequest(
   }
   forgetFarDeadline(req);
   try {
-    const call = universalRequestFromNodeRequest(req, res, undefined, contextValues);
-    call.body = bodyOf(req);
-    return call;
+    return universalRequestFromNodeRequest(req, res, undefined, contextValues);
   } catch (cause) {
     throw new KibitzError("malformed_http", "The host of the request cannot be read.", { cause });
-  }
-}
-
-async function* bodyOf(req: NodeRequest): AsyncGenerator<Uint8Array> {
-  try {
-    // Connect's own iterator destroys the connection when a message is too large, and the answer with it.
-    yield* req.iterator({ destroyOnReturn: false });
-  } catch (cause) {
-    // Without a code it would count as a failure of ours.
-    throw new ConnectError("the caller left while sending", Code.Canceled, undefined, undefined, cause);
   }
 }

@@ -10,6 +10,7 @@ import type { Fault } from "../../src/errors.ts";
 import type { StreamCall, UnaryCall } from "../../src/gateway/answer.ts";
 import { createGateway } from "../../src/gateway/gateway.ts";
 import { silentLog } from "../../src/log.ts";
+import { createBodyBudget } from "../../src/server/body-budget.ts";
 import type { NodeRequest, NodeResponse } from "../../src/server/node-message.ts";
 
 export const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
@@ -33,6 +34,7 @@ export async function serveGateway(
     keepAliveMs: 50,
     faultsOf: faultsOfRequest,
     readMaxBytesOf: () => 64 * 1024,
+    bodies: createBodyBudget(),
   });
   const listener = (req: NodeRequest, res: NodeResponse) => {
     if (gateway(req, res)) {

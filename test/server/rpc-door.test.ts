@@ -29,6 +29,7 @@ import {
 import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { silentLog } from "../../src/log.ts";
 import { connectErrorFrom } from "../../src/rpc/connect-error.ts";
+import { createBodyBudget } from "../../src/server/body-budget.ts";
 import type { RpcDoor } from "../../src/server/door-from-request.ts";
 import { refuseUnknownCall } from "../../src/server/refuse-unknown-call.ts";
 import { createRpcDoor } from "../../src/server/rpc-door.ts";
@@ -45,6 +46,7 @@ function createDoor(router: ConnectRouter) {
     handlers: router.handlers,
     contextValues,
     explain: connectErrorFrom,
+    bodies: createBodyBudget(),
     log: silentLog,
   });
 }
@@ -264,6 +266,7 @@ describe("a problem document, never an empty body, answers", () => {
       handlers: [refuses as UniversalHandler],
       contextValues: () => createContextValues(),
       explain: connectErrorFrom,
+      bodies: createBodyBudget(),
       log: silentLog,
     });
     const { base } = await startListener([door]);

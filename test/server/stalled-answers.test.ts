@@ -6,6 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { silentLog } from "../../src/log.ts";
 import { connectErrorFrom } from "../../src/rpc/connect-error.ts";
+import { createBodyBudget } from "../../src/server/body-budget.ts";
 import type { RequestHandler } from "../../src/server/node-message.ts";
 import { createRpcDoor } from "../../src/server/rpc-door.ts";
 import { startListener } from "./start-listener.ts";
@@ -14,7 +15,13 @@ const service = `/${AnalysisService.typeName}`;
 
 function createDoor({ handlers }: ConnectRouter) {
   const contextValues = () => createContextValues();
-  return createRpcDoor({ handlers, contextValues, explain: connectErrorFrom, log: silentLog });
+  return createRpcDoor({
+    handlers,
+    contextValues,
+    explain: connectErrorFrom,
+    bodies: createBodyBudget(),
+    log: silentLog,
+  });
 }
 
 /** Calls with a window of nothing, on a connection that pings keep alive, until the call is cut; and gives the connection. */

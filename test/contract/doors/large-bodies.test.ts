@@ -1,0 +1,98 @@
+import { once } from "node:events";
+import { connect as connectHttp2 } from "node:http2";
+import type { Socket } from "node:net";
+import { afterEach, describe, expect, test } from "vitest";
+import { open, problemOf } from "../../server/exchange.ts";
+import { useApp } from "../../support/running-app.ts";
+import { startFen } from "./cases/case.ts";
+import { post } from "./post.ts";
+
+const app = useApp();
+
+/** What all bodies together may take beside 64 KiB for each, and what the largest one may have. */
+const budgetBytes = 64 * 1024 * 1024;
+const batchBytes = 1024 * 1024;
+
+/** One request in a batch of nearly the greatest size. */
+const large = `{"requests": [{"fen": "${startFen}", "depth": 1}]${" ".repeat(900_000)}}`;
+
+const port = () => Number(new URL(app.url).port);
+const sockets: Socket[] = [];
+
+afterEach(() => {
+  for (const socket of sockets.splice(0)) {
+    socket.destroy();
+  }
+});
+
+/** So many that the last of them finds no room. */
+const many = Math.ceil(budgetBytes / (batchBytes - 64 * 1024)) + 2;
+
+/** Bodies of the greatest size but for their last byte, which never comes; told when one of them is refused. */
+async function sendUnfinished(path: string, contentType: string) {
+  const body = Buffer.alloc(batchBytes - 1, " ");
+  if (contentType.includes("connect")) {
+    // The envelope of a message.
+    body.writeUInt8(0, 0);
+    body.writeUInt32BE(batchBytes - 5, 1);
+  }
+  const head = `POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Type: ${contentType}\r\nContent-Length: ${batchBytes}\r\n\r\n`;
+  const connections = await Promise.all(Array.from({ length: many }, () => open(port())));
+  for (const { socket } of connections) {
+    sockets.push(socket);
+    socket.write(head);
+    socket.write(body);
+  }
+  const answers = () => connections.map(({ received }) => received()).filter(Boolean);
+  await expect.poll(() => answers().length, { timeout: 10_000 }).toBeGreaterThanOrEqual(1);
+  return answers();
+}
+
+const json = ["/v1/eval/batch", "application/json"] as const;
+const connect = ["/chess.analysis.v1.AnalysisService/EvaluateBatch", "application/connect+json"] as const;
+
+describe("bodies that are not sent to their end", () => {
+  test.each([json, connect])(
+    "to %s take no more than their budget: then they are refused",
+    async (...call) => {
+      const [answer = ""] = await sendUnfinished(...call);
+      if (call[0] === json[0]) {
+        expect(problemOf(answer)).toMatchObject({ status: 503, code: "overloaded" });
+        expect(answer).toContain("Retry-After: 1\r\n");
+      } else {
+        expect(answer).toMatch(/"code":"unavailable".*"OVERLOADED"/);
+      }
+      // What is small finds room beside them; and they make room when they are gone.
+      expect((await post(`${app.url}/v1/eval`, { fen: startFen, depth: 1 })).status).toBe(200);
+      expect((await post(`${app.url}/v1/eval/batch`, large)).status).toBe(503);
+      for (const socket of sockets) {
+        socket.destroy();
+      }
+      await expect.poll(async () => (await post(`${app.url}/v1/eval/batch`, large)).status).toBe(200);
+    },
+  );
+
+  test("leave no room to a batch over gRPC, which is told so in its protocol", async () => {
+    await sendUnfinished(...json);
+    const client = connectHttp2(app.url);
+    const call = client.request({
+      ":method": "POST",
+      ":path": connect[0],
+      "content-type": "application/grpc+proto",
+    });
+    const frame = Buffer.alloc(5 + 900_000);
+    frame.writeUInt32BE(900_000, 1);
+    call.on("error", () => {}).end(frame);
+    const [trailers] = await once(call.resume(), "trailers");
+    expect(trailers).toMatchObject({ "grpc-status": "14" });
+    client.destroy();
+  });
+});
+
+test("bodies that are sent to their end make room for the next", async () => {
+  // Those of the tests before are gone in a moment.
+  await expect.poll(async () => (await post(`${app.url}/v1/eval/batch`, large)).status).toBe(200);
+  for (let sent = 0; sent < 1.5 * budgetBytes; sent += large.length) {
+    expect((await post(`${app.url}/v1/eval/batch`, large)).status).toBe(200);
+  }
+});
