@@ -10,7 +10,7 @@ import { loadConfig } from "../src/config.ts";
 import { commandOfWasm } from "../src/engine/backends/wasm/command.ts";
 import { discoverWasm } from "../src/engine/backends/wasm/discover.ts";
 import { noCage } from "../src/engine/cage/cage.ts";
-import { silentLog } from "../src/log.ts";
+import { silentLog } from "../src/log/log.ts";
 import { openEngines } from "../src/open-engines.ts";
 import { makeDataFolder } from "./data-folder.ts";
 import { benchPositions } from "./positions.ts";

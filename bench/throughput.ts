@@ -13,7 +13,7 @@ import { createService } from "../src/create-service.ts";
 import { commandOfWasm } from "../src/engine/backends/wasm/command.ts";
 import { noCage } from "../src/engine/cage/cage.ts";
 import type { EngineBuild } from "../src/engine/engine.ts";
-import { silentLog } from "../src/log.ts";
+import { silentLog } from "../src/log/log.ts";
 import { openEngines } from "../src/open-engines.ts";
 import { benchPositions } from "./positions.ts";
 

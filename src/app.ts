@@ -6,7 +6,7 @@ import { createService, type Service } from "./create-service.ts";
 import type { EngineRoom } from "./engine/room.ts";
 import { KibitzError } from "./errors.ts";
 import { createGateway } from "./gateway/gateway.ts";
-import type { Log } from "./log.ts";
+import type { Log } from "./log/log.ts";
 import { openAccess } from "./open-access.ts";
 import { callerKey } from "./rpc/caller-key.ts";
 import type { Implementation } from "./rpc/calls.ts";

@@ -11,13 +11,13 @@ import { createScheduler, type Scheduler } from "./analysis/scheduler.ts";
 import type { Config } from "./config.ts";
 import { EngineFailure } from "./engine/engine.ts";
 import type { EngineRoom } from "./engine/room.ts";
-import type { Log } from "./log.ts";
+import type { Log } from "./log/log.ts";
+import { createAddressShower } from "./log/show-address.ts";
 import { createCalls, type Implementation, type UnaryCall } from "./rpc/calls.ts";
 import { createChain } from "./rpc/chain.ts";
 import { createImplementations } from "./rpc/routes.ts";
 import { createRules, type Rules } from "./rpc/rules.ts";
 import { createStreamCalls, type StreamCall } from "./rpc/stream-calls.ts";
-import { createAddressShower } from "./show-address.ts";
 import { createMemoryCache } from "./storage/memory/cache.ts";
 
 /** What Kibitz does, before any door: the command line asks it directly, the server opens doors to it. */

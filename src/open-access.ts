@@ -3,12 +3,12 @@ import { type Access, createAccess } from "./access/access.ts";
 import { builtInPlans, type Plan } from "./access/plans.ts";
 import { plansFromJson } from "./access/read-plans.ts";
 import { type Config, ConfigError } from "./config.ts";
-import type { Log } from "./log.ts";
+import type { Log } from "./log/log.ts";
 import { StoreUnavailable } from "./storage/ports.ts";
 import { openDatabase, StoreUnusable } from "./storage/sqlite/database.ts";
 import { createSqliteKeyStore } from "./storage/sqlite/key-store.ts";
 import { createSqliteUsageStore } from "./storage/sqlite/usage-store.ts";
-import { createStoreLog } from "./store-log.ts";
+import { createStoreLog } from "./storage/store-log.ts";
 
 /** Milliseconds between two writes of what was used: so much a killed process forgets of it. */
 const flushMs = 3000;

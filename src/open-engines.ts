@@ -3,7 +3,7 @@ import { createNativeBackend } from "./engine/backends/native/index.ts";
 import { createWasmBackend } from "./engine/backends/wasm/index.ts";
 import { type Cage, createCage, EngineUserUnusable } from "./engine/cage/cage.ts";
 import { type EngineRoom, openEngineRoom } from "./engine/room.ts";
-import type { Log } from "./log.ts";
+import type { Log } from "./log/log.ts";
 
 /**
  * The engine room that the settings ask for. Apart from `app.ts` because it is what takes longest:

@@ -3,7 +3,7 @@ import type { Access } from "../src/access/access.ts";
 import type { Account } from "../src/access/account.ts";
 import { openPlan } from "../src/access/plans.ts";
 import { loadConfig } from "../src/config.ts";
-import { silentLog } from "../src/log.ts";
+import { silentLog } from "../src/log/log.ts";
 import { openAccess } from "../src/open-access.ts";
 import { useTemporaryFolder } from "./support/temporary-folder.ts";
 

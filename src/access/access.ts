@@ -1,5 +1,5 @@
 import type { Caller } from "../caller.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../log/log.ts";
 import { createMemoryKeyStore } from "../storage/memory/key-store.ts";
 import { createMemoryUsageStore } from "../storage/memory/usage-store.ts";
 import type { IssueQuota, KeyRecord, KeyStore, UsageStore } from "../storage/ports.ts";

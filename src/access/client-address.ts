@@ -1,5 +1,5 @@
 import { BlockList, isIP } from "node:net";
-import type { Log } from "../log.ts";
+import type { Log } from "../log/log.ts";
 
 /** The other end of a connection, and what the request says of whom it was forwarded for. */
 interface Origin {

@@ -1,7 +1,7 @@
 import { createLocalAccess } from "../access/access.ts";
 import { loadConfig } from "../config.ts";
-import { createLog } from "../create-log.ts";
 import { createService, type Service } from "../create-service.ts";
+import { createLog } from "../log/create-log.ts";
 import { openEngines } from "../open-engines.ts";
 
 /** The service in this process, without a server: what the commands ask. */

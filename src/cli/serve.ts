@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { describeSettings, loadConfig, settingsForLog } from "../config.ts";
-import { createLog } from "../create-log.ts";
+import { createLog } from "../log/create-log.ts";
 import { openEngines } from "../open-engines.ts";
 import { makeFolder } from "../storage/sqlite/make-folder.ts";
 import { type Command, exitCode, UsageError } from "./command.ts";

@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import { KibitzError } from "../errors.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../log/log.ts";
 import { type Backoff, createBackoff } from "./backoff.ts";
 import { countFailure, createEngineTally, type EngineTally } from "./counters.ts";
 import {

@@ -1,4 +1,4 @@
-import type { Log } from "../log.ts";
+import type { Log } from "../log/log.ts";
 import { type Catalog, createCatalog } from "./catalog.ts";
 import type { EngineTally } from "./counters.ts";
 import type { EngineBackend, EngineBuild, EngineInfo } from "./engine.ts";

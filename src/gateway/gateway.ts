@@ -1,7 +1,7 @@
 import type { DescService } from "@bufbuild/protobuf";
 import { callerFromRequest } from "../caller.ts";
 import { errorFromUnknown, KibitzError } from "../errors.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../log/log.ts";
 import { echo } from "../plain-text.ts";
 import { pathOf, type RequestHandler } from "../server/node-message.ts";
 import { sendProblem } from "../server/send-problem.ts";

@@ -6,7 +6,7 @@ import { keyUrl } from "../access/over-plan.ts";
 import type { Analyzer } from "../analysis/analyzer.ts";
 import { defaultDepth, judgeRequest, type KnownEngines } from "../analysis/judge-request.ts";
 import type { EngineVersion } from "../engine/catalog.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../log/log.ts";
 import { uuidv7 } from "../uuid.ts";
 import { accountKey } from "./account-key.ts";
 import { type Asker, createGate } from "./admit.ts";

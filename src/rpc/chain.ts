@@ -1,6 +1,6 @@
 import type { Interceptor } from "@connectrpc/connect";
 import type { Access } from "../access/access.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../log/log.ts";
 import { authenticate } from "./interceptors/authenticate.ts";
 import { leaveEtag } from "./interceptors/leave-etag.ts";
 import { logCalls } from "./interceptors/log-calls.ts";

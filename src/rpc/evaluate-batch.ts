@@ -3,7 +3,7 @@ import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb
 import type { Analyzer } from "../analysis/analyzer.ts";
 import { judgeRequest, type KnownEngines } from "../analysis/judge-request.ts";
 import { errorFromFaults, errorFromUnknown } from "../errors.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../log/log.ts";
 import type { Asker, Gate } from "./admit.ts";
 import { asReady } from "./as-ready.ts";
 import { messageFromAnalysis, requestFromMessage } from "./convert.ts";

@@ -1,6 +1,6 @@
 import { callerFromRequest } from "../caller.ts";
 import { errorFromUnknown, KibitzError } from "../errors.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../log/log.ts";
 import { echo } from "../plain-text.ts";
 import { answerGet, type Page, tagOf } from "./answer-get.ts";
 import { docsHtml, docsPolicy, docsScript } from "./docs-html.ts";

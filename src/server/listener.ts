@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
-import type { Log } from "../log.ts";
+import type { Log } from "../log/log.ts";
 import type { Cors } from "./cors.ts";
 import { createDispatch } from "./dispatch.ts";
 import { createHttp1Server } from "./http1-server.ts";

@@ -7,7 +7,7 @@ import type {
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
 import { callerFromRequest } from "../caller.ts";
 import { errorFromUnknown, KibitzError } from "../errors.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../log/log.ts";
 import { echo } from "../plain-text.ts";
 import { addVary } from "./add-vary.ts";
 import type { BodyBudget } from "./body-budget.ts";

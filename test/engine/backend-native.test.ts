@@ -1,7 +1,7 @@
 import { describe } from "vitest";
 import { createNativeBackend } from "../../src/engine/backends/native/index.ts";
 import { noCage } from "../../src/engine/cage/cage.ts";
-import { silentLog } from "../../src/log.ts";
+import { silentLog } from "../../src/log/log.ts";
 import { testBackend } from "../contract/backend.ts";
 import { nativeStockfish } from "../support/native-stockfish.ts";
 

@@ -7,7 +7,7 @@ import { setTimeout } from "node:timers/promises";
 import { createNativeBackend } from "../../src/engine/backends/native/index.ts";
 import { createWasmBackend } from "../../src/engine/backends/wasm/index.ts";
 import { createCage, noCage } from "../../src/engine/cage/cage.ts";
-import { silentLog } from "../../src/log.ts";
+import { silentLog } from "../../src/log/log.ts";
 import { nativeStockfish } from "../support/native-stockfish.ts";
 import { jobOf, underWay } from "./job-of.ts";
 import { unstoppable } from "./unstoppable.ts";

@@ -8,7 +8,7 @@ import { createSupervisor, type Supervisor } from "../../src/engine/supervisor.t
 import { createUciSession } from "../../src/engine/uci/session.ts";
 import type { ProcessEnd, UciTransport } from "../../src/engine/uci/transport.ts";
 import { defaultWatchTimes } from "../../src/engine/uci/watch-times.ts";
-import { silentLog } from "../../src/log.ts";
+import { silentLog } from "../../src/log/log.ts";
 import { buildOf } from "./build-of.ts";
 import { jobOf } from "./job-of.ts";
 import { greeting } from "./scripted-session.ts";

@@ -7,7 +7,7 @@ import { noCage } from "../../src/engine/cage/cage.ts";
 import { digestOf } from "../../src/engine/digest.ts";
 import type { EngineBuild } from "../../src/engine/engine.ts";
 import { defaultWatchTimes } from "../../src/engine/uci/watch-times.ts";
-import { type Log, silentLog } from "../../src/log.ts";
+import { type Log, silentLog } from "../../src/log/log.ts";
 import { commandOfFake, type FakeEngineOptions } from "../support/fake-engine/index.ts";
 import { nativeStockfish } from "../support/native-stockfish.ts";
 import { enginesRunning } from "./processes.ts";

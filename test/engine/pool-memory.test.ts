@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createPool } from "../../src/engine/pool.ts";
-import { silentLog } from "../../src/log.ts";
+import { silentLog } from "../../src/log/log.ts";
 import { buildOf } from "./build-of.ts";
 import { createFakeEngines, type FakeEnginesOptions } from "./fake-engines.ts";
 import { jobOf } from "./job-of.ts";

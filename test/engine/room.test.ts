@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { EngineFailure } from "../../src/engine/engine.ts";
 import { openEngineRoom } from "../../src/engine/room.ts";
-import { silentLog } from "../../src/log.ts";
+import { silentLog } from "../../src/log/log.ts";
 import { buildOf } from "./build-of.ts";
 import { createFakeEngines, type FakeEngines } from "./fake-engines.ts";
 import { jobOf, underWay } from "./job-of.ts";

@@ -5,7 +5,7 @@ import { createPool, type EnginePool } from "../../src/engine/pool.ts";
 import type { Quarantine } from "../../src/engine/quarantine.ts";
 import { createSupervisor } from "../../src/engine/supervisor.ts";
 import { defaultWatchTimes, type WatchTimes } from "../../src/engine/uci/watch-times.ts";
-import { type Log, silentLog } from "../../src/log.ts";
+import { type Log, silentLog } from "../../src/log/log.ts";
 import { jobOf, underWay } from "./job-of.ts";
 import { enginesRunning, stillRunning } from "./processes.ts";
 import { unstoppable } from "./unstoppable.ts";

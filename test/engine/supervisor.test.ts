@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { EngineFailure, type FailureKind, type SearchEvent } from "../../src/engine/engine.ts";
 import { createPool } from "../../src/engine/pool.ts";
 import { createSupervisor } from "../../src/engine/supervisor.ts";
-import { silentLog } from "../../src/log.ts";
+import { silentLog } from "../../src/log/log.ts";
 import { buildOf } from "./build-of.ts";
 import { giveClockBack, takeClock, wait } from "./clock.ts";
 import { createFakeEngines, type FakeEnginesOptions, fakeAnswer, fakeProgress } from "./fake-engines.ts";

@@ -3,7 +3,7 @@ import { createWasmBackend } from "../../src/engine/backends/wasm/index.ts";
 import { noCage } from "../../src/engine/cage/cage.ts";
 import type { SearchEvent } from "../../src/engine/engine.ts";
 import { openEngineRoom } from "../../src/engine/room.ts";
-import { silentLog } from "../../src/log.ts";
+import { silentLog } from "../../src/log/log.ts";
 import { createRecordedBackend } from "../support/recorded-engine/index.ts";
 import { eventsOf, jobOf } from "./job-of.ts";
 

@@ -3,7 +3,7 @@ import { createNativeBackend } from "../../src/engine/backends/native/index.ts";
 import { createWasmBackend } from "../../src/engine/backends/wasm/index.ts";
 import { noCage } from "../../src/engine/cage/cage.ts";
 import type { EngineBackend, EngineBuild, EngineSession } from "../../src/engine/engine.ts";
-import { silentLog } from "../../src/log.ts";
+import { silentLog } from "../../src/log/log.ts";
 import { nativeStockfish } from "../support/native-stockfish.ts";
 import { jobOf } from "./job-of.ts";
 import { enginesRunning } from "./processes.ts";

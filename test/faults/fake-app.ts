@@ -2,7 +2,7 @@ import { startApp } from "../../src/app.ts";
 import { loadConfig } from "../../src/config.ts";
 import { openEngineRoom } from "../../src/engine/room.ts";
 import { defaultWatchTimes, type WatchTimes } from "../../src/engine/uci/watch-times.ts";
-import type { Log } from "../../src/log.ts";
+import type { Log } from "../../src/log/log.ts";
 import { createFakeBackend, type Misbehaviour } from "../support/fake-engine/index.ts";
 
 /** The app over the fake engine, which misbehaves as it is told. Disposing of it stops it. */

@@ -9,7 +9,7 @@ import { KeyService } from "../../gen/chess/analysis/v1/key_service_pb.ts";
 import type { Fault } from "../../src/errors.ts";
 import type { StreamCall, UnaryCall } from "../../src/gateway/answer.ts";
 import { createGateway } from "../../src/gateway/gateway.ts";
-import { silentLog } from "../../src/log.ts";
+import { silentLog } from "../../src/log/log.ts";
 import { createBodyBudget } from "../../src/server/body-budget.ts";
 import type { NodeRequest, NodeResponse } from "../../src/server/node-message.ts";
 

@@ -5,7 +5,7 @@ import { AnalysisRequestSchema } from "../../gen/chess/analysis/v1/analysis_pb.t
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { type Caller, localCaller } from "../../src/caller.ts";
 import { KibitzError } from "../../src/errors.ts";
-import { silentLog } from "../../src/log.ts";
+import { silentLog } from "../../src/log/log.ts";
 import { callerKey } from "../../src/rpc/caller-key.ts";
 import { connectDoors } from "../../src/rpc/interceptors/connect-doors.ts";
 import { logCalls } from "../../src/rpc/interceptors/log-calls.ts";

@@ -5,7 +5,7 @@ import { expect, test, vi } from "vitest";
 import { startApp } from "../../src/app.ts";
 import { loadConfig } from "../../src/config.ts";
 import type { EngineRoom } from "../../src/engine/room.ts";
-import { silentLog } from "../../src/log.ts";
+import { silentLog } from "../../src/log/log.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
 const dataDir = useTemporaryFolder();

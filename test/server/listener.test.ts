@@ -3,7 +3,7 @@ import type { ServerResponse } from "node:http";
 import { connect as connectHttp2 } from "node:http2";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { silentLog } from "../../src/log.ts";
+import { silentLog } from "../../src/log/log.ts";
 import { createCors } from "../../src/server/cors.ts";
 import { createListener } from "../../src/server/listener.ts";
 import type { RequestHandler } from "../../src/server/node-message.ts";

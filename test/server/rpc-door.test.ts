@@ -27,7 +27,7 @@ import {
   ListEnginesResponseSchema,
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
-import { silentLog } from "../../src/log.ts";
+import { silentLog } from "../../src/log/log.ts";
 import { connectErrorFrom } from "../../src/rpc/connect-error.ts";
 import { createBodyBudget } from "../../src/server/body-budget.ts";
 import type { RpcDoor } from "../../src/server/door-from-request.ts";

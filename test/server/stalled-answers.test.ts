@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type ConnectRouter, createConnectRouter, createContextValues } from "@connectrpc/connect";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import { silentLog } from "../../src/log.ts";
+import { silentLog } from "../../src/log/log.ts";
 import { connectErrorFrom } from "../../src/rpc/connect-error.ts";
 import { createBodyBudget } from "../../src/server/body-budget.ts";
 import type { RequestHandler } from "../../src/server/node-message.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, vi } from "vitest";
 import { type App, startApp } from "../../src/app.ts";
 import { loadConfig } from "../../src/config.ts";
-import type { Log } from "../../src/log.ts";
+import type { Log } from "../../src/log/log.ts";
 import { openEngines } from "../../src/open-engines.ts";
 import { useTemporaryFolder } from "./temporary-folder.ts";
 

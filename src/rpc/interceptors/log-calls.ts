@@ -1,7 +1,7 @@
 import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import { errorFromUnknown } from "../../errors.ts";
-import type { Log } from "../../log.ts";
+import type { Log } from "../../log/log.ts";
 import { accountKey } from "../account-key.ts";
 import { callerKey } from "../caller-key.ts";
 import { errorFromConnect } from "../error-from-connect.ts";

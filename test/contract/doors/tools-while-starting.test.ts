@@ -10,7 +10,7 @@ import {
 import { ServerReflection } from "../../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { type App, startApp } from "../../../src/app.ts";
 import { loadConfig } from "../../../src/config.ts";
-import { silentLog } from "../../../src/log.ts";
+import { silentLog } from "../../../src/log/log.ts";
 import { openEngines } from "../../../src/open-engines.ts";
 import { open } from "../../server/exchange.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";

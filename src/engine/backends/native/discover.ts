@@ -1,6 +1,6 @@
 import { access, constants, realpath, stat } from "node:fs/promises";
 import { delimiter, join } from "node:path";
-import type { Log } from "../../../log.ts";
+import type { Log } from "../../../log/log.ts";
 import type { Cage } from "../../cage/cage.ts";
 import { reaches } from "../../cage/engine-user.ts";
 import type { EngineBuild, EngineSettings } from "../../engine.ts";

@@ -1,4 +1,4 @@
-import type { Log } from "../../../log.ts";
+import type { Log } from "../../../log/log.ts";
 import type { Cage } from "../../cage/cage.ts";
 import type { EngineBackend, EngineSettings } from "../../engine.ts";
 import { createChildProcess } from "../../uci/child-process.ts";

@@ -1,5 +1,7 @@
 import { createHmac, randomBytes } from "node:crypto";
-import type { Config } from "./config.ts";
+
+/** How much of a caller's address the log may say. */
+type AddressForm = "none" | "truncated" | "hashed" | "full";
 
 const dayMs = 86_400_000;
 
@@ -9,7 +11,7 @@ const dayMs = 86_400_000;
  * every day, and never leaves the process.
  */
 export function createAddressShower(
-  form: Config["logAddresses"],
+  form: AddressForm,
   now: () => number = () => performance.now(),
 ): (address: string) => string | undefined {
   switch (form) {

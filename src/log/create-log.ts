@@ -1,12 +1,11 @@
 import type { WriteStream } from "node:tty";
-import pino from "pino";
-import type { Config } from "./config.ts";
+import pino, { type LevelWithSilent } from "pino";
 import { createLineWriter } from "./line-writer.ts";
 import { type Log, logFields } from "./log.ts";
 
 /** JSON lines for programs; on a terminal, lines for people. */
 export async function createLog(
-  level: Config["logLevel"],
+  level: LevelWithSilent,
   stream: WriteStream & { readonly fd: number } = process.stdout,
 ): Promise<Log> {
   const options = {

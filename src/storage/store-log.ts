@@ -1,5 +1,5 @@
-import type { Log } from "./log.ts";
-import type { StoreWatch } from "./storage/ports.ts";
+import type { Log } from "../log/log.ts";
+import type { StoreWatch } from "./ports.ts";
 
 /** Says once that the database cannot be read or written, however often it is tried, and once that it can again. */
 export function createStoreLog(log: Pick<Log, "info" | "warn">): StoreWatch {

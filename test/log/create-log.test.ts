@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 /** What a process prints that logs three lines and then ends this way. */
 function linesOf(end: string): readonly string[] {
   const source = `
-    import { createLog } from "./src/create-log.ts";
+    import { createLog } from "./src/log/create-log.ts";
     const log = await createLog("info");
     for (const index of [1, 2, 3]) log.info({ index }, "line");
     ${end}
@@ -14,7 +14,7 @@ function linesOf(end: string): readonly string[] {
 
 function printedBy(source: string): readonly string[] {
   const { stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", source], {
-    cwd: new URL("..", import.meta.url),
+    cwd: new URL("../..", import.meta.url),
     encoding: "utf8",
   });
   return stdout.split("\n").filter(Boolean);
@@ -33,7 +33,7 @@ test.each([
 
 test("what is not listed is not logged, nor what a library hangs on to its errors", () => {
   const [line = ""] = printedBy(`
-    import { createLog } from "./src/create-log.ts";
+    import { createLog } from "./src/log/create-log.ts";
     const log = await createLog("info");
     const err = Object.assign(new Error("outer", { cause: new TypeError("inner") }), { headers: { authorization: "canary" } });
     log.error({ requestId: "id-1", authorization: "canary", headers: { authorization: "canary" }, err }, "call");
@@ -51,7 +51,7 @@ test("what is not listed is not logged, nor what a library hangs on to its error
 test("control characters are escaped, for programs and on a terminal", () => {
   const hostile = String.raw`\u001b[2J\r\nforged\u0000`;
   const source = (stream: string) => `
-    import { createLog } from "./src/create-log.ts";
+    import { createLog } from "./src/log/create-log.ts";
     const log = await createLog("info", ${stream});
     log.warn({ request: "${hostile}", err: new Error("${hostile}") }, "call");
   `;
