@@ -6,6 +6,8 @@ import { onTestFinished } from "vitest";
 /** A folder that is gone after the test. */
 export function createFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "kibitz-"));
+  // Engines run as another user where the tests run as root.
+  chmodSync(folder, 0o755);
   onTestFinished(() => rmSync(folder, { recursive: true }));
   return folder;
 }

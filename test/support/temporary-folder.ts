@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
@@ -6,6 +6,8 @@ import { afterAll } from "vitest";
 /** A new folder for the tests of a file or group, gone after them. */
 export function useTemporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "kibitz-test-"));
+  // Engines in it run as another user where the tests run as root.
+  chmodSync(folder, 0o755);
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }

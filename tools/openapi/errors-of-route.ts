@@ -25,6 +25,7 @@ const everywhere: readonly ErrorCode[] = [
   "uri_too_long",
   "headers_too_large",
   "internal",
+  "store_unavailable",
   "starting",
   "shutting_down",
 ];
