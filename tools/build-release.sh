@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 npm run --silent generate
 rm -rf release
 mkdir release
-buf build --path proto -o release/kibitz.binpb
+buf build proto -o release/kibitz.binpb
 cp gen/openapi.json release/kibitz.openapi.json
 npm run --silent sbom >release/kibitz.cdx.json
 (cd release && sha256sum kibitz.* >SHA256SUMS)
