@@ -1,7 +1,7 @@
 import { createContextValues, type Interceptor } from "@connectrpc/connect";
 import type { Access } from "./access/access.ts";
 import { callerFromRequest } from "./caller.ts";
-import type { Config } from "./config.ts";
+import { type Config, ConfigError } from "./config.ts";
 import { createService, type Service } from "./create-service.ts";
 import type { EngineRoom } from "./engine/room.ts";
 import { KibitzError } from "./errors.ts";
@@ -79,7 +79,12 @@ export async function startApp(
     log,
   });
   try {
-    const { host, port } = await listener.listen(config.host, config.port);
+    const { host, port } = await listener.listen(config.host, config.port).catch((error) => {
+      throw new ConfigError(
+        `KIBITZ_HOST and KIBITZ_PORT: ${config.host}:${config.port} cannot be listened on (${error.message}). ` +
+          "KIBITZ_PORT=0 picks a free port.",
+      );
+    });
     const opened = await openAccess(config, log);
     access = opened;
     toolDoor = createRpc(createToolImplementations(readiness), createToolChain(opened, log), bodies, log);

@@ -2,6 +2,7 @@ import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
 import { errorFromUnknown, type Fault, KibitzError } from "../errors.ts";
 import { type Problem, problemFromError } from "../problem.ts";
 import { isGone } from "../server/node-message.ts";
+import { writePart } from "../server/write-part.ts";
 import type { Answer, StreamAnswerOptions } from "./answer.ts";
 import { type CallContext, ResponseContext } from "./call-context.ts";
 import { firstOf } from "./first-of.ts";
@@ -14,7 +15,6 @@ import type { Route } from "./routes.ts";
 import { sendHead } from "./send.ts";
 import { suggestRequest } from "./suggest-request.ts";
 import { createMessageWriter } from "./write-message.ts";
-import { writeText } from "./write-text.ts";
 
 const json = "application/json";
 const lines = "application/x-ndjson";
@@ -95,7 +95,7 @@ export function createBatchAnswer(route: Route, options: StreamAnswerOptions): A
     const { all } = await firstOf(texts);
     sendHead(res, 200, ["Content-Type", asReady ? lines : `${json}; charset=utf-8`, ...keep], caller);
     for await (const text of all) {
-      if (!(await writeText(res, text))) {
+      if (!(await writePart(res, text))) {
         return;
       }
     }

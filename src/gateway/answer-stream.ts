@@ -2,6 +2,7 @@ import type { Message } from "@bufbuild/protobuf";
 import { errorFromUnknown, KibitzError } from "../errors.ts";
 import { problemFromError } from "../problem.ts";
 import { isGone } from "../server/node-message.ts";
+import { writePart } from "../server/write-part.ts";
 import type { Answer, StreamAnswerOptions } from "./answer.ts";
 import { ResponseContext } from "./call-context.ts";
 import { type BegunStream, firstOf } from "./first-of.ts";
@@ -10,7 +11,6 @@ import { createRequestReader, withSuggestion } from "./read-request.ts";
 import type { Route } from "./routes.ts";
 import { sendHead } from "./send.ts";
 import { createMessageWriter } from "./write-message.ts";
-import { writeText } from "./write-text.ts";
 
 /** Media type of server-sent events. */
 export const eventStream = "text/event-stream";
@@ -50,12 +50,12 @@ export function createStreamAnswer(route: Route, options: StreamAnswerOptions): 
     const keepAlive = setInterval(() => {
       // What waits for a reader says so by itself.
       if (hasRoom) {
-        void writeText(res, ": keep-alive\n\n");
+        void writePart(res, ": keep-alive\n\n");
       }
     }, keepAliveMs);
     const say = async (event: string, data: string) => {
       hasRoom = false;
-      hasRoom = await writeText(res, `event: ${event}\ndata: ${data}\n\n`);
+      hasRoom = await writePart(res, `event: ${event}\ndata: ${data}\n\n`);
       return hasRoom;
     };
     try {

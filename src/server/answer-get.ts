@@ -5,6 +5,7 @@ import { addVary } from "./add-vary.ts";
 import { isNotModified } from "./is-not-modified.ts";
 import { type NodeRequest, type NodeResponse, pathOf } from "./node-message.ts";
 import { sendProblem } from "./send-problem.ts";
+import { writePart } from "./write-part.ts";
 
 /** What a path without parameters shows. */
 export interface Page {
@@ -49,8 +50,22 @@ export function answerGet(req: NodeRequest, res: NodeResponse, page: Page | Kibi
   if (req.method === "HEAD") {
     res.end();
   } else {
-    res.end(page.body);
+    void sendBody(res, page.body);
   }
+}
+
+/** So much is handed over at a time: what waits tells then whether anything is taken. */
+const partBytes = 64 * 1024;
+
+async function sendBody(res: NodeResponse, body: string | Buffer): Promise<void> {
+  const bytes = typeof body === "string" ? Buffer.from(body) : body;
+  let at = 0;
+  for (; bytes.length - at > partBytes; at += partBytes) {
+    if (!(await writePart(res, bytes.subarray(at, at + partBytes)))) {
+      return;
+    }
+  }
+  res.end(bytes.subarray(at));
 }
 
 /** The ETag of a body: other bodies have others. */

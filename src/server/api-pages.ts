@@ -18,6 +18,17 @@ export interface ApiPagesOptions {
 /** `/openapi.json`, and `/docs`, which shows it. Nothing is read or kept before somebody asks. */
 export function createApiPages({ plans, log }: ApiPagesOptions): RequestHandler {
   let document: Promise<Page> | undefined;
+  /** One buffer for all who ask: a copy for each who takes nothing of it would be memory that anybody can hold. */
+  const viewer = new Map<string, Promise<Page>>();
+
+  const viewerPage = (name: string): Promise<Page> | undefined => {
+    const known =
+      viewer.get(name) ?? viewerFile(name)?.then(({ contentType, body }) => page(contentType, body));
+    if (known) {
+      viewer.set(name, known);
+    }
+    return known;
+  };
 
   const pageOf = (path: string): Promise<Page> | Page | KibitzError => {
     switch (path) {
@@ -36,7 +47,7 @@ export function createApiPages({ plans, log }: ApiPagesOptions): RequestHandler 
         return page("text/javascript; charset=utf-8", docsScript);
       default:
         return (
-          viewerFile(path.slice("/docs/".length))?.then(({ contentType, body }) => page(contentType, body)) ??
+          viewerPage(path.slice("/docs/".length)) ??
           new KibitzError("not_found", `Nothing answers ${echo(path)}; GET /docs shows the API.`)
         );
     }
@@ -47,8 +58,9 @@ export function createApiPages({ plans, log }: ApiPagesOptions): RequestHandler 
       answerGet(req, res, await pageOf(path));
     } catch (thrown) {
       document = undefined;
+      viewer.clear();
       const { requestId } = callerFromRequest(req, "json");
-      log.error({ err: thrown, requestId, path }, "a page of the API could not be read");
+      log.error({ err: thrown, requestId, request: echo(path) }, "a page of the API could not be read");
       sendProblem(req, res, errorFromUnknown(thrown), requestId);
     }
   }
@@ -64,7 +76,7 @@ export function createApiPages({ plans, log }: ApiPagesOptions): RequestHandler 
 }
 
 async function openapiPage(plans: readonly ShownPlan[]): Promise<Page> {
-  return page("application/json; charset=utf-8", await openapiDocument(plans));
+  return page("application/json; charset=utf-8", Buffer.from(await openapiDocument(plans)));
 }
 
 /** What has changed with a new version is seen at once, what has not costs no transfer. */

@@ -1,4 +1,4 @@
-import type { ServerHttp2Session, ServerHttp2Stream } from "node:http2";
+import { constants, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 
 /** Looks in the time that an answer has: one that nobody takes is cut when it is up, and half of it later at most. */
 const looksPerTime = 2;
@@ -14,6 +14,8 @@ export function cutStalled(session: ServerHttp2Session, takeTimeoutMs: number): 
   const open = new Map<ServerHttp2Stream, Waiting>();
   session.on("stream", (stream) => {
     open.set(stream, { bytes: 0, since: 0 });
+    // Parts of one size look alike: that one was taken tells itself.
+    stream.on("drain", () => open.set(stream, { bytes: 0, since: 0 }));
     stream.once("close", () => open.delete(stream));
   });
   const look = setInterval(() => {
@@ -23,6 +25,8 @@ export function cutStalled(session: ServerHttp2Session, takeTimeoutMs: number): 
       if (waiting === 0 || waiting !== bytes) {
         open.set(stream, { bytes: waiting, since: now });
       } else if (now - since >= takeTimeoutMs) {
+        // With a code: what ends without one looks whole to its reader.
+        stream.close(constants.NGHTTP2_CANCEL);
         stream.destroy();
       }
     }

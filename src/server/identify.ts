@@ -31,5 +31,7 @@ export function spanBelow(traceparent: string | readonly string[]): string | und
   if (traceId === undefined || (version === "00" && more !== undefined)) {
     return undefined;
   }
-  return `00-${traceId}-${randomBytes(8).toString("hex")}-${flags}`;
+  // Of the flags one is known: that the caller records the trace. The others have to be zero.
+  const sampled = Number.parseInt(flags ?? "", 16) & 1;
+  return `00-${traceId}-${randomBytes(8).toString("hex")}-0${sampled}`;
 }

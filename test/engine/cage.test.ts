@@ -1,8 +1,10 @@
 import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createCage, EngineUserUnusable } from "../../src/engine/cage/cage.ts";
 import { type Guard, guards } from "../../src/engine/cage/layers.ts";
+import { createFolder } from "./write-script.ts";
 
 interface Report {
   readonly user?: string;
@@ -81,6 +83,20 @@ describe("the user that the operator names", () => {
 
   test.runIf(isRoot)("is the one that engines run as", async () => {
     expect((await create("games")).user?.name).toBe("games");
+  });
+
+  test.runIf(isRoot)("is no way to the folder of the keys, also where that lets everybody in", async () => {
+    const open = createFolder();
+    const cage = await createCage({ userName: "games", hide: open, reads: [] });
+    expect(cage.lacks).toEqual([]);
+    const listing = { file: "/bin/ls", args: ["-a", open] };
+    writeFileSync(join(open, "kibitz.db"), "secret");
+    const { file, args } = cage.around(listing, { hashMb: 16, threads: 1 });
+    expect(() => execFileSync(file, [...args], { stdio: "pipe" })).toThrow("Permission denied");
+  });
+
+  test.runIf(isRoot)("is not root", async () => {
+    await expect(create("root")).rejects.toThrow("engines must not run as root");
   });
 
   test.runIf(isRoot)("must be there", async () => {

@@ -7,6 +7,8 @@ const parent = "b7ad6b7169203331";
 test.each([
   [`00-${trace}-${parent}-01`, "01"],
   [`00-${trace}-${parent}-00`, "00"],
+  [`00-${trace}-${parent}-ff`, "01"],
+  [`00-${trace}-${parent}-fe`, "00"],
   [`cc-${trace}-${parent}-01`, "01"],
   [`cc-${trace}-${parent}-01-what-comes-later`, "01"],
 ])("below %s there is a new span of the same trace", (header, flags) => {

@@ -6,6 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { silentLog } from "../../src/log/log.ts";
 import { connectErrorFrom } from "../../src/rpc/connect-error.ts";
+import { answerGet } from "../../src/server/answer-get.ts";
 import { createBodyBudget } from "../../src/server/body-budget.ts";
 import type { RequestHandler } from "../../src/server/node-message.ts";
 import { createRpcDoor } from "../../src/server/rpc-door.ts";
@@ -38,6 +39,8 @@ async function callWithoutWindow(
   const alive = setInterval(() => client.ping(() => {}), 20);
   await once(call, "close");
   clearInterval(alive);
+  // What was cut must not look whole.
+  expect(call.rstCode).not.toBe(constants.NGHTTP2_NO_ERROR);
   return client;
 }
 
@@ -61,6 +64,26 @@ test.each([
     expect(errors).toEqual([]);
   },
 );
+
+test("a large page that is taken slowly, part after part, is not cut", async () => {
+  const body = Buffer.alloc(1_000_000, "x");
+  const page: RequestHandler = (req, res) => {
+    answerGet(req, res, { contentType: "text/plain", body });
+    return true;
+  };
+  const { base } = await startListener([page], { takeTimeoutMs: 300 });
+  const client = connectHttp2(base, { settings: { initialWindowSize: 65_535 } });
+  onTestFinished(() => client.destroy());
+  const call = client.request({ ":path": "/" });
+  let length = 0;
+  call.on("data", (chunk: Buffer) => {
+    length += chunk.length;
+    call.pause();
+    setTimeout(() => call.resume(), 20);
+  });
+  await once(call, "close");
+  expect([length, call.rstCode]).toEqual([body.length, constants.NGHTTP2_NO_ERROR]);
+});
 
 test("an answer that is taken slowly is not cut", async () => {
   const slow: RequestHandler = (_, res) => {

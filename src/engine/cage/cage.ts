@@ -81,6 +81,9 @@ function namedUser(name: string, asRoot: boolean, reads: readonly string[]): Eng
   if (!asRoot) {
     throw new EngineUserUnusable("only root can run engines as somebody else");
   }
+  if (user?.uid === 0) {
+    throw new EngineUserUnusable("engines must not run as root");
+  }
   if (user === undefined) {
     throw new EngineUserUnusable(`there is no user ${JSON.stringify(name)} on this machine`);
   }

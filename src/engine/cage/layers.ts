@@ -1,4 +1,4 @@
-import type { EngineUser } from "./engine-user.ts";
+import { type EngineUser, reaches } from "./engine-user.ts";
 
 /** What a cage can keep from an engine, in words that the log tells. */
 export const guards = [
@@ -12,12 +12,12 @@ export const guards = [
 ] as const;
 
 /**
- * - `user`: it runs as a user that owns nothing, and can signal nobody;
+ * - `user`: it runs as another user than the server, and can neither signal that nor read what is its own;
  * - `keys`: it cannot read the folder of the key database;
  * - `network`: it has none;
- * - `writes`: it cannot write to files;
+ * - `writes`: it cannot write to files or let them grow; what its user may delete, cut or map it still may;
  * - `privileges`: it cannot gain any, whatever it executes;
- * - `limits`: of open files and of memory, and no core dumps;
+ * - `limits`: of open files and of memory, for each process, and no core dumps;
  * - `ends with the server`: it is killed when the server is, whatever it does.
  */
 export type Guard = (typeof guards)[number];
@@ -50,7 +50,9 @@ export function layersOf({ paths, user, asRoot, hidden }: Circumstances): readon
   const namespaces = [unshare ?? "", ...(asRoot ? [] : ["--user", "--map-root-user"])];
 
   const isolation: Layer[] = [];
-  if (unshare && sh && mount && hidden && !user) {
+  // Another user is kept out by file modes, unless the folder lets everybody in or is his own.
+  const covered = hidden !== undefined && (!user || reaches(user, hidden));
+  if (unshare && sh && mount && covered) {
     const hide = [sh, "-c", hideScript, "sh", mount, hidden];
     isolation.push(always(["network", "keys"], [...namespaces, "--net", "--mount", "--", ...hide]));
   }
@@ -81,7 +83,8 @@ export function layersOf({ paths, user, asRoot, hidden }: Circumstances): readon
     const powerless = ["--bounding-set=-all", "--inh-caps=-all"];
     if (user) {
       const become = [`--reuid=${user.uid}`, `--regid=${user.gid}`, "--clear-groups"];
-      const won = ["user", "keys", "privileges", "ends with the server"] as const;
+      const kept: readonly Guard[] = covered ? [] : ["keys"];
+      const won = ["user", "privileges", "ends with the server", ...kept] as const;
       privileges.push(always(won, [setpriv, ...become, ...powerless, ...last]));
     }
     for (const weakened of [powerless, []]) {

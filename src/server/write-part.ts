@@ -1,14 +1,14 @@
 import type { ServerResponse } from "node:http";
-import { isGone, type NodeResponse } from "../server/node-message.ts";
+import { isGone, type NodeResponse } from "./node-message.ts";
 
 /** Writes a part of an answer, and waits until its reader has room for more. `false` says that the reader is gone. */
-export function writeText(res: NodeResponse, text: string): Promise<boolean> {
+export function writePart(res: NodeResponse, part: string | Buffer): Promise<boolean> {
   if (isGone(res)) {
     return Promise.resolve(false);
   }
-  // Both kinds of responses take a text, but the overloads of the two do not agree on it.
+  // Both kinds of responses take both kinds of parts, but the overloads of the two do not agree on it.
   const response = res as ServerResponse;
-  if (response.write(text)) {
+  if (response.write(part)) {
     return Promise.resolve(true);
   }
   return new Promise((resolve) => {
