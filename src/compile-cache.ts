@@ -1,8 +1,9 @@
 import { mkdirSync, statSync } from "node:fs";
 import { enableCompileCache } from "node:module";
+import { fileURLToPath } from "node:url";
 
 /** Beside what npm keeps, and in `dist/` of the published package. */
-const folder = new URL("../node_modules/.cache/kibitz", import.meta.url).pathname;
+const usualFolder = fileURLToPath(new URL("../node_modules/.cache/kibitz", import.meta.url));
 
 /** Whoever else may write there can have this process run what he likes: others, and their groups. */
 const writableByOthers = 0o022;
@@ -11,7 +12,7 @@ const writableByOthers = 0o022;
  * Keeps what stripping types and compiling gave, for the next start, in a folder that nobody else can write to. Not in
  * Node's own (26.10), in the folder for temporary files: it takes that from whoever made it first.
  */
-export function keepCompiled(): void {
+export function keepCompiled(folder = usualFolder): void {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const { uid, mode } = statSync(folder);

@@ -1,0 +1,39 @@
+import { execFileSync } from "node:child_process";
+import { chmodSync, chownSync, mkdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { useTemporaryFolder } from "./support/temporary-folder.ts";
+
+const folder = useTemporaryFolder();
+
+/** Where a process that asks for this folder keeps what it compiles. */
+function keptIn(asked: string): string {
+  const source = `
+    import { getCompileCacheDir } from "node:module";
+    import { keepCompiled } from "./src/compile-cache.ts";
+    keepCompiled(${JSON.stringify(asked)});
+    process.stdout.write(getCompileCacheDir() ?? "nowhere");
+  `;
+  const cwd = new URL("..", import.meta.url);
+  return execFileSync(process.execPath, ["--input-type=module", "-e", source], { cwd, encoding: "utf8" });
+}
+
+test("what is compiled is kept in a folder that is made for its owner alone", () => {
+  const own = join(folder, "own");
+  expect(keptIn(own)).toContain(own);
+  expect(statSync(own).mode & 0o777).toBe(0o700);
+});
+
+test.each([0o777, 0o770])("it is kept nowhere, if others can write there: mode %o", (mode) => {
+  const open = join(folder, `open-${mode}`);
+  mkdirSync(open);
+  chmodSync(open, mode);
+  expect(keptIn(open)).toBe("nowhere");
+});
+
+test.runIf(process.getuid?.() === 0)("nor in a folder of somebody else", () => {
+  const foreign = join(folder, "foreign");
+  mkdirSync(foreign, { mode: 0o700 });
+  chownSync(foreign, 65_534, 65_534);
+  expect(keptIn(foreign)).toBe("nowhere");
+});
