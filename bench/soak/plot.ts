@@ -29,6 +29,7 @@ export function plot(title: string, minutes: readonly number[], curves: readonly
     ].join("\n");
   });
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="12">
+<title>${title}</title>
 <rect width="100%" height="100%" fill="#fff"/>
 <text x="${left}" y="18" font-weight="bold">${title}</text>
 ${rows.join("\n")}
