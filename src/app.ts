@@ -90,10 +90,14 @@ export async function startApp(
     toolDoor = createRpc(createToolImplementations(readiness), createToolChain(opened, log), bodies, log);
     const engines = await opening;
     doors = createDoors(createService(engines, opened, config, log), bodies, log);
-    readiness.become("ready");
+    const { defaultBuild } = engines.catalog.latest;
+    const follow = () => readiness.become(engines.available(defaultBuild) ? "ready" : "starting");
+    engines.changes.on("change", follow);
+    follow();
     return {
       url: `http://${host.includes(":") ? `[${host}]` : host}:${port}`,
       async stop() {
+        engines.changes.off("change", follow);
         readiness.become("draining");
         // Again and again: what has waited until now begins when others end.
         let cutting: NodeJS.Timeout | undefined;

@@ -55,6 +55,7 @@ export function createService(room: EngineRoom, access: Access, config: Config, 
     get catalog() {
       return room.catalog;
     },
+    available: room.available,
     describe: (build) => room.describe(build).catch(explainFailure),
     judgePosition: createPositionJudge(),
   };

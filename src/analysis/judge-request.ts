@@ -15,6 +15,8 @@ export interface KnownEngines {
   readonly catalog: Catalog;
   readonly judgePosition: PositionJudge;
   describe(build: EngineBuild): Promise<EngineInfo>;
+  /** Whether engines of the build can be started at this time. */
+  available(build: EngineBuild): boolean;
 }
 
 /**

@@ -1,5 +1,7 @@
 /** Waiting times after tries that fail: random, growing, and forgotten by a success. */
 export interface Backoff {
+  /** Tries that have failed since the last success. */
+  readonly failures: number;
   /** Milliseconds until the next try may be begun; 0 while nothing has failed. */
   readonly waitMs: number;
   /**
@@ -21,19 +23,25 @@ export function createBackoff(
   random: () => number = Math.random,
   now: () => number = () => performance.now(),
 ): Backoff {
+  let failures = 0;
   let pauseMs = 0;
   let failedAt = Number.NEGATIVE_INFINITY;
   return {
+    get failures() {
+      return failures;
+    },
     get waitMs() {
       return Math.max(0, failedAt + pauseMs - now());
     },
     failed(begunAt, mostMs = maxMs) {
       if (begunAt >= failedAt) {
+        failures++;
         pauseMs = Math.min(mostMs, maxMs, minMs + random() * (Math.max(minMs, pauseMs * 4) - minMs));
         failedAt = now();
       }
     },
     succeeded() {
+      failures = 0;
       pauseMs = 0;
     },
   };

@@ -1,3 +1,4 @@
+import { EventEmitter } from "node:events";
 import { setTimeout } from "node:timers/promises";
 import { KibitzError } from "../errors.ts";
 import type { Log } from "../log/log.ts";
@@ -16,6 +17,10 @@ import { createEngineMemory } from "./memory.ts";
 /** Running engines, lent one at a time. */
 export interface EnginePool extends AsyncDisposable {
   readonly tally: EngineTally;
+  /** Whether engines of the build can be started. While none can, it is tried now and again. */
+  available(build: EngineBuild): boolean;
+  /** Emits `change` when a build is available no more, or again. */
+  readonly changes: EventEmitter<{ change: [EngineBuild] }>;
   /** An idle engine of the build, or a new one. @throws EngineFailure, or the reason of `signal`. */
   lend(build: EngineBuild, signal: AbortSignal): Promise<EngineSession>;
   /** Takes an engine back. A dead one is forgotten, a worn one replaced when it is next needed. */
@@ -43,6 +48,9 @@ const searchesBetweenLooks = 128;
 /** Growth over what it took when it was first given back, after which an engine is replaced. */
 const growthMaxBytes = 256e6;
 
+/** Starts of one build that fail one after the other before it counts as unavailable: as many as one search tries. */
+const failuresMax = 3;
+
 /** Longest that a caller waits for the next try to start an engine, in milliseconds. */
 const backoffPatienceMs = 1000;
 
@@ -55,6 +63,8 @@ export function createPool(options: EnginePoolOptions): EnginePool {
   const ending = new Set<Promise<unknown>>();
   const infos = new Map<EngineBuild, Promise<EngineInfo>>();
   const backoffs = new Map<EngineBuild, Backoff>();
+  const lost = new Set<EngineBuild>();
+  const changes: EnginePool["changes"] = new EventEmitter();
   const firstBytes = new WeakMap<EngineSession, number>();
   const memory = createEngineMemory();
   const tally = createEngineTally();
@@ -75,7 +85,6 @@ export function createPool(options: EnginePoolOptions): EnginePool {
       throw new Error(`no backend for the path ${build.path}`);
     }
     const signal = caller === closed.signal ? caller : AbortSignal.any([caller, closed.signal]);
-    retireFor(memory.expected(build));
     const backoff = backoffs.get(build) ?? createBackoff();
     backoffs.set(build, backoff);
     const { waitMs } = backoff;
@@ -88,6 +97,7 @@ export function createPool(options: EnginePoolOptions): EnginePool {
     if (waitMs > 0) {
       await setTimeout(waitMs, undefined, { signal }).catch(() => signal.throwIfAborted());
     }
+    retireFor(memory.expected(build));
     const startedAt = performance.now();
     let session: EngineSession;
     try {
@@ -102,6 +112,9 @@ export function createPool(options: EnginePoolOptions): EnginePool {
           { engine: build.id, path: build.path, error: messageOf(error) },
           "engine could not be started",
         );
+        if (backoff.failures >= failuresMax) {
+          lose(build);
+        }
       }
       throw error;
     }
@@ -110,6 +123,7 @@ export function createPool(options: EnginePoolOptions): EnginePool {
       throw closed.signal.reason;
     }
     backoff.succeeded();
+    find(build);
     running.add(session);
     infos.set(build, Promise.resolve(session.info));
     tally.of(build).started++;
@@ -125,6 +139,35 @@ export function createPool(options: EnginePoolOptions): EnginePool {
       }
     });
     return session;
+  }
+
+  function lose(build: EngineBuild): void {
+    if (lost.has(build)) {
+      return;
+    }
+    lost.add(build);
+    log.warn({ engine: build.id, path: build.path }, "engine is unavailable");
+    changes.emit("change", build);
+    void revive(build);
+  }
+
+  function find(build: EngineBuild): void {
+    if (lost.delete(build)) {
+      log.info({ engine: build.id, path: build.path }, "engine is available again");
+      changes.emit("change", build);
+    }
+  }
+
+  /** Callers go elsewhere when they see what is unavailable: nobody would find out that it is there again. */
+  async function revive(build: EngineBuild): Promise<void> {
+    while (lost.has(build) && !closed.signal.aborted) {
+      try {
+        giveBack(await start(build, closed.signal));
+      } catch (error) {
+        const retryAfterMs = error instanceof EngineFailure ? error.retryAfterMs : undefined;
+        await setTimeout(retryAfterMs ?? 0, undefined, { signal: closed.signal }).catch(() => {});
+      }
+    }
   }
 
   async function startUnchanged(
@@ -190,8 +233,29 @@ export function createPool(options: EnginePoolOptions): EnginePool {
     return session.searches >= searchesMax || bytes - first > growthMaxBytes;
   }
 
+  function giveBack(session: EngineSession): void {
+    if (!session.alive || closed.signal.aborted) {
+      return;
+    }
+    const look = session.searches % searchesBetweenLooks === 1;
+    if (look && isWorn(session)) {
+      tally.of(session.build).recycled++;
+      end(session);
+      return;
+    }
+    idle.push(session);
+    if (idle.length > idleMax) {
+      idle.splice(0, 1).forEach(retire);
+    }
+    if (look) {
+      retireFor(0);
+    }
+  }
+
   return {
     tally,
+    changes,
+    available: (build) => !lost.has(build),
     async lend(build, signal) {
       const fits = (session: EngineSession) => session.build === build && session.alive;
       // The one that was used last is the warmest; one that still ends another's search comes last.
@@ -200,24 +264,7 @@ export function createPool(options: EnginePoolOptions): EnginePool {
       const [session] = at < 0 ? [] : idle.splice(at, 1);
       return session ?? start(build, signal);
     },
-    giveBack(session) {
-      if (!session.alive || closed.signal.aborted) {
-        return;
-      }
-      const look = session.searches % searchesBetweenLooks === 1;
-      if (look && isWorn(session)) {
-        tally.of(session.build).recycled++;
-        end(session);
-        return;
-      }
-      idle.push(session);
-      if (idle.length > idleMax) {
-        idle.splice(0, 1).forEach(retire);
-      }
-      if (look) {
-        retireFor(0);
-      }
-    },
+    giveBack,
     cutShort() {
       for (const session of running) {
         session.cutShort();

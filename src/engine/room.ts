@@ -1,3 +1,4 @@
+import type { EventEmitter } from "node:events";
 import type { Log } from "../log/log.ts";
 import { type Catalog, createCatalog } from "./catalog.ts";
 import type { EngineTally } from "./counters.ts";
@@ -10,6 +11,10 @@ export interface EngineRoom extends AsyncDisposable {
   readonly catalog: Catalog;
   readonly search: Supervisor;
   readonly tally: EngineTally;
+  /** Whether engines of the build can be started. Only at the time: one whose file is gone may come back. */
+  available(build: EngineBuild): boolean;
+  /** Emits `change` when a build is available no more, or again. */
+  readonly changes: EventEmitter<{ change: [EngineBuild] }>;
   /** Ends all searches under way as if their time were up: their callers get what was found. */
   cutShort(): void;
   describe(build: EngineBuild): Promise<EngineInfo>;
@@ -64,6 +69,8 @@ export async function openEngineRoom(options: EngineRoomOptions, signal: AbortSi
       catalog,
       search: createSupervisor(pool, log),
       tally: pool.tally,
+      available: pool.available,
+      changes: pool.changes,
       cutShort: pool.cutShort,
       describe: pool.describe,
       [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),

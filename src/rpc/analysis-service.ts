@@ -79,6 +79,7 @@ export function createAnalysisService(
             info,
             latest: version === latest,
             digests: new Map(await Promise.all(digests)),
+            available: known.available,
           };
           return messageFromVersion(facts);
         };

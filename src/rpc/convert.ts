@@ -169,10 +169,11 @@ export interface VersionFacts {
   readonly info: EngineInfo;
   readonly latest: boolean;
   readonly digests: ReadonlyMap<EngineBuild, string>;
+  readonly available: (build: EngineBuild) => boolean;
 }
 
 export function messageFromVersion(facts: VersionFacts): MessageInitShape<typeof pb.EngineSchema> {
-  const { version, info, latest, digests } = facts;
+  const { version, info, latest, digests, available } = facts;
   const { defaultBuild, builds } = version;
   const chess960 = info.options.some(({ name }) => name === "uci_chess960");
   return {
@@ -187,7 +188,7 @@ export function messageFromVersion(facts: VersionFacts): MessageInitShape<typeof
     variants: [pb.Variant.STANDARD, ...(chess960 ? [pb.Variant.CHESS960] : [])],
     paths: builds.map((build) => ({
       path: enumValue(pb.Path, build.path),
-      available: true,
+      available: available(build),
       net: enumValue(pb.Net, build.net),
       sha256: digests.get(build) ?? "",
       threads: build.settings.threads,

@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events";
 
 /** Whether calls are answered: the one truth behind `/readyz` and `grpc.health.v1`. */
 export interface Readiness {
-  /** Whether requests for analysis would be answered. */
+  /** Whether requests for analysis that name no engine would be answered. */
   ready(): boolean;
   /** Whether the server is stopping. */
   draining(): boolean;
@@ -10,7 +10,7 @@ export interface Readiness {
   readonly changes: EventEmitter<{ change: [] }>;
   /** Aborted when the server begins to stop: what would else stay open ends. */
   readonly stopping: AbortSignal;
-  become(state: "ready" | "draining"): void;
+  become(state: "starting" | "ready" | "draining"): void;
 }
 
 export function createReadiness(): Readiness {
@@ -25,6 +25,9 @@ export function createReadiness(): Readiness {
     changes,
     stopping: stopping.signal,
     become(next) {
+      if (next === state) {
+        return;
+      }
       state = next;
       changes.emit("change");
       if (next === "draining") {

@@ -40,6 +40,7 @@ export function knownEngines(
     catalog: createCatalog(builds, defaultEngine),
     judgePosition,
     described,
+    available: () => true,
     async describe(build) {
       described.push(build);
       return { name: build.name, author: "nobody", options };

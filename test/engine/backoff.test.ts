@@ -29,6 +29,16 @@ test("nothing waits while nothing has failed, then ever longer up to a limit", (
   expect(waitsOf(7)).toEqual([100, 400, 1600, 6400, 25_600, 30_000, 30_000]);
 });
 
+test("what has failed is counted until one succeeds, several together as one", () => {
+  const { backoff, clock, waitsOf } = openBackoff(1);
+  expect(backoff.failures).toBe(0);
+  waitsOf(2);
+  backoff.failed(clock.ms - 1);
+  expect(backoff.failures).toBe(2);
+  backoff.succeeded();
+  expect(backoff.failures).toBe(0);
+});
+
 test("a wait is never shorter than the least, whatever chance says", () => {
   expect(openBackoff(0).waitsOf(3)).toEqual([100, 100, 100]);
 });

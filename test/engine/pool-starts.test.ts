@@ -63,6 +63,62 @@ describe("engines that are started together", () => {
   });
 });
 
+describe("a build", () => {
+  /** Starts fail until they are told to work. */
+  function createBrokenPool() {
+    let broken = true;
+    const { engines, pool } = createFakePool({
+      starting: () => (broken ? Promise.reject(failure) : undefined),
+    });
+    const changes: boolean[] = [];
+    pool.changes.on("change", (changed) => changes.push(pool.available(changed)));
+    const mend = () => {
+      broken = false;
+    };
+    return { engines, pool, changes, mend };
+  }
+  const fail = (pool: ReturnType<typeof createFakePool>["pool"]) =>
+    expect(pool.lend(build, forever)).rejects.toThrow();
+
+  test("is unavailable after three starts that failed, one after the other, and others are not", async () => {
+    const { pool, changes } = createBrokenPool();
+    await fail(pool);
+    await fail(pool);
+    expect([pool.available(build), changes]).toEqual([true, []]);
+    await fail(pool);
+    expect([pool.available(build), changes]).toEqual([false, [false]]);
+    expect(pool.available(buildOf({ id: "another" }))).toBe(true);
+    await pool[Symbol.asyncDispose]();
+  });
+
+  test("is tried again while nobody asks, and available when an engine is there: idle, for the next caller", async () => {
+    const { engines, pool, changes, mend } = createBrokenPool();
+    await fail(pool);
+    await fail(pool);
+    await fail(pool);
+    mend();
+    // After three failures the next try is due within 6.4 s.
+    await expect.poll(() => pool.available(build), { timeout: 8000 }).toBe(true);
+    expect(changes).toEqual([false, true]);
+    await expect.poll(() => engines.sessions.length).toBe(1);
+    const { starts } = engines;
+    await pool.lend(build, forever);
+    expect(engines.starts).toBe(starts);
+    await pool[Symbol.asyncDispose]();
+  });
+
+  test("that is unavailable does not keep the pool from closing", async () => {
+    const { engines, pool } = createBrokenPool();
+    await fail(pool);
+    await fail(pool);
+    await fail(pool);
+    const { starts } = engines;
+    await pool[Symbol.asyncDispose]();
+    await turn();
+    expect(engines.starts).toBe(starts);
+  });
+});
+
 test("an engine whose file is not genuine is ended before anybody is lent it", async () => {
   const { engines, pool } = createFakePool();
   const replaced = new EngineFailure("replaced", "something else");

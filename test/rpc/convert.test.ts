@@ -5,6 +5,7 @@ import { EvaluateResponseSchema } from "../../gen/chess/analysis/v1/analysis_ser
 import { openPlan } from "../../src/access/plans.ts";
 import type { Analysis } from "../../src/analysis/analysis.ts";
 import type { Score } from "../../src/chess/score.ts";
+import type { EngineBuild } from "../../src/engine/engine.ts";
 import {
   messageFromAnalysis,
   messageFromPlan,
@@ -168,7 +169,9 @@ describe("an engine version", () => {
       [full, "a".repeat(64)],
       [native, "b".repeat(64)],
     ]);
-    expect(messageFromVersion({ version: catalog.latest, info, latest: true, digests })).toMatchObject({
+    const available = (build: EngineBuild) => build === full;
+    const facts = { version: catalog.latest, info, latest: true, digests, available };
+    expect(messageFromVersion(facts)).toMatchObject({
       id: "stockfish-19",
       author: "the authors",
       latest: true,
@@ -184,7 +187,7 @@ describe("an engine version", () => {
           hashMb: 16,
           available: true,
         },
-        { path: pb.Path.NATIVE, sha256: "b".repeat(64) },
+        { path: pb.Path.NATIVE, sha256: "b".repeat(64), available: false },
       ],
       optionsDefaults: { skill_level: 20, uci_limit_strength: false, uci_elo: 1320, uci_chess960: false },
     });
@@ -192,7 +195,12 @@ describe("an engine version", () => {
 
   test("says what it is not: no licence, no Chess960, no full network", () => {
     const version = knownEngines([native]).catalog.latest;
-    const facts = { info: { ...info, options: [] }, latest: false, digests: new Map() };
+    const facts = {
+      info: { ...info, options: [] },
+      latest: false,
+      digests: new Map(),
+      available: () => true,
+    };
     const message = messageFromVersion({ version, ...facts });
     expect(message).toMatchObject({ variants: [pb.Variant.STANDARD], latest: false });
     expect(message).not.toHaveProperty("license");
