@@ -17,7 +17,9 @@ export async function createLog(
   };
   if (!stream.isTTY) {
     // Not in step: whoever reads the log slowly must not slow the answers.
-    const writer = createLineWriter(stream.fd);
+    const onLost = (count: number) =>
+      lines.warn({ count }, "log lines were lost: there was no room for them");
+    const writer = createLineWriter(stream.fd, { onLost });
     process.once("exit", writer.flushNow);
     const lines: Log = pino(options, writer);
     return lines;

@@ -14,6 +14,8 @@ export interface LineWriterOptions {
   readonly retryMs?: number;
   /** Most that waits, in characters. A reader who is slow, or a disk that is full, costs lines and not the memory. */
   readonly charsMax?: number;
+  /** Told how many lines were lost, when there is room again: what it writes comes next. */
+  readonly onLost?: (lines: number) => void;
 }
 
 /**
@@ -21,8 +23,10 @@ export interface LineWriterOptions {
  * process for room that does not come, with the port open and nobody answered.
  */
 export function createLineWriter(fd: number, options: LineWriterOptions = {}): LineWriter {
-  const { togetherMs = 20, retryMs = 200, charsMax = 4_000_000 } = options;
+  const { togetherMs = 20, retryMs = 200, charsMax = 4_000_000, onLost } = options;
   let waiting = "";
+  /** Lines that there was no room for. */
+  let lost = 0;
   /** What is left of the lines that are being written, or are to be tried again. */
   let current: Buffer = Buffer.alloc(0);
   let writing = false;
@@ -42,6 +46,7 @@ export function createLineWriter(fd: number, options: LineWriterOptions = {}): L
     if (current.length === 0) {
       current = Buffer.from(waiting);
       waiting = "";
+      tellLost();
     }
     write(fd, current, (error, written) => {
       writing = false;
@@ -54,12 +59,22 @@ export function createLineWriter(fd: number, options: LineWriterOptions = {}): L
     });
   }
 
+  function tellLost(): void {
+    const lines = lost;
+    lost = 0;
+    if (lines > 0) {
+      onLost?.(lines);
+    }
+  }
+
   return {
     write(line) {
-      if (waiting.length < charsMax) {
-        waiting += line;
-        soon(togetherMs);
+      if (waiting.length >= charsMax) {
+        lost++;
+        return;
       }
+      waiting += line;
+      soon(togetherMs);
     },
     flushNow() {
       // What is on its way arrives, or does not: it must not come twice.

@@ -18,6 +18,8 @@ export interface LogFields {
   /** Of the caller, as `KIBITZ_LOG_ADDRESSES` says. */
   readonly address?: string;
   readonly ms?: number;
+  /** How many of what the message says. */
+  readonly count?: number;
   /** How a call ended: `ok`, `canceled` or a code of the catalogue. */
   readonly code?: string;
   /** Which item of a batch. */
@@ -60,6 +62,7 @@ export const logFields: ReadonlySet<string> = new Set(
     key: 0,
     address: 0,
     ms: 0,
+    count: 0,
     code: 0,
     index: 0,
     engine: 0,
