@@ -84,10 +84,11 @@ const flag = reader("must be true or false", (value) =>
   value === "true" ? true : value === "false" ? false : undefined,
 );
 const origins = reader(
-  "must be * or origins such as https://app.example.com, separated by commas; empty for none",
+  "must be * alone, or origins such as https://app.example.com, separated by commas; empty for none",
   (value) => {
     const all = listed(value);
-    return all.every((one) => one === "*" || isOrigin(one)) ? all : undefined;
+    // Beside *, which lets everybody in, an origin would only seem to say who else may not.
+    return (all.length === 1 && all[0] === "*") || all.every(isOrigin) ? all : undefined;
   },
 );
 const networks = reader("must be addresses and networks such as 10.0.0.0/8, separated by commas", (value) => {

@@ -35,6 +35,7 @@ describe("settings", () => {
     ["KIBITZ_TRUST_PROXY", "proxy.example.com"],
     ["KIBITZ_TRUST_PROXY", "10.0.0.1/8/8"],
     ["KIBITZ_CORS_ORIGINS", "app.example.com"],
+    ["KIBITZ_CORS_ORIGINS", "*,https://app.example.com"],
     ["KIBITZ_CORS_ORIGINS", "https://app.example.com/"],
     ["KIBITZ_CORS_ORIGINS", "https://App.example.com"],
     ["KIBITZ_CORS_ORIGINS", "https://app.example.com:443"],
