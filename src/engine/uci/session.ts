@@ -9,6 +9,8 @@ import {
   type SearchJob,
 } from "../engine.ts";
 import { createDeadline, type Deadline } from "./deadline.ts";
+import { createFloodMeter } from "./flood-meter.ts";
+import { createOptionState, type OptionState } from "./option-state.ts";
 import { callersOptionsFrom, uciValuesFrom } from "./options.ts";
 import { parseLine, type UciLine, type UciOption } from "./parse-line.ts";
 import { startSearch, type UciSearch } from "./search.ts";
@@ -18,13 +20,6 @@ import type { WatchTimes } from "./watch-times.ts";
 /** How long after its pipe a process takes to end, in milliseconds. */
 const exitNewsMs = 200;
 
-/**
- * What an engine may print from the start of a search on: at once, and for every second. Ten lines of 30 plies at
- * 30 depths are 0.1 million characters.
- */
-const floodChars = 1_000_000;
-const floodCharsPerSecond = 250_000;
-
 /** An engine that speaks UCI. `createUciSession` starts one. */
 export class UciSession implements EngineSession {
   readonly build: EngineBuild;
@@ -33,9 +28,9 @@ export class UciSession implements EngineSession {
   readonly #transport: UciTransport;
   readonly #times: WatchTimes;
   readonly #exit = Promise.withResolvers<EngineFailure | undefined>();
-  /** The values that the engine was given, where they are not its defaults. */
-  readonly #values = new Map<string, string>();
-  #defaults: ReadonlyMap<string, string> = new Map();
+  /** As searches set them: what is set for life is never set back. */
+  #options: OptionState = createOptionState([]);
+  readonly #flood = createFloodMeter();
   #listener: (line: UciLine) => void = () => {};
   /** What waits for an answer to be exchanged. */
   #waiting: PromiseWithResolvers<void> | undefined;
@@ -48,9 +43,6 @@ export class UciSession implements EngineSession {
   #cleaning: Deadline | undefined;
   #state: Exclude<EngineState, "dead"> = "starting";
   #searches = 0;
-  /** Characters printed since the last search began, or since the start. */
-  #printed = 0;
-  #printsSince = performance.now();
   /** Set when the pipe has ended; how the process did comes a moment later. */
   #closed = false;
   /** Set when the engine is gone or being killed. */
@@ -97,18 +89,14 @@ export class UciSession implements EngineSession {
       }
     });
     this.#info = { ...said, options: callersOptionsFrom(options) };
-    this.#defaults = new Map(options.map(({ name, default: value }) => [name, value ?? ""]));
-    const fixed = [
+    this.#options = createOptionState(options);
+    const forLife = createOptionState(options).set([
       // Hash after Threads, as Stockfish recommends.
       ["Threads", String(settings.threads)],
       ["Hash", String(settings.hashMb)],
       ["UCI_ShowWDL", "true"],
-    ] as const;
-    const lines = fixed.flatMap(([name, value]) => {
-      const declared = this.#defaults.get(name);
-      return declared === undefined || declared === value ? [] : [`setoption name ${name} value ${value}`];
-    });
-    await this.#exchange([...lines, "isready"], "readyok", this.#times.startMs);
+    ]);
+    await this.#exchange([...forLife, "isready"], "readyok", this.#times.startMs);
     this.#state = "idle";
   }
 
@@ -130,8 +118,7 @@ export class UciSession implements EngineSession {
     const search = startSearch(this.#transport, before, job, this.#times, kill, onProgress);
     this.#search = search;
     this.#searches++;
-    this.#printed = 0;
-    this.#printsSince = performance.now();
+    this.#flood.reset();
     this.#state = "busy";
     this.#listener = search.receive;
     const leave = () => {
@@ -160,24 +147,15 @@ export class UciSession implements EngineSession {
 
   /** Sets what this search wants otherwise than the engine. */
   #optionLines({ position, multipv, options }: SearchJob): readonly string[] {
-    const lines: string[] = [];
     const wanted = uciValuesFrom(this.#info.options, options);
     wanted.set("UCI_Chess960", String(position.chess960));
     wanted.set("MultiPV", String(multipv));
-    for (const [name, value] of wanted) {
-      const declared = this.#defaults.get(name);
-      if (declared !== undefined && value !== (this.#values.get(name) ?? declared)) {
-        lines.push(`setoption name ${name} value ${value}`);
-        this.#values.set(name, value);
-      }
-    }
-    return lines;
+    return this.#options.set(wanted);
   }
 
   /**
-   * Leaves nothing of a caller behind: options survive `ucinewgame`, so they are set back one by one. A
-   * search that follows at once is sent in the same write: engines do one thing after the other, and the
-   * first line of it says as well as a `readyok` that all before it is done.
+   * Leaves nothing of a caller behind. A search that follows at once is sent in the same write: engines do one thing
+   * after the other, and the first line of it says as well as a `readyok` that all before it is done.
    */
   #cleanUpAfter(search: UciSearch): void {
     if (this.#search !== search || !this.alive) {
@@ -186,11 +164,7 @@ export class UciSession implements EngineSession {
     this.#search = undefined;
     this.#leaving = undefined;
     this.#state = "stopping";
-    for (const name of this.#values.keys()) {
-      this.#unsent.push(`setoption name ${name} value ${this.#defaults.get(name) ?? ""}`);
-    }
-    this.#unsent.push("ucinewgame");
-    this.#values.clear();
+    this.#unsent.push(...this.#options.reset(), "ucinewgame");
     this.#listener = () => {};
     this.#cleaning?.clear();
     this.#cleaning = createDeadline(this.#times.cleanMs, () => {
@@ -207,16 +181,6 @@ export class UciSession implements EngineSession {
   /** The lines that clean up, for whoever sends them. */
   #takeCleaning(): readonly string[] {
     return this.#unsent.splice(0);
-  }
-
-  /** Idle or not: reading it is work for the thread that serves everybody. */
-  #floods(chars: number): boolean {
-    this.#printed += chars + 1;
-    if (this.#printed < floodChars) {
-      return false;
-    }
-    const seconds = (performance.now() - this.#printsSince) / 1000;
-    return this.#printed > floodChars + seconds * floodCharsPerSecond;
   }
 
   #receive(line: UciLine): void {
@@ -281,7 +245,7 @@ export class UciSession implements EngineSession {
   async #read(): Promise<void> {
     try {
       await this.#transport.read((line) => {
-        if (this.#floods(line.length)) {
+        if (this.#flood.floods(line)) {
           void this.#end(this.#blamed(new EngineFailure("flooded", "the engine prints without an end")));
         } else {
           this.#receive(parseLine(line));
