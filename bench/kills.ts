@@ -4,8 +4,8 @@
  *
  *     node bench/kills.ts [kills, default 1000] [milliseconds between two, default 300] [seed, default 1]
  */
-import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
+import { descendantsOf, stillRunning } from "../test/engine/processes.ts";
 import { createRandom } from "../test/support/random.ts";
 import { startServer } from "../test/support/start-server.ts";
 import { makeDataFolder } from "./data-folder.ts";
@@ -50,23 +50,6 @@ function note(line: string): void {
     const what = kind === undefined ? msg : `${msg}: ${kind}`;
     failures.set(what, (failures.get(what) ?? 0) + 1);
   }
-}
-
-/** Engines of the server, with those around which a script or a cage stands. */
-function enginesRunning(): readonly number[] {
-  const parents = new Map<number, number>();
-  for (const name of readdirSync("/proc").filter((entry) => /^\d+$/.test(entry))) {
-    try {
-      const stat = readFileSync(`/proc/${name}/stat`, "latin1");
-      const [state, parent] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-      if (state !== "Z") {
-        parents.set(Number(name), Number(parent));
-      }
-    } catch {
-      // It ended meanwhile.
-    }
-  }
-  return [...parents].flatMap(([child, parent]) => (parent === pid ? [child] : []));
 }
 
 const { engines } = (await (await fetch(`${url}/engines`)).json()) as {
@@ -123,8 +106,8 @@ const load = Promise.all(
 );
 for (let kills = 0; kills < killsMax; ) {
   await sleep(everyMs / 2 + random.below(everyMs));
-  const victims = enginesRunning();
-  victims.forEach((pid) => void seen.add(pid));
+  const victims = descendantsOf(pid);
+  victims.forEach((victim) => void seen.add(victim));
   if (victims.length === 0 || kills > answered + aheadMax) {
     continue;
   }
@@ -142,17 +125,10 @@ for (let kills = 0; kills < killsMax; ) {
 }
 over = true;
 await load;
-enginesRunning().forEach((pid) => void seen.add(pid));
+descendantsOf(pid).forEach((engine) => void seen.add(engine));
 const code = await stop();
 await sleep(200);
-const left = [...seen].filter((pid) => {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    return !stat.slice(stat.lastIndexOf(")") + 2).startsWith("Z");
-  } catch {
-    return false;
-  }
-});
+const left = stillRunning([...seen]);
 
 const at = (values: readonly number[], percent: number) =>
   values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor((values.length * percent) / 100))];
