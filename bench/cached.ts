@@ -12,6 +12,8 @@ import { createServer } from "node:http";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { quickestSettings } from "../test/support/quickest-settings.ts";
+import { startServer } from "../test/support/start-server.ts";
 import { makeDataFolder } from "./data-folder.ts";
 
 const connections = 8;
@@ -43,13 +45,13 @@ function serveBare(answer: Buffer): void {
   });
 }
 
-interface Server {
+interface Measured {
   readonly pid: number;
   readonly port: number;
   readonly name: string;
   /** A header line, for callers with a key. */
   readonly authorization: string;
-  stop(): Promise<void>;
+  stop(): Promise<unknown>;
 }
 
 async function compare(requests: number): Promise<void> {
@@ -70,7 +72,7 @@ async function compare(requests: number): Promise<void> {
   }
   const bare = await startBare(answer);
   const all = [bare, ...servers];
-  const spent = new Map<Server, number>(all.map((server) => [server, 0]));
+  const spent = new Map<Measured, number>(all.map((server) => [server, 0]));
   const rounds = 6;
   for (let round = -1; round < rounds; round++) {
     for (const server of all) {
@@ -82,7 +84,7 @@ async function compare(requests: number): Promise<void> {
       }
     }
   }
-  const microsecondsOf = (server: Server) => ((spent.get(server) ?? 0) * 1000) / requests;
+  const microsecondsOf = (server: Measured) => ((spent.get(server) ?? 0) * 1000) / requests;
   for (const server of all) {
     const ratio = microsecondsOf(server) / microsecondsOf(bare);
     console.log(
@@ -114,52 +116,25 @@ async function newKey(port: number): Promise<string> {
   return ((await answer.json()) as { readonly key: string }).key;
 }
 
-async function startKibitz(name: string, env: Readonly<Record<string, string>>): Promise<Server> {
+async function startKibitz(name: string, env: Readonly<Record<string, string>>): Promise<Measured> {
   const folder = makeFolder();
-  const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
-  const port = 20_000 + Math.floor(Math.random() * 10_000);
-  const child = spawn(process.execPath, [...process.execArgv, main, "serve"], {
-    env: {
-      PATH: "",
-      KIBITZ_PORT: String(port),
+  const server = await startServer(
+    {
+      ...quickestSettings,
+      KIBITZ_ACCESS: "public",
+      // Profiles the server as well: `node --cpu-prof bench/cached.ts`.
+      NODE_OPTIONS: process.execArgv.join(" "),
       KIBITZ_LOG_LEVEL: "silent",
       KIBITZ_DATA_DIR: folder,
       KIBITZ_PLANS: join(folder, "plans.json"),
-      KIBITZ_DEFAULT_ENGINE: "stockfish-19-lite",
-      KIBITZ_NATIVE_ENGINES: "",
       ...env,
     },
-    stdio: ["ignore", "ignore", "inherit"],
-  });
-  const exited = once(child, "exit");
-  // A run that fails leaves nothing behind.
-  process.on("exit", () => child.kill("SIGTERM"));
-  for (let tries = 0; !(await ready(port)); tries++) {
-    if (tries > 200) {
-      throw new Error("the server does not get ready");
-    }
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  return {
-    pid: child.pid ?? 0,
-    port,
-    name,
-    authorization: "",
-    async stop() {
-      child.kill("SIGTERM");
-      await exited;
-    },
-  };
-}
-
-function ready(port: number): Promise<boolean> {
-  return fetch(`http://127.0.0.1:${port}/readyz`).then(
-    ({ ok }) => ok,
-    () => false,
+    { stdout: "ignore" },
   );
+  return { ...server, name, authorization: "" };
 }
 
-async function startBare(answer: Buffer): Promise<Server> {
+async function startBare(answer: Buffer): Promise<Measured> {
   const child = spawn(process.execPath, [fileURLToPath(import.meta.url), "bare", answer.toString("base64")], {
     stdio: ["ignore", "pipe", "inherit"],
   });
@@ -180,7 +155,7 @@ async function startBare(answer: Buffer): Promise<Server> {
 }
 
 /** Asks so often over each connection, and gives the body of the last answer. */
-async function ask({ port, authorization }: Server, times: number): Promise<Buffer> {
+async function ask({ port, authorization }: Measured, times: number): Promise<Buffer> {
   const call = `POST /v1/eval HTTP/1.1\r\nhost: localhost\r\n${authorization}content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
   const answers = Array.from({ length: connections }, () => askOver(connect(port, "127.0.0.1"), call, times));
   // To wake a client that sleeps costs its server as much as half a bare answer, and only the slower server would

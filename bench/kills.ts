@@ -4,13 +4,10 @@
  *
  *     node bench/kills.ts [kills, default 1000] [milliseconds between two, default 300] [seed, default 1]
  */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { readdirSync, readFileSync } from "node:fs";
-import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
+import { descendantsOf, stillRunning } from "../test/engine/processes.ts";
 import { createRandom } from "../test/support/random.ts";
+import { startServer } from "../test/support/start-server.ts";
 import { makeDataFolder } from "./data-folder.ts";
 import { benchPositions } from "./positions.ts";
 
@@ -22,11 +19,14 @@ const callers = 4;
 const aheadMax = 4;
 const goalMs: Readonly<Record<string, number>> = { native: 500, wasm: 1500 };
 
-const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
-const server = spawn(process.execPath, [main, "serve"], {
-  env: {
+/** From the start of an engine until it is ready, by path. */
+const readyMs = new Map<string, number[]>();
+/** What became of engines, by kind. */
+const failures = new Map<string, number>();
+
+const { url, pid, stop } = await startServer(
+  {
     PATH: process.env.PATH,
-    KIBITZ_PORT: "0",
     KIBITZ_ACCESS: "open",
     KIBITZ_SLOTS: "2",
     KIBITZ_CACHE_ENTRIES: "0",
@@ -35,22 +35,12 @@ const server = spawn(process.execPath, [main, "serve"], {
     KIBITZ_LOG_LEVEL: "debug",
     KIBITZ_DATA_DIR: makeDataFolder(),
   },
-  stdio: ["ignore", "pipe", "inherit"],
-});
-const exited = once(server, "exit");
-// A run that fails leaves nothing behind.
-process.on("exit", () => server.kill("SIGTERM"));
+  { onLog: note },
+);
 
-/** From the start of an engine until it is ready, by path. */
-const readyMs = new Map<string, number[]>();
-/** What became of engines, by kind. */
-const failures = new Map<string, number>();
-const ready = Promise.withResolvers<string>();
-createInterface(server.stdout).on("line", (line) => {
-  const { msg, url, path, ms, kind } = JSON.parse(line);
-  if (url) {
-    ready.resolve(url);
-  } else if (msg === "engine started") {
+function note(line: string): void {
+  const { msg, path, ms, kind } = JSON.parse(line);
+  if (msg === "engine started") {
     readyMs.set(path, [...(readyMs.get(path) ?? []), ms]);
   } else if (
     msg === "engine failed" ||
@@ -60,24 +50,6 @@ createInterface(server.stdout).on("line", (line) => {
     const what = kind === undefined ? msg : `${msg}: ${kind}`;
     failures.set(what, (failures.get(what) ?? 0) + 1);
   }
-});
-const url = await ready.promise;
-
-/** Engines of the server, with those around which a script or a cage stands. */
-function enginesRunning(): readonly number[] {
-  const parents = new Map<number, number>();
-  for (const name of readdirSync("/proc").filter((entry) => /^\d+$/.test(entry))) {
-    try {
-      const stat = readFileSync(`/proc/${name}/stat`, "latin1");
-      const [state, parent] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-      if (state !== "Z") {
-        parents.set(Number(name), Number(parent));
-      }
-    } catch {
-      // It ended meanwhile.
-    }
-  }
-  return [...parents].flatMap(([pid, parent]) => (parent === server.pid ? [pid] : []));
 }
 
 const { engines } = (await (await fetch(`${url}/engines`)).json()) as {
@@ -134,8 +106,8 @@ const load = Promise.all(
 );
 for (let kills = 0; kills < killsMax; ) {
   await sleep(everyMs / 2 + random.below(everyMs));
-  const victims = enginesRunning();
-  victims.forEach((pid) => void seen.add(pid));
+  const victims = descendantsOf(pid);
+  victims.forEach((victim) => void seen.add(victim));
   if (victims.length === 0 || kills > answered + aheadMax) {
     continue;
   }
@@ -153,18 +125,10 @@ for (let kills = 0; kills < killsMax; ) {
 }
 over = true;
 await load;
-enginesRunning().forEach((pid) => void seen.add(pid));
-server.kill("SIGTERM");
-const [code] = await exited;
+descendantsOf(pid).forEach((engine) => void seen.add(engine));
+const code = await stop();
 await sleep(200);
-const left = [...seen].filter((pid) => {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    return !stat.slice(stat.lastIndexOf(")") + 2).startsWith("Z");
-  } catch {
-    return false;
-  }
-});
+const left = stillRunning([...seen]);
 
 const at = (values: readonly number[], percent: number) =>
   values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor((values.length * percent) / 100))];

@@ -8,7 +8,6 @@
  *
  *     node bench/overload.ts [seconds of overload, default 30] [depth, default 14] [path, default auto] [slots]
  */
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { Agent, type IncomingMessage, request } from "node:http";
@@ -16,7 +15,7 @@ import { type ClientHttp2Session, connect } from "node:http2";
 import { availableParallelism } from "node:os";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
+import { startServer } from "../test/support/start-server.ts";
 import { makeDataFolder } from "./data-folder.ts";
 import { benchPositions } from "./positions.ts";
 
@@ -26,25 +25,18 @@ const path = process.argv[4] ?? "auto";
 const capacityS = 15;
 const factor = 10;
 const slots = Number(process.argv[5] ?? Math.max(1, availableParallelism() - 1));
-const port = 20_000 + Math.floor(Math.random() * 20_000);
-const url = `http://127.0.0.1:${port}`;
 
-const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
-const server = spawn(process.execPath, [main, "serve"], {
-  env: {
+const { url, pid, stop } = await startServer(
+  {
     PATH: process.env.PATH,
-    KIBITZ_PORT: String(port),
     KIBITZ_ACCESS: "open",
     KIBITZ_SLOTS: String(slots),
     // What is measured is searches, not answers from the cache.
     KIBITZ_CACHE_ENTRIES: "0",
     KIBITZ_DATA_DIR: makeDataFolder(),
   },
-  stdio: ["ignore", "ignore", "inherit"],
-});
-const exited = once(server, "exit");
-// A run that fails leaves nothing behind.
-process.on("exit", () => server.kill("SIGTERM"));
+  { stdout: "ignore" },
+);
 
 interface Answer {
   readonly status: number;
@@ -131,7 +123,7 @@ interface Ticks {
   readonly load: number;
 }
 
-function ticksOf(pid: number | undefined): number {
+function ticksOf(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return Number(fields[11]) + Number(fields[12]);
@@ -143,11 +135,9 @@ function ticksNow(): Ticks {
     .split(/\s+/)
     .map(Number);
   const all = [user, nice, system, irq, softirq, steal].reduce<number>((sum, ticks) => sum + (ticks ?? 0), 0);
-  const children = readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, "latin1")
-    .trim()
-    .split(" ");
-  const engines = children.reduce((sum, pid) => sum + ticksOf(Number(pid)), 0);
-  return { all, engines, server: ticksOf(server.pid), load: ticksOf(process.pid) };
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "latin1").trim().split(" ");
+  const engines = children.reduce((sum, child) => sum + ticksOf(Number(child)), 0);
+  return { all, engines, server: ticksOf(pid), load: ticksOf(process.pid) };
 }
 
 /** In percent of one core. Returns the seconds of processor that the engines had. */
@@ -200,16 +190,6 @@ function percentile(values: readonly number[], percent: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? Number.NaN;
 }
 
-async function isReady(): Promise<boolean> {
-  return fetch(`${url}/readyz`).then(
-    ({ ok }) => ok,
-    () => false,
-  );
-}
-
-while (!(await isReady())) {
-  await sleep(50);
-}
 const askHttp2 = createHttp2Callers(8);
 // The estimates of the server learn from what it has run; and all are warm.
 await Promise.all(Array.from({ length: 20 }, () => askHttp1(nextBody())));
@@ -318,5 +298,4 @@ row("the load itself was late by at most", `${lateMs.toFixed(0)} ms`, "");
 
 askHttp2.close();
 http1.destroy();
-server.kill("SIGTERM");
-await exited;
+await stop();

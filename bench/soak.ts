@@ -8,9 +8,10 @@
 import { writeFileSync } from "node:fs";
 import { availableParallelism, cpus, totalmem } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
+import { startServer } from "../test/support/start-server.ts";
+import { makeDataFolder } from "./data-folder.ts";
 import { mixOf, pick, Refused } from "./soak/mix.ts";
 import { plot } from "./soak/plot.ts";
-import { startServer } from "./soak/server.ts";
 import { type VitalSigns, vitalSignsOf } from "./soak/vital-signs.ts";
 
 const minutes = Number(process.argv[2] ?? 10);
@@ -31,6 +32,8 @@ interface Sample extends VitalSigns {
 }
 
 const server = await startServer({
+  PATH: process.env.PATH,
+  KIBITZ_DATA_DIR: makeDataFolder(),
   KIBITZ_SLOTS: String(slots),
   KIBITZ_LOG_LEVEL: "info",
   KIBITZ_TRUST_PROXY: "127.0.0.1",

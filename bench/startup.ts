@@ -1,14 +1,15 @@
 /**
- * From `node src/main.ts` to ready, beside the default engine's own start to `readyok`, in turns; and
+ * From `kibitz serve` to ready, beside the default engine's own start to `readyok`, in turns; and
  * the memory of the server process without its engines, when ready and after 500 answers.
  */
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { commandOfWasm } from "../src/engine/backends/wasm/command.ts";
 import { discoverWasm } from "../src/engine/backends/wasm/discover.ts";
 import { noCage } from "../src/engine/cage/cage.ts";
+import { type Server, startServer } from "../test/support/start-server.ts";
 import { makeDataFolder } from "./data-folder.ts";
 
 const rounds = Number(process.argv[2] ?? 9);
@@ -33,41 +34,12 @@ async function startEngine(): Promise<number> {
   return tookMs;
 }
 
-interface Server {
-  readonly child: ChildProcess;
-  readonly url: string;
-  readonly tookMs: number;
+function start(): Promise<Server> {
+  return startServer({ PATH: process.env.PATH, KIBITZ_ACCESS: "open", KIBITZ_DATA_DIR: makeDataFolder() });
 }
 
-async function startServer(): Promise<Server> {
-  const startedAt = performance.now();
-  const child = spawn(process.execPath, ["src/main.ts"], {
-    env: {
-      PATH: process.env.PATH,
-      KIBITZ_PORT: "0",
-      KIBITZ_ACCESS: "open",
-      KIBITZ_DATA_DIR: makeDataFolder(),
-    },
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  // A run that fails leaves nothing behind.
-  process.on("exit", () => child.kill("SIGTERM"));
-  for await (const line of createInterface(child.stdout)) {
-    const { url } = JSON.parse(line);
-    if (url) {
-      return { child, url, tookMs: performance.now() - startedAt };
-    }
-  }
-  throw new Error("the server ended before it was ready");
-}
-
-async function stopServer({ child }: Server): Promise<void> {
-  child.kill("SIGTERM");
-  await once(child, "exit");
-}
-
-function memoryMb({ child }: Server): number {
-  const status = readFileSync(`/proc/${child.pid}/status`, "utf8");
+function memoryMb({ pid }: Server): number {
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
 }
 
@@ -92,19 +64,20 @@ const serverMs: number[] = [];
 const readyMb: number[] = [];
 for (let round = 0; round < rounds; round++) {
   engineMs.push(await startEngine());
-  const server = await startServer();
-  serverMs.push(server.tookMs);
+  const startedAt = performance.now();
+  const server = await start();
+  serverMs.push(performance.now() - startedAt);
   readyMb.push(memoryMb(server));
-  await stopServer(server);
+  await server.stop();
 }
-const server = await startServer();
+const server = await start();
 for (let call = 0; call < 500; call++) {
   await ask(server.url);
 }
 const usedMb = memoryMb(server);
 await fetch(`${server.url}/engines`).then((response) => response.text());
 const listedMb = memoryMb(server);
-await stopServer(server);
+await server.stop();
 
 const ratio = median(serverMs) / median(engineMs);
 console.log(`engine to readyok:  median ${median(engineMs).toFixed(0)} ms of ${rounds}`);

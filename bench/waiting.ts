@@ -4,42 +4,25 @@
  *
  *     node bench/waiting.ts [requests a step, default 1000]
  */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
-import { fileURLToPath } from "node:url";
+import { quickestSettings } from "../test/support/quickest-settings.ts";
+import { startServer } from "../test/support/start-server.ts";
 import { makeDataFolder } from "./data-folder.ts";
 
 const step = Number(process.argv[2] ?? 1000);
 const steps = 4;
-const port = 20_000 + Math.floor(Math.random() * 20_000);
 
-const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
-const server = spawn(process.execPath, [main, "serve"], {
-  env: {
-    PATH: "",
-    KIBITZ_PORT: String(port),
+const { port, pid, stop } = await startServer(
+  {
+    ...quickestSettings,
     KIBITZ_LOG_LEVEL: "silent",
-    KIBITZ_ACCESS: "open",
     KIBITZ_DATA_DIR: makeDataFolder(),
-    KIBITZ_DEFAULT_ENGINE: "stockfish-19-lite",
-    KIBITZ_NATIVE_ENGINES: "",
     KIBITZ_SLOTS: "1",
     KIBITZ_QUEUE_MAX_WAIT_MS: "600000",
   },
-  stdio: ["ignore", "ignore", "inherit"],
-});
-const exited = once(server, "exit");
-// A run that fails leaves nothing behind.
-process.on("exit", () => server.kill("SIGTERM"));
-
-async function ready(): Promise<boolean> {
-  return fetch(`http://127.0.0.1:${port}/readyz`).then(
-    ({ ok }) => ok,
-    () => false,
-  );
-}
+  { stdout: "ignore" },
+);
 
 /** Every request is another one, or they would share a search: the number of the move differs. */
 function ask(number: number, depth: number): Socket {
@@ -59,13 +42,10 @@ function ask(number: number, depth: number): Socket {
 }
 
 function residentBytes(): number {
-  const status = readFileSync(`/proc/${server.pid}/status`, "utf8");
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1024;
 }
 
-while (!(await ready())) {
-  await new Promise((resolve) => setTimeout(resolve, 50));
-}
 const holder = ask(1, 30);
 await new Promise((resolve) => setTimeout(resolve, 500));
 const sockets: Socket[] = [];
@@ -90,5 +70,4 @@ for (let round = 1; round <= steps; round++) {
 for (const socket of [holder, ...sockets]) {
   socket.destroy();
 }
-server.kill("SIGTERM");
-await exited;
+await stop();

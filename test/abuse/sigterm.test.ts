@@ -1,14 +1,18 @@
 import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
+import { text } from "node:stream/consumers";
 import { describe, expect, test, vi } from "vitest";
-import { startKibitz } from "../cli/run-kibitz.ts";
 import { descendantsOf, stillRunning } from "../engine/processes.ts";
+import { quickestSettings } from "../support/quickest-settings.ts";
+import { startKibitz } from "../support/start-kibitz.ts";
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { post } from "./ask.ts";
 import { expectProblem } from "./expect-problem.ts";
 import { flag, frame, frameType, headerBlock, openFrames, requestFields } from "./frames.ts";
 import { answersFrom, open, rawRequest } from "./raw-http.ts";
 import { startFen, useService } from "./started-service.ts";
 
+const env = { ...quickestSettings, KIBITZ_DATA_DIR: useTemporaryFolder() };
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe("28: SIGTERM, while all sorts of clients are there", () => {
@@ -71,8 +75,8 @@ describe("28: SIGTERM, while all sorts of clients are there", () => {
     });
     expect(refused).toBe("ECONNREFUSED");
 
-    for (const { status, body: text } of await Promise.all(asked)) {
-      expect(status, text).toBe(200);
+    for (const { status, body: answer } of await Promise.all(asked)) {
+      expect(status, answer).toBe(200);
     }
     expect((await streamed).body).toContain("event: done");
     // Its connection ends with the answer that was under way, or tells what came behind that the server stops.
@@ -93,22 +97,22 @@ describe("28: SIGTERM, while all sorts of clients are there", () => {
 
 describe("28: SIGTERM while the service starts", () => {
   test.each([0, 50, 150, 300, 600])("%i ms after its start ends it, and leaves no engine", async (ms) => {
-    const { child, finished } = startKibitz(["serve"]);
+    const { pid, stderr, stop } = startKibitz(["serve"], env);
+    const complaints = text(stderr);
     await sleep(ms);
-    const engines = descendantsOf(child.pid ?? 0);
+    const engines = descendantsOf(pid);
     const startedAt = performance.now();
-    child.kill("SIGTERM");
-    const { stderr } = await finished;
+    await stop();
     expect(performance.now() - startedAt).toBeLessThan(5000);
-    expect(stderr).toBe("");
+    expect(await complaints).toBe("");
     await vi.waitFor(() => expect(stillRunning(engines)).toEqual([]), 5000);
   });
 });
 
 test("28: kill -9 leaves no engine either", async () => {
-  const { child } = startKibitz(["serve"]);
-  await vi.waitFor(() => expect(descendantsOf(child.pid ?? 0)).not.toEqual([]), 10_000);
-  const engines = descendantsOf(child.pid ?? 0);
-  child.kill("SIGKILL");
+  const { pid, stop } = startKibitz(["serve"], env);
+  await vi.waitFor(() => expect(descendantsOf(pid)).not.toEqual([]), 10_000);
+  const engines = descendantsOf(pid);
+  await stop("SIGKILL");
   await vi.waitFor(() => expect(stillRunning(engines)).toEqual([]), 10_000);
 });

@@ -1,9 +1,9 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:net";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, vi } from "vitest";
 import { descendantsOf, stillRunning } from "../engine/processes.ts";
+import { quickestSettings } from "../support/quickest-settings.ts";
+import { type Server, startServer } from "../support/start-server.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { type Answer, ask, post } from "./ask.ts";
 import { descriptorsOf } from "./processes-of.ts";
@@ -29,27 +29,8 @@ export interface StartedService {
   stop(): Promise<number | null>;
 }
 
-const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
-
 /** Searches at a time, unless a file says otherwise: as many as the smallest machine has cores. */
 const slots = 2;
-
-/**
- * The lite network starts at once; no limits, so that abuses reach what lies behind them; no cache, so that every
- * search is one.
- */
-const quickest = {
-  KIBITZ_PORT: "0",
-  KIBITZ_DEFAULT_ENGINE: "stockfish-19-lite",
-  KIBITZ_NATIVE_ENGINES: "",
-  KIBITZ_ACCESS: "open",
-  KIBITZ_CACHE_ENTRIES: "0",
-  KIBITZ_KEYS_PER_DAY: "1000000",
-  KIBITZ_SLOTS: String(slots),
-};
-
-/** A stop waits 15 s for searches and 5 s for their answers; no abuse may make it longer. */
-const stopMaxMs = 22_000;
 
 /** Files, sockets and pipes that a healthy service may have more than after its first answer. */
 const spareDescriptors = 4;
@@ -65,12 +46,24 @@ export const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 
  */
 export function useService(env: Readonly<Record<string, string>> = {}): StartedService {
   const folder = useTemporaryFolder();
-  let running: Running | undefined;
+  const logged: string[] = [];
+  let running: Server | undefined;
   let before = 0;
   const service = () => running ?? expect.fail("the service runs only while tests do");
 
   beforeAll(async () => {
-    running = await start({ ...quickest, KIBITZ_DATA_DIR: folder, ...env }, folder);
+    running = await startServer(
+      {
+        ...quickestSettings,
+        // So that every search is one.
+        KIBITZ_CACHE_ENTRIES: "0",
+        KIBITZ_KEYS_PER_DAY: "1000000",
+        KIBITZ_SLOTS: String(slots),
+        KIBITZ_DATA_DIR: folder,
+        ...env,
+      },
+      { cwd: folder, onLog: (line) => logged.push(line) },
+    );
     await expectEvaluation(running.url);
     before = descriptorsWithoutEngines(running.pid);
   });
@@ -78,11 +71,12 @@ export function useService(env: Readonly<Record<string, string>> = {}): StartedS
   afterAll(async () => {
     try {
       await expectAsBefore(service(), before, Number(env.KIBITZ_SLOTS ?? slots));
+      expect(errorsIn(logged)).toEqual([]);
     } finally {
       // One that has failed must not stay; where all is well it is gone.
-      running?.child.kill("SIGKILL");
+      await running?.stop("SIGKILL");
     }
-  }, stopMaxMs + 40_000);
+  });
 
   return {
     get url() {
@@ -95,7 +89,7 @@ export function useService(env: Readonly<Record<string, string>> = {}): StartedS
       return service().pid;
     },
     folder,
-    printed: () => service().printed(),
+    printed: () => logged.join("\n"),
     engines: () => descendantsOf(service().pid),
     get: (path, headers = {}) => ask(service().url + path, { headers }),
     post: (path, body, headers) => post(service().url + path, body, headers),
@@ -103,56 +97,11 @@ export function useService(env: Readonly<Record<string, string>> = {}): StartedS
   };
 }
 
-interface Running {
-  readonly child: ChildProcess;
-  readonly pid: number;
-  readonly url: string;
-  readonly port: number;
-  printed(): string;
-  complained(): string;
-  stop(): Promise<number | null>;
-}
-
-async function start(env: Readonly<Record<string, string>>, cwd: string): Promise<Running> {
-  const child = spawn(process.execPath, [main, "serve"], { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
-  let printed = "";
-  let complained = "";
-  const ready = Promise.withResolvers<string>();
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    printed += text;
-    const url = /"url":"(http:[^"]+)"/.exec(printed)?.[1];
-    if (url !== undefined) {
-      ready.resolve(url);
-    }
-  });
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    complained += text;
-  });
-  const exited = once(child, "exit");
-  void exited.then(() => ready.reject(new Error(`the service did not start: ${complained}`)));
-  const url = await ready.promise;
-  return {
-    child,
-    pid: child.pid ?? 0,
-    url,
-    port: Number(new URL(url).port),
-    printed: () => printed,
-    complained: () => complained,
-    async stop() {
-      child.kill("SIGTERM");
-      const late = setTimeout(() => child.kill("SIGKILL"), stopMaxMs);
-      const [code] = await exited;
-      clearTimeout(late);
-      return code as number | null;
-    },
-  };
-}
-
 /** @param before the descriptors that it had when nothing had happened yet */
-async function expectAsBefore(service: Running, before: number, slots: number): Promise<void> {
-  const { child, pid, url, port, printed, complained, stop } = service;
-  if (child.exitCode !== null || child.signalCode !== null) {
-    expect(child.exitCode, complained()).toBe(0);
+async function expectAsBefore(service: Server, before: number, slots: number): Promise<void> {
+  const { pid, url, port, complaints, ended, isRunning, stop } = service;
+  if (!isRunning()) {
+    expect(await ended, complaints.join("\n")).toBe(0);
   } else {
     await expectHealthy(url);
     await expectEvaluation(url);
@@ -163,13 +112,12 @@ async function expectAsBefore(service: Running, before: number, slots: number): 
       );
     }, 10_000);
     const engines = descendantsOf(pid);
-    expect(await stop(), complained()).toBe(0);
+    expect(await stop(), complaints.join("\n")).toBe(0);
     await vi.waitFor(() => expect(stillRunning(engines)).toEqual([]), 5000);
     await expect(openSocket(port)).rejects.toThrow("ECONNREFUSED");
   }
-  expect(errorsIn(printed())).toEqual([]);
-  // Warnings of Node land here: listeners that pile up, timers that overflow.
-  expect(complained()).toBe("");
+  // Listeners that pile up, timers that overflow.
+  expect(complaints).toEqual([]);
 }
 
 /** The probe answers at once, also while much else is going on. */
@@ -194,8 +142,7 @@ function descriptorsWithoutEngines(pid: number): number {
 }
 
 /** Lines of the log that tell of errors, and what is no line of the log. */
-function errorsIn(printed: string): readonly string[] {
-  const lines = printed.split("\n").filter(Boolean);
+function errorsIn(lines: readonly string[]): readonly string[] {
   return lines.filter((line) => !/^\{"level":(10|20|30|40),/.test(line) || !isJson(line));
 }
 

@@ -1,10 +1,11 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { createApiKey } from "../../src/access/api-key.ts";
+import { quickestSettings } from "../support/quickest-settings.ts";
+import { startServer } from "../support/start-server.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
-import { runKibitz, startKibitz } from "./run-kibitz.ts";
+import { runKibitz } from "./run-kibitz.ts";
 
 const folder = useTemporaryFolder();
 const env = { KIBITZ_DATA_DIR: join(folder, "data") };
@@ -79,25 +80,25 @@ describe("a setting that cannot be used ends the start with 1 and a clear messag
 });
 
 test("a server prints neither its pepper nor a key that it is sent, at any level", async () => {
-  const { child, finished } = startKibitz(["serve"], {
-    ...env,
-    KIBITZ_LOG_LEVEL: "trace",
-    KIBITZ_KEY_PEPPER: "canary pepper, never to be seen",
-  });
-  const url = await new Promise<string>((resolve) => {
-    createInterface(child.stdout).on(
-      "line",
-      (line) => line.includes('"url"') && resolve(JSON.parse(line).url),
-    );
-  });
+  const logged: string[] = [];
+  const { url, complaints, stop } = await startServer(
+    {
+      ...quickestSettings,
+      ...env,
+      KIBITZ_LOG_LEVEL: "trace",
+      KIBITZ_KEY_PEPPER: "canary pepper, never to be seen",
+    },
+    { onLog: (line) => logged.push(line) },
+  );
+  onTestFinished(() => void stop("SIGKILL"));
   const canary = createApiKey();
   for (const authorization of [`Bearer ${canary}`, canary, `Basic ${canary}`]) {
     const { status } = await fetch(`${url}/v1/keys/self`, { headers: { authorization } });
     expect(status).toBe(401);
   }
-  child.kill("SIGTERM");
-  const { stdout, stderr } = await finished;
-  expect(stdout).toContain('"code":"invalid_api_key"');
-  expect(stdout + stderr).not.toContain(canary);
-  expect(stdout + stderr).not.toContain("canary");
+  await stop();
+  expect(logged.join("\n")).toContain('"code":"invalid_api_key"');
+  const printed = [...logged, ...complaints].join("\n");
+  expect(printed).not.toContain(canary);
+  expect(printed).not.toContain("canary");
 });

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { startFen } from "../contract/doors/cases/case.ts";
 import { descendantsOf } from "../engine/processes.ts";
-import { logLevel, serve } from "./served.ts";
+import { logLevel, serve } from "../support/served.ts";
 
 const openFiles = (pid: number) => readdirSync(`/proc/${pid}/fd`).length;
 const limitOpenFiles = (pid: number, soft: number) =>

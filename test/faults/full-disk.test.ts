@@ -6,8 +6,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect, onTestFinished, test, vi } from "vitest";
 import { startFen } from "../contract/doors/cases/case.ts";
 import { get, post } from "../contract/doors/post.ts";
+import { logLevel, type Served, serve } from "../support/served.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
-import { logLevel, type Served, serve } from "./served.ts";
 
 /** A way to run out of disk, and out of that again. */
 interface Shortage {

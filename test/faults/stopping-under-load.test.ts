@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { startFen } from "../contract/doors/cases/case.ts";
 import { descendantsOf, stillRunning } from "../engine/processes.ts";
-import { logLevel, serve } from "./served.ts";
+import { logLevel, serve } from "../support/served.ts";
 
 /** Every request is another one, or they would share a search. */
 const requestOf = (number: number) => ({

@@ -1,11 +1,12 @@
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { quickestSettings } from "../support/quickest-settings.ts";
+import { startServer } from "../support/start-server.ts";
 
 /**
  * `npm run test:openapi`: schemathesis asks a real server all that its own document allows and forbids, and fails
@@ -35,39 +36,16 @@ function virtualEnvironment(): string {
   return program;
 }
 
-/** The address that the server says in its log when it is ready. */
-async function urlOf(server: ChildProcess): Promise<string> {
-  if (server.stdout === null) {
-    throw new Error("the server has no output");
-  }
-  for await (const line of createInterface({ input: server.stdout })) {
-    const { url } = JSON.parse(line);
-    if (url !== undefined) {
-      server.stdout.resume();
-      return url;
-    }
-  }
-  throw new Error("the server ended before it was ready");
-}
-
 const program = virtualEnvironment();
 const dataDir = mkdtempSync(join(tmpdir(), "kibitz-openapi-"));
-const server = spawn(process.execPath, ["src/main.ts", "serve"], {
-  cwd: root,
-  stdio: ["ignore", "pipe", "inherit"],
-  env: {
-    ...process.env,
-    KIBITZ_PORT: "0",
-    KIBITZ_ACCESS: "public",
-    KIBITZ_PLANS: join(here, "plans.json"),
-    KIBITZ_KEYS_PER_DAY: "1000000",
-    KIBITZ_DEFAULT_ENGINE: "stockfish-19-lite",
-    KIBITZ_NATIVE_ENGINES: "",
-    KIBITZ_DATA_DIR: dataDir,
-  },
+const { url, stop } = await startServer({
+  ...quickestSettings,
+  KIBITZ_ACCESS: "public",
+  KIBITZ_PLANS: join(here, "plans.json"),
+  KIBITZ_KEYS_PER_DAY: "1000000",
+  KIBITZ_DATA_DIR: dataDir,
 });
 try {
-  const url = await urlOf(server);
   const args = [
     "--config-file",
     join(here, "schemathesis.toml"),
@@ -84,7 +62,6 @@ try {
   const [code] = await once(tests, "exit");
   process.exitCode = code ?? 1;
 } finally {
-  server.kill();
-  await once(server, "exit");
+  await stop();
   rmSync(dataDir, { recursive: true, force: true });
 }

@@ -3,6 +3,7 @@ import { type App, startApp } from "../../src/app.ts";
 import { loadConfig } from "../../src/config.ts";
 import type { Log } from "../../src/log/log.ts";
 import { openEngines } from "../../src/open-engines.ts";
+import { quickestSettings } from "./quickest-settings.ts";
 import { useTemporaryFolder } from "./temporary-folder.ts";
 
 /** The app that the tests of a file ask. */
@@ -12,18 +13,6 @@ export interface RunningApp {
   /** What it has logged so far, of all levels. */
   readonly logged: readonly object[];
 }
-
-/**
- * The lite network starts at once; no search for native engines, so that every machine has the same ones. No limits:
- * a test that is not about them asks more in a minute than anybody may.
- */
-const quickest = {
-  KIBITZ_PORT: "0",
-  KIBITZ_LOG_LEVEL: "silent",
-  KIBITZ_DEFAULT_ENGINE: "stockfish-19-lite",
-  KIBITZ_NATIVE_ENGINES: "",
-  KIBITZ_ACCESS: "open",
-};
 
 /** A stop cuts what is still under way after 15 s: so long it must not take. */
 const stopMaxMs = 14_000;
@@ -54,7 +43,12 @@ export function useApp(env: Readonly<Record<string, string>> = {}): RunningApp {
 
   beforeAll(async () => {
     before = openResources();
-    const config = loadConfig({ ...quickest, KIBITZ_DATA_DIR: dataDir, ...env });
+    const config = loadConfig({
+      ...quickestSettings,
+      KIBITZ_LOG_LEVEL: "silent",
+      KIBITZ_DATA_DIR: dataDir,
+      ...env,
+    });
     app = await startApp(config, log, openEngines(config, log, new AbortController().signal));
   });
 

@@ -1,8 +1,6 @@
-import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { afterAll, expect, onTestFinished, test } from "vitest";
 import {
   Health,
   HealthCheckResponse_ServingStatus as Status,
@@ -13,17 +11,12 @@ import { loadConfig } from "../../../src/config.ts";
 import { silentLog } from "../../../src/log/log.ts";
 import { openEngines } from "../../../src/open-engines.ts";
 import { open } from "../../server/exchange.ts";
+import { freePort } from "../../support/free-port.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const dataDir = useTemporaryFolder();
-let port: number;
-/** A port that nobody has: the server does not tell of its own before it is ready. */
-beforeAll(async () => {
-  const finder = createServer().listen(0, "127.0.0.1");
-  await once(finder, "listening");
-  port = (finder.address() as AddressInfo).port;
-  await finder[Symbol.asyncDispose]();
-});
+/** The server does not tell of its own before it is ready. */
+const port = await freePort();
 
 let app: App | undefined;
 afterAll(() => app?.stop());

@@ -1,13 +1,11 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { descendantsOf, stillRunning } from "../../engine/processes.ts";
+import { quickestSettings } from "../../support/quickest-settings.ts";
+import { startServer } from "../../support/start-server.ts";
 
-/** A server in a process of its own: what hangs or ends it does not take the test with it. */
+/** A server that strangers ask, seen from outside. */
 export interface StartedService {
   readonly url: string;
   readonly port: number;
@@ -20,9 +18,6 @@ export interface StartedService {
   /** Throws if it has ended of itself, did not end in time, ended badly, or left an engine behind. */
   stop(): Promise<void>;
 }
-
-const main = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
-const stopMaxMs = 20_000;
 
 /** Everybody may ask for anything, and nobody waits: a search that nothing else ends is over after this time. */
 const plansOf = (movetimeMsMax: number) => ({
@@ -46,11 +41,11 @@ export async function startService(
 ): Promise<StartedService> {
   const folder = mkdtempSync(join(tmpdir(), "kibitz-fuzz-"));
   writeFileSync(join(folder, "plans.json"), JSON.stringify(plansOf(movetimeMsMax)));
-  const child = spawn(process.execPath, [main, "serve"], {
-    env: {
-      KIBITZ_PORT: "0",
-      KIBITZ_DEFAULT_ENGINE: "stockfish-19-lite",
-      KIBITZ_NATIVE_ENGINES: "",
+  const complaints: string[] = [];
+  const server = await startServer(
+    {
+      ...quickestSettings,
+      KIBITZ_ACCESS: "public",
       KIBITZ_SLOTS: "2",
       // What is kept grows until it is full, and would look like a leak.
       KIBITZ_CACHE_ENTRIES: "1000",
@@ -58,27 +53,28 @@ export async function startService(
       KIBITZ_DATA_DIR: folder,
       ...env,
     },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  const complaints: string[] = [];
-  const url = await readyUrl(child, complaints);
-  const pid = child.pid ?? 0;
+    {
+      onLog(line) {
+        if (!isHarmless(line)) {
+          complaints.push(line);
+        }
+      },
+    },
+  );
+  const { url, port, pid } = server;
+  void server.ended.then((code) => complaints.push(`ended: ${code}`));
   return {
     url,
-    port: Number(new URL(url).port),
-    takeComplaints: () => complaints.splice(0),
+    port,
+    takeComplaints: () => [...complaints.splice(0), ...server.complaints.splice(0)],
     engines: () => descendantsOf(pid),
     memoryBytes: () => residentBytes(pid),
     async stop() {
       const engines = descendantsOf(pid);
-      if (child.exitCode !== null || child.signalCode !== null) {
-        throw new Error(
-          `the service has ended: ${child.exitCode ?? child.signalCode}; ${complaints.join("\n")}`,
-        );
+      if (!server.isRunning()) {
+        throw new Error(`the service has ended: ${await server.ended}; ${complaints.join("\n")}`);
       }
-      const ended = once(child, "exit", { signal: AbortSignal.timeout(stopMaxMs) });
-      child.kill("SIGTERM");
-      const [code] = await ended;
+      const code = await server.stop();
       rmSync(folder, { recursive: true, force: true });
       const left = stillRunning(engines);
       if (code !== 0 || left.length > 0) {
@@ -88,28 +84,9 @@ export async function startService(
   };
 }
 
-/** Goes on listening to the log when it is ready. */
-function readyUrl(child: ChildProcess, complaints: string[]): Promise<string> {
-  return new Promise((resolve, reject) => {
-    child.on("exit", (code, signal) => {
-      complaints.push(`ended: ${code ?? signal}`);
-      reject(new Error(`the service did not start: ${complaints.join("\n")}`));
-    });
-    for (const stream of [child.stdout, child.stderr]) {
-      if (!stream) {
-        continue;
-      }
-      createInterface({ input: stream }).on("line", (line) => {
-        const harmless =
-          /^\{"level":(30|40)/.test(line) && !/"msg":"(engine failed|search tried again)/.test(line);
-        if (!harmless) {
-          complaints.push(line);
-        } else if (line.includes('"msg":"ready')) {
-          resolve((JSON.parse(line) as { url: string }).url);
-        }
-      });
-    }
-  });
+/** Of what the log says. */
+function isHarmless(line: string): boolean {
+  return /^\{"level":(30|40)/.test(line) && !/"msg":"(engine failed|search tried again)/.test(line);
 }
 
 function residentBytes(pid: number): number | undefined {

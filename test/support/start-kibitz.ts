@@ -1,0 +1,54 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
+
+/** `kibitz` as its users start it, in a process of its own. */
+export interface KibitzProcess {
+  readonly pid: number;
+  /** Empty where it goes elsewhere. */
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  /** Resolves when all that it has printed was read, with its exit code, or null if a signal has ended it. */
+  readonly ended: Promise<number | null>;
+  isRunning(): boolean;
+  /** Tells it to stop, and kills it if it does not. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+}
+
+export interface KibitzOptions {
+  readonly cwd?: string;
+  /** Where its standard output goes instead: nowhere, or into an open file. */
+  readonly stdout?: "ignore" | number;
+}
+
+const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+
+/** A stop waits 15 s for searches and 5 s for their answers. */
+const stopMaxMs = 22_000;
+
+/** @param env all of its environment: nothing of this process's own. */
+export function startKibitz(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  { cwd, stdout }: KibitzOptions = {},
+): KibitzProcess {
+  const child = spawn(process.execPath, [main, ...args], { cwd, env, stdio: ["ignore", stdout, "pipe"] });
+  // A run that fails leaves nothing behind.
+  const kill = () => void child.kill("SIGKILL");
+  process.on("exit", kill);
+  child.on("exit", () => process.off("exit", kill));
+  const ended = once(child, "close").then(([code]) => code as number | null);
+  return {
+    pid: child.pid ?? 0,
+    stdout: child.stdout ?? Readable.from([]),
+    stderr: child.stderr as Readable,
+    ended,
+    isRunning: () => child.exitCode === null && child.signalCode === null,
+    stop(signal = "SIGTERM") {
+      child.kill(signal);
+      const late = setTimeout(kill, stopMaxMs);
+      return ended.finally(() => clearTimeout(late));
+    },
+  };
+}
