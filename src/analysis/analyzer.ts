@@ -137,12 +137,12 @@ export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: Anal
     const flightKey = key === undefined ? undefined : flightKeyOf(key, movetimeMs);
     const flight = { request, movetimeMs, key, flow, onSlot };
     const work: SharedWork<SharedState> = (publish, signal) => run(flight, publish, signal);
-    const onFailure = () => {
+    const chargeUntilNow = () => {
       if (begunAt !== undefined) {
         terms.onEngineTime(performance.now() - begunAt);
       }
     };
-    return { flightKey, work, onFailure };
+    return { flightKey, work, chargeUntilNow };
   }
 
   function keptOf(findings: Findings, request: JudgedRequest): Analysis {
@@ -167,13 +167,13 @@ export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: Anal
         return keptOf(findings, request);
       }
       const joinedAt = performance.now();
-      const { flightKey, work, onFailure } = flightOf(request, key, flow, terms);
+      const { flightKey, work, chargeUntilNow } = flightOf(request, key, flow, terms);
       try {
         const last = await coalescer.last(flightKey, work, signal);
         terms.onEngineTime(last.engineMs);
         return analysisFromState(last, request, joinedAt);
       } catch (error) {
-        onFailure();
+        chargeUntilNow();
         throw error;
       }
     },
@@ -190,10 +190,19 @@ export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: Anal
         return;
       }
       const joinedAt = performance.now();
-      const { flightKey, work } = flightOf(request, key, flow, terms);
-      for await (const state of coalescer.all(flightKey, work, signal)) {
-        terms.onEngineTime(state.engineMs);
-        yield analysisFromState(state, request, joinedAt);
+      const { flightKey, work, chargeUntilNow } = flightOf(request, key, flow, terms);
+      let ended = false;
+      try {
+        for await (const state of coalescer.all(flightKey, work, signal)) {
+          terms.onEngineTime(state.engineMs);
+          yield analysisFromState(state, request, joinedAt);
+        }
+        ended = true;
+      } finally {
+        // Also where the watcher leaves: the search has run since its last state.
+        if (!ended) {
+          chargeUntilNow();
+        }
       }
     },
   };

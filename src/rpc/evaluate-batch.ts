@@ -2,7 +2,7 @@ import type { MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import type { Analyzer } from "../analysis/analyzer.ts";
 import { judgeRequest, type KnownEngines } from "../analysis/judge-request.ts";
-import { errorFromFaults, errorFromUnknown } from "../errors.ts";
+import { type ErrorCode, errorFromFaults, errorFromUnknown, type KibitzError } from "../errors.ts";
 import type { Log } from "../log/log.ts";
 import type { Asker, Gate } from "./admit.ts";
 import { asReady } from "./as-ready.ts";
@@ -10,6 +10,7 @@ import { messageFromAnalysis, requestFromMessage } from "./convert.ts";
 import { problemMessage } from "./problem-message.ts";
 import { retryOverloaded } from "./retry-overloaded.ts";
 import type { Rules } from "./rules.ts";
+import { createTurns } from "./turns.ts";
 
 export interface BatchOptions {
   readonly analyzer: Analyzer;
@@ -25,9 +26,14 @@ export interface BatchOptions {
 const { evaluate: single, evaluateBatch: batch } = AnalysisService.method;
 type Item = MessageInitShape<typeof batch.output>;
 
+/** Refusals that every further item would meet, too, until their time is over. */
+const lasting: ReadonlySet<ErrorCode> = new Set(["rate_limited", "quota_exhausted"]);
+
 /** Answers the requests of a batch as they are ready. What is wrong with one is told in its own answer. */
 export function createBatchEvaluation(options: BatchOptions) {
   const { analyzer, engines, gate, rules, itemsAtOnce, log } = options;
+  // To judge an item of 600 moves takes up to ten milliseconds; of all batches together one is begun in a turn.
+  const turn = createTurns();
 
   async function evaluate(
     message: MessageShape<typeof single.input>,
@@ -60,8 +66,13 @@ export function createBatchEvaluation(options: BatchOptions) {
     gate.judgeBatch(requests.length, account);
     // An item waits as long as the others go on: what keeps it waiting may be its own batch.
     let progressedAt = performance.now();
+    let refused: { readonly by: KibitzError; readonly until: number } | undefined;
     const answer = async (index: number, either: AbortSignal): Promise<Item> => {
       try {
+        await turn();
+        if (refused && performance.now() < refused.until) {
+          throw refused.by;
+        }
         const analysis = await evaluate(
           requests[index] as MessageShape<typeof single.input>,
           asker,
@@ -73,6 +84,9 @@ export function createBatchEvaluation(options: BatchOptions) {
       } catch (thrown) {
         either.throwIfAborted();
         const error = errorFromUnknown(thrown);
+        if (lasting.has(error.code)) {
+          refused ??= { by: error, until: performance.now() + (error.retryAfterMs ?? 0) };
+        }
         if (error.code === "internal") {
           log.error({ err: thrown, requestId, index }, "an item of a batch failed");
         }

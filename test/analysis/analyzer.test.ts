@@ -111,6 +111,50 @@ describe("the states of a search", () => {
   });
 });
 
+describe("engine time of a search that is watched", () => {
+  /** What is charged while it is watched until something happens. */
+  async function charged(search: Supervisor, watcher: (states: AsyncIterable<Analysis>) => Promise<unknown>) {
+    let engineMs = 0;
+    const terms = {
+      movetimeMaxMs: 9000,
+      onEngineTime(ms: number) {
+        engineMs = ms;
+      },
+    };
+    await watcher(analyzerOf(search).watch(judgedOf(), "somebody", never, terms));
+    return engineMs;
+  }
+  const silentMs = 50;
+  const silent = () => new Promise((resolve) => setTimeout(resolve, silentMs));
+
+  test("is what the engine says, when it ends", async () => {
+    const { search } = scripted(doneOf());
+    expect(await charged(search, (states) => Array.fromAsync(states))).toBe(snapshotOf().counters.timeMs);
+  });
+
+  test("is what has passed, when it fails without a state", async () => {
+    const failing: Supervisor = async () => {
+      await silent();
+      throw new EngineFailure("overran", "did not stop");
+    };
+    const engineMs = await charged(failing, (states) =>
+      expect(Array.fromAsync(states)).rejects.toMatchObject({ code: "engine_timeout" }),
+    );
+    expect(engineMs).toBeGreaterThanOrEqual(silentMs - 1);
+  });
+
+  test("is what has passed, when the watcher leaves after a state", async () => {
+    const engineMs = await charged(endless, async (states) => {
+      for await (const _ of states) {
+        await silent();
+        break;
+      }
+    });
+    expect(engineMs).toBeGreaterThanOrEqual(silentMs - 1);
+    expect(engineMs).not.toBe(snapshotOf({ depth: 13 }).counters.timeMs);
+  });
+});
+
 describe("why a search stopped", () => {
   test.each([
     ["depth", doneOf({ endedBy: "depth" }), judgedOf()],

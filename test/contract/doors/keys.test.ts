@@ -171,25 +171,28 @@ test("GET /v1/keys/self tells what is left: requests, and engine time as the ans
   expect(usedMs).toBeGreaterThan(0);
 });
 
-test("who leaves in the middle of a search pays for the engine time until then", async () => {
-  const { key } = await newKey();
-  // What others at this address have used would count, too.
-  const caller = { ...newCaller(), ...bearer(key) };
-  const startedAt = performance.now();
-  const leaving = AbortSignal.timeout(700);
-  const asked = fetch(`${app.url}/v1/eval`, {
-    method: "POST",
-    headers: { "Content-Type": "application/json", ...caller },
-    body: JSON.stringify({ fen: startFen, depth: 30, multipv: 7 }),
-    signal: leaving,
-  });
-  await expect(asked).rejects.toThrow();
-  await sleep(300);
-  const { body } = await get(`${keysUrl()}/self`, { headers: caller });
-  const remaining = (body.remaining as Readonly<Record<string, number>>)["engine-day"] ?? 0;
-  expect(3_600_000 - remaining).toBeGreaterThan(100);
-  expect(3_600_000 - remaining).toBeLessThan(performance.now() - startedAt);
-});
+test.each(["/v1/eval", "/v1/eval/stream"])(
+  "who leaves %s in the middle of a search pays for the engine time until then",
+  async (path) => {
+    const { key } = await newKey();
+    // What others at this address have used would count, too.
+    const caller = { ...newCaller(), ...bearer(key) };
+    const startedAt = performance.now();
+    const leaving = AbortSignal.timeout(700);
+    const asked = fetch(app.url + path, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", ...caller },
+      body: JSON.stringify({ fen: startFen, depth: 30, multipv: 7 }),
+      signal: leaving,
+    }).then((response) => response.text());
+    await expect(asked).rejects.toThrow();
+    await sleep(300);
+    const { body } = await get(`${keysUrl()}/self`, { headers: caller });
+    const remaining = (body.remaining as Readonly<Record<string, number>>)["engine-day"] ?? 0;
+    expect(3_600_000 - remaining).toBeGreaterThan(100);
+    expect(3_600_000 - remaining).toBeLessThan(performance.now() - startedAt);
+  },
+);
 
 describe("the command line, beside a server that runs", () => {
   const kibitz = (...args: readonly string[]) =>
