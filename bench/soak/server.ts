@@ -24,7 +24,9 @@ export async function startServer(env: Readonly<Record<string, string>>): Promis
     stdio: ["ignore", "pipe", "inherit"],
   });
   // A run that fails leaves nothing behind.
-  process.on("exit", () => child.kill("SIGTERM"));
+  const end = () => child.kill("SIGTERM");
+  process.on("exit", end);
+  child.once("exit", () => process.off("exit", end));
   const lines = createInterface(child.stdout);
   for await (const line of lines) {
     const { url } = JSON.parse(line) as { url?: string };
