@@ -228,7 +228,7 @@ const settings = {
   hashMb: {
     key: "KIBITZ_HASH_MB",
     default: () => 16,
-    about: "MiB of hash of every engine, 1 to 4096",
+    about: "MiB of hash of every engine, 1 to 4096; WebAssembly engines take at most 1024",
     read: integer(1, 4096),
   },
   threads: {

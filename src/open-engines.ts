@@ -36,10 +36,9 @@ async function openCage({ engineUser, dataDir }: Config, log: Log): Promise<Cage
     // Where this file can be read, so can the engines that are installed beside it.
     const reads = [process.execPath, import.meta.filename];
     const cage = await createCage({ userName: engineUser, hide: dataDir, reads });
-    log.info(
-      { user: cage.user?.name ?? "the server's", holds: cage.holds, lacks: cage.lacks },
-      "engine cage",
-    );
+    const { user, holds, lacks } = cage;
+    const tell = lacks.length === 0 ? log.info : log.warn;
+    tell.call(log, { user: user?.name ?? "the server's", holds, lacks }, "engine cage");
     return cage;
   } catch (error) {
     if (error instanceof EngineUserUnusable) {

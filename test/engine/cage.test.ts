@@ -29,7 +29,7 @@ const isRoot = process.getuid?.() === 0;
 /** Of a server that runs as this user. */
 function reportOf(
   cage: "none" | "best",
-  { uid, userName }: { uid?: number; userName?: string } = {},
+  { uid, userName, limit }: { uid?: number; userName?: string; limit?: string } = {},
 ): Report {
   const owner = [
     process.execPath,
@@ -38,7 +38,8 @@ function reportOf(
     ...(userName ? [userName] : []),
   ];
   const become = uid === undefined ? [] : ["setpriv", `--reuid=${uid}`, `--regid=${uid}`, "--clear-groups"];
-  const [file = "", ...args] = [...become, ...owner];
+  const within = limit === undefined ? [] : ["prlimit", limit, "--"];
+  const [file = "", ...args] = [...within, ...become, ...owner];
   return JSON.parse(execFileSync(file, args, { encoding: "utf8", stdio: "pipe" }));
 }
 
@@ -76,6 +77,17 @@ describe("a hostile engine cannot do what the cage is said to keep it from", () 
     expect(report.outcomes.readEnvironment).toBe("refused");
   });
 });
+
+test.each([["--nofile=100:100"], ["--data=1600000000:1600000000"]])(
+  "limits of the operator that are stricter (%s) take nothing from the cage",
+  (limit) => {
+    // Root could allow its engines more than itself.
+    const user = isRoot ? { uid: 1000 } : {};
+    const report = reportOf("best", { ...user, limit });
+    expectToHold(report);
+    expect(report.holds).toEqual(reportOf("best", user).holds);
+  },
+);
 
 describe("the user that the operator names", () => {
   const create = (userName: string, reads: readonly string[] = []) =>

@@ -1,10 +1,10 @@
 import { execFile } from "node:child_process";
-import { accessSync, constants, existsSync, realpathSync } from "node:fs";
+import { accessSync, constants, existsSync, readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import type { EngineSettings } from "../engine.ts";
 import type { EngineCommand } from "../uci/child-process.ts";
 import { type EngineUser, nobody, reaches, userNamed } from "./engine-user.ts";
-import { type Guard, guards, type Layer, layersOf, type Tool, tools } from "./layers.ts";
+import { type Guard, guards, type HardLimits, type Layer, layersOf, type Tool, tools } from "./layers.ts";
 
 /**
  * Keeps engines from what is no engine's business: they are C++ that trusts its input, and a position is
@@ -49,7 +49,8 @@ export async function createCage({ userName, hide, reads }: CageOptions): Promis
   const asRoot = process.getuid?.() === 0;
   const hidden = existsSync(hide) ? realpathSync(hide) : undefined;
   const wanted = userName === undefined ? usualUser(asRoot, reads) : namedUser(userName, asRoot, reads);
-  const withUser = await choose(layersOf({ paths, user: wanted, asRoot, hidden }));
+  const place = { paths, asRoot, hidden, most: hardLimits() };
+  const withUser = await choose(layersOf({ ...place, user: wanted }));
   const user = withUser.some((layer) => layer.guards.includes("user")) ? wanted : undefined;
   if (user === undefined && userName !== undefined) {
     throw new EngineUserUnusable(
@@ -57,7 +58,7 @@ export async function createCage({ userName, hide, reads }: CageOptions): Promis
     );
   }
   // Other layers make up for the user that cannot be had.
-  const layers = user === wanted ? withUser : await choose(layersOf({ paths, user, asRoot, hidden }));
+  const layers = user === wanted ? withUser : await choose(layersOf({ ...place, user }));
   const holds = guards.filter((guard) => layers.some((layer) => layer.guards.includes(guard)));
   return {
     around({ file, args }, { hashMb, threads }) {
@@ -110,6 +111,19 @@ function isExecutable(file: string): boolean {
     return true;
   } catch {
     return false;
+  }
+}
+
+/** As the kernel tells them; without it there is nothing to limit either. */
+function hardLimits(): HardLimits {
+  const most = { openFiles: Number.POSITIVE_INFINITY, dataBytes: Number.POSITIVE_INFINITY };
+  try {
+    const limits = readFileSync("/proc/self/limits", "utf8");
+    const hard = (name: string) =>
+      Number(new RegExp(`^${name} +\\S+ +(\\d+)`, "m").exec(limits)?.[1] ?? Infinity);
+    return { openFiles: hard("Max open files"), dataBytes: hard("Max data size") };
+  } catch {
+    return most;
   }
 }
 

@@ -37,14 +37,31 @@ export interface Circumstances {
   readonly user: EngineUser | undefined;
   readonly asRoot: boolean;
   readonly hidden: string | undefined;
+  /** What this process may allow its children at most; not even root need be able to allow more. */
+  readonly most: HardLimits;
 }
+
+export interface HardLimits {
+  readonly openFiles: number;
+  /** Of memory that is written to. */
+  readonly dataBytes: number;
+}
+
+/** Of each engine; a WebAssembly one opens about 30. */
+const openFilesMax = 256;
 
 /** Puts an empty file system over a folder, in a mount namespace of its own, and goes on. */
 const hideScript =
   'mount=$1 folder=$2; shift 2; "$mount" -t tmpfs -o size=4k,mode=0 none "$folder" && exec "$@"';
 
 /** The layers of a cage from the outside in: for each place those to try, the best first. */
-export function layersOf({ paths, user, asRoot, hidden }: Circumstances): readonly (readonly Layer[])[] {
+export function layersOf({
+  paths,
+  user,
+  asRoot,
+  hidden,
+  most,
+}: Circumstances): readonly (readonly Layer[])[] {
   const { unshare, sh, mount, prlimit, setpriv } = paths;
   // Who is not root becomes the root of a user namespace for the time that this takes.
   const namespaces = [unshare ?? "", ...(asRoot ? [] : ["--user", "--map-root-user"])];
@@ -68,9 +85,9 @@ export function layersOf({ paths, user, asRoot, hidden }: Circumstances): readon
         prlimit,
         "--core=0",
         "--fsize=0",
-        "--nofile=256",
+        `--nofile=${Math.min(openFilesMax, most.openFiles)}`,
         // Not of address space: WebAssembly reserves far more of that than it uses.
-        `--data=${memoryMaxMb * 1024 * 1024}`,
+        `--data=${Math.min(memoryMaxMb * 1024 * 1024, most.dataBytes)}`,
         "--",
       ],
     });

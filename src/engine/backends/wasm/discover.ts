@@ -7,9 +7,15 @@ import { wasmBuilds } from "./builds.ts";
 
 const require = createRequire(import.meta.url);
 
+/**
+ * Most hash in MiB. With 2047 Stockfish 19 never says `readyok`, and with 4096, which is 0 in the 32 bits of its
+ * addresses, it answers otherwise than with any other size (both seen 2026-11).
+ */
+const hashMaxMb = 1024;
+
 /** The builds of the table whose npm package is installed. All of them have one thread. */
 export async function discoverWasm({ hashMb }: EngineSettings): Promise<readonly EngineBuild[]> {
-  const settings = { hashMb, threads: 1 };
+  const settings = { hashMb: Math.min(hashMb, hashMaxMb), threads: 1 };
   const found = await Promise.all(
     wasmBuilds.map(async ({ package: name, loader, pin, ...build }): Promise<EngineBuild[]> => {
       try {
