@@ -1,7 +1,8 @@
-import { writeFileSync } from "node:fs";
+import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { afterEach, describe, expect, test } from "vitest";
+import { StoreUnavailable } from "../../src/storage/ports.ts";
 import { openDatabase, StoreUnusable } from "../../src/storage/sqlite/database.ts";
 import { createSqliteKeyStore } from "../../src/storage/sqlite/key-store.ts";
 import { createSqliteUsageStore } from "../../src/storage/sqlite/usage-store.ts";
@@ -47,6 +48,28 @@ describe("a database", () => {
     await other?.revoke("a", 5);
     expect(await one?.findById("a")).toMatchObject({ revokedAt: 5 });
   });
+
+  test.each([
+    ["deleted", (folder: string) => rmSync(folder, { recursive: true })],
+    [
+      "replaced",
+      (folder: string) => {
+        renameSync(folder, `${folder} before`);
+        openIn(folder);
+      },
+    ],
+  ])(
+    "that was %s while it was in use takes no more writes: they would be gone with the process",
+    async (_, act) => {
+      const folder = join(root, String(folders++));
+      const keys = createSqliteKeyStore(openIn(folder));
+      await keys.create(keyRecord({ id: "a" }));
+      act(folder);
+      await expect(keys.create(keyRecord({ id: "b", hash: "b" }))).rejects.toThrow(StoreUnavailable);
+      await expect(keys.create(keyRecord({ id: "b", hash: "b" }))).rejects.toThrow("start the server again");
+      expect(await keys.findById("a")).toMatchObject({ id: "a" });
+    },
+  );
 
   test("writes ahead, and waits for the disk", () => {
     const database = openNew();

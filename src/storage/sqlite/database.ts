@@ -1,4 +1,4 @@
-import { accessSync, chmodSync, constants } from "node:fs";
+import { accessSync, chmodSync, constants, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -125,6 +125,17 @@ export interface Ask {
 
 /** @param watch told how every read and write went. */
 export function createAsk(database: DatabaseSync, watch: StoreWatch = unwatched): Ask {
+  const file = database.location();
+  const inode = inodeOf(file);
+
+  /** SQLite writes on into a file that was deleted, and what it holds is gone with the process. */
+  function assertThere(): void {
+    if (inodeOf(file) !== inode) {
+      const problem = `${file} was deleted or replaced while it was in use: start the server again`;
+      throw Object.assign(new Error(problem), { errcode: readonlyMoved });
+    }
+  }
+
   async function ask<T>(what: "read" | "write", work: () => T): Promise<T> {
     const until = performance.now() + busyMaxMs;
     for (;;) {
@@ -149,8 +160,17 @@ export function createAsk(database: DatabaseSync, watch: StoreWatch = unwatched)
   }
   return {
     read: (work) => ask("read", work),
-    write: (work) => ask("write", () => transaction(database, work)),
+    write: (work) =>
+      ask("write", () => {
+        assertThere();
+        return transaction(database, work);
+      }),
   };
+}
+
+/** Undefined where there is no file, as for a database in memory. */
+function inodeOf(file: string | null): number | undefined {
+  return file === null ? undefined : statSync(file, { throwIfNoEntry: false })?.ino;
 }
 
 /** SQLite's primary result code: https://www.sqlite.org/rescode.html */
@@ -160,6 +180,8 @@ function sqliteErrorOf(error: unknown): number {
 }
 
 const busy = 5;
+/** SQLITE_READONLY_DBMOVED, which SQLite itself notices only where it opens a rollback journal. */
+const readonlyMoved = 1032;
 
 /** Locked, no memory, read-only, broken disk, corrupt, full, no file, locked, no database: not what was asked is wrong. */
 const unavailable: ReadonlySet<number> = new Set([busy, 6, 7, 8, 10, 11, 13, 14, 15, 26]);
