@@ -1,7 +1,5 @@
-import type { Access } from "../access/access.ts";
 import type { Account } from "../access/account.ts";
-import type { Admission, Refusal } from "../access/limits.ts";
-import { couldRun, excessOf, excessOfBatch, upgradeNeeded } from "../access/over-plan.ts";
+import type { Admission, Limits, Refusal } from "../access/limits.ts";
 import type { JudgedRequest } from "../analysis/analysis.ts";
 import type { Terms } from "../analysis/analyzer.ts";
 import type { Caller } from "../caller.ts";
@@ -14,16 +12,14 @@ export interface Asker {
   readonly caller: Caller;
 }
 
-/** Lets requests in that the caller's plan can run and that there is quota for. */
+/** Lets requests in that there is quota for. */
 export interface Gate {
   /**
    * @param waiting where too many searches of the caller are under way, wait for one of them to end, until this is
    * aborted; without, that is an error, too.
-   * @throws KibitzError `upgrade_needed`, `rate_limited`, `quota_exhausted`, `concurrency_limited`
+   * @throws KibitzError `rate_limited`, `quota_exhausted`, `concurrency_limited`
    */
   admit(request: JudgedRequest, asker: Asker, waiting?: AbortSignal): Promise<Admitted>;
-  /** @throws KibitzError `upgrade_needed` for a batch that the plan has never room for */
-  judgeBatch(items: number, account: Account): void;
 }
 
 /** A request that was let in. Disposing of it counts what it took. */
@@ -34,20 +30,9 @@ export interface Admitted extends Disposable {
   answered(): void;
 }
 
-export function createGate(access: Access): Gate {
-  const { limits, plans, selfService } = access;
-  const upgrading = { plans, selfServicePlan: selfService?.plan };
-
-  function judge(request: JudgedRequest, { plan }: Account): void {
-    const excess = excessOf(request, plan);
-    if (excess.length > 0) {
-      throw upgradeNeeded(excess, { ...upgrading, plan, runs: couldRun(request) });
-    }
-  }
-
+export function createGate(limits: Limits): Gate {
   return {
     async admit(request, { account, caller }, waiting) {
-      judge(request, account);
       const { movetimeMaxMs } = account.plan.limits;
       for (;;) {
         const entry = await limits.enter(account, request.movetimeMs ?? movetimeMaxMs);
@@ -59,13 +44,6 @@ export function createGate(access: Access): Gate {
           throw errorFromRefusal(entry.refusal, account);
         }
         await limits.oneEnded(account, waiting);
-      }
-    },
-    judgeBatch(items, { plan }) {
-      const excess = excessOfBatch(items, plan);
-      if (excess.length > 0) {
-        const runs = (other: typeof plan) => excessOfBatch(items, other).length === 0;
-        throw upgradeNeeded(excess, { ...upgrading, plan, runs });
       }
     },
   };
