@@ -44,6 +44,14 @@ export function createExpectedTimes(): ExpectedTimes {
 }
 
 /**
+ * What is left of a search, in milliseconds. One that has overrun its estimate is not about to end: the times of
+ * searches have a long tail, so it is granted some of what it has taken already.
+ */
+export function restMs(expectedMs: number, elapsedMs: number): number {
+  return Math.max(expectedMs - elapsedMs, elapsedMs / 4);
+}
+
+/**
  * Milliseconds of recent searches, actual and by the table. Sums and no mean of ratios: the search of a
  * millisecond, which rounding doubles, must not say how long the next one of a second takes.
  */

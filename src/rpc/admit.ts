@@ -1,7 +1,7 @@
 import type { Account } from "../access/account.ts";
 import type { Admission, Limits, Refusal } from "../access/limits.ts";
 import type { JudgedRequest } from "../analysis/analysis.ts";
-import type { Terms } from "../analysis/analyzer.ts";
+import type { Analyzer, Terms } from "../analysis/analyzer.ts";
 import type { Caller } from "../caller.ts";
 import { KibitzError } from "../errors.ts";
 import { leaveRateLimitFields } from "./rate-limit-fields.ts";
@@ -30,12 +30,15 @@ export interface Admitted extends Disposable {
   answered(): void;
 }
 
-export function createGate(limits: Limits): Gate {
+/** @param expectMs what searches take on this machine. */
+export function createGate(limits: Limits, expectMs: Analyzer["expectMs"]): Gate {
   return {
     async admit(request, { account, caller }, waiting) {
       const { movetimeMaxMs } = account.plan.limits;
+      const { build, depth, multipv, movetimeMs = movetimeMaxMs } = request;
+      const expectedMs = expectMs(build, { depth, multipv, movetimeMs });
       for (;;) {
-        const entry = await limits.enter(account, request.movetimeMs ?? movetimeMaxMs);
+        const entry = await limits.enter(account, { expectedMs, longestMs: movetimeMs });
         if (entry.kind === "admitted") {
           leaveRateLimitFields(caller, entry.windows);
           return new Meter(entry.admission, movetimeMaxMs);
@@ -74,7 +77,7 @@ class Meter implements Admitted {
   }
 }
 
-/** In whole seconds, as Retry-After counts: whoever waits exactly so long comes neither early nor later than he must. */
+/** In whole seconds, as Retry-After counts, and at least one: whoever waits exactly so long for a window comes neither early nor later than he must. */
 function errorFromRefusal(refusal: Refusal, { plan }: Account): KibitzError {
   const seconds = Math.max(1, Math.ceil(refusal.retryAfterMs / 1000));
   const options = { retryAfterMs: seconds * 1000, quota: `${plan.id}/${refusal.limit}` };
@@ -95,7 +98,7 @@ function errorFromRefusal(refusal: Refusal, { plan }: Account): KibitzError {
     case "concurrency_limited":
       return new KibitzError(
         code,
-        `${quota} searches of this caller are under way, and no more are run at a time: one of them ends within ${seconds} s.`,
+        `${quota} searches of this caller are under way, and no more are run at a time: one of them should end within ${seconds} s.`,
         options,
       );
   }

@@ -34,7 +34,7 @@ export function createAnalysisService(
 ): Implementation<typeof AnalysisService> {
   const { analyzer, engines: known, access, judge, batchItemsAtOnce: itemsAtOnce, log } = options;
   const { plans } = access;
-  const gate = createGate(access.limits);
+  const gate = createGate(access.limits, analyzer.expectMs);
   const evaluateBatch = createBatchEvaluation({ analyzer, judge, gate, itemsAtOnce, log });
 
   const analyze: Methods["evaluate"] & Methods["findBestMove"] = async (message, { signal, values }) => {
