@@ -67,11 +67,6 @@ const memory = 0.95;
 /** An engine clears its hash after every search: 1 ms native, 2 ms in WebAssembly. */
 const newGameMs = 2;
 
-/** Typical milliseconds of a search by the table, rounded, at most its movetime. For price lists. */
-export function typicalMsOf(limits: SearchLimits): number {
-  return Math.round(Math.min(tableMs(limits), limits.movetimeMs ?? searchMaxMs));
-}
-
 /**
  * Median time of a search by depth in milliseconds: Stockfish 19 with the full network in WebAssembly,
  * one thread, 16 MiB of hash, 20 varied positions. Measured with `bench/depth-times.ts` on a 2-core

@@ -101,7 +101,9 @@ export function createAnalysisService(
           paidEnabled: false,
           plans: plans.map(messageFromPlan),
           ...(access.selfService && { keyUrl }),
-          ...(asked && { estimate: estimateOf(limits, plans) }),
+          ...(asked && {
+            estimate: estimateOf(limits, plans, analyzer.expectMs(known.catalog.latest.defaultBuild, limits)),
+          }),
         };
       },
     },

@@ -871,7 +871,8 @@ export const RateSchema: GenMessage<Rate> = /*@__PURE__*/
  */
 export type Estimate = Message<"chess.analysis.v1.Estimate"> & {
   /**
-   * Typical time of the search in milliseconds.
+   * How long this server expects such a search by `latest` to take, in milliseconds: a guess at first, then
+   * from the searches that it has run.
    *
    * @generated from field: uint32 typical_ms = 1;
    */
