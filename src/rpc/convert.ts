@@ -216,6 +216,7 @@ export function messageFromVersion(facts: VersionFacts): MessageInitShape<typeof
     family: defaultBuild.family,
     version: defaultBuild.version,
     ...(defaultBuild.license && { license: defaultBuild.license }),
+    // None is marked to go.
     status: pb.EngineStatus.STABLE,
     latest,
     variants: [pb.Variant.STANDARD, ...(chess960 ? [pb.Variant.CHESS960] : [])],

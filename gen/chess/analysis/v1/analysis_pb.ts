@@ -1286,7 +1286,8 @@ export const StopReasonSchema: GenEnum<StopReason> = /*@__PURE__*/
   enumDesc(file_chess_analysis_v1_analysis, 7);
 
 /**
- * Whether a version is to be used by new callers.
+ * Whether a version stays. Says nothing of what it is: a development build and a lite network stay, too,
+ * though `latest` means neither unless the operator says so or has nothing else.
  *
  * @generated from enum chess.analysis.v1.EngineStatus
  */
@@ -1299,7 +1300,7 @@ export const EngineStatus = {
   UNSPECIFIED: 0,
 
   /**
-   * In use.
+   * Stays: to be used by new callers.
    *
    * @generated from enum value: ENGINE_STATUS_STABLE = 1;
    */
@@ -1314,7 +1315,8 @@ export const EngineStatus = {
 } as const;
 
 /**
- * Whether a version is to be used by new callers.
+ * Whether a version stays. Says nothing of what it is: a development build and a lite network stay, too,
+ * though `latest` means neither unless the operator says so or has nothing else.
  *
  * @generated from enum chess.analysis.v1.EngineStatus
  */
