@@ -122,7 +122,7 @@ export async function startApp(
 
 /** Every way to call the service, in front of one chain of interceptors. */
 function createDoors(
-  { implementations, chain, rules, callOf, streamOf }: Service,
+  { implementations, chain, rules, judge, callOf, streamOf }: Service,
   bodies: BodyBudget,
   log: Log,
 ): readonly RequestHandler[] {
@@ -131,6 +131,7 @@ function createDoors(
     callOf,
     streamOf,
     faultsOf: rules,
+    judge: judge.message,
     readMaxBytesOf,
     bodies,
     log,

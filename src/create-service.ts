@@ -15,6 +15,7 @@ import type { Log } from "./log/log.ts";
 import { createAddressShower } from "./log/show-address.ts";
 import { createCalls, type Implementation, type UnaryCall } from "./rpc/calls.ts";
 import { createChain } from "./rpc/chain.ts";
+import { createJudge, type Judge } from "./rpc/judge.ts";
 import { createImplementations } from "./rpc/routes.ts";
 import { createRules, type Rules } from "./rpc/rules.ts";
 import { createStreamCalls, type StreamCall } from "./rpc/stream-calls.ts";
@@ -28,6 +29,7 @@ export interface Service {
   readonly implementations: readonly Implementation[];
   readonly chain: readonly Interceptor[];
   readonly rules: Rules;
+  readonly judge: Judge;
   /** A method behind the chain. */
   callOf(method: DescMethod): UnaryCall;
   /** A method that answers with a stream, behind the chain. */
@@ -60,16 +62,17 @@ export function createService(room: EngineRoom, access: Access, config: Config, 
     judgePosition: createPositionJudge(),
   };
   const rules = createRules();
+  const judge = createJudge({ access, engines, rules });
   const chain = createChain(access, rules, log, createAddressShower(config.logAddresses));
   const implementations = createImplementations({
     analyzer,
     engines,
     access,
-    rules,
+    judge,
     batchItemsAtOnce: config.slots + 1,
     log,
   });
   const callOf = createCalls(implementations, chain);
   const streamOf = createStreamCalls(implementations, chain);
-  return { analyzer, scheduler, engines, implementations, chain, rules, callOf, streamOf };
+  return { analyzer, scheduler, engines, implementations, chain, rules, judge, callOf, streamOf };
 }

@@ -28,7 +28,7 @@ test("keys, when they were used, and engine time survive a restart", async () =>
   const before = await open();
   const authorization = await newKey(before);
   const account = await accountOf(before, authorization);
-  const entry = await before.limits.enter(account, 1000);
+  const entry = await before.limits.enter(account, { expectedMs: 1000, longestMs: 1000 });
   if (entry.kind === "admitted") {
     entry.admission.leave(1234, true);
   }

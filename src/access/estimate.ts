@@ -1,19 +1,20 @@
-import { type SearchLimits, typicalMsOf } from "../analysis/expected-time.ts";
+import type { SearchLimits } from "../analysis/expected-time.ts";
 import type { Plan } from "./plans.ts";
 
 /** The limits of a request. */
 export type Asked = SearchLimits;
 
-/** Typical time of the search in milliseconds, and which plans allow it as written. */
+/** Expected time of the search in milliseconds, and which plans allow it as written. */
 export interface Estimate {
   readonly typicalMs: number;
   /** By plan id. */
   readonly allowed: Readonly<Record<string, boolean>>;
 }
 
-export function estimateOf(asked: Asked, plans: readonly Plan[]): Estimate {
+/** @param expectedMs of such a search on this machine. */
+export function estimateOf(asked: Asked, plans: readonly Plan[], expectedMs: number): Estimate {
   return {
-    typicalMs: typicalMsOf(asked),
+    typicalMs: Math.round(expectedMs),
     allowed: Object.fromEntries(plans.map((plan) => [plan.id, allows(plan, asked)])),
   };
 }

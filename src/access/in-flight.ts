@@ -1,12 +1,14 @@
+import { restMs } from "../analysis/expected-time.ts";
+
 /** Counts what each subject has under way. */
 export interface InFlight {
   /**
    * Lets one more in, unless so many are under way.
    *
-   * @param longestMs what it takes at most, in milliseconds.
+   * @param expectedMs what it takes, as far as one can tell.
    */
-  enter(subject: string, max: number, longestMs: number): Disposable | undefined;
-  /** Milliseconds until one of the subject's has surely ended. */
+  enter(subject: string, max: number, expectedMs: number): Disposable | undefined;
+  /** Milliseconds until one of the subject's should have ended. */
   firstEndMs(subject: string): number;
   /** Resolves when one of the subject's has ended, or none is under way. Rejects with the reason of `signal`. */
   oneEnded(subject: string, signal: AbortSignal): Promise<void>;
@@ -14,8 +16,7 @@ export interface InFlight {
 
 /** A subject that has something under way. */
 interface Running {
-  /** By when each has surely ended, by `performance.now()`. */
-  readonly ends: { readonly at: number }[];
+  readonly searches: { readonly startedAt: number; readonly expectedMs: number }[];
   /** Made when the first one waits: mostly nobody does. */
   waiting?: Set<() => void>;
 }
@@ -24,22 +25,22 @@ export function createInFlight(): InFlight {
   const subjects = new Map<string, Running>();
 
   return {
-    enter(subject, max, longestMs) {
-      const running = subjects.get(subject) ?? { ends: [] };
-      if (running.ends.length >= max) {
+    enter(subject, max, expectedMs) {
+      const running = subjects.get(subject) ?? { searches: [] };
+      if (running.searches.length >= max) {
         return undefined;
       }
-      const end = { at: performance.now() + longestMs };
-      running.ends.push(end);
+      const search = { startedAt: performance.now(), expectedMs };
+      running.searches.push(search);
       subjects.set(subject, running);
       return {
         [Symbol.dispose]() {
-          const index = running.ends.indexOf(end);
+          const index = running.searches.indexOf(search);
           if (index === -1) {
             return;
           }
-          running.ends.splice(index, 1);
-          if (running.ends.length === 0) {
+          running.searches.splice(index, 1);
+          if (running.searches.length === 0) {
             subjects.delete(subject);
           }
           // All of them: the first to ask again gets the place, and may have left meanwhile.
@@ -50,8 +51,10 @@ export function createInFlight(): InFlight {
       };
     },
     firstEndMs(subject) {
-      const ends = subjects.get(subject)?.ends.map(({ at }) => at) ?? [];
-      return ends.length === 0 ? 0 : Math.max(0, Math.min(...ends) - performance.now());
+      const now = performance.now();
+      const searches = subjects.get(subject)?.searches ?? [];
+      const rests = searches.map(({ startedAt, expectedMs }) => restMs(expectedMs, now - startedAt));
+      return rests.length === 0 ? 0 : Math.min(...rests);
     },
     async oneEnded(subject, signal) {
       signal.throwIfAborted();

@@ -21,9 +21,9 @@ export interface Limits {
   /**
    * Counts one request, before the engine is asked. A refused one costs nothing.
    *
-   * @param longestMs what its search takes at most, in milliseconds.
+   * @param time what its search takes.
    */
-  enter(account: Account, longestMs: number): Promise<Entry>;
+  enter(account: Account, time: SearchTime): Promise<Entry>;
   /** How the request windows of a caller stand. */
   windowsOf(account: Account): Promise<readonly RateWindow[]>;
   /** How all windows of a caller stand: of engine time, the one of key and address that has less left. */
@@ -32,6 +32,14 @@ export interface Limits {
   oneEnded(account: Account, signal: AbortSignal): Promise<void>;
   /** Writes down the engine time used since the last time. What cannot be written is kept for the next time. */
   flush(): Promise<void>;
+}
+
+/** How long a search takes, in milliseconds. */
+export interface SearchTime {
+  /** As such searches do. */
+  readonly expectedMs: number;
+  /** When it is ended. */
+  readonly longestMs: number;
 }
 
 export type Entry =
@@ -53,7 +61,7 @@ export interface Refusal {
   /** What is exceeded, with its number: `minute`, 60. */
   readonly limit: string;
   readonly quota: number;
-  /** When the same request would be let in: exactly for windows, at the latest for searches at a time. */
+  /** When the same request would be let in: exactly for windows, probably for searches at a time. */
   readonly retryAfterMs: number;
 }
 
@@ -64,6 +72,8 @@ export interface LimitsOptions {
 
 /** How much longer than its own limit a search can take: the watchdog's patience. */
 const watchdogMs = 1500;
+/** Many searches take longer than is expected of them, few twice as long. */
+const generosity = 2;
 
 /** Counters that begin with the engine time that counts already. */
 export async function createLimits({ plans, usage }: LimitsOptions): Promise<Limits> {
@@ -158,11 +168,11 @@ export async function createLimits({ plans, usage }: LimitsOptions): Promise<Lim
   }
 
   return {
-    async enter(account, longestMs) {
+    async enter(account, { expectedMs, longestMs }) {
       const { subject, plan } = account;
       const { concurrent } = plan.limits;
-      const place =
-        concurrent === undefined ? noPlace : inFlight.enter(subject, concurrent, longestMs + watchdogMs);
+      const upperMs = Math.min(expectedMs * generosity, longestMs + watchdogMs);
+      const place = concurrent === undefined ? noPlace : inFlight.enter(subject, concurrent, upperMs);
       if (place === undefined) {
         const retryAfterMs = inFlight.firstEndMs(subject);
         const refusal = { code: "concurrency_limited", limit: "concurrent", quota: concurrent ?? 0 } as const;

@@ -8,7 +8,7 @@ import { analysisOfFinishedGame } from "./analysis-of-finished-game.ts";
 import { cacheKeyOf, flightKeyOf } from "./cache-key.ts";
 import { createCoalescer, type SharedWork } from "./coalesce.ts";
 import { errorFromFailure } from "./error-from-failure.ts";
-import { createExpectedTimes } from "./expected-time.ts";
+import { createExpectedTimes, type ExpectedTimes } from "./expected-time.ts";
 import type { Findings } from "./findings.ts";
 import { findingsFromEvent } from "./findings-from-event.ts";
 import type { Scheduler } from "./scheduler.ts";
@@ -27,6 +27,8 @@ export interface Analyzer {
   analyze(request: JudgedRequest, flow: string, signal: AbortSignal, terms?: Terms): Promise<Analysis>;
   /** Complete states as the search deepens; the last one is final and has its stop reason. */
   watch(request: JudgedRequest, flow: string, signal: AbortSignal, terms?: Terms): AsyncIterable<Analysis>;
+  /** Milliseconds that a search is expected to take on this machine by those that were run, at most its movetime. */
+  readonly expectMs: ExpectedTimes["expect"];
   readonly counters: AnalyzerCounters;
 }
 
@@ -151,6 +153,7 @@ export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: Anal
   }
 
   return {
+    expectMs: times.expect,
     get counters() {
       const { started, joined } = coalescer.counters;
       return { hits, joins: joined, misses: started };

@@ -44,6 +44,14 @@ export function createExpectedTimes(): ExpectedTimes {
 }
 
 /**
+ * What is left of a search, in milliseconds. One that has overrun its estimate is not about to end: the times of
+ * searches have a long tail, so it is granted some of what it has taken already.
+ */
+export function restMs(expectedMs: number, elapsedMs: number): number {
+  return Math.max(expectedMs - elapsedMs, elapsedMs / 4);
+}
+
+/**
  * Milliseconds of recent searches, actual and by the table. Sums and no mean of ratios: the search of a
  * millisecond, which rounding doubles, must not say how long the next one of a second takes.
  */
@@ -58,11 +66,6 @@ const unknownPace: Pace = { actualMs: 100, typicalMs: 100 };
 const memory = 0.95;
 /** An engine clears its hash after every search: 1 ms native, 2 ms in WebAssembly. */
 const newGameMs = 2;
-
-/** Typical milliseconds of a search by the table, rounded, at most its movetime. For price lists. */
-export function typicalMsOf(limits: SearchLimits): number {
-  return Math.round(Math.min(tableMs(limits), limits.movetimeMs ?? searchMaxMs));
-}
 
 /**
  * Median time of a search by depth in milliseconds: Stockfish 19 with the full network in WebAssembly,

@@ -30,12 +30,8 @@ export async function judgeRequest(request: AnalysisRequest, engines: KnownEngin
   const judgement = engines.judgePosition({ fen, moves, chess960: options.uci_chess960 === true });
   if (judgement.kind === "faults") {
     const { suggestedFen } = judgement;
-    throw errorFromFaults(
-      judgement.faults.map(faultFromPosition),
-      suggestedFen === undefined
-        ? {}
-        : { suggestedRequest: { ...writtenRequest(request), fen: suggestedFen } },
-    );
+    const allowed = suggestedFen === undefined ? undefined : { examples: [suggestedFen] };
+    throw errorFromFaults(judgement.faults.map((fault) => faultFromPosition(fault, allowed)));
   }
   const { position } = judgement;
   const build = chooseBuild(request, engines.catalog);
@@ -58,8 +54,9 @@ export async function judgeRequest(request: AnalysisRequest, engines: KnownEngin
   };
 }
 
-function faultFromPosition({ field, index, code, message }: PositionFault): Fault {
-  return { pointer: index === undefined ? `/${field}` : `/${field}/${index}`, code, message };
+function faultFromPosition({ field, index, code, message }: PositionFault, allowed: Fault["allowed"]): Fault {
+  const pointer = index === undefined ? `/${field}` : `/${field}/${index}`;
+  return { pointer, code, message, ...(allowed && { allowed }) };
 }
 
 function chooseBuild({ engine, path }: AnalysisRequest, catalog: Catalog): EngineBuild {
@@ -148,19 +145,4 @@ function warningsOf(
     });
   }
   return warnings;
-}
-
-/** The request as JSON, with what the caller set. */
-function writtenRequest(request: AnalysisRequest): Record<string, unknown> {
-  const { fen, moves, depth, multipv, movetimeMs, engine, path, options } = request;
-  return {
-    fen,
-    ...(moves.length > 0 && { moves }),
-    ...(depth !== undefined && { depth }),
-    ...(multipv !== undefined && { multipv }),
-    ...(movetimeMs !== undefined && { movetime_ms: movetimeMs }),
-    ...(engine !== "latest" && { engine }),
-    ...(path !== "auto" && { path }),
-    ...(Object.keys(options).length > 0 && { options }),
-  };
 }

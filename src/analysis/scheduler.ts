@@ -1,4 +1,5 @@
 import { KibitzError } from "../errors.ts";
+import { restMs } from "./expected-time.ts";
 import { createFairQueue, type Waiting } from "./fair-queue.ts";
 
 /** Hands out the node's slots: how many searches run at a time. */
@@ -69,8 +70,8 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
   /** Milliseconds until a slot would be free for work that came now. */
   function expectedWaitMs({ flow, expectedMs }: Work, now: number): number {
     let workMs = queue.workBefore({ flow, costMs: expectedMs, dueMs: now + expectedMs });
-    for (const run of running) {
-      workMs += restMs(run, now);
+    for (const { startedAt, expectedMs: runMs } of running) {
+      workMs += restMs(runMs, now - startedAt);
     }
     return workMs / slots;
   }
@@ -110,15 +111,6 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
       });
     },
   };
-}
-
-/**
- * What is left of a search. One that has overrun its estimate is not about to end: the times of searches
- * have a long tail, so it is granted some of what it has taken already.
- */
-function restMs({ startedAt, expectedMs }: Running, now: number): number {
-  const elapsedMs = now - startedAt;
-  return Math.max(expectedMs - elapsedMs, elapsedMs / 4);
 }
 
 function overloaded(waitMs: number, maxWaitMs: number): KibitzError {

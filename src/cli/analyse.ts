@@ -6,13 +6,14 @@ import {
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import type { Analysis } from "../analysis/analysis.ts";
 import { judgeRequest } from "../analysis/judge-request.ts";
+import type { Service } from "../create-service.ts";
 import { errorFromFaults, errorKind, KibitzError } from "../errors.ts";
 import { createMessageReader } from "../gateway/read-message.ts";
-import { withSuggestion } from "../gateway/read-request.ts";
 import { createMessageWriter } from "../gateway/write-message.ts";
 import { problemFromError } from "../problem.ts";
 import { messageFromAnalysis, requestFromMessage } from "../rpc/convert.ts";
 import { createRules } from "../rpc/rules.ts";
+import { withSuggestion } from "../with-suggestion.ts";
 import { type Command, type CommandInput, exitCode, UsageError } from "./command.ts";
 import { evaluateFile } from "./evaluate-file.ts";
 import { openLocal } from "./open-local.ts";
@@ -93,12 +94,22 @@ async function analyse(
   const progress = createProgress(process.stderr);
   const sent = requestFromInput(input);
   return orTellError(values.json === true, async () => {
+    await using opened = new AsyncDisposableStack();
+    let opening: Promise<Service> | undefined;
+    /** When they are needed: what can be refused without engines is refused at once. */
+    const local = () => {
+      opening ??= openLocal(signal).then((service) => opened.use(service));
+      return opening;
+    };
+    const judge = async (plain: typeof sent) => {
+      const asked = requestFromMessage(readRequest(plain));
+      return judgeRequest(asked, (await local()).engines);
+    };
     try {
-      const asked = readRequest(sent);
-      await using local = await openLocal(signal);
-      const request = await judgeRequest(requestFromMessage(asked), local.engines);
+      const request = await judge(sent);
+      const { analyzer } = await local();
       let last: Analysis | undefined;
-      for await (const state of local.analyzer.watch(request, "cli", signal)) {
+      for await (const state of analyzer.watch(request, "cli", signal)) {
         progress.show(state);
         last = state;
       }
@@ -111,7 +122,7 @@ async function analyse(
       );
       return exitCode.ok;
     } catch (thrown) {
-      throw thrown instanceof KibitzError ? withSuggestion(thrown, sent) : thrown;
+      throw thrown instanceof KibitzError ? await withSuggestion(thrown, sent, judge) : thrown;
     } finally {
       progress.clear();
     }

@@ -1,26 +1,22 @@
 import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
-import { errorFromUnknown, type Fault, KibitzError } from "../errors.ts";
-import { type Problem, problemFromError } from "../problem.ts";
+import { errorFromUnknown, KibitzError } from "../errors.ts";
+import { problemFromError } from "../problem.ts";
 import { isGone } from "../server/node-message.ts";
 import { writePart } from "../server/write-part.ts";
 import type { Answer, StreamAnswerOptions } from "./answer.ts";
 import { type CallContext, ResponseContext } from "./call-context.ts";
 import { firstOf } from "./first-of.ts";
 import { createOrder } from "./in-order.ts";
-import { isJsonObject } from "./is-json-object.ts";
 import { accepts, prefers } from "./media-types.ts";
 import { type BatchReading, createBatchReader } from "./read-batch.ts";
-import { withSuggestion } from "./read-request.ts";
 import type { Route } from "./routes.ts";
 import { sendHead } from "./send.ts";
-import { suggestRequest } from "./suggest-request.ts";
 import { createMessageWriter } from "./write-message.ts";
 
 const json = "application/json";
 const lines = "application/x-ndjson";
 
 type Batch = Extract<BatchReading, { kind: "batch" }>;
-type Plain = Readonly<Record<string, unknown>>;
 
 /** The answer to one item, as JSON. */
 interface ItemAnswer {
@@ -50,7 +46,7 @@ export function createBatchAnswer(route: Route, options: StreamAnswerOptions): A
     try {
       return await firstOf(call(batch.message, context));
     } catch (thrown) {
-      throw withSuggestion(errorFromUnknown(thrown), batch.whole);
+      throw await batch.explain(thrown);
     }
   }
 
@@ -67,8 +63,7 @@ export function createBatchAnswer(route: Route, options: StreamAnswerOptions): A
       for await (const answer of begun?.all ?? []) {
         const index = batch.places[(answer as Message & { index: number }).index] ?? -1;
         open.delete(index);
-        const text = write({ ...answer, index } as Message);
-        yield { index, text: withItemSuggestion(text, problemField, batch.sent[index]) };
+        yield { index, text: write({ ...answer, index } as Message) };
       }
     } catch (thrown) {
       error = errorFromUnknown(thrown);
@@ -87,7 +82,7 @@ export function createBatchAnswer(route: Route, options: StreamAnswerOptions): A
       );
     }
     const asReady = prefers(accept, lines, json);
-    const batch = await readBatch(req);
+    const batch = await readBatch(req, caller);
     if (batch.kind === "left") {
       return;
     }
@@ -123,30 +118,6 @@ async function* textsOf(answers: AsyncIterable<ItemAnswer>, asReady: boolean): A
   if (!asReady) {
     yield "]\n";
   }
-}
-
-/** A quick look, before a text is parsed that mostly is an answer. */
-const mendable = /"code":"(?:out_of_range|upgrade_needed)"/;
-
-/** As for single requests: where moving numbers into their bounds is all that it takes, the request that would pass. */
-function withItemSuggestion(text: string, problemField: string, sent: unknown): string {
-  if (!mendable.test(text) || !isJsonObject(sent)) {
-    return text;
-  }
-  const answer: Plain = JSON.parse(text);
-  const problem = answer[problemField] as Problem | null;
-  const faults = (problem?.errors ?? []) as readonly Fault[];
-  const suggestion = faults.length > 0 ? suggestRequest(sent, faults) : undefined;
-  if (!problem || problem.suggested_request || suggestion === undefined) {
-    return text;
-  }
-  const { next_action } = problem;
-  const mended: Problem = {
-    ...problem,
-    next_action: next_action === "get_api_key" ? next_action : "send_suggested_request",
-    suggested_request: suggestion,
-  };
-  return JSON.stringify({ ...answer, [problemField]: mended });
 }
 
 function problemFieldOf(output: DescMessage): string {

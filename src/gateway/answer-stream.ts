@@ -7,7 +7,7 @@ import type { Answer, StreamAnswerOptions } from "./answer.ts";
 import { ResponseContext } from "./call-context.ts";
 import { type BegunStream, firstOf } from "./first-of.ts";
 import { accepts } from "./media-types.ts";
-import { createRequestReader, withSuggestion } from "./read-request.ts";
+import { createRequestReader } from "./read-request.ts";
 import type { Route } from "./routes.ts";
 import { sendHead } from "./send.ts";
 import { createMessageWriter } from "./write-message.ts";
@@ -35,7 +35,7 @@ export function createStreamAnswer(route: Route, options: StreamAnswerOptions): 
         `This call answers with ${eventStream}, which Accept rules out.`,
       );
     }
-    const reading = await readRequest(req);
+    const reading = await readRequest(req, caller);
     if (reading.kind === "left") {
       return;
     }
@@ -43,7 +43,7 @@ export function createStreamAnswer(route: Route, options: StreamAnswerOptions): 
     try {
       states = await firstOf(call(reading.message, new ResponseContext(caller, res, route)));
     } catch (thrown) {
-      throw withSuggestion(errorFromUnknown(thrown), reading.sent);
+      throw await reading.explain(thrown);
     }
     sendHead(res, 200, headers, caller);
     let hasRoom = true;

@@ -1,11 +1,11 @@
 import type { Message } from "@bufbuild/protobuf";
-import { errorFromUnknown, KibitzError } from "../errors.ts";
+import { KibitzError } from "../errors.ts";
 import { addVary } from "../server/add-vary.ts";
 import { isNotModified } from "../server/is-not-modified.ts";
 import type { Answer, UnaryAnswerOptions } from "./answer.ts";
 import { ResponseContext } from "./call-context.ts";
 import { accepts } from "./media-types.ts";
-import { createRequestReader, withSuggestion } from "./read-request.ts";
+import { createRequestReader } from "./read-request.ts";
 import type { Route } from "./routes.ts";
 import { send } from "./send.ts";
 import { createMessageWriter } from "./write-message.ts";
@@ -24,7 +24,7 @@ export function createUnaryAnswer(route: Route, options: UnaryAnswerOptions): An
         "This call answers with application/json, which Accept rules out.",
       );
     }
-    const reading = await readRequest(req);
+    const reading = await readRequest(req, caller);
     if (reading.kind === "left") {
       return;
     }
@@ -32,7 +32,7 @@ export function createUnaryAnswer(route: Route, options: UnaryAnswerOptions): An
     try {
       answer = await call(reading.message, new ResponseContext(caller, res, route));
     } catch (thrown) {
-      throw withSuggestion(errorFromUnknown(thrown), reading.sent);
+      throw await reading.explain(thrown);
     }
     const { answerHeaders } = caller;
     if (mayBeKept) {

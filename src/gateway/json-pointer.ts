@@ -10,14 +10,6 @@ export function pointerStep(key: string | number): string {
   return `/${short.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }
 
-/** The keys that a JSON Pointer passes, outermost first. */
-export function keysOfPointer(pointer: string): string[] {
-  return pointer
-    .split("/")
-    .slice(1)
-    .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
-}
-
 /** Whether a pointer is `ancestor` or leads to something inside of it. */
 export function isAtOrBelow(pointer: string, ancestor: string): boolean {
   return pointer === ancestor || pointer.startsWith(`${ancestor}/`);

@@ -1,10 +1,12 @@
-import { create, type DescField, type DescMethod, type Message } from "@bufbuild/protobuf";
+import { create, type DescField, type DescMessage, type DescMethod, type Message } from "@bufbuild/protobuf";
+import type { Caller } from "../caller.ts";
 import { errorFromFaults, type Fault, type KibitzError } from "../errors.ts";
 import type { NodeRequest } from "../server/node-message.ts";
+import { createExplainRefusal } from "./explain-refusal.ts";
 import { isAtOrBelow } from "./json-pointer.ts";
 import { createJsonReader } from "./read-json.ts";
-import { createMessageReader } from "./read-message.ts";
-import { type RequestReaderOptions, withSuggestion } from "./read-request.ts";
+import { createMessageReader, type MessageReading } from "./read-message.ts";
+import type { RequestReaderOptions } from "./read-request.ts";
 
 /** The items of a batch, each read by itself; or nobody waits for an answer any more. */
 export type BatchReading =
@@ -16,10 +18,8 @@ export type BatchReading =
       readonly places: readonly number[];
       /** The errors of the others, by their places. */
       readonly refused: ReadonlyMap<number, KibitzError>;
-      /** All items, as they were sent. */
-      readonly sent: readonly unknown[];
-      /** The request that they are in. */
-      readonly whole: Readonly<Record<string, unknown>>;
+      /** What its call threw as the error for its caller, with a batch that would be answered if there is one. */
+      explain(thrown: unknown): Promise<KibitzError>;
     }
   | { readonly kind: "left" };
 
@@ -30,59 +30,61 @@ export type BatchReading =
 export function createBatchReader(
   method: DescMethod,
   options: RequestReaderOptions,
-): (req: NodeRequest) => Promise<BatchReading> {
+): (req: NodeRequest, caller: Caller) => Promise<BatchReading> {
   const list = listOf(method);
   const desc = method.input;
   const readJson = createJsonReader([list.name], options.readMaxBytesOf(method), options.bodies);
-  const readWhole = createMessageReader(desc);
+  const readFrame = createMessageReader(desc);
   const readItem = createMessageReader(list.message);
   const nothing = create(list.message);
 
-  /** Judges the batch without its items: how many there are, and what stands beside them. */
-  const check = (sent: Readonly<Record<string, unknown>>): readonly unknown[] => {
+  /** The batch without its items: how many there are, and what stands beside them. */
+  const readWhole = (sent: Plain): MessageReading => {
     const given = sent[list.name];
+    const { message, faults } = readFrame(Array.isArray(given) ? { ...sent, [list.name]: [] } : sent);
     const items: readonly unknown[] = Array.isArray(given) ? given : [];
-    const { message, faults } = readWhole(Array.isArray(given) ? { ...sent, [list.name]: [] } : sent);
     (message as Message & Record<string, unknown>)[list.localName] = items.map(() => nothing);
-    const byRules = options
-      .faultsOf(message, desc)
-      .filter(({ pointer }) => !faults.some((fault) => isAtOrBelow(pointer, fault.pointer)));
-    if (faults.length + byRules.length > 0) {
-      throw errorFromFaults([...faults, ...byRules]);
-    }
-    return items;
+    return { message, faults };
   };
+  const explainWhole = createExplainRefusal(method, readWhole, options.judge);
+  const explainItem = createExplainRefusal(method, readItem, options.judge);
 
-  const errorOf = (message: Message, faults: readonly Fault[], item: unknown): KibitzError => {
-    const byRules = options
-      .faultsOf(message, list.message)
-      .filter(({ pointer }) => !faults.some((fault) => isAtOrBelow(pointer, fault.pointer)));
-    return withSuggestion(errorFromFaults([...faults, ...byRules]), item as Record<string, unknown>);
-  };
+  const withRules = ({ message, faults }: MessageReading, of: DescMessage): readonly Fault[] => [
+    ...faults,
+    ...options
+      .faultsOf(message, of)
+      .filter(({ pointer }) => !faults.some((fault) => isAtOrBelow(pointer, fault.pointer))),
+  ];
 
-  return async (req) => {
+  return async (req, caller) => {
     const json = await readJson(req);
     if (json.kind === "left") {
       return json;
     }
-    const sent = check(json.sent);
+    const faultsOfWhole = withRules(readWhole(json.sent), desc);
+    if (faultsOfWhole.length > 0) {
+      throw errorFromFaults(faultsOfWhole);
+    }
     const messages: Message[] = [];
     const places: number[] = [];
     const refused = new Map<number, KibitzError>();
-    for (const [index, item] of sent.entries()) {
-      const { message, faults } = readItem(item);
-      if (faults.length > 0) {
-        refused.set(index, errorOf(message, faults, item));
+    for (const [index, item] of (json.sent[list.name] as readonly Plain[]).entries()) {
+      const reading = readItem(item);
+      if (reading.faults.length > 0) {
+        const error = errorFromFaults(withRules(reading, list.message));
+        refused.set(index, await explainItem(error, item, caller));
       } else {
-        messages.push(message);
+        messages.push(reading.message);
         places.push(index);
       }
     }
     const message = create(desc, { [list.localName]: messages });
-    return { kind: "batch", message, places, refused, sent, whole: json.sent };
+    const explain = (thrown: unknown) => explainWhole(thrown, json.sent, caller);
+    return { kind: "batch", message, places, refused, explain };
   };
 }
 
+type Plain = Readonly<Record<string, unknown>>;
 type MessageList = Extract<DescField, { fieldKind: "list"; listKind: "message" }>;
 
 function listOf(method: DescMethod): MessageList {

@@ -1,18 +1,24 @@
 import type { DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
-import { errorFromFaults, type Fault, KibitzError } from "../errors.ts";
+import type { Caller } from "../caller.ts";
+import { errorFromFaults, type Fault, type KibitzError } from "../errors.ts";
 import { requiredFields } from "../field-rules.ts";
 import type { BodyBudget } from "../server/body-budget.ts";
 import type { NodeRequest } from "../server/node-message.ts";
+import { createExplainRefusal, type JudgeMessage } from "./explain-refusal.ts";
 import { isAtOrBelow } from "./json-pointer.ts";
 import { createJsonReader } from "./read-json.ts";
 import { createMessageReader } from "./read-message.ts";
 import { createQueryReader } from "./read-query.ts";
 import type { Route } from "./routes.ts";
-import { suggestRequest } from "./suggest-request.ts";
 
-/** The message of a request and the plain JSON that it was; or nobody waits for an answer any more. */
+/** The message of a request; or nobody waits for an answer any more. */
 export type RequestReading =
-  | { readonly kind: "request"; readonly message: Message; readonly sent: Readonly<Record<string, unknown>> }
+  | {
+      readonly kind: "request";
+      readonly message: Message;
+      /** What its call threw as the error for its caller, with a request that would be answered if there is one. */
+      explain(thrown: unknown): Promise<KibitzError>;
+    }
   | { readonly kind: "left" };
 
 export interface RequestReaderOptions {
@@ -21,6 +27,8 @@ export interface RequestReaderOptions {
    * found faults already, to report all at once: behind the gateway every message is checked anyway.
    */
   readonly faultsOf: (message: Message, desc: DescMessage) => readonly Fault[];
+  /** Asked only where a request was refused: no other is suggested that would be, too. */
+  readonly judge: JudgeMessage;
   /** Greatest body of a method, before and after inflation. */
   readonly readMaxBytesOf: (method: DescMethod) => number;
   /** What all bodies together may take while they are read. */
@@ -29,58 +37,39 @@ export interface RequestReaderOptions {
 
 /** The reader of the requests of a route, whatever its answers look like. It throws a KibitzError for what cannot be read. */
 export function createRequestReader(
-  route: Route,
+  { method, body }: Route,
   options: RequestReaderOptions,
-): (req: NodeRequest) => Promise<RequestReading> {
-  const desc = route.method.input;
+): (req: NodeRequest, caller: Caller) => Promise<RequestReading> {
+  const desc = method.input;
   const readMessage = createMessageReader(desc);
+  const explainRefusal = createExplainRefusal(method, readMessage, options.judge);
 
-  const requestFrom = (sent: Readonly<Record<string, unknown>>): RequestReading => {
+  async function requestFrom(
+    sent: Readonly<Record<string, unknown>>,
+    caller: Caller,
+  ): Promise<RequestReading> {
     const { message, faults } = readMessage(sent);
+    const explain = (thrown: unknown) => explainRefusal(thrown, sent, caller);
     if (faults.length === 0) {
-      return { kind: "request", message, sent };
+      return { kind: "request", message, explain };
     }
     const byRules = options
       .faultsOf(message, desc)
       .filter(({ pointer }) => !faults.some((fault) => isAtOrBelow(pointer, fault.pointer)));
-    throw withSuggestion(errorFromFaults([...faults, ...byRules]), sent);
-  };
+    throw await explain(errorFromFaults([...faults, ...byRules]));
+  }
 
-  if (!route.body) {
+  if (!body) {
     const readQuery = createQueryReader(desc);
-    return async ({ url = "" }) => {
+    return async ({ url = "" }, caller) => {
       const query = url.indexOf("?");
-      return requestFrom(readQuery(query === -1 ? "" : url.slice(query + 1)));
+      return requestFrom(readQuery(query === -1 ? "" : url.slice(query + 1)), caller);
     };
   }
 
-  const readJson = createJsonReader(
-    requiredFields(desc),
-    options.readMaxBytesOf(route.method),
-    options.bodies,
-  );
-  return async (req) => {
+  const readJson = createJsonReader(requiredFields(desc), options.readMaxBytesOf(method), options.bodies);
+  return async (req, caller) => {
     const json = await readJson(req);
-    return json.kind === "left" ? json : requestFrom(json.sent);
+    return json.kind === "left" ? json : requestFrom(json.sent, caller);
   };
-}
-
-/** The same error with a request that would pass, where moving what is too much into its bounds is all that it takes. */
-export function withSuggestion(error: KibitzError, sent: Readonly<Record<string, unknown>>): KibitzError {
-  if (error.suggestedRequest || error.faults.length === 0) {
-    return error;
-  }
-  const suggestedRequest = suggestRequest(sent, error.faults);
-  if (suggestedRequest === undefined) {
-    return error;
-  }
-  const { code, message, faults, upgrade, nextAction } = error;
-  return new KibitzError(code, message, {
-    faults,
-    suggestedRequest,
-    ...(upgrade && { upgrade }),
-    // A key is the better way.
-    ...(nextAction === "get_api_key" && { nextAction }),
-    cause: error,
-  });
 }

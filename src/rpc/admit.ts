@@ -1,9 +1,7 @@
-import type { Access } from "../access/access.ts";
 import type { Account } from "../access/account.ts";
-import type { Admission, Refusal } from "../access/limits.ts";
-import { couldRun, excessOf, excessOfBatch, upgradeNeeded } from "../access/over-plan.ts";
+import type { Admission, Limits, Refusal } from "../access/limits.ts";
 import type { JudgedRequest } from "../analysis/analysis.ts";
-import type { Terms } from "../analysis/analyzer.ts";
+import type { Analyzer, Terms } from "../analysis/analyzer.ts";
 import type { Caller } from "../caller.ts";
 import { KibitzError } from "../errors.ts";
 import { leaveRateLimitFields } from "./rate-limit-fields.ts";
@@ -14,16 +12,14 @@ export interface Asker {
   readonly caller: Caller;
 }
 
-/** Lets requests in that the caller's plan can run and that there is quota for. */
+/** Lets requests in that there is quota for. */
 export interface Gate {
   /**
    * @param waiting where too many searches of the caller are under way, wait for one of them to end, until this is
    * aborted; without, that is an error, too.
-   * @throws KibitzError `upgrade_needed`, `rate_limited`, `quota_exhausted`, `concurrency_limited`
+   * @throws KibitzError `rate_limited`, `quota_exhausted`, `concurrency_limited`
    */
   admit(request: JudgedRequest, asker: Asker, waiting?: AbortSignal): Promise<Admitted>;
-  /** @throws KibitzError `upgrade_needed` for a batch that the plan has never room for */
-  judgeBatch(items: number, account: Account): void;
 }
 
 /** A request that was let in. Disposing of it counts what it took. */
@@ -34,23 +30,15 @@ export interface Admitted extends Disposable {
   answered(): void;
 }
 
-export function createGate(access: Access): Gate {
-  const { limits, plans, selfService } = access;
-  const upgrading = { plans, selfServicePlan: selfService?.plan };
-
-  function judge(request: JudgedRequest, { plan }: Account): void {
-    const excess = excessOf(request, plan);
-    if (excess.length > 0) {
-      throw upgradeNeeded(excess, { ...upgrading, plan, runs: couldRun(request) });
-    }
-  }
-
+/** @param expectMs what searches take on this machine. */
+export function createGate(limits: Limits, expectMs: Analyzer["expectMs"]): Gate {
   return {
     async admit(request, { account, caller }, waiting) {
-      judge(request, account);
       const { movetimeMaxMs } = account.plan.limits;
+      const { build, depth, multipv, movetimeMs = movetimeMaxMs } = request;
+      const expectedMs = expectMs(build, { depth, multipv, movetimeMs });
       for (;;) {
-        const entry = await limits.enter(account, request.movetimeMs ?? movetimeMaxMs);
+        const entry = await limits.enter(account, { expectedMs, longestMs: movetimeMs });
         if (entry.kind === "admitted") {
           leaveRateLimitFields(caller, entry.windows);
           return new Meter(entry.admission, movetimeMaxMs);
@@ -59,13 +47,6 @@ export function createGate(access: Access): Gate {
           throw errorFromRefusal(entry.refusal, account);
         }
         await limits.oneEnded(account, waiting);
-      }
-    },
-    judgeBatch(items, { plan }) {
-      const excess = excessOfBatch(items, plan);
-      if (excess.length > 0) {
-        const runs = (other: typeof plan) => excessOfBatch(items, other).length === 0;
-        throw upgradeNeeded(excess, { ...upgrading, plan, runs });
       }
     },
   };
@@ -96,7 +77,7 @@ class Meter implements Admitted {
   }
 }
 
-/** In whole seconds, as Retry-After counts: whoever waits exactly so long comes neither early nor later than he must. */
+/** In whole seconds, as Retry-After counts, and at least one: whoever waits exactly so long for a window comes neither early nor later than he must. */
 function errorFromRefusal(refusal: Refusal, { plan }: Account): KibitzError {
   const seconds = Math.max(1, Math.ceil(refusal.retryAfterMs / 1000));
   const options = { retryAfterMs: seconds * 1000, quota: `${plan.id}/${refusal.limit}` };
@@ -117,7 +98,7 @@ function errorFromRefusal(refusal: Refusal, { plan }: Account): KibitzError {
     case "concurrency_limited":
       return new KibitzError(
         code,
-        `${quota} searches of this caller are under way, and no more are run at a time: one of them ends within ${seconds} s.`,
+        `${quota} searches of this caller are under way, and no more are run at a time: one of them should end within ${seconds} s.`,
         options,
       );
   }

@@ -4,7 +4,7 @@ import type { Access } from "../access/access.ts";
 import { estimateOf } from "../access/estimate.ts";
 import { keyUrl } from "../access/over-plan.ts";
 import type { Analyzer } from "../analysis/analyzer.ts";
-import { defaultDepth, judgeRequest, type KnownEngines } from "../analysis/judge-request.ts";
+import { defaultDepth, type KnownEngines } from "../analysis/judge-request.ts";
 import type { EngineVersion } from "../engine/catalog.ts";
 import type { Log } from "../log/log.ts";
 import { uuidv7 } from "../uuid.ts";
@@ -12,16 +12,15 @@ import { accountKey } from "./account-key.ts";
 import { type Asker, createGate } from "./admit.ts";
 import { callerKey } from "./caller-key.ts";
 import type { Implementation } from "./calls.ts";
-import { messageFromAnalysis, messageFromPlan, messageFromVersion, requestFromMessage } from "./convert.ts";
+import { messageFromAnalysis, messageFromPlan, messageFromVersion } from "./convert.ts";
 import { createBatchEvaluation } from "./evaluate-batch.ts";
-import type { Rules } from "./rules.ts";
+import type { Judge } from "./judge.ts";
 
 export interface AnalysisServiceOptions {
   readonly analyzer: Analyzer;
   readonly engines: KnownEngines;
   readonly access: Access;
-  /** The rules of the proto, for the items of a batch. */
-  readonly rules: Rules;
+  readonly judge: Judge;
   /** How many items of one batch may be under way: the node's slots and one more. */
   readonly batchItemsAtOnce: number;
   readonly log: Pick<Log, "error">;
@@ -33,14 +32,14 @@ type Methods = ServiceImpl<typeof AnalysisService>;
 export function createAnalysisService(
   options: AnalysisServiceOptions,
 ): Implementation<typeof AnalysisService> {
-  const { analyzer, engines: known, access, rules, batchItemsAtOnce: itemsAtOnce, log } = options;
+  const { analyzer, engines: known, access, judge, batchItemsAtOnce: itemsAtOnce, log } = options;
   const { plans } = access;
-  const gate = createGate(access);
-  const evaluateBatch = createBatchEvaluation({ analyzer, engines: known, gate, rules, itemsAtOnce, log });
+  const gate = createGate(access.limits, analyzer.expectMs);
+  const evaluateBatch = createBatchEvaluation({ analyzer, judge, gate, itemsAtOnce, log });
 
   const analyze: Methods["evaluate"] & Methods["findBestMove"] = async (message, { signal, values }) => {
-    const request = await judgeRequest(requestFromMessage(message), known);
     const asker = askerOf(values);
+    const request = await judge.request(message, asker.account);
     using admitted = await gate.admit(request, asker);
     const analysis = await analyzer.analyze(request, asker.account.subject, signal, admitted.terms);
     admitted.answered();
@@ -53,8 +52,8 @@ export function createAnalysisService(
       evaluate: analyze,
       findBestMove: analyze,
       async *streamEvaluate(message, { signal, values }) {
-        const request = await judgeRequest(requestFromMessage(message), known);
         const asker = askerOf(values);
+        const request = await judge.request(message, asker.account);
         using admitted = await gate.admit(request, asker);
         const id = uuidv7();
         let depth = 0;
@@ -102,7 +101,9 @@ export function createAnalysisService(
           paidEnabled: false,
           plans: plans.map(messageFromPlan),
           ...(access.selfService && { keyUrl }),
-          ...(asked && { estimate: estimateOf(limits, plans) }),
+          ...(asked && {
+            estimate: estimateOf(limits, plans, analyzer.expectMs(known.catalog.latest.defaultBuild, limits)),
+          }),
         };
       },
     },

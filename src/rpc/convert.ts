@@ -1,4 +1,4 @@
-import { isMessage, type Message, type MessageInitShape } from "@bufbuild/protobuf";
+import { create, isMessage, type Message, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import * as pb from "../../gen/chess/analysis/v1/analysis_pb.ts";
 import {
@@ -49,6 +49,39 @@ function pathFromMessage(path: pb.Path): AnalysisRequest["path"] {
       return "auto";
   }
 }
+
+/** The request in plain JSON, with what the caller set. */
+export function plainFromMessage(message: pb.AnalysisRequest): Readonly<Record<string, unknown>> {
+  const { fen, moves, depth, multipv, movetimeMs, engine, path, options } = message;
+  return {
+    fen,
+    ...(moves.length > 0 && { moves }),
+    ...(depth !== undefined && { depth }),
+    ...(multipv !== undefined && { multipv }),
+    ...(movetimeMs !== undefined && { movetime_ms: movetimeMs }),
+    ...(engine !== undefined && { engine }),
+    ...(path !== pb.Path.UNSPECIFIED && { path: pathFromMessage(path) }),
+    ...(options && { options }),
+  };
+}
+
+/** The request that {@link plainFromMessage} wrote, or one like it. */
+export function messageFromPlain(plain: Readonly<Record<string, unknown>>): pb.AnalysisRequest {
+  const { movetime_ms: movetimeMs, path, ...others } = plain as PlainRequest;
+  return create(pb.AnalysisRequestSchema, {
+    ...others,
+    ...(movetimeMs !== undefined && { movetimeMs }),
+    ...(path && { path: enumValue(pb.Path, path) }),
+  });
+}
+
+type PlainRequest = Omit<
+  MessageInitShape<typeof pb.AnalysisRequestSchema>,
+  "$typeName" | "movetimeMs" | "path"
+> & {
+  readonly movetime_ms?: number;
+  readonly path?: AnalysisRequest["path"];
+};
 
 /** One shape for both answers: FindBestMoveResponse has the fields of EvaluateResponse. */
 export function messageFromAnalysis(analysis: Analysis): MessageInitShape<typeof EvaluateResponseSchema> {
@@ -183,6 +216,7 @@ export function messageFromVersion(facts: VersionFacts): MessageInitShape<typeof
     family: defaultBuild.family,
     version: defaultBuild.version,
     ...(defaultBuild.license && { license: defaultBuild.license }),
+    // None is marked to go.
     status: pb.EngineStatus.STABLE,
     latest,
     variants: [pb.Variant.STANDARD, ...(chess960 ? [pb.Variant.CHESS960] : [])],

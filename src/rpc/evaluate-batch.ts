@@ -1,29 +1,29 @@
 import type { MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import type { Analyzer } from "../analysis/analyzer.ts";
-import { judgeRequest, type KnownEngines } from "../analysis/judge-request.ts";
-import { type ErrorCode, errorFromFaults, errorFromUnknown, type KibitzError } from "../errors.ts";
+import { type ErrorCode, errorFromUnknown, type KibitzError } from "../errors.ts";
 import type { Log } from "../log/log.ts";
+import { withSuggestion } from "../with-suggestion.ts";
 import type { Asker, Gate } from "./admit.ts";
 import { asReady } from "./as-ready.ts";
-import { messageFromAnalysis, requestFromMessage } from "./convert.ts";
+import { messageFromAnalysis, messageFromPlain, plainFromMessage } from "./convert.ts";
+import type { Judge } from "./judge.ts";
 import { problemMessage } from "./problem-message.ts";
 import { retryOverloaded } from "./retry-overloaded.ts";
-import type { Rules } from "./rules.ts";
 import { createTurns } from "./turns.ts";
 
 export interface BatchOptions {
   readonly analyzer: Analyzer;
-  readonly engines: KnownEngines;
+  /** Asked for each item, from the proto's rules on: in a batch, they are the item's own affair. */
+  readonly judge: Judge;
   readonly gate: Gate;
-  /** Asked for each item: in a batch, the proto's rules for an item are the item's own affair. */
-  readonly rules: Rules;
   /** How many items of a batch may be under way: one more than the slots keeps them all busy. */
   readonly itemsAtOnce: number;
   readonly log: Pick<Log, "error">;
 }
 
 const { evaluate: single, evaluateBatch: batch } = AnalysisService.method;
+type RequestMessage = MessageShape<typeof single.input>;
 type Item = MessageInitShape<typeof batch.output>;
 
 /** Refusals that every further item would meet, too, until their time is over. */
@@ -31,22 +31,18 @@ const lasting: ReadonlySet<ErrorCode> = new Set(["rate_limited", "quota_exhauste
 
 /** Answers the requests of a batch as they are ready. What is wrong with one is told in its own answer. */
 export function createBatchEvaluation(options: BatchOptions) {
-  const { analyzer, engines, gate, rules, itemsAtOnce, log } = options;
+  const { analyzer, judge, gate, itemsAtOnce, log } = options;
   // To judge an item of 600 moves takes up to ten milliseconds; of all batches together one is begun in a turn.
   const turn = createTurns();
 
   async function evaluate(
-    message: MessageShape<typeof single.input>,
+    message: RequestMessage,
     asker: Asker,
     flow: string,
     since: () => number,
     signal: AbortSignal,
   ) {
-    const faults = rules(message, single.input);
-    if (faults.length > 0) {
-      throw errorFromFaults(faults);
-    }
-    const request = await judgeRequest(requestFromMessage(message), engines);
+    const request = await judge.item(message, asker.account);
     using admitted = await gate.admit(request, asker, signal);
     const run = () => analyzer.analyze(request, flow, signal, admitted.terms);
     const analysis = await retryOverloaded(run, signal, { since });
@@ -63,23 +59,18 @@ export function createBatchEvaluation(options: BatchOptions) {
     const { account, caller } = asker;
     const { requestId } = caller;
     const flow = `${account.subject}#${requestId}`;
-    gate.judgeBatch(requests.length, account);
+    judge.batch(requests.length, account);
     // An item waits as long as the others go on: what keeps it waiting may be its own batch.
     let progressedAt = performance.now();
     let refused: { readonly by: KibitzError; readonly until: number } | undefined;
     const answer = async (index: number, either: AbortSignal): Promise<Item> => {
+      const message = requests[index] as RequestMessage;
       try {
         await turn();
         if (refused && performance.now() < refused.until) {
           throw refused.by;
         }
-        const analysis = await evaluate(
-          requests[index] as MessageShape<typeof single.input>,
-          asker,
-          flow,
-          () => progressedAt,
-          either,
-        );
+        const analysis = await evaluate(message, asker, flow, () => progressedAt, either);
         return { index, outcome: { case: "result", value: messageFromAnalysis(analysis) } };
       } catch (thrown) {
         either.throwIfAborted();
@@ -90,7 +81,10 @@ export function createBatchEvaluation(options: BatchOptions) {
         if (error.code === "internal") {
           log.error({ err: thrown, requestId, index }, "an item of a batch failed");
         }
-        return { index, outcome: { case: "problem", value: problemMessage(error, requestId) } };
+        const suggested = await withSuggestion(error, plainFromMessage(message), (candidate) =>
+          judge.item(messageFromPlain(candidate), account),
+        );
+        return { index, outcome: { case: "problem", value: problemMessage(suggested, requestId) } };
       } finally {
         progressedAt = performance.now();
       }

@@ -15,9 +15,9 @@ test.each([
   [{ depth: 20, multipv: 6, movetimeMs: 5000 }, false],
   [{ depth: 20, multipv: 5, movetimeMs: 5001 }, false],
 ])("%j is allowed by a small plan: %s", (asked, allowed) => {
-  expect(estimateOf(asked, [small, openPlan]).allowed).toEqual({ small: allowed, keyless: true });
+  expect(estimateOf(asked, [small, openPlan], 1).allowed).toEqual({ small: allowed, keyless: true });
 });
 
-test("an estimate says how long the search takes typically", () => {
-  expect(estimateOf({ depth: 14, multipv: 1, movetimeMs: undefined }, []).typicalMs).toBe(68);
+test("an estimate says how long the search is expected to take, in whole milliseconds", () => {
+  expect(estimateOf({ depth: 14, multipv: 1, movetimeMs: undefined }, [], 69.7).typicalMs).toBe(70);
 });

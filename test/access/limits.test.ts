@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import type { Account } from "../../src/access/account.ts";
-import { createLimits, type Entry, type Limits } from "../../src/access/limits.ts";
+import { createLimits, type Entry, type Limits, type SearchTime } from "../../src/access/limits.ts";
 import { freePlan, keylessPlan, openPlan, type Plan, type RatePolicy } from "../../src/access/plans.ts";
 import { createMemoryUsageStore } from "../../src/storage/memory/usage-store.ts";
 import type { KeyRecord } from "../../src/storage/ports.ts";
@@ -23,12 +23,14 @@ const keyed = (plan: Plan, id: string, address: string): Account => ({
 
 /** Lets a request in, ends it after so much engine time, and tells how it went. */
 async function run(limits: Limits, account: Account, engineMs = 0, answered = true): Promise<Entry> {
-  const entry = await limits.enter(account, 1000);
+  const entry = await limits.enter(account, timeOf(1000));
   if (entry.kind === "admitted") {
     entry.admission.leave(engineMs, answered);
   }
   return entry;
 }
+
+const timeOf = (expectedMs: number, longestMs = expectedMs): SearchTime => ({ expectedMs, longestMs });
 
 const remainingOf = async (limits: Limits, account: Account) =>
   (await limits.allWindowsOf(account)).map(({ remaining }) => remaining);
@@ -109,7 +111,7 @@ describe("requests", () => {
     try {
       const plan = planWith([minute]);
       const limits = await limitsOf(plan);
-      const entry = await limits.enter(keyless(plan), 1000);
+      const entry = await limits.enter(keyless(plan), timeOf(1000));
       await vi.advanceTimersByTimeAsync(61_000);
       if (entry.kind === "admitted") {
         entry.admission.leave(0, false);
@@ -134,10 +136,10 @@ describe("searches at a time", () => {
 
   test("are so many for each caller, and each makes room for one when it ends, once", async () => {
     const limits = await limitsOf(plan);
-    const enter = () => limits.enter(keyless(plan), 700);
+    const enter = () => limits.enter(keyless(plan), timeOf(700));
     const [first] = [await enter(), await enter()];
     expect(await enter()).toMatchObject({ refusal: { code: "concurrency_limited", quota: 2 } });
-    expect((await limits.enter(keyless(plan, "b"), 700)).kind).toBe("admitted");
+    expect((await limits.enter(keyless(plan, "b"), timeOf(700))).kind).toBe("admitted");
     if (first?.kind === "admitted") {
       first.admission.leave(0, true);
       first.admission.leave(0, true);
@@ -145,21 +147,39 @@ describe("searches at a time", () => {
     expect([(await enter()).kind, (await enter()).kind]).toEqual(["admitted", "refused"]);
   });
 
-  test("are expected to end at the latest when their own time is up", async () => {
-    const limits = await limitsOf(plan);
-    await limits.enter(keyless(plan), 5000);
-    await limits.enter(keyless(plan), 700);
-    const entry = await limits.enter(keyless(plan), 700);
-    const waitMs = entry.kind === "refused" ? entry.refusal.retryAfterMs : Number.NaN;
-    expect(waitMs).toBeGreaterThan(700);
-    expect(waitMs).toBeLessThanOrEqual(2200);
+  /** When one of these searches is expected to have ended, after so long. */
+  async function waitMsAfter(elapsedMs: number, ...times: readonly SearchTime[]): Promise<number> {
+    vi.useFakeTimers();
+    try {
+      const limits = await limitsOf(plan);
+      for (const time of times) {
+        await limits.enter(keyless(plan), time);
+      }
+      await vi.advanceTimersByTimeAsync(elapsedMs);
+      const entry = await limits.enter(keyless(plan), timeOf(1));
+      return entry.kind === "refused" ? entry.refusal.retryAfterMs : Number.NaN;
+    } finally {
+      vi.useRealTimers();
+    }
+  }
+
+  test("are given twice the time that they are expected to take, however long they could", async () => {
+    expect(await waitMsAfter(100, timeOf(5000, 60_000), timeOf(400, 60_000))).toBe(700);
+  });
+
+  test("are given no more time than their own limit and the patience of whoever watches it", async () => {
+    expect(await waitMsAfter(0, timeOf(5000, 5000), timeOf(5000, 5000))).toBe(6500);
+  });
+
+  test("that have overrun it are given some of what they have taken", async () => {
+    expect(await waitMsAfter(8000, timeOf(400, 60_000), timeOf(400, 60_000))).toBe(2000);
   });
 
   test("tell all who wait when one has ended", async () => {
     const limits = await limitsOf(plan);
     const account = keyless(plan);
     await limits.oneEnded(account, never);
-    const entry = await limits.enter(account, 700);
+    const entry = await limits.enter(account, timeOf(700));
     const waiting = [limits.oneEnded(account, never), limits.oneEnded(account, never)];
     const leaving = new AbortController();
     const left = limits.oneEnded(account, leaving.signal);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createExpectedTimes, type SearchLimits, typicalMsOf } from "../../src/analysis/expected-time.ts";
+import { createExpectedTimes, type SearchLimits } from "../../src/analysis/expected-time.ts";
 import { buildOf } from "../engine/build-of.ts";
 
 const build = buildOf();
@@ -66,11 +66,4 @@ describe("the time that a search is expected to take", () => {
     times.learn(build, limitsOf(20), 9000, "time");
     expect(times.expect(build, limitsOf(20))).toBeGreaterThan(2 * before);
   });
-});
-
-test("the typical time of the price list is whole milliseconds, at most the movetime", () => {
-  expect(typicalMsOf(limitsOf(14))).toBe(68);
-  expect(typicalMsOf(limitsOf(13))).toBe(40);
-  expect(typicalMsOf(limitsOf(30, { movetimeMs: 1000 }))).toBe(1000);
-  expect(typicalMsOf(limitsOf(30))).toBe(60_000);
 });

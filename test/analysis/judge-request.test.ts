@@ -186,35 +186,15 @@ describe("a refusal", () => {
     );
   });
 
-  test("of a FEN without its last fields suggests the request with them, as the caller would write it", async () => {
+  test("of a FEN without its last fields says what it is with them", async () => {
     const fen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR b";
-    const error = await refusalOf({
-      fen,
-      moves: ["e5"],
-      depth: 3,
-      multipv: 2,
-      movetimeMs: 99,
-      engine: "stockfish-18",
-      path: "native",
-      options: { skill_level: 2 },
-    });
-    expect(error.nextAction).toBe("send_suggested_request");
-    expect(error.suggestedRequest).toEqual({
-      fen: `${fen} KQkq - 0 1`,
-      moves: ["e5"],
-      depth: 3,
-      multipv: 2,
-      movetime_ms: 99,
-      engine: "stockfish-18",
-      path: "native",
-      options: { skill_level: 2 },
-    });
-    expect((await refusalOf({ fen })).suggestedRequest).toEqual({ fen: `${fen} KQkq - 0 1` });
+    expect((await refusalOf({ fen, moves: ["e5"], depth: 3 })).faults).toMatchObject([
+      { pointer: "/fen", allowed: { examples: [`${fen} KQkq - 0 1`] } },
+    ]);
   });
 
-  test("suggests nothing where filling in fields is not enough", async () => {
-    const error = await refusalOf({ fen: "8/8/8/8/8/8/8/8 w" });
-    expect(error.suggestedRequest).toBeUndefined();
-    expect(error.nextAction).toBe("fix_request");
+  test("says nothing of the kind where filling in fields is not enough", async () => {
+    const { faults } = await refusalOf({ fen: "8/8/8/8/8/8/8/8 w" });
+    expect(faults.filter(({ allowed }) => allowed !== undefined)).toEqual([]);
   });
 });

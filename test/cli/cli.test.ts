@@ -103,6 +103,8 @@ test("an error suggests the same request as the API does", async () => {
     next_action: "send_suggested_request",
     suggested_request: { fen: "8/8/4k3/8/8/4K3/4P3/8 b - - 0 1", depth: 3 },
   });
+  const hopeless = await runKibitz(["eval", mateInOne, "--depth", "99", "--engine", "nope", "--json"]);
+  expect(JSON.parse(hopeless.stdout)).toMatchObject({ next_action: "fix_request", suggested_request: null });
   const people = await runKibitz(["eval", mateInOne, "--depth", "99"]);
   expect(people.stderr).toContain(`kibitz: this would be answered: {"fen":"${mateInOne}","depth":30}\n`);
 });

@@ -135,18 +135,13 @@ describe("a request of a batch that cannot be read", () => {
     expect(call).not.toHaveBeenCalled();
   });
 
-  it("is told the request that would pass", async () => {
-    call.mockImplementation(async function* () {
-      const allowed = { minimum: 1, maximum: 30 };
-      const errors = [{ pointer: "/depth", code: "out_of_range", message: "m", allowed }];
-      const value = { code: "out_of_range", nextAction: "fix_request", errors };
-      yield create(EvaluateBatchResponseSchema, { index: 0, outcome: { case: "problem", value } });
-    });
-    const [item] = (await (await post({ requests: [{ fen: "a", depth: 99 }] })).json()) as readonly Item[];
-    expect(item?.problem).toMatchObject({
-      next_action: "send_suggested_request",
-      suggested_request: { fen: "a", depth: 30 },
-    });
+  it("is told the request that would pass, if there is one", async () => {
+    const requests = [{ fen: "a", depth: -5 }, { depth: -5 }];
+    const items = (await (await post({ requests })).json()) as readonly Item[];
+    expect(items.map(({ problem }) => problem)).toMatchObject([
+      { next_action: "send_suggested_request", suggested_request: { fen: "a", depth: 1 } },
+      { next_action: "fix_request", suggested_request: null },
+    ]);
   });
 });
 

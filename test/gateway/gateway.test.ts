@@ -232,6 +232,15 @@ describe("faults", () => {
     });
   });
 
+  it("come with none where the request, as it would be, is refused, too", async () => {
+    for (const sent of [{ depth: -5 }, { fen: startFen, depth: -5, moves: [""] }]) {
+      expect(await problemOf(await post("/v1/eval", JSON.stringify(sent)))).toMatchObject({
+        next_action: "fix_request",
+        suggested_request: null,
+      });
+    }
+  });
+
   it("that the rules behind the gateway find come with one, too", async () => {
     evaluate.mockRejectedValueOnce(errorFromFaults([depthFault]));
     const sent = { fen: startFen, depth: 99 };
@@ -260,15 +269,6 @@ describe("errors of a call", () => {
       code: "rate_limited",
       detail: "Too many.",
     });
-  });
-
-  it("keep their own suggestion", async () => {
-    const suggestedRequest = { fen: startFen, depth: 20 };
-    evaluate.mockRejectedValueOnce(
-      new KibitzError("out_of_range", "No.", { faults: [depthFault], suggestedRequest }),
-    );
-    const response = await post("/v1/eval", JSON.stringify({ fen: startFen, depth: 99 }));
-    expect(await problemOf(response)).toMatchObject({ suggested_request: suggestedRequest });
   });
 
   it("that nobody meant say nothing of the inside", async () => {

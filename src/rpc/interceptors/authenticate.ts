@@ -1,6 +1,8 @@
+import type { DescMethod } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import type { Access } from "../../access/access.ts";
 import type { Account } from "../../access/account.ts";
+import type { Caller } from "../../caller.ts";
 import { KibitzError } from "../../errors.ts";
 import { accountKey } from "../account-key.ts";
 import { callerKey } from "../caller-key.ts";
@@ -14,15 +16,24 @@ export function authenticate(access: Access): Interceptor {
   return (next) => (request) => {
     const { contextValues, method } = request;
     const enter = (account: Account) => {
-      if (access.keysOnly && account.key === undefined && isCounted(method)) {
-        throw keyRequired(access);
-      }
       contextValues.set(accountKey, account);
       return next(request);
     };
-    const account = access.accountOf(contextValues.get(callerKey));
+    const account = accountOf(access, contextValues.get(callerKey), method);
     return account instanceof Promise ? account.then(enter) : enter(account);
   };
+}
+
+/** Who makes a call of the method. @throws KibitzError `invalid_api_key`, `api_key_required` */
+export function accountOf(access: Access, caller: Caller, method: DescMethod): Account | Promise<Account> {
+  const enter = (account: Account) => {
+    if (access.keysOnly && account.key === undefined && isCounted(method)) {
+      throw keyRequired(access);
+    }
+    return account;
+  };
+  const account = access.accountOf(caller);
+  return account instanceof Promise ? account.then(enter) : enter(account);
 }
 
 /** The error for calls that are about a key, or for holders of one, and carry none. */

@@ -155,6 +155,13 @@ describe("GET", () => {
     expect(await typical("depth=30&movetime_ms=100")).toBe(100);
   });
 
+  test("/price?depth= estimates anew when the engine has searched: machines differ", async () => {
+    const estimate = async () => (await get(`${app.url}/price?depth=20`)).body.estimate;
+    const before = await estimate();
+    await post(`${app.url}/v1/eval`, { fen: startFen, depth: 13, multipv: 2 });
+    expect(await estimate()).not.toEqual(before);
+  });
+
   test.each([
     ["depth=31", "out_of_range", "/depth"],
     ["depth=deep", "invalid_type", "/depth"],

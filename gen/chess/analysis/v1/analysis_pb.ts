@@ -871,7 +871,8 @@ export const RateSchema: GenMessage<Rate> = /*@__PURE__*/
  */
 export type Estimate = Message<"chess.analysis.v1.Estimate"> & {
   /**
-   * Typical time of the search in milliseconds.
+   * How long this server expects such a search by `latest` to take, in milliseconds: a guess at first, then
+   * from the searches that it has run.
    *
    * @generated from field: uint32 typical_ms = 1;
    */
@@ -1285,7 +1286,8 @@ export const StopReasonSchema: GenEnum<StopReason> = /*@__PURE__*/
   enumDesc(file_chess_analysis_v1_analysis, 7);
 
 /**
- * Whether a version is to be used by new callers.
+ * Whether a version stays. Says nothing of what it is: a development build and a lite network stay, too,
+ * though `latest` means neither unless the operator says so or has nothing else.
  *
  * @generated from enum chess.analysis.v1.EngineStatus
  */
@@ -1298,7 +1300,7 @@ export const EngineStatus = {
   UNSPECIFIED: 0,
 
   /**
-   * In use.
+   * Stays: to be used by new callers.
    *
    * @generated from enum value: ENGINE_STATUS_STABLE = 1;
    */
@@ -1313,7 +1315,8 @@ export const EngineStatus = {
 } as const;
 
 /**
- * Whether a version is to be used by new callers.
+ * Whether a version stays. Says nothing of what it is: a development build and a lite network stay, too,
+ * though `latest` means neither unless the operator says so or has nothing else.
  *
  * @generated from enum chess.analysis.v1.EngineStatus
  */

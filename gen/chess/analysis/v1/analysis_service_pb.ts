@@ -526,8 +526,8 @@ export const AnalysisService: GenService<{
   /**
    * Tell what an evaluation costs and what each plan allows.
    *
-   * With any limit in the request, also how long such a search typically takes and which plans allow
-   * it. Needs no key and is not counted.
+   * With any limit in the request, also how long such a search is expected to take on this server and
+   * which plans allow it. Needs no key and is not counted.
    *
    * @generated from rpc chess.analysis.v1.AnalysisService.GetPrice
    */

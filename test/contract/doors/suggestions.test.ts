@@ -1,0 +1,217 @@
+import { createClient } from "@connectrpc/connect";
+import { createConnectTransport } from "@connectrpc/connect-node";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { rateOf, usePlansFile } from "../../support/plans-file.ts";
+import { useApp } from "../../support/running-app.ts";
+import { startFen } from "./cases/case.ts";
+import type { Plain } from "./door.ts";
+import { post } from "./post.ts";
+
+/** Searches are short, and nobody is refused for asking much. */
+const limits = { movetime_ms_max: 60, concurrent: 1000, rates: [rateOf("minute", 1_000_000, 60)] };
+const plans = usePlansFile({ id: "keyless", limits }, { id: "free", limits: { ...limits, depth_max: 25 } });
+
+const board = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR";
+const json = { "Content-Type": "application/json" };
+
+/** What a problem tells its reader to do. */
+interface Advice {
+  readonly code: string;
+  readonly next_action: string;
+  readonly suggested_request: Plain | null;
+}
+
+const keysOnly = useApp({ KIBITZ_ACCESS: "keys", KIBITZ_PLANS: plans });
+
+describe("to a caller", () => {
+  const app = useApp({ KIBITZ_ACCESS: "public", KIBITZ_PLANS: plans });
+
+  async function adviceFor(
+    request: Plain | string,
+    path = "/v1/eval",
+    headers: Readonly<Record<string, string>> = json,
+  ) {
+    const { body } = await post(app.url + path, request, headers);
+    const { code, next_action, suggested_request } = body as unknown as Advice;
+    return [code, next_action, suggested_request];
+  }
+
+  test("what is out of range is suggested as far as the plan goes", async () => {
+    expect(await adviceFor({ fen: startFen, depth: 99, multipv: 0, movetime_ms: 1 })).toEqual([
+      "out_of_range",
+      "send_suggested_request",
+      { fen: startFen, depth: 20, multipv: 1, movetime_ms: 50 },
+    ]);
+  });
+
+  test("a FEN is completed, and the rest of the request mended with it", async () => {
+    expect(await adviceFor({ fen: board, depth: 99, path: "wasm", engine: null })).toEqual([
+      "out_of_range",
+      "send_suggested_request",
+      { fen: startFen, depth: 20, path: "wasm", engine: null },
+    ]);
+    expect(await adviceFor({ fen: board, multipv: 9 })).toEqual([
+      "invalid_fen",
+      "send_suggested_request",
+      { fen: startFen, multipv: 5 },
+    ]);
+  });
+
+  test.each<[name: string, request: Plain, code: string]>([
+    ["the position is bad as well", { fen: "8/8/8/8/8/8/8/8", depth: 99 }, "out_of_range"],
+    ["the FEN is missing as well", { depth: -1 }, "out_of_range"],
+    ["the engine of a short FEN is unknown", { fen: board, engine: "nope" }, "invalid_fen"],
+    ["the engine of a deep search is unknown", { fen: startFen, depth: 99, engine: "nope" }, "out_of_range"],
+    ["the engine has no such path", { fen: startFen, depth: 99, path: "native" }, "out_of_range"],
+    ["the engine has no such option", { fen: board, options: { contempt: 1 } }, "invalid_fen"],
+    ["a move is not legal", { fen: board, moves: ["e5"], depth: 99 }, "out_of_range"],
+  ])("nothing is suggested where %s", async (_, request, code) => {
+    for (const path of ["/v1/eval", "/v1/bestmove", "/v1/eval/stream"]) {
+      expect(await adviceFor(request, path)).toEqual([code, "fix_request", null]);
+    }
+  });
+
+  test("the items of a batch are mended as single requests are", async () => {
+    const bad = { fen: "8/8/8/8/8/8/8/8", depth: 99 };
+    const deep = { fen: board, depth: 99 };
+    const { body } = await post(`${app.url}/v1/eval/batch`, {
+      requests: [
+        bad,
+        deep,
+        { ...deep, depth: -5 },
+        { ...deep, engine: "nope" },
+        { fen: startFen, depth: 25 },
+      ],
+    });
+    const problems = (body as unknown as readonly { readonly problem: Advice }[]).map(
+      ({ problem }) => problem,
+    );
+    expect(problems.map(({ next_action, suggested_request }) => [next_action, suggested_request])).toEqual([
+      ["fix_request", null],
+      ["send_suggested_request", { fen: startFen, depth: 20 }],
+      ["send_suggested_request", { fen: startFen, depth: 1 }],
+      ["fix_request", null],
+      ["get_api_key", { fen: startFen, depth: 20 }],
+    ]);
+  });
+
+  test("the items of a batch by RPC are mended, too", async () => {
+    const transport = createConnectTransport({ baseUrl: app.url, httpVersion: "1.1" });
+    const client = createClient(AnalysisService, transport);
+    const requests = [
+      { fen: board, depth: 99, options: { skill_level: 3 } },
+      { fen: board, engine: "nope" },
+      { fen: startFen, multipv: 6 },
+    ];
+    const answers = await Array.fromAsync(client.evaluateBatch({ requests }));
+    const advice = answers
+      .toSorted((a, b) => a.index - b.index)
+      .map(
+        ({ outcome }) =>
+          outcome.case === "problem" && [outcome.value.nextAction, outcome.value.suggestedRequest],
+      );
+    expect(advice).toEqual([
+      ["send_suggested_request", { fen: startFen, depth: 20, options: { skill_level: 3 } }],
+      ["fix_request", undefined],
+      ["get_api_key", { fen: startFen, multipv: 5 }],
+    ]);
+  });
+
+  test("what a key allows is suggested to him who has one", async () => {
+    const { body } = await post(`${app.url}/v1/keys`, {});
+    const keyed = { ...json, Authorization: `Bearer ${body.key}` };
+    expect(await adviceFor({ fen: startFen, depth: 99 }, "/v1/eval", keyed)).toEqual([
+      "out_of_range",
+      "send_suggested_request",
+      { fen: startFen, depth: 25 },
+    ]);
+  });
+
+  test("whose key is wrong nothing is suggested: it would be refused again", async () => {
+    const wrong = { ...json, Authorization: "Bearer kbz_wrong" };
+    expect(await adviceFor({ fen: startFen, depth: -1 }, "/v1/eval", wrong)).toEqual([
+      "out_of_range",
+      "fix_request",
+      null,
+    ]);
+  });
+
+  test("every suggestion is answered when it is sent back, whatever was wrong", async () => {
+    let suggested = 0;
+    const sendBack = async (advice: Advice) => {
+      const { code, next_action, suggested_request: suggestion } = advice;
+      if (suggestion === null) {
+        expect(next_action, code).not.toBe("send_suggested_request");
+        return;
+      }
+      suggested++;
+      expect(["send_suggested_request", "get_api_key"]).toContain(next_action);
+      const { status, body } = await post(`${app.url}/v1/eval`, suggestion);
+      expect(status, `${JSON.stringify(suggestion)} is ${JSON.stringify(body)}`).toBe(200);
+    };
+    await fc.assert(
+      fc.asyncProperty(fc.array(brokenRequest, { minLength: 4, maxLength: 8 }), async (requests) => {
+        const single = requests.map(async (request, index) => {
+          const path = ["/v1/eval", "/v1/bestmove", "/v1/eval/stream"][index % 3];
+          const response = await fetch(app.url + path, {
+            method: "POST",
+            headers: json,
+            body: JSON.stringify(request),
+          });
+          if (response.ok) {
+            return response.body?.cancel();
+          }
+          return sendBack((await response.json()) as Advice);
+        });
+        await Promise.all(single);
+        const { body } = await post(`${app.url}/v1/eval/batch`, { requests });
+        for (const { problem } of body as unknown as readonly { readonly problem: Advice | null }[]) {
+          if (problem) {
+            await sendBack(problem);
+          }
+        }
+      }),
+      { numRuns: 60 },
+    );
+    expect(suggested).toBeGreaterThan(50);
+  });
+});
+
+test("where a key is required, nothing is suggested to a caller without one", async () => {
+  const { body } = await post(`${keysOnly.url}/v1/eval`, { fen: startFen, depth: -1 });
+  expect([body.next_action, body.suggested_request]).toEqual(["fix_request", null]);
+});
+
+/** Mostly something is wrong with it, often several things, and often it could be mended. */
+const brokenRequest: fc.Arbitrary<Plain> = fc.record({
+  fen: fc.oneof(
+    { weight: 3, arbitrary: fc.constantFrom(startFen, board, `${board} b`, "8/8/4k3/8/8/4K3/4P3/8 w") },
+    { weight: 1, arbitrary: fc.constantFrom("4k3/8/8/8/8/8/4R3/4K3", "8/8/8/8/8/8/8/8", "", "startpos") },
+  ),
+  depth: number(30),
+  multipv: number(10),
+  movetime_ms: number(60),
+  engine: seldom("stockfish-19-lite", "nope", ""),
+  path: seldom("auto", "wasm", "native", "gpu"),
+  options: seldom<unknown>({ skill_level: 3 }, { skill_level: 99 }, { uci_elo: 2000 }, { hash: 1 }),
+  moves: seldom(["e4"], ["e2e4", "e7e5"], ["Ke3"]),
+  deph: seldom(1),
+});
+
+function number(max: number): fc.Arbitrary<unknown> {
+  return fc.oneof(
+    { weight: 6, arbitrary: fc.constant(undefined) },
+    { weight: 3, arbitrary: fc.integer({ min: 1, max }) },
+    { weight: 6, arbitrary: fc.constantFrom(-1, 0, max + 1, 99, 60_001, 2 ** 32) },
+    { weight: 1, arbitrary: fc.constantFrom<unknown>(null, "14", 14.5) },
+  );
+}
+
+function seldom<T>(...values: readonly T[]): fc.Arbitrary<T | undefined> {
+  return fc.oneof(
+    { weight: 9, arbitrary: fc.constant(undefined) },
+    { weight: 1, arbitrary: fc.constantFrom(...values) },
+  );
+}
