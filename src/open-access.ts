@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { type Access, createAccess } from "./access/access.ts";
 import { builtInPlans, type Plan } from "./access/plans.ts";
 import { plansFromJson } from "./access/read-plans.ts";
@@ -82,8 +82,15 @@ export function loadPlans({ plansFile }: Config): readonly Plan[] {
   return reading.plans;
 }
 
+/** More than any plans; what goes on for ever, such as a device, would fill the memory. */
+const plansMaxBytes = 1_000_000;
+
 function readText(file: string): string {
   try {
+    const found = statSync(file);
+    if (!found.isFile() || found.size > plansMaxBytes) {
+      throw new Error(`it is not a file of at most ${plansMaxBytes} bytes`);
+    }
     return readFileSync(file, "utf8");
   } catch (error) {
     throw new ConfigError(`KIBITZ_PLANS: ${file} cannot be read: ${(error as Error).message}`);

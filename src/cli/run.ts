@@ -35,9 +35,17 @@ export async function run(args: readonly string[]): Promise<number> {
 
 async function runCommand(name: string, command: Command, args: readonly string[]): Promise<number> {
   const interrupted = new AbortController();
-  const interrupt = (cause: NodeJS.Signals) => interrupted.abort(new Error(cause));
-  process.once("SIGINT", interrupt);
-  process.once("SIGTERM", interrupt);
+  const interrupt = (cause: NodeJS.Signals) => {
+    // The next one, whichever it is, ends the process at once.
+    listenNoMore();
+    interrupted.abort(new Error(cause));
+  };
+  const listenNoMore = () => {
+    process.off("SIGINT", interrupt);
+    process.off("SIGTERM", interrupt);
+  };
+  process.on("SIGINT", interrupt);
+  process.on("SIGTERM", interrupt);
   // Whoever read the answers has closed the pipe (`| head`): there is nobody left to answer.
   process.stdout.once("error", () => process.exit(exitCode.ok));
   try {
@@ -61,8 +69,7 @@ async function runCommand(name: string, command: Command, args: readonly string[
     process.stderr.write(`kibitz: ${error instanceof Error ? error.message : String(error)}\n`);
     return exitCode.failure;
   } finally {
-    process.removeListener("SIGINT", interrupt);
-    process.removeListener("SIGTERM", interrupt);
+    listenNoMore();
   }
 }
 

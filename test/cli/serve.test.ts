@@ -27,14 +27,17 @@ test.each(["SIGTERM", "SIGINT"] as const)(
   },
 );
 
-test("a second signal stops at once, and leaves no engine behind", async () => {
+test.each([
+  ["SIGINT", "SIGINT"],
+  ["SIGTERM", "SIGINT"],
+] as const)("after %s a second signal stops at once, and leaves no engine behind", async (first, second) => {
   const { pid, url, stop } = await serve({}, { args: [] });
   const asked = ask(url, { fen: start, depth: 30, movetime_ms: 30_000 }).catch((error: Error) => error);
   await new Promise((resolve) => setTimeout(resolve, 500));
   const engines = descendantsOf(pid);
-  void stop("SIGINT");
+  void stop(first);
   await new Promise((resolve) => setTimeout(resolve, 300));
-  expect(await stop("SIGINT")).not.toBe(0);
+  expect(await stop(second)).not.toBe(0);
   expect(await asked).toBeInstanceOf(Error);
   await vi.waitFor(() => expect(stillRunning(engines)).toEqual([]), 5000);
 });
@@ -51,6 +54,7 @@ test("a port that is taken ends the start with a clear message", async () => {
 
 test.each([
   [{ KIBITZ_PORT: "eighty" }, "KIBITZ_PORT"],
+  [{ KIBITZ_PLANS: "/dev/zero" }, "KIBITZ_PLANS: /dev/zero cannot be read: it is not a file"],
   [{ KIBITZ_PROT: "80" }, "unknown setting KIBITZ_PROT"],
   [{ KIBITZ_DEFAULT_ENGINE: "stockfish-3" }, "the engines here are: stockfish-19, stockfish-19-lite"],
 ])("a setting that cannot be used ends the start with a clear message: %o", async (env, message) => {

@@ -34,6 +34,14 @@ test("memory counts heavy values as often as they weigh", () => {
   expect(kept).toEqual(["heavy", "two"]);
 });
 
+test("memory counts long keys, too: a history of 600 moves takes more room than its answer", () => {
+  const cache = createMemoryCache<typeof value>({ entries: 3 });
+  cache.set("a", value);
+  cache.set("b".repeat(3000), value);
+  expect(cache.get("a", never)).toBeUndefined();
+  expect(cache.get("b".repeat(3000), never)).toBe(value);
+});
+
 test("memory that may keep nothing keeps nothing", () => {
   const cache = createMemoryCache<typeof value>({ entries: 0 });
   cache.set("a", value);
