@@ -62,7 +62,7 @@ export async function startApp(
   const bodies = createBodyBudget();
   const refuseWhenDraining = refuseAll(
     "shutting_down",
-    "This server is stopping and takes no new work.",
+    "This server is stopping and accepts no new work.",
     5000,
   );
   let access: (Access & AsyncDisposable) | undefined;

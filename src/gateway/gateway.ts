@@ -71,7 +71,7 @@ export function createGateway(options: GatewayOptions): RequestHandler {
     } else if (method === "OPTIONS") {
       send(res, 204, ["Allow", place.allow], caller);
     } else {
-      const error = new KibitzError("method_not_allowed", `This path answers ${place.allow}.`);
+      const error = new KibitzError("method_not_allowed", `This path supports ${place.allow}.`);
       sendProblem(req, res, error, caller.requestId, [["Allow", place.allow]]);
     }
     return true;

@@ -35,7 +35,7 @@ export function createApiPages({ plans, log }: ApiPagesOptions): RequestHandler 
       case "/openapi.json": {
         const known = plans();
         if (known === undefined) {
-          return new KibitzError("starting", "The plans are being read.", { retryAfterMs: 1000 });
+          return new KibitzError("starting", "The plans are being loaded.", { retryAfterMs: 1000 });
         }
         document ??= openapiPage(known);
         return document;
@@ -48,7 +48,7 @@ export function createApiPages({ plans, log }: ApiPagesOptions): RequestHandler 
       default:
         return (
           viewerPage(path.slice("/docs/".length)) ??
-          new KibitzError("not_found", `Nothing answers ${echo(path)}; GET /docs shows the API.`)
+          new KibitzError("not_found", `There is nothing at ${echo(path)}; GET /docs shows the API.`)
         );
     }
   };

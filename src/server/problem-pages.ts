@@ -20,7 +20,7 @@ export function createProblemPages(): RequestHandler {
     if (explanation === undefined) {
       return new KibitzError(
         "not_found",
-        `No problem has the page ${echo(path)}; GET ${indexPath} lists them.`,
+        `There is no problem page at ${echo(path)}; GET ${indexPath} lists all of them.`,
       );
     }
     return asJson ? json(explanation) : html(htmlFromExplanation(explanation));

@@ -302,7 +302,7 @@ describe("work that would wait too long", () => {
     const scheduler = await full(1, 10_000, 4000, 2);
     const error = await refusalOf(scheduler, { flow: "waiting", expectedMs: 4000 });
     expect(error).toMatchObject({ code: "overloaded", retryable: true });
-    expect(error.message).toMatch(/would wait about 1[12](\.\d)? s.* less depth/);
+    expect(error.message).toMatch(/would wait about 1[12](\.\d)? s.* a lower depth/);
     expect(error.retryAfterMs).toBeGreaterThan(6000);
     expect(error.retryAfterMs).toBeLessThanOrEqual(7000);
     expect(scheduler.counters).toMatchObject({ waiting: 2, refused: 1 });

@@ -136,7 +136,7 @@ describe("places", () => {
     if (method !== "HEAD") {
       expect(await problemOf(response)).toMatchObject({
         code: "method_not_allowed",
-        detail: `This path answers ${allow}.`,
+        detail: `This path supports ${allow}.`,
       });
     }
   });
@@ -182,7 +182,7 @@ describe("faults", () => {
       detail: "The body is empty: send a JSON object with at least `fen`.",
     });
     expect(await problemOf(await post("/v1/keys", ""))).toMatchObject({
-      detail: "The body is empty: send a JSON object, if only {}.",
+      detail: "The body is empty: send a JSON object, such as {}.",
     });
   });
 

@@ -30,11 +30,11 @@ export function keyRequired({ selfService }: Access): KibitzError {
   return selfService
     ? new KibitzError(
         "api_key_required",
-        "This call needs an API key: Authorization: Bearer kbz_…; POST /v1/keys issues one.",
+        "This call requires an API key, sent as Authorization: Bearer kbz_…; POST /v1/keys issues one.",
       )
     : new KibitzError(
         "api_key_required",
-        "This call needs an API key: Authorization: Bearer kbz_…; the operator of this service issues them.",
+        "This call requires an API key, sent as Authorization: Bearer kbz_…; the operator of this service issues keys.",
         { nextAction: "contact_operator" },
       );
 }
