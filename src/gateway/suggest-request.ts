@@ -20,7 +20,7 @@ export function suggestRequest(
   }
   const mended: Plain = structuredClone({ ...sent });
   const isMended = faults.every((fault) => clamp(mended, fault));
-  // All that was sent comes back: not where somebody put his key into it.
+  // All that was sent comes back: not where somebody put their key into it.
   return isMended && !holdsKey(JSON.stringify(mended)) ? mended : undefined;
 }
 

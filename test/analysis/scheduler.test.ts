@@ -60,7 +60,7 @@ describe("the scheduler", () => {
     expect((await second).queueMs).toBeGreaterThanOrEqual(29);
   });
 
-  test("forgets who leaves the queue, with the reason that he gives", async () => {
+  test("forgets who leaves the queue, with the reason that they give", async () => {
     const scheduler = schedulerOf(1);
     const holder = await scheduler.enter(work, never);
     const leaving = new AbortController();
@@ -91,7 +91,7 @@ describe("the scheduler", () => {
     expect(await hasRoom(scheduler)).toBe(false);
   });
 
-  test("takes no place back from who leaves after he was let in", async () => {
+  test("takes no place back from who leaves after they were let in", async () => {
     const scheduler = schedulerOf(1);
     const leaving = new AbortController();
     const slot = await scheduler.enter(work, leaving.signal);

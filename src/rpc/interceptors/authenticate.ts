@@ -8,7 +8,7 @@ import { isCounted } from "../counted-calls.ts";
 
 /**
  * Finds out who asks. A credential that is present is never ignored, whatever the call: its sender believes to be
- * somebody, and must learn that he is not.
+ * known, and must learn that they are not.
  */
 export function authenticate(access: Access): Interceptor {
   return (next) => (request) => {
