@@ -239,7 +239,7 @@ if (output !== undefined) {
   const about = `# Soak
 
 ${at}, \`npm run soak -- ${minutes} ${output}\`, ${machine}; one slot, ${(load * capacity).toFixed(1)} requests a second of everything
-that callers do (\`bench/soak/mix.ts\`), which is ${load * 100} % of what one caller after the other got. Times in ms.
+that callers do (\`bench/soak/mix.ts\`), which is ${load * 100} % of what sequential callers get. Times in ms.
 
 ${verdict}
 

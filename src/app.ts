@@ -62,7 +62,7 @@ export async function startApp(
   const bodies = createBodyBudget();
   const refuseWhenDraining = refuseAll(
     "shutting_down",
-    "This server is stopping and takes no new work.",
+    "This server is stopping and accepts no new work.",
     5000,
   );
   let access: (Access & AsyncDisposable) | undefined;
@@ -81,8 +81,7 @@ export async function startApp(
   try {
     const { host, port } = await listener.listen(config.host, config.port).catch((error) => {
       throw new ConfigError(
-        `KIBITZ_HOST and KIBITZ_PORT: ${config.host}:${config.port} cannot be listened on (${error.message}). ` +
-          "KIBITZ_PORT=0 picks a free port.",
+        `KIBITZ_HOST and KIBITZ_PORT: cannot listen on ${config.host}:${config.port} (${error.message}).${wayOut(error)}`,
       );
     });
     const opened = await openAccess(config, log);
@@ -117,6 +116,19 @@ export async function startApp(
     await opening.then((engines) => engines[Symbol.asyncDispose]()).catch(() => {});
     await access?.[Symbol.asyncDispose]();
     throw error;
+  }
+}
+
+/** What the operator can do about an address that cannot be listened on. */
+function wayOut({ code = "" }: NodeJS.ErrnoException): string {
+  switch (code) {
+    case "EADDRINUSE":
+      return " KIBITZ_PORT=0 picks a free port.";
+    case "EADDRNOTAVAIL":
+    case "ENOTFOUND":
+      return " KIBITZ_HOST must be an address of this machine.";
+    default:
+      return "";
   }
 }
 

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 /** Beside what npm keeps, and in `dist/` of the published package. */
 const usualFolder = fileURLToPath(new URL("../node_modules/.cache/kibitz", import.meta.url));
 
-/** Whoever else may write there can have this process run what he likes: others, and their groups. */
+/** Whoever else may write there can have this process run what they like: others, and their groups. */
 const writableByOthers = 0o022;
 
 /**

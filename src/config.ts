@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import { availableParallelism, totalmem } from "node:os";
+import { nearestName } from "./nearest-name.ts";
 
 /** What the operator decides. `loadConfig` is the only reader of the environment. */
 export interface Config {
@@ -79,7 +80,7 @@ const integer = (minimum: number, maximum: number) =>
   });
 const oneOf = <T extends string>(words: readonly T[]) =>
   reader(`must be one of ${words.join(", ")}`, (text) => words.find((word) => word === text));
-const text = reader("must not be empty: leave it out for the default", (value) => value || undefined);
+const text = reader("must not be empty; unset it for the default", (value) => value || undefined);
 const flag = reader("must be true or false", (value) =>
   value === "true" ? true : value === "false" ? false : undefined,
 );
@@ -137,7 +138,7 @@ const settings = {
   access: {
     key: "KIBITZ_ACCESS",
     default: () => "public",
-    about: "public: anybody, with more for keys; keys: only with a key; open: anybody, no limits",
+    about: "public: everyone, with higher limits for keys; keys: only with a key; open: everyone, no limits",
     read: oneOf(accessModes),
   },
   plansFile: {
@@ -149,38 +150,41 @@ const settings = {
   selfServiceKeys: {
     key: "KIBITZ_SELF_SERVICE_KEYS",
     default: () => undefined,
-    about: "true or false: may POST /v1/keys issue keys of the free plan; by default only in public",
+    about:
+      "true or false: whether POST /v1/keys issues keys of the free plan; by default only with KIBITZ_ACCESS=public",
     read: flag,
   },
   keysPerDay: {
     key: "KIBITZ_KEYS_PER_DAY",
     default: () => 5,
-    about: "keys that POST /v1/keys issues to an address in 24 hours, 1 to 1000000",
+    about: "keys that POST /v1/keys issues per address in 24 hours, 1 to 1000000",
     read: integer(1, 1_000_000),
   },
   keyPepper: {
     key: "KIBITZ_KEY_PEPPER",
     default: () => undefined,
-    about: "secret of 16 characters or more, without which stored keys are of no use; never change it",
+    about:
+      "secret of at least 16 characters that stored keys are hashed with; changing it invalidates all keys",
     read: reader("must have at least 16 characters", (value) => (value.length >= 16 ? value : undefined)),
     secret: true,
   },
   dataDir: {
     key: "KIBITZ_DATA_DIR",
     default: () => "./data",
-    about: "folder of the database: keys, and engine time used",
+    about: "folder of the database, which holds keys and the engine time used",
     read: text,
   },
   trustProxy: {
     key: "KIBITZ_TRUST_PROXY",
     default: () => [],
-    about: "proxies whose X-Forwarded-For is believed: addresses or CIDRs, separated by commas",
+    about: "proxies whose X-Forwarded-For is trusted: addresses or CIDRs, separated by commas",
     read: networks,
   },
   corsOrigins: {
     key: "KIBITZ_CORS_ORIGINS",
     default: () => undefined,
-    about: "origins whose scripts may read answers, separated by commas; by default *, but none in keys",
+    about:
+      "origins whose scripts may read answers, separated by commas; by default *, or none with KIBITZ_ACCESS=keys",
     read: origins,
   },
   slots: {
@@ -204,37 +208,37 @@ const settings = {
   engineUser: {
     key: "KIBITZ_ENGINE_USER",
     default: () => undefined,
-    about: "user that engines run as, which takes a server run by root; by default nobody, then",
+    about: "user that engines run as, if the server is run by root; by default nobody",
     read: text,
   },
   engineMemoryMb: {
     key: "KIBITZ_ENGINE_MEMORY_MB",
     default: () => Math.floor(totalmem() / 2e6),
-    about: "MB that all engines together may take, 100 or more; by default half of the memory",
+    about: "MB that all engines together may use, 100 or more; by default half of the memory",
     read: integer(100, 100_000_000),
   },
   queueMaxWaitMs: {
     key: "KIBITZ_QUEUE_MAX_WAIT_MS",
     default: () => 10_000,
-    about: "longest expected wait in ms, 0 to 600000; what would wait longer is refused at once",
+    about: "longest expected wait in ms, 0 to 600000; requests that would wait longer are refused at once",
     read: integer(0, 600_000),
   },
   cacheEntries: {
     key: "KIBITZ_CACHE_ENTRIES",
     default: () => 100_000,
-    about: "answers that the cache keeps, 0 to 10000000; 0 switches it off",
+    about: "answers that the cache keeps, 0 to 10000000; 0 turns it off",
     read: integer(0, 10_000_000),
   },
   hashMb: {
     key: "KIBITZ_HASH_MB",
     default: () => 16,
-    about: "MiB of hash of every engine, 1 to 4096; WebAssembly engines take at most 1024",
+    about: "MiB of hash table per engine, 1 to 4096; WebAssembly engines take at most 1024",
     read: integer(1, 4096),
   },
   threads: {
     key: "KIBITZ_THREADS",
     default: () => 1,
-    about: "threads of every native engine, 1 to 256; with more than 1 answers are not deterministic",
+    about: "threads per native engine, 1 to 256; with more than 1, answers are not deterministic",
     read: integer(1, 256),
   },
   logLevel: {
@@ -246,7 +250,7 @@ const settings = {
   logAddresses: {
     key: "KIBITZ_LOG_ADDRESSES",
     default: () => "truncated",
-    about: `addresses of callers in the log: ${addressForms.join(", ")}`,
+    about: `how callers' addresses appear in the log: ${addressForms.join(", ")}`,
     read: oneOf(addressForms),
   },
 } as const satisfies { [K in Exclude<keyof Config, "searchPath">]: Setting<Config[K]> };
@@ -261,9 +265,7 @@ export function loadConfig(environment: Environment): Config {
   const unknown = Object.keys(environment).filter(
     (key) => key.startsWith("KIBITZ_") && !known.has(key) && !isInjected(key),
   );
-  if (unknown.length > 0) {
-    complaints.push(`unknown setting ${unknown.join(", ")}; the settings are ${[...known].join(", ")}`);
-  }
+  complaints.push(...unknown.map((key) => `unknown setting ${key}; ${wayOut(key, [...known])}`));
   const entries = Object.entries(settings).map(([name, setting]) => [
     name,
     valueOfSetting(setting, environment, complaints),
@@ -285,6 +287,13 @@ function valueOfSetting(setting: Setting<unknown>, environment: Environment, com
     complaints.push(`${setting.key} is ${shown}, but ${setting.read.must}`);
   }
   return value;
+}
+
+/** The setting that was meant, if that can be guessed. */
+function wayOut(key: string, known: readonly string[]): string {
+  const withoutPrefix = (name: string) => name.slice("KIBITZ_".length);
+  const meant = nearestName(withoutPrefix(key), known.map(withoutPrefix));
+  return meant === undefined ? "kibitz serve --help lists the settings" : `did you mean KIBITZ_${meant}?`;
 }
 
 /** Kubernetes gives every pod beside a Service named kibitz these names. */

@@ -44,7 +44,7 @@ export async function openAccess(config: Config, log: Log): Promise<Access & Asy
       // That the store cannot be asked is in the log once, and not every time.
       flush().catch((err: unknown) => {
         if (!(err instanceof StoreUnavailable)) {
-          log.error({ err }, "what was used could not be written down");
+          log.error({ err }, "usage could not be saved");
         }
       });
     }, flushMs);
@@ -52,7 +52,7 @@ export async function openAccess(config: Config, log: Log): Promise<Access & Asy
       clearInterval(timer);
       await flushing?.catch(() => {});
       await flush().catch((err: unknown) =>
-        log.error({ err }, "what was used last could not be written down, and is lost"),
+        log.error({ err }, "the latest usage could not be saved and is lost"),
       );
       database.close();
     };
@@ -75,9 +75,12 @@ export function loadPlans({ plansFile }: Config): readonly Plan[] {
     return builtInPlans;
   }
   const reading = plansFromJson(readText(plansFile));
-  if (reading.kind === "fault") {
-    const place = reading.pointer === "" ? "" : `${reading.pointer} `;
-    throw new ConfigError(`KIBITZ_PLANS: in ${plansFile}, ${place}${reading.message}`);
+  if (reading.kind === "faults") {
+    const lines = reading.faults.map(({ pointer, message }) => {
+      const place = pointer === "" ? "it" : pointer;
+      return `KIBITZ_PLANS: in ${plansFile}, ${place} ${message}`;
+    });
+    throw new ConfigError(lines.join("\n"));
   }
   return reading.plans;
 }

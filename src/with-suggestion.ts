@@ -68,7 +68,7 @@ function mend(sent: Plain, faults: readonly Fault[]): Plain | undefined {
   }
   const copy = structuredClone(sent);
   const isMended = faults.every((fault) => set(copy, fault));
-  // All that was sent comes back: not where somebody put his key into it.
+  // All that was sent comes back: not where somebody put their key into it.
   return isMended && !holdsKey(JSON.stringify(copy)) ? copy : undefined;
 }
 

@@ -48,7 +48,7 @@ describe("settings", () => {
   test.each([
     ["KIBITZ_PORT", "abc", 'KIBITZ_PORT is "abc", but must be an integer from 0 to 65535'],
     ["KIBITZ_LOG_LEVEL", "", /^KIBITZ_LOG_LEVEL is "", but must be one of fatal, .*, silent$/],
-    ["KIBITZ_HOST", "", 'KIBITZ_HOST is "", but must not be empty: leave it out for the default'],
+    ["KIBITZ_HOST", "", 'KIBITZ_HOST is "", but must not be empty; unset it for the default'],
   ])("say what %s=%j must be instead", (key, value, message) => {
     expect(() => loadConfig({ [key]: value })).toThrow(message);
   });
@@ -72,7 +72,9 @@ describe("settings", () => {
   });
 
   test("with a name that is not known are an error, so that none is silently without effect", () => {
-    expect(() => loadConfig({ KIBITZ_PROT: "80" })).toThrow(/KIBITZ_PROT.*KIBITZ_PORT/);
+    expect(() => loadConfig({ KIBITZ_PROT: "80", KIBITZ_ACCES: "keys", KIBITZ_COLOUR: "red" })).toThrow(
+      /^unknown setting KIBITZ_PROT; did you mean KIBITZ_PORT\?\nunknown setting KIBITZ_ACCES; did you mean KIBITZ_ACCESS\?\nunknown setting KIBITZ_COLOUR; kibitz serve --help lists the settings$/,
+    );
   });
 
   test("leave what Kubernetes injects for a Service named kibitz alone", () => {

@@ -9,12 +9,16 @@ import { withoutChance } from "./support/without-chance.ts";
  */
 const file = new URL("../README.md", import.meta.url);
 const readme = readFileSync(file, "utf8");
-const examples = [...readme.matchAll(/```sh\n(curl [^`]+)```\n+```json\n([^`]+)```/g)].map(
-  ([, command = "", answer = ""]) => ({
-    command,
-    answer,
-  }),
-);
+/** A command, and below it its answer, which may be folded away. */
+const shown = /```sh\n(curl [^`]+)```\n+(?:<details>.*\n+)?```json\n((?:.*\n)*?)```/g;
+const examples = [...readme.matchAll(shown)].map(([, command = "", answer = ""]) => ({ command, answer }));
+/** A command of whose answer jq shows one field. */
+const picked = /```sh\n(curl [^`]+) \| jq -r \.(\w+)\n```\n+```text\n(.*)\n```/g;
+const pickedExamples = [...readme.matchAll(picked)].map(([, command = "", field = "", answer = ""]) => ({
+  command,
+  field,
+  answer,
+}));
 
 // As on a machine without a native Stockfish, where most readers are.
 const app = useApp({
@@ -28,15 +32,14 @@ test("has an example for each of the four JSON routes", () => {
   expect(paths).toEqual(expect.arrayContaining(["/v1/eval", "/v1/bestmove", "/engines", "/price"]));
 });
 
+test("shows no answer that is not compared with the real one", () => {
+  const answers = [...readme.matchAll(/```sh\ncurl [^`]+```\n+(?:<details>.*\n+)?```(?:json|text)\n/g)];
+  expect(examples.length + pickedExamples.length).toBe(answers.length);
+  expect(pickedExamples).toHaveLength(1);
+});
+
 test.each(examples)("is answered as shown: $command", async ({ command, answer }) => {
-  const { url, headers, body } = partsOf(command);
-  const { pathname, search } = new URL(url);
-  const response = await fetch(`${app.url}${pathname}${search}`, {
-    method: body === undefined ? "GET" : "POST",
-    headers,
-    ...(body !== undefined && { body }),
-  });
-  const real = compactJson(await response.json());
+  const real = compactJson(await answerTo(command));
   if (process.env.UPDATE_README) {
     writeFileSync(
       file,
@@ -46,6 +49,21 @@ test.each(examples)("is answered as shown: $command", async ({ command, answer }
   }
   expect(withoutChance(answer)).toEqual(withoutChance(real));
 });
+
+test.each(pickedExamples)("has the $field as shown: $command", async ({ command, field, answer }) => {
+  expect(await answerTo(command)).toMatchObject({ [field]: answer });
+});
+
+async function answerTo(command: string): Promise<unknown> {
+  const { url, headers, body } = partsOf(command);
+  const { pathname, search } = new URL(url);
+  const response = await fetch(`${app.url}${pathname}${search}`, {
+    method: body === undefined ? "GET" : "POST",
+    headers,
+    ...(body !== undefined && { body }),
+  });
+  return response.json();
+}
 
 /** A curl command of the README: single quotes only, and `\` at line ends. */
 function partsOf(command: string) {

@@ -1,4 +1,4 @@
-"""Asks a Kibitz service over gRPC: python grpc_client.py [address]"""
+"""Calls a Kibitz service over gRPC: python grpc_client.py [address]"""
 
 import os
 import sys
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def with_retry(call):
-    """Makes a call, and makes it again when the service says that there is room."""
+    """Makes a call, and retries it after the delay that the service asks for."""
     while True:
         try:
             return call()
@@ -62,7 +62,7 @@ def with_retry(call):
 
 
 def ask_too_much(service: AnalysisServiceStub) -> None:
-    """Asks for more than callers without a key get, and then for as much as they do."""
+    """Asks for more than callers without a key are allowed, then for as much as they are."""
     request = AnalysisRequest(fen=ITALIAN_GAME, depth=30, movetime_ms=1000)
     try:
         answer = service.Evaluate(request, timeout=30)
@@ -78,7 +78,7 @@ def ask_too_much(service: AnalysisServiceStub) -> None:
 
 
 def detail_of(error: grpc.RpcError, kind):
-    """The detail of this kind that an error carries, if any."""
+    """The detail of this kind in an error, if any."""
     status = rpc_status.from_call(error)
     for packed in status.details if status else ():
         detail = kind()

@@ -1,4 +1,4 @@
-"""Asks a Kibitz service with plain JSON: python json_client.py [address]"""
+"""Calls a Kibitz service with plain JSON: python json_client.py [address]"""
 
 import json
 import os
@@ -24,7 +24,7 @@ session = requests.Session()
 
 
 class Refused(Exception):
-    """The service has refused a request, and says why and what to do in a problem document (RFC 9457)."""
+    """The service refused a request; its problem document (RFC 9457) says why and what to do."""
 
     def __init__(self, problem: dict):
         super().__init__(problem["detail"])
@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def post(path: str, request: dict, headers: dict = with_key, stream: bool = False) -> requests.Response:
-    """Sends a request, and sends it again when the service says that there is room."""
+    """Sends a request, and retries it after the delay that the service asks for."""
     while True:
         answer = session.post(service + path, json=request, headers=headers, stream=stream, timeout=30)
         if answer.ok:
@@ -69,7 +69,7 @@ def watch(request: dict) -> None:
 
 
 def ask_too_much() -> None:
-    """Asks for more than callers without a key get, and then for what the service suggests."""
+    """Asks for more than callers without a key are allowed, then for what the service suggests."""
     request = {"fen": ITALIAN_GAME, "depth": 30, "movetime_ms": 1000}
     try:
         answer = post("/v1/eval", request, headers={})

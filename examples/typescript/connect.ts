@@ -6,7 +6,7 @@ import { ErrorInfoSchema, RetryInfoSchema } from "./gen/google/rpc/error_details
 
 const longestWaitMs = 60_000;
 
-/** Asks a Kibitz service. The same in Node and in a browser: only the transport differs. */
+/** Calls a Kibitz service. The same in Node and in a browser: only the transport differs. */
 export async function askKibitz(
   transport: Transport,
   key: string | undefined,
@@ -33,7 +33,7 @@ export async function askKibitz(
     }
   }
 
-  /** Asks for more than callers without a key get, and then for as much as they do. */
+  /** Asks for more than callers without a key are allowed, then for as much as they are. */
   async function askTooMuch(): Promise<void> {
     const request = { fen: italianGame, depth: 30, movetimeMs: 1000 };
     try {
@@ -50,7 +50,7 @@ export async function askKibitz(
     }
   }
 
-  /** Makes a call, and makes it again when the service says that there is room. */
+  /** Makes a call, and retries it after the delay that the service asks for. */
   async function withRetry<T>(call: () => Promise<T>): Promise<T> {
     while (true) {
       try {

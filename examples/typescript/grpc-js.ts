@@ -47,7 +47,7 @@ async function watch(): Promise<void> {
   }
 }
 
-/** Asks for more than callers without a key get, and then for as much as they do. */
+/** Asks for more than callers without a key are allowed, then for as much as they are. */
 async function askTooMuch(): Promise<void> {
   const request = { fen: italianGame, depth: 30, movetimeMs: 1000 };
   try {
@@ -64,7 +64,7 @@ async function askTooMuch(): Promise<void> {
   }
 }
 
-/** Makes a call, and makes it again when the service says that there is room. */
+/** Makes a call, and retries it after the delay that the service asks for. */
 async function withRetry<T>(attempt: () => Promise<T>): Promise<T> {
   while (true) {
     try {
@@ -81,7 +81,7 @@ async function withRetry<T>(attempt: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The detail of this kind that an error carries, if any. */
+/** The detail of this kind in an error, if any. */
 function detailOf<Desc extends DescMessage>(error: unknown, desc: Desc): MessageShape<Desc> | undefined {
   const [status] = (error as ServiceError).metadata?.get("grpc-status-details-bin") ?? [];
   return status instanceof Uint8Array

@@ -3,7 +3,7 @@ import { openPlan, type Plan } from "./plans.ts";
 
 export type { KeyRecord };
 
-/** Who asks, as the limits see him. */
+/** Who asks, as the limits see them. */
 export interface Account {
   /** What is counted against: the id of the key, or the address. */
   readonly subject: string;

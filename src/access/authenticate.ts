@@ -61,7 +61,7 @@ export function createAuthenticator({
     const record = await keys.findByHash(hash);
     const valid = record && record.revokedAt === undefined && isEqual(record.hash, hash);
     if (!valid) {
-      throw invalid("This API key is not known here, or it was revoked.");
+      throw invalid("This API key is unknown here or has been revoked.");
     }
     return record;
   }
@@ -83,7 +83,7 @@ export function createAuthenticator({
         return used(record);
       }
       if (!isApiKey(key)) {
-        throw invalid("This is no API key: it was mistyped or cut, or belongs to another service.");
+        throw invalid("This is not a valid API key: it may be mistyped or truncated.");
       }
       misses++;
       return known.forceFetch(key).then(used);
@@ -115,7 +115,7 @@ export function createAuthenticator({
 function keyFromHeader(authorization: string): string {
   const key = /^bearer +(\S+) *$/i.exec(authorization)?.[1];
   if (key === undefined) {
-    throw invalid("The Authorization header must be written `Bearer kbz_…`: this one is not.");
+    throw invalid("The Authorization header must have the form `Bearer kbz_…`.");
   }
   return key;
 }

@@ -31,7 +31,7 @@ export function createClientAddress(
         warned = true;
         log.warn(
           { proxy: peer },
-          "a request was forwarded by a proxy that is not trusted: all callers behind it count as one. If it is yours, name it in KIBITZ_TRUST_PROXY.",
+          "a request was forwarded by an untrusted proxy: all callers behind it count as one. If the proxy is yours, name it in KIBITZ_TRUST_PROXY.",
         );
       }
       return networkOf(peer);

@@ -17,7 +17,7 @@ export interface KeyWish {
   readonly name: string | undefined;
   /** Id of a plan. */
   readonly plan: string;
-  /** Where a caller gets it by himself: his address, and how many it may get. */
+  /** Where a caller gets it without the operator: the address, and how many it may get. */
   readonly selfService?: { readonly address: string; readonly quota: IssueQuota };
 }
 

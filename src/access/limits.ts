@@ -15,7 +15,7 @@ import type { Plan, RatePolicy } from "./plans.ts";
 
 /**
  * Counts what callers ask. Requests and searches at a time are counted by caller, engine time by key and by address:
- * whoever gets himself many keys does not get more of it.
+ * whoever gets many keys does not get more of it.
  */
 export interface Limits {
   /**

@@ -54,7 +54,7 @@ function faultOver(pointer: string, asked: number, maximum: number, allowed: Fau
   return {
     pointer,
     code: "over_plan_limit",
-    message: `${asked} is over ${maximum}`,
+    message: `${asked} is more than the plan's maximum of ${maximum}.`,
     ...(allowed && { allowed }),
   };
 }

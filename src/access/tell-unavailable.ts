@@ -18,7 +18,6 @@ function explain(cause: unknown): never {
   if (!(cause instanceof StoreUnavailable)) {
     throw cause;
   }
-  const detail =
-    "The API keys of this service can be neither read nor written at the moment. Nothing was changed.";
+  const detail = "The API keys of this service cannot be read or written at the moment. Nothing was changed.";
   throw new KibitzError("store_unavailable", detail, { cause, retryAfterMs });
 }

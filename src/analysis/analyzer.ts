@@ -32,7 +32,7 @@ export interface Analyzer {
   readonly counters: AnalyzerCounters;
 }
 
-/** What is agreed with a caller about his searches. */
+/** What is agreed with a caller about their searches. */
 export interface Terms {
   /** When a search ends that sets no time of its own, in milliseconds. */
   readonly movetimeMaxMs: number;

@@ -18,14 +18,14 @@ export function errorFromFailure(failure: EngineFailure): KibitzError {
     case "quarantined":
       return new KibitzError(
         "engine_timeout",
-        "This position has just broken an engine twice, and is refused for a while.",
+        "This position has just made an engine fail twice, and is refused for a while.",
         { cause: failure },
       );
     case "replaced":
     case "backing_off":
     case "no_start":
     case "killed":
-      return new KibitzError("starting", "The engine could not be started just now.", {
+      return new KibitzError("starting", "The engine could not be started.", {
         cause: failure,
         retryAfterMs: Math.max(1000, failure.retryAfterMs ?? 0),
       });

@@ -14,7 +14,7 @@ export interface Waiting<T> {
 export interface FairQueue<T> {
   readonly length: number;
   add(waiting: Waiting<T>): void;
-  /** Takes out who does not want to wait any more. His share goes to the others. */
+  /** Takes out who does not want to wait any more. Their share goes to the others. */
   remove(waiting: Waiting<T>): void;
   take(): Waiting<T> | undefined;
   /** Milliseconds of work that would be served before this, if nothing else came. */

@@ -26,15 +26,14 @@ export function findingsFromEvent(event: SearchEvent, searched: Searched): Findi
     warnings.push({
       code: "incomplete_iteration",
       message:
-        "Time ended the search before its first iteration was complete; the line is as the engine last printed it.",
+        "Time ran out before the first iteration was complete; the line is the last one that the engine printed.",
       field: "movetime_ms",
     });
   }
   if (event.kind === "done" && best.uci !== first.moves[0] && !weakened) {
     warnings.push({
       code: "best_move_beyond_lines",
-      message:
-        "Time ended the search while the engine was changing its mind: the best move is newer than the lines.",
+      message: "Time ran out while the engine was changing its mind: the best move is newer than the lines.",
       field: undefined,
     });
   }

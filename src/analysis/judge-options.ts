@@ -1,5 +1,6 @@
 import type { EngineOption, OptionValues } from "../engine/engine.ts";
 import type { Fault } from "../errors.ts";
+import { nearestName } from "../nearest-name.ts";
 import { echo } from "../plain-text.ts";
 
 export type JudgedOptions =
@@ -51,10 +52,13 @@ function pointerOf(name: string): string {
 
 function notAllowed(name: string, declared: readonly EngineOption[]): Fault {
   const names = declared.map((option) => option.name);
+  const meant = nearestName(name, names);
+  const known = names.length > 0 ? `: the options are ${names.join(", ")}.` : ".";
+  const hint = meant === undefined ? known : `: did you mean \`${meant}\`?`;
   return {
     pointer: pointerOf(name.slice(0, 64).toWellFormed()),
     code: "option_not_allowed",
-    message: `\`${echo(name)}\` is not an option that callers may set on this engine${names.length > 0 ? `: these are ${names.join(", ")}` : ""}.`,
+    message: `\`${echo(name)}\` is not an option that can be set on this engine${hint}`,
     allowed: { enum: names },
   };
 }

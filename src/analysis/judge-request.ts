@@ -80,7 +80,7 @@ function chooseBuild({ engine, path }: AnalysisRequest, catalog: Catalog): Engin
         {
           pointer: "/path",
           code: "path_unavailable",
-          message: `${engine === "latest" ? "No engine can" : `The engine "${engine}" cannot`} be run on the path "${path}" here: leave \`path\` out, or ask for "auto".`,
+          message: `${engine === "latest" ? "No engine can" : `The engine "${engine}" cannot`} run on the path "${path}" here: omit \`path\`, or send "auto".`,
           allowed: { enum: ["auto", ...resolution.runnable] },
         },
       ]);
@@ -95,7 +95,7 @@ async function judgeVariant(build: EngineBuild, engines: KnownEngines): Promise<
       {
         pointer: "/engine",
         code: "invalid_option",
-        message: `The engine "${build.id}" does not play Chess960: ask for one whose \`variants\` in GET /engines say so.`,
+        message: `The engine "${build.id}" does not play Chess960: choose one with "chess960" among its \`variants\` in GET /engines.`,
       },
     ]);
   }
@@ -126,7 +126,7 @@ function warningsOf(
   if (request.movetimeMs !== undefined && request.depth === undefined) {
     warnings.push({
       code: "default_depth_applied",
-      message: `The default depth of ${defaultDepth} applies too and may end the search before movetime_ms; set depth to search on.`,
+      message: `The default depth of ${defaultDepth} also applies and may end the search before movetime_ms; set a greater depth to search on.`,
       field: "depth",
     });
   }
@@ -140,7 +140,7 @@ function warningsOf(
   if (weakened) {
     warnings.push({
       code: "strength_limited",
-      message: "The engine plays below its strength: the best move may differ from every line.",
+      message: "The engine is playing below full strength: the best move may differ from every line.",
       field: "options",
     });
   }

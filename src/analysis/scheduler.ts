@@ -117,7 +117,7 @@ function overloaded(waitMs: number, maxWaitMs: number): KibitzError {
   const seconds = (ms: number) => Math.ceil(ms / 100) / 10;
   return new KibitzError(
     "overloaded",
-    `All engines are busy: this request would wait about ${seconds(waitMs)} s, and ${seconds(maxWaitMs)} s is the longest here. Come back later, or ask for less depth, fewer lines or a shorter movetime_ms: short work waits less.`,
+    `All engines are busy: this request would wait about ${seconds(waitMs)} s, and the maximum here is ${seconds(maxWaitMs)} s. Try again later, or ask for a lower depth, fewer lines or a shorter movetime_ms: short searches wait less.`,
     // When half of the longest wait has drained: if all came back for the first free place, one would get it.
     { retryAfterMs: Math.max(1000, Math.ceil(waitMs - maxWaitMs / 2)) },
   );

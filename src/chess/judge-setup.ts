@@ -63,7 +63,7 @@ function problemsOfSide(board: Board, color: Color): string[] {
 
   const stranded = board.pieces(color, "pawn").intersect(SquareSet.backranks()).first();
   if (stranded !== undefined) {
-    problems.push(`${side} has a pawn on ${makeSquare(stranded)}; pawns never stand on rank 1 or 8.`);
+    problems.push(`${side} has a pawn on ${makeSquare(stranded)}; pawns are never on rank 1 or 8.`);
   }
 
   const pawns = count("pawn");
@@ -88,7 +88,7 @@ function problemOfCheck(board: Board, turn: Color): string {
   const king = board.kingOf(turn);
   const other = board.kingOf(opposite(turn));
   if (king !== undefined && other !== undefined && kingAttacks(king).has(other)) {
-    return `The kings on ${makeSquare(king)} and ${makeSquare(other)} stand next to each other.`;
+    return `The kings on ${makeSquare(king)} and ${makeSquare(other)} are next to each other.`;
   }
   return `${names[opposite(turn)]} is in check although it is ${names[turn]}'s move: the king could be captured.`;
 }

@@ -34,8 +34,8 @@ function faultOfMove(chess: Chess, text: string, index: number, chess960: boolea
   const meant = movesFromSan(chess, text).map((move) => uciFromMove(chess, move, chess960));
   const named =
     meant.length > 1
-      ? `more than one legal move of ${mover}: ${meant.join(", ")}`
-      : `no legal move of ${mover}`;
-  const message = `${quote(text)} names ${named} (${where}).`;
+      ? `matches more than one legal move for ${mover}: ${meant.join(", ")}`
+      : `is not a legal move for ${mover}`;
+  const message = `${quote(text)} ${named} (${where}).`;
   return { code: "illegal_move", field: "moves", index, message };
 }

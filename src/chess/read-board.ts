@@ -40,7 +40,7 @@ function problemOfRank(rank: string): string | undefined {
     return `has '${stranger[0]}', which is neither a piece (KQRBNP, kqrbnp) nor a digit 1-8`;
   }
   if (/\d\d/.test(rank)) {
-    return "has two digits in a row; neighbouring empty squares are one number";
+    return "has two digits in a row; adjacent empty squares are written as one number";
   }
   const squares = [...rank].reduce((sum, symbol) => sum + (Number(symbol) || 1), 0);
   if (squares !== 8) {

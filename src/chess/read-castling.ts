@@ -26,7 +26,7 @@ export function problemOfCastlingText(text: string): string | undefined {
     return undefined;
   }
   if (!/^[KQkqA-Ha-h]+$/.test(text)) {
-    return `The castling field ${quote(text)} must be '-' or letters of KQkq (Chess960 also A-H, a-h).`;
+    return `The castling field ${quote(text)} must be '-' or letters from KQkq (in Chess960 also A-H and a-h).`;
   }
   if (new Set(text).size < text.length) {
     return `The castling field ${quote(text)} repeats a letter.`;
@@ -47,7 +47,7 @@ export function readCastling(text: string, board: Board, chess960: boolean): Cas
     if (right === undefined) {
       removed += letter;
     } else if (rights.some((other) => other.color === right.color && other.side === right.side)) {
-      return { kind: "problem", problem: `The castling field ${quote(text)} gives one right twice.` };
+      return { kind: "problem", problem: `The castling field ${quote(text)} gives the same right twice.` };
     } else {
       rights.push(right);
     }

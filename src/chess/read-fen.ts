@@ -73,7 +73,7 @@ function problemOfShortage(fieldCount: number): string | undefined {
     return undefined;
   }
   const count = fieldCount === 1 ? "1 field" : `${fieldCount} fields`;
-  return `The FEN has ${count}; board, side to move, castling and en passant are needed.`;
+  return `The FEN has ${count}; board, side to move, castling and en passant are required.`;
 }
 
 function problemOfTurn(text: string): string | undefined {
@@ -104,7 +104,8 @@ function noticeOfCastling(removed: string): Notice | undefined {
   if (removed === "") {
     return undefined;
   }
-  const message = `Castling rights ${removed} were removed: the king or the rook is not in its place.`;
+  const rights = removed.length === 1 ? `right ${removed} was` : `rights ${removed} were`;
+  const message = `Castling ${rights} removed: the king or the rook is not in its place.`;
   return { code: "castling_rights_removed", message, field: "fen" };
 }
 

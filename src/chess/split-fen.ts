@@ -6,7 +6,7 @@ export type FenSplit = { kind: "fields"; fields: readonly string[] } | { kind: "
 /** Splits a FEN into its one to six fields. After a problem found here, nothing else about the text is worth saying. */
 export function splitFen(text: string): FenSplit {
   if (text.length > maxFenCharacters) {
-    return problem(`The FEN has ${text.length} characters; at most ${maxFenCharacters} are read.`);
+    return problem(`The FEN has ${text.length} characters; the maximum is ${maxFenCharacters}.`);
   }
   // String.trim() and \s also take Unicode blanks, and a line break between fields is two lines to an engine.
   const fen = text.replace(/^[ \t\n\v\f\r]+|[ \t\n\v\f\r]+$/g, "");
@@ -24,10 +24,10 @@ export function splitFen(text: string): FenSplit {
     return problem("The FEN is followed by moves; send them in the field `moves`.");
   }
   if (fields.some((field) => field.endsWith(";"))) {
-    return problem("The FEN is followed by EPD operations; send its first four fields only.");
+    return problem("The FEN is followed by EPD operations; send only its first four fields.");
   }
   if (fields.length > 6) {
-    return problem(`The FEN has ${fields.length} fields; it has 6 at most.`);
+    return problem(`The FEN has ${fields.length} fields; a FEN has at most 6.`);
   }
   return { kind: "fields", fields };
 }

@@ -30,7 +30,12 @@ const options = {
   },
   movetime: { type: "string", short: "t", value: "<ms>", about: "longest search, 50 to 60000" },
   moves: { type: "string", short: "m", value: "<moves>", about: 'moves played from the FEN: "e4 e5 Nf3"' },
-  engine: { type: "string", short: "e", value: "<id>", about: "an id from kibitz engines (default latest)" },
+  engine: {
+    type: "string",
+    short: "e",
+    value: "<id>",
+    about: "an id listed by kibitz engines (default latest)",
+  },
   path: { type: "string", short: "p", value: "<path>", about: "auto, wasm or native (default auto)" },
   option: {
     type: "string",
@@ -39,13 +44,15 @@ const options = {
     value: "<name=value>",
     about: "engine option, such as skill_level=5",
   },
-  json: { type: "boolean", about: "the answer of the API, or the problem, as one line of JSON" },
+  json: { type: "boolean", about: "print the API's answer, or the problem, as one line of JSON" },
 } as const satisfies Command["options"];
 
 /** Stands for the positions of a file while what is asked of all of them is judged. */
 const anyFen = "4k3/8/8/8/8/8/8/4K2R w K - 0 1";
 
-const notes = ["On a terminal the search is shown while it deepens. Scores are from White's point of view."];
+const notes = [
+  "On a terminal, progress is shown while the search deepens. Scores are from White's point of view.",
+];
 
 export const evalCommand: Command = {
   usage: "eval <fen>",
@@ -56,10 +63,14 @@ export const evalCommand: Command = {
       type: "string",
       short: "f",
       value: "<file>",
-      about: "evaluate a FEN or EPD a line instead; - for standard input",
+      about: "evaluate a file with one FEN or EPD per line instead; - for standard input",
     },
   },
-  notes: [...notes, "With --file, EPD operations bm and am are checked and the score is told."],
+  notes: [
+    ...notes,
+    "With --file, the EPD operations bm and am are checked, and the number solved is reported.",
+    "Answers are printed in file order; with --json, each is printed as soon as it is ready, with its `line`.",
+  ],
   async run(input) {
     const { file, json } = input.values;
     if (typeof file !== "string") {
@@ -201,7 +212,9 @@ function tellError(error: KibitzError, json: boolean): number {
     const messages = error.faults.length > 0 ? error.faults.map(({ message }) => message) : [error.message];
     process.stderr.write(messages.map((message) => `kibitz: ${message}\n`).join(""));
     if (error.suggestedRequest) {
-      process.stderr.write(`kibitz: this would be answered: ${JSON.stringify(error.suggestedRequest)}\n`);
+      process.stderr.write(
+        `kibitz: this request would be answered: ${JSON.stringify(error.suggestedRequest)}\n`,
+      );
     }
   }
   return errorKind(error.code).status < 500 ? exitCode.usage : exitCode.failure;

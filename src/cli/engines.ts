@@ -13,8 +13,8 @@ import { openLocal } from "./open-local.ts";
 
 export const enginesCommand: Command = {
   usage: "engines",
-  about: "List the engines that can be asked, newest first, with the options that they take.",
-  options: { json: { type: "boolean", about: "the answer of GET /engines as one line of JSON" } },
+  about: "List the available engines, newest first, with their options.",
+  options: { json: { type: "boolean", about: "print the answer of GET /engines as one line of JSON" } },
   notes: [],
   async run({ values, signal }) {
     await using local = await openLocal(signal);

@@ -8,6 +8,7 @@ import {
   EvaluateBatchResponseSchema,
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { localCaller } from "../caller.ts";
+import { createOrder } from "../gateway/in-order.ts";
 import { createMessageWriter } from "../gateway/write-message.ts";
 import { exitCode, UsageError } from "./command.ts";
 import { openLocal } from "./open-local.ts";
@@ -30,8 +31,8 @@ const batchMax = 200;
 const method = AnalysisService.method.evaluateBatch;
 
 /**
- * Evaluates a file of positions, a FEN or EPD a line, and the score where EPD asks for moves. Answers come as they
- * are ready, and name the line that they are of.
+ * Evaluates a file of positions, a FEN or EPD a line, and the score where EPD asks for moves. Rows come in the order of
+ * the file; lines of JSON come as they are ready, and name the line that they are of.
  */
 export async function evaluateFile({ file, requestOf, json, signal }: FileInput): Promise<number> {
   const positions = await readPositions(file);
@@ -40,6 +41,7 @@ export async function evaluateFile({ file, requestOf, json, signal }: FileInput)
   const write = createMessageWriter(EvaluateBatchResponseSchema);
   const bar = createProgressBar(positions.length, process.stderr);
   const tally = { solved: 0, asked: 0, refused: 0 };
+  const order = createOrder<string>();
 
   for (let first = 0; first < positions.length; first += batchMax) {
     const batch = positions.slice(first, first + batchMax);
@@ -52,12 +54,14 @@ export async function evaluateFile({ file, requestOf, json, signal }: FileInput)
       tally.refused += Number(answer.outcome.case === "problem");
       tally.asked += Number(solved !== undefined);
       tally.solved += Number(solved === true);
+      const { line, id = null } = position;
+      const rows = json
+        ? [
+            `${JSON.stringify({ ...JSON.parse(write(answer)), index, line, epd_id: id, solved: solved ?? null })}\n`,
+          ]
+        : order(index, rowOf(answer, position, solved));
       bar.clear();
-      process.stdout.write(
-        json
-          ? `${JSON.stringify({ ...JSON.parse(write(answer)), index, line: position.line, epd_id: position.id ?? null, solved: solved ?? null })}\n`
-          : rowOf(answer, position, solved),
-      );
+      process.stdout.write(rows.join(""));
       bar.step();
     }
   }
@@ -83,7 +87,7 @@ async function readPositions(file: string): Promise<readonly NumberedPosition[]>
   });
   if (positions.length === 0) {
     throw new UsageError(
-      `${file === "-" ? "standard input" : file} has no position: write a FEN or EPD a line`,
+      `${file === "-" ? "standard input" : file} has no positions: write one FEN or EPD per line`,
     );
   }
   return positions;
@@ -102,7 +106,7 @@ function rowOf(
   const { line, id, fen } = position;
   const mark = solved === undefined ? " " : solved ? "✓" : "✗";
   const found =
-    outcome.case === "result" ? outcome.value.summary : `Line ${line} is refused: ${outcome.value?.detail}`;
+    outcome.case === "result" ? outcome.value.summary : `Line ${line} was refused: ${outcome.value?.detail}`;
   const wanted = solved === false ? ` Wanted: ${wantedOf(position)}.` : "";
   return `${String(line).padStart(5)} ${mark} ${id ?? fen}\n        ${found}${wanted}\n`;
 }

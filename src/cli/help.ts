@@ -3,12 +3,12 @@ import type { Command, CommandOption } from "./command.ts";
 export function helpOfAll(commands: readonly Command[]): string {
   const rows = commands.map(({ usage, about }): Row => [`kibitz ${usage}`, about]);
   return lines([
-    "Kibitz: chess position analysis by a real Stockfish, as a server or on the command line.",
+    "Kibitz: chess position analysis with a real Stockfish, as a server or on the command line.",
     "",
     ...table(rows),
     "",
-    "Without a command, kibitz serves. Each command has its own --help.",
-    "Exit codes: 0 done, 1 failed, 2 wrong arguments or a request that must be changed.",
+    "Without a command, kibitz runs serve. Each command has its own --help; kibitz --version prints the version.",
+    "Exit codes: 0 success, 1 failure, 2 invalid arguments or a request that must be changed, 130 interrupted.",
   ]);
 }
 
@@ -25,7 +25,7 @@ export function helpOf({ usage, about, options, notes }: Command): string {
 }
 
 /** Every command has it. */
-export const helpOption: CommandOption = { type: "boolean", short: "h", about: "this text" };
+export const helpOption: CommandOption = { type: "boolean", short: "h", about: "show this help" };
 
 type Row = readonly [left: string, right: string];
 

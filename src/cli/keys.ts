@@ -16,15 +16,15 @@ const actions: Readonly<Record<string, Action>> = { create: createKey, list, rev
 
 export const keysCommand: Command = {
   usage: "keys create|list|revoke|rotate",
-  about: "Issue API keys, list them, revoke one, or replace one by a new one.",
+  about: "Create and list API keys, revoke one, or replace (rotate) one with a new one.",
   options: {
-    name: { type: "string", short: "n", value: "<name>", about: "create: a name to know the key by" },
+    name: { type: "string", short: "n", value: "<name>", about: "create: a name to recognise the key by" },
     plan: { type: "string", value: "<id>", about: `create: the key's plan (default ${freePlan.id})` },
-    json: { type: "boolean", about: "one line of JSON for each key" },
+    json: { type: "boolean", about: "print one line of JSON for each key" },
   },
   notes: [
-    "A key is shown once, when it is made: only a hash is kept, in KIBITZ_DATA_DIR. A server that is running",
-    "knows new keys at once, and revoked ones for 3 seconds more. Name the same KIBITZ_KEY_PEPPER as it has.",
+    "A key is shown only once, when it is created: only a hash is stored, in KIBITZ_DATA_DIR. A running server",
+    "accepts new keys at once, and revoked ones for up to 3 more seconds. Set the same KIBITZ_KEY_PEPPER as it has.",
   ],
   async run(input) {
     const [name = ""] = input.positionals;
@@ -55,7 +55,7 @@ async function createKey(input: CommandInput, desk: KeyDesk, config: Config): Pr
   }
   const plans = loadPlans(config).filter(({ requiresKey }) => requiresKey);
   if (typeof plan !== "string" || planOf(plans, plan) === undefined) {
-    throw new UsageError(`there is no plan "${plan}" for keys: the plans are ${idsOf(plans)}`);
+    throw new UsageError(`there is no plan "${plan}" for keys; the plans are ${idsOf(plans)}`);
   }
   const issued = await desk.issue({ name: typeof name === "string" ? name : undefined, plan });
   return show(input, issued);
@@ -114,7 +114,7 @@ function show({ values }: CommandInput, issued: IssuedKey): number {
     process.stdout.write(`${JSON.stringify({ ...jsonOf(record), key })}\n`);
   } else {
     process.stdout.write(`${key}\n`);
-    process.stderr.write(`id ${record.id}, plan ${record.plan}. The key is not shown again.\n`);
+    process.stderr.write(`id ${record.id}, plan ${record.plan}. The key will not be shown again.\n`);
   }
   return exitCode.ok;
 }
@@ -129,7 +129,7 @@ function onlyArguments({ positionals }: CommandInput, count: 0 | 1): string {
 }
 
 function unknownKey(id: string): UsageError {
-  return new UsageError(`there is no valid key ${JSON.stringify(id)}: kibitz keys list shows the ids`);
+  return new UsageError(`there is no valid key ${JSON.stringify(id)}; kibitz keys list shows the ids`);
 }
 
 function jsonOf({ id, name, plan, createdAt, lastUsedAt, revokedAt }: KeyRecord) {

@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { nearestName } from "../nearest-name.ts";
 import { echo } from "../plain-text.ts";
 import { type Command, type CommandInput, type CommandOption, UsageError } from "./command.ts";
 import { helpOption } from "./help.ts";
@@ -42,8 +43,10 @@ function judge(
   names: readonly string[],
 ): void {
   if (option === undefined) {
+    const meant = rawName.startsWith("--") ? nearestName(name, names) : undefined;
     const known = names.map((each) => `--${each}`).join(", ");
-    throw new UsageError(`there is no option ${echo(rawName)}; the options are ${known}`);
+    const hint = meant === undefined ? `the options are ${known}` : `did you mean --${meant}?`;
+    throw new UsageError(`there is no option ${echo(rawName)}; ${hint}`);
   }
   if (option.type === "boolean") {
     if (value !== undefined) {

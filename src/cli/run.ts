@@ -1,4 +1,5 @@
 import { ConfigError } from "../config.ts";
+import { nearestName } from "../nearest-name.ts";
 import { type Command, exitCode, UsageError } from "./command.ts";
 import { helpOf, helpOfAll } from "./help.ts";
 import { readArguments } from "./read-arguments.ts";
@@ -28,7 +29,9 @@ export async function run(args: readonly string[]): Promise<number> {
   const name = named ? first : "serve";
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (command === undefined) {
-    return complain(`there is no command ${JSON.stringify(name)}`, "kibitz --help");
+    const meant = nearestName(name, Object.keys(commands));
+    const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
+    return complain(`there is no command ${JSON.stringify(name)}${hint}`, "kibitz --help");
   }
   return runCommand(name, await command(), named ? rest : args);
 }

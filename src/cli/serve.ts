@@ -8,13 +8,13 @@ import { table } from "./help.ts";
 
 export const serveCommand: Command = {
   usage: "serve",
-  about: "Answer gRPC, gRPC-Web, Connect and plain JSON on one port until stopped.",
+  about: "Serve gRPC, gRPC-Web, Connect and plain JSON on one port until stopped.",
   options: {},
   get notes() {
     const rows = describeSettings().map(
       ({ key, about, default: value }) => [`${key}=${value}`, about] as const,
     );
-    return ["Settings are environment variables; shown with their defaults:", ...table(rows)];
+    return ["Settings are environment variables, shown here with their defaults:", ...table(rows)];
   },
   async run({ positionals, signal }) {
     if (positionals.length > 0) {
@@ -33,12 +33,12 @@ export const serveCommand: Command = {
     const { startApp } = await import("../app.ts");
     const app = await startApp(config, log, opening);
     const startMs = Math.round(performance.now());
-    log.info({ url: app.url, startMs }, `ready: curl ${app.url}/ shows how to begin`);
+    log.info({ url: app.url, startMs }, `ready: curl ${app.url}/ shows how to start`);
 
     if (!signal.aborted) {
       await once(signal, "abort");
     }
-    log.info({}, "stopping: what is under way is finished; once more to stop at once");
+    log.info({}, "stopping: finishing the requests in progress; interrupt again to stop at once");
     await app.stop();
     log.info({}, "stopped");
     return exitCode.ok;

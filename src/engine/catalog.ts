@@ -40,7 +40,7 @@ export function createCatalog(builds: readonly EngineBuild[], defaultEngine: str
     throw new Error(
       defaultEngine === undefined
         ? "no engine was found: install the npm package `stockfish`, or set KIBITZ_NATIVE_ENGINES to a UCI binary"
-        : `KIBITZ_DEFAULT_ENGINE is ${defaultEngine}, but the engines here are: ${ids}`,
+        : `KIBITZ_DEFAULT_ENGINE is ${defaultEngine}, but the available engines are: ${ids}`,
     );
   }
 

@@ -56,7 +56,7 @@ export async function sealFiles(
     if (!same) {
       throw new EngineFailure(
         "replaced",
-        `${files.join(", ")}: replaced since this server was started, and not run under the old id; start the server again to have it listed anew`,
+        `${files.join(", ")}: replaced since this server was started, so not run under the old id; restart the server to list the new one`,
       );
     }
     looks = now;
@@ -81,7 +81,7 @@ export async function sealFiles(
       if (pin && (pin.alongside !== small || pin.digested !== (await sha256()))) {
         throw new EngineFailure(
           "replaced",
-          `${files.join(", ")}: not what this version of Kibitz knows under that id, and not run; npm ci installs that`,
+          `${files.join(", ")}: not the build that this version of Kibitz knows under that id, so not run; npm ci installs the right one`,
         );
       }
     },

@@ -180,5 +180,5 @@ export function createSupervisor(pool: EnginePool, log: Log, quarantine = create
 }
 
 function outOfTime(): EngineFailure {
-  return new EngineFailure("out_of_time", "there was no other engine in time");
+  return new EngineFailure("out_of_time", "no other engine was ready in time");
 }

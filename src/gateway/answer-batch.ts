@@ -78,7 +78,7 @@ export function createBatchAnswer(route: Route, options: StreamAnswerOptions): A
     if (!accepts(accept, json) && !accepts(accept, lines)) {
       throw new KibitzError(
         "not_acceptable",
-        `This call answers with ${json} or ${lines}; Accept rules both out.`,
+        `This call answers with ${json} or ${lines}; the Accept header excludes both.`,
       );
     }
     const asReady = prefers(accept, lines, json);

@@ -32,7 +32,7 @@ export function createStreamAnswer(route: Route, options: StreamAnswerOptions): 
     if (!accepts(req.headers.accept, eventStream)) {
       throw new KibitzError(
         "not_acceptable",
-        `This call answers with ${eventStream}, which Accept rules out.`,
+        `This call answers with ${eventStream}, which the Accept header excludes.`,
       );
     }
     const reading = await readRequest(req, caller);

@@ -21,7 +21,7 @@ export function createUnaryAnswer(route: Route, options: UnaryAnswerOptions): An
     if (!accepts(req.headers.accept, "application/json")) {
       throw new KibitzError(
         "not_acceptable",
-        "This call answers with application/json, which Accept rules out.",
+        "This call answers with application/json, which the Accept header excludes.",
       );
     }
     const reading = await readRequest(req, caller);

@@ -60,7 +60,9 @@ export function explainJson(text: string): readonly Fault[] {
       expected = "value";
     } else if ((mark === "{" || mark === "[") && (expected === "value" || expected === "value or ]")) {
       if (open.length === nestingMax) {
-        faults.push(fault(`The body nests more than ${nestingMax} levels deep at ${nameOf(text, place)}.`));
+        faults.push(
+          fault(`The body is nested more than ${nestingMax} levels deep at ${nameOf(text, place)}.`),
+        );
         break;
       }
       const object = mark === "{";
@@ -89,7 +91,7 @@ function describeBreak(text: string, place: number, expected: Expected, top: Ope
   const where = nameOf(text, place);
   const found = echo(text.slice(place, place + 65).replace(/\s.*/s, ""));
   if (expected === "end") {
-    return `The body goes on behind its JSON value, with \`${found}\` at ${where}: send one value and nothing more.`;
+    return `The body continues after its JSON value, with \`${found}\` at ${where}: send one value and nothing else.`;
   }
   const wanted = {
     value: "a value",
@@ -103,7 +105,7 @@ function describeBreak(text: string, place: number, expected: Expected, top: Ope
     return `The body is cut off: it ends at ${where}, where ${wanted} is expected.`;
   }
   if (text[place] === '"' && /value|key/.test(expected)) {
-    return `The body is not JSON: the string at ${where} is not closed, or holds a line break, control character or unknown escape.`;
+    return `The body is not JSON: the string at ${where} is not closed, or contains a line break, control character or unknown escape.`;
   }
   return `The body is not JSON: it has \`${found}\` at ${where}, where ${wanted} is expected.`;
 }
@@ -124,6 +126,6 @@ function repeated(open: readonly Open[], key: string): Fault {
   return {
     pointer,
     code: "malformed_json",
-    message: `The key \`${echo(key)}\` stands more than once in its object.`,
+    message: `The key \`${echo(key)}\` appears more than once in its object.`,
   };
 }

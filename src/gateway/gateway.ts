@@ -24,6 +24,8 @@ interface Place {
   readonly answers: Map<string, Answer>;
   /** The value of the Allow header. */
   allow: string;
+  /** Whether it answers with events. */
+  streams: boolean;
 }
 
 /**
@@ -34,21 +36,29 @@ export function createGateway(options: GatewayOptions): RequestHandler {
   const places = new Map<string, Place>();
   const routes = routesFromServices(options.services);
   for (const route of routes) {
-    const place = places.get(route.path) ?? { answers: new Map<string, Answer>(), allow: "" };
+    const place = places.get(route.path) ?? { answers: new Map<string, Answer>(), allow: "", streams: false };
     const answer = answerOf(route, routes, options);
     place.answers.set(route.verb, answer);
     if (route.verb === "GET") {
       place.answers.set("HEAD", answer);
     }
+    place.streams ||= kindOfRoute(route) === "stream";
     place.allow = [...place.answers.keys(), "OPTIONS"].join(", ");
     places.set(route.path, place);
   }
 
   return (req, res) => {
     const { method = "" } = req;
-    const place = places.get(pathOf(req));
+    const path = pathOf(req);
+    const place = places.get(path);
     if (!place) {
-      return false;
+      const isKnown = path.endsWith("/") && places.has(path.slice(0, -1));
+      if (isKnown) {
+        const detail = `There is nothing at ${path}. Leave out the slash at the end: ${path.slice(0, -1)}.`;
+        const { requestId } = callerFromRequest(req, "json");
+        sendProblem(req, res, new KibitzError("not_found", detail), requestId);
+      }
+      return isKnown;
     }
     const caller = callerFromRequest(req, "json");
     const answer = place.answers.get(method);
@@ -71,7 +81,9 @@ export function createGateway(options: GatewayOptions): RequestHandler {
     } else if (method === "OPTIONS") {
       send(res, 204, ["Allow", place.allow], caller);
     } else {
-      const error = new KibitzError("method_not_allowed", `This path answers ${place.allow}.`);
+      const hint =
+        place.streams && method === "GET" ? " EventSource cannot POST: read the events with fetch()." : "";
+      const error = new KibitzError("method_not_allowed", `This path supports ${place.allow}.${hint}`);
       sendProblem(req, res, error, caller.requestId, [["Allow", place.allow]]);
     }
     return true;

@@ -21,7 +21,7 @@ export function parseJsonObject(body: Uint8Array | string, wanted = "a JSON obje
   try {
     text = typeof body === "string" ? body : utf8.decode(body);
   } catch {
-    return malformed("The body is not UTF-8.");
+    return malformed("The body is not valid UTF-8.");
   }
   const members = countMembers(text);
   const value = members === undefined ? undefined : parse(text);

@@ -18,7 +18,7 @@ export async function readBody(req: NodeRequest, maxBytes: number, budget: BodyB
   if (encoding !== "identity" && !inflateBytes) {
     throw new KibitzError(
       "unsupported_media_type",
-      "The body's Content-Encoding is not one of gzip, br, deflate. Send it as it is, without that header.",
+      "The body's Content-Encoding is not one of gzip, br, deflate. Use one of these, or send it unencoded without that header.",
     );
   }
   if (Number(req.headers["content-length"]) > maxBytes) {
@@ -34,7 +34,10 @@ export async function readBody(req: NodeRequest, maxBytes: number, budget: BodyB
     if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") {
       throw tooLarge(maxBytes);
     }
-    throw new KibitzError("malformed_http", `The body is not ${encoding}, as its Content-Encoding says.`);
+    throw new KibitzError(
+      "malformed_http",
+      `The body is not valid ${encoding}, although its Content-Encoding says so.`,
+    );
   }
 }
 
@@ -80,6 +83,6 @@ function readRaw(req: NodeRequest, maxBytes: number, budget: BodyBudget): Promis
 function tooLarge(maxBytes: number): KibitzError {
   return new KibitzError(
     "body_too_large",
-    `The body is larger than ${maxBytes} bytes, the most that this call reads.`,
+    `The body is larger than ${maxBytes} bytes, the maximum for this call.`,
   );
 }

@@ -41,7 +41,7 @@ export function createJsonReader(
 
 function describeLeast(required: readonly string[]): string {
   if (required.length === 0) {
-    return "a JSON object, if only {}";
+    return "a JSON object, such as {}";
   }
   return `a JSON object with at least ${required.map((name) => `\`${name}\``).join(", ")}`;
 }
@@ -49,6 +49,6 @@ function describeLeast(required: readonly string[]): string {
 function notJson(contentType: string | undefined): KibitzError {
   return new KibitzError(
     "unsupported_media_type",
-    `${contentType === undefined ? "The request has no Content-Type" : "The Content-Type is not JSON in UTF-8"}: add the header, with curl -H 'Content-Type: application/json'.`,
+    `${contentType === undefined ? "The request has no Content-Type" : "The Content-Type is not JSON in UTF-8"}: add the header, in curl with -H 'Content-Type: application/json'.`,
   );
 }

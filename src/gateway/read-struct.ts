@@ -20,7 +20,7 @@ function checkPortable(json: unknown, name: string, faults: Fault[]): void {
   if (typeof json === "number" && !Number.isFinite(json)) {
     refuse(faults, "out_of_range", `A number in ${name} must be finite`, json);
   } else if (typeof json === "string" && !json.isWellFormed()) {
-    refuseHalfPair(faults, `A text in ${name}`);
+    refuseHalfPair(faults, `A string in ${name}`);
   } else if (typeof json === "object" && json !== null) {
     const list = Array.isArray(json);
     for (const [key, value] of Object.entries(json)) {

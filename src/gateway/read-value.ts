@@ -68,7 +68,7 @@ function readWord(name: string, desc: DescEnum): ReadValue {
 }
 
 function readTimestamp(name: string): ReadValue {
-  const must = `${name} must be a time as RFC 3339 writes it, such as "2026-11-21T12:00:00Z"`;
+  const must = `${name} must be an RFC 3339 timestamp, such as "2026-11-21T12:00:00Z"`;
   return (json, faults): Timestamp | undefined => {
     try {
       if (typeof json === "string") {

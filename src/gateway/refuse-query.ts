@@ -21,6 +21,6 @@ export function refuseQuery(url: string | undefined): void {
 /** With the place in the body where the field belongs. */
 function faultOf(name: string): Fault {
   const pointer = pointerStep(name);
-  const message = `This call reads no query, but the URL has \`${echo(name)}\` in it: put fields into the JSON body instead.`;
+  const message = `This call takes no query parameters, but the URL has \`${echo(name)}\`: put fields in the JSON body instead.`;
   return { pointer, code: "unknown_field", message };
 }

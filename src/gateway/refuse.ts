@@ -35,7 +35,7 @@ function nameOf(json: unknown): string {
 
 /** JSON can write one half of a surrogate pair, `"\ud800"`; the UTF-8 of protobuf cannot. */
 export function refuseHalfPair(faults: Fault[], name: string): undefined {
-  faults.push({ pointer: "", code: "invalid_type", message: `${name} holds half of a surrogate pair.` });
+  faults.push({ pointer: "", code: "invalid_type", message: `${name} contains an unpaired surrogate.` });
 }
 
 /** Puts a step before the pointers of the faults that were noted since there were `from`. */

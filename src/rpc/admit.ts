@@ -3,6 +3,7 @@ import type { Admission, Limits, Refusal } from "../access/limits.ts";
 import type { JudgedRequest } from "../analysis/analysis.ts";
 import type { Analyzer, Terms } from "../analysis/analyzer.ts";
 import type { Caller } from "../caller.ts";
+import { durationText } from "../duration-text.ts";
 import { KibitzError } from "../errors.ts";
 import { leaveRateLimitFields } from "./rate-limit-fields.ts";
 
@@ -77,28 +78,32 @@ class Meter implements Admitted {
   }
 }
 
-/** In whole seconds, as Retry-After counts, and at least one: whoever waits exactly so long for a window comes neither early nor later than he must. */
+/**
+ * In whole seconds, as Retry-After counts, and at least one: callers who wait exactly so long for a window come neither
+ * too early nor later than necessary.
+ */
 function errorFromRefusal(refusal: Refusal, { plan }: Account): KibitzError {
   const seconds = Math.max(1, Math.ceil(refusal.retryAfterMs / 1000));
   const options = { retryAfterMs: seconds * 1000, quota: `${plan.id}/${refusal.limit}` };
   const { code, quota } = refusal;
+  const wait = durationText(seconds);
   switch (code) {
     case "rate_limited":
       return new KibitzError(
         code,
-        `The ${quota} requests of this window are used up: the next one is answered in ${seconds} s.`,
+        `The limit of ${quota} ${quota === 1 ? "request" : "requests"} in this window is reached. Try again in ${wait}.`,
         options,
       );
     case "quota_exhausted":
       return new KibitzError(
         code,
-        `The ${quota / 1000} s of engine time of this window are used up: there is more in ${seconds} s.`,
+        `The ${quota / 1000} s of engine time in this window are used up: more is available in ${wait}.`,
         options,
       );
     case "concurrency_limited":
       return new KibitzError(
         code,
-        `${quota} searches of this caller are under way, and no more are run at a time: one of them should end within ${seconds} s.`,
+        `The plan's maximum of ${quota} ${quota === 1 ? "search" : "searches"} at a time is reached: one of them should end within ${wait}.`,
         options,
       );
   }

@@ -8,7 +8,7 @@ export function atMost<A extends readonly unknown[], T>(
   let open = 0;
   return async function* (...args) {
     if (open >= max) {
-      throw new KibitzError("overloaded", `${max} callers at a time is all that this call can answer.`, {
+      throw new KibitzError("overloaded", `This call serves at most ${max} callers at a time.`, {
         retryAfterMs: 1000,
       });
     }

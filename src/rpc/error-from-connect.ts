@@ -57,19 +57,19 @@ const knownRefusals: readonly KnownRefusal[] = [
   {
     pattern: /^cannot decode \S+ (\S+) from JSON:? (.*)$/s,
     explain: (type, reason) =>
-      new KibitzError("malformed_json", `The JSON is no ${shortName(type)}: ${shortened(reason)}.`),
+      new KibitzError("malformed_json", `The JSON is not a valid ${shortName(type)}: ${shortened(reason)}.`),
   },
   {
     pattern: /^parse binary: (.*)$/s,
     explain: (reason, _, { name }) =>
-      new KibitzError("invalid_type", `The bytes are no ${name}: ${shortened(reason)}.`),
+      new KibitzError("invalid_type", `The bytes are not a valid ${name}: ${shortened(reason)}.`),
   },
   {
     pattern: /^message .*is larger than configured readMaxBytes (\d+)/,
     explain: (bytes) =>
       new KibitzError(
         "body_too_large",
-        `The message is larger than ${bytes} bytes, the most that this call reads.`,
+        `The message is larger than ${bytes} bytes, the maximum for this call.`,
       ),
   },
   {
@@ -77,7 +77,7 @@ const knownRefusals: readonly KnownRefusal[] = [
     explain: (name, accepted) =>
       new KibitzError(
         "unsupported_media_type",
-        `The encoding "${echo(name)}" is not one of ${accepted.replaceAll(",", ", ")}. Send the message as it is.`,
+        `The encoding "${echo(name)}" is not one of ${accepted.replaceAll(",", ", ")}. Use one of these, or send the message uncompressed.`,
       ),
   },
   {
@@ -87,7 +87,10 @@ const knownRefusals: readonly KnownRefusal[] = [
   {
     pattern: /^received compressed envelope, but do not know how to decompress/,
     explain: () =>
-      new KibitzError("malformed_http", "The message is marked as compressed, and no header says how it is."),
+      new KibitzError(
+        "malformed_http",
+        "The message is marked as compressed, but no header names the encoding.",
+      ),
   },
   {
     pattern: /^protocol error: (.*)$/s,

@@ -1,6 +1,7 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import { KeyService } from "../../gen/chess/analysis/v1/key_service_pb.ts";
 import type { Access } from "../access/access.ts";
+import { durationText } from "../duration-text.ts";
 import { errorFromFaults, KibitzError } from "../errors.ts";
 import { holdsKey } from "../plain-text.ts";
 import { accountKey } from "./account-key.ts";
@@ -16,10 +17,13 @@ export function createKeyService(access: Access): Implementation<typeof KeyServi
       keepPrivate(context);
       const { selfService } = access;
       if (selfService === undefined) {
-        throw new KibitzError("self_service_disabled", "The operator of this service issues keys by hand.");
+        throw new KibitzError(
+          "self_service_disabled",
+          "This service does not issue keys on request. Ask its operator for one.",
+        );
       }
       if (name !== undefined && holdsKey(name)) {
-        const message = "`name` holds an API key, and names are kept and shown as they are.";
+        const message = "`name` contains an API key, and names are stored and shown as they are.";
         throw errorFromFaults([{ pointer: "/name", code: "invalid_type", message }]);
       }
       const { plan, quota } = selfService;
@@ -29,7 +33,7 @@ export function createKeyService(access: Access): Implementation<typeof KeyServi
         const seconds = Math.max(1, Math.ceil((issued.againAt - Date.now()) / 1000));
         throw new KibitzError(
           "rate_limited",
-          `This address has got ${quota.max} keys in 24 hours, and no more are issued: there is one in ${seconds} s.`,
+          `This address has reached its limit of ${quota.max} ${quota.max === 1 ? "key" : "keys"} in 24 hours. Try again in ${durationText(seconds)}.`,
           { retryAfterMs: seconds * 1000, quota: "keys-per-day" },
         );
       }

@@ -2,7 +2,7 @@ import type { RateWindow } from "../access/counters.ts";
 import type { Caller } from "../caller.ts";
 
 /**
- * Leaves with the caller the header fields of his windows, as draft-ietf-httpapi-ratelimit-headers-10 writes them:
+ * Leaves with the caller the header fields of their windows, as draft-ietf-httpapi-ratelimit-headers-10 writes them:
  * `"minute";q=60;w=60` and `"minute";r=59;t=42`. Nothing where nothing is limited.
  */
 export function leaveRateLimitFields({ answerHeaders }: Caller, windows: readonly RateWindow[]): void {

@@ -93,7 +93,7 @@ function answerTo(
         value: { service: services.map(({ typeName }) => ({ name: typeName })) },
       };
     case undefined:
-      return refusal(Code.InvalidArgument, "The request asks for nothing: set one field of message_request.");
+      return refusal(Code.InvalidArgument, "The request is empty: set one field of message_request.");
   }
 }
 

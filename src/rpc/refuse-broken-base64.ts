@@ -13,9 +13,13 @@ export function refuseBrokenBase64({ requestMethod, url, values }: HandlerContex
   try {
     base64Decode(query.get("message") ?? "");
   } catch (cause) {
-    const error = new KibitzError("malformed_http", "The query says base64=1, and `message` is not base64.", {
-      cause,
-    });
+    const error = new KibitzError(
+      "malformed_http",
+      "The query says base64=1, but `message` is not valid base64.",
+      {
+        cause,
+      },
+    );
     throw connectErrorFrom(error, values.get(callerKey).requestId);
   }
 }

@@ -87,7 +87,7 @@ function answerUnimplemented(method: DescMethod): () => unknown {
   const error = () =>
     new KibitzError(
       "unimplemented",
-      `${method.parent.name}.${method.name} is declared, but not answered yet.`,
+      `${method.parent.name}.${method.name} is declared, but not implemented yet.`,
     );
   if (method.methodKind === "server_streaming") {
     // biome-ignore lint/correctness/useYield: the stream ends before its first message

@@ -59,7 +59,7 @@ function complaintOf({ ruleId, message }: Violation, field: DescField | undefine
     case "string.max_len":
       return `must have at most ${limit} characters, not ${[...String(value)].length}`;
     case "string.pattern":
-      return "must have no control characters";
+      return "must not contain control characters";
     case "repeated.min_items":
       return `must have at least ${limit} ${limit === "1" ? "item" : "items"}, not ${(value as []).length}`;
     case "repeated.max_items":

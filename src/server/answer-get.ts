@@ -25,7 +25,7 @@ export function answerGet(req: NodeRequest, res: NodeResponse, page: Page | Kibi
   // What is not there cannot be read either.
   const missing = page instanceof KibitzError && page.code === "not_found";
   if (!missing && req.method !== "GET" && req.method !== "HEAD") {
-    const error = new KibitzError("method_not_allowed", `${pathOf(req)} can only be read: GET or HEAD.`);
+    const error = new KibitzError("method_not_allowed", `${pathOf(req)} supports only GET and HEAD.`);
     sendProblem(req, res, error, requestId, [["Allow", "GET, HEAD"]]);
     return;
   }

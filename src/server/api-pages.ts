@@ -15,7 +15,10 @@ export interface ApiPagesOptions {
   readonly log: Pick<Log, "error">;
 }
 
-/** `/openapi.json`, and `/docs`, which shows it. Nothing is read or kept before somebody asks. */
+/** Those that do not lie below `/docs/`. */
+const pages: readonly string[] = ["/openapi.json", "/docs", "/favicon.ico"];
+
+/** `/openapi.json`, the icon that browsers ask every server for, and `/docs`, which shows it. Nothing is read or kept before somebody asks. */
 export function createApiPages({ plans, log }: ApiPagesOptions): RequestHandler {
   let document: Promise<Page> | undefined;
   /** One buffer for all who ask: a copy for each who takes nothing of it would be memory that anybody can hold. */
@@ -35,7 +38,7 @@ export function createApiPages({ plans, log }: ApiPagesOptions): RequestHandler 
       case "/openapi.json": {
         const known = plans();
         if (known === undefined) {
-          return new KibitzError("starting", "The plans are being read.", { retryAfterMs: 1000 });
+          return new KibitzError("starting", "The plans are being loaded.", { retryAfterMs: 1000 });
         }
         document ??= openapiPage(known);
         return document;
@@ -43,12 +46,14 @@ export function createApiPages({ plans, log }: ApiPagesOptions): RequestHandler 
       case "/docs":
       case "/docs/":
         return page("text/html; charset=utf-8", docsHtml, { "Content-Security-Policy": docsPolicy });
+      case "/favicon.ico":
+        return viewerPage("favicon-32x32.png") ?? new KibitzError("not_found", "There is no icon.");
       case "/docs/start.js":
         return page("text/javascript; charset=utf-8", docsScript);
       default:
         return (
           viewerPage(path.slice("/docs/".length)) ??
-          new KibitzError("not_found", `Nothing answers ${echo(path)}; GET /docs shows the API.`)
+          new KibitzError("not_found", `There is nothing at ${echo(path)}; GET /docs shows the API.`)
         );
     }
   };
@@ -67,7 +72,7 @@ export function createApiPages({ plans, log }: ApiPagesOptions): RequestHandler 
 
   return (req, res) => {
     const path = pathOf(req);
-    if (path !== "/openapi.json" && path !== "/docs" && !path.startsWith("/docs/")) {
+    if (!pages.includes(path) && !path.startsWith("/docs/")) {
       return false;
     }
     void answer(req, res, path);

@@ -33,7 +33,8 @@ export function createBodyBudget({
           return;
         }
         if (used + more > maxBytes) {
-          const detail = "Too many large requests are being sent. Send this one later, or in smaller ones.";
+          const detail =
+            "Too many large requests are being received. Send this one later, or split it into smaller ones.";
           throw new KibitzError("overloaded", detail, { retryAfterMs: 1000 });
         }
         if (held === 0) {

@@ -2,7 +2,7 @@ import type { UniversalServerResponse } from "@connectrpc/connect/protocol";
 import type { NodeResponse } from "./node-message.ts";
 
 /**
- * An answer that ends with its reader: when he leaves, so does what makes the messages. Connect waits for a message of
+ * An answer that ends with its reader: when they leave, so does what makes the messages. Connect waits for a message of
  * more than 16 KiB to be taken also when nobody is there any more (connect-node 2.2.0).
  */
 export function boundToReader(reply: UniversalServerResponse, res: NodeResponse): UniversalServerResponse {

@@ -10,10 +10,10 @@ import type { NodeRequest } from "./node-message.ts";
  */
 export function checkRequest(req: NodeRequest, headersMaxBytes: number): void {
   if (req.method === "CONNECT") {
-    throw malformed("CONNECT is for proxies, and this is none.");
+    throw malformed("CONNECT is for proxies, and this is not one.");
   }
   if (req.headers.expect !== undefined && req.headers.expect.toLowerCase() !== "100-continue") {
-    throw malformed("The Expect header can only ask for 100-continue.");
+    throw malformed("The only supported Expect header is 100-continue.");
   }
   checkHeaders(req, headersMaxBytes);
   if (!("stream" in req)) {
@@ -22,7 +22,7 @@ export function checkRequest(req: NodeRequest, headersMaxBytes: number): void {
   takeAbsoluteTarget(req);
   const host = "authority" in req ? req.authority : req.headers.host;
   if (host === undefined && req.httpVersion === "1.1") {
-    throw malformed("The request has no Host header, which HTTP/1.1 demands.");
+    throw malformed("The request has no Host header, which HTTP/1.1 requires.");
   }
   if (host && (/[\s/?#@\\]/.test(host) || !URL.canParse(`http://${host}`))) {
     throw malformed(`The host "${echo(host)}" is not a name or address with a port.`);
@@ -62,7 +62,7 @@ function checkHeaders({ rawHeaders }: NodeRequest, headersMaxBytes: number): voi
 /** What Node's parser lets pass of HTTP/1: requests that call themselves 0.9 or 2.0, and framings that it does not undo. */
 function checkHttp1({ httpVersion, headers }: NodeRequest): void {
   if (httpVersion !== "1.1" && httpVersion !== "1.0") {
-    throw malformed("The request is none of HTTP/1.1 or 1.0. HTTP/2 begins with its own preface.");
+    throw malformed("The request is neither HTTP/1.1 nor HTTP/1.0. HTTP/2 starts with its own preface.");
   }
   const coding = headers["transfer-encoding"];
   if (coding === undefined) {
@@ -74,7 +74,7 @@ function checkHttp1({ httpVersion, headers }: NodeRequest): void {
   }
   // RFC 9112 section 6.1: 501 for a transfer coding that is not understood.
   if (coding.toLowerCase() !== "chunked") {
-    throw new KibitzError("unimplemented", "The only Transfer-Encoding here is chunked.");
+    throw new KibitzError("unimplemented", "The only supported Transfer-Encoding is chunked.");
   }
 }
 

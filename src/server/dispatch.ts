@@ -35,7 +35,7 @@ export function createDispatch(
       }
       throw new KibitzError(
         "not_found",
-        `Nothing answers ${req.method} ${echo(pathOf(req))}. GET / shows how to begin; the calls are ` +
+        `There is nothing at ${req.method} ${echo(pathOf(req))}. GET / shows how to start; the calls are ` +
           "POST /v1/eval, /v1/eval/stream, /v1/eval/batch, /v1/bestmove, /v1/keys, GET /engines and /price.",
       );
     } catch (thrown) {

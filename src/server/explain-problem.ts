@@ -28,15 +28,15 @@ export function explainProblem(code: ErrorCode): Explanation {
 }
 
 const nextActions: Readonly<Record<NextAction, string>> = {
-  fix_request: "Change the request: sent again as it is, it fails again.",
+  fix_request: "Change the request: sent again unchanged, it will fail again.",
   send_suggested_request:
-    "Send what stands in suggested_request: it is answered. Only answers in plain JSON carry it; elsewhere, ask for no more than the details allow.",
-  list_engines: "Ask GET /engines, and send one of its ids.",
-  use_auto_path: "Leave path out, or send auto.",
+    "Send the request in `suggested_request`: it will be answered. Only plain JSON answers carry it; over the other protocols, ask for no more than the details allow.",
+  list_engines: "Send one of the ids listed by GET /engines.",
+  use_auto_path: "Omit path, or send auto.",
   get_api_key: "Get an API key and send it as Authorization: Bearer kbz_…",
-  check_api_key: "Check the API key in the Authorization header, or leave the header out.",
-  reduce_limits: "Ask for less depth, fewer lines or less time.",
+  check_api_key: "Check the API key in the Authorization header, or omit the header.",
+  reduce_limits: "Ask for a lower depth, fewer lines or less time.",
   retry_now: "Send the same request again.",
-  retry_later: "Send the same request again, after the time in Retry-After.",
+  retry_later: "Send the same request again after the time in Retry-After.",
   contact_operator: "Ask the operator of this service.",
 };

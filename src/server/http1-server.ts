@@ -57,7 +57,7 @@ export function createHttp1Server(
   server.on("connect", (_req, socket) => {
     // Node has let go of the connection: without a listener, its error would end the process.
     socket.on("error", () => {}).resume();
-    const error = new KibitzError("malformed_http", "CONNECT is for proxies, and this is none.");
+    const error = new KibitzError("malformed_http", "CONNECT is for proxies, and this is not one.");
     refuseSocket(socket, error, unreadHeaders);
   });
   server.on("clientError", (error: ClientError, socket) => {
@@ -107,6 +107,9 @@ function errorFromClientError({ code, reason, rawPacket }: ClientError): KibitzE
         ? new KibitzError("uri_too_long", "The request target is too long. Send a POST with a body.")
         : new KibitzError("headers_too_large", "The request headers are larger than 16 KiB.");
     default:
-      return new KibitzError("malformed_http", `The request is not HTTP: ${reason ?? "it cannot be read"}.`);
+      return new KibitzError(
+        "malformed_http",
+        `The request is not valid HTTP: ${reason ?? "it cannot be parsed"}.`,
+      );
   }
 }

@@ -28,7 +28,7 @@ export async function openapiDocument(plans: readonly ShownPlan[]): Promise<stri
 }
 
 function tableOf(plans: readonly ShownPlan[]): string {
-  return `**Plans** of this service, as \`GET /price\` shows them. What a plan can never run is 402, what will work later 429.
+  return `**Plans** of this service, as \`GET /price\` shows them. A request beyond the limits of the plan is 402; one that has to wait is 429.
 
 | plan | key | depth | lines | search | at a time | windows |
 |---|---|---|---|---|---|---|

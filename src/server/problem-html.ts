@@ -12,7 +12,7 @@ export function htmlFromExplanation(problem: Explanation): string {
 <dt>code</dt><dd><code>${problem.code}</code></dd>
 <dt>HTTP status</dt><dd>${problem.status}</dd>
 <dt>gRPC code</dt><dd><code>${problem.grpc_code}</code></dd>
-<dt>next_action</dt><dd><code>${problem.next_action}</code>, unless the problem itself says another</dd>
+<dt>next_action</dt><dd><code>${problem.next_action}</code>, unless the problem document names another</dd>
 </dl>
 <p><a href="/problems">All problems</a></p>`,
   );

@@ -18,9 +18,14 @@ export function createProblemPages(): RequestHandler {
     }
     const explanation = byPath.get(path);
     if (explanation === undefined) {
+      const plain = path.replace(/\/$/, "");
+      if (plain === indexPath || byPath.has(plain)) {
+        const detail = `There is nothing at ${path}. Leave out the slash at the end: ${plain}.`;
+        return new KibitzError("not_found", detail);
+      }
       return new KibitzError(
         "not_found",
-        `No problem has the page ${echo(path)}; GET ${indexPath} lists them.`,
+        `There is no problem page at ${echo(path)}; GET ${indexPath} lists all of them.`,
       );
     }
     return asJson ? json(explanation) : html(htmlFromExplanation(explanation));

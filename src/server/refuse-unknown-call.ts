@@ -33,7 +33,7 @@ export function refuseUnknownCall(
   }
   const door = doorFromRequest(req);
   const { requestId } = callerFromRequest(req, door);
-  const detail = `${echo(pathOf(req).slice(1))} is not a call of this service.`;
+  const detail = `${echo(pathOf(req).slice(1))} is not a method of this service.`;
   const error = explain(new KibitzError("unimplemented", detail), requestId);
   const { status, headers, body } = door === "connect" ? connectAnswer(type, error) : grpcAnswer(type, error);
   res.statusCode = status;

@@ -25,7 +25,10 @@ export function refusalFromReply(
   // Connect counts GET in for streams without side effects, too, and then refuses it.
   const methods = methodKind === "unary" ? handler.allowedMethods : ["POST"];
   if (reply.status === 405 || !methods.includes(req.method ?? "")) {
-    const error = new KibitzError("method_not_allowed", `${name} is called by ${methods.join(" or ")}.`);
+    const error = new KibitzError(
+      "method_not_allowed",
+      `${name} must be called with ${methods.join(" or ")}.`,
+    );
     return { error, headers: [["Allow", methods.join(", ")]] };
   }
   if (req.method === "GET" && reply.status === 415) {
@@ -34,12 +37,15 @@ export function refusalFromReply(
   if (reply.status === 415) {
     const types = [...(methodKind === "unary" ? unaryTypes : streamTypes), ...grpcTypes];
     const accepted = types.filter((type) => handler.supportedContentType(type));
-    const detail = `${name} does not read this type of body. Add the header Content-Type: ${accepted[0]}.`;
+    const detail = `${name} does not accept this type of body. Add the header Content-Type: ${accepted[0]}.`;
     const error = new KibitzError("unsupported_media_type", detail);
     return { error, headers: [["Accept-Post", accepted.join(", ")]] };
   }
   if (reply.status === 505) {
-    const error = new KibitzError("malformed_http", `${name} streams both ways, which needs HTTP/2.`);
+    const error = new KibitzError(
+      "malformed_http",
+      `${name} streams in both directions, which requires HTTP/2.`,
+    );
     // Its client may wait for an answer before it ends its request.
     return { error, headers: [["Connection", "close"]] };
   }
@@ -52,7 +58,7 @@ function unreadableQuery(name: string, { url = "" }: NodeRequest): string {
   const missing = ["encoding", "message"].filter((parameter) => !query.has(parameter));
   const needed = `${name} by GET needs the query ?encoding=json&message={…}, with the JSON URL-encoded`;
   if (missing.length === 0) {
-    return `${needed}: it reads \`encoding\` json or proto, not "${echo(query.get("encoding") ?? "")}".`;
+    return `${needed}: \`encoding\` must be json or proto, not "${echo(query.get("encoding") ?? "")}".`;
   }
   const names = missing.map((parameter) => `\`${parameter}\``).join(" and ");
   return `${needed}: ${names} ${missing.length > 1 ? "are" : "is"} missing.`;

@@ -21,9 +21,9 @@ GET  /engines         engine versions and their options
 GET  /price           plans and their limits
 POST /v1/keys         an API key, where this service issues them
 GET  /problems        every error code, explained
-GET  /docs            all of this to read and try, from GET /openapi.json
+GET  /docs            API reference with forms to try each call, from GET /openapi.json
 
-gRPC, gRPC-Web and Connect answer on this port, too: chess.analysis.v1.AnalysisService.
+The same port speaks gRPC, gRPC-Web and Connect: chess.analysis.v1.AnalysisService.
 `;
   return { contentType: "text/plain; charset=utf-8", body };
 }

@@ -35,7 +35,7 @@ export interface KeyRecord {
   readonly plan: string;
   /** In milliseconds since 1970, as all times here. */
   readonly createdAt: number;
-  /** Address of the caller who got it by himself. */
+  /** Address of the caller who got it without the operator. */
   readonly issuedTo: string | undefined;
   readonly lastUsedAt: number | undefined;
   readonly revokedAt: number | undefined;

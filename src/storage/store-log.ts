@@ -11,7 +11,7 @@ export function createStoreLog(log: Pick<Log, "info" | "warn">): StoreWatch {
         failing.add(what);
         log.warn(
           { error },
-          `the database cannot be ${past[what]}: analyses go on, what they use is kept in memory, keys have to wait`,
+          `the database cannot be ${past[what]}: analyses continue, their usage is kept in memory, and changes to keys have to wait`,
         );
       }
     },

@@ -21,7 +21,7 @@ const cousins = [
 
 const quota = 60;
 
-describe("27: nobody gets more by saying that he is somebody else", () => {
+describe("27: nobody gets more by claiming to be somebody else", () => {
   test("the limit of an address holds, whatever the headers say", async () => {
     const statuses: number[] = [];
     for (let count = 0; count < 2 * quota; count++) {

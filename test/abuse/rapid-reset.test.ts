@@ -202,7 +202,7 @@ describe("30: a flood of frames ends its connection, and nobody else notices", (
     const client = await send(flood);
     if (flood.isEnded) {
       const isEnded = () => {
-        // Whoever reads nothing sees no end either, until he writes.
+        // Whoever reads nothing sees no end either, until they write.
         client.socket.write(Buffer.of(0));
         return hasEnd();
       };

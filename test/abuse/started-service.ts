@@ -127,7 +127,7 @@ export async function expectHealthy(url: string, maxMs = 1000): Promise<void> {
   expect(performance.now() - startedAt).toBeLessThan(maxMs);
 }
 
-/** A caller as any other gets an answer: with a key of his own where callers are counted by address. */
+/** A caller as any other gets an answer: with a key of their own where callers are counted by address. */
 export async function expectEvaluation(url: string): Promise<void> {
   const issued = await post(`${url}/v1/keys`, {});
   const headers =

@@ -16,7 +16,7 @@ test("a plan has nothing against what it allows, to the last ply", () => {
   expect(excessOfBatch(200, openPlan)).toEqual([]);
 });
 
-test("who can get a key by himself is told to, and others to ask for less", () => {
+test("who can get a key without the operator is told to, and others to ask for less", () => {
   expect(upgradeOf(keylessPlan, builtInPlans, "free")).toMatchObject({
     nextAction: "get_api_key",
     upgrade: { plan: "free", url: "/v1/keys" },

@@ -44,13 +44,17 @@ describe("a file of plans", () => {
     [plansFromJson("{"), "", /not JSON/],
     [plansFromJson("[]"), "", /must be an object/],
     [plansFromJson("{}"), "/plans", /must be a list/],
-    [plansFromJson('{"plans": [], "a/b": 1}'), "/a~1b", /not known here: the keys are plans/],
+    [plansFromJson('{"plans": [], "a/b": 1}'), "/a~1b", /not known here; the keys are plans/],
     [read(7), "/plans/0", /must be an object/],
     [read({}), "/plans/0/id", /must be a word/],
     [read({ id: "Gold Plan" }), "/plans/0/id", /must be a word/],
     [read({ id: "free" }, { id: "free" }), "/plans/1/id", /a second time/],
     [read({ id: "free", requires_key: false }), "/plans/0/requires_key", /only keyless needs none/],
-    [read({ id: "free", limits: { depth: 3 } }), "/plans/0/limits/depth", /depth_max, multipv_max/],
+    [
+      read({ id: "free", limits: { depth: 3 } }),
+      "/plans/0/limits/depth",
+      /depth_max, multipv_max|did you mean depth_max/,
+    ],
     [read({ id: "free", limits: { depth_max: 31 } }), "/plans/0/limits/depth_max", /14 to 30, not 31/],
     [read({ id: "free", limits: { depth_max: 13 } }), "/plans/0/limits/depth_max", /14 to 30, not 13/],
     [read({ id: "free", limits: { multipv_max: "5" } }), "/plans/0/limits/multipv_max", /not "5"/],
@@ -63,6 +67,24 @@ describe("a file of plans", () => {
     [rates({ ...rate, unit: "calls" }), "/plans/0/limits/rates/0/unit", /"request" or "engine_ms"/],
     [rates(rate, rate), "/plans/0/limits/rates/1/name", /a second time/],
   ])("%# is refused with the place of what is wrong", (reading, pointer, message) => {
-    expect(reading).toEqual({ kind: "fault", pointer, message: expect.stringMatching(message) });
+    expect(reading).toEqual({
+      kind: "faults",
+      faults: [{ pointer, message: expect.stringMatching(message) }],
+    });
+  });
+
+  test("tells all that is wrong at once", () => {
+    const reading = read(
+      { id: "free", limit: {}, limits: { depth_max: 31, rates: [{ ...rate, quota: 0, unit: "calls" }] } },
+      { id: "No Name", limits: { concurrent: "many" } },
+    );
+    expect(reading.kind === "faults" && reading.faults.map(({ pointer }) => pointer)).toEqual([
+      "/plans/0/limit",
+      "/plans/0/limits/depth_max",
+      "/plans/0/limits/rates/0/quota",
+      "/plans/0/limits/rates/0/unit",
+      "/plans/1/id",
+      "/plans/1/limits/concurrent",
+    ]);
   });
 });

@@ -249,7 +249,7 @@ test.each([
 test.each([
   ["all states", all],
   ["the last state", last],
-])("who has asked for %s leaves no listener on his signal", async (_, ask) => {
+])("who has asked for %s leaves no listener on their signal", async (_, ask) => {
   const [coalescer, { runs, work }] = [createCoalescer<number>(), createWork()];
   const { signal } = new AbortController();
   const reader = ask(coalescer, "a", work, signal);
@@ -261,7 +261,7 @@ test.each([
 });
 
 test.each([1, 2, 3, 4, 5, 6, 7, 8])(
-  "whoever stays is told the end, whoever leaves his reason, and no work goes on for nobody (seed %i)",
+  "whoever stays is told the end, whoever leaves their reason, and no work goes on for nobody (seed %i)",
   async (seed) => {
     const random = createRandom(seed);
     const [coalescer, { runs, work }] = [createCoalescer<number>(), createWork()];

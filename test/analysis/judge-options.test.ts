@@ -62,7 +62,7 @@ describe("options are refused, never clamped", () => {
     ],
     [
       { hash: 1 },
-      "`hash` is not an option that callers may set on this engine: these are skill_level, uci_limit_strength, uci_elo, uci_chess960.",
+      "`hash` is not an option that can be set on this engine: the options are skill_level, uci_limit_strength, uci_elo, uci_chess960.",
     ],
   ])("in a sentence: %j", (given, message) => {
     expect(faultsOf(given)).toMatchObject([{ message }]);

@@ -95,8 +95,8 @@ describe("engine and path", () => {
   });
 
   test.each([
-    ["stockfish-19-lite", 'The engine "stockfish-19-lite" cannot be run on the path "native" here'],
-    ["latest", 'No engine can be run on the path "native" here'],
+    ["stockfish-19-lite", 'The engine "stockfish-19-lite" cannot run on the path "native" here'],
+    ["latest", 'No engine can run on the path "native" here'],
   ])("say in words that %s cannot be run there", async (engine, words) => {
     const engines = knownEngines([full, lite]);
     await expect(judgeRequest(requestOf({ engine, path: "native" }), engines)).rejects.toThrow(words);

@@ -60,7 +60,7 @@ describe("the scheduler", () => {
     expect((await second).queueMs).toBeGreaterThanOrEqual(29);
   });
 
-  test("forgets who leaves the queue, with the reason that he gives", async () => {
+  test("forgets who leaves the queue, with the reason that they give", async () => {
     const scheduler = schedulerOf(1);
     const holder = await scheduler.enter(work, never);
     const leaving = new AbortController();
@@ -91,7 +91,7 @@ describe("the scheduler", () => {
     expect(await hasRoom(scheduler)).toBe(false);
   });
 
-  test("takes no place back from who leaves after he was let in", async () => {
+  test("takes no place back from who leaves after they were let in", async () => {
     const scheduler = schedulerOf(1);
     const leaving = new AbortController();
     const slot = await scheduler.enter(work, leaving.signal);
@@ -302,7 +302,7 @@ describe("work that would wait too long", () => {
     const scheduler = await full(1, 10_000, 4000, 2);
     const error = await refusalOf(scheduler, { flow: "waiting", expectedMs: 4000 });
     expect(error).toMatchObject({ code: "overloaded", retryable: true });
-    expect(error.message).toMatch(/would wait about 1[12](\.\d)? s.* less depth/);
+    expect(error.message).toMatch(/would wait about 1[12](\.\d)? s.* a lower depth/);
     expect(error.retryAfterMs).toBeGreaterThan(6000);
     expect(error.retryAfterMs).toBeLessThanOrEqual(7000);
     expect(scheduler.counters).toMatchObject({ waiting: 2, refused: 1 });

@@ -76,13 +76,17 @@ describe("moves", () => {
   });
 
   test.each([
-    ["Rd1", "4k3/8/8/8/8/8/8/R4R1K w - - 0 1", "'Rd1' names more than one legal move of White: a1d1, f1d1 ("],
+    [
+      "Rd1",
+      "4k3/8/8/8/8/8/8/R4R1K w - - 0 1",
+      "'Rd1' matches more than one legal move for White: a1d1, f1d1 (",
+    ],
     [
       "Rxd1+",
       "4k3/8/8/8/8/8/8/R2n1R1K w - - 0 1",
-      "'Rxd1+' names more than one legal move of White: a1d1, f1d1 (",
+      "'Rxd1+' matches more than one legal move for White: a1d1, f1d1 (",
     ],
-    ["R1d3", "4k3/8/8/8/8/8/8/R4R1K w - - 0 1", "'R1d3' names no legal move of White ("],
+    ["R1d3", "4k3/8/8/8/8/8/8/R4R1K w - - 0 1", "'R1d3' is not a legal move for White ("],
   ])("%s are told from those that are not clear, in %s", (move, fen, message) => {
     expect(faultsOf(fen, { moves: [move] })[0]?.message).toContain(message);
   });

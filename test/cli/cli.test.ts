@@ -54,7 +54,17 @@ test.each([
   ["a depth that is no number", ["eval", mateInOne, "--depth", "deep"], /`depth` must be an integer/],
   ["an unknown engine", ["bestmove", mateInOne, "--engine", "houdini"], /no engine "houdini"/],
   ["no position", ["eval"], /give the position as a FEN/],
-  ["an unknown command", ["evaluate", mateInOne], /no command "evaluate"/],
+  [
+    "an unknown command",
+    ["evaluate", mateInOne],
+    /^kibitz: there is no command "evaluate"\n\nSee kibitz --help\n$/,
+  ],
+  ["a mistyped command", ["serv"], /^kibitz: there is no command "serv"; did you mean serve\?\n/],
+  [
+    "a mistyped option",
+    ["eval", mateInOne, "--dpeth", "3"],
+    /^kibitz: there is no option --dpeth; did you mean --depth\?\n/,
+  ],
   [
     "an unknown option",
     ["eval", mateInOne, "--ply", "3"],
@@ -106,7 +116,9 @@ test("an error suggests the same request as the API does", async () => {
   const hopeless = await runKibitz(["eval", mateInOne, "--depth", "99", "--engine", "nope", "--json"]);
   expect(JSON.parse(hopeless.stdout)).toMatchObject({ next_action: "fix_request", suggested_request: null });
   const people = await runKibitz(["eval", mateInOne, "--depth", "99"]);
-  expect(people.stderr).toContain(`kibitz: this would be answered: {"fen":"${mateInOne}","depth":30}\n`);
+  expect(people.stderr).toContain(
+    `kibitz: this request would be answered: {"fen":"${mateInOne}","depth":30}\n`,
+  );
 });
 
 test("engines lists what can be asked, for people and as JSON", async () => {
@@ -131,7 +143,8 @@ test("help is there for kibitz and for each command, with every setting", async 
   expect(stdout).toContain("KIBITZ_SLOTS=");
 });
 
-test("--version is that of the package", async () => {
+test("--version is that of the package, and told in the help", async () => {
+  expect((await runKibitz(["--help"])).stdout).toContain("kibitz --version");
   const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
   expect(await runKibitz(["--version"])).toMatchObject({ code: 0, stdout: `${version}\n` });
 });

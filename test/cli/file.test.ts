@@ -48,7 +48,20 @@ describe("eval --file", () => {
 
   test("names a line that is refused by its number in the file", async () => {
     const { stdout } = await runKibitz(["eval", "-f", fileOf("# one", "", "", "", bad), "-d", "1"]);
-    expect(stdout).toMatch(/^ {4}5 {3}8\/8\/.*\n +Line 5 is refused: .*king/);
+    expect(stdout).toMatch(/^ {4}5 {3}8\/8\/.*\n +Line 5 was refused: .*king/);
+  });
+
+  test("prints rows in the order of the file, however long each takes", async () => {
+    const file = fileOf(
+      "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq -",
+      bad,
+      mate,
+      bad,
+      mate,
+      bad,
+    );
+    const { stdout } = await runKibitz(["eval", "-f", file, "-d", "12"], { KIBITZ_SLOTS: "2" });
+    expect(stdout.match(/^ {4}\d/gm)?.map(Number)).toEqual([1, 2, 3, 4, 5, 6]);
   });
 
   test("goes on behind the length of a batch", async () => {
@@ -63,7 +76,7 @@ describe("eval --file", () => {
 
   test.each([
     [["eval", "--file", "/nowhere.epd"], /cannot read \/nowhere\.epd/],
-    [["eval", "--file", fileOf("# nothing")], /has no position/],
+    [["eval", "--file", fileOf("# nothing")], /has no positions: write one FEN or EPD per line/],
     [["eval", mate, "--file", "x"], /either a FEN or --file/],
     [["eval", "--file", fileOf(mate, mate, mate), "--depth", "31"], /`depth` must be from 1 to 30/],
   ])("%j is refused before anything starts", async (args, message) => {

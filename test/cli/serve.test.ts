@@ -49,14 +49,15 @@ test("a port that is taken ends the start with a clear message", async () => {
   const { code, stderr } = await runKibitz([], { KIBITZ_PORT: String(port), KIBITZ_LOG_LEVEL: "silent" });
   taken.close();
   expect(code).toBe(1);
-  expect(stderr).toContain(`EADDRINUSE`);
+  expect(stderr).toMatch(/EADDRINUSE.*\. KIBITZ_PORT=0 picks a free port\.$/m);
 });
 
 test.each([
   [{ KIBITZ_PORT: "eighty" }, "KIBITZ_PORT"],
   [{ KIBITZ_PLANS: "/dev/zero" }, "KIBITZ_PLANS: /dev/zero cannot be read: it is not a file"],
-  [{ KIBITZ_PROT: "80" }, "unknown setting KIBITZ_PROT"],
-  [{ KIBITZ_DEFAULT_ENGINE: "stockfish-3" }, "the engines here are: stockfish-19, stockfish-19-lite"],
+  [{ KIBITZ_PROT: "80" }, "unknown setting KIBITZ_PROT; did you mean KIBITZ_PORT?"],
+  [{ KIBITZ_HOST: "192.0.2.1" }, "EADDRNOTAVAIL: address not available 192.0.2.1). KIBITZ_HOST must be"],
+  [{ KIBITZ_DEFAULT_ENGINE: "stockfish-3" }, "the available engines are: stockfish-19, stockfish-19-lite"],
 ])("a setting that cannot be used ends the start with a clear message: %o", async (env, message) => {
   const { code, stderr } = await runKibitz(["serve"], env as unknown as Record<string, string>);
   expect(code).toBe(1);

@@ -122,7 +122,7 @@ describe("the user that the operator names", () => {
 
   test("takes root", () => {
     expect(() => reportOf("best", { ...(isRoot && { uid: 1000 }), userName: "nobody" })).toThrow(
-      "only root can run engines as somebody else",
+      "only root can run engines as another user",
     );
   });
 });

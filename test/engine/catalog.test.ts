@@ -143,7 +143,7 @@ describe("a catalog cannot be made", () => {
 
   test("with a default that is not there, and says what is", () => {
     expect(() => catalog(debian, "stockfish-16")).toThrow(
-      "KIBITZ_DEFAULT_ENGINE is stockfish-16, but the engines here are: stockfish-19, stockfish-19-lite, stockfish-15.1",
+      "KIBITZ_DEFAULT_ENGINE is stockfish-16, but the available engines are: stockfish-19, stockfish-19-lite, stockfish-15.1",
     );
   });
 });

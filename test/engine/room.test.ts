@@ -163,7 +163,7 @@ describe("a room that cannot open", () => {
   test("because the operator's choice is not there says what is, and leaves no engine", async () => {
     const engines = createFakeEngines({ builds: [wasm] });
     await expect(open([engines], { defaultEngine: "stockfish-99" })).rejects.toThrow(
-      "KIBITZ_DEFAULT_ENGINE is stockfish-99, but the engines here are: stockfish-18",
+      "KIBITZ_DEFAULT_ENGINE is stockfish-99, but the available engines are: stockfish-18",
     );
     expect(alive(engines)).toBe(0);
   });

@@ -136,7 +136,7 @@ describe("an engine that has answered", () => {
     expect(session.state).toBe("idle");
   });
 
-  test("is cleaned, though the next caller has left before his search began", async () => {
+  test("is cleaned, though the next caller has left before their search began", async () => {
     const { session, conversation, writes } = await answered();
     conversation.expect("ucinewgame").expect("isready", ["readyok"]);
     const gone = AbortSignal.abort(new Error("gone"));

@@ -153,7 +153,7 @@ describe("an engine whose caller has left", () => {
     await expect(next).rejects.toMatchObject({ kind: "no_start" });
   });
 
-  // Wherever the answer is on its way to him, or when he has it.
+  // Wherever the answer is on its way to them, or when they have it.
   test.each([1, 2, 3, 4, 5, 6, 7, 8])("%i steps after its bestmove is not stopped", async (steps) => {
     const { session, conversation } = await openScripted();
     conversation.expect(start).expect(go, [someLine]);
@@ -171,7 +171,7 @@ describe("an engine whose caller has left", () => {
     expect(conversation.sent).not.toContain("stop");
     expect(conversation.killed).toBe(false);
     expect(session.state).toBe("idle");
-    // Nor does anything of him stay.
+    // Nor does anything of them stay.
     conversation.expect(start).expect(go, [someLine, "bestmove d2d4"]);
     conversation.expect("ucinewgame").expect("isready", ["readyok"]);
     expect(await session.search(jobOf(), forever)).toMatchObject({ bestMove: "d2d4" });

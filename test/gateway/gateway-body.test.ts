@@ -53,7 +53,7 @@ describe("a query beside a body", () => {
       expect(await response.json()).toMatchObject({
         code: "unknown_field",
         detail:
-          "This call reads no query, but the URL has `depth` in it: put fields into the JSON body instead. There is 1 more fault.",
+          "This call takes no query parameters, but the URL has `depth`: put fields in the JSON body instead. There is 1 more fault.",
         next_action: "fix_request",
         errors: [{ pointer: "/depth" }, { pointer: "/a~1b" }],
       });
@@ -89,7 +89,7 @@ describe("Content-Type", () => {
   it("is missed, and the answer shows the header to add", async () => {
     const response = await readAll(rawRequest("Content-Length: 2", "Connection: close", "", "{}"));
     expect(response).toMatch(/^HTTP\/1\.1 415 /);
-    expect(response).toContain("The request has no Content-Type: add the header, with curl -H");
+    expect(response).toContain("The request has no Content-Type: add the header, in curl with -H");
   });
 });
 

@@ -125,6 +125,20 @@ describe("places", () => {
     }
   });
 
+  it.each(["/v1/eval/", "/engines/"])("are named where only the slash is too much: %s", async (path) => {
+    expect(await problemOf(await get(path))).toMatchObject({
+      code: "not_found",
+      detail: `There is nothing at ${path}. Leave out the slash at the end: ${path.slice(0, -1)}.`,
+    });
+  });
+
+  it("with events tell an EventSource why it gets none", async () => {
+    expect(await problemOf(await get("/v1/eval/stream"))).toMatchObject({
+      code: "method_not_allowed",
+      detail: "This path supports POST, OPTIONS. EventSource cannot POST: read the events with fetch().",
+    });
+  });
+
   it.each([
     ["GET", "/v1/eval", "POST, OPTIONS"],
     ["HEAD", "/v1/eval", "POST, OPTIONS"],
@@ -136,7 +150,7 @@ describe("places", () => {
     if (method !== "HEAD") {
       expect(await problemOf(response)).toMatchObject({
         code: "method_not_allowed",
-        detail: `This path answers ${allow}.`,
+        detail: `This path supports ${allow}.`,
       });
     }
   });
@@ -182,7 +196,7 @@ describe("faults", () => {
       detail: "The body is empty: send a JSON object with at least `fen`.",
     });
     expect(await problemOf(await post("/v1/keys", ""))).toMatchObject({
-      detail: "The body is empty: send a JSON object, if only {}.",
+      detail: "The body is empty: send a JSON object, such as {}.",
     });
   });
 

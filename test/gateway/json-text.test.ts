@@ -48,7 +48,7 @@ describe("what is read", () => {
       {
         pointer: "",
         code: "malformed_json",
-        message: "The body nests more than 32 levels deep at line 1, column 37.",
+        message: "The body is nested more than 32 levels deep at line 1, column 37.",
       },
     ]);
   });
@@ -72,7 +72,7 @@ describe("what is not JSON", () => {
     ],
     [
       '{"a":1}\n x',
-      "The body goes on behind its JSON value, with `x` at line 2, column 2: send one value and nothing more.",
+      "The body continues after its JSON value, with `x` at line 2, column 2: send one value and nothing else.",
     ],
     ['{"a" 1}', "The body is not JSON: it has `1}` at line 1, column 6, where `:` is expected."],
     ['{"a":01}', "The body is not JSON: it has `01}` at line 1, column 6, where a value is expected."],
@@ -84,7 +84,7 @@ describe("what is not JSON", () => {
     ['{"a":NaN}', "The body is not JSON: it has `NaN}` at line 1, column 6, where a value is expected."],
     [
       '{"a":1}}',
-      "The body goes on behind its JSON value, with `}` at line 1, column 8: send one value and nothing more.",
+      "The body continues after its JSON value, with `}` at line 1, column 8: send one value and nothing else.",
     ],
     ["[}", "The body is not JSON: it has `}` at line 1, column 2, where a value or `]` is expected."],
     ["fen=8/8", "The body is not JSON: it has `fen=8/8` at line 1, column 1, where a value is expected."],
@@ -122,7 +122,7 @@ describe("what is not JSON", () => {
     ["UTF-16", [0xff, 0xfe, 0x7b, 0x00, 0x7d, 0x00]],
   ])("refuses %s", (_, body) => {
     expect(faultsOf(Uint8Array.from(body))).toMatchObject([
-      { code: "malformed_json", message: "The body is not UTF-8." },
+      { code: "malformed_json", message: "The body is not valid UTF-8." },
     ]);
   });
 

@@ -142,7 +142,7 @@ describe("other types", () => {
   it.each([
     ['"fen":null', "`fen` must be a string, not null."],
     ['"fen":14', "`fen` must be a string, not 14."],
-    ['"fen":"\\ud800"', "`fen` holds half of a surrogate pair."],
+    ['"fen":"\\ud800"', "`fen` contains an unpaired surrogate."],
   ])("%s", (field, message) => {
     expect(read(AnalysisRequestSchema, `{${field}}`).faults).toEqual([
       { pointer: "/fen", code: "invalid_type", message },

@@ -38,7 +38,7 @@ describe("Check", () => {
       .catch((thrown) => thrown);
     expect(error).toMatchObject({
       code: Code.NotFound,
-      rawMessage: `There is no service "${service}" to check here.`,
+      rawMessage: `There is no service "${service}" here.`,
     });
   });
 });

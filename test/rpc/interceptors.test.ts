@@ -124,7 +124,7 @@ describe("a line in the log", () => {
     expect(lines).toEqual([[level, code]]);
   });
 
-  test("about a caller that left is no error, whatever the reason of his signal", async () => {
+  test("about a caller that left is no error, whatever the reason of the signal", async () => {
     const { lines, logged } = recording();
     for (const reason of [new Error("the caller left"), undefined]) {
       const signal = AbortSignal.abort(reason);

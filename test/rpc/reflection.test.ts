@@ -172,7 +172,7 @@ describe("what is not there is refused, and the conversation goes on:", () => {
       "no question",
       { case: undefined },
       Code.InvalidArgument,
-      "The request asks for nothing: set one field of message_request.",
+      "The request is empty: set one field of message_request.",
     ],
   ])("%s", async (_, question, errorCode, errorMessage) => {
     const [refused, answered] = await ask([question, named(problem)]);

@@ -141,3 +141,10 @@ describe("GET /docs", () => {
     expect((await fetch(`${base}/healthz`)).status).toBe(200);
   });
 });
+
+test("GET /favicon.ico is the icon of /docs", async () => {
+  const { base } = await start();
+  const icon = await fetch(`${base}/favicon.ico`);
+  expect([icon.status, icon.headers.get("content-type")]).toEqual([200, "image/png"]);
+  expect(await icon.bytes()).toEqual(await (await fetch(`${base}/docs/favicon-32x32.png`)).bytes());
+});

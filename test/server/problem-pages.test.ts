@@ -48,6 +48,16 @@ describe("problem pages", () => {
       expect(await answer.json()).toMatchObject({ code: "not_found" });
     }
   });
+
+  test.each(["/problems/", "/problems/overloaded/"])(
+    "name the one without the slash for %s",
+    async (path) => {
+      const { base } = await start();
+      const answer = await fetch(base + path);
+      const detail = `There is nothing at ${path}. Leave out the slash at the end: ${path.slice(0, -1)}.`;
+      expect(await answer.json()).toMatchObject({ status: 404, detail });
+    },
+  );
 });
 
 test("a page that is not there is not there for any method", async () => {

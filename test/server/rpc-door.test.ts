@@ -118,7 +118,7 @@ describe.each(clients)("a client of %s", (_, door, transportTo) => {
     const client = createClient(AnalysisService, transportTo(base));
     const unimplemented = (call: string) => ({
       code: Code.Unimplemented,
-      rawMessage: `chess.analysis.v1.AnalysisService/${call} is not a call of this service.`,
+      rawMessage: `chess.analysis.v1.AnalysisService/${call} is not a method of this service.`,
     });
     expect(await client.listEngines({}).catch(ConnectError.from)).toMatchObject(unimplemented("ListEngines"));
     const stream = client.streamEvaluate({})[Symbol.asyncIterator]();
@@ -180,7 +180,7 @@ describe("grpc-js", () => {
     const { port } = await start();
     const error: ServiceError = await call(port, path).catch((thrown) => thrown);
     expect(error.code).toBe(status.UNIMPLEMENTED);
-    expect(error.details).toBe(`${path.slice(1)} is not a call of this service.`);
+    expect(error.details).toBe(`${path.slice(1)} is not a method of this service.`);
   });
 });
 
@@ -196,7 +196,7 @@ describe("Connect by GET", () => {
   test.each([
     ["", /needs the query .*: `encoding` and `message` are missing\./],
     ["?message=%7B%7D", /needs the query .*: `encoding` is missing\./],
-    ["?encoding=xml&message=%7B%7D", /reads `encoding` json or proto, not "xml"\./],
+    ["?encoding=xml&message=%7B%7D", /`encoding` must be json or proto, not "xml"\./],
   ])("says what is missing in the query %j", async (query, detail) => {
     const { base } = await start();
     const answer = await fetch(`${base}${service}/ListEngines${query}`);

@@ -56,7 +56,7 @@ export function documentOf({ services, version, examples: recorded }: DocumentOp
           scheme: "bearer",
           bearerFormat: "kbz_…",
           description:
-            "An API key, from `POST /v1/keys` or from the operator. Without one, a caller is known by address; where the operator answers only holders of keys, analyses are 401. A key that is wrong is refused on every call, never taken for none.",
+            "An API key, from `POST /v1/keys` or from the operator. Without one, callers are identified by address; if the operator requires keys, analyses without one are refused with 401. An invalid key is refused on every call, never treated as no key.",
         },
       },
       headers,

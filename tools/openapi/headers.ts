@@ -4,30 +4,30 @@ import { type Json, refTo } from "./json.ts";
 export const headers = {
   RequestId: {
     description:
-      "Id of the request, for questions about it. A sane one that the caller sends (1 to 64 letters, digits and `_.:-`) is kept.",
+      "Id of the request, to quote when asking about it. One sent by the caller is kept if it is 1 to 64 letters, digits or `_.:-`.",
     required: true,
     schema: { type: "string", pattern: "^[\\w.:-]{1,64}$" },
   },
   RateLimitPolicy: {
     description:
-      "The caller's request windows as draft-ietf-httpapi-ratelimit-headers writes them: quota and length in seconds. Absent where nothing is limited.",
+      "The caller's request windows in the format of draft-ietf-httpapi-ratelimit-headers: quota and length in seconds. Absent if nothing is limited.",
     schema: { type: "string", pattern: '^"[^"]+";q=\\d+;w=\\d+(, "[^"]+";q=\\d+;w=\\d+)*$' },
     example: '"minute";q=60;w=60',
   },
   RateLimit: {
-    description: "What is left of those windows, and in how many seconds they begin anew.",
+    description: "What is left of those windows, and in how many seconds each resets.",
     schema: { type: "string", pattern: '^"[^"]+";r=\\d+;t=\\d+(, "[^"]+";r=\\d+;t=\\d+)*$' },
     example: '"minute";r=59;t=60',
   },
   RetryAfter: {
-    description: "Seconds after which to send the request again.",
+    description: "Seconds to wait before sending the request again.",
     required: true,
     schema: { type: "integer", minimum: 1 },
     example: 7,
   },
   ETag: {
     description:
-      "Names what the answer says. Who sends it in If-None-Match gets 304 as long as that has not changed.",
+      "Identifies the content of the answer. Sent back in If-None-Match, it gets 304 as long as the content has not changed.",
     required: true,
     schema: { type: "string", pattern: '^(W/)?"[^"]+"$' },
     example: 'W/"kT2hwJb3mGm2D3xGq0a1Zw"',

@@ -116,14 +116,14 @@ function events(state: Json, problem: Json): Json {
   return {
     schema: {
       description:
-        "Each of the server-sent events. A comment line every 10 s keeps the connection alive. Problems before the first event are ordinary answers.",
+        "One of the server-sent events. A comment line every 10 s keeps the connection alive. A problem before the first event is an ordinary problem response.",
       oneOf: [
         event(
           ["evaluation", "done"],
-          "An `evaluation` for every state, then `done` with the final one again. Until the search has ended, its `search.stop_reason` is null.",
+          "An `evaluation` for every state, then `done` with the final one again. Until the search has ended, `search.stop_reason` is null.",
           state,
         ),
-        event(["error"], "What ended the stream too early.", problem),
+        event(["error"], "What ended the stream early.", problem),
       ],
     },
   };

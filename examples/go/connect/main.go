@@ -1,4 +1,4 @@
-// Command connect asks a Kibitz service with connect-go: go run ./connect [address]
+// Command connect calls a Kibitz service with connect-go: go run ./connect [address]
 package main
 
 import (
@@ -95,7 +95,7 @@ func watch(ctx context.Context, client analysisv1connect.AnalysisServiceClient, 
 	})
 }
 
-// askTooMuch asks for more than callers without a key get, and then for as much as they do.
+// askTooMuch asks for more than callers without a key are allowed, then for as much as they are.
 func askTooMuch(ctx context.Context, client analysisv1connect.AnalysisServiceClient) error {
 	request := &analysisv1.AnalysisRequest{Fen: italianGame, Depth: proto.Uint32(30), MovetimeMs: proto.Uint32(1000)}
 	err := evaluate(ctx, client, request)
@@ -116,7 +116,7 @@ func askTooMuch(ctx context.Context, client analysisv1connect.AnalysisServiceCli
 	return evaluate(ctx, client, request)
 }
 
-// withRetry makes a call, and makes it again when the service says that there is room.
+// withRetry makes a call, and retries it after the delay that the service asks for.
 func withRetry(ctx context.Context, call func(context.Context) error) error {
 	for {
 		ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
@@ -132,7 +132,7 @@ func withRetry(ctx context.Context, call func(context.Context) error) error {
 	}
 }
 
-// detailOf returns the detail of type T that an error carries, if any.
+// detailOf returns the detail of type T in an error, if any.
 func detailOf[T proto.Message](err error) (detail T, found bool) {
 	var refused *connect.Error
 	if !errors.As(err, &refused) {

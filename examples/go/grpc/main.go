@@ -1,4 +1,4 @@
-// Command grpc asks a Kibitz service with grpc-go: go run ./grpc [address]
+// Command grpc calls a Kibitz service with grpc-go: go run ./grpc [address]
 package main
 
 import (
@@ -111,7 +111,7 @@ func watch(ctx context.Context, client analysisv1.AnalysisServiceClient, request
 	})
 }
 
-// askTooMuch asks for more than callers without a key get, and then for as much as they do.
+// askTooMuch asks for more than callers without a key are allowed, then for as much as they are.
 func askTooMuch(ctx context.Context, client analysisv1.AnalysisServiceClient) error {
 	request := &analysisv1.AnalysisRequest{Fen: italianGame, Depth: proto.Uint32(30), MovetimeMs: proto.Uint32(1000)}
 	err := evaluate(ctx, client, request)
@@ -132,7 +132,7 @@ func askTooMuch(ctx context.Context, client analysisv1.AnalysisServiceClient) er
 	return evaluate(ctx, client, request)
 }
 
-// withRetry makes a call, and makes it again when the service says that there is room.
+// withRetry makes a call, and retries it after the delay that the service asks for.
 func withRetry(ctx context.Context, call func(context.Context) error) error {
 	for {
 		ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
@@ -148,7 +148,7 @@ func withRetry(ctx context.Context, call func(context.Context) error) error {
 	}
 }
 
-// detailOf returns the detail of type T that an error carries, if any.
+// detailOf returns the detail of type T in an error, if any.
 func detailOf[T proto.Message](err error) (detail T, found bool) {
 	for _, value := range status.Convert(err).Details() {
 		if detail, found = value.(T); found {

@@ -53,9 +53,7 @@ export async function createCage({ userName, hide, reads }: CageOptions): Promis
   const withUser = await choose(layersOf({ ...place, user: wanted }));
   const user = withUser.some((layer) => layer.guards.includes("user")) ? wanted : undefined;
   if (user === undefined && userName !== undefined) {
-    throw new EngineUserUnusable(
-      `engines cannot be run as ${userName} here, which takes util-linux's setpriv`,
-    );
+    throw new EngineUserUnusable(`engines cannot run as ${userName} here: that needs util-linux's setpriv`);
   }
   // Other layers make up for the user that cannot be had.
   const layers = user === wanted ? withUser : await choose(layersOf({ ...place, user }));
@@ -80,7 +78,7 @@ function usualUser(asRoot: boolean, reads: readonly string[]): EngineUser | unde
 function namedUser(name: string, asRoot: boolean, reads: readonly string[]): EngineUser {
   const user = userNamed(name);
   if (!asRoot) {
-    throw new EngineUserUnusable("only root can run engines as somebody else");
+    throw new EngineUserUnusable("only root can run engines as another user");
   }
   if (user?.uid === 0) {
     throw new EngineUserUnusable("engines must not run as root");

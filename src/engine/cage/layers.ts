@@ -67,7 +67,7 @@ export function layersOf({
   const namespaces = [unshare ?? "", ...(asRoot ? [] : ["--user", "--map-root-user"])];
 
   const isolation: Layer[] = [];
-  // Another user is kept out by file modes, unless the folder lets everybody in or is his own.
+  // Another user is kept out by file modes, unless the folder lets everybody in or is that user's own.
   const covered = hidden !== undefined && (!user || reaches(user, hidden));
   if (unshare && sh && mount && covered) {
     const hide = [sh, "-c", hideScript, "sh", mount, hidden];

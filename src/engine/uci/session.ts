@@ -185,7 +185,7 @@ export class UciSession implements EngineSession {
 
   #receive(line: UciLine): void {
     if (this.#search === undefined && line.kind === "bestmove" && !this.#ending) {
-      // Nobody asked, and the next caller must not take it for his answer.
+      // Nobody asked, and the next caller must not take it for their answer.
       void this.#end(new EngineFailure("confused", "a bestmove that nobody asked for"));
       return;
     }

@@ -10,7 +10,7 @@ import { isCounted } from "../counted-calls.ts";
 
 /**
  * Finds out who asks. A credential that is present is never ignored, whatever the call: its sender believes to be
- * somebody, and must learn that he is not.
+ * known, and must learn that they are not.
  */
 export function authenticate(access: Access): Interceptor {
   return (next) => (request) => {
@@ -41,11 +41,11 @@ export function keyRequired({ selfService }: Access): KibitzError {
   return selfService
     ? new KibitzError(
         "api_key_required",
-        "This call needs an API key: Authorization: Bearer kbz_…; POST /v1/keys issues one.",
+        "This call requires an API key, sent as Authorization: Bearer kbz_…; POST /v1/keys issues one.",
       )
     : new KibitzError(
         "api_key_required",
-        "This call needs an API key: Authorization: Bearer kbz_…; the operator of this service issues them.",
+        "This call requires an API key, sent as Authorization: Bearer kbz_…; the operator of this service issues keys.",
         { nextAction: "contact_operator" },
       );
 }

@@ -103,7 +103,7 @@ describe("a request over the plan", () => {
         {
           pointer: "/depth",
           code: "over_plan_limit",
-          message: "30 is over 20",
+          message: "30 is more than the plan's maximum of 20.",
           allowed: { minimum: 1, maximum: 20 },
         },
         { pointer: "/multipv", allowed: { minimum: 1, maximum: 5 } },
@@ -331,7 +331,15 @@ describe("gRPC", () => {
       { reason: "UPGRADE_NEEDED", metadata: { next_action: "get_api_key" } },
     ]);
     expect(error.findDetails(BadRequestSchema)).toMatchObject([
-      { fieldViolations: [{ field: "depth", reason: "OVER_PLAN_LIMIT", description: "30 is over 20" }] },
+      {
+        fieldViolations: [
+          {
+            field: "depth",
+            reason: "OVER_PLAN_LIMIT",
+            description: "30 is more than the plan's maximum of 20.",
+          },
+        ],
+      },
     ]);
     expect(error.findDetails(RetryInfoSchema)).toEqual([]);
   });

@@ -176,7 +176,7 @@ const wrongs: readonly Wrong[] = [
     "invalid_argument",
     "malformed_json",
     [],
-    /^The JSON is no AnalysisRequest: .*\.$/,
+    /^The JSON is not a valid AnalysisRequest: .*\.$/,
   ],
   [
     "a key twice",
@@ -192,7 +192,7 @@ const wrongs: readonly Wrong[] = [
     "invalid_argument",
     "malformed_json",
     [],
-    /^The JSON is no AnalysisRequest: .*\.$/,
+    /^The JSON is not a valid AnalysisRequest: .*\.$/,
   ],
   [
     "bytes that are no message",
@@ -200,7 +200,7 @@ const wrongs: readonly Wrong[] = [
     "invalid_argument",
     "invalid_type",
     [],
-    /^The bytes are no AnalysisRequest: .*\.$/,
+    /^The bytes are not a valid AnalysisRequest: .*\.$/,
   ],
   [
     "a message that is too large",

@@ -15,10 +15,10 @@ export const file_chess_analysis_v1_analysis: GenFile = /*@__PURE__*/
   fileDesc("CiBjaGVzcy9hbmFseXNpcy92MS9hbmFseXNpcy5wcm90bxIRY2hlc3MuYW5hbHlzaXMudjEi3gIKD0FuYWx5c2lzUmVxdWVzdBIYCgNmZW4YASABKAlCC7pICMgBAXIDGIABEiAKBW1vdmVzGAIgAygJQhG6SA6SAQsQ2AQiBnIEEAEYEBIdCgVkZXB0aBgDIAEoDUIJukgGKgQYHigBSACIAQESHwoHbXVsdGlwdhgEIAEoDUIJukgGKgQYCigBSAGIAQESJQoLbW92ZXRpbWVfbXMYBSABKA1CC7pICCoGGODUAygySAKIAQESHAoGZW5naW5lGAYgASgJQge6SARyAhhASAOIAQESLwoEcGF0aBgHIAEoDjIXLmNoZXNzLmFuYWx5c2lzLnYxLlBhdGhCCLpIBYIBAhABEigKB29wdGlvbnMYCCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QggKBl9kZXB0aEIKCghfbXVsdGlwdkIOCgxfbW92ZXRpbWVfbXNCCQoHX2VuZ2luZSLGAQoFU2NvcmUSDAoCY3AYASABKBFIABIOCgRtYXRlGAIgASgRSAASLwoFYm91bmQYAyABKA4yGC5jaGVzcy5hbmFseXNpcy52MS5Cb3VuZEIGukgDyAEBEigKA3dkbBgEIAEoCzIWLmNoZXNzLmFuYWx5c2lzLnYxLldkbEgBiAEBEiwKC3dpbl9wZXJjZW50GAUgASgBQhe6SBQSEhkAAAAAAABZQCkAAAAAAAAAAEIOCgV2YWx1ZRIFukgCCAFCBgoEX3dkbCJMCgNXZGwSFQoDd2luGAEgASgNQgi6SAUqAxjoBxIWCgRkcmF3GAIgASgNQgi6SAUqAxjoBxIWCgRsb3NzGAMgASgNQgi6SAUqAxjoByLuAQoETW92ZRILCgN1Y2kYASABKAkSCwoDc2FuGAIgASgJEgwKBGZyb20YAyABKAkSCgoCdG8YBCABKAkSMAoJcHJvbW90aW9uGAUgASgOMhguY2hlc3MuYW5hbHlzaXMudjEuUGllY2VIAIgBARIPCgdjYXB0dXJlGAYgASgIEg0KBWNoZWNrGAcgASgIEjIKCGNhc3RsaW5nGAggASgOMhsuY2hlc3MuYW5hbHlzaXMudjEuQ2FzdGxpbmdIAYgBARIRCglmZW5fYWZ0ZXIYCSABKAlCDAoKX3Byb21vdGlvbkILCglfY2FzdGxpbmcigwEKBExpbmUSFQoEcmFuaxgBIAEoDUIHukgEKgIoARINCgVkZXB0aBgCIAEoDRIQCghzZWxkZXB0aBgDIAEoDRInCgVzY29yZRgEIAEoCzIYLmNoZXNzLmFuYWx5c2lzLnYxLlNjb3JlEg0KBW1vdmVzGAUgAygJEgsKA3NhbhgGIAMoCSJpCglFbmdpbmVSZWYSCgoCaWQYASABKAkSDAoEbmFtZRgCIAEoCRIPCgd2ZXJzaW9uGAMgASgJEjEKBHBhdGgYBCABKA4yFy5jaGVzcy5hbmFseXNpcy52MS5QYXRoQgq6SAeCAQQYAhgDIqkBCghUZXJtaW5hbBI5CgZyZWFzb24YASABKA4yIS5jaGVzcy5hbmFseXNpcy52MS5UZXJtaW5hbFJlYXNvbkIGukgDyAEBEi0KBndpbm5lchgCIAEoDjIYLmNoZXNzLmFuYWx5c2lzLnYxLkNvbG9ySACIAQESKAoGcmVzdWx0GAMgASgJQhi6SBVyE1IDMS0wUgMwLTFSBzEvMi0xLzJCCQoHX3dpbm5lciKgAgoGU2VhcmNoEg0KBWRlcHRoGAEgASgNEhAKCHNlbGRlcHRoGAIgASgNEg0KBW5vZGVzGAMgASgEEgsKA25wcxgEIAEoBBIPCgd0aW1lX21zGAUgASgNEhAKCHF1ZXVlX21zGAYgASgNEhoKCGhhc2hmdWxsGAcgASgNQgi6SAUqAxjoBxIOCgZ0YmhpdHMYCCABKAQSMgoLc3RvcF9yZWFzb24YCSABKA4yHS5jaGVzcy5hbmFseXNpcy52MS5TdG9wUmVhc29uEhUKDWRldGVybWluaXN0aWMYCiABKAgSDgoGY2FjaGVkGAsgASgIEi8KBmxpbWl0cxgMIAEoCzIfLmNoZXNzLmFuYWx5c2lzLnYxLlNlYXJjaExpbWl0cyKlAQoMU2VhcmNoTGltaXRzEhgKBWRlcHRoGAEgASgNQgm6SAYqBBgeKAESGgoHbXVsdGlwdhgCIAEoDUIJukgGKgQYCigBEiUKC21vdmV0aW1lX21zGAMgASgNQgu6SAgqBhjg1AMoMkgAiAEBEigKB29wdGlvbnMYBCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Qg4KDF9tb3ZldGltZV9tcyJGCgdXYXJuaW5nEgwKBGNvZGUYASABKAkSDwoHbWVzc2FnZRgCIAEoCRISCgVmaWVsZBgDIAEoCUgAiAEBQggKBl9maWVsZCLXAwoGRW5naW5lEigKAmlkGAEgASgJQhy6SBlyFzIVXlthLXowLTldW2EtejAtOS4tXSokEgwKBG5hbWUYAiABKAkSDgoGYXV0aG9yGAMgASgJEg4KBmZhbWlseRgEIAEoCRIPCgd2ZXJzaW9uGAUgASgJEhQKB2xpY2Vuc2UYBiABKAlIAIgBARI3CgZzdGF0dXMYByABKA4yHy5jaGVzcy5hbmFseXNpcy52MS5FbmdpbmVTdGF0dXNCBrpIA8gBARIOCgZsYXRlc3QYCCABKAgSLAoIdmFyaWFudHMYCSADKA4yGi5jaGVzcy5hbmFseXNpcy52MS5WYXJpYW50EiwKBXBhdGhzGAogAygLMh0uY2hlc3MuYW5hbHlzaXMudjEuRW5naW5lUGF0aBI5CgxkZWZhdWx0X3BhdGgYCyABKA4yFy5jaGVzcy5hbmFseXNpcy52MS5QYXRoQgq6SAeCAQQYAhgDEi8KDm9wdGlvbnNfc2NoZW1hGAwgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIxChBvcHRpb25zX2RlZmF1bHRzGA0gASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIKCghfbGljZW5zZSLIAQoKRW5naW5lUGF0aBIxCgRwYXRoGAEgASgOMhcuY2hlc3MuYW5hbHlzaXMudjEuUGF0aEIKukgHggEEGAIYAxIRCglhdmFpbGFibGUYAiABKAgSKwoDbmV0GAMgASgOMhYuY2hlc3MuYW5hbHlzaXMudjEuTmV0Qga6SAPIAQESJQoGc2hhMjU2GAQgASgJQhW6SBJyEDIOXlswLTlhLWZdezY0fSQSDwoHdGhyZWFkcxgFIAEoDRIPCgdoYXNoX21iGAYgASgNIlcKBFBsYW4SCgoCaWQYASABKAkSFAoMcmVxdWlyZXNfa2V5GAIgASgIEi0KBmxpbWl0cxgDIAEoCzIdLmNoZXNzLmFuYWx5c2lzLnYxLlBsYW5MaW1pdHMinQEKClBsYW5MaW1pdHMSEQoJZGVwdGhfbWF4GAEgASgNEhMKC211bHRpcHZfbWF4GAIgASgNEhcKD21vdmV0aW1lX21zX21heBgDIAEoDRIXCgpjb25jdXJyZW50GAQgASgNSACIAQESJgoFcmF0ZXMYBSADKAsyFy5jaGVzcy5hbmFseXNpcy52MS5SYXRlQg0KC19jb25jdXJyZW50Il4KBFJhdGUSDAoEbmFtZRgBIAEoCRINCgVxdW90YRgCIAEoBBIQCgh3aW5kb3dfcxgDIAEoDRInCgR1bml0GAQgASgJQhm6SBZyFFIHcmVxdWVzdFIJZW5naW5lX21zIokBCghFc3RpbWF0ZRISCgp0eXBpY2FsX21zGAEgASgNEjkKB2FsbG93ZWQYAiADKAsyKC5jaGVzcy5hbmFseXNpcy52MS5Fc3RpbWF0ZS5BbGxvd2VkRW50cnkaLgoMQWxsb3dlZEVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCDoCOAEqSwoEUGF0aBIUChBQQVRIX1VOU1BFQ0lGSUVEEAASDQoJUEFUSF9BVVRPEAESDQoJUEFUSF9XQVNNEAISDwoLUEFUSF9OQVRJVkUQAypACgVDb2xvchIVChFDT0xPUl9VTlNQRUNJRklFRBAAEg8KC0NPTE9SX1dISVRFEAESDwoLQ09MT1JfQkxBQ0sQAipRCgVCb3VuZBIVChFCT1VORF9VTlNQRUNJRklFRBAAEg8KC0JPVU5EX0VYQUNUEAESDwoLQk9VTkRfTE9XRVIQAhIPCgtCT1VORF9VUFBFUhADKmMKBVBpZWNlEhUKEVBJRUNFX1VOU1BFQ0lGSUVEEAASDwoLUElFQ0VfUVVFRU4QARIOCgpQSUVDRV9ST09LEAISEAoMUElFQ0VfQklTSE9QEAMSEAoMUElFQ0VfS05JR0hUEAQqUwoIQ2FzdGxpbmcSGAoUQ0FTVExJTkdfVU5TUEVDSUZJRUQQABIVChFDQVNUTElOR19LSU5HU0lERRABEhYKEkNBU1RMSU5HX1FVRUVOU0lERRACKuoBCg5UZXJtaW5hbFJlYXNvbhIfChtURVJNSU5BTF9SRUFTT05fVU5TUEVDSUZJRUQQABIdChlURVJNSU5BTF9SRUFTT05fQ0hFQ0tNQVRFEAESHQoZVEVSTUlOQUxfUkVBU09OX1NUQUxFTUFURRACEikKJVRFUk1JTkFMX1JFQVNPTl9JTlNVRkZJQ0lFTlRfTUFURVJJQUwQAxIlCiFURVJNSU5BTF9SRUFTT05fU0VWRU5UWUZJVkVfTU9WRVMQBBInCiNURVJNSU5BTF9SRUFTT05fRklWRUZPTERfUkVQRVRJVElPThAFKmgKCURyYXdDbGFpbRIaChZEUkFXX0NMQUlNX1VOU1BFQ0lGSUVEEAASGgoWRFJBV19DTEFJTV9GSUZUWV9NT1ZFUxABEiMKH0RSQVdfQ0xBSU1fVEhSRUVGT0xEX1JFUEVUSVRJT04QAiqSAQoKU3RvcFJlYXNvbhIbChdTVE9QX1JFQVNPTl9VTlNQRUNJRklFRBAAEhUKEVNUT1BfUkVBU09OX0RFUFRIEAESGAoUU1RPUF9SRUFTT05fTU9WRVRJTUUQAhIcChhTVE9QX1JFQVNPTl9TRVJWRVJfTElNSVQQAxIYChRTVE9QX1JFQVNPTl9URVJNSU5BTBAEKmUKDEVuZ2luZVN0YXR1cxIdChlFTkdJTkVfU1RBVFVTX1VOU1BFQ0lGSUVEEAASGAoURU5HSU5FX1NUQVRVU19TVEFCTEUQARIcChhFTkdJTkVfU1RBVFVTX0RFUFJFQ0FURUQQAipOCgdWYXJpYW50EhcKE1ZBUklBTlRfVU5TUEVDSUZJRUQQABIUChBWQVJJQU5UX1NUQU5EQVJEEAESFAoQVkFSSUFOVF9DSEVTUzk2MBACKjYKA05ldBITCg9ORVRfVU5TUEVDSUZJRUQQABIMCghORVRfRlVMTBABEgwKCE5FVF9MSVRFEAJiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_struct]);
 
 /**
- * What to analyse and how hard to search: the one request body of evaluation and best move.
+ * What to analyse and how hard to search: the same request body for an evaluation and a best move.
  *
- * `depth` and `movetime_ms` both apply; the limit reached first ends the search. Absent and zero
- * differ in every field: a zero is judged by the field's range.
+ * `depth` and `movetime_ms` both apply; the limit reached first ends the search. Zero never means
+ * absent: it is checked against the field's range.
  *
  * @generated from message chess.analysis.v1.AnalysisRequest
  */
@@ -26,24 +26,24 @@ export type AnalysisRequest = Message<"chess.analysis.v1.AnalysisRequest"> & {
   /**
    * The position in FEN, X-FEN or Shredder-FEN, at most 128 characters. Required.
    *
-   * Four or five fields are completed with the clocks 0 and 1 (warning `clocks_defaulted`). Castling
-   * rights without king or rook in place and en passant squares without a legal capture are removed
-   * with a warning. A castling letter that is a file letter makes the position Chess960.
+   * If it has only four or five fields, the clocks 0 and 1 are filled in (warning `clocks_defaulted`).
+   * Castling rights whose king or rook is not in place and en passant squares without a legal capture
+   * are removed, with a warning. A castling field with file letters makes the position Chess960.
    *
    * @generated from field: string fen = 1;
    */
   fen: string;
 
   /**
-   * Moves played from `fen`, at most 600, each in UCI (`e2e4`) or SAN (`Nf3`) and legal. The position
-   * after them is analysed, with its history: repetitions count. None by default.
+   * Legal moves played from `fen`, at most 600, each in UCI (`e2e4`) or SAN (`Nf3`). The position after
+   * them is analysed with its history, so repetitions count. None by default.
    *
    * @generated from field: repeated string moves = 2;
    */
   moves: string[];
 
   /**
-   * Search depth in plies, 1 to 30. The default is 14, also when only `movetime_ms` is given.
+   * Search depth in plies, 1 to 30. The default is 14, even when only `movetime_ms` is given.
    *
    * @generated from field: optional uint32 depth = 3;
    */
@@ -66,8 +66,8 @@ export type AnalysisRequest = Message<"chess.analysis.v1.AnalysisRequest"> & {
   movetimeMs?: number | undefined;
 
   /**
-   * An engine version id from ListEngines, or `latest`, the newest stable version that the asked
-   * path can run. The default is `latest`.
+   * An engine version id from ListEngines, or `latest`: the newest stable version that can run on the
+   * requested path. The default is `latest`.
    *
    * @generated from field: optional string engine = 6;
    */
@@ -81,8 +81,8 @@ export type AnalysisRequest = Message<"chess.analysis.v1.AnalysisRequest"> & {
   path: Path;
 
   /**
-   * Engine (UCI) options by their JSON names, such as `skill_level`. Names, types and bounds stand in
-   * the engine's `options_schema` from ListEngines. None by default.
+   * Engine (UCI) options by their JSON names, such as `skill_level`. Names, types and bounds are
+   * in the engine's `options_schema` from ListEngines. None by default.
    *
    * @generated from field: google.protobuf.Struct options = 8;
    */
@@ -97,7 +97,7 @@ export const AnalysisRequestSchema: GenMessage<AnalysisRequest> = /*@__PURE__*/
   messageDesc(file_chess_analysis_v1_analysis, 0);
 
 /**
- * How good a position is, ALWAYS from White's point of view, whoever is to move.
+ * How good a position is, ALWAYS from White's point of view, whichever side is to move.
  *
  * @generated from message chess.analysis.v1.Score
  */
@@ -127,21 +127,21 @@ export type Score = Message<"chess.analysis.v1.Score"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * Whether the value is exact or a bound on it. Bounds are White's view, too.
+   * Whether the value is exact or a bound on it. Bounds, too, are from White's point of view.
    *
    * @generated from field: chess.analysis.v1.Bound bound = 3;
    */
   bound: Bound;
 
   /**
-   * Chances of win, draw and loss by the engine's own model. Unset if the engine reports none.
+   * Chances of a win, a draw and a loss according to the engine's own model. Unset if the engine reports none.
    *
    * @generated from field: optional chess.analysis.v1.Wdl wdl = 4;
    */
   wdl?: Wdl | undefined;
 
   /**
-   * White's winning chances in percent, 0 to 100 with one decimal, by the model of Lichess:
+   * White's winning chances in percent, 0 to 100 with one decimal, by the Lichess formula:
    * 50 + 50 * (2 / (1 + exp(-0.00368208 * cp)) - 1). A mate gives 100 or 0.
    *
    * @generated from field: double win_percent = 5;
@@ -157,7 +157,7 @@ export const ScoreSchema: GenMessage<Score> = /*@__PURE__*/
   messageDesc(file_chess_analysis_v1_analysis, 1);
 
 /**
- * Chances in per mille from White's point of view. The three sum to 1000.
+ * Chances in per mille from White's point of view. They add up to 1000.
  *
  * @generated from message chess.analysis.v1.Wdl
  */
@@ -192,13 +192,13 @@ export const WdlSchema: GenMessage<Wdl> = /*@__PURE__*/
   messageDesc(file_chess_analysis_v1_analysis, 2);
 
 /**
- * A legal move in the notations that programs and people read.
+ * A legal move, in notations for programs and for people.
  *
  * @generated from message chess.analysis.v1.Move
  */
 export type Move = Message<"chess.analysis.v1.Move"> & {
   /**
-   * UCI: `e2e4`, `e7e8q`. Castling is `e1g1` in standard chess and king takes rook, `e1h1`, in Chess960.
+   * UCI: `e2e4`, `e7e8q`. Castling is `e1g1` in standard chess and, as king takes rook, `e1h1` in Chess960.
    *
    * @generated from field: string uci = 1;
    */
@@ -212,42 +212,42 @@ export type Move = Message<"chess.analysis.v1.Move"> & {
   san: string;
 
   /**
-   * The square that the move starts from, such as `e2`: the first half of `uci`.
+   * The square the move starts from, such as `e2`: the first two characters of `uci`.
    *
    * @generated from field: string from = 3;
    */
   from: string;
 
   /**
-   * The square that the move goes to, such as `e4`: the second half of `uci`.
+   * The square the move goes to, such as `e4`: the next two characters of `uci`.
    *
    * @generated from field: string to = 4;
    */
   to: string;
 
   /**
-   * The piece that a pawn becomes. Unset if the move promotes nothing.
+   * The piece that the pawn promotes to. Unset if the move is not a promotion.
    *
    * @generated from field: optional chess.analysis.v1.Piece promotion = 5;
    */
   promotion?: Piece | undefined;
 
   /**
-   * Whether a piece is taken, en passant included.
+   * Whether the move captures a piece, including en passant.
    *
    * @generated from field: bool capture = 6;
    */
   capture: boolean;
 
   /**
-   * Whether the move gives check. True on mate too.
+   * Whether the move gives check. Also true for checkmate.
    *
    * @generated from field: bool check = 7;
    */
   check: boolean;
 
   /**
-   * The side to which the move castles. Unset if it does not.
+   * The side on which the move castles. Unset if the move is not castling.
    *
    * @generated from field: optional chess.analysis.v1.Castling castling = 8;
    */
@@ -289,21 +289,21 @@ export type Line = Message<"chess.analysis.v1.Line"> & {
   depth: number;
 
   /**
-   * Deepest ply reached along the line, extensions included.
+   * Deepest ply reached along the line, including extensions.
    *
    * @generated from field: uint32 seldepth = 3;
    */
   seldepth: number;
 
   /**
-   * What the line leads to, from White's point of view.
+   * The score of the line, from White's point of view.
    *
    * @generated from field: chess.analysis.v1.Score score = 4;
    */
   score?: Score | undefined;
 
   /**
-   * The moves in UCI, each legal after the one before.
+   * The moves in UCI, each legal after the previous ones.
    *
    * @generated from field: repeated string moves = 5;
    */
@@ -325,7 +325,7 @@ export const LineSchema: GenMessage<Line> = /*@__PURE__*/
   messageDesc(file_chess_analysis_v1_analysis, 4);
 
 /**
- * The engine that gave an answer.
+ * The engine that produced an answer.
  *
  * @generated from message chess.analysis.v1.EngineRef
  */
@@ -367,7 +367,7 @@ export const EngineRefSchema: GenMessage<EngineRef> = /*@__PURE__*/
   messageDesc(file_chess_analysis_v1_analysis, 5);
 
 /**
- * How a game on the board has ended, judged by the rules and not by the engine.
+ * How the game has ended, decided by the rules, not by the engine.
  *
  * @generated from message chess.analysis.v1.Terminal
  */
@@ -408,7 +408,7 @@ export const TerminalSchema: GenMessage<Terminal> = /*@__PURE__*/
  */
 export type Search = Message<"chess.analysis.v1.Search"> & {
   /**
-   * Depth in plies of the newest iteration that is complete for every line. 0 if no engine was asked.
+   * Depth in plies of the last iteration that was completed for every line. 0 if no engine was used.
    *
    * @generated from field: uint32 depth = 1;
    */
@@ -429,21 +429,21 @@ export type Search = Message<"chess.analysis.v1.Search"> & {
   nodes: bigint;
 
   /**
-   * Positions visited a second.
+   * Positions visited per second.
    *
    * @generated from field: uint64 nps = 4;
    */
   nps: bigint;
 
   /**
-   * Time of the search in milliseconds, as the engine counts it.
+   * Duration of the search in milliseconds, as reported by the engine.
    *
    * @generated from field: uint32 time_ms = 5;
    */
   timeMs: number;
 
   /**
-   * Time waited for a free engine in milliseconds.
+   * Time spent waiting for a free engine, in milliseconds.
    *
    * @generated from field: uint32 queue_ms = 6;
    */
@@ -457,36 +457,36 @@ export type Search = Message<"chess.analysis.v1.Search"> & {
   hashfull: number;
 
   /**
-   * Endgame table positions found.
+   * Endgame tablebase hits.
    *
    * @generated from field: uint64 tbhits = 8;
    */
   tbhits: bigint;
 
   /**
-   * Why the search ended. Unset in the states of a stream that are not the last.
+   * Why the search ended. Unset in every state of a stream but the last.
    *
    * @generated from field: chess.analysis.v1.StopReason stop_reason = 9;
    */
   stopReason: StopReason;
 
   /**
-   * Whether this is the answer that the depth alone defines: one thread, fresh hash, ended by depth,
-   * full strength. The same request then gives the same answer wherever the same build runs.
+   * Whether the answer is reproducible: one thread, a cleared hash table, stopped by depth, full
+   * strength. The same request then gets the same answer wherever the same build runs.
    *
    * @generated from field: bool deterministic = 10;
    */
   deterministic: boolean;
 
   /**
-   * Whether the answer was kept from an earlier search.
+   * Whether the answer was cached by an earlier search.
    *
    * @generated from field: bool cached = 11;
    */
   cached: boolean;
 
   /**
-   * The limits that were in force, defaults filled in.
+   * The limits that applied, with defaults filled in.
    *
    * @generated from field: chess.analysis.v1.SearchLimits limits = 12;
    */
@@ -514,7 +514,7 @@ export type SearchLimits = Message<"chess.analysis.v1.SearchLimits"> & {
   depth: number;
 
   /**
-   * Principal variations asked for, 1 to 10.
+   * Principal variations requested, 1 to 10.
    *
    * @generated from field: uint32 multipv = 2;
    */
@@ -543,27 +543,27 @@ export const SearchLimitsSchema: GenMessage<SearchLimits> = /*@__PURE__*/
   messageDesc(file_chess_analysis_v1_analysis, 8);
 
 /**
- * Something that the caller should know about the request or the answer. The answer is still right.
+ * Something the caller should know about the request or the answer. The answer is still correct.
  *
  * @generated from message chess.analysis.v1.Warning
  */
 export type Warning = Message<"chess.analysis.v1.Warning"> & {
   /**
-   * Stable code, such as `castling_rights_removed`. New codes may come.
+   * Stable code, such as `castling_rights_removed`. New codes may be added.
    *
    * @generated from field: string code = 1;
    */
   code: string;
 
   /**
-   * The same for people.
+   * The same in words.
    *
    * @generated from field: string message = 2;
    */
   message: string;
 
   /**
-   * The request field that it is about. Unset if it is about none.
+   * The request field concerned. Unset if there is none.
    *
    * @generated from field: optional string field = 3;
    */
@@ -619,7 +619,7 @@ export type Engine = Message<"chess.analysis.v1.Engine"> & {
   version: string;
 
   /**
-   * SPDX licence expression of the engine. Unset if not known.
+   * SPDX licence expression of the engine. Unset if unknown.
    *
    * @generated from field: optional string license = 6;
    */
@@ -640,7 +640,7 @@ export type Engine = Message<"chess.analysis.v1.Engine"> & {
   latest: boolean;
 
   /**
-   * Rules of chess it plays by.
+   * The variants it can play.
    *
    * @generated from field: repeated chess.analysis.v1.Variant variants = 9;
    */
@@ -661,7 +661,7 @@ export type Engine = Message<"chess.analysis.v1.Engine"> & {
   defaultPath: Path;
 
   /**
-   * JSON Schema 2020-12 of `options` in a request for this engine.
+   * JSON Schema (2020-12) of `options` in a request for this engine.
    *
    * @generated from field: google.protobuf.Struct options_schema = 12;
    */
@@ -696,7 +696,7 @@ export type EnginePath = Message<"chess.analysis.v1.EnginePath"> & {
   path: Path;
 
   /**
-   * Whether it can be asked now.
+   * Whether it can be used now.
    *
    * @generated from field: bool available = 2;
    */
@@ -717,14 +717,14 @@ export type EnginePath = Message<"chess.analysis.v1.EnginePath"> & {
   sha256: string;
 
   /**
-   * Threads of each search.
+   * Threads per search.
    *
    * @generated from field: uint32 threads = 5;
    */
   threads: number;
 
   /**
-   * Hash table of each engine in MiB.
+   * Hash table size of each engine process in MiB.
    *
    * @generated from field: uint32 hash_mb = 6;
    */
@@ -739,7 +739,7 @@ export const EnginePathSchema: GenMessage<EnginePath> = /*@__PURE__*/
   messageDesc(file_chess_analysis_v1_analysis, 11);
 
 /**
- * What a group of callers may ask.
+ * What a group of callers is allowed.
  *
  * @generated from message chess.analysis.v1.Plan
  */
@@ -780,28 +780,28 @@ export const PlanSchema: GenMessage<Plan> = /*@__PURE__*/
  */
 export type PlanLimits = Message<"chess.analysis.v1.PlanLimits"> & {
   /**
-   * Greatest depth in plies.
+   * Maximum depth in plies.
    *
    * @generated from field: uint32 depth_max = 1;
    */
   depthMax: number;
 
   /**
-   * Most principal variations.
+   * Maximum number of principal variations.
    *
    * @generated from field: uint32 multipv_max = 2;
    */
   multipvMax: number;
 
   /**
-   * Longest search in milliseconds.
+   * Maximum duration of a search in milliseconds.
    *
    * @generated from field: uint32 movetime_ms_max = 3;
    */
   movetimeMsMax: number;
 
   /**
-   * Searches at a time. Unset if not limited.
+   * Maximum number of searches at a time. Unset if unlimited.
    *
    * @generated from field: optional uint32 concurrent = 4;
    */
@@ -829,14 +829,14 @@ export const PlanLimitsSchema: GenMessage<PlanLimits> = /*@__PURE__*/
  */
 export type Rate = Message<"chess.analysis.v1.Rate"> & {
   /**
-   * Name, as in the header RateLimit-Policy.
+   * Name, as in the `RateLimit-Policy` header.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * How many units a window has.
+   * Units per window.
    *
    * @generated from field: uint64 quota = 2;
    */
@@ -865,14 +865,14 @@ export const RateSchema: GenMessage<Rate> = /*@__PURE__*/
   messageDesc(file_chess_analysis_v1_analysis, 14);
 
 /**
- * What a request with given limits would take.
+ * What a request with the given limits would take.
  *
  * @generated from message chess.analysis.v1.Estimate
  */
 export type Estimate = Message<"chess.analysis.v1.Estimate"> & {
   /**
-   * How long this server expects such a search by `latest` to take, in milliseconds: a guess at first, then
-   * from the searches that it has run.
+   * How long this server expects such a search by `latest` to take, in milliseconds: a guess at first,
+   * then learnt from the searches that it has run.
    *
    * @generated from field: uint32 typical_ms = 1;
    */
@@ -907,8 +907,8 @@ export const Path = {
   UNSPECIFIED: 0,
 
   /**
-   * Let the service choose: native where a native build of the chosen version is available and
-   * tested, else WebAssembly. Decided by what is deployed, never by load.
+   * The service chooses: native if a tested native build of the version is available, otherwise
+   * WebAssembly. The choice depends on what is deployed, never on load.
    *
    * @generated from enum value: PATH_AUTO = 1;
    */
@@ -922,7 +922,7 @@ export const Path = {
   WASM: 2,
 
   /**
-   * A native binary on the machine of the service.
+   * A native binary on the machine that runs the service.
    *
    * @generated from enum value: PATH_NATIVE = 3;
    */
@@ -1032,7 +1032,7 @@ export const BoundSchema: GenEnum<Bound> = /*@__PURE__*/
   enumDesc(file_chess_analysis_v1_analysis, 2);
 
 /**
- * A piece that a pawn can become.
+ * A piece that a pawn can promote to.
  *
  * @generated from enum chess.analysis.v1.Piece
  */
@@ -1074,7 +1074,7 @@ export const Piece = {
 } as const;
 
 /**
- * A piece that a pawn can become.
+ * A piece that a pawn can promote to.
  *
  * @generated from enum chess.analysis.v1.Piece
  */
@@ -1087,7 +1087,7 @@ export const PieceSchema: GenEnum<Piece> = /*@__PURE__*/
   enumDesc(file_chess_analysis_v1_analysis, 3);
 
 /**
- * The side to which a king castles.
+ * The side on which a king castles.
  *
  * @generated from enum chess.analysis.v1.Castling
  */
@@ -1115,7 +1115,7 @@ export const Castling = {
 } as const;
 
 /**
- * The side to which a king castles.
+ * The side on which a king castles.
  *
  * @generated from enum chess.analysis.v1.Castling
  */
@@ -1141,7 +1141,7 @@ export const TerminalReason = {
   UNSPECIFIED: 0,
 
   /**
-   * The side to move is mated. Comes before every other reason.
+   * The side to move is checkmated. Takes precedence over every other reason.
    *
    * @generated from enum value: TERMINAL_REASON_CHECKMATE = 1;
    */
@@ -1155,21 +1155,21 @@ export const TerminalReason = {
   STALEMATE: 2,
 
   /**
-   * King against king, king and one minor piece against king, or only bishops of one square colour.
+   * King against king, king and one minor piece against king, or only bishops on squares of one colour.
    *
    * @generated from enum value: TERMINAL_REASON_INSUFFICIENT_MATERIAL = 3;
    */
   INSUFFICIENT_MATERIAL: 3,
 
   /**
-   * 75 moves a side without capture or pawn move: half-move clock 150 or more.
+   * 75 moves by each side without a capture or pawn move: half-move clock 150 or more.
    *
    * @generated from enum value: TERMINAL_REASON_SEVENTYFIVE_MOVES = 4;
    */
   SEVENTYFIVE_MOVES: 4,
 
   /**
-   * The position stood five times. Can only be seen with `moves`.
+   * The position has occurred five times. Only detected if `moves` are sent.
    *
    * @generated from enum value: TERMINAL_REASON_FIVEFOLD_REPETITION = 5;
    */
@@ -1190,7 +1190,7 @@ export const TerminalReasonSchema: GenEnum<TerminalReason> = /*@__PURE__*/
   enumDesc(file_chess_analysis_v1_analysis, 5);
 
 /**
- * A draw that the side to move may claim while the game goes on.
+ * A draw that the side to move may claim; until then the game goes on.
  *
  * @generated from enum chess.analysis.v1.DrawClaim
  */
@@ -1210,7 +1210,7 @@ export const DrawClaim = {
   FIFTY_MOVES: 1,
 
   /**
-   * The position stands for the third time. Can only be seen with `moves`.
+   * The position has occurred three times. Only detected if `moves` are sent.
    *
    * @generated from enum value: DRAW_CLAIM_THREEFOLD_REPETITION = 2;
    */
@@ -1218,7 +1218,7 @@ export const DrawClaim = {
 } as const;
 
 /**
- * A draw that the side to move may claim while the game goes on.
+ * A draw that the side to move may claim; until then the game goes on.
  *
  * @generated from enum chess.analysis.v1.DrawClaim
  */
@@ -1237,14 +1237,14 @@ export const DrawClaimSchema: GenEnum<DrawClaim> = /*@__PURE__*/
  */
 export const StopReason = {
   /**
-   * The search goes on.
+   * The search is still running.
    *
    * @generated from enum value: STOP_REASON_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
-   * The asked depth was reached.
+   * The requested depth was reached.
    *
    * @generated from enum value: STOP_REASON_DEPTH = 1;
    */
@@ -1258,7 +1258,7 @@ export const StopReason = {
   MOVETIME: 2,
 
   /**
-   * The longest time that the service allows ran out, or the service is stopping.
+   * The longest time that the service allows has passed, or the service is stopping.
    *
    * @generated from enum value: STOP_REASON_SERVER_LIMIT = 3;
    */
@@ -1286,8 +1286,9 @@ export const StopReasonSchema: GenEnum<StopReason> = /*@__PURE__*/
   enumDesc(file_chess_analysis_v1_analysis, 7);
 
 /**
- * Whether a version stays. Says nothing of what it is: a development build and a lite network stay, too,
- * though `latest` means neither unless the operator says so or has nothing else.
+ * Whether new callers should use a version. Says nothing about its quality: a development build and a
+ * lite network are stable, too, though `latest` means neither unless the operator says so or has
+ * nothing else.
  *
  * @generated from enum chess.analysis.v1.EngineStatus
  */
@@ -1300,14 +1301,14 @@ export const EngineStatus = {
   UNSPECIFIED: 0,
 
   /**
-   * Stays: to be used by new callers.
+   * Supported.
    *
    * @generated from enum value: ENGINE_STATUS_STABLE = 1;
    */
   STABLE: 1,
 
   /**
-   * Still runs, and goes 90 days after it was marked.
+   * Still runs, but is removed 90 days after it was deprecated.
    *
    * @generated from enum value: ENGINE_STATUS_DEPRECATED = 2;
    */
@@ -1315,8 +1316,9 @@ export const EngineStatus = {
 } as const;
 
 /**
- * Whether a version stays. Says nothing of what it is: a development build and a lite network stay, too,
- * though `latest` means neither unless the operator says so or has nothing else.
+ * Whether new callers should use a version. Says nothing about its quality: a development build and a
+ * lite network are stable, too, though `latest` means neither unless the operator says so or has
+ * nothing else.
  *
  * @generated from enum chess.analysis.v1.EngineStatus
  */
@@ -1329,7 +1331,7 @@ export const EngineStatusSchema: GenEnum<EngineStatus> = /*@__PURE__*/
   enumDesc(file_chess_analysis_v1_analysis, 8);
 
 /**
- * Rules of chess that an engine plays by.
+ * A variant of chess that an engine can play.
  *
  * @generated from enum chess.analysis.v1.Variant
  */
@@ -1357,7 +1359,7 @@ export const Variant = {
 } as const;
 
 /**
- * Rules of chess that an engine plays by.
+ * A variant of chess that an engine can play.
  *
  * @generated from enum chess.analysis.v1.Variant
  */
@@ -1370,7 +1372,7 @@ export const VariantSchema: GenEnum<Variant> = /*@__PURE__*/
   enumDesc(file_chess_analysis_v1_analysis, 9);
 
 /**
- * Size of the neural network that judges positions.
+ * Size of the neural network that evaluates positions.
  *
  * @generated from enum chess.analysis.v1.Net
  */
@@ -1398,7 +1400,7 @@ export const Net = {
 } as const;
 
 /**
- * Size of the neural network that judges positions.
+ * Size of the neural network that evaluates positions.
  *
  * @generated from enum chess.analysis.v1.Net
  */

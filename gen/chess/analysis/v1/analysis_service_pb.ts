@@ -32,7 +32,7 @@ export type EvaluateResponse = Message<"chess.analysis.v1.EvaluateResponse"> & {
   id: string;
 
   /**
-   * The position analysed, in normal form: mended, and after the request's `moves`.
+   * The position analysed, in normal form: corrected where needed, and after the request's `moves`.
    *
    * @generated from field: string fen = 2;
    */
@@ -46,7 +46,7 @@ export type EvaluateResponse = Message<"chess.analysis.v1.EvaluateResponse"> & {
   turn: Color;
 
   /**
-   * Whether the position was taken as Chess960.
+   * Whether the position was treated as Chess960.
    *
    * @generated from field: bool chess960 = 4;
    */
@@ -88,14 +88,14 @@ export type EvaluateResponse = Message<"chess.analysis.v1.EvaluateResponse"> & {
   lines: Line[];
 
   /**
-   * How the game has ended. Unset while it goes on.
+   * How the game has ended. Unset while it is in progress.
    *
    * @generated from field: optional chess.analysis.v1.Terminal terminal = 10;
    */
   terminal?: Terminal | undefined;
 
   /**
-   * A draw that may be claimed. Unset if there is none or the game is over.
+   * A draw that the side to move may claim. Unset if there is none or the game is over.
    *
    * @generated from field: optional chess.analysis.v1.DrawClaim draw_claimable = 11;
    */
@@ -109,14 +109,14 @@ export type EvaluateResponse = Message<"chess.analysis.v1.EvaluateResponse"> & {
   search?: Search | undefined;
 
   /**
-   * What the caller should know. Empty if nothing.
+   * What the caller should know. Empty if there is nothing.
    *
    * @generated from field: repeated chess.analysis.v1.Warning warnings = 13;
    */
   warnings: Warning[];
 
   /**
-   * The evaluation in one English sentence or two.
+   * The evaluation in one or two English sentences.
    *
    * @generated from field: string summary = 14;
    */
@@ -131,7 +131,7 @@ export const EvaluateResponseSchema: GenMessage<EvaluateResponse> = /*@__PURE__*
   messageDesc(file_chess_analysis_v1_analysis_service, 0);
 
 /**
- * The best move of a position. The same fields, with the same meaning, as EvaluateResponse.
+ * The best move of a position. Same fields and meaning as EvaluateResponse.
  *
  * @generated from message chess.analysis.v1.FindBestMoveResponse
  */
@@ -144,7 +144,7 @@ export type FindBestMoveResponse = Message<"chess.analysis.v1.FindBestMoveRespon
   id: string;
 
   /**
-   * The position analysed, in normal form: mended, and after the request's `moves`.
+   * The position analysed, in normal form: corrected where needed, and after the request's `moves`.
    *
    * @generated from field: string fen = 2;
    */
@@ -158,7 +158,7 @@ export type FindBestMoveResponse = Message<"chess.analysis.v1.FindBestMoveRespon
   turn: Color;
 
   /**
-   * Whether the position was taken as Chess960.
+   * Whether the position was treated as Chess960.
    *
    * @generated from field: bool chess960 = 4;
    */
@@ -200,14 +200,14 @@ export type FindBestMoveResponse = Message<"chess.analysis.v1.FindBestMoveRespon
   lines: Line[];
 
   /**
-   * How the game has ended. Unset while it goes on.
+   * How the game has ended. Unset while it is in progress.
    *
    * @generated from field: optional chess.analysis.v1.Terminal terminal = 10;
    */
   terminal?: Terminal | undefined;
 
   /**
-   * A draw that may be claimed. Unset if there is none or the game is over.
+   * A draw that the side to move may claim. Unset if there is none or the game is over.
    *
    * @generated from field: optional chess.analysis.v1.DrawClaim draw_claimable = 11;
    */
@@ -221,14 +221,14 @@ export type FindBestMoveResponse = Message<"chess.analysis.v1.FindBestMoveRespon
   search?: Search | undefined;
 
   /**
-   * What the caller should know. Empty if nothing.
+   * What the caller should know. Empty if there is nothing.
    *
    * @generated from field: repeated chess.analysis.v1.Warning warnings = 13;
    */
   warnings: Warning[];
 
   /**
-   * The evaluation in one English sentence or two.
+   * The evaluation in one or two English sentences.
    *
    * @generated from field: string summary = 14;
    */
@@ -249,7 +249,7 @@ export const FindBestMoveResponseSchema: GenMessage<FindBestMoveResponse> = /*@_
  */
 export type EvaluateBatchRequest = Message<"chess.analysis.v1.EvaluateBatchRequest"> & {
   /**
-   * The requests, 1 to 200. Each is judged, counted and answered on its own.
+   * The requests, 1 to 200. Each is checked, counted and answered on its own.
    *
    * @generated from field: repeated chess.analysis.v1.AnalysisRequest requests = 1;
    */
@@ -291,7 +291,7 @@ export type EvaluateBatchResponse = Message<"chess.analysis.v1.EvaluateBatchResp
     case: "result";
   } | {
     /**
-     * What prevented it. The other requests are not touched by it.
+     * What prevented it. The other requests are not affected.
      *
      * @generated from field: chess.analysis.v1.Problem problem = 3;
      */
@@ -406,7 +406,7 @@ export type GetPriceResponse = Message<"chess.analysis.v1.GetPriceResponse"> & {
   unit: string;
 
   /**
-   * Price of a unit, a decimal number.
+   * Price per unit, a decimal number.
    *
    * @generated from field: string amount = 3;
    */
@@ -420,7 +420,7 @@ export type GetPriceResponse = Message<"chess.analysis.v1.GetPriceResponse"> & {
   currency: string;
 
   /**
-   * Whether paid plans can be had.
+   * Whether paid plans are available.
    *
    * @generated from field: bool paid_enabled = 5;
    */
@@ -441,7 +441,7 @@ export type GetPriceResponse = Message<"chess.analysis.v1.GetPriceResponse"> & {
   keyUrl?: string | undefined;
 
   /**
-   * What the limits in the request would take. Unset if the request has none.
+   * Estimate for the limits in the request. Unset if the request sets none.
    *
    * @generated from field: optional chess.analysis.v1.Estimate estimate = 8;
    */
@@ -464,8 +464,8 @@ export const AnalysisService: GenService<{
   /**
    * Evaluate a position: score, best move and principal variations.
    *
-   * All scores are from White's point of view. A finished game is an answer like any other, judged by
-   * the rules. Equal requests share one search, and an answer that the depth alone defines is kept.
+   * All scores are from White's point of view. A finished game is an answer like any other, decided by
+   * the rules. Identical requests share one search, and reproducible answers are cached.
    *
    * @generated from rpc chess.analysis.v1.AnalysisService.Evaluate
    */
@@ -477,7 +477,7 @@ export const AnalysisService: GenService<{
   /**
    * Find the best move of a position.
    *
-   * Request and answer have the fields of an evaluation.
+   * The request and the answer have the same fields as an evaluation.
    *
    * @generated from rpc chess.analysis.v1.AnalysisService.FindBestMove
    */
@@ -489,7 +489,7 @@ export const AnalysisService: GenService<{
   /**
    * Evaluate a position and send a complete evaluation after every depth, the last one final.
    *
-   * Who reads slowly skips some. Who leaves stops the search.
+   * A slow reader may miss intermediate states. Cancelling the call stops the search.
    *
    * @generated from rpc chess.analysis.v1.AnalysisService.StreamEvaluate
    */
@@ -499,10 +499,11 @@ export const AnalysisService: GenService<{
     output: typeof EvaluateResponseSchema;
   },
   /**
-   * Evaluate many positions and send each answer as it is ready.
+   * Evaluate many positions and send each answer as soon as it is ready.
    *
-   * Each request is judged, counted and answered on its own: what is wrong with one is that one's
-   * problem. A batch with more requests than the plan can ever allow is refused as a whole.
+   * Each request is checked, counted and answered on its own: one that is refused gets its own
+   * problem, and the others are still answered. A batch with more requests than the plan can ever
+   * allow is refused as a whole.
    *
    * @generated from rpc chess.analysis.v1.AnalysisService.EvaluateBatch
    */
@@ -512,9 +513,9 @@ export const AnalysisService: GenService<{
     output: typeof EvaluateBatchResponseSchema;
   },
   /**
-   * List the engine versions that can be asked, with their options.
+   * List the available engine versions with their options.
    *
-   * Needs no key and is not counted.
+   * Needs no key and does not count towards any limit.
    *
    * @generated from rpc chess.analysis.v1.AnalysisService.ListEngines
    */
@@ -524,10 +525,10 @@ export const AnalysisService: GenService<{
     output: typeof ListEnginesResponseSchema;
   },
   /**
-   * Tell what an evaluation costs and what each plan allows.
+   * Get the price of an evaluation and what each plan allows.
    *
-   * With any limit in the request, also how long such a search is expected to take on this server and
-   * which plans allow it. Needs no key and is not counted.
+   * If the request sets any limit, the answer also says how long this server expects such a search to
+   * take and which plans allow it. Needs no key and does not count towards any limit.
    *
    * @generated from rpc chess.analysis.v1.AnalysisService.GetPrice
    */

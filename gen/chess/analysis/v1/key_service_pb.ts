@@ -25,7 +25,7 @@ export const file_chess_analysis_v1_key_service: GenFile = /*@__PURE__*/
  */
 export type CreateKeyRequest = Message<"chess.analysis.v1.CreateKeyRequest"> & {
   /**
-   * A name to know the key by, at most 64 characters, no control characters. None by default.
+   * A name to recognise the key by, at most 64 characters, no control characters. None by default.
    *
    * @generated from field: optional string name = 1;
    */
@@ -53,7 +53,7 @@ export type CreateKeyResponse = Message<"chess.analysis.v1.CreateKeyResponse"> &
   id: string;
 
   /**
-   * The key itself. Shown this once; only a hash is kept.
+   * The key itself. Shown only once; only a hash is stored.
    *
    * @generated from field: string key = 2;
    */
@@ -74,7 +74,7 @@ export type CreateKeyResponse = Message<"chess.analysis.v1.CreateKeyResponse"> &
   plan: string;
 
   /**
-   * When the key was made.
+   * When the key was created.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 5;
    */
@@ -104,7 +104,7 @@ export const GetKeyRequestSchema: GenMessage<GetKeyRequest> = /*@__PURE__*/
   messageDesc(file_chess_analysis_v1_key_service, 2);
 
 /**
- * A key, its plan and what is left of it.
+ * A key, its plan and what is left of the plan's quotas.
  *
  * @generated from message chess.analysis.v1.GetKeyResponse
  */
@@ -138,7 +138,7 @@ export type GetKeyResponse = Message<"chess.analysis.v1.GetKeyResponse"> & {
   limits?: PlanLimits | undefined;
 
   /**
-   * What is left of each rate in its current window, by the rate's name.
+   * Units left of each rate in its current window, by the rate's name.
    *
    * @generated from field: map<string, uint64> remaining = 5;
    */
@@ -168,7 +168,7 @@ export const RevokeKeyRequestSchema: GenMessage<RevokeKeyRequest> = /*@__PURE__*
   messageDesc(file_chess_analysis_v1_key_service, 4);
 
 /**
- * The key is revoked: within 5 seconds no node of the service accepts it.
+ * The key is revoked: within 5 seconds, every node of the service refuses it.
  *
  * @generated from message chess.analysis.v1.RevokeKeyResponse
  */
@@ -183,7 +183,7 @@ export const RevokeKeyResponseSchema: GenMessage<RevokeKeyResponse> = /*@__PURE_
   messageDesc(file_chess_analysis_v1_key_service, 5);
 
 /**
- * Get, look up and give up API keys.
+ * Create, look up and revoke API keys.
  *
  * @generated from service chess.analysis.v1.KeyService
  */
@@ -191,7 +191,7 @@ export const KeyService: GenService<{
   /**
    * Issue a key of the free plan, where the operator allows self-service.
    *
-   * The key is shown this once. An address gets only so many in 24 hours.
+   * The key is shown only once. The number of keys per address in 24 hours is limited.
    *
    * @generated from rpc chess.analysis.v1.KeyService.CreateKey
    */
@@ -201,9 +201,9 @@ export const KeyService: GenService<{
     output: typeof CreateKeyResponseSchema;
   },
   /**
-   * Tell whose key this call carries, what it allows and what is left.
+   * Look up the key that this call carries: its plan, what the plan allows and what is left.
    *
-   * Is not counted.
+   * Does not count towards any limit.
    *
    * @generated from rpc chess.analysis.v1.KeyService.GetKey
    */
@@ -215,7 +215,7 @@ export const KeyService: GenService<{
   /**
    * Revoke the key that this call carries.
    *
-   * Within 5 seconds no node of the service accepts it.
+   * Within 5 seconds, every node of the service refuses it.
    *
    * @generated from rpc chess.analysis.v1.KeyService.RevokeKey
    */

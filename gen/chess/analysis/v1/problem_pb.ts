@@ -14,13 +14,13 @@ export const file_chess_analysis_v1_problem: GenFile = /*@__PURE__*/
   fileDesc("Ch9jaGVzcy9hbmFseXNpcy92MS9wcm9ibGVtLnByb3RvEhFjaGVzcy5hbmFseXNpcy52MSKJAwoHUHJvYmxlbRIMCgR0eXBlGAEgASgJEg0KBXRpdGxlGAIgASgJEg4KBnN0YXR1cxgDIAEoDRIMCgRjb2RlGAQgASgJEg4KBmRldGFpbBgFIAEoCRIQCghpbnN0YW5jZRgGIAEoCRISCgpyZXF1ZXN0X2lkGAcgASgJEhMKC25leHRfYWN0aW9uGAggASgJEhEKCXJldHJ5YWJsZRgJIAEoCBIbCg5yZXRyeV9hZnRlcl9tcxgKIAEoDUgAiAEBEigKBmVycm9ycxgLIAMoCzIYLmNoZXNzLmFuYWx5c2lzLnYxLkZhdWx0EjcKEXN1Z2dlc3RlZF9yZXF1ZXN0GAwgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEgBiAEBEjAKB3VwZ3JhZGUYDSABKAsyGi5jaGVzcy5hbmFseXNpcy52MS5VcGdyYWRlSAKIAQFCEQoPX3JldHJ5X2FmdGVyX21zQhQKEl9zdWdnZXN0ZWRfcmVxdWVzdEIKCghfdXBncmFkZSJyCgVGYXVsdBIPCgdwb2ludGVyGAEgASgJEgwKBGNvZGUYAiABKAkSDwoHbWVzc2FnZRgDIAEoCRItCgdhbGxvd2VkGAQgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEgAiAEBQgoKCF9hbGxvd2VkIiQKB1VwZ3JhZGUSDAoEcGxhbhgBIAEoCRILCgN1cmwYAiABKAliBnByb3RvMw", [file_google_protobuf_struct]);
 
 /**
- * An error as RFC 9457 writes it (`application/problem+json`), with what to do next.
+ * An error in the format of RFC 9457 (`application/problem+json`), with what to do next.
  *
  * @generated from message chess.analysis.v1.Problem
  */
 export type Problem = Message<"chess.analysis.v1.Problem"> & {
   /**
-   * Where the kind of problem is explained, relative to the service: `/problems/upgrade-needed`.
+   * Where this kind of problem is explained, relative to the service: `/problems/upgrade-needed`.
    *
    * @generated from field: string type = 1;
    */
@@ -41,7 +41,7 @@ export type Problem = Message<"chess.analysis.v1.Problem"> & {
   status: number;
 
   /**
-   * Stable code, such as `out_of_range`: that of the first fault.
+   * Stable code, such as `out_of_range`; with several faults, that of the first.
    *
    * @generated from field: string code = 4;
    */
@@ -62,7 +62,7 @@ export type Problem = Message<"chess.analysis.v1.Problem"> & {
   instance: string;
 
   /**
-   * Id of the request, as in the header X-Request-Id.
+   * Id of the request, as in the `X-Request-Id` header.
    *
    * @generated from field: string request_id = 7;
    */
@@ -84,21 +84,21 @@ export type Problem = Message<"chess.analysis.v1.Problem"> & {
   retryable: boolean;
 
   /**
-   * When to come back, in milliseconds. Unset if waiting does not help.
+   * How long to wait before retrying, in milliseconds. Unset if waiting does not help.
    *
    * @generated from field: optional uint32 retry_after_ms = 10;
    */
   retryAfterMs?: number | undefined;
 
   /**
-   * The faults of the request, at most 20. Empty if it is not the request that is at fault.
+   * The faults in the request, at most 20. Empty if the request is not at fault.
    *
    * @generated from field: repeated chess.analysis.v1.Fault errors = 11;
    */
   errors: Fault[];
 
   /**
-   * A request that would be answered, close to the one sent. Unset if none is known.
+   * A request close to the one sent that would be answered. Unset if none is known.
    *
    * @generated from field: optional google.protobuf.Struct suggested_request = 12;
    */
@@ -147,7 +147,7 @@ export type Fault = Message<"chess.analysis.v1.Fault"> & {
   message: string;
 
   /**
-   * What is allowed instead, as a JSON Schema: `{"minimum": 1, "maximum": 30}`. Unset if that can't be said shortly.
+   * What is allowed instead, as a JSON Schema: `{"minimum": 1, "maximum": 30}`. Unset if that cannot be said briefly.
    *
    * @generated from field: optional google.protobuf.Struct allowed = 4;
    */
@@ -162,7 +162,7 @@ export const FaultSchema: GenMessage<Fault> = /*@__PURE__*/
   messageDesc(file_chess_analysis_v1_problem, 1);
 
 /**
- * The way to more.
+ * How to get higher limits.
  *
  * @generated from message chess.analysis.v1.Upgrade
  */

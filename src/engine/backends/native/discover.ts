@@ -75,7 +75,7 @@ async function candidates(
           throw new Error("it is not a file");
         }
         if (user && !reaches(user, file)) {
-          throw new Error(`engines run as ${user.name}, who may not read it`);
+          throw new Error(`engines run as ${user.name}, which may not read it`);
         }
         return [file];
       } catch (error) {
@@ -124,7 +124,7 @@ async function identify(
     );
     const identity = identityFromName(session.info.name);
     if (identity === undefined) {
-      throw new Error("it gives no name");
+      throw new Error("it reports no name");
     }
     const selfTestNodes = await selfTest(session, settings.threads, signal);
     // Before anybody else can replace it: this is what was tested.

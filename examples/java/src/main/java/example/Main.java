@@ -77,7 +77,7 @@ public final class Main {
 
   private static EvaluateResponse evaluateWithRetry(
       AnalysisServiceBlockingStub service, AnalysisRequest request) throws Exception {
-    // A deadline is a point in time: one for every try.
+    // A deadline is a point in time, so each attempt needs a new one.
     return withRetry(() -> service.withDeadlineAfter(30, SECONDS).evaluate(request));
   }
 
@@ -87,7 +87,7 @@ public final class Main {
         withRetry(
             () -> {
               var answers = service.withDeadlineAfter(30, SECONDS).streamEvaluate(request);
-              answers.hasNext(); // Waits for the first answer, or throws what the call was refused with.
+              answers.hasNext(); // Waits for the first answer, or throws the error that refused the call.
               return answers;
             });
     while (states.hasNext()) {
@@ -102,7 +102,7 @@ public final class Main {
     }
   }
 
-  /** Asks for more than callers without a key get, and then for as much as they do. */
+  /** Asks for more than callers without a key are allowed, then for as much as they are. */
   private static void askTooMuch(AnalysisServiceBlockingStub keyless) throws Exception {
     var request = request(ITALIAN_GAME, 30).toBuilder().setMovetimeMs(1000).build();
     try {
@@ -128,7 +128,7 @@ public final class Main {
     }
   }
 
-  /** Makes a call, and makes it again when the service says that there is room. */
+  /** Makes a call, and retries it after the delay that the service asks for. */
   private static <T> T withRetry(Supplier<T> call) throws Exception {
     while (true) {
       try {

@@ -1,0 +1,30 @@
+import { expect, test } from "vitest";
+import { nearestName } from "../src/nearest-name.ts";
+
+const fields = ["fen", "moves", "depth", "multipv", "movetime_ms", "engine", "path", "options"];
+
+test.each([
+  ["deph", "depth"],
+  ["depht", "depth"],
+  ["dpeth", "depth"],
+  ["FEN", "fen"],
+  ["movetimeMs", "movetime_ms"],
+  ["MoveTime-MS", "movetime_ms"],
+  ["movetiem_ms", "movetime_ms"],
+  ["multi_pv", "multipv"],
+  ["egnine", "engine"],
+])("%s was meant to be %s", (written, meant) => {
+  expect(nearestName(written, fields)).toBe(meant);
+});
+
+test.each(["position", "x", "", "d".repeat(33), "htped"])(
+  "nobody knows what %j was meant to be",
+  (written) => {
+    expect(nearestName(written, fields)).toBeUndefined();
+  },
+);
+
+test("an engine's own name of an option is a spelling of ours", () => {
+  expect(nearestName("Skill Level", ["skill_level", "uci_elo"])).toBe("skill_level");
+  expect(nearestName("UCI_LimitStrength", ["uci_limit_strength"])).toBe("uci_limit_strength");
+});
