@@ -134,6 +134,30 @@ export const cases: readonly Case[] = [
     expected: invalid("list_engines", ["engine", "unknown_engine"]),
   },
   {
+    promise: "more faults than there is room for are still no more than a client reads",
+    command: evaluate({
+      fen: italianGame,
+      options: Object.fromEntries(
+        Array.from({ length: 30 }, (_, index) => [`${index}${"棋".repeat(80)}`, 1]),
+      ),
+    }),
+    expected: {
+      code: "INVALID_ARGUMENT",
+      message: expect.stringMatching(/ \d+ faults had no room in this error\.$/),
+      details: expect.arrayContaining([
+        errorInfo("option_not_allowed", "fix_request"),
+        {
+          type: "google.rpc.BadRequest",
+          value: {
+            fieldViolations: expect.arrayContaining([
+              expect.objectContaining({ reason: "OPTION_NOT_ALLOWED" }),
+            ]),
+          },
+        },
+      ]),
+    },
+  },
+  {
     promise: "what the plan can never run is refused with the way to more",
     command: evaluate({ fen: italianGame, depth: 30 }),
     expected: refused(

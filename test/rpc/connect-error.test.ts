@@ -1,10 +1,19 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { codeToString } from "@connectrpc/connect/protocol-connect";
+import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { describe, expect, test } from "vitest";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { errorCodes, errorFromFaults, errorKind, type Fault, KibitzError } from "../../src/errors.ts";
 import { connectErrorFrom } from "../../src/rpc/connect-error.ts";
+import { grpcMessage } from "../../src/rpc/grpc-message.ts";
 import { statuses } from "../contract/doors/statuses.ts";
+
+/** What gRPC's trailers carry of the error. */
+function encodedBytesOf(error: ConnectError): number {
+  const trailer = new Headers();
+  setTrailerStatus(trailer, error);
+  return grpcMessage(error.rawMessage).length + (trailer.get("grpc-status-details-bin")?.length ?? 0);
+}
 
 const infoOf = (error: ConnectError) => error.findDetails(ErrorInfoSchema)[0];
 
@@ -48,6 +57,27 @@ describe("faults", () => {
     ]);
   });
 
+  test("that have no room are counted in the message, and when to come back is told before them", () => {
+    const message = "\u{1f600}".repeat(32);
+    const faults = Array.from({ length: 20 }, (_, index): Fault => {
+      return {
+        pointer: `/options/${index}${message}`,
+        code: "option_not_allowed",
+        message: message.repeat(4),
+      };
+    });
+    const error = connectErrorFrom(errorFromFaults(faults, { retryAfterMs: 1000 }), "id-1");
+    const told = error.findDetails(BadRequestSchema)[0]?.fieldViolations.length ?? 0;
+    expect(told).toBeGreaterThan(0);
+    expect(error.rawMessage).toMatch(new RegExp(` ${20 - told} faults had no room in this error\\.$`));
+    expect(error.details.map((detail) => "desc" in detail && detail.desc.name)).toEqual([
+      "ErrorInfo",
+      "RetryInfo",
+      "BadRequest",
+    ]);
+    expect(encodedBytesOf(error)).toBeLessThanOrEqual(6144);
+  });
+
   test("that are not there make no BadRequest", () => {
     expect(
       connectErrorFrom(new KibitzError("internal", "bad"), "id-1").findDetails(BadRequestSchema),
@@ -73,6 +103,16 @@ describe("an error that passes", () => {
     expect(error.metadata.get("retry-after")).toBeNull();
   });
 });
+
+test.each(["x".repeat(9000), "é".repeat(9000), "\u{1f600}".repeat(9000), "%".repeat(9000)])(
+  "a message that no client takes is cut: %#",
+  (message) => {
+    const error = connectErrorFrom(new KibitzError("rate_limited", message, { quota: "a/b" }), "id-1");
+    expect(error.rawMessage).toMatch(/^.{50,1020}…$/u);
+    expect(message.startsWith(error.rawMessage.slice(0, -1))).toBe(true);
+    expect(encodedBytesOf(error)).toBeLessThanOrEqual(6144);
+  },
+);
 
 test.each([
   ["invalid_api_key", 'Bearer error="invalid_token"'],
