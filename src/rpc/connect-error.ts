@@ -5,9 +5,10 @@ import { headersFromError } from "../problem.ts";
 import { contentOfError } from "./error-details.ts";
 
 /**
- * An error for Connect, gRPC and gRPC-Web, with the same content as the problem document in typed
- * details: ErrorInfo always, QuotaFailure for limits, RetryInfo where waiting helps, BadRequest for faults. What makes
- * it longer than clients take is left out, and the message says so.
+ * An error for Connect, gRPC and gRPC-Web, with the same content as the problem document in typed details: ErrorInfo
+ * always, QuotaFailure for limits, RetryInfo where waiting helps, BadRequest for faults, and the Problem itself. What
+ * would make it longer than clients take is left out: first the Problem's faults, then the Problem, then faults, and
+ * then the message says so.
  */
 export function connectErrorFrom(thrown: unknown, requestId: string): ConnectError {
   if (thrown instanceof ConnectError && thrown.code !== Code.DeadlineExceeded) {

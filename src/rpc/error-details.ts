@@ -14,6 +14,7 @@ import {
   RetryInfoSchema,
 } from "../../gen/google/rpc/error_details_pb.ts";
 import type { Fault, KibitzError, NextAction } from "../errors.ts";
+import { problemDesc, problemMessage } from "./convert-problem.ts";
 import { grpcMessage } from "./grpc-message.ts";
 
 /** What an RPC error says. */
@@ -40,31 +41,37 @@ const reservedBytes = 128;
 /** The message and the typed details of an error, most important first, and of these as much as there is room for. */
 export function contentOfError(error: KibitzError, requestId: string): ErrorContent {
   const message = shortened(error.message);
-  const details: Detail[] = [infoOf(error, requestId), ...waitingOf(error, message)];
+  const info = infoOf(error, error.nextAction, requestId);
+  const waiting = [...waitingOf(error, message)];
   const encodedBytes = encodedMaxBytes - grpcMessage(message).length;
   const room =
-    decodedBytes(encodedBytes) -
-    reservedBytes -
-    Buffer.byteLength(message) -
-    details.reduce((sum, detail) => sum + bytesOf(detail), 0);
+    decodedBytes(encodedBytes) - reservedBytes - Buffer.byteLength(message) - bytesOf(info, ...waiting);
   const { kept, leftOut } = violationsOf(error.faults, room);
-  if (kept.length > 0) {
-    details.push(detailOf(BadRequestSchema, { fieldViolations: kept }));
-  }
-  return { message: leftOut > 0 ? `${message} ${noteOf(leftOut)}` : message, details };
+  const faults = kept.length > 0 ? [detailOf(BadRequestSchema, { fieldViolations: kept })] : [];
+  const told = leftOut > 0 ? `${message} ${noteOf(leftOut)}` : message;
+  const problem = problemsOf(error, told, requestId).find((one) => bytesOf(one) <= room - bytesOf(...faults));
+  return problem
+    ? { message: told, details: [info, ...waiting, ...faults, problem] }
+    : { message: told, details: [withoutSuggestion(error, info, requestId), ...waiting, ...faults] };
 }
 
-function infoOf({ code, nextAction }: KibitzError, requestId: string): Detail {
+function infoOf({ code }: KibitzError, nextAction: NextAction, requestId: string): Detail {
   return detailOf(ErrorInfoSchema, {
     reason: code.toUpperCase(),
     domain: "kibitz",
-    metadata: { code, next_action: actionOf(nextAction), request_id: requestId },
+    metadata: { code, next_action: nextAction, request_id: requestId },
   });
 }
 
-/** An RPC error has no room for a suggested request: its faults say what to mend. */
-function actionOf(nextAction: NextAction): NextAction {
-  return nextAction === "send_suggested_request" ? "fix_request" : nextAction;
+/** Where there was no room for a request to send, what is wrong with the one that was sent. */
+function withoutSuggestion(error: KibitzError, info: Detail, requestId: string): Detail {
+  return error.nextAction === "send_suggested_request" ? infoOf(error, "fix_request", requestId) : info;
+}
+
+/** The problem document: whole, or without the faults, which BadRequest has, too. */
+function problemsOf(error: KibitzError, detail: string, requestId: string): readonly Detail[] {
+  const whole = { ...problemMessage(error, requestId), detail };
+  return [detailOf(problemDesc, whole), detailOf(problemDesc, { ...whole, errors: [] })];
 }
 
 /** What is used up, and when there is more. */
@@ -122,9 +129,11 @@ function detailOf<D extends DescMessage>(desc: D, init: MessageInitShape<D>): De
   return { desc, value: create(desc, init) };
 }
 
-/** What a detail takes in google.rpc.Status, at most. */
-function bytesOf({ desc, value }: Detail): number {
-  return toBinary(desc, create(desc, value)).length + anyBytesOf(desc);
+/** What details take in google.rpc.Status, at most. */
+function bytesOf(...details: readonly Detail[]): number {
+  return details
+    .map(({ desc, value }) => toBinary(desc, create(desc, value)).length + anyBytesOf(desc))
+    .reduce((sum, bytes) => sum + bytes, 0);
 }
 
 /** The tag and the length before a part of a message. */

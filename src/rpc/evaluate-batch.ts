@@ -7,7 +7,7 @@ import type { Log } from "../log/log.ts";
 import type { Asker, Gate } from "./admit.ts";
 import { asReady } from "./as-ready.ts";
 import { messageFromAnalysis, requestFromMessage } from "./convert.ts";
-import { problemMessage } from "./problem-message.ts";
+import { problemMessage } from "./convert-problem.ts";
 import { retryOverloaded } from "./retry-overloaded.ts";
 import type { Rules } from "./rules.ts";
 

@@ -30,7 +30,7 @@ export function explainProblem(code: ErrorCode): Explanation {
 const nextActions: Readonly<Record<NextAction, string>> = {
   fix_request: "Change the request: sent again as it is, it fails again.",
   send_suggested_request:
-    "Send what stands in suggested_request: it is answered. Only answers in plain JSON carry it; elsewhere, ask for no more than the details allow.",
+    "Send what stands in suggested_request: it is answered. Errors of gRPC and Connect carry it in the Problem among their details.",
   list_engines: "Ask GET /engines, and send one of its ids.",
   use_auto_path: "Leave path out, or send auto.",
   get_api_key: "Get an API key and send it as Authorization: Bearer kbz_…",

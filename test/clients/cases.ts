@@ -43,11 +43,23 @@ const badRequest = (...faults: readonly (readonly [field: string, code: string])
   },
 });
 
-const refused = (code: string, ...details: readonly object[]) => ({
+/** Every error carries its problem document last. */
+const refused = (code: string, info: ReturnType<typeof errorInfo>, ...details: readonly object[]) => ({
   code,
   message: expect.stringMatching(/.{10}/),
   messages: [],
-  details,
+  details: [info, ...details, problem(info.value.metadata)],
+});
+
+const problem = ({
+  code,
+  next_action: nextAction,
+}: {
+  readonly code: string;
+  readonly next_action: string;
+}) => ({
+  type: "chess.analysis.v1.Problem",
+  value: { code, nextAction, type: `/problems/${code.replaceAll("_", "-")}` },
 });
 
 const invalid = (

@@ -3,6 +3,7 @@ import { type ConnectError, createClient } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import { afterAll, describe, expect, test } from "vitest";
 import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { ProblemSchema } from "../../../gen/chess/analysis/v1/problem_pb.ts";
 import {
   BadRequestSchema,
   ErrorInfoSchema,
@@ -323,6 +324,13 @@ describe("gRPC", () => {
     ]);
     expect(error.findDetails(BadRequestSchema)).toMatchObject([
       { fieldViolations: [{ field: "depth", reason: "OVER_PLAN_LIMIT", description: "30 is over 20" }] },
+    ]);
+    expect(error.findDetails(ProblemSchema)).toMatchObject([
+      {
+        status: 402,
+        errors: [{ pointer: "/depth", allowed: { minimum: 1, maximum: 20 } }],
+        upgrade: { plan: "free", url: "/v1/keys" },
+      },
     ]);
     expect(error.findDetails(RetryInfoSchema)).toEqual([]);
   });

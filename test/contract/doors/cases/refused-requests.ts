@@ -18,7 +18,7 @@ const outOfRange = (wrong: Readonly<Record<string, number>>, nearest: Plain): Re
   request: { fen: startFen, ...wrong },
   code: "out_of_range",
   pointers: Object.keys(wrong).map((field) => `/${field}`),
-  suggestion: { fen: startFen, ...nearest },
+  jsonSuggestion: { fen: startFen, ...nearest },
 });
 
 /** Positions, moves and numbers that every door refuses, with the same code and faults. */
@@ -81,7 +81,7 @@ export const refusedRequests: readonly RefusalCase[] = [
     request: { depth: 31 },
     code: "out_of_range",
     pointers: ["/depth"],
-    suggestion: { depth: 30 },
+    jsonSuggestion: { depth: 30 },
   },
   {
     ...common,
