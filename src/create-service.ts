@@ -39,7 +39,13 @@ function explainFailure(thrown: unknown): never {
   throw thrown instanceof EngineFailure ? errorFromFailure(thrown) : thrown;
 }
 
-export function createService(room: EngineRoom, access: Access, config: Config, log: Log): Service {
+export function createService(
+  room: EngineRoom,
+  access: Access,
+  config: Config,
+  log: Log,
+  showAddress = createAddressShower(config.logAddresses),
+): Service {
   const scheduler = createScheduler({ slots: config.slots, maxWaitMs: config.queueMaxWaitMs });
   const analyzer = createAnalyzer({
     search: room.search,
@@ -60,7 +66,7 @@ export function createService(room: EngineRoom, access: Access, config: Config, 
     judgePosition: createPositionJudge(),
   };
   const rules = createRules();
-  const chain = createChain(access, rules, log, createAddressShower(config.logAddresses));
+  const chain = createChain(access, rules, log, showAddress);
   const implementations = createImplementations({
     analyzer,
     engines,

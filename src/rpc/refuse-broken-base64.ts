@@ -16,6 +16,8 @@ export function refuseBrokenBase64({ requestMethod, url, values }: HandlerContex
     const error = new KibitzError("malformed_http", "The query says base64=1, and `message` is not base64.", {
       cause,
     });
-    throw connectErrorFrom(error, values.get(callerKey).requestId);
+    const { requestId, ending } = values.get(callerKey);
+    ending.code = error.code;
+    throw connectErrorFrom(error, requestId);
   }
 }

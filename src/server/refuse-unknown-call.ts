@@ -32,7 +32,8 @@ export function refuseUnknownCall(
     return false;
   }
   const door = doorFromRequest(req);
-  const { requestId } = callerFromRequest(req, door);
+  const { requestId, ending } = callerFromRequest(req, door);
+  ending.code = "unimplemented";
   const detail = `${echo(pathOf(req).slice(1))} is not a call of this service.`;
   const error = explain(new KibitzError("unimplemented", detail), requestId);
   const { status, headers, body } = door === "connect" ? connectAnswer(type, error) : grpcAnswer(type, error);

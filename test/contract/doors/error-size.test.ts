@@ -1,9 +1,10 @@
-import { connect, type IncomingHttpHeaders } from "node:http2";
+import type { IncomingHttpHeaders } from "node:http2";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { useApp } from "../../support/running-app.ts";
 import { rpcDoors } from "./all-doors.ts";
 import { startFen } from "./cases/case.ts";
 import type { Door, Plain } from "./door.ts";
+import { trailersOf } from "./grpc-trailers.ts";
 
 /**
  * What gRPC says of an error stands in trailers, and grpcio and grpc-java take 8 KiB of them by default: whoever is
@@ -51,7 +52,7 @@ describe.each(["Evaluate", "StreamEvaluate"])(
   "the trailers of %s are no more than every client takes",
   (call) => {
     test.each(faulty)("with %s", async (_, request) => {
-      const trailers = await trailersOf(call, request);
+      const trailers = await trailersOf(app.url, call, request);
       expect(trailers["grpc-status"]).toBe("3");
       expect(listBytesOf(trailers)).toBeLessThan(trailersMaxBytes);
     });
@@ -68,27 +69,4 @@ function listBytesOf(headers: IncomingHttpHeaders): number {
   return Object.entries(headers)
     .map(([name, value]) => name.length + String(value).length + 32)
     .reduce((sum, bytes) => sum + bytes, 0);
-}
-
-async function trailersOf(call: string, request: Plain): Promise<IncomingHttpHeaders> {
-  const session = connect(app.url);
-  try {
-    const stream = session.request({
-      ":method": "POST",
-      ":path": `/chess.analysis.v1.AnalysisService/${call}`,
-      "content-type": "application/grpc+json",
-      te: "trailers",
-    });
-    const trailers = new Promise<IncomingHttpHeaders>((resolve, reject) => {
-      stream.on("error", reject).on("trailers", resolve);
-    });
-    const message = Buffer.from(JSON.stringify(request));
-    const head = Buffer.alloc(5);
-    head.writeUInt32BE(message.length, 1);
-    stream.end(Buffer.concat([head, message]));
-    stream.resume();
-    return await trailers;
-  } finally {
-    session.destroy();
-  }
 }
