@@ -14,6 +14,7 @@ import {
   RetryInfoSchema,
 } from "../../gen/google/rpc/error_details_pb.ts";
 import type { Fault, KibitzError, NextAction } from "../errors.ts";
+import { fieldPathOf } from "../json-pointer.ts";
 import { problemDesc, problemMessage } from "./convert-problem.ts";
 import { grpcMessage } from "./grpc-message.ts";
 
@@ -147,16 +148,4 @@ function anyBytesOf({ typeName }: DescMessage): number {
 /** How many bytes a text of base64 holds. */
 function decodedBytes(encodedBytes: number): number {
   return Math.floor((encodedBytes * 3) / 4);
-}
-
-/** `/moves/3` as google.rpc.BadRequest writes it: `moves[3]`. */
-function fieldPathOf(pointer: string): string {
-  return pointer
-    .slice(1)
-    .split("/")
-    .map((token) => token.replaceAll("~1", "/").replaceAll("~0", "~"))
-    .reduce(
-      (path, token) => (/^\d+$/.test(token) ? `${path}[${token}]` : path ? `${path}.${token}` : token),
-      "",
-    );
 }
