@@ -24,7 +24,17 @@ interface Law {
 }
 
 /** What everybody may know: files beside the rooms, and one room, that know nothing but each other. */
-const basics = ["caller", "errors", "field-rules", "json-pointer", "log", "plain-text", "problem", "uuid"];
+const basics = [
+  "caller",
+  "errors",
+  "field-rules",
+  "grpc-message",
+  "json-pointer",
+  "log",
+  "plain-text",
+  "problem",
+  "uuid",
+];
 
 /** The rooms that each room may look into, beside itself and the basics. */
 const mayLookInto: Readonly<Record<string, readonly string[]>> = {

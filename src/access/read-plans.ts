@@ -1,3 +1,4 @@
+import { pointerStep } from "../json-pointer.ts";
 import { builtInPlans, freePlan, keylessPlan, type Plan, type PlanLimits, type RatePolicy } from "./plans.ts";
 
 /** The plans that an operator's file asks for, or the first thing that is wrong with it. */
@@ -141,8 +142,7 @@ function objectOf(json: unknown, pointer: string, keys: readonly string[]): Plai
   }
   const unknown = Object.keys(json).find((key) => !keys.includes(key));
   if (unknown !== undefined) {
-    const token = unknown.replaceAll("~", "~0").replaceAll("/", "~1");
-    throw new Fault(`${pointer}/${token}`, `is not known here: the keys are ${keys.join(", ")}`);
+    throw new Fault(pointer + pointerStep(unknown), `is not known here: the keys are ${keys.join(", ")}`);
   }
   return json as Plain;
 }

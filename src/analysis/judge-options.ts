@@ -1,5 +1,6 @@
 import type { EngineOption, OptionValues } from "../engine/engine.ts";
 import type { Fault } from "../errors.ts";
+import { pointerStep } from "../json-pointer.ts";
 import { echo } from "../plain-text.ts";
 
 export type JudgedOptions =
@@ -46,13 +47,13 @@ function effectiveOf(values: OptionValues, declared: ReadonlyMap<string, EngineO
 }
 
 function pointerOf(name: string): string {
-  return `/options/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+  return `/options${pointerStep(name)}`;
 }
 
 function notAllowed(name: string, declared: readonly EngineOption[]): Fault {
   const names = declared.map((option) => option.name);
   return {
-    pointer: pointerOf(name.slice(0, 64).toWellFormed()),
+    pointer: pointerOf(name),
     code: "option_not_allowed",
     message: `\`${echo(name)}\` is not an option that callers may set on this engine${names.length > 0 ? `: these are ${names.join(", ")}` : ""}.`,
     allowed: { enum: names },

@@ -1,24 +1,2 @@
-/** Longest key of a caller that a pointer repeats, in characters. */
-const keyMaxCharacters = 64;
-
-/** One step of a JSON Pointer (RFC 6901) with its slash. A longer key is cut, as is every echo of a caller's text. */
-export function pointerStep(key: string | number): string {
-  if (typeof key === "number") {
-    return `/${key}`;
-  }
-  const short = key.length > keyMaxCharacters ? `${key.slice(0, keyMaxCharacters - 1)}…` : key;
-  return `/${short.replaceAll("~", "~0").replaceAll("/", "~1")}`;
-}
-
-/** The keys that a JSON Pointer passes, outermost first. */
-export function keysOfPointer(pointer: string): string[] {
-  return pointer
-    .split("/")
-    .slice(1)
-    .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
-}
-
-/** Whether a pointer is `ancestor` or leads to something inside of it. */
-export function isAtOrBelow(pointer: string, ancestor: string): boolean {
-  return pointer === ancestor || pointer.startsWith(`${ancestor}/`);
-}
+/** For the requests that are suggested; all else asks the original. */
+export { keysOfPointer } from "../json-pointer.ts";

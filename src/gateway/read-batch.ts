@@ -1,7 +1,7 @@
 import { create, type DescField, type DescMethod, type Message } from "@bufbuild/protobuf";
 import { errorFromFaults, type Fault, type KibitzError } from "../errors.ts";
+import { isAtOrBelow } from "../json-pointer.ts";
 import type { NodeRequest } from "../server/node-message.ts";
-import { isAtOrBelow } from "./json-pointer.ts";
 import { createJsonReader } from "./read-json.ts";
 import { createMessageReader } from "./read-message.ts";
 import { type RequestReaderOptions, withSuggestion } from "./read-request.ts";

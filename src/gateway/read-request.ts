@@ -1,9 +1,9 @@
 import type { DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
 import { errorFromFaults, type Fault, KibitzError } from "../errors.ts";
 import { requiredFields } from "../field-rules.ts";
+import { isAtOrBelow } from "../json-pointer.ts";
 import type { BodyBudget } from "../server/body-budget.ts";
 import type { NodeRequest } from "../server/node-message.ts";
-import { isAtOrBelow } from "./json-pointer.ts";
 import { createJsonReader } from "./read-json.ts";
 import { createMessageReader } from "./read-message.ts";
 import { createQueryReader } from "./read-query.ts";

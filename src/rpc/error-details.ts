@@ -14,9 +14,9 @@ import {
   RetryInfoSchema,
 } from "../../gen/google/rpc/error_details_pb.ts";
 import type { Fault, KibitzError, NextAction } from "../errors.ts";
+import { grpcMessage } from "../grpc-message.ts";
 import { fieldPathOf } from "../json-pointer.ts";
 import { problemDesc, problemMessage } from "./convert-problem.ts";
-import { grpcMessage } from "./grpc-message.ts";
 
 /** What an RPC error says. */
 export interface ErrorContent {

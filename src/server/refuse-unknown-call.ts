@@ -3,6 +3,7 @@ import { endStreamFlag, errorToJson } from "@connectrpc/connect/protocol-connect
 import { headerGrpcMessage, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { callerFromRequest } from "../caller.ts";
 import { KibitzError } from "../errors.ts";
+import { grpcMessage } from "../grpc-message.ts";
 import { echo } from "../plain-text.ts";
 import { doorFromRequest } from "./door-from-request.ts";
 import { type NodeRequest, type NodeResponse, pathOf } from "./node-message.ts";
@@ -52,14 +53,11 @@ interface Answer {
   readonly body?: Buffer;
 }
 
-/**
- * Headers that end the stream are gRPC's Trailers-Only. gRPC escapes `%` and what is not printable ASCII in its
- * message, and nothing else; Connect does more (connect 2.2.0).
- */
+/** Headers that end the stream are gRPC's Trailers-Only. */
 function grpcAnswer(type: string, error: ConnectError): Answer {
   const trailer = new Headers();
   setTrailerStatus(trailer, error);
-  trailer.set(headerGrpcMessage, error.rawMessage.toWellFormed().replace(/[^ -$&-~]+/gu, encodeURIComponent));
+  trailer.set(headerGrpcMessage, grpcMessage(error.rawMessage));
   return { status: 200, headers: { "Content-Type": type, ...Object.fromEntries(trailer) } };
 }
 

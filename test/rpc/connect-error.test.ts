@@ -5,8 +5,8 @@ import { describe, expect, test } from "vitest";
 import { ProblemSchema } from "../../gen/chess/analysis/v1/problem_pb.ts";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { errorCodes, errorFromFaults, errorKind, type Fault, KibitzError } from "../../src/errors.ts";
+import { grpcMessage } from "../../src/grpc-message.ts";
 import { connectErrorFrom } from "../../src/rpc/connect-error.ts";
-import { grpcMessage } from "../../src/rpc/grpc-message.ts";
 import { statuses } from "../contract/doors/statuses.ts";
 
 /** What gRPC's trailers carry of the error. */
