@@ -1,18 +1,21 @@
 import { createContextValues, type Interceptor } from "@connectrpc/connect";
 import type { Access } from "./access/access.ts";
-import { callerFromRequest } from "./caller.ts";
+import { type Caller, callerFromRequest } from "./caller.ts";
 import { type Config, ConfigError } from "./config.ts";
 import { createService, type Service } from "./create-service.ts";
 import type { EngineRoom } from "./engine/room.ts";
 import { KibitzError } from "./errors.ts";
 import { createGateway } from "./gateway/gateway.ts";
+import { createCallLine } from "./log/call-line.ts";
 import type { Log } from "./log/log.ts";
+import { createAddressShower } from "./log/show-address.ts";
 import { openAccess } from "./open-access.ts";
 import { callerKey } from "./rpc/caller-key.ts";
 import type { Implementation } from "./rpc/calls.ts";
 import { createToolChain } from "./rpc/chain.ts";
 import { connectErrorFrom } from "./rpc/connect-error.ts";
 import { connectDoors } from "./rpc/interceptors/connect-doors.ts";
+import { suggest } from "./rpc/interceptors/suggest.ts";
 import { readMaxBytesOf } from "./rpc/read-max-bytes.ts";
 import { createHandlers, createToolImplementations } from "./rpc/routes.ts";
 import { createApiPages } from "./server/api-pages.ts";
@@ -23,6 +26,7 @@ import type { RequestHandler } from "./server/node-message.ts";
 import { createProbes } from "./server/probes.ts";
 import { createProblemPages } from "./server/problem-pages.ts";
 import { createReadiness } from "./server/readiness.ts";
+import { createRefusalLog } from "./server/refusal-log.ts";
 import { refuseUnknownCall } from "./server/refuse-unknown-call.ts";
 import { createRpcDoor } from "./server/rpc-door.ts";
 import { sendProblem } from "./server/send-problem.ts";
@@ -66,6 +70,8 @@ export async function startApp(
     5000,
   );
   let access: (Access & AsyncDisposable) | undefined;
+  const showAddress = createAddressShower(config.logAddresses);
+  const addressOf = (caller: Caller) => access?.addressOf(caller) ?? caller.address;
   const listener = createListener({
     handlers: [
       createProbes(readiness),
@@ -75,6 +81,7 @@ export async function startApp(
       (request, response) => readiness.draining() && refuseWhenDraining(request, response),
       (request, response) => doors.some((door) => door(request, response)),
     ],
+    tellRefused: createRefusalLog(createCallLine(log, showAddress), addressOf),
     cors: createCors(config.corsOrigins ?? (config.access === "keys" ? [] : ["*"])),
     log,
   });
@@ -88,7 +95,7 @@ export async function startApp(
     access = opened;
     toolDoor = createRpc(createToolImplementations(readiness), createToolChain(opened, log), bodies, log);
     const engines = await opening;
-    doors = createDoors(createService(engines, opened, config, log), bodies, log);
+    doors = createDoors(createService(engines, opened, config, log, showAddress), bodies, log);
     const { defaultBuild } = engines.catalog.latest;
     const follow = () => readiness.become(engines.available(defaultBuild) ? "ready" : "starting");
     engines.changes.on("change", follow);
@@ -150,7 +157,7 @@ function createDoors(
   });
   return [
     gateway,
-    createRpc(implementations, chain, bodies, log),
+    createRpc(implementations, [suggest(judge), ...chain], bodies, log),
     (request, response) => refuseUnknownCall(request, response, false, connectErrorFrom),
   ];
 }

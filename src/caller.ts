@@ -25,7 +25,20 @@ export interface Caller {
   readonly authorization: string | undefined;
   /** Headers that interceptors add to the answer, by lower-case name. */
   readonly answerHeaders: Map<string, string>;
+  readonly ending: Ending;
 }
+
+/** What is known of how a request ends, for its line in the log. One for all callers that are made of a request. */
+export interface Ending {
+  /** As the last door that it came to saw him: when the answer has ended, his address may be gone. */
+  caller: Caller | undefined;
+  /** Why it was refused. */
+  code: string | undefined;
+  /** Whether it has a line, will get one, or is to have none. */
+  hasLine: boolean;
+}
+
+const endingKey = Symbol("ending");
 
 const saneRequestId = /^[\w.:-]{1,64}$/;
 
@@ -38,12 +51,20 @@ export function requestIdFrom(header: unknown): string {
 interface RawRequest {
   readonly headers: IncomingHttpHeaders;
   readonly socket: { readonly remoteAddress?: string | undefined };
+  [endingKey]?: Ending;
+}
+
+/** The ending of a request, the same whenever it is asked for. */
+export function endingOf(request: RawRequest): Ending {
+  request[endingKey] ??= { caller: undefined, code: undefined, hasLine: false };
+  return request[endingKey];
 }
 
 export function callerFromRequest(request: RawRequest, door: Door): Caller {
   const forwardedFor = request.headers["x-forwarded-for"];
   const requestId = requestIdFrom(request.headers["x-request-id"]);
-  return {
+  const ending = endingOf(request);
+  const caller: Caller = {
     requestId,
     traceparent: request.headers.traceparent as string | undefined,
     door,
@@ -51,7 +72,10 @@ export function callerFromRequest(request: RawRequest, door: Door): Caller {
     forwardedFor: typeof forwardedFor === "object" ? forwardedFor.join() : forwardedFor,
     authorization: request.headers.authorization,
     answerHeaders: new Map([["x-request-id", requestId]]),
+    ending,
   };
+  ending.caller = caller;
+  return caller;
 }
 
 function addressOf({ socket }: RawRequest): string {
@@ -75,5 +99,6 @@ export function localCaller(): Caller {
     forwardedFor: undefined,
     authorization: undefined,
     answerHeaders: new Map(),
+    ending: { caller: undefined, code: undefined, hasLine: false },
   };
 }

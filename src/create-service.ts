@@ -41,7 +41,13 @@ function explainFailure(thrown: unknown): never {
   throw thrown instanceof EngineFailure ? errorFromFailure(thrown) : thrown;
 }
 
-export function createService(room: EngineRoom, access: Access, config: Config, log: Log): Service {
+export function createService(
+  room: EngineRoom,
+  access: Access,
+  config: Config,
+  log: Log,
+  showAddress = createAddressShower(config.logAddresses),
+): Service {
   const scheduler = createScheduler({ slots: config.slots, maxWaitMs: config.queueMaxWaitMs });
   const analyzer = createAnalyzer({
     search: room.search,
@@ -63,7 +69,7 @@ export function createService(room: EngineRoom, access: Access, config: Config, 
   };
   const rules = createRules();
   const judge = createJudge({ access, engines, rules });
-  const chain = createChain(access, rules, log, createAddressShower(config.logAddresses));
+  const chain = createChain(access, rules, log, showAddress);
   const implementations = createImplementations({
     analyzer,
     engines,

@@ -1,4 +1,5 @@
 import { type Fault, KibitzError } from "./errors.ts";
+import { keysOfPointer } from "./json-pointer.ts";
 import { holdsKey } from "./plain-text.ts";
 
 type Plain = Readonly<Record<string, unknown>>;
@@ -97,14 +98,6 @@ function nearestTo(value: unknown, { minimum, maximum, maxItems, examples }: Fau
   return typeof value === "number" && typeof minimum === "number" && typeof maximum === "number"
     ? Math.min(Math.max(value, minimum), maximum)
     : undefined;
-}
-
-/** The keys that a JSON Pointer passes, outermost first. */
-function keysOfPointer(pointer: string): string[] {
-  return pointer
-    .split("/")
-    .slice(1)
-    .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
 function isHolder(value: unknown): value is Record<string, unknown> {

@@ -29,6 +29,8 @@ const basics = [
   "duration-text",
   "errors",
   "field-rules",
+  "grpc-message",
+  "json-pointer",
   "log",
   "nearest-name",
   "plain-text",

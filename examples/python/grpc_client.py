@@ -6,12 +6,13 @@ import time
 from urllib.parse import urlsplit
 
 import grpc
-from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
+from google.rpc.error_details_pb2 import RetryInfo
 from grpc_status import rpc_status
 
 from kibitz.chess.analysis.v1.analysis_pb2 import AnalysisRequest, Score
-from kibitz.chess.analysis.v1.analysis_service_pb2 import EvaluateResponse, GetPriceRequest
+from kibitz.chess.analysis.v1.analysis_service_pb2 import EvaluateResponse
 from kibitz.chess.analysis.v1.analysis_service_pb2_grpc import AnalysisServiceStub
+from kibitz.chess.analysis.v1.problem_pb2 import Problem
 
 ITALIAN_GAME = "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3"
 OPENINGS = [
@@ -67,12 +68,11 @@ def ask_too_much(service: AnalysisServiceStub) -> None:
     try:
         answer = service.Evaluate(request, timeout=30)
     except grpc.RpcError as error:
-        info = detail_of(error, ErrorInfo)
-        if info is None or info.reason != "UPGRADE_NEEDED":
+        problem = detail_of(error, Problem)
+        if problem is None or problem.code != "upgrade_needed":
             raise
-        plans = service.GetPrice(GetPriceRequest(), timeout=30).plans
-        request.depth = next(plan.limits.depth_max for plan in plans if not plan.requires_key)
-        print(f"{info.metadata['code']}, {info.metadata['next_action']} for more; now depth {request.depth}:")
+        request.depth = int(problem.errors[0].allowed["maximum"])
+        print(f"{problem.code}, {problem.next_action} for more; now depth {request.depth}:")
         answer = with_retry(lambda: service.Evaluate(request, timeout=30))
     print(answer_text(answer))
 

@@ -2,7 +2,8 @@ import { durationMs } from "@bufbuild/protobuf/wkt";
 import { ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import { answerText, italianGame, openings, stateText } from "./chess.ts";
 import { AnalysisService } from "./gen/chess/analysis/v1/analysis_service_pb.ts";
-import { ErrorInfoSchema, RetryInfoSchema } from "./gen/google/rpc/error_details_pb.ts";
+import { ProblemSchema } from "./gen/chess/analysis/v1/problem_pb.ts";
+import { RetryInfoSchema } from "./gen/google/rpc/error_details_pb.ts";
 
 const longestWaitMs = 60_000;
 
@@ -39,13 +40,12 @@ export async function askKibitz(
     try {
       print(answerText(await withRetry(() => service.evaluate(request, keyless))));
     } catch (error) {
-      const [info] = ConnectError.from(error).findDetails(ErrorInfoSchema);
-      if (info?.reason !== "UPGRADE_NEEDED") {
+      const [problem] = ConnectError.from(error).findDetails(ProblemSchema);
+      if (problem?.code !== "upgrade_needed") {
         throw error;
       }
-      const { plans } = await service.getPrice({}, keyless);
-      const depth = plans.find(({ requiresKey }) => !requiresKey)?.limits?.depthMax;
-      print(`${info.metadata.code}, ${info.metadata.next_action} for more; now depth ${depth}:`);
+      const depth = Number(problem.errors[0]?.allowed?.maximum);
+      print(`${problem.code}, ${problem.nextAction} for more; now depth ${depth}:`);
       print(answerText(await withRetry(() => service.evaluate({ ...request, depth }, keyless))));
     }
   }

@@ -13,14 +13,15 @@ import { anyUnpack, durationMs } from "@bufbuild/protobuf/wkt";
 import { Client, credentials, Metadata, type ServiceError } from "@grpc/grpc-js";
 import { answerText, italianGame, openings, stateText } from "./chess.ts";
 import { AnalysisService } from "./gen/chess/analysis/v1/analysis_service_pb.ts";
-import { ErrorInfoSchema, RetryInfoSchema } from "./gen/google/rpc/error_details_pb.ts";
+import { ProblemSchema } from "./gen/chess/analysis/v1/problem_pb.ts";
+import { RetryInfoSchema } from "./gen/google/rpc/error_details_pb.ts";
 import { StatusSchema } from "./gen/google/rpc/status_pb.ts";
 
 const longestWaitMs = 60_000;
 
 const [address = "http://localhost:8080"] = process.argv.slice(2);
 const client = new Client(new URL(address).host, credentials.createInsecure());
-const { evaluate, getPrice, streamEvaluate } = AnalysisService.method;
+const { evaluate, streamEvaluate } = AnalysisService.method;
 const keyless = new Metadata();
 const withKey = new Metadata();
 if (process.env.KIBITZ_API_KEY) {
@@ -53,13 +54,12 @@ async function askTooMuch(): Promise<void> {
   try {
     await printBestMove(request, keyless);
   } catch (error) {
-    const info = detailOf(error, ErrorInfoSchema);
-    if (info?.reason !== "UPGRADE_NEEDED") {
+    const problem = detailOf(error, ProblemSchema);
+    if (problem?.code !== "upgrade_needed") {
       throw error;
     }
-    const { plans } = await call(getPrice, {}, keyless);
-    const depth = plans.find(({ requiresKey }) => !requiresKey)?.limits?.depthMax;
-    console.log(`${info.metadata.code}, ${info.metadata.next_action} for more; now depth ${depth}:`);
+    const depth = Number(problem.errors[0]?.allowed?.maximum);
+    console.log(`${problem.code}, ${problem.nextAction} for more; now depth ${depth}:`);
     await printBestMove({ ...request, depth }, keyless);
   }
 }

@@ -15,6 +15,8 @@ import { tellUnavailable } from "./tell-unavailable.ts";
 export interface Access {
   /** Who makes a call. At once where that is known, else with a promise. @throws KibitzError `invalid_api_key` */
   accountOf(caller: Origin): Account | Promise<Account>;
+  /** The address that a caller is known by, whoever it is. */
+  addressOf(caller: Origin): string;
   /** Whether analyses are for holders of keys only. */
   readonly keysOnly: boolean;
   /** The plans that callers can have, smallest first. */
@@ -85,6 +87,7 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
         ? key.then((record) => accountOfKey(record, address))
         : accountOfKey(key, address);
     },
+    addressOf: clientAddress,
     keysOnly: mode === "keys",
     plans,
     selfService:

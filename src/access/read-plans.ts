@@ -1,3 +1,4 @@
+import { pointerStep } from "../json-pointer.ts";
 import { nearestName } from "../nearest-name.ts";
 import { builtInPlans, freePlan, keylessPlan, type Plan, type PlanLimits, type RatePolicy } from "./plans.ts";
 
@@ -144,10 +145,9 @@ function objectOf(
     return undefined;
   }
   for (const key of Object.keys(json).filter((one) => !keys.includes(one))) {
-    const token = key.replaceAll("~", "~0").replaceAll("/", "~1");
     const meant = nearestName(key, keys);
     const hint = meant === undefined ? `the keys are ${keys.join(", ")}` : `did you mean ${meant}?`;
-    faults.push({ pointer: `${pointer}/${token}`, message: `is not known here; ${hint}` });
+    faults.push({ pointer: pointer + pointerStep(key), message: `is not known here; ${hint}` });
   }
   return json as Plain;
 }

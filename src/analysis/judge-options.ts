@@ -1,5 +1,6 @@
 import type { EngineOption, OptionValues } from "../engine/engine.ts";
 import type { Fault } from "../errors.ts";
+import { pointerStep } from "../json-pointer.ts";
 import { nearestName } from "../nearest-name.ts";
 import { echo } from "../plain-text.ts";
 
@@ -47,7 +48,7 @@ function effectiveOf(values: OptionValues, declared: ReadonlyMap<string, EngineO
 }
 
 function pointerOf(name: string): string {
-  return `/options/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+  return `/options${pointerStep(name)}`;
 }
 
 function notAllowed(name: string, declared: readonly EngineOption[]): Fault {
@@ -56,7 +57,7 @@ function notAllowed(name: string, declared: readonly EngineOption[]): Fault {
   const known = names.length > 0 ? `: the options are ${names.join(", ")}.` : ".";
   const hint = meant === undefined ? known : `: did you mean \`${meant}\`?`;
   return {
-    pointer: pointerOf(name.slice(0, 64).toWellFormed()),
+    pointer: pointerOf(name),
     code: "option_not_allowed",
     message: `\`${echo(name)}\` is not an option that can be set on this engine${hint}`,
     allowed: { enum: names },

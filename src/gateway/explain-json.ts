@@ -1,6 +1,6 @@
 import { type Fault, faultsMax } from "../errors.ts";
+import { pointerStep } from "../json-pointer.ts";
 import { echo } from "../plain-text.ts";
-import { pointerStep } from "./json-pointer.ts";
 
 /** How many arrays and objects may lie inside each other. */
 export const nestingMax = 32;

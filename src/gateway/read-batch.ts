@@ -1,9 +1,9 @@
 import { create, type DescField, type DescMessage, type DescMethod, type Message } from "@bufbuild/protobuf";
 import type { Caller } from "../caller.ts";
 import { errorFromFaults, type Fault, type KibitzError } from "../errors.ts";
+import { isAtOrBelow } from "../json-pointer.ts";
 import type { NodeRequest } from "../server/node-message.ts";
 import { createExplainRefusal } from "./explain-refusal.ts";
-import { isAtOrBelow } from "./json-pointer.ts";
 import { createJsonReader } from "./read-json.ts";
 import { createMessageReader, type MessageReading } from "./read-message.ts";
 import type { RequestReaderOptions } from "./read-request.ts";

@@ -1,6 +1,6 @@
 import type { ErrorCode, Fault } from "../errors.ts";
+import { pointerStep } from "../json-pointer.ts";
 import { echo } from "../plain-text.ts";
-import { pointerStep } from "./json-pointer.ts";
 
 /**
  * Notes that a JSON value is at fault: "`depth` must be an integer from 1 to 30, not true.". Gives

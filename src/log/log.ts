@@ -22,6 +22,11 @@ export interface LogFields {
   readonly count?: number;
   /** How a call ended: `ok`, `canceled` or a code of the catalogue. */
   readonly code?: string;
+  /** Of an answer: the depth that was reached, whether it was kept from before, and what it had to wait and to search. */
+  readonly depth?: number;
+  readonly cached?: boolean;
+  readonly queueMs?: number;
+  readonly engineMs?: number;
   /** Which item of a batch. */
   readonly index?: number;
   /** Id of an engine version, and how it runs. */
@@ -64,6 +69,10 @@ export const logFields: ReadonlySet<string> = new Set(
     ms: 0,
     count: 0,
     code: 0,
+    depth: 0,
+    cached: 0,
+    queueMs: 0,
+    engineMs: 0,
     index: 0,
     engine: 0,
     path: 0,

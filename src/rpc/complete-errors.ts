@@ -16,26 +16,29 @@ type AbortableContext = HandlerContext & { abort(reason?: unknown): void };
  */
 export function completeErrors(context: HandlerContext): void {
   const { values, method } = context;
-  const { requestId } = values.get(callerKey);
+  const { requestId, ending } = values.get(callerKey);
   const abortable = context as AbortableContext;
   const { abort } = abortable;
   abortable.abort = (reason) => {
-    complete(reason, method.input, requestId);
+    ending.code ??= complete(reason, method.input, requestId);
     abort(reason);
   };
 }
 
-function complete(error: unknown, input: DescMessage, requestId: string): void {
+/** Gives the code of the error, where it had to be completed. */
+function complete(error: unknown, input: DescMessage, requestId: string): string | undefined {
   // Nobody waits for the answer to a call that was cancelled.
   if (!(error instanceof ConnectError) || error.code === Code.Canceled || hasErrorInfo(error)) {
-    return;
+    return undefined;
   }
-  const { code, rawMessage, message, details } = connectErrorFrom(errorFromConnect(error, input), requestId);
+  const known = errorFromConnect(error, input);
+  const { code, rawMessage, message, details } = connectErrorFrom(known, requestId);
   Object.assign(error, { rawMessage, message, details: [...error.details, ...details] });
   // The protocols say which code an error of theirs has; bytes that are no message are not the server's failure.
   if (error.code === Code.Internal) {
     Object.assign(error, { code });
   }
+  return known.code;
 }
 
 function hasErrorInfo({ details }: ConnectError): boolean {

@@ -133,6 +133,25 @@ export function repeatablePart(message: Message): Message | undefined {
   return part;
 }
 
+/** What operators want to know of a search, of the answer to a call; nothing of other answers. */
+export function searchFactsOf(answer: unknown) {
+  if (!isMessage(answer, EvaluateResponseSchema) && !isMessage(answer, FindBestMoveResponseSchema)) {
+    return {};
+  }
+  const { engine, search } = answer;
+  return (
+    engine &&
+    search && {
+      engine: engine.id,
+      depth: search.depth,
+      cached: search.cached,
+      queueMs: search.queueMs,
+      // The counters of a kept answer are those of its search.
+      engineMs: search.cached ? 0 : search.timeMs,
+    }
+  );
+}
+
 function messageFromSearch(analysis: Analysis): MessageInitShape<typeof pb.SearchSchema> {
   const { request, counters, stopReason } = analysis;
   return {

@@ -1,6 +1,7 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import { Code, type ConnectError } from "@connectrpc/connect";
 import { type ErrorCode, errorFromFaults, type Fault, KibitzError } from "../errors.ts";
+import { pointerStep } from "../json-pointer.ts";
 import { echo, withoutControls } from "../plain-text.ts";
 
 /**
@@ -113,8 +114,7 @@ function refused(code: ErrorCode, message: string, field: string | undefined): K
   if (field === undefined) {
     return new KibitzError(code, message);
   }
-  const token = field.slice(0, 64).toWellFormed().replaceAll("~", "~0").replaceAll("/", "~1");
-  const fault: Fault = { pointer: `/${token}`, code, message };
+  const fault: Fault = { pointer: pointerStep(field), code, message };
   return errorFromFaults([fault]);
 }
 

@@ -7,8 +7,8 @@ import { withSuggestion } from "../with-suggestion.ts";
 import type { Asker, Gate } from "./admit.ts";
 import { asReady } from "./as-ready.ts";
 import { messageFromAnalysis, messageFromPlain, plainFromMessage } from "./convert.ts";
+import { problemMessage } from "./convert-problem.ts";
 import type { Judge } from "./judge.ts";
-import { problemMessage } from "./problem-message.ts";
 import { retryOverloaded } from "./retry-overloaded.ts";
 import { createTurns } from "./turns.ts";
 

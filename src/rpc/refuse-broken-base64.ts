@@ -16,10 +16,10 @@ export function refuseBrokenBase64({ requestMethod, url, values }: HandlerContex
     const error = new KibitzError(
       "malformed_http",
       "The query says base64=1, but `message` is not valid base64.",
-      {
-        cause,
-      },
+      { cause },
     );
-    throw connectErrorFrom(error, values.get(callerKey).requestId);
+    const { requestId, ending } = values.get(callerKey);
+    ending.code = error.code;
+    throw connectErrorFrom(error, requestId);
   }
 }

@@ -7,15 +7,14 @@ import { file_google_rpc_error_details } from "../../gen/google/rpc/error_detail
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionV1alpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
-import { KibitzError } from "../errors.ts";
 import { type AnalysisServiceOptions, createAnalysisService } from "./analysis-service.ts";
 import { callerKey } from "./caller-key.ts";
 import type { Implementation } from "./calls.ts";
 import { completeErrors } from "./complete-errors.ts";
 import { compressions } from "./compression.ts";
-import { mendGrpcMessage } from "./grpc-message.ts";
 import { createHealth, type HealthOptions } from "./health.ts";
 import { createKeyService } from "./key-service.ts";
+import { mendGrpcMessage } from "./mend-grpc-message.ts";
 import { createReflection, type ReflectionOptions } from "./reflection.ts";
 import { refuseBrokenBase64 } from "./refuse-broken-base64.ts";
 import { responseHeaderKey } from "./response-header-key.ts";
@@ -26,11 +25,11 @@ const apiServices: readonly DescService[] = [AnalysisService, KeyService];
 /** What tells tools of the API. Needs no engine. */
 const toolServices: readonly DescService[] = [Health, ServerReflection, ServerReflectionV1alpha];
 
-/** Every service of the API with what answers its calls. What is declared and not built yet says so. */
+/** Every service of the API with what answers its calls. */
 export function createImplementations(options: AnalysisServiceOptions): readonly Implementation[] {
   return [
-    completed(createAnalysisService(options) as unknown as Implementation),
-    completed(createKeyService(options.access) as unknown as Implementation),
+    createAnalysisService(options) as unknown as Implementation,
+    createKeyService(options.access) as unknown as Implementation,
   ];
 }
 
@@ -75,27 +74,4 @@ export function createHandlers(
     }
   }
   return router.handlers;
-}
-
-function completed({ service, methods }: Implementation): Implementation {
-  const missing = service.methods.filter(({ localName }) => !(localName in methods));
-  const answers = missing.map((method) => [method.localName, answerUnimplemented(method)]);
-  return { service, methods: { ...methods, ...Object.fromEntries(answers) } };
-}
-
-function answerUnimplemented(method: DescMethod): () => unknown {
-  const error = () =>
-    new KibitzError(
-      "unimplemented",
-      `${method.parent.name}.${method.name} is declared, but not implemented yet.`,
-    );
-  if (method.methodKind === "server_streaming") {
-    // biome-ignore lint/correctness/useYield: the stream ends before its first message
-    return async function* () {
-      throw error();
-    };
-  }
-  return () => {
-    throw error();
-  };
 }

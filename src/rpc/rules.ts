@@ -2,6 +2,7 @@ import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
 import { createValidator, type Violation } from "@bufbuild/protovalidate";
 import type { Fault } from "../errors.ts";
 import { boundsOfField } from "../field-rules.ts";
+import { fieldPathOf, pointerStep } from "../json-pointer.ts";
 
 /** The faults of a message by the rules that stand in its proto. */
 export type Rules = (message: Message, desc: DescMessage) => readonly Fault[];
@@ -25,7 +26,7 @@ function faultFromViolation(violation: Violation, message: Message): Fault {
   const { field: path, ruleId } = violation;
   const field = path.findLast((segment) => segment.kind === "field");
   const pointer = path.map(tokenOf).join("");
-  const name = `\`${pointer.slice(1).replaceAll("/", ".")}\``;
+  const name = `\`${fieldPathOf(pointer)}\``;
   const value = path.reduce<unknown>(valueAt, message);
   const code = codeOf(field, ruleId);
   if (field && /^u?int32\./.test(ruleId)) {
@@ -101,11 +102,11 @@ function valueAt(holder: unknown, segment: Segment): unknown {
 function tokenOf(segment: Segment): string {
   switch (segment.kind) {
     case "field":
-      return `/${segment.name}`;
+      return pointerStep(segment.name);
     case "list_sub":
-      return `/${segment.index}`;
+      return pointerStep(segment.index);
     case "map_sub":
-      return `/${String(segment.key).replaceAll("~", "~0").replaceAll("/", "~1")}`;
+      return pointerStep(String(segment.key));
     default:
       return "";
   }

@@ -11,12 +11,15 @@ import { sendProblem } from "./send-problem.ts";
 /**
  * Offers each request to the handlers in turn; what none of them takes is 404. A request that breaks the rules,
  * or a handler that throws, ends in an answer and never in the process's end.
+ *
+ * @param tellRefused is told when the answer to a request has ended, whatever it was
  */
 export function createDispatch(
   handlers: readonly RequestHandler[],
   cors: Cors,
   log: Pick<Log, "error">,
   headersMaxBytes: number,
+  tellRefused: (req: NodeRequest, startedAt: number) => void,
 ): (req: NodeRequest, res: NodeResponse) => void {
   return (req, res) => {
     // Who leaves may make the request emit this; Connect takes its own listener off too early (connect-node 2.2.0),
@@ -25,6 +28,8 @@ export function createDispatch(
     // Writing after the end is a mistake in a handler, but one that would end the process.
     res.on("error", (err) => log.error({ err }, "writing an answer failed"));
     identify(req, res);
+    const startedAt = performance.now();
+    res.once("close", () => tellRefused(req, startedAt));
     try {
       if (cors.apply(req, res)) {
         return;

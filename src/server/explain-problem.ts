@@ -30,7 +30,7 @@ export function explainProblem(code: ErrorCode): Explanation {
 const nextActions: Readonly<Record<NextAction, string>> = {
   fix_request: "Change the request: sent again unchanged, it will fail again.",
   send_suggested_request:
-    "Send the request in `suggested_request`: it will be answered. Only plain JSON answers carry it; over the other protocols, ask for no more than the details allow.",
+    "Send the request in `suggested_request`: it will be answered. Errors of gRPC and Connect carry it in the Problem among their details.",
   list_engines: "Send one of the ids listed by GET /engines.",
   use_auto_path: "Omit path, or send auto.",
   get_api_key: "Get an API key and send it as Authorization: Bearer kbz_…",

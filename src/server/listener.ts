@@ -6,7 +6,7 @@ import { createDispatch } from "./dispatch.ts";
 import { createHttp1Server } from "./http1-server.ts";
 import { createHttp2Server } from "./http2-server.ts";
 import { type ListenerLimits, listenerLimits } from "./listener-limits.ts";
-import type { RequestHandler } from "./node-message.ts";
+import type { NodeRequest, RequestHandler } from "./node-message.ts";
 import { tellProtocol } from "./tell-protocol.ts";
 
 /** One port for HTTP/1.1 and HTTP/2 without TLS. */
@@ -27,15 +27,18 @@ export interface ListenerOptions {
   readonly handlers: readonly RequestHandler[];
   readonly cors: Cors;
   readonly log: Pick<Log, "error">;
+  /** Writes the line of a request that did not become a call. */
+  readonly tellRefused?: (req: NodeRequest, startedAt: number) => void;
   readonly limits?: Partial<ListenerLimits>;
 }
 
 /** How often a stop looks for connections that have become idle. */
 const sweepIntervalMs = 100;
 
-export function createListener({ handlers, cors, log, limits: given }: ListenerOptions): Listener {
+export function createListener(options: ListenerOptions): Listener {
+  const { handlers, cors, log, tellRefused = () => {}, limits: given } = options;
   const limits = { ...listenerLimits, ...given };
-  const answer = createDispatch(handlers, cors, log, limits.headersMaxBytes);
+  const answer = createDispatch(handlers, cors, log, limits.headersMaxBytes, tellRefused);
   const http1 = createHttp1Server(answer, limits, cors.unread);
   const http2 = createHttp2Server(answer, limits);
 

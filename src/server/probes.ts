@@ -1,3 +1,4 @@
+import { endingOf } from "../caller.ts";
 import { KibitzError } from "../errors.ts";
 import { answerGet, type Page } from "./answer-get.ts";
 import { pathOf, type RequestHandler } from "./node-message.ts";
@@ -15,7 +16,7 @@ const retryAfterMs = 1000;
 
 /**
  * `/healthz`, `/readyz`, and `/` for people. None of them asks an engine or waits in a queue, so that a
- * busy server is not taken for a dead one.
+ * busy server is not taken for a dead one. As probes come every second, the log is not for them.
  */
 export function createProbes({ ready, draining }: ProbesOptions): RequestHandler {
   const readiness = () => {
@@ -29,9 +30,11 @@ export function createProbes({ ready, draining }: ProbesOptions): RequestHandler
   return (req, res) => {
     switch (pathOf(req)) {
       case "/healthz":
+        endingOf(req).hasLine = true;
         answerGet(req, res, status("ok"));
         return true;
       case "/readyz":
+        endingOf(req).hasLine = true;
         answerGet(req, res, readiness());
         return true;
       case "/":

@@ -3,6 +3,7 @@ import { endStreamFlag, errorToJson } from "@connectrpc/connect/protocol-connect
 import { headerGrpcMessage, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { callerFromRequest } from "../caller.ts";
 import { KibitzError } from "../errors.ts";
+import { grpcMessage } from "../grpc-message.ts";
 import { echo } from "../plain-text.ts";
 import { doorFromRequest } from "./door-from-request.ts";
 import { type NodeRequest, type NodeResponse, pathOf } from "./node-message.ts";
@@ -32,7 +33,8 @@ export function refuseUnknownCall(
     return false;
   }
   const door = doorFromRequest(req);
-  const { requestId } = callerFromRequest(req, door);
+  const { requestId, ending } = callerFromRequest(req, door);
+  ending.code = "unimplemented";
   const detail = `${echo(pathOf(req).slice(1))} is not a method of this service.`;
   const error = explain(new KibitzError("unimplemented", detail), requestId);
   const { status, headers, body } = door === "connect" ? connectAnswer(type, error) : grpcAnswer(type, error);
@@ -51,14 +53,11 @@ interface Answer {
   readonly body?: Buffer;
 }
 
-/**
- * Headers that end the stream are gRPC's Trailers-Only. gRPC escapes `%` and what is not printable ASCII in its
- * message, and nothing else; Connect does more (connect 2.2.0).
- */
+/** Headers that end the stream are gRPC's Trailers-Only. */
 function grpcAnswer(type: string, error: ConnectError): Answer {
   const trailer = new Headers();
   setTrailerStatus(trailer, error);
-  trailer.set(headerGrpcMessage, error.rawMessage.toWellFormed().replace(/[^ -$&-~]+/gu, encodeURIComponent));
+  trailer.set(headerGrpcMessage, grpcMessage(error.rawMessage));
   return { status: 200, headers: { "Content-Type": type, ...Object.fromEntries(trailer) } };
 }
 

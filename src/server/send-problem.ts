@@ -1,3 +1,4 @@
+import { endingOf } from "../caller.ts";
 import { errorKind, type KibitzError } from "../errors.ts";
 import { headersFromError, problemFromError, problemMediaType } from "../problem.ts";
 import { isGone, type NodeRequest, type NodeResponse } from "./node-message.ts";
@@ -16,6 +17,10 @@ export function sendProblem(
   requestId: string,
   extraHeaders: readonly (readonly [string, string])[] = [],
 ): void {
+  // What failed in here is logged by whoever caught it.
+  if (error.code !== "internal") {
+    endingOf(req).code ??= error.code;
+  }
   if (res.headersSent || res.writableEnded || isGone(res)) {
     return;
   }

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createLatest } from "../../src/analysis/latest.ts";
 
 const turn = () => new Promise(setImmediate);
@@ -108,7 +108,11 @@ describe("a failure", () => {
   });
 
   test("that nobody reads disturbs nobody", async () => {
+    const unhandled = vi.fn();
+    process.on("unhandledRejection", unhandled);
+    onTestFinished(() => void process.off("unhandledRejection", unhandled));
     createLatest<number>().fail(new Error("unread"));
     await turn();
+    expect(unhandled).not.toHaveBeenCalled();
   });
 });

@@ -107,6 +107,7 @@ describe.each(probes)("$name", (program: Program) => {
         },
         { type: "google.rpc.QuotaFailure", value: { violations: [{ subject: "keyless/burst" }] } },
         { type: "google.rpc.RetryInfo", value: { retryDelay: expect.stringMatching(/^[12]s$/) } },
+        { type: "chess.analysis.v1.Problem", value: { retryable: true } },
       ],
     });
     const delayS = Number.parseInt(refused.details[2]?.value.retryDelay, 10);

@@ -43,11 +43,23 @@ const badRequest = (...faults: readonly (readonly [field: string, code: string])
   },
 });
 
-const refused = (code: string, ...details: readonly object[]) => ({
+/** Every error carries its problem document last. */
+const refused = (code: string, info: ReturnType<typeof errorInfo>, ...details: readonly object[]) => ({
   code,
   message: expect.stringMatching(/.{10}/),
   messages: [],
-  details,
+  details: [info, ...details, problem(info.value.metadata)],
+});
+
+const problem = ({
+  code,
+  next_action: nextAction,
+}: {
+  readonly code: string;
+  readonly next_action: string;
+}) => ({
+  type: "chess.analysis.v1.Problem",
+  value: { code, nextAction, type: `/problems/${code.replaceAll("_", "-")}` },
 });
 
 const invalid = (
@@ -132,6 +144,30 @@ export const cases: readonly Case[] = [
     promise: "an unknown engine sends the caller to the list of engines",
     command: evaluate({ fen: italianGame, engine: "deep-blue" }),
     expected: invalid("list_engines", ["engine", "unknown_engine"]),
+  },
+  {
+    promise: "more faults than there is room for are still no more than a client reads",
+    command: evaluate({
+      fen: italianGame,
+      options: Object.fromEntries(
+        Array.from({ length: 30 }, (_, index) => [`${index}${"棋".repeat(80)}`, 1]),
+      ),
+    }),
+    expected: {
+      code: "INVALID_ARGUMENT",
+      message: expect.stringMatching(/ \d+ faults had no room in this error\.$/),
+      details: expect.arrayContaining([
+        errorInfo("option_not_allowed", "fix_request"),
+        {
+          type: "google.rpc.BadRequest",
+          value: {
+            fieldViolations: expect.arrayContaining([
+              expect.objectContaining({ reason: "OPTION_NOT_ALLOWED" }),
+            ]),
+          },
+        },
+      ]),
+    },
   },
   {
     promise: "what the plan can never run is refused with the way to more",

@@ -1,10 +1,20 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { codeToString } from "@connectrpc/connect/protocol-connect";
+import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { describe, expect, test } from "vitest";
+import { ProblemSchema } from "../../gen/chess/analysis/v1/problem_pb.ts";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { errorCodes, errorFromFaults, errorKind, type Fault, KibitzError } from "../../src/errors.ts";
+import { grpcMessage } from "../../src/grpc-message.ts";
 import { connectErrorFrom } from "../../src/rpc/connect-error.ts";
 import { statuses } from "../contract/doors/statuses.ts";
+
+/** What gRPC's trailers carry of the error. */
+function encodedBytesOf(error: ConnectError): number {
+  const trailer = new Headers();
+  setTrailerStatus(trailer, error);
+  return grpcMessage(error.rawMessage).length + (trailer.get("grpc-status-details-bin")?.length ?? 0);
+}
 
 const infoOf = (error: ConnectError) => error.findDetails(ErrorInfoSchema)[0];
 
@@ -17,10 +27,42 @@ describe("an error of the catalogue", () => {
     expect(infoOf(error)?.metadata).toMatchObject({ code, request_id: "id-1" });
   });
 
-  test("names no suggested request as its next action, because it has no room for one", () => {
-    const error = new KibitzError("invalid_fen", "short", { suggestedRequest: { fen: "long" } });
-    expect(error.nextAction).toBe("send_suggested_request");
-    expect(infoOf(connectErrorFrom(error, "id-1"))?.metadata.next_action).toBe("fix_request");
+  test("carries its problem document, with a request to send", () => {
+    const error = connectErrorFrom(
+      new KibitzError("invalid_fen", "short", { suggestedRequest: { fen: "long" } }),
+      "id-1",
+    );
+    expect(infoOf(error)?.metadata.next_action).toBe("send_suggested_request");
+    expect(error.findDetails(ProblemSchema)).toMatchObject([
+      {
+        type: "/problems/invalid-fen",
+        status: 400,
+        detail: "short",
+        requestId: "id-1",
+        nextAction: "send_suggested_request",
+        suggestedRequest: { fen: "long" },
+      },
+    ]);
+  });
+
+  test("has the faults in BadRequest alone where both have no room", () => {
+    const faults = Array.from({ length: 20 }, (_, index): Fault => {
+      return { pointer: `/moves/${index}`, code: "illegal_move", message: "m".repeat(100) };
+    });
+    const error = connectErrorFrom(errorFromFaults(faults), "id-1");
+    expect(error.findDetails(BadRequestSchema)[0]?.fieldViolations).toHaveLength(20);
+    expect(error.findDetails(ProblemSchema)).toMatchObject([{ detail: error.rawMessage, errors: [] }]);
+    expect(encodedBytesOf(error)).toBeLessThanOrEqual(6144);
+  });
+
+  test("says to mend the request where the one to send has no room", () => {
+    const suggestedRequest = { fen: "x", moves: Array(600).fill("e2e4") };
+    const fault: Fault = { pointer: "/fen", code: "invalid_fen", message: "short" };
+    const error = connectErrorFrom(errorFromFaults([fault], { suggestedRequest }), "id-1");
+    expect(infoOf(error)?.metadata.next_action).toBe("fix_request");
+    expect(error.findDetails(BadRequestSchema)).toHaveLength(1);
+    expect(error.findDetails(ProblemSchema)).toEqual([]);
+    expect(encodedBytesOf(error)).toBeLessThanOrEqual(6144);
   });
 
   test.each(["list_engines", "use_auto_path", "retry_later", "contact_operator"] as const)(
@@ -48,6 +90,27 @@ describe("faults", () => {
     ]);
   });
 
+  test("that have no room are counted in the message, and when to come back is told before them", () => {
+    const message = "\u{1f600}".repeat(32);
+    const faults = Array.from({ length: 20 }, (_, index): Fault => {
+      return {
+        pointer: `/options/${index}${message}`,
+        code: "option_not_allowed",
+        message: message.repeat(4),
+      };
+    });
+    const error = connectErrorFrom(errorFromFaults(faults, { retryAfterMs: 1000 }), "id-1");
+    const told = error.findDetails(BadRequestSchema)[0]?.fieldViolations.length ?? 0;
+    expect(told).toBeGreaterThan(0);
+    expect(error.rawMessage).toMatch(new RegExp(` ${20 - told} faults had no room in this error\\.$`));
+    expect(error.details.map((detail) => "desc" in detail && detail.desc.name)).toEqual([
+      "ErrorInfo",
+      "RetryInfo",
+      "BadRequest",
+    ]);
+    expect(encodedBytesOf(error)).toBeLessThanOrEqual(6144);
+  });
+
   test("that are not there make no BadRequest", () => {
     expect(
       connectErrorFrom(new KibitzError("internal", "bad"), "id-1").findDetails(BadRequestSchema),
@@ -73,6 +136,16 @@ describe("an error that passes", () => {
     expect(error.metadata.get("retry-after")).toBeNull();
   });
 });
+
+test.each(["x".repeat(9000), "é".repeat(9000), "\u{1f600}".repeat(9000), "%".repeat(9000)])(
+  "a message that no client takes is cut: %#",
+  (message) => {
+    const error = connectErrorFrom(new KibitzError("rate_limited", message, { quota: "a/b" }), "id-1");
+    expect(error.rawMessage).toMatch(/^.{50,1020}…$/u);
+    expect(message.startsWith(error.rawMessage.slice(0, -1))).toBe(true);
+    expect(encodedBytesOf(error)).toBeLessThanOrEqual(6144);
+  },
+);
 
 test.each([
   ["invalid_api_key", 'Bearer error="invalid_token"'],

@@ -70,12 +70,12 @@ describe("a fault names its place, what is wrong and what is allowed", () => {
       /^`moves` must have at most 600 items, not 601\.$/,
       undefined,
     ],
-    [{ moves: ["e4", ""] }, "/moves/1", "illegal_move", /^`moves\.1` must not be empty\.$/, undefined],
+    [{ moves: ["e4", ""] }, "/moves/1", "illegal_move", /^`moves\[1\]` must not be empty\.$/, undefined],
     [
       { moves: ["x".repeat(17)] },
       "/moves/0",
       "illegal_move",
-      /^`moves\.0` must have at most 16 characters, not 17\.$/,
+      /^`moves\[0\]` must have at most 16 characters, not 17\.$/,
       undefined,
     ],
     [

@@ -53,7 +53,11 @@ describe.each(ways)("buf curl over %s, reflection by %s, without any proto file"
     expect(JSON.parse(stderr)).toMatchObject({
       code: "invalid_argument",
       message: "`depth` must be from 1 to 30, not 60.",
-      details: [{ type: "google.rpc.ErrorInfo" }, { type: "google.rpc.BadRequest" }],
+      details: [
+        { type: "google.rpc.ErrorInfo" },
+        { type: "google.rpc.BadRequest" },
+        { type: "chess.analysis.v1.Problem" },
+      ],
     });
   });
 });

@@ -115,20 +115,13 @@ func watch(ctx context.Context, client analysisv1.AnalysisServiceClient, request
 func askTooMuch(ctx context.Context, client analysisv1.AnalysisServiceClient) error {
 	request := &analysisv1.AnalysisRequest{Fen: italianGame, Depth: proto.Uint32(30), MovetimeMs: proto.Uint32(1000)}
 	err := evaluate(ctx, client, request)
-	info, found := detailOf[*errdetails.ErrorInfo](err)
-	if !found || info.Reason != "UPGRADE_NEEDED" {
+	problem, found := detailOf[*analysisv1.Problem](err)
+	if !found || problem.Code != "upgrade_needed" {
 		return err
 	}
-	price, err := client.GetPrice(ctx, &analysisv1.GetPriceRequest{})
-	if err != nil {
-		return err
-	}
-	for _, plan := range price.Plans {
-		if !plan.RequiresKey {
-			request.Depth = &plan.Limits.DepthMax
-		}
-	}
-	fmt.Printf("%s, %s for more; now depth %d:\n", info.Metadata["code"], info.Metadata["next_action"], *request.Depth)
+	allowed := problem.Errors[0].Allowed.AsMap()
+	request.Depth = proto.Uint32(uint32(allowed["maximum"].(float64)))
+	fmt.Printf("%s, %s for more; now depth %d:\n", problem.Code, problem.NextAction, *request.Depth)
 	return evaluate(ctx, client, request)
 }
 

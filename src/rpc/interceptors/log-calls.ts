@@ -1,55 +1,47 @@
 import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import { errorFromUnknown } from "../../errors.ts";
+import { createCallLine } from "../../log/call-line.ts";
 import type { Log } from "../../log/log.ts";
 import { accountKey } from "../account-key.ts";
 import { callerKey } from "../caller-key.ts";
+import { searchFactsOf } from "../convert.ts";
 import { errorFromConnect } from "../error-from-connect.ts";
 
-/** One line a call, when it has ended: who asked what through which door, how it ended and how long it took. */
+/** One line a call, when it has ended: who asked what through which door, how it ended, how long it took and what for. */
 export function logCalls(
   log: Log,
   showAddress: (address: string) => string | undefined,
-  level: "info" | "debug" = "info",
+  level?: "info" | "debug",
 ): Interceptor {
+  const write = createCallLine(log, showAddress, level);
   return (next) => async (request) => {
     const { contextValues } = request;
-    const { requestId, door, traceparent } = contextValues.get(callerKey);
+    const caller = contextValues.get(callerKey);
     const startedAt = performance.now();
-    const addressOf = (address: string) => {
-      const shown = showAddress(address);
-      return shown === undefined ? {} : { address: shown };
-    };
-    const end = (code: string, err?: unknown) => {
-      const ms = Math.round((performance.now() - startedAt) * 10) / 10;
-      const method = request.method.name;
+    caller.ending.hasLine = true;
+    const end = (code: string, answer?: unknown, err?: unknown) => {
       const { key, address } = contextValues.get(accountKey);
-      const asker = { ...(key && { key: key.id }), ...addressOf(address) };
-      const fields = { requestId, door, method, ms, code, ...asker, ...spanOf(traceparent) };
-      if (code === "internal") {
-        log.error({ ...fields, err }, "call");
-      } else {
-        log[level](fields, "call");
-      }
+      const fields = {
+        method: request.method.name,
+        ...(key && { key: key.id }),
+        ...searchFactsOf(answer),
+        ...(code === "internal" && { err }),
+      };
+      write(caller, { code, startedAt, address, fields });
     };
     try {
       const response = await next(request);
       if (response.stream) {
         return { ...response, message: watched(response.message, request, end) };
       }
-      end("ok");
+      end("ok", response.message);
       return response;
     } catch (thrown) {
-      end(codeOf(thrown, request.signal, request.method.input), thrown);
+      end(codeOf(thrown, request.signal, request.method.input), undefined, thrown);
       throw thrown;
     }
   };
-}
-
-/** The call's span, by the names that log collectors look for. */
-function spanOf(traceparent: string | undefined): { readonly trace_id?: string; readonly span_id?: string } {
-  const [, trace_id, span_id] = traceparent?.split("-") ?? [];
-  return trace_id === undefined || span_id === undefined ? {} : { trace_id, span_id };
 }
 
 /**
@@ -72,14 +64,16 @@ function codeOf(thrown: unknown, signal: AbortSignal, input: DescMessage): strin
 async function* watched<T>(
   messages: AsyncIterable<T>,
   { signal, method }: { readonly signal: AbortSignal; readonly method: DescMethod },
-  end: (code: string, err?: unknown) => void,
+  end: (code: string, last: T | undefined, err?: unknown) => void,
 ) {
   let code = "canceled";
+  let last: T | undefined;
   let err: unknown;
   let delivering = false;
   try {
     for await (const message of messages) {
       delivering = true;
+      last = message;
       yield message;
       delivering = false;
     }
@@ -92,6 +86,6 @@ async function* watched<T>(
     }
     throw thrown;
   } finally {
-    end(code, err);
+    end(code, last, err);
   }
 }

@@ -4,6 +4,7 @@ import { type Any, anyUnpack } from "@bufbuild/protobuf/wkt";
 import { status } from "@grpc/grpc-js";
 import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { KeyService } from "../../../gen/chess/analysis/v1/key_service_pb.ts";
+import { ProblemSchema } from "../../../gen/chess/analysis/v1/problem_pb.ts";
 import { file_google_rpc_error_details } from "../../../gen/google/rpc/error_details_pb.ts";
 import type { Command, Result } from "../probe.ts";
 
@@ -35,7 +36,7 @@ export function codeName(code: number): string {
   return status[code] ?? String(code);
 }
 
-const detailTypes = createRegistry(file_google_rpc_error_details);
+const detailTypes = createRegistry(file_google_rpc_error_details, ProblemSchema);
 
 export function detailJson(detail: Any): Result["details"][number] {
   const message = anyUnpack(detail, detailTypes);

@@ -86,6 +86,7 @@ test.each(["!!", "e", "e30{"])(
       message: expect.stringContaining("base64"),
       details: [
         { debug: { metadata: { code: "malformed_http", next_action: "fix_request", request_id: "mine" } } },
+        { type: "chess.analysis.v1.Problem", debug: { requestId: "mine" } },
       ],
     });
   },
@@ -106,6 +107,7 @@ test("a call that no service has is refused with the details of every error", as
           metadata: { code: "unimplemented", next_action: "fix_request", request_id: "mine" },
         },
       },
+      { type: "chess.analysis.v1.Problem", debug: { requestId: "mine" } },
     ],
   });
 });
@@ -116,6 +118,8 @@ describe("X-Request-Id", () => {
     expect(good.headers.get("x-request-id")).toBe("mine");
     const bad = await evaluate({ fen: "bad" }, { "X-Request-Id": "mine" });
     expect(bad.headers.get("x-request-id")).toBe("mine");
-    expect(bad.body).toMatchObject({ details: [{ debug: { metadata: { request_id: "mine" } } }, {}] });
+    expect(bad.body).toMatchObject({
+      details: [{ debug: { metadata: { request_id: "mine" } } }, {}, { debug: { requestId: "mine" } }],
+    });
   });
 });

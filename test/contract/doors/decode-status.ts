@@ -1,6 +1,8 @@
 import { fromJSON, type MessageTypeDefinition, type PackageDefinition } from "@grpc/proto-loader";
-import type { Refusal } from "./door.ts";
+import type { Plain, Refusal } from "./door.ts";
+import { plainFromProtoJson } from "./proto-json.ts";
 import { type ErrorInfo, pointerFromFieldPath } from "./refusal-from-details.ts";
+import { withPlainStructs } from "./structs.ts";
 
 interface BadRequest {
   readonly field_violations: readonly {
@@ -14,7 +16,12 @@ interface BadRequest {
 export function detailsFromBytes(
   definitions: PackageDefinition,
   bytes: Buffer | undefined,
-): { readonly message: string; readonly info: ErrorInfo | undefined; readonly faults: Refusal["faults"] } {
+): {
+  readonly message: string;
+  readonly info: ErrorInfo | undefined;
+  readonly faults: Refusal["faults"];
+  readonly problem: Plain | undefined;
+} {
   const { message, details } = bytes === undefined ? { message: "", details: [] } : status.deserialize(bytes);
   const find = <T>(type: string): T | undefined => {
     const found = details.find(({ type_url }) => type_url === `type.googleapis.com/${type}`);
@@ -22,8 +29,10 @@ export function detailsFromBytes(
     return found && (definition?.deserialize(found.value) as T | undefined);
   };
   const violations = find<BadRequest>("google.rpc.BadRequest")?.field_violations ?? [];
+  const problem = find<object>("chess.analysis.v1.Problem");
   return {
     message,
+    problem: problem && plainFromProtoJson(withPlainStructs(problem)),
     info: find<ErrorInfo>("google.rpc.ErrorInfo"),
     faults: violations.map(({ field, reason, description }) => ({
       pointer: pointerFromFieldPath(field),

@@ -2,6 +2,7 @@ import { type DescMethod, type DescService, fromJson, type Message, toJson } fro
 import { Code, ConnectError, type Transport } from "@connectrpc/connect";
 import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { KeyService } from "../../../gen/chess/analysis/v1/key_service_pb.ts";
+import { ProblemSchema } from "../../../gen/chess/analysis/v1/problem_pb.ts";
 import { BadRequestSchema, ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
 import type { Call, Door, Refused } from "./door.ts";
 import { plainFromProtoJson, protoJsonFromPlain } from "./proto-json.ts";
@@ -68,6 +69,7 @@ async function answerOf(
 function refusedFromConnectError(error: ConnectError): Refused {
   const [info] = error.findDetails(ErrorInfoSchema);
   const [badRequest] = error.findDetails(BadRequestSchema);
+  const [problem] = error.findDetails(ProblemSchema);
   return {
     kind: "refusal",
     requestId: error.metadata.get("x-request-id") ?? undefined,
@@ -80,6 +82,10 @@ function refusedFromConnectError(error: ConnectError): Refused {
         code: reason.toLowerCase(),
         message: description,
       })),
+      problem &&
+        plainFromProtoJson(
+          toJson(ProblemSchema, problem, { useProtoFieldName: true, alwaysEmitImplicit: true }) as object,
+        ),
     ),
   };
 }

@@ -49,7 +49,15 @@ export interface Refusal {
   readonly message: string;
   readonly nextAction: string;
   readonly requestId: string;
-  readonly faults: readonly { readonly pointer: string; readonly code: string; readonly message: string }[];
-  /** Only of a problem document. */
+  readonly faults: readonly ToldFault[];
+  /** Of the problem document; undefined where an error had no room for it. */
   readonly suggestion?: unknown;
+}
+
+export interface ToldFault {
+  readonly pointer: string;
+  readonly code: string;
+  readonly message: string;
+  /** Of the problem document. */
+  readonly allowed?: unknown;
 }

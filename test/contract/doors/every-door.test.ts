@@ -73,16 +73,16 @@ function checkAnswer({ answer, absent = [], warnings = [] }: AnswerCase, outcome
 }
 
 function checkRefusal(one: RefusalCase, outcome: Outcome, column: 0 | 1): void {
-  const { code, nextAction, pointers, suggestion } = one;
-  const plain = column === 0;
+  const { code, nextAction, pointers, suggestion, jsonSuggestion } = one;
+  const suggested = suggestion ?? (column === 0 ? jsonSuggestion : undefined);
   expect(outcome).toMatchObject({
     kind: "refusal",
     status: statuses[code]?.[column],
     refusal: {
       code,
-      nextAction: plain && suggestion ? "send_suggested_request" : nextAction,
+      nextAction: suggested ? "send_suggested_request" : nextAction,
       requestId: outcome.requestId,
-      ...(plain && { suggestion: suggestion ?? null }),
+      suggestion: suggested ?? null,
     },
   });
   if (outcome.kind === "refusal") {

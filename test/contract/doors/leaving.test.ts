@@ -116,6 +116,7 @@ describe("a deadline ends the search and frees the engine", () => {
             metadata: { code: "deadline_exceeded", next_action: "reduce_limits" },
           },
         },
+        { type: "chess.analysis.v1.Problem", debug: { status: 504, code: "deadline_exceeded" } },
       ],
     });
     await expectFreeEngine();

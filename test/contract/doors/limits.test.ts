@@ -3,6 +3,7 @@ import { type ConnectError, createClient } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import { afterAll, describe, expect, test } from "vitest";
 import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { ProblemSchema } from "../../../gen/chess/analysis/v1/problem_pb.ts";
 import {
   BadRequestSchema,
   ErrorInfoSchema,
@@ -339,6 +340,13 @@ describe("gRPC", () => {
             description: "30 is more than the plan's maximum of 20.",
           },
         ],
+      },
+    ]);
+    expect(error.findDetails(ProblemSchema)).toMatchObject([
+      {
+        status: 402,
+        errors: [{ pointer: "/depth", allowed: { minimum: 1, maximum: 20 } }],
+        upgrade: { plan: "free", url: "/v1/keys" },
       },
     ]);
     expect(error.findDetails(RetryInfoSchema)).toEqual([]);

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { Refusal } from "./door.ts";
+import type { Plain, Refusal, ToldFault } from "./door.ts";
 
 /** The fields of google.rpc.ErrorInfo, whoever decoded it. */
 export interface ErrorInfo {
@@ -8,11 +8,16 @@ export interface ErrorInfo {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** What the typed details of an RPC error say. Every error has an ErrorInfo, and it agrees with itself. */
+/**
+ * What the typed details of an RPC error say. Every error has an ErrorInfo, and they agree with each other.
+ *
+ * @param problem the problem document among them, as plain JSON
+ */
 export function refusalFromDetails(
   message: string,
   info: ErrorInfo | undefined,
   faults: Refusal["faults"] = [],
+  problem: Plain | undefined = undefined,
 ): Refusal {
   expect(info, `the error "${message}" has an ErrorInfo`).toBeDefined();
   const { reason = "", domain = "", metadata = {} } = info ?? {};
@@ -20,7 +25,22 @@ export function refusalFromDetails(
   expect(reason).toBe(metadata.code?.toUpperCase());
   expect(Object.keys(metadata).toSorted()).toEqual(["code", "next_action", "request_id"]);
   const { code = "", next_action: nextAction = "", request_id: requestId = "" } = metadata;
-  return { code, message, nextAction, requestId, faults };
+  if (problem === undefined) {
+    return { code, message, nextAction, requestId, faults };
+  }
+  expect(problem).toMatchObject({ code, detail: message, next_action: nextAction, request_id: requestId });
+  const errors = problem.errors as readonly ToldFault[];
+  if (errors.length > 0) {
+    expect(errors.map(({ allowed: _, ...told }) => told)).toEqual(faults);
+  }
+  return {
+    code,
+    message,
+    nextAction,
+    requestId,
+    faults: errors.length > 0 ? errors : faults,
+    suggestion: problem.suggested_request ?? null,
+  };
 }
 
 /** `moves[3]` of google.rpc.BadRequest as a JSON Pointer: `/moves/3`. */

@@ -14,7 +14,9 @@ export const file_chess_analysis_v1_problem: GenFile = /*@__PURE__*/
   fileDesc("Ch9jaGVzcy9hbmFseXNpcy92MS9wcm9ibGVtLnByb3RvEhFjaGVzcy5hbmFseXNpcy52MSKJAwoHUHJvYmxlbRIMCgR0eXBlGAEgASgJEg0KBXRpdGxlGAIgASgJEg4KBnN0YXR1cxgDIAEoDRIMCgRjb2RlGAQgASgJEg4KBmRldGFpbBgFIAEoCRIQCghpbnN0YW5jZRgGIAEoCRISCgpyZXF1ZXN0X2lkGAcgASgJEhMKC25leHRfYWN0aW9uGAggASgJEhEKCXJldHJ5YWJsZRgJIAEoCBIbCg5yZXRyeV9hZnRlcl9tcxgKIAEoDUgAiAEBEigKBmVycm9ycxgLIAMoCzIYLmNoZXNzLmFuYWx5c2lzLnYxLkZhdWx0EjcKEXN1Z2dlc3RlZF9yZXF1ZXN0GAwgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEgBiAEBEjAKB3VwZ3JhZGUYDSABKAsyGi5jaGVzcy5hbmFseXNpcy52MS5VcGdyYWRlSAKIAQFCEQoPX3JldHJ5X2FmdGVyX21zQhQKEl9zdWdnZXN0ZWRfcmVxdWVzdEIKCghfdXBncmFkZSJyCgVGYXVsdBIPCgdwb2ludGVyGAEgASgJEgwKBGNvZGUYAiABKAkSDwoHbWVzc2FnZRgDIAEoCRItCgdhbGxvd2VkGAQgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEgAiAEBQgoKCF9hbGxvd2VkIiQKB1VwZ3JhZGUSDAoEcGxhbhgBIAEoCRILCgN1cmwYAiABKAliBnByb3RvMw", [file_google_protobuf_struct]);
 
 /**
- * An error in the format of RFC 9457 (`application/problem+json`), with what to do next.
+ * An error in the format of RFC 9457 (`application/problem+json`), with what to do next. It is the last of the details of
+ * a gRPC or Connect error, after those of google.rpc; it is left out where gRPC's metadata would become longer than
+ * clients read.
  *
  * @generated from message chess.analysis.v1.Problem
  */
@@ -91,14 +93,15 @@ export type Problem = Message<"chess.analysis.v1.Problem"> & {
   retryAfterMs?: number | undefined;
 
   /**
-   * The faults in the request, at most 20. Empty if the request is not at fault.
+   * The faults in the request, at most 20. Empty if the request is not at fault, and in the details of an error that
+   * has room for them only once: then they are in google.rpc.BadRequest.
    *
    * @generated from field: repeated chess.analysis.v1.Fault errors = 11;
    */
   errors: Fault[];
 
   /**
-   * A request close to the one sent that would be answered. Unset if none is known.
+   * A request close to the one sent that would be answered, as plain JSON. Unset if none is known.
    *
    * @generated from field: optional google.protobuf.Struct suggested_request = 12;
    */

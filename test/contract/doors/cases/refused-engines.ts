@@ -47,10 +47,10 @@ export const refusedEngines: readonly RefusalCase[] = [
   {
     ...common,
     name: "an option whose name is cut in the middle of a character",
-    request: { fen: startFen, options: { [`${"x".repeat(63)}😀`]: 1 } },
+    request: { fen: startFen, options: { [`${"x".repeat(62)}😀xx`]: 1 } },
     code: "option_not_allowed",
     nextAction: "fix_request",
-    pointers: [`/options/${"x".repeat(63)}\ufffd`],
+    pointers: [`/options/${"x".repeat(62)}\ufffd…`],
   },
   {
     ...common,

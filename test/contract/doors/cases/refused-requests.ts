@@ -81,7 +81,7 @@ export const refusedRequests: readonly RefusalCase[] = [
     request: { depth: 31 },
     code: "out_of_range",
     pointers: ["/depth"],
-    suggestion: { depth: 30 },
+    jsonSuggestion: { depth: 30 },
   },
   {
     ...common,

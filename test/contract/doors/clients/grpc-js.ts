@@ -136,13 +136,13 @@ function requestIdFrom(headers: Metadata | undefined): string | undefined {
 
 function refusedFrom(error: ServiceError, headers: Metadata | undefined): Refused {
   const [bytes] = error.metadata.get("grpc-status-details-bin");
-  const { message, info, faults } = detailsFromBytes(definitions, bytes as Buffer | undefined);
+  const { message, info, faults, problem } = detailsFromBytes(definitions, bytes as Buffer | undefined);
   // What users of grpc-js see, beside what the details say.
   expect(error.details).toBe(message);
   return {
     kind: "refusal",
     requestId: requestIdFrom(headers),
     status: (status[error.code] ?? "").toLowerCase(),
-    refusal: refusalFromDetails(message, info, faults),
+    refusal: refusalFromDetails(message, info, faults, problem),
   };
 }

@@ -49,13 +49,18 @@ function queryOf(request: Plain): string {
 }
 
 function refusalFromProblem(problem: Plain) {
-  const errors = problem.errors as readonly { pointer: string; code: string; message: string }[];
+  const errors = problem.errors as readonly {
+    pointer: string;
+    code: string;
+    message: string;
+    allowed: unknown;
+  }[];
   return {
     code: String(problem.code),
     message: String(problem.detail),
     nextAction: String(problem.next_action),
     requestId: String(problem.request_id),
     suggestion: problem.suggested_request,
-    faults: errors.map(({ pointer, code, message }) => ({ pointer, code, message })),
+    faults: errors.map(({ allowed, ...told }) => (allowed === null ? told : { ...told, allowed })),
   };
 }

@@ -5,7 +5,6 @@ import static java.util.concurrent.TimeUnit.SECONDS;
 import com.google.protobuf.Any;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.Message;
-import com.google.rpc.ErrorInfo;
 import com.google.rpc.RetryInfo;
 import io.grpc.Grpc;
 import io.grpc.InsecureChannelCredentials;
@@ -23,7 +22,7 @@ import kibitz.chess.analysis.v1.AnalysisRequest;
 import kibitz.chess.analysis.v1.AnalysisServiceGrpc;
 import kibitz.chess.analysis.v1.AnalysisServiceGrpc.AnalysisServiceBlockingStub;
 import kibitz.chess.analysis.v1.EvaluateResponse;
-import kibitz.chess.analysis.v1.GetPriceRequest;
+import kibitz.chess.analysis.v1.Problem;
 import kibitz.chess.analysis.v1.Score;
 import kibitz.chess.analysis.v1.StopReason;
 
@@ -108,21 +107,14 @@ public final class Main {
     try {
       System.out.println(textOf(evaluateWithRetry(keyless, request)));
     } catch (StatusRuntimeException error) {
-      var info = detailOf(error, ErrorInfo.class).orElseThrow(() -> error);
-      if (!info.getReason().equals("UPGRADE_NEEDED")) {
+      var problem = detailOf(error, Problem.class).orElseThrow(() -> error);
+      if (!problem.getCode().equals("upgrade_needed")) {
         throw error;
       }
-      var prices = keyless.withDeadlineAfter(30, SECONDS).getPrice(GetPriceRequest.getDefaultInstance());
-      var depth =
-          prices.getPlansList().stream()
-              .filter(plan -> !plan.getRequiresKey())
-              .findFirst()
-              .orElseThrow()
-              .getLimits()
-              .getDepthMax();
+      var allowed = problem.getErrors(0).getAllowed();
+      var depth = (int) allowed.getFieldsOrThrow("maximum").getNumberValue();
       System.out.printf(
-          "%s, %s for more; now depth %d:%n",
-          info.getMetadataOrThrow("code"), info.getMetadataOrThrow("next_action"), depth);
+          "%s, %s for more; now depth %d:%n", problem.getCode(), problem.getNextAction(), depth);
       var less = request.toBuilder().setDepth(depth).build();
       System.out.println(textOf(evaluateWithRetry(keyless, less)));
     }

@@ -34,6 +34,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import kibitz.chess.analysis.v1.AnalysisServiceGrpc;
 import kibitz.chess.analysis.v1.KeyServiceGrpc;
+import kibitz.chess.analysis.v1.Problem;
 
 /** Reads calls from stdin, a JSON object a line, makes them with grpc-java, and writes what came of each. */
 public final class Probe {
@@ -43,6 +44,7 @@ public final class Probe {
           .usingTypeRegistry(
               TypeRegistry.newBuilder()
                   .add(ErrorDetailsProto.getDescriptor().getMessageTypes())
+                  .add(Problem.getDescriptor())
                   .build());
 
   private final Channel channel;

@@ -1,10 +1,9 @@
-import { create } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { ProblemSchema } from "../../gen/chess/analysis/v1/problem_pb.ts";
 import { errorFromFaults, KibitzError } from "../../src/errors.ts";
 import { createMessageWriter } from "../../src/gateway/write-message.ts";
 import { problemFromError } from "../../src/problem.ts";
-import { problemMessage } from "../../src/rpc/problem-message.ts";
+import { problemMessage } from "../../src/rpc/convert-problem.ts";
 
 test.each([
   new KibitzError("overloaded", "busy", { retryAfterMs: 1500 }),
@@ -17,8 +16,6 @@ test.each([
   ),
   new KibitzError("upgrade_needed", "more", { upgrade: { plan: "free", url: "/v1/keys" } }),
 ])("an error in an answer says what its problem document says: $code", (error) => {
-  const written = JSON.parse(
-    createMessageWriter(ProblemSchema)(create(ProblemSchema, problemMessage(error, "id-1"))),
-  );
+  const written = JSON.parse(createMessageWriter(ProblemSchema)(problemMessage(error, "id-1")));
   expect(written).toEqual({ ...problemFromError(error, "id-1"), instance: written.instance });
 });

@@ -1,16 +1,15 @@
-import type { JsonObject, MessageInitShape } from "@bufbuild/protobuf";
-import type { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { create, type JsonObject } from "@bufbuild/protobuf";
+import { type Problem, ProblemSchema } from "../../gen/chess/analysis/v1/problem_pb.ts";
 import type { KibitzError } from "../errors.ts";
 import { problemFromError } from "../problem.ts";
 
-type BatchAnswer = MessageInitShape<typeof AnalysisService.method.evaluateBatch.output>;
-type Outcome<A> = A extends { readonly outcome?: infer O } ? O : never;
-type ProblemInit = Extract<Outcome<BatchAnswer>, { readonly case: "problem" }>["value"];
+/** The type of {@link problemMessage}, for what carries messages of many types. */
+export const problemDesc = ProblemSchema;
 
-/** An error as a part of an answer: a problem document in typed form. */
-export function problemMessage(error: KibitzError, requestId: string): ProblemInit {
+/** A problem document in typed form: in an answer, or in the details of an RPC error. */
+export function problemMessage(error: KibitzError, requestId: string): Problem {
   const problem = problemFromError(error, requestId);
-  return {
+  return create(ProblemSchema, {
     type: problem.type,
     title: problem.title,
     status: problem.status,
@@ -29,5 +28,5 @@ export function problemMessage(error: KibitzError, requestId: string): ProblemIn
     })),
     ...(problem.suggested_request && { suggestedRequest: problem.suggested_request as JsonObject }),
     ...(problem.upgrade && { upgrade: { ...problem.upgrade } }),
-  };
+  });
 }

@@ -1,0 +1,43 @@
+import type { Caller } from "../caller.ts";
+import type { Log, LogFields } from "./log.ts";
+
+/** How a call ended. */
+export interface CallEnd {
+  readonly code: string;
+  /** By `performance.now()`. */
+  readonly startedAt: number;
+  /** Of the caller, as he is known by. */
+  readonly address: string;
+  /** What else there is to say of it. */
+  readonly fields: LogFields;
+}
+
+/** Writes the one line of a call, whether or not it got as far as an answer. */
+export type CallLine = (caller: Caller, end: CallEnd) => void;
+
+export function createCallLine(
+  log: Log,
+  showAddress: (address: string) => string | undefined,
+  level: "info" | "debug" = "info",
+): CallLine {
+  return ({ requestId, door, traceparent }, { code, startedAt, address, fields }) => {
+    const ms = Math.round((performance.now() - startedAt) * 10) / 10;
+    const shown = showAddress(address);
+    const line = {
+      requestId,
+      door,
+      ...fields,
+      ms,
+      code,
+      ...(shown !== undefined && { address: shown }),
+      ...spanOf(traceparent),
+    };
+    log[code === "internal" ? "error" : level](line, "call");
+  };
+}
+
+/** The call's span, by the names that log collectors look for. */
+function spanOf(traceparent: string | undefined): { readonly trace_id?: string; readonly span_id?: string } {
+  const [, trace_id, span_id] = traceparent?.split("-") ?? [];
+  return trace_id === undefined || span_id === undefined ? {} : { trace_id, span_id };
+}

@@ -1,0 +1,147 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, test, vi } from "vitest";
+import { useApp } from "../../support/running-app.ts";
+import { startFen } from "./cases/case.ts";
+import { trailersOf } from "./grpc-trailers.ts";
+
+const app = useApp({ KIBITZ_LOG_ADDRESSES: "truncated", KIBITZ_TRUST_PROXY: "127.0.0.1" });
+const rpc = "/chess.analysis.v1.AnalysisService";
+
+/** The lines of a call, when all of them are written. */
+async function linesOf(requestId: string): Promise<readonly object[]> {
+  const find = () => app.logged.filter((line) => (line as { requestId?: string }).requestId === requestId);
+  await vi.waitFor(() => expect(find()).not.toEqual([]), 5000);
+  await sleep(50);
+  return find();
+}
+
+const json = { "Content-Type": "application/json" };
+const ndjson = JSON.stringify({ fen: startFen, depth: 1 });
+
+type Refused = [name: string, path: string, init: RequestInit, code: string, door: string];
+const refused: readonly Refused[] = [
+  ["broken JSON", "/v1/eval", { method: "POST", headers: json, body: "{bad" }, "malformed_json", "json"],
+  [
+    "an unknown field",
+    "/v1/eval",
+    { method: "POST", headers: json, body: '{"fen":"x","x":1}' },
+    "unknown_field",
+    "json",
+  ],
+  [
+    "no JSON",
+    "/v1/eval",
+    { method: "POST", headers: { "Content-Type": "text/plain" }, body: ndjson },
+    "unsupported_media_type",
+    "json",
+  ],
+  ["a path that is none", "/v1/evil", { method: "POST", headers: json, body: ndjson }, "not_found", "json"],
+  [
+    "a method that is none",
+    "/v1/eval",
+    { method: "PUT", headers: json, body: ndjson },
+    "method_not_allowed",
+    "json",
+  ],
+  [
+    "what the document does not offer",
+    "/v1/eval",
+    { method: "POST", headers: { ...json, Accept: "image/png" }, body: ndjson },
+    "not_acceptable",
+    "json",
+  ],
+  [
+    "broken JSON to Connect",
+    `${rpc}/Evaluate`,
+    { method: "POST", headers: json, body: "{bad" },
+    "malformed_json",
+    "connect",
+  ],
+  [
+    "an unknown field to Connect",
+    `${rpc}/Evaluate`,
+    { method: "POST", headers: json, body: '{"fen":"x","x":1}' },
+    "unknown_field",
+    "connect",
+  ],
+  [
+    "a type that Connect does not read",
+    `${rpc}/Evaluate`,
+    { method: "POST", headers: { "Content-Type": "text/plain" }, body: ndjson },
+    "unsupported_media_type",
+    "connect",
+  ],
+  [
+    "an RPC that is none",
+    `${rpc}/Devaluate`,
+    { method: "POST", headers: json, body: ndjson },
+    "unimplemented",
+    "connect",
+  ],
+];
+
+describe("what is refused before it becomes a call has one line", () => {
+  test.each(refused)("%s", async (name, path, init, code, door) => {
+    const requestId = `refused-${name.replaceAll(/\W/g, "-")}`;
+    const headers = { ...init.headers, "X-Request-Id": requestId, "X-Forwarded-For": "203.0.113.7" };
+    const response = await fetch(app.url + path, { ...init, headers });
+    await response.arrayBuffer();
+    expect(await linesOf(requestId)).toEqual([
+      {
+        message: "call",
+        requestId,
+        door,
+        method: init.method,
+        request: path,
+        code,
+        ms: expect.any(Number),
+        address: "203.0.113.0/24",
+      },
+    ]);
+  });
+
+  test.each(["Evaluate", "StreamEvaluate"])("gRPC's %s with a field that is not known", async (call) => {
+    const requestId = `grpc-${call}`;
+    await trailersOf(app.url, call, { fen: startFen, x: 1 }, { "x-request-id": requestId });
+    expect(await linesOf(requestId)).toMatchObject([
+      { message: "call", door: "grpc", code: "unknown_field", address: "127.0.0.0/24" },
+    ]);
+  });
+});
+
+test.each(["/v1/eval", "/v1/eval/stream", `${rpc}/Evaluate`])(
+  "what the rules of %s refuse has one line as well",
+  async (path) => {
+    const requestId = `rules-${path.replaceAll("/", "-")}`;
+    const body = JSON.stringify({ fen: startFen, depth: 99 });
+    const headers = { ...json, "X-Request-Id": requestId };
+    await (await fetch(app.url + path, { method: "POST", headers, body })).arrayBuffer();
+    expect(await linesOf(requestId)).toMatchObject([{ message: "call", code: "out_of_range" }]);
+  },
+);
+
+test.each(["/v1/eval", "/v1/eval/stream", `${rpc}/Evaluate`])(
+  "an answer of %s says what it took",
+  async (path) => {
+    const told = async (requestId: string) => {
+      const body = JSON.stringify({ fen: startFen, depth: 3, engine: "stockfish-19-lite" });
+      const headers = { ...json, "X-Request-Id": requestId };
+      await (await fetch(app.url + path, { method: "POST", headers, body })).arrayBuffer();
+      return linesOf(requestId);
+    };
+    await told(`first-${path.replaceAll("/", "-")}`);
+    expect(await told(`second-${path.replaceAll("/", "-")}`)).toMatchObject([
+      { code: "ok", engine: "stockfish-19-lite", depth: 3, cached: true, queueMs: 0, engineMs: 0 },
+    ]);
+  },
+);
+
+test("probes and pages have none", async () => {
+  const headers = { "X-Request-Id": "probe" };
+  for (const path of ["/healthz", "/readyz", "/problems", "/"]) {
+    await (await fetch(app.url + path, { headers })).arrayBuffer();
+  }
+  await (await fetch(`${app.url}/healthz`, { method: "POST", headers })).arrayBuffer();
+  await sleep(100);
+  expect(app.logged.filter((line) => (line as { requestId?: string }).requestId === "probe")).toEqual([]);
+});

@@ -1,0 +1,72 @@
+import type { IncomingHttpHeaders } from "node:http2";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { useApp } from "../../support/running-app.ts";
+import { rpcDoors } from "./all-doors.ts";
+import { startFen } from "./cases/case.ts";
+import type { Door, Plain } from "./door.ts";
+import { trailersOf } from "./grpc-trailers.ts";
+
+/**
+ * What gRPC says of an error stands in trailers, and grpcio and grpc-java take 8 KiB of them by default: whoever is
+ * sent more sees RESOURCE_EXHAUSTED, whatever the error was.
+ */
+
+const app = useApp();
+const trailersMaxBytes = 7 * 1024;
+
+const optionsOf = (count: number, letter: string) =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`${index}${letter.repeat(80)}`, 1]));
+
+/** Requests with more faults than there is room for. */
+const faulty: readonly (readonly [string, Plain])[] = [
+  ["30 unknown options with long names", { fen: startFen, options: optionsOf(30, "x") }],
+  ["30 unknown options with long names in Chinese", { fen: startFen, options: optionsOf(30, "棋") }],
+  ["30 unknown options of control characters", { fen: startFen, options: optionsOf(30, "\u0085") }],
+  ["one unknown option with a long name of emoji", { fen: startFen, options: optionsOf(1, "♟️") }],
+  ["600 moves that are too long", { fen: startFen, moves: Array(600).fill("走".repeat(17)) }],
+];
+
+/** What is too much for an error is too much for a URL as well. */
+const doors = rpcDoors.filter(({ name }) => name !== "Connect GET");
+
+describe.each(doors)("$name is told what is wrong, and how much more is", ({ open }) => {
+  let door: Door;
+  beforeAll(() => {
+    door = open(app.url);
+  });
+  afterAll(() => door[Symbol.asyncDispose]());
+
+  test.each(faulty)("with %s", async (_, request) => {
+    const outcome = await door.call("evaluate", request);
+    expect(outcome).toMatchObject({ kind: "refusal", status: "invalid_argument" });
+    if (outcome.kind === "refusal") {
+      const { faults, message } = outcome.refusal;
+      expect(faults.length).toBeGreaterThan(0);
+      const leftOut = Number(/ (\d+) faults? had no room in this error\.$/.exec(message)?.[1] ?? 0);
+      expect(faults.length + leftOut).toBe(countOf(request));
+    }
+  });
+});
+
+describe.each(["Evaluate", "StreamEvaluate"])(
+  "the trailers of %s are no more than every client takes",
+  (call) => {
+    test.each(faulty)("with %s", async (_, request) => {
+      const trailers = await trailersOf(app.url, call, request);
+      expect(trailers["grpc-status"]).toBe("3");
+      expect(listBytesOf(trailers)).toBeLessThan(trailersMaxBytes);
+    });
+  },
+);
+
+/** How many faults an error tells of: 20 at most. */
+function countOf({ options = {}, moves = [] }: Plain): number {
+  return Math.min(20, Object.keys(options as Plain).length + (moves as readonly string[]).length);
+}
+
+/** As HTTP/2 counts a list of headers (RFC 9113 section 6.5.2). */
+function listBytesOf(headers: IncomingHttpHeaders): number {
+  return Object.entries(headers)
+    .map(([name, value]) => name.length + String(value).length + 32)
+    .reduce((sum, bytes) => sum + bytes, 0);
+}
