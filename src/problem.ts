@@ -1,4 +1,5 @@
-import { errorKind, type Fault, type KibitzError } from "./errors.ts";
+import { errorKind } from "./error-catalogue.ts";
+import type { Fault, KibitzError } from "./errors.ts";
 import { uuidv7 } from "./uuid.ts";
 
 /** An error as RFC 9457 writes it. Every field is always there; `null` where there is nothing to say. */

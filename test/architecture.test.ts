@@ -27,6 +27,7 @@ interface Law {
 const basics = [
   "caller",
   "duration-text",
+  "error-catalogue",
   "errors",
   "field-rules",
   "grpc-message",
@@ -137,7 +138,7 @@ const laws: readonly Law[] = [
       stringsOf(file)
         .filter(({ text, path }) =>
           // `bestmove` is also a call, of /v1 and of the command line.
-          isWiring(placeOf(path)) || inRoom("server", "gateway")(path) || path === "src/errors.ts"
+          isWiring(placeOf(path)) || inRoom("server", "gateway")(path) || path === "src/error-catalogue.ts"
             ? /\b(ucinewgame|setoption|isready|readyok|uciok)\b|bestmove [a-h]/.test(text)
             : /\b(ucinewgame|setoption|bestmove|isready|readyok|uciok)\b|\b(go depth|position fen)\b/.test(
                 text,
@@ -154,7 +155,8 @@ const laws: readonly Law[] = [
   {
     promise: "only the catalogue, its mappers and the doors know HTTP statuses",
     about: (path) =>
-      anySource(path) && !/^src\/(server\/|gateway\/|(errors|problem|rpc\/connect-error)\.ts$)/.test(path),
+      anySource(path) &&
+      !/^src\/(server\/|gateway\/|(error-catalogue|problem|rpc\/connect-error)\.ts$)/.test(path),
     breaches: (file) =>
       codeLinesOf(file)
         // Numbers of milliseconds, items or characters, and the exit codes that the command line makes of statuses.

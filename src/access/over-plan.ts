@@ -1,4 +1,5 @@
-import { type Fault, KibitzError, type NextAction } from "../errors.ts";
+import type { NextAction } from "../error-catalogue.ts";
+import { type Fault, KibitzError } from "../errors.ts";
 import { type Asked, allows } from "./estimate.ts";
 import type { Plan } from "./plans.ts";
 

@@ -7,7 +7,8 @@ import {
 import type { Analysis } from "../analysis/analysis.ts";
 import { judgeRequest } from "../analysis/judge-request.ts";
 import type { Service } from "../create-service.ts";
-import { errorFromFaults, errorKind, KibitzError } from "../errors.ts";
+import { errorKind } from "../error-catalogue.ts";
+import { errorFromFaults, KibitzError } from "../errors.ts";
 import { createMessageReader } from "../gateway/read-message.ts";
 import { createMessageWriter } from "../gateway/write-message.ts";
 import { problemFromError } from "../problem.ts";

@@ -1,4 +1,5 @@
-import type { ErrorCode, Fault } from "../errors.ts";
+import type { ErrorCode } from "../error-catalogue.ts";
+import type { Fault } from "../errors.ts";
 import { pointerStep } from "../json-pointer.ts";
 import { echo } from "../plain-text.ts";
 

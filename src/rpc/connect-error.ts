@@ -1,6 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { codeFromString } from "@connectrpc/connect/protocol-connect";
-import { errorFromUnknown, errorKind, KibitzError } from "../errors.ts";
+import { errorKind } from "../error-catalogue.ts";
+import { errorFromUnknown, KibitzError } from "../errors.ts";
 import { headersFromError } from "../problem.ts";
 import { contentOfError } from "./error-details.ts";
 

@@ -13,7 +13,8 @@ import {
   QuotaFailureSchema,
   RetryInfoSchema,
 } from "../../gen/google/rpc/error_details_pb.ts";
-import type { Fault, KibitzError, NextAction } from "../errors.ts";
+import type { NextAction } from "../error-catalogue.ts";
+import type { Fault, KibitzError } from "../errors.ts";
 import { grpcMessage } from "../grpc-message.ts";
 import { fieldPathOf } from "../json-pointer.ts";
 import { problemDesc, problemMessage } from "./convert-problem.ts";

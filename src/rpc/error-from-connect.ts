@@ -1,6 +1,7 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import { Code, type ConnectError } from "@connectrpc/connect";
-import { type ErrorCode, errorFromFaults, type Fault, KibitzError } from "../errors.ts";
+import type { ErrorCode } from "../error-catalogue.ts";
+import { errorFromFaults, type Fault, KibitzError } from "../errors.ts";
 import { pointerStep } from "../json-pointer.ts";
 import { echo, withoutControls } from "../plain-text.ts";
 

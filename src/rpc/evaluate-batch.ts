@@ -1,7 +1,8 @@
 import type { MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import type { Analyzer } from "../analysis/analyzer.ts";
-import { type ErrorCode, errorFromUnknown, type KibitzError } from "../errors.ts";
+import type { ErrorCode } from "../error-catalogue.ts";
+import { errorFromUnknown, type KibitzError } from "../errors.ts";
 import type { Log } from "../log/log.ts";
 import { withSuggestion } from "../with-suggestion.ts";
 import type { Asker, Gate } from "./admit.ts";

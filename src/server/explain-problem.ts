@@ -1,4 +1,4 @@
-import { type ErrorCode, errorKind, type NextAction } from "../errors.ts";
+import { type ErrorCode, errorKind, type NextAction } from "../error-catalogue.ts";
 import { problemTypeOf } from "../problem.ts";
 
 /** What the catalogue says of an error code, for readers who have met one. */

@@ -1,4 +1,5 @@
-import { errorCodes, KibitzError } from "../errors.ts";
+import { errorCodes } from "../error-catalogue.ts";
+import { KibitzError } from "../errors.ts";
 import { echo } from "../plain-text.ts";
 import { answerGet, type Page } from "./answer-get.ts";
 import { explainProblem } from "./explain-problem.ts";

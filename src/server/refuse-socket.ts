@@ -1,7 +1,8 @@
 import { STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { v7 as uuidv7 } from "uuid";
-import { errorKind, type KibitzError } from "../errors.ts";
+import { errorKind } from "../error-catalogue.ts";
+import type { KibitzError } from "../errors.ts";
 import { headersFromError, problemFromError, problemMediaType } from "../problem.ts";
 
 /** How long bytes that still come are thrown away: a reset for them would overtake the answer. */

@@ -1,5 +1,6 @@
 import { endingOf } from "../caller.ts";
-import { errorKind, type KibitzError } from "../errors.ts";
+import { errorKind } from "../error-catalogue.ts";
+import type { KibitzError } from "../errors.ts";
 import { headersFromError, problemFromError, problemMediaType } from "../problem.ts";
 import { isGone, type NodeRequest, type NodeResponse } from "./node-message.ts";
 import { endBeforeBody, muchToCome } from "./rest-of-body.ts";

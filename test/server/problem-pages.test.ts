@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { errorCodes, errorKind } from "../../src/errors.ts";
+import { errorCodes, errorKind } from "../../src/error-catalogue.ts";
 import { problemTypeOf } from "../../src/problem.ts";
 import { createProblemPages } from "../../src/server/problem-pages.ts";
 import { startListener } from "./start-listener.ts";

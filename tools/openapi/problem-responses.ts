@@ -1,4 +1,4 @@
-import { type ErrorCode, errorKind } from "../../src/errors.ts";
+import { type ErrorCode, errorKind } from "../../src/error-catalogue.ts";
 import type { Route } from "../../src/gateway/routes.ts";
 import { problemMediaType, problemTypeOf } from "../../src/problem.ts";
 import { errorsOfRoute, isCounted } from "./errors-of-route.ts";

@@ -1,4 +1,4 @@
-import { errorCodes, errorKind } from "../../src/errors.ts";
+import { errorCodes, errorKind } from "../../src/error-catalogue.ts";
 import { problemTypeOf } from "../../src/problem.ts";
 import type { Json } from "./json.ts";
 

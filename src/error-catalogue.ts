@@ -1,0 +1,312 @@
+/**
+ * Every error that a caller can meet, once. The doors only translate: `problem.ts` into
+ * `application/problem+json`, `rpc/connect-error.ts` into Connect and gRPC errors.
+ */
+
+/** What a client should do about an error, so that programs need not read English. */
+export type NextAction =
+  | "fix_request"
+  | "send_suggested_request"
+  | "list_engines"
+  | "use_auto_path"
+  | "get_api_key"
+  | "check_api_key"
+  | "reduce_limits"
+  | "retry_now"
+  | "retry_later"
+  | "contact_operator";
+
+/** Connect and gRPC status codes, as words. */
+export type RpcCode =
+  | "invalid_argument"
+  | "deadline_exceeded"
+  | "not_found"
+  | "permission_denied"
+  | "resource_exhausted"
+  | "failed_precondition"
+  | "unimplemented"
+  | "internal"
+  | "unavailable"
+  | "unauthenticated";
+
+interface ErrorKind {
+  readonly status: number;
+  readonly rpc: RpcCode;
+  readonly nextAction: NextAction;
+  readonly title: string;
+  /** For the page behind the problem's `type` URL: what it means and what to do. */
+  readonly about: string;
+}
+
+const catalogue = {
+  malformed_json: {
+    status: 400,
+    rpc: "invalid_argument",
+    nextAction: "fix_request",
+    title: "Malformed JSON",
+    about: "The body is not a single JSON value in UTF-8, or has a duplicate key. Send a JSON object.",
+  },
+  unknown_field: {
+    status: 400,
+    rpc: "invalid_argument",
+    nextAction: "fix_request",
+    title: "Unknown field",
+    about:
+      "The request has a field that this call does not have. Names are snake_case; check the spelling. POST calls read the JSON body, not the query string.",
+  },
+  out_of_range: {
+    status: 400,
+    rpc: "invalid_argument",
+    nextAction: "fix_request",
+    title: "Out of range",
+    about: "A value is outside its bounds. The fault names the field and what is allowed.",
+  },
+  invalid_type: {
+    status: 400,
+    rpc: "invalid_argument",
+    nextAction: "fix_request",
+    title: "Invalid type",
+    about:
+      "A value has the wrong type for its field: integers are JSON numbers without a fraction, never strings.",
+  },
+  invalid_fen: {
+    status: 400,
+    rpc: "invalid_argument",
+    nextAction: "fix_request",
+    title: "Invalid FEN",
+    about:
+      "The text is not a FEN. A FEN has six fields separated by spaces: board, side to move, castling, en passant, half-move clock, full-move number.",
+  },
+  illegal_position: {
+    status: 400,
+    rpc: "invalid_argument",
+    nextAction: "fix_request",
+    title: "Illegal position",
+    about: "The FEN is well-formed, but no engine can search the position: the fault says why.",
+  },
+  illegal_move: {
+    status: 400,
+    rpc: "invalid_argument",
+    nextAction: "fix_request",
+    title: "Illegal move",
+    about:
+      "One of the moves is not legal when it is played. Moves are UCI (e2e4) or SAN (Nf3), played one after another from the FEN.",
+  },
+  invalid_option: {
+    status: 400,
+    rpc: "invalid_argument",
+    nextAction: "fix_request",
+    title: "Invalid option",
+    about:
+      "An engine option has the wrong type, is out of bounds, or contradicts another. GET /engines shows each engine's options_schema.",
+  },
+  option_not_allowed: {
+    status: 400,
+    rpc: "invalid_argument",
+    nextAction: "fix_request",
+    title: "Option not allowed",
+    about:
+      "The engine has no such option, or it cannot be set by callers. GET /engines shows each engine's options_schema.",
+  },
+  unknown_engine: {
+    status: 400,
+    rpc: "invalid_argument",
+    nextAction: "list_engines",
+    title: "Unknown engine",
+    about: "No engine has this id. GET /engines lists the ids; `latest` always works.",
+  },
+  path_unavailable: {
+    status: 400,
+    rpc: "failed_precondition",
+    nextAction: "use_auto_path",
+    title: "Path unavailable",
+    about: "The chosen engine version cannot run on the requested path here. Omit path, or send `auto`.",
+  },
+  invalid_api_key: {
+    status: 401,
+    rpc: "unauthenticated",
+    nextAction: "check_api_key",
+    title: "Invalid API key",
+    about:
+      "The Authorization header does not carry a key that is valid here. Correct it, or omit the header.",
+  },
+  api_key_required: {
+    status: 401,
+    rpc: "unauthenticated",
+    nextAction: "get_api_key",
+    title: "API key required",
+    about: "This call requires an API key. Send it as Authorization: Bearer kbz_…",
+  },
+  upgrade_needed: {
+    status: 402,
+    rpc: "permission_denied",
+    nextAction: "send_suggested_request",
+    title: "Upgrade needed",
+    about:
+      "The request exceeds what the caller's plan allows. Where possible, the problem carries a request that the plan allows, and names the plan that allows more.",
+  },
+  self_service_disabled: {
+    status: 403,
+    rpc: "permission_denied",
+    nextAction: "contact_operator",
+    title: "Self-service disabled",
+    about: "This service does not issue keys on request. Ask its operator for one.",
+  },
+  malformed_http: {
+    status: 400,
+    rpc: "invalid_argument",
+    nextAction: "fix_request",
+    title: "Malformed HTTP",
+    about: "The request violates HTTP or the RPC protocol it uses, and was not processed.",
+  },
+  not_found: {
+    status: 404,
+    rpc: "not_found",
+    nextAction: "fix_request",
+    title: "Not found",
+    about:
+      "There is nothing at this path. The analysis calls are POST /v1/eval, /v1/eval/stream, /v1/eval/batch and /v1/bestmove.",
+  },
+  method_not_allowed: {
+    status: 405,
+    rpc: "unimplemented",
+    nextAction: "fix_request",
+    title: "Method not allowed",
+    about: "The path exists, but does not support this method. The Allow header lists those it does.",
+  },
+  not_acceptable: {
+    status: 406,
+    rpc: "invalid_argument",
+    nextAction: "fix_request",
+    title: "Not acceptable",
+    about: "The Accept header excludes every format that this call can send.",
+  },
+  request_timeout: {
+    status: 408,
+    rpc: "deadline_exceeded",
+    nextAction: "fix_request",
+    title: "Request timeout",
+    about: "The request did not arrive in time. Send it in one go.",
+  },
+  body_too_large: {
+    status: 413,
+    rpc: "resource_exhausted",
+    nextAction: "fix_request",
+    title: "Body too large",
+    about: "The body is larger than this call accepts: 64 KiB, or 1 MiB for a batch, after decompression.",
+  },
+  uri_too_long: {
+    status: 414,
+    rpc: "invalid_argument",
+    nextAction: "fix_request",
+    title: "URI too long",
+    about: "The request target is too long. Send a POST with a body.",
+  },
+  unsupported_media_type: {
+    status: 415,
+    rpc: "invalid_argument",
+    nextAction: "fix_request",
+    title: "Unsupported media type",
+    about:
+      "This call does not accept the body's media type or encoding. Add the header Content-Type: application/json.",
+  },
+  headers_too_large: {
+    status: 431,
+    rpc: "invalid_argument",
+    nextAction: "fix_request",
+    title: "Headers too large",
+    about: "The request headers are larger than 16 KiB.",
+  },
+  unimplemented: {
+    status: 501,
+    rpc: "unimplemented",
+    nextAction: "fix_request",
+    title: "Not implemented",
+    about:
+      "No service here has this method, or this version of Kibitz declares it but does not implement it yet. Check the service and method names.",
+  },
+  rate_limited: {
+    status: 429,
+    rpc: "resource_exhausted",
+    nextAction: "retry_later",
+    title: "Rate limited",
+    about: "Too many requests in this window. Retry-After says exactly when the next one is accepted.",
+  },
+  quota_exhausted: {
+    status: 429,
+    rpc: "resource_exhausted",
+    nextAction: "retry_later",
+    title: "Quota exhausted",
+    about: "The engine time of this window is used up. Retry-After says exactly when more is available.",
+  },
+  concurrency_limited: {
+    status: 429,
+    rpc: "resource_exhausted",
+    nextAction: "retry_later",
+    title: "Concurrency limited",
+    about: "The caller has too many searches running. Wait for one of them to end.",
+  },
+  internal: {
+    status: 500,
+    rpc: "internal",
+    nextAction: "retry_now",
+    title: "Internal error",
+    about: "Something failed inside the service. The operator can find it in the log by its request id.",
+  },
+  overloaded: {
+    status: 503,
+    rpc: "unavailable",
+    nextAction: "retry_later",
+    title: "Overloaded",
+    about: "There is more work than the machine can handle. Retry-After estimates when there will be room.",
+  },
+  starting: {
+    status: 503,
+    rpc: "unavailable",
+    nextAction: "retry_later",
+    title: "Starting",
+    about: "The engine is being started. Retry-After estimates when it will be ready.",
+  },
+  shutting_down: {
+    status: 503,
+    rpc: "unavailable",
+    nextAction: "retry_later",
+    title: "Shutting down",
+    about:
+      "This server is stopping and accepts no new work. Another instance, or the next one started here, will answer.",
+  },
+  store_unavailable: {
+    status: 503,
+    rpc: "unavailable",
+    nextAction: "retry_later",
+    title: "Store unavailable",
+    about:
+      "The service cannot use its database: the disk is full, or another process has locked the database. Analyses without a key continue; keys can be looked up, issued and revoked again once it is available.",
+  },
+  deadline_exceeded: {
+    status: 504,
+    rpc: "deadline_exceeded",
+    nextAction: "reduce_limits",
+    title: "Deadline exceeded",
+    about:
+      "The caller's deadline passed before the search ended. Ask for a lower depth or a shorter movetime, or allow more time.",
+  },
+  engine_timeout: {
+    status: 504,
+    rpc: "deadline_exceeded",
+    nextAction: "reduce_limits",
+    title: "Engine timeout",
+    about: "The engine did not end its search in time and was replaced. Ask for less, or use another engine.",
+  },
+} as const satisfies Record<string, ErrorKind>;
+
+/** A stable error code: the `code` of a problem document, the `reason` of an ErrorInfo (in upper case). */
+export type ErrorCode = keyof typeof catalogue;
+
+/** All codes, in the order of the catalogue. */
+export const errorCodes = Object.keys(catalogue) as readonly ErrorCode[];
+
+/** What the catalogue says of a code. */
+export function errorKind(code: ErrorCode): ErrorKind {
+  return catalogue[code];
+}
