@@ -6,7 +6,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { createAuthenticator } from "../src/access/authenticate.ts";
-import { createKeyDesk } from "../src/access/key-desk.ts";
+import { createKeyIssuer } from "../src/access/key-issuer.ts";
 import { openDatabase } from "../src/storage/sqlite/database.ts";
 import { createSqliteKeyStore } from "../src/storage/sqlite/key-store.ts";
 import { makeDataFolder } from "./data-folder.ts";
@@ -17,7 +17,7 @@ const callsASecond = 50;
 
 const database = openDatabase(makeDataFolder());
 const keys = createSqliteKeyStore(database);
-const desk = createKeyDesk({ keys, pepper: undefined });
+const desk = createKeyIssuer({ keys, pepper: undefined });
 const authenticator = createAuthenticator({ keys, pepper: undefined });
 
 const headers: string[] = [];

@@ -1,9 +1,9 @@
 import { create } from "@bufbuild/protobuf";
 import { AnalysisService } from "../gen/chess/analysis/v1/analysis_service_pb.ts";
 import type { Plan } from "./access/plans.ts";
-import { createMessageWriter } from "./gateway/write-message.ts";
+import { createMessageWriter } from "./gateway/codec/write-message.ts";
 import { messageFromPlan } from "./rpc/convert.ts";
-import type { ShownPlan } from "./server/openapi-document.ts";
+import type { ShownPlan } from "./server/pages/openapi-document.ts";
 
 /** Plans as `GET /price` shows them: by the same message, in the same JSON. */
 export function shownPlans(plans: readonly Plan[]): readonly ShownPlan[] {

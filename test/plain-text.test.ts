@@ -4,7 +4,7 @@ import { requestIdFrom } from "../src/caller.ts";
 import { KibitzError } from "../src/errors.ts";
 import { echo } from "../src/plain-text.ts";
 import { problemFromError } from "../src/problem.ts";
-import { welcome } from "../src/server/welcome.ts";
+import { welcome } from "../src/server/pages/welcome.ts";
 
 const key = createApiKey();
 

@@ -6,7 +6,7 @@ import type { IssueQuota, KeyRecord, KeyStore, UsageStore } from "../storage/por
 import { type Account, localAccount } from "./account.ts";
 import { type AuthenticatorCounters, createAuthenticator } from "./authenticate.ts";
 import { createClientAddress } from "./client-address.ts";
-import { createKeyDesk, type KeyDesk } from "./key-desk.ts";
+import { createKeyIssuer, type KeyIssuer } from "./key-issuer.ts";
 import { createLimits, type Limits } from "./limits.ts";
 import { freePlan, keylessPlan, openPlan, type Plan, planOf } from "./plans.ts";
 import { tellUnavailable } from "./tell-unavailable.ts";
@@ -24,7 +24,7 @@ export interface Access {
   /** What callers may issue themselves; undefined where they may not. */
   readonly selfService: SelfService | undefined;
   readonly limits: Limits;
-  readonly keys: KeyDesk;
+  readonly keys: KeyIssuer;
   readonly lookUps: AuthenticatorCounters;
   /**
    * Writes down what is kept in memory so that not every request costs a write. Rejects where something could not be
@@ -93,7 +93,7 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
     selfService:
       keysPerDay > 0 ? { plan: freePlan.id, quota: { max: keysPerDay, windowMs: dayMs } } : undefined,
     limits,
-    keys: createKeyDesk({ keys, pepper, onRevoked: (id) => authenticator.forget(id) }),
+    keys: createKeyIssuer({ keys, pepper, onRevoked: (id) => authenticator.forget(id) }),
     get lookUps() {
       return authenticator.counters;
     },

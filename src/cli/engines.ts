@@ -7,7 +7,7 @@ import {
 import { localCaller } from "../caller.ts";
 import type { EngineVersion } from "../engine/catalog.ts";
 import type { EngineInfo } from "../engine/engine.ts";
-import { createMessageWriter } from "../gateway/write-message.ts";
+import { createMessageWriter } from "../gateway/codec/write-message.ts";
 import { type Command, exitCode } from "./command.ts";
 import { openLocal } from "./open-local.ts";
 

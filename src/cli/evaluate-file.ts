@@ -8,8 +8,8 @@ import {
   EvaluateBatchResponseSchema,
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { localCaller } from "../caller.ts";
+import { createMessageWriter } from "../gateway/codec/write-message.ts";
 import { createOrder } from "../gateway/in-order.ts";
-import { createMessageWriter } from "../gateway/write-message.ts";
 import { exitCode, UsageError } from "./command.ts";
 import { openLocal } from "./open-local.ts";
 import { createProgressBar } from "./progress-bar.ts";

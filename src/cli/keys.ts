@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { CreateKeyRequestSchema } from "../../gen/chess/analysis/v1/key_service_pb.ts";
 import type { KeyRecord } from "../access/account.ts";
-import { createKeyDesk, type IssuedKey, type KeyDesk } from "../access/key-desk.ts";
+import { createKeyIssuer, type IssuedKey, type KeyIssuer } from "../access/key-issuer.ts";
 import { freePlan, planOf } from "../access/plans.ts";
 import { type Config, loadConfig } from "../config.ts";
 import { loadPlans, openData } from "../open-access.ts";
@@ -10,7 +10,7 @@ import { createSqliteKeyStore } from "../storage/sqlite/key-store.ts";
 import { type Command, type CommandInput, exitCode, UsageError } from "./command.ts";
 import { columns } from "./help.ts";
 
-type Action = (input: CommandInput, desk: KeyDesk, config: Config) => Promise<number>;
+type Action = (input: CommandInput, issuer: KeyIssuer, config: Config) => Promise<number>;
 
 const actions: Readonly<Record<string, Action>> = { create: createKey, list, revoke, rotate };
 
@@ -35,15 +35,15 @@ export const keysCommand: Command = {
     const config = loadConfig(process.env);
     const database = openData(config);
     try {
-      const desk = createKeyDesk({ keys: createSqliteKeyStore(database), pepper: config.keyPepper });
-      return await action(input, desk, config);
+      const issuer = createKeyIssuer({ keys: createSqliteKeyStore(database), pepper: config.keyPepper });
+      return await action(input, issuer, config);
     } finally {
       database.close();
     }
   },
 };
 
-async function createKey(input: CommandInput, desk: KeyDesk, config: Config): Promise<number> {
+async function createKey(input: CommandInput, issuer: KeyIssuer, config: Config): Promise<number> {
   const { name, plan = freePlan.id } = input.values;
   onlyArguments(input, 0);
   const faults = createRules()(
@@ -57,11 +57,11 @@ async function createKey(input: CommandInput, desk: KeyDesk, config: Config): Pr
   if (typeof plan !== "string" || planOf(plans, plan) === undefined) {
     throw new UsageError(`there is no plan "${plan}" for keys; the plans are ${idsOf(plans)}`);
   }
-  const issued = await desk.issue({ name: typeof name === "string" ? name : undefined, plan });
+  const issued = await issuer.issue({ name: typeof name === "string" ? name : undefined, plan });
   return show(input, issued);
 }
 
-async function list(input: CommandInput, desk: KeyDesk): Promise<number> {
+async function list(input: CommandInput, issuer: KeyIssuer): Promise<number> {
   onlyArguments(input, 0);
   const records = await desk.list();
   if (input.values.json) {
@@ -84,9 +84,9 @@ async function list(input: CommandInput, desk: KeyDesk): Promise<number> {
   return exitCode.ok;
 }
 
-async function revoke(input: CommandInput, desk: KeyDesk): Promise<number> {
+async function revoke(input: CommandInput, issuer: KeyIssuer): Promise<number> {
   const id = onlyArguments(input, 1);
-  if (!(await desk.revoke(id))) {
+  if (!(await issuer.revoke(id))) {
     throw unknownKey(id);
   }
   process.stdout.write(
@@ -95,7 +95,7 @@ async function revoke(input: CommandInput, desk: KeyDesk): Promise<number> {
   return exitCode.ok;
 }
 
-async function rotate(input: CommandInput, desk: KeyDesk): Promise<number> {
+async function rotate(input: CommandInput, issuer: KeyIssuer): Promise<number> {
   const id = onlyArguments(input, 1);
   const issued = await desk.rotate(id);
   if (issued === undefined) {

@@ -24,7 +24,7 @@ export const serveCommand: Command = {
     const log = await createLog(config.logLevel);
     log.info({ settings: settingsForLog(config) }, "settings");
 
-    hideable(config.dataDir);
+    ensureFolder(config.dataDir);
     const started = Promise.withResolvers<void>();
     const opening = openEngines(config, log, signal, started.resolve);
     // Reading the server's modules holds this thread: by then the engine's process should be loading.
@@ -46,7 +46,7 @@ export const serveCommand: Command = {
 };
 
 /** The cage of the engines hides this folder, which it can only if it is there before them. */
-function hideable(dataDir: string): void {
+function ensureFolder(dataDir: string): void {
   try {
     makeFolder(dataDir);
   } catch {

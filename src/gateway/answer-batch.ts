@@ -5,13 +5,13 @@ import { isGone } from "../server/node-message.ts";
 import { writePart } from "../server/write-part.ts";
 import type { Answer, StreamAnswerOptions } from "./answer.ts";
 import { type CallContext, ResponseContext } from "./call-context.ts";
+import { createMessageWriter } from "./codec/write-message.ts";
 import { firstOf } from "./first-of.ts";
 import { createOrder } from "./in-order.ts";
 import { accepts, prefers } from "./media-types.ts";
 import { type BatchReading, createBatchReader } from "./read-batch.ts";
 import type { Route } from "./routes.ts";
 import { sendHead } from "./send.ts";
-import { createMessageWriter } from "./write-message.ts";
 
 const json = "application/json";
 const lines = "application/x-ndjson";

@@ -5,12 +5,12 @@ import { isGone } from "../server/node-message.ts";
 import { writePart } from "../server/write-part.ts";
 import type { Answer, StreamAnswerOptions } from "./answer.ts";
 import { ResponseContext } from "./call-context.ts";
+import { createMessageWriter } from "./codec/write-message.ts";
 import { type BegunStream, firstOf } from "./first-of.ts";
 import { accepts } from "./media-types.ts";
 import { createRequestReader } from "./read-request.ts";
 import type { Route } from "./routes.ts";
 import { sendHead } from "./send.ts";
-import { createMessageWriter } from "./write-message.ts";
 
 /** Media type of server-sent events. */
 export const eventStream = "text/event-stream";

@@ -4,11 +4,11 @@ import { addVary } from "../server/add-vary.ts";
 import { isNotModified } from "../server/is-not-modified.ts";
 import type { Answer, UnaryAnswerOptions } from "./answer.ts";
 import { ResponseContext } from "./call-context.ts";
+import { createMessageWriter } from "./codec/write-message.ts";
 import { accepts } from "./media-types.ts";
 import { createRequestReader } from "./read-request.ts";
 import type { Route } from "./routes.ts";
 import { send } from "./send.ts";
-import { createMessageWriter } from "./write-message.ts";
 
 /** Answers with one JSON object on one line. */
 export function createUnaryAnswer(route: Route, options: UnaryAnswerOptions): Answer {

@@ -2,7 +2,7 @@ import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { Caller } from "../caller.ts";
 import { errorFromFaults, errorFromUnknown, type KibitzError } from "../errors.ts";
 import { withSuggestion } from "../with-suggestion.ts";
-import type { MessageReading } from "./read-message.ts";
+import type { MessageReading } from "./codec/read-message.ts";
 
 /**
  * Judges a request of a method, or an item of its batch, as the method's calls are judged until they are counted.

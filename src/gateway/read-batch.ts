@@ -3,9 +3,9 @@ import type { Caller } from "../caller.ts";
 import { errorFromFaults, type Fault, type KibitzError } from "../errors.ts";
 import { isAtOrBelow } from "../json-pointer.ts";
 import type { NodeRequest } from "../server/node-message.ts";
+import { createMessageReader, type MessageReading } from "./codec/read-message.ts";
 import { createExplainRefusal } from "./explain-refusal.ts";
 import { createJsonReader } from "./read-json.ts";
-import { createMessageReader, type MessageReading } from "./read-message.ts";
 import type { RequestReaderOptions } from "./read-request.ts";
 
 /** The items of a batch, each read by itself; or nobody waits for an answer any more. */

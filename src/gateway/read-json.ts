@@ -1,7 +1,7 @@
 import { errorFromFaults, KibitzError } from "../errors.ts";
 import type { BodyBudget } from "../server/body-budget.ts";
 import type { NodeRequest } from "../server/node-message.ts";
-import { parseJsonObject } from "./json-text.ts";
+import { parseJsonObject } from "./codec/json-text.ts";
 import { isJson } from "./media-types.ts";
 import { readBody } from "./read-body.ts";
 import { refuseQuery } from "./refuse-query.ts";

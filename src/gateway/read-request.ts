@@ -5,9 +5,9 @@ import { requiredFields } from "../field-rules.ts";
 import { isAtOrBelow } from "../json-pointer.ts";
 import type { BodyBudget } from "../server/body-budget.ts";
 import type { NodeRequest } from "../server/node-message.ts";
+import { createMessageReader } from "./codec/read-message.ts";
 import { createExplainRefusal, type JudgeMessage } from "./explain-refusal.ts";
 import { createJsonReader } from "./read-json.ts";
-import { createMessageReader } from "./read-message.ts";
 import { createQueryReader } from "./read-query.ts";
 import type { Route } from "./routes.ts";
 

@@ -8,12 +8,11 @@ import { defaultDepth, type KnownEngines } from "../analysis/judge-request.ts";
 import type { EngineVersion } from "../engine/catalog.ts";
 import type { Log } from "../log/log.ts";
 import { uuidv7 } from "../uuid.ts";
-import { accountKey } from "./account-key.ts";
-import { type Asker, createGate } from "./admit.ts";
-import { callerKey } from "./caller-key.ts";
 import type { Implementation } from "./calls.ts";
+import { accountKey, callerKey } from "./context-keys.ts";
 import { messageFromAnalysis, messageFromPlan, messageFromVersion } from "./convert.ts";
 import { createBatchEvaluation } from "./evaluate-batch.ts";
+import { type Asker, createGate } from "./gate.ts";
 import type { Judge } from "./judge.ts";
 
 export interface AnalysisServiceOptions {

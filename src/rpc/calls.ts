@@ -14,10 +14,10 @@ import {
   type UnaryResponse,
 } from "@connectrpc/connect";
 import type { Caller } from "../caller.ts";
-import { callerKey } from "./caller-key.ts";
+import { callerKey } from "./context-keys.ts";
 
 /** What a service method is told beside its request, whatever the door. */
-export interface CallContext {
+export interface MethodContext {
   readonly signal: AbortSignal;
   readonly values: ContextValues;
 }
@@ -67,7 +67,7 @@ export function createCalls(
   };
 }
 
-type UnaryMethod = (request: Message, context: CallContext) => Promise<Message> | Message;
+type UnaryMethod = (request: Message, context: MethodContext) => Promise<Message> | Message;
 
 function createCall(
   method: DescMethodUnary,
@@ -75,7 +75,7 @@ function createCall(
   interceptors: readonly Interceptor[],
 ): UnaryCall {
   const answer = async (request: UnaryRequest): Promise<UnaryResponse> => {
-    const message = await implementation(request.message, new LeanCallContext(request));
+    const message = await implementation(request.message, new LeanMethodContext(request));
     return new LeanResponse(method, create(method.output, message));
   };
   const chain = interceptors.reduceRight<(request: UnaryRequest) => Promise<UnaryResponse>>(
@@ -125,7 +125,7 @@ class LeanRequest implements UnaryRequest {
 }
 
 /** A class, because V8 is slow with a literal that has a getter. */
-class LeanCallContext implements CallContext {
+class LeanMethodContext implements MethodContext {
   readonly #request: UnaryRequest;
 
   constructor(request: UnaryRequest) {

@@ -1,8 +1,8 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
-import { callerKey } from "./caller-key.ts";
 import { connectErrorFrom } from "./connect-error.ts";
+import { callerKey } from "./context-keys.ts";
 import { errorFromConnect } from "./error-from-connect.ts";
 
 /** What Connect's handlers have beside what they show; `abort` is told every error before it is written. */

@@ -4,13 +4,12 @@ import type { Access } from "../access/access.ts";
 import { durationText } from "../duration-text.ts";
 import { errorFromFaults, KibitzError } from "../errors.ts";
 import { holdsKey } from "../plain-text.ts";
-import { accountKey } from "./account-key.ts";
-import { callerKey } from "./caller-key.ts";
-import type { CallContext, Implementation } from "./calls.ts";
+import type { Implementation, MethodContext } from "./calls.ts";
+import { accountKey, callerKey } from "./context-keys.ts";
 import { messageFromKey, messageFromNewKey } from "./convert.ts";
 import { keyRequired } from "./interceptors/authenticate.ts";
 
-/** KeyService over the desk that issues keys. */
+/** KeyService over the issuer of keys. */
 export function createKeyService(access: Access): Implementation<typeof KeyService> {
   const methods: ServiceImpl<typeof KeyService> = {
     async createKey({ name }, context) {
@@ -51,7 +50,7 @@ export function createKeyService(access: Access): Implementation<typeof KeyServi
     },
   };
 
-  function keyOf({ values }: Pick<CallContext, "values">) {
+  function keyOf({ values }: Pick<MethodContext, "values">) {
     const account = values.get(accountKey);
     if (account.key === undefined) {
       throw keyRequired(access);
@@ -63,6 +62,6 @@ export function createKeyService(access: Access): Implementation<typeof KeyServi
 }
 
 /** No store on the way may keep the answer. */
-function keepPrivate({ values }: Pick<CallContext, "values">): void {
+function keepPrivate({ values }: Pick<MethodContext, "values">): void {
   values.get(callerKey).answerHeaders.set("cache-control", "no-store");
 }

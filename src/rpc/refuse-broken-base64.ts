@@ -1,8 +1,8 @@
 import { base64Decode } from "@bufbuild/protobuf/wire";
 import type { HandlerContext } from "@connectrpc/connect";
 import { KibitzError } from "../errors.ts";
-import { callerKey } from "./caller-key.ts";
 import { connectErrorFrom } from "./connect-error.ts";
+import { callerKey } from "./context-keys.ts";
 
 /** Throws for a GET whose message is not the base64 that it says: Connect (2.2.0) would take that for a failure of its own. */
 export function refuseBrokenBase64({ requestMethod, url, values }: HandlerContext): void {

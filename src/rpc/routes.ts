@@ -8,16 +8,15 @@ import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionV1alpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
 import { type AnalysisServiceOptions, createAnalysisService } from "./analysis-service.ts";
-import { callerKey } from "./caller-key.ts";
 import type { Implementation } from "./calls.ts";
 import { completeErrors } from "./complete-errors.ts";
 import { compressions } from "./compression.ts";
-import { createHealth, type HealthOptions } from "./health.ts";
+import { callerKey, responseHeaderKey } from "./context-keys.ts";
 import { createKeyService } from "./key-service.ts";
 import { mendGrpcMessage } from "./mend-grpc-message.ts";
-import { createReflection, type ReflectionOptions } from "./reflection.ts";
 import { refuseBrokenBase64 } from "./refuse-broken-base64.ts";
-import { responseHeaderKey } from "./response-header-key.ts";
+import { createHealth, type HealthOptions } from "./tools/health.ts";
+import { createReflection, type ReflectionOptions } from "./tools/reflection.ts";
 
 /** What the server is for. */
 const apiServices: readonly DescService[] = [AnalysisService, KeyService];

@@ -5,8 +5,8 @@ import {
   type StreamRequest,
   type StreamResponse,
 } from "@connectrpc/connect";
-import { callerKey } from "./caller-key.ts";
-import type { CallContext, Implementation, LeanContext } from "./calls.ts";
+import type { Implementation, LeanContext, MethodContext } from "./calls.ts";
+import { callerKey } from "./context-keys.ts";
 
 /** A method behind its interceptors that answers with a stream. Nothing happens before the first message is asked for. */
 export type StreamCall = (request: Message, context: LeanContext) => AsyncIterable<Message>;
@@ -39,7 +39,7 @@ export function createStreamCalls(
   };
 }
 
-type StreamMethod = (request: Message, context: CallContext) => AsyncIterable<Message>;
+type StreamMethod = (request: Message, context: MethodContext) => AsyncIterable<Message>;
 
 function createCall(
   method: DescMethodServerStreaming,

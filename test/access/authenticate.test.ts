@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { createAuthenticator } from "../../src/access/authenticate.ts";
-import { createKeyDesk } from "../../src/access/key-desk.ts";
+import { createKeyIssuer } from "../../src/access/key-issuer.ts";
 import { createMemoryKeyStore } from "../../src/storage/memory/key-store.ts";
 import type { KeyStore } from "../../src/storage/ports.ts";
 
@@ -9,7 +9,7 @@ async function issued(options: { pepper?: string; knownMs?: number } = {}) {
   const keys = createMemoryKeyStore();
   const findByHash = vi.spyOn(keys, "findByHash");
   const authenticator = createAuthenticator({ keys, pepper, ...rest });
-  const desk = createKeyDesk({ keys, pepper, onRevoked: (id) => authenticator.forget(id) });
+  const desk = createKeyIssuer({ keys, pepper, onRevoked: (id) => authenticator.forget(id) });
   const made = await desk.issue({ name: "a", plan: "free" });
   if (made.kind !== "issued") {
     throw new Error("not issued");

@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { createAuthenticator } from "../../src/access/authenticate.ts";
-import { createKeyDesk } from "../../src/access/key-desk.ts";
+import { createKeyIssuer } from "../../src/access/key-issuer.ts";
 import { tellUnavailable } from "../../src/access/tell-unavailable.ts";
 import { createMemoryKeyStore } from "../../src/storage/memory/key-store.ts";
 import { StoreUnavailable } from "../../src/storage/ports.ts";
@@ -11,7 +11,7 @@ const unavailable = { code: "store_unavailable", nextAction: "retry_later", retr
 async function openKeys() {
   const store = createMemoryKeyStore();
   const keys = tellUnavailable(store);
-  const issued = await createKeyDesk({ keys, pepper: undefined }).issue({ name: undefined, plan: "free" });
+  const issued = await createKeyIssuer({ keys, pepper: undefined }).issue({ name: undefined, plan: "free" });
   if (issued.kind !== "issued") {
     throw new Error("not issued");
   }
@@ -33,7 +33,7 @@ test.each(["create", "revoke"] as const)(
   "callers are told where the store cannot %s, and of what it is not",
   async (method) => {
     const { store, keys, record } = await openKeys();
-    const desk = createKeyDesk({ keys, pepper: undefined });
+    const desk = createKeyIssuer({ keys, pepper: undefined });
     const ask = () =>
       method === "create" ? desk.issue({ name: undefined, plan: "free" }) : desk.revoke(record.id);
     const fails = vi.spyOn(store, method).mockRejectedValue(new StoreUnavailable("/data/kibitz.db is full"));

@@ -14,10 +14,10 @@ import { AnalysisRequestSchema } from "../../gen/chess/analysis/v1/analysis_pb.t
 import { EvaluateBatchRequestSchema } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { CreateKeyRequestSchema } from "../../gen/chess/analysis/v1/key_service_pb.ts";
 import type { Fault } from "../../src/errors.ts";
-import { explainJson, nestingMax } from "../../src/gateway/explain-json.ts";
-import { parseJsonObject } from "../../src/gateway/json-text.ts";
-import { createMessageReader, type MessageReading } from "../../src/gateway/read-message.ts";
-import { createMessageWriter } from "../../src/gateway/write-message.ts";
+import { explainJson, nestingMax } from "../../src/gateway/codec/explain-json.ts";
+import { parseJsonObject } from "../../src/gateway/codec/json-text.ts";
+import { createMessageReader, type MessageReading } from "../../src/gateway/codec/read-message.ts";
+import { createMessageWriter } from "../../src/gateway/codec/write-message.ts";
 import { corpusOf } from "./corpus.ts";
 import { fuzz } from "./fuzz.ts";
 import { type WrittenJson, writtenJson } from "./written-json.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { explainJson } from "../../src/gateway/explain-json.ts";
-import { parseJsonObject } from "../../src/gateway/json-text.ts";
+import { explainJson } from "../../src/gateway/codec/explain-json.ts";
+import { parseJsonObject } from "../../src/gateway/codec/json-text.ts";
 import { createRandom } from "../support/random.ts";
 
 function faultsOf(body: string | Uint8Array) {

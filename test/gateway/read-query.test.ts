@@ -3,7 +3,7 @@ import { FieldDescriptorProto_Type as Type } from "@bufbuild/protobuf/wkt";
 import { expect, it } from "vitest";
 import { AnalysisRequestSchema, Path } from "../../gen/chess/analysis/v1/analysis_pb.ts";
 import { GetPriceRequestSchema } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import { createMessageReader } from "../../src/gateway/read-message.ts";
+import { createMessageReader } from "../../src/gateway/codec/read-message.ts";
 import { createQueryReader } from "../../src/gateway/read-query.ts";
 import { messageWith } from "./made-up-proto.ts";
 

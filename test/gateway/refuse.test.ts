@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Fault } from "../../src/errors.ts";
-import { refuse } from "../../src/gateway/refuse.ts";
+import { refuse } from "../../src/gateway/codec/refuse.ts";
 
 it.each([
   ["true", "true"],

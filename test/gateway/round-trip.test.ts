@@ -8,9 +8,9 @@ import {
   ListEnginesResponseSchema,
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { GetKeyResponseSchema } from "../../gen/chess/analysis/v1/key_service_pb.ts";
-import { parseJsonObject } from "../../src/gateway/json-text.ts";
-import { createMessageReader } from "../../src/gateway/read-message.ts";
-import { createMessageWriter } from "../../src/gateway/write-message.ts";
+import { parseJsonObject } from "../../src/gateway/codec/json-text.ts";
+import { createMessageReader } from "../../src/gateway/codec/read-message.ts";
+import { createMessageWriter } from "../../src/gateway/codec/write-message.ts";
 import { createRandom } from "../support/random.ts";
 import { randomMessage } from "./random-message.ts";
 

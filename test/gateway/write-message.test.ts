@@ -22,7 +22,7 @@ import {
   GetKeyResponseSchema,
   RevokeKeyResponseSchema,
 } from "../../gen/chess/analysis/v1/key_service_pb.ts";
-import { createMessageWriter } from "../../src/gateway/write-message.ts";
+import { createMessageWriter } from "../../src/gateway/codec/write-message.ts";
 import { messageWith } from "./made-up-proto.ts";
 
 /** What a JSON reader makes of what is written. */

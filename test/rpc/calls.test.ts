@@ -5,8 +5,8 @@ import { AnalysisRequestSchema } from "../../gen/chess/analysis/v1/analysis_pb.t
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { KeyService } from "../../gen/chess/analysis/v1/key_service_pb.ts";
 import { localCaller } from "../../src/caller.ts";
-import { callerKey } from "../../src/rpc/caller-key.ts";
 import { createCalls, type Implementation } from "../../src/rpc/calls.ts";
+import { callerKey } from "../../src/rpc/context-keys.ts";
 
 const evaluate = AnalysisService.method.evaluate;
 const request = create(AnalysisRequestSchema, { fen: "a fen" });

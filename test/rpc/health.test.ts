@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { KeyService } from "../../gen/chess/analysis/v1/key_service_pb.ts";
 import { Health, HealthCheckResponse_ServingStatus as Status } from "../../gen/grpc/health/v1/health_pb.ts";
-import { createHealth } from "../../src/rpc/health.ts";
 import { connectDoors } from "../../src/rpc/interceptors/connect-doors.ts";
+import { createHealth } from "../../src/rpc/tools/health.ts";
 import { createReadiness } from "../../src/server/readiness.ts";
 
 const names = ["", AnalysisService.typeName, KeyService.typeName];

@@ -6,11 +6,10 @@ import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb
 import { type Caller, localCaller } from "../../src/caller.ts";
 import { KibitzError } from "../../src/errors.ts";
 import { silentLog } from "../../src/log/log.ts";
-import { callerKey } from "../../src/rpc/caller-key.ts";
+import { callerKey, responseHeaderKey } from "../../src/rpc/context-keys.ts";
 import { connectDoors } from "../../src/rpc/interceptors/connect-doors.ts";
 import { logCalls } from "../../src/rpc/interceptors/log-calls.ts";
 import { validate } from "../../src/rpc/interceptors/validate.ts";
-import { responseHeaderKey } from "../../src/rpc/response-header-key.ts";
 import { createRules } from "../../src/rpc/rules.ts";
 
 interface Answer {

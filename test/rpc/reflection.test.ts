@@ -17,7 +17,7 @@ import {
 } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionV1alpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
 import { connectDoors } from "../../src/rpc/interceptors/connect-doors.ts";
-import { createReflection } from "../../src/rpc/reflection.ts";
+import { createReflection } from "../../src/rpc/tools/reflection.ts";
 
 type Question = NonNullable<MessageInitShape<typeof ServerReflectionRequestSchema>["messageRequest"]>;
 type Answer = ServerReflectionResponse["messageResponse"];

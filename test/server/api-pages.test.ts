@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { builtInPlans, openPlan } from "../../src/access/plans.ts";
-import { createApiPages } from "../../src/server/api-pages.ts";
-import type { ShownPlan } from "../../src/server/openapi-document.ts";
+import { createApiPages } from "../../src/server/pages/api-pages.ts";
+import type { ShownPlan } from "../../src/server/pages/openapi-document.ts";
 import { shownPlans } from "../../src/shown-plans.ts";
 import { http2Get } from "./http2-get.ts";
 import { startListener } from "./start-listener.ts";

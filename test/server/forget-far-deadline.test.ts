@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { forgetFarDeadline } from "../../src/server/forget-far-deadline.ts";
 import type { NodeRequest } from "../../src/server/node-message.ts";
+import { forgetFarDeadline } from "../../src/server/rpc-door/forget-far-deadline.ts";
 
 const after = (headers: Record<string, string>) => {
   forgetFarDeadline({ headers } as unknown as NodeRequest);

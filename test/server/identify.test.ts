@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { spanBelow } from "../../src/server/identify.ts";
+import { spanBelow } from "../../src/server/listener/identify.ts";
 
 const trace = "0af7651916cd43dd8448eb211c80319c";
 const parent = "b7ad6b7169203331";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createProbes } from "../../src/server/probes.ts";
+import { createProbes } from "../../src/server/pages/probes.ts";
 import { exchange } from "./exchange.ts";
 import { startListener } from "./start-listener.ts";
 

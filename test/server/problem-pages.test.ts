@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { errorCodes, errorKind } from "../../src/error-catalogue.ts";
 import { problemTypeOf } from "../../src/problem.ts";
-import { createProblemPages } from "../../src/server/problem-pages.ts";
+import { createProblemPages } from "../../src/server/pages/problem-pages.ts";
 import { startListener } from "./start-listener.ts";
 
 const start = () => startListener([createProblemPages()]);

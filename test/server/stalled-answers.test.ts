@@ -6,10 +6,10 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { silentLog } from "../../src/log/log.ts";
 import { connectErrorFrom } from "../../src/rpc/connect-error.ts";
-import { answerGet } from "../../src/server/answer-get.ts";
 import { createBodyBudget } from "../../src/server/body-budget.ts";
 import type { RequestHandler } from "../../src/server/node-message.ts";
-import { createRpcDoor } from "../../src/server/rpc-door.ts";
+import { answerGet } from "../../src/server/pages/answer-get.ts";
+import { createRpcDoor } from "../../src/server/rpc-door/rpc-door.ts";
 import { startListener } from "./start-listener.ts";
 
 const service = `/${AnalysisService.typeName}`;

@@ -1,8 +1,8 @@
 import { onTestFinished } from "vitest";
-import { createCors } from "../../src/server/cors.ts";
-import { createListener, type Listener, type ListenerOptions } from "../../src/server/listener.ts";
+import { createCors } from "../../src/server/listener/cors.ts";
+import { createListener, type Listener, type ListenerOptions } from "../../src/server/listener/listener.ts";
 import type { RequestHandler } from "../../src/server/node-message.ts";
-import { createProbes } from "../../src/server/probes.ts";
+import { createProbes } from "../../src/server/pages/probes.ts";
 
 export interface Started {
   readonly listener: Listener;

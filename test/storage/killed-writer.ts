@@ -4,13 +4,13 @@
  *     node killed-writer.ts <folder>
  */
 import { writeSync } from "node:fs";
-import { createKeyDesk } from "../../src/access/key-desk.ts";
+import { createKeyIssuer } from "../../src/access/key-issuer.ts";
 import { openDatabase } from "../../src/storage/sqlite/database.ts";
 import { createSqliteKeyStore } from "../../src/storage/sqlite/key-store.ts";
 import { createSqliteUsageStore } from "../../src/storage/sqlite/usage-store.ts";
 
 const database = openDatabase(process.argv[2] ?? "");
-const desk = createKeyDesk({ keys: createSqliteKeyStore(database), pepper: undefined });
+const desk = createKeyIssuer({ keys: createSqliteKeyStore(database), pepper: undefined });
 const usage = createSqliteUsageStore(database);
 const resetsAt = Date.now() + 3_600_000;
 

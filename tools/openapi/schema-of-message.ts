@@ -7,7 +7,7 @@ import {
 } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import { oneof as oneofOption } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
-import { wordsOfEnum } from "../../src/gateway/enum-words.ts";
+import { wordsOfEnum } from "../../src/gateway/codec/enum-words.ts";
 import { commentOf, defaultFrom } from "./comment.ts";
 import type { Json } from "./json.ts";
 import { rulesOfField } from "./rules-of-field.ts";

@@ -4,8 +4,7 @@ import type { Access } from "../../access/access.ts";
 import type { Account } from "../../access/account.ts";
 import type { Caller } from "../../caller.ts";
 import { KibitzError } from "../../errors.ts";
-import { accountKey } from "../account-key.ts";
-import { callerKey } from "../caller-key.ts";
+import { accountKey, callerKey } from "../context-keys.ts";
 import { isCounted } from "../counted-calls.ts";
 
 /**

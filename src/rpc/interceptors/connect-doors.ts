@@ -1,7 +1,6 @@
 import type { Interceptor } from "@connectrpc/connect";
-import { callerKey } from "../caller-key.ts";
 import { connectErrorFrom } from "../connect-error.ts";
-import { responseHeaderKey } from "../response-header-key.ts";
+import { callerKey, responseHeaderKey } from "../context-keys.ts";
 
 /**
  * What only Connect's own doors need, outermost: errors of the catalogue become Connect errors, and the

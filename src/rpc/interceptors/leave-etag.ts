@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { toBinary } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
-import { callerKey } from "../caller-key.ts";
+import { callerKey } from "../context-keys.ts";
 import { repeatablePart } from "../convert.ts";
 
 /**

@@ -3,8 +3,7 @@ import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import { errorFromUnknown } from "../../errors.ts";
 import { createCallLine } from "../../log/call-line.ts";
 import type { Log } from "../../log/log.ts";
-import { accountKey } from "../account-key.ts";
-import { callerKey } from "../caller-key.ts";
+import { accountKey, callerKey } from "../context-keys.ts";
 import { searchFactsOf } from "../convert.ts";
 import { errorFromConnect } from "../error-from-connect.ts";
 

@@ -4,7 +4,7 @@ import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service
 import type { Caller } from "../../caller.ts";
 import { KibitzError } from "../../errors.ts";
 import { withSuggestion } from "../../with-suggestion.ts";
-import { callerKey } from "../caller-key.ts";
+import { callerKey } from "../context-keys.ts";
 import { messageFromPlain, plainFromMessage } from "../convert.ts";
 import type { Judge } from "../judge.ts";
 

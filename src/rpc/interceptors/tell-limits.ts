@@ -1,8 +1,7 @@
 import type { Interceptor } from "@connectrpc/connect";
 import type { Limits } from "../../access/limits.ts";
 import type { Caller } from "../../caller.ts";
-import { accountKey } from "../account-key.ts";
-import { callerKey } from "../caller-key.ts";
+import { accountKey, callerKey } from "../context-keys.ts";
 import { isCounted } from "../counted-calls.ts";
 import { hasRateLimitFields, leaveRateLimitFields } from "../rate-limit-fields.ts";
 

@@ -1,0 +1,74 @@
+import { callerFromRequest } from "../../caller.ts";
+import { errorFromUnknown, KibitzError } from "../../errors.ts";
+import type { Log } from "../../log/log.ts";
+import { echo } from "../../plain-text.ts";
+import { type NodeRequest, type NodeResponse, pathOf, type RequestHandler } from "../node-message.ts";
+import { sendProblem } from "../send-problem.ts";
+import { checkRequest } from "./check-request.ts";
+import type { Cors } from "./cors.ts";
+import { identify } from "./identify.ts";
+
+/**
+ * Offers each request to the handlers in turn; what none of them takes is 404. A request that breaks the rules,
+ * or a handler that throws, ends in an answer and never in the process's end.
+ *
+ * @param tellRefused is told when the answer to a request has ended, whatever it was
+ */
+export function createDispatch(
+  handlers: readonly RequestHandler[],
+  cors: Cors,
+  log: Pick<Log, "error">,
+  headersMaxBytes: number,
+  tellRefused: (req: NodeRequest, startedAt: number) => void,
+): (req: NodeRequest, res: NodeResponse) => void {
+  return (req, res) => {
+    // Who leaves may make the request emit this; Connect takes its own listener off too early (connect-node 2.2.0),
+    // and two pipelined requests with a disconnect ended the process.
+    req.on("error", () => {});
+    // Writing after the end is a mistake in a handler, but one that would end the process.
+    res.on("error", (err) => log.error({ err }, "writing an answer failed"));
+    identify(req, res);
+    const startedAt = performance.now();
+    res.once("close", () => tellRefused(req, startedAt));
+    try {
+      if (cors.apply(req, res)) {
+        return;
+      }
+      check(req, res, headersMaxBytes);
+      if (handlers.some((handler) => handler(req, res))) {
+        return;
+      }
+      throw new KibitzError(
+        "not_found",
+        `There is nothing at ${req.method} ${echo(pathOf(req))}. GET / shows how to start; the calls are ` +
+          "POST /v1/eval, /v1/eval/stream, /v1/eval/batch, /v1/bestmove, /v1/keys, GET /engines and /price.",
+      );
+    } catch (thrown) {
+      const error = errorFromUnknown(thrown);
+      const { requestId } = callerFromRequest(req, "json");
+      if (error.code === "internal") {
+        log.error(
+          { err: error.cause, requestId, method: req.method ?? "", request: echo(pathOf(req)) },
+          "a handler threw",
+        );
+      }
+      if (res.headersSent) {
+        res.destroy();
+      } else {
+        sendProblem(req, res, error, requestId);
+      }
+    }
+  };
+}
+
+/** A request that breaks the rules is the last one of its connection: where the next one begins is not to be guessed. */
+function check(req: NodeRequest, res: NodeResponse, headersMaxBytes: number): void {
+  try {
+    checkRequest(req, headersMaxBytes);
+  } catch (error) {
+    if ("shouldKeepAlive" in res) {
+      res.shouldKeepAlive = false;
+    }
+    throw error;
+  }
+}

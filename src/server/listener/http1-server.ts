@@ -1,0 +1,115 @@
+import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { KibitzError } from "../../errors.ts";
+import { continueWhenRead } from "./continue-when-read.ts";
+import type { ListenerLimits } from "./listener-limits.ts";
+import { refuseSocket } from "./refuse-socket.ts";
+
+/** The part of the listener that speaks HTTP/1.1. */
+export interface Http1Server {
+  /** Bound to the port: Node checks the time limits only of an HTTP server that listens itself. */
+  readonly server: Server;
+  /** Takes a connection over. */
+  accept(socket: Socket): void;
+  /** From now on every answer is the last one on its connection. */
+  drain(): void;
+}
+
+/** @param unreadHeaders are put into answers to what could not be read. */
+export function createHttp1Server(
+  answer: RequestListener,
+  limits: ListenerLimits,
+  unreadHeaders: readonly (readonly [string, string])[],
+): Http1Server {
+  const open = new Set<ServerResponse>();
+  let draining = false;
+  const server = createServer({
+    headersTimeout: limits.headersTimeoutMs,
+    requestTimeout: limits.requestTimeoutMs,
+    connectionsCheckingInterval: limits.checkIntervalMs,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    maxHeaderSize: limits.headersMaxBytes,
+    // Node would answer without a body; `checkRequest` does it with one.
+    requireHostHeader: false,
+    // RFC 9110 section 7.8: who offers an upgrade can be answered as if it had not. Covers websocket and h2c.
+    shouldUpgradeCallback: () => false,
+  });
+  server.timeout = limits.silenceTimeoutMs;
+  server.maxConnections = limits.connectionsMax;
+  // Node would drop the 1001st header without a word, and it might be Authorization. Their size is limited anyway.
+  server.maxHeadersCount = 0;
+  const acceptors = server.listeners("connection") as ((socket: Socket) => void)[];
+  server.removeAllListeners("connection");
+
+  server.on("checkContinue", (req, res) => {
+    continueWhenRead(req, res);
+    server.emit("request", req, res);
+  });
+  server.on("request", (_req, res) => {
+    if (draining) {
+      res.shouldKeepAlive = false;
+    }
+    open.add(res);
+    res.once("close", () => open.delete(res));
+  });
+  server.on("request", answer);
+  server.on("checkExpectation", answer);
+  server.on("connect", (_req, socket) => {
+    // Node has let go of the connection: without a listener, its error would end the process.
+    socket.on("error", () => {}).resume();
+    const error = new KibitzError("malformed_http", "CONNECT is for proxies, and this is not one.");
+    refuseSocket(socket, error, unreadHeaders);
+  });
+  server.on("clientError", (error: ClientError, socket) => {
+    // Refused already: Node tells of every further packet, too.
+    if (socket.writableEnded) {
+      return;
+    }
+    const begun = [...open].some((res) => res.socket === socket && res.headersSent);
+    if (begun || !socket.writable) {
+      socket.destroy();
+    } else {
+      refuseSocket(socket, errorFromClientError(error), unreadHeaders);
+    }
+  });
+
+  return {
+    server,
+    accept(socket) {
+      for (const acceptor of acceptors) {
+        acceptor.call(server, socket);
+      }
+    },
+    drain() {
+      draining = true;
+      for (const res of open) {
+        res.shouldKeepAlive = false;
+      }
+    },
+  };
+}
+
+interface ClientError extends Error {
+  readonly code?: string;
+  /** What Node's parser says is wrong. */
+  readonly reason?: string;
+  /** The packet that the parser stopped in. */
+  readonly rawPacket?: Buffer;
+}
+
+function errorFromClientError({ code, reason, rawPacket }: ClientError): KibitzError {
+  switch (code) {
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return new KibitzError("request_timeout", "The request did not arrive in time.");
+    case "HPE_HEADER_OVERFLOW":
+      // Node tells only of too many bytes; a packet that begins with a long target says which.
+      return /^[A-Z]+ \S{8000}/.test(rawPacket?.toString("latin1", 0, 8100) ?? "")
+        ? new KibitzError("uri_too_long", "The request target is too long. Send a POST with a body.")
+        : new KibitzError("headers_too_large", "The request headers are larger than 16 KiB.");
+    default:
+      return new KibitzError(
+        "malformed_http",
+        `The request is not valid HTTP: ${reason ?? "it cannot be parsed"}.`,
+      );
+  }
+}

@@ -1,0 +1,108 @@
+import { once } from "node:events";
+import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
+import type { Log } from "../../log/log.ts";
+import type { NodeRequest, RequestHandler } from "../node-message.ts";
+import type { Cors } from "./cors.ts";
+import { createDispatch } from "./dispatch.ts";
+import { createHttp1Server } from "./http1-server.ts";
+import { createHttp2Server } from "./http2-server.ts";
+import { type ListenerLimits, listenerLimits } from "./listener-limits.ts";
+import { sniffProtocol } from "./sniff-protocol.ts";
+
+/** One port for HTTP/1.1 and HTTP/2 without TLS. */
+export interface Listener {
+  /** Whether `stop` was called: nothing new is accepted, what was begun is finished. */
+  readonly draining: boolean;
+  /** Port 0 picks a free one; the answer says which. Rejects where the port cannot be had. */
+  listen(host: string, port: number): Promise<{ host: string; port: number }>;
+  /**
+   * Accepts no more, lets the answers under way be finished, and resolves when the last connection is closed.
+   * After the deadline, if there is one, connections are cut. May be called again, to set a closer one.
+   */
+  stop(deadlineMs?: number): Promise<void>;
+}
+
+export interface ListenerOptions {
+  /** Asked in this order; the first one that takes a request keeps it. */
+  readonly handlers: readonly RequestHandler[];
+  readonly cors: Cors;
+  readonly log: Pick<Log, "error">;
+  /** Writes the line of a request that did not become a call. */
+  readonly tellRefused?: (req: NodeRequest, startedAt: number) => void;
+  readonly limits?: Partial<ListenerLimits>;
+}
+
+/** How often a stop looks for connections that have become idle. */
+const sweepIntervalMs = 100;
+
+export function createListener(options: ListenerOptions): Listener {
+  const { handlers, cors, log, tellRefused = () => {}, limits: given } = options;
+  const limits = { ...listenerLimits, ...given };
+  const answer = createDispatch(handlers, cors, log, limits.headersMaxBytes, tellRefused);
+  const http1 = createHttp1Server(answer, limits, cors.unread);
+  const http2 = createHttp2Server(answer, limits);
+
+  const open = new Set<Socket>();
+  const unidentified = new Set<Socket>();
+  http1.server.on("connection", (socket: Socket) => {
+    open.add(socket);
+    unidentified.add(socket);
+    socket.once("close", () => {
+      open.delete(socket);
+      unidentified.delete(socket);
+    });
+    sniffProtocol(socket, limits.firstBytesTimeoutMs, (protocol) => {
+      unidentified.delete(socket);
+      if (protocol === "http1") {
+        http1.accept(socket);
+      } else {
+        http2.accept(socket);
+      }
+    });
+  });
+
+  async function drain(): Promise<void> {
+    http1.drain();
+    http2.drain();
+    // The close() of http.Server would also stop the timer that ends slow requests, and wait for them for ever.
+    const closed = new Promise((resolve) => NetServer.prototype.close.call(http1.server, resolve));
+    const sweep = setInterval(() => {
+      for (const socket of unidentified) {
+        socket.destroy();
+      }
+      http1.server.closeIdleConnections();
+    }, sweepIntervalMs);
+    await closed;
+    clearInterval(sweep);
+    http1.server.close();
+  }
+
+  function cut(): void {
+    for (const socket of open) {
+      socket.destroy();
+    }
+  }
+
+  let stopped: Promise<void> | undefined;
+  return {
+    get draining() {
+      return stopped !== undefined;
+    },
+    async listen(host, port) {
+      http1.server.listen(port, host);
+      await once(http1.server, "listening");
+      // Such as too many open files: the connection is lost, the server is not.
+      http1.server.on("error", (err) => log.error({ err }, "accepting a connection failed"));
+      const address = http1.server.address() as AddressInfo;
+      return { host: address.address, port: address.port };
+    },
+    stop(deadlineMs) {
+      stopped ??= drain();
+      if (deadlineMs !== undefined) {
+        const deadline = setTimeout(cut, deadlineMs);
+        stopped.then(() => clearTimeout(deadline));
+      }
+      return stopped;
+    },
+  };
+}

@@ -1,0 +1,100 @@
+import { callerFromRequest } from "../../caller.ts";
+import { errorFromUnknown, KibitzError } from "../../errors.ts";
+import type { Log } from "../../log/log.ts";
+import { echo } from "../../plain-text.ts";
+import { type NodeRequest, type NodeResponse, pathOf, type RequestHandler } from "../node-message.ts";
+import { sendProblem } from "../send-problem.ts";
+import { answerGet, type Page, tagOf } from "./answer-get.ts";
+import { docsHtml, docsPolicy, docsScript } from "./docs-html.ts";
+import { openapiDocument, type ShownPlan } from "./openapi-document.ts";
+import { viewerFile } from "./viewer-files.ts";
+
+export interface ApiPagesOptions {
+  /** The plans in force; undefined as long as they are not known. They do not change later. */
+  plans(): readonly ShownPlan[] | undefined;
+  readonly log: Pick<Log, "error">;
+}
+
+/** Those that do not lie below `/docs/`. */
+const pages: readonly string[] = ["/openapi.json", "/docs", "/favicon.ico"];
+
+/** `/openapi.json`, the icon that browsers ask every server for, and `/docs`, which shows it. Nothing is read or kept before somebody asks. */
+export function createApiPages({ plans, log }: ApiPagesOptions): RequestHandler {
+  let document: Promise<Page> | undefined;
+  /** One buffer for all who ask: a copy for each who takes nothing of it would be memory that anybody can hold. */
+  const viewer = new Map<string, Promise<Page>>();
+
+  const viewerPage = (name: string): Promise<Page> | undefined => {
+    const known =
+      viewer.get(name) ?? viewerFile(name)?.then(({ contentType, body }) => page(contentType, body));
+    if (known) {
+      viewer.set(name, known);
+    }
+    return known;
+  };
+
+  const pageOf = (path: string): Promise<Page> | Page | KibitzError => {
+    switch (path) {
+      case "/openapi.json": {
+        const known = plans();
+        if (known === undefined) {
+          return new KibitzError("starting", "The plans are being loaded.", { retryAfterMs: 1000 });
+        }
+        document ??= openapiPage(known);
+        return document;
+      }
+      case "/docs":
+      case "/docs/":
+        return page("text/html; charset=utf-8", docsHtml, { "Content-Security-Policy": docsPolicy });
+      case "/favicon.ico":
+        return viewerPage("favicon-32x32.png") ?? new KibitzError("not_found", "There is no icon.");
+      case "/docs/start.js":
+        return page("text/javascript; charset=utf-8", docsScript);
+      default:
+        return (
+          viewerPage(path.slice("/docs/".length)) ??
+          new KibitzError("not_found", `There is nothing at ${echo(path)}; GET /docs shows the API.`)
+        );
+    }
+  };
+
+  async function answer(req: NodeRequest, res: NodeResponse, path: string): Promise<void> {
+    try {
+      answerGet(req, res, await pageOf(path));
+    } catch (thrown) {
+      document = undefined;
+      viewer.clear();
+      const { requestId } = callerFromRequest(req, "json");
+      log.error({ err: thrown, requestId, request: echo(path) }, "a page of the API could not be read");
+      sendProblem(req, res, errorFromUnknown(thrown), requestId);
+    }
+  }
+
+  return (req, res) => {
+    const path = pathOf(req);
+    if (!pages.includes(path) && !path.startsWith("/docs/")) {
+      return false;
+    }
+    void answer(req, res, path);
+    return true;
+  };
+}
+
+async function openapiPage(plans: readonly ShownPlan[]): Promise<Page> {
+  return page("application/json; charset=utf-8", Buffer.from(await openapiDocument(plans)));
+}
+
+/** What has changed with a new version is seen at once, what has not costs no transfer. */
+function page(contentType: string, body: string | Buffer, headers: Page["headers"] = {}): Page {
+  return {
+    contentType,
+    body,
+    headers: {
+      "Cache-Control": "no-cache",
+      ETag: tagOf(body),
+      "X-Content-Type-Options": "nosniff",
+      "Referrer-Policy": "no-referrer",
+      ...headers,
+    },
+  };
+}

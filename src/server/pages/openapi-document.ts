@@ -1,0 +1,57 @@
+import { readFile } from "node:fs/promises";
+
+/** A plan as `GET /price` shows it. */
+export interface ShownPlan {
+  readonly id: string;
+  readonly requires_key: boolean;
+  readonly limits: {
+    readonly depth_max: number;
+    readonly multipv_max: number;
+    readonly movetime_ms_max: number;
+    readonly concurrent: number | null;
+    readonly rates: readonly {
+      readonly quota: number;
+      readonly window_s: number;
+      readonly unit: string;
+    }[];
+  };
+}
+
+/** Beside `src/` in a checkout, and likewise in `dist/`. Made by `npm run generate`. */
+const file = new URL("../../../gen/openapi.json", import.meta.url);
+
+/** The OpenAPI document of this service: what the proto says, and the plans that are in force. */
+export async function openapiDocument(plans: readonly ShownPlan[]): Promise<string> {
+  const { info, ...rest } = JSON.parse(await readFile(file, "utf8"));
+  const description = `${info.description}\n${tableOf(plans)}`;
+  return `${JSON.stringify({ ...rest, info: { ...info, description }, "x-kibitz-plans": plans })}\n`;
+}
+
+function tableOf(plans: readonly ShownPlan[]): string {
+  return `**Plans** of this service, as \`GET /price\` shows them. A request beyond the limits of the plan is 402; one that has to wait is 429.
+
+| plan | key | depth | lines | search | at a time | windows |
+|---|---|---|---|---|---|---|
+${plans.map(rowOf).join("\n")}
+`;
+}
+
+function rowOf({ id, requires_key, limits }: ShownPlan): string {
+  const windows = limits.rates.map(
+    ({ quota, window_s, unit }) => `${amountOf(quota, unit)} in ${window_s} s`,
+  );
+  const cells = [
+    id,
+    requires_key ? "yes" : "no",
+    `to ${limits.depth_max}`,
+    `to ${limits.multipv_max}`,
+    `to ${limits.movetime_ms_max} ms`,
+    limits.concurrent ?? "not limited",
+    windows.join(", ") || "not limited",
+  ];
+  return `| ${cells.join(" | ")} |`;
+}
+
+function amountOf(quota: number, unit: string): string {
+  return unit === "request" ? `${quota} requests` : `${quota / 1000} s of engine time`;
+}

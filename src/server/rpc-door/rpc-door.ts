@@ -1,0 +1,146 @@
+import { Code, ConnectError, type ContextValues } from "@connectrpc/connect";
+import type {
+  UniversalHandler,
+  UniversalServerRequest,
+  UniversalServerResponse,
+} from "@connectrpc/connect/protocol";
+import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
+import { callerFromRequest } from "../../caller.ts";
+import { errorFromUnknown, KibitzError } from "../../errors.ts";
+import type { Log } from "../../log/log.ts";
+import { echo } from "../../plain-text.ts";
+import { addVary } from "../add-vary.ts";
+import type { BodyBudget } from "../body-budget.ts";
+import { isNotModified } from "../is-not-modified.ts";
+import { isGone, type NodeRequest, type NodeResponse, pathOf, type RequestHandler } from "../node-message.ts";
+import { discardAfterAnswer } from "../rest-of-body.ts";
+import { sendProblem } from "../send-problem.ts";
+import { boundToReader } from "./bound-to-reader.ts";
+import { doorFromRequest, type RpcDoor } from "./door-from-request.ts";
+import { forgetFarDeadline } from "./forget-far-deadline.ts";
+import { refuseUnknownCall } from "./refuse-unknown-call.ts";
+import { refusalFromReply } from "./rpc-refusal.ts";
+
+export interface RpcDoorOptions {
+  /** What a Connect router made of the services: its `handlers`. */
+  readonly handlers: readonly UniversalHandler[];
+  /** What the interceptors are to know of a request. */
+  contextValues(req: NodeRequest, door: RpcDoor): ContextValues;
+  /** An error as an RPC error, with the details that every error has. */
+  explain(error: KibitzError, requestId: string): ConnectError;
+  /** What all bodies together may take while they are read. */
+  readonly bodies: BodyBudget;
+  readonly log: Pick<Log, "error">;
+}
+
+/**
+ * Connect, gRPC and gRPC-Web: brings the requests for the paths of the RPCs to Connect's handlers. Services that are
+ * not among theirs are another door's.
+ *
+ * Stands in for `connectNodeAdapter`, which ends the process over a broken Host, refuses without a word what
+ * its handlers do not take, and cuts off the client whose message is too large instead of telling it.
+ */
+export function createRpcDoor(options: RpcDoorOptions): RequestHandler {
+  const { handlers, contextValues, explain, bodies, log } = options;
+  const handlerByPath = new Map(handlers.map((handler) => [handler.requestPath, handler]));
+  const services = new Set(handlers.map((handler) => handler.service.typeName));
+
+  async function answer(handler: UniversalHandler, req: NodeRequest, res: NodeResponse): Promise<void> {
+    const door = doorFromRequest(req);
+    const call = callFromRequest(req, res, contextValues(req, door));
+    call.body = bodyOf(req);
+    let reply = await handler(call);
+    const refusal = refusalFromReply(reply, handler, req);
+    if (refusal) {
+      const { requestId } = callerFromRequest(req, door);
+      sendProblem(req, res, refusal.error, requestId, refusal.headers);
+      return;
+    }
+    if (req.method === "GET") {
+      addVary(res, "Authorization, Accept-Encoding");
+      if (reply.status !== 200) {
+        res.setHeader("Cache-Control", "no-store");
+      } else if (isNotModified(req, reply.header?.get("etag"))) {
+        reply = notModified(reply);
+      }
+    }
+    discardAfterAnswer(req, res);
+    await universalResponseToNodeResponse(boundToReader(reply, res), res);
+  }
+
+  async function* bodyOf(req: NodeRequest): AsyncGenerator<Uint8Array> {
+    const count = bodies.countOf(req);
+    try {
+      // Connect's own iterator destroys the connection when a message is too large, and the answer with it.
+      for await (const chunk of req.iterator({ destroyOnReturn: false })) {
+        count(chunk.length);
+        yield chunk;
+      }
+    } catch (cause) {
+      if (cause instanceof KibitzError) {
+        throw explain(cause, callerFromRequest(req, doorFromRequest(req)).requestId);
+      }
+      // Without a code it would count as a failure of ours.
+      throw new ConnectError("the caller left while sending", Code.Canceled, undefined, undefined, cause);
+    }
+  }
+
+  function fail(req: NodeRequest, res: NodeResponse, thrown: unknown): void {
+    // Who left in the middle of an answer made the writing fail: nobody's fault, and nobody to tell.
+    if (isGone(res)) {
+      return;
+    }
+    const error = errorFromUnknown(thrown);
+    const { requestId } = callerFromRequest(req, doorFromRequest(req));
+    if (error.code === "internal") {
+      log.error(
+        { err: error.cause, requestId, request: echo(pathOf(req)) },
+        "an RPC failed outside of its handler",
+      );
+    }
+    if (res.headersSent) {
+      res.destroy();
+    } else {
+      sendProblem(req, res, error, requestId);
+    }
+  }
+
+  return (req, res) => {
+    const path = pathOf(req);
+    const handler = handlerByPath.get(path);
+    if (handler === undefined) {
+      const isOurs = services.has(path.slice(1, path.lastIndexOf("/")));
+      return isOurs && refuseUnknownCall(req, res, isOurs, explain);
+    }
+    answer(handler, req, res).catch((thrown) => fail(req, res, thrown));
+    return true;
+  };
+}
+
+/** The same answer for one who has it: RFC 9110 section 15.4.5 wants its headers, and what tells of the body left out. */
+function notModified({ header }: UniversalServerResponse): UniversalServerResponse {
+  const kept = new Headers(header);
+  for (const name of ["Content-Type", "Content-Length", "Content-Encoding"]) {
+    kept.delete(name);
+  }
+  return { status: 304, header: kept };
+}
+
+function callFromRequest(
+  req: NodeRequest,
+  res: NodeResponse,
+  contextValues: ContextValues,
+): UniversalServerRequest {
+  if (doorFromRequest(req) === "grpc" && req.httpVersionMajor < 2) {
+    throw new KibitzError(
+      "unsupported_media_type",
+      "gRPC needs HTTP/2. Over HTTP/1.1, use gRPC-Web or Connect: Content-Type: application/json.",
+    );
+  }
+  forgetFarDeadline(req);
+  try {
+    return universalRequestFromNodeRequest(req, res, undefined, contextValues);
+  } catch (cause) {
+    throw new KibitzError("malformed_http", "The host of the request cannot be read.", { cause });
+  }
+}
