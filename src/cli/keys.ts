@@ -63,7 +63,7 @@ async function createKey(input: CommandInput, issuer: KeyIssuer, config: Config)
 
 async function list(input: CommandInput, issuer: KeyIssuer): Promise<number> {
   onlyArguments(input, 0);
-  const records = await desk.list();
+  const records = await issuer.list();
   if (input.values.json) {
     process.stdout.write(records.map((record) => `${JSON.stringify(jsonOf(record))}\n`).join(""));
     return exitCode.ok;
@@ -97,7 +97,7 @@ async function revoke(input: CommandInput, issuer: KeyIssuer): Promise<number> {
 
 async function rotate(input: CommandInput, issuer: KeyIssuer): Promise<number> {
   const id = onlyArguments(input, 1);
-  const issued = await desk.rotate(id);
+  const issued = await issuer.rotate(id);
   if (issued === undefined) {
     throw unknownKey(id);
   }

@@ -84,7 +84,7 @@ test.each(["digested", "alongside"] as const)(
     const seal = await sealFiles([module], [loader], pin);
     await expect(seal.assertGenuine()).rejects.toMatchObject({
       kind: "replaced",
-      message: expect.stringContaining("not what this version of Kibitz knows under that id"),
+      message: expect.stringContaining("not the build that this version of Kibitz knows under that id"),
     });
   },
 );
