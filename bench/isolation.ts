@@ -82,7 +82,7 @@ async function tryOn(choice: EngineChoice): Promise<boolean> {
   const differing: string[] = [];
   const byDoor = new Map<string, number>();
   let compared = 0;
-  /** Under way, and next: whether he or an abuser is first to ask for the same is left to chance. */
+  /** Under way, and next: whether they or an abuser is first to ask for the same is left to chance. */
   let honestCalls = [random.pick(probes), random.pick(probes)] as const;
   const ask = createAskProbe(server.url, choice, honest);
 

@@ -30,7 +30,7 @@ export interface Caller {
 
 /** What is known of how a request ends, for its line in the log. One for all callers that are made of a request. */
 export interface Ending {
-  /** As the last door that it came to saw him: when the answer has ended, his address may be gone. */
+  /** As the last door that it came to saw them: when the answer has ended, their address may be gone. */
   caller: Caller | undefined;
   /** Why it was refused. */
   code: string | undefined;

@@ -6,7 +6,7 @@ export interface CallEnd {
   readonly code: string;
   /** By `performance.now()`. */
   readonly startedAt: number;
-  /** Of the caller, as he is known by. */
+  /** That the caller is known by. */
   readonly address: string;
   /** What else there is to say of it. */
   readonly fields: LogFields;

@@ -64,7 +64,7 @@ const endless = jobOf({ depth: 99 });
 
 /**
  * A search that is answered, one that follows it at once and one that does so later; one whose caller leaves
- * when he has seen a state, one whose caller has seen none. Without `expect`, of which the test runner keeps
+ * when they have seen a state, one whose caller has seen none. Without `expect`, of which the test runner keeps
  * every call.
  */
 async function searchInEveryWay(search: Supervisor, signal: AbortSignal): Promise<void> {

@@ -119,7 +119,7 @@ describe("to a caller", () => {
     ]);
   });
 
-  test("what a key allows is suggested to him who has one", async () => {
+  test("what a key allows is suggested to whoever has one", async () => {
     const { body } = await post(`${app.url}/v1/keys`, {});
     const keyed = { ...json, Authorization: `Bearer ${body.key}` };
     expect(await adviceFor({ fen: startFen, depth: 99 }, "/v1/eval", keyed)).toEqual([
