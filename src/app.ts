@@ -4,7 +4,7 @@ import { type Caller, callerFromRequest } from "./caller.ts";
 import { type Config, ConfigError } from "./config.ts";
 import { createService, type Service } from "./create-service.ts";
 import type { EngineRoom } from "./engine/room.ts";
-import { KibitzError } from "./errors.ts";
+import { KibitzError } from "./errors/errors.ts";
 import { createGateway } from "./gateway/gateway.ts";
 import { createCallLine } from "./log/call-line.ts";
 import type { Log } from "./log/log.ts";

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { holdsKey } from "./plain-text.ts";
+import { holdsKey } from "./text/plain-text.ts";
 import { uuidv7 } from "./uuid.ts";
 
 /** The protocols through which a call can come. */

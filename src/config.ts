@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { availableParallelism, totalmem } from "node:os";
-import { nearestName } from "./nearest-name.ts";
+import { nearestName } from "./text/nearest-name.ts";
 
 /** What the operator decides. `loadConfig` is the only reader of the environment. */
 export interface Config {

@@ -23,22 +23,8 @@ interface Law {
   readonly broken: readonly SourceFile[];
 }
 
-/** What everybody may know: files beside the rooms, and one room, that know nothing but each other. */
-const basics = [
-  "caller",
-  "duration-text",
-  "error-catalogue",
-  "errors",
-  "field-rules",
-  "grpc-message",
-  "json-pointer",
-  "log",
-  "nearest-name",
-  "plain-text",
-  "problem",
-  "uuid",
-  "with-suggestion",
-];
+/** What everybody may know: rooms and files beside them that know nothing but each other. */
+const basics = ["caller", "errors", "field-rules", "log", "text", "uuid"];
 
 /** The rooms that each room may look into, beside itself and the basics. */
 const mayLookInto: Readonly<Record<string, readonly string[]>> = {
@@ -83,7 +69,7 @@ const laws: readonly Law[] = [
       { path: "src/rpc/x.ts", text: 'import { B } from "../app.ts";' },
       { path: "src/gateway/x.ts", text: 'import {\n  A,\n  B,\n} from "../rpc/calls.ts";' },
       { path: "src/server/x.ts", text: 'import { A } from "../gateway/gateway.ts";' },
-      { path: "src/errors.ts", text: 'import { A } from "./chess/score.ts";' },
+      { path: "src/errors/errors.ts", text: 'import { A } from "../chess/score.ts";' },
       { path: "src/log/x.ts", text: 'import { A } from "../config.ts";' },
     ],
   },
@@ -92,7 +78,7 @@ const laws: readonly Law[] = [
     about: (path) => path === "src/config.ts",
     breaches: (file) =>
       importsOf(file)
-        .filter(({ target }) => target.startsWith("src/") && target !== "src/nearest-name.ts")
+        .filter(({ target }) => target.startsWith("src/") && target !== "src/text/nearest-name.ts")
         .map(({ line, target }) => [line, `config.ts imports ${target}`]),
     broken: [{ path: "src/config.ts", text: 'import { A } from "./log/log.ts";' }],
   },
@@ -138,7 +124,7 @@ const laws: readonly Law[] = [
       stringsOf(file)
         .filter(({ text, path }) =>
           // `bestmove` is also a call, of /v1 and of the command line.
-          isWiring(placeOf(path)) || inRoom("server", "gateway")(path) || path === "src/error-catalogue.ts"
+          isWiring(placeOf(path)) || inRoom("server", "gateway")(path) || path === "src/errors/catalogue.ts"
             ? /\b(ucinewgame|setoption|isready|readyok|uciok)\b|bestmove [a-h]/.test(text)
             : /\b(ucinewgame|setoption|bestmove|isready|readyok|uciok)\b|\b(go depth|position fen)\b/.test(
                 text,
@@ -156,7 +142,7 @@ const laws: readonly Law[] = [
     promise: "only the catalogue, its mappers and the doors know HTTP statuses",
     about: (path) =>
       anySource(path) &&
-      !/^src\/(server\/|gateway\/|(error-catalogue|problem|rpc\/connect-error)\.ts$)/.test(path),
+      !/^src\/(server\/|gateway\/|(errors\/catalogue|errors\/problem|rpc\/connect-error)\.ts$)/.test(path),
     breaches: (file) =>
       codeLinesOf(file)
         // Numbers of milliseconds, items or characters, and the exit codes that the command line makes of statuses.

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
 import { LRUCache } from "lru-cache";
-import { KibitzError } from "../errors.ts";
+import { KibitzError } from "../errors/errors.ts";
 import type { KeyRecord, KeyStore } from "../storage/ports.ts";
 import { hashOfApiKey, isApiKey } from "./api-key.ts";
 

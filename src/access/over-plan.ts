@@ -1,5 +1,5 @@
-import type { NextAction } from "../error-catalogue.ts";
-import { type Fault, KibitzError } from "../errors.ts";
+import type { NextAction } from "../errors/catalogue.ts";
+import { type Fault, KibitzError } from "../errors/errors.ts";
 import { type Asked, allows } from "./estimate.ts";
 import type { Plan } from "./plans.ts";
 

@@ -1,5 +1,5 @@
-import { pointerStep } from "../json-pointer.ts";
-import { nearestName } from "../nearest-name.ts";
+import { pointerStep } from "../text/json-pointer.ts";
+import { nearestName } from "../text/nearest-name.ts";
 import { builtInPlans, freePlan, keylessPlan, type Plan, type PlanLimits, type RatePolicy } from "./plans.ts";
 
 /** The plans that an operator's file asks for, or all that is wrong with it. */

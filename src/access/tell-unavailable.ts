@@ -1,4 +1,4 @@
-import { KibitzError } from "../errors.ts";
+import { KibitzError } from "../errors/errors.ts";
 import { type KeyStore, StoreUnavailable } from "../storage/ports.ts";
 
 /** When a caller may come back, in milliseconds: a lock has been waited for already, a full disk takes somebody to look. */

@@ -1,5 +1,5 @@
 import type { EngineFailure } from "../engine/engine.ts";
-import { KibitzError } from "../errors.ts";
+import { KibitzError } from "../errors/errors.ts";
 
 /** What callers are told of an engine's failure; what the engine said stays in the log. */
 export function errorFromFailure(failure: EngineFailure): KibitzError {

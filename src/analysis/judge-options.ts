@@ -1,8 +1,8 @@
 import type { EngineOption, OptionValues } from "../engine/engine.ts";
-import type { Fault } from "../errors.ts";
-import { pointerStep } from "../json-pointer.ts";
-import { nearestName } from "../nearest-name.ts";
-import { echo } from "../plain-text.ts";
+import type { Fault } from "../errors/errors.ts";
+import { pointerStep } from "../text/json-pointer.ts";
+import { nearestName } from "../text/nearest-name.ts";
+import { echo } from "../text/plain-text.ts";
 
 export type JudgedOptions =
   | {

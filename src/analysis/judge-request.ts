@@ -1,8 +1,8 @@
 import type { PositionFault } from "../chess/position.ts";
 import type { Catalog } from "../engine/catalog.ts";
 import type { EngineBuild, EngineInfo } from "../engine/engine.ts";
-import { errorFromFaults, type Fault } from "../errors.ts";
-import { echo } from "../plain-text.ts";
+import { errorFromFaults, type Fault } from "../errors/errors.ts";
+import { echo } from "../text/plain-text.ts";
 import type { AnalysisRequest, JudgedRequest, Warning } from "./analysis.ts";
 import { judgeOptions } from "./judge-options.ts";
 import type { PositionJudge } from "./position-judge.ts";

@@ -1,4 +1,4 @@
-import { KibitzError } from "../errors.ts";
+import { KibitzError } from "../errors/errors.ts";
 import { restMs } from "./expected-time.ts";
 import { createFairQueue, type Waiting } from "./fair-queue.ts";
 

@@ -7,14 +7,14 @@ import {
 import type { Analysis } from "../analysis/analysis.ts";
 import { judgeRequest } from "../analysis/judge-request.ts";
 import type { Service } from "../create-service.ts";
-import { errorKind } from "../error-catalogue.ts";
-import { errorFromFaults, KibitzError } from "../errors.ts";
+import { errorKind } from "../errors/catalogue.ts";
+import { errorFromFaults, KibitzError } from "../errors/errors.ts";
+import { problemFromError } from "../errors/problem.ts";
+import { withSuggestion } from "../errors/with-suggestion.ts";
 import { createMessageReader } from "../gateway/codec/read-message.ts";
 import { createMessageWriter } from "../gateway/codec/write-message.ts";
-import { problemFromError } from "../problem.ts";
 import { messageFromAnalysis, requestFromMessage } from "../rpc/convert.ts";
 import { createRules } from "../rpc/rules.ts";
-import { withSuggestion } from "../with-suggestion.ts";
 import { type Command, type CommandInput, exitCode, UsageError } from "./command.ts";
 import { evaluateFile } from "./evaluate-file.ts";
 import { openLocal } from "./open-local.ts";

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
-import { nearestName } from "../nearest-name.ts";
-import { echo } from "../plain-text.ts";
+import { nearestName } from "../text/nearest-name.ts";
+import { echo } from "../text/plain-text.ts";
 import { type Command, type CommandInput, type CommandOption, UsageError } from "./command.ts";
 import { helpOption } from "./help.ts";
 

@@ -1,5 +1,5 @@
 import { ConfigError } from "../config.ts";
-import { nearestName } from "../nearest-name.ts";
+import { nearestName } from "../text/nearest-name.ts";
 import { type Command, exitCode, UsageError } from "./command.ts";
 import { helpOf, helpOfAll } from "./help.ts";
 import { readArguments } from "./read-arguments.ts";

@@ -1,6 +1,6 @@
 import { EventEmitter } from "node:events";
 import { setTimeout } from "node:timers/promises";
-import { KibitzError } from "../errors.ts";
+import { KibitzError } from "../errors/errors.ts";
 import type { Log } from "../log/log.ts";
 import { type Backoff, createBackoff } from "./backoff.ts";
 import { countFailure, createEngineTally, type EngineTally } from "./counters.ts";

@@ -1,6 +1,6 @@
 import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
-import { errorFromUnknown, KibitzError } from "../errors.ts";
-import { problemFromError } from "../problem.ts";
+import { errorFromUnknown, KibitzError } from "../errors/errors.ts";
+import { problemFromError } from "../errors/problem.ts";
 import { isGone } from "../server/node-message.ts";
 import { writePart } from "../server/write-part.ts";
 import type { Answer, StreamAnswerOptions } from "./answer.ts";

@@ -1,5 +1,5 @@
 import type { Message } from "@bufbuild/protobuf";
-import { KibitzError } from "../errors.ts";
+import { KibitzError } from "../errors/errors.ts";
 import { addVary } from "../server/add-vary.ts";
 import { isNotModified } from "../server/is-not-modified.ts";
 import type { Answer, UnaryAnswerOptions } from "./answer.ts";

@@ -1,7 +1,7 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { Caller } from "../caller.ts";
-import { errorFromFaults, errorFromUnknown, type KibitzError } from "../errors.ts";
-import { withSuggestion } from "../with-suggestion.ts";
+import { errorFromFaults, errorFromUnknown, type KibitzError } from "../errors/errors.ts";
+import { withSuggestion } from "../errors/with-suggestion.ts";
 import type { MessageReading } from "./codec/read-message.ts";
 
 /**

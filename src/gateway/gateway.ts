@@ -1,10 +1,10 @@
 import type { DescService } from "@bufbuild/protobuf";
 import { callerFromRequest } from "../caller.ts";
-import { errorFromUnknown, KibitzError } from "../errors.ts";
+import { errorFromUnknown, KibitzError } from "../errors/errors.ts";
 import type { Log } from "../log/log.ts";
-import { echo } from "../plain-text.ts";
 import { pathOf, type RequestHandler } from "../server/node-message.ts";
 import { sendProblem } from "../server/send-problem.ts";
+import { echo } from "../text/plain-text.ts";
 import type { Answer, StreamAnswerOptions, UnaryAnswerOptions } from "./answer.ts";
 import { createBatchAnswer } from "./answer-batch.ts";
 import { createStreamAnswer, eventStream } from "./answer-stream.ts";

@@ -1,8 +1,8 @@
 import { create, type DescField, type DescMessage, type DescMethod, type Message } from "@bufbuild/protobuf";
 import type { Caller } from "../caller.ts";
-import { errorFromFaults, type Fault, type KibitzError } from "../errors.ts";
-import { isAtOrBelow } from "../json-pointer.ts";
+import { errorFromFaults, type Fault, type KibitzError } from "../errors/errors.ts";
 import type { NodeRequest } from "../server/node-message.ts";
+import { isAtOrBelow } from "../text/json-pointer.ts";
 import { createMessageReader, type MessageReading } from "./codec/read-message.ts";
 import { createExplainRefusal } from "./explain-refusal.ts";
 import { createJsonReader } from "./read-json.ts";

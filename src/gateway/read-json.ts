@@ -1,4 +1,4 @@
-import { errorFromFaults, KibitzError } from "../errors.ts";
+import { errorFromFaults, KibitzError } from "../errors/errors.ts";
 import type { BodyBudget } from "../server/body-budget.ts";
 import type { NodeRequest } from "../server/node-message.ts";
 import { parseJsonObject } from "./codec/json-text.ts";

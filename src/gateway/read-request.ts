@@ -1,10 +1,10 @@
 import type { DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
 import type { Caller } from "../caller.ts";
-import { errorFromFaults, type Fault, type KibitzError } from "../errors.ts";
+import { errorFromFaults, type Fault, type KibitzError } from "../errors/errors.ts";
 import { requiredFields } from "../field-rules.ts";
-import { isAtOrBelow } from "../json-pointer.ts";
 import type { BodyBudget } from "../server/body-budget.ts";
 import type { NodeRequest } from "../server/node-message.ts";
+import { isAtOrBelow } from "../text/json-pointer.ts";
 import { createMessageReader } from "./codec/read-message.ts";
 import { createExplainRefusal, type JudgeMessage } from "./explain-refusal.ts";
 import { createJsonReader } from "./read-json.ts";

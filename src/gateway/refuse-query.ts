@@ -1,6 +1,6 @@
-import { errorFromFaults, type Fault } from "../errors.ts";
-import { pointerStep } from "../json-pointer.ts";
-import { echo } from "../plain-text.ts";
+import { errorFromFaults, type Fault } from "../errors/errors.ts";
+import { pointerStep } from "../text/json-pointer.ts";
+import { echo } from "../text/plain-text.ts";
 
 /**
  * Throws a KibitzError that names all fields which stand in the query of a URL, for calls that read their body

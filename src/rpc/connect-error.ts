@@ -1,8 +1,8 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { codeFromString } from "@connectrpc/connect/protocol-connect";
-import { errorKind } from "../error-catalogue.ts";
-import { errorFromUnknown, KibitzError } from "../errors.ts";
-import { headersFromError } from "../problem.ts";
+import { errorKind } from "../errors/catalogue.ts";
+import { errorFromUnknown, KibitzError } from "../errors/errors.ts";
+import { headersFromError } from "../errors/problem.ts";
 import { contentOfError } from "./error-details.ts";
 
 /**

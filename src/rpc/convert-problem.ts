@@ -1,7 +1,7 @@
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import { type Problem, ProblemSchema } from "../../gen/chess/analysis/v1/problem_pb.ts";
-import type { KibitzError } from "../errors.ts";
-import { problemFromError } from "../problem.ts";
+import type { KibitzError } from "../errors/errors.ts";
+import { problemFromError } from "../errors/problem.ts";
 
 /** The type of {@link problemMessage}, for what carries messages of many types. */
 export const problemDesc = ProblemSchema;

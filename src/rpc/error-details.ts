@@ -13,10 +13,10 @@ import {
   QuotaFailureSchema,
   RetryInfoSchema,
 } from "../../gen/google/rpc/error_details_pb.ts";
-import type { NextAction } from "../error-catalogue.ts";
-import type { Fault, KibitzError } from "../errors.ts";
-import { grpcMessage } from "../grpc-message.ts";
-import { fieldPathOf } from "../json-pointer.ts";
+import type { NextAction } from "../errors/catalogue.ts";
+import type { Fault, KibitzError } from "../errors/errors.ts";
+import { grpcMessage } from "../text/grpc-message.ts";
+import { fieldPathOf } from "../text/json-pointer.ts";
 import { problemDesc, problemMessage } from "./convert-problem.ts";
 
 /** What an RPC error says. */

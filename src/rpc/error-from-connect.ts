@@ -1,9 +1,9 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import { Code, type ConnectError } from "@connectrpc/connect";
-import type { ErrorCode } from "../error-catalogue.ts";
-import { errorFromFaults, type Fault, KibitzError } from "../errors.ts";
-import { pointerStep } from "../json-pointer.ts";
-import { echo, withoutControls } from "../plain-text.ts";
+import type { ErrorCode } from "../errors/catalogue.ts";
+import { errorFromFaults, type Fault, KibitzError } from "../errors/errors.ts";
+import { pointerStep } from "../text/json-pointer.ts";
+import { echo, withoutControls } from "../text/plain-text.ts";
 
 /**
  * What an error of Connect's own means in our catalogue. Connect tells most of them apart by nothing but

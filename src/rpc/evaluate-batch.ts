@@ -1,10 +1,10 @@
 import type { MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import type { Analyzer } from "../analysis/analyzer.ts";
-import type { ErrorCode } from "../error-catalogue.ts";
-import { errorFromUnknown, type KibitzError } from "../errors.ts";
+import type { ErrorCode } from "../errors/catalogue.ts";
+import { errorFromUnknown, type KibitzError } from "../errors/errors.ts";
+import { withSuggestion } from "../errors/with-suggestion.ts";
 import type { Log } from "../log/log.ts";
-import { withSuggestion } from "../with-suggestion.ts";
 import { asReady } from "./as-ready.ts";
 import { messageFromAnalysis, messageFromPlain, plainFromMessage } from "./convert.ts";
 import { problemMessage } from "./convert-problem.ts";

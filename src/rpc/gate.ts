@@ -3,8 +3,8 @@ import type { Admission, Limits, Refusal } from "../access/limits.ts";
 import type { JudgedRequest } from "../analysis/analysis.ts";
 import type { Analyzer, Terms } from "../analysis/analyzer.ts";
 import type { Caller } from "../caller.ts";
-import { durationText } from "../duration-text.ts";
-import { KibitzError } from "../errors.ts";
+import { KibitzError } from "../errors/errors.ts";
+import { durationText } from "../text/duration-text.ts";
 import { leaveRateLimitFields } from "./rate-limit-fields.ts";
 
 /** Who asks: the account, and the caller whose answer tells of its limits. */

@@ -6,7 +6,7 @@ import { couldRun, excessOf, excessOfBatch, upgradeNeeded } from "../access/over
 import type { JudgedRequest } from "../analysis/analysis.ts";
 import { judgeRequest, type KnownEngines } from "../analysis/judge-request.ts";
 import type { Caller } from "../caller.ts";
-import { errorFromFaults } from "../errors.ts";
+import { errorFromFaults } from "../errors/errors.ts";
 import { requestFromMessage } from "./convert.ts";
 import { accountOf } from "./interceptors/authenticate.ts";
 import type { Rules } from "./rules.ts";

@@ -1,9 +1,9 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import { KeyService } from "../../gen/chess/analysis/v1/key_service_pb.ts";
 import type { Access } from "../access/access.ts";
-import { durationText } from "../duration-text.ts";
-import { errorFromFaults, KibitzError } from "../errors.ts";
-import { holdsKey } from "../plain-text.ts";
+import { errorFromFaults, KibitzError } from "../errors/errors.ts";
+import { durationText } from "../text/duration-text.ts";
+import { holdsKey } from "../text/plain-text.ts";
 import type { Implementation, MethodContext } from "./calls.ts";
 import { accountKey, callerKey } from "./context-keys.ts";
 import { messageFromKey, messageFromNewKey } from "./convert.ts";

@@ -1,4 +1,4 @@
-import { grpcMessage } from "../grpc-message.ts";
+import { grpcMessage } from "../text/grpc-message.ts";
 
 /** Sees to it that the message which Connect is going to write into the trailer is written as gRPC's specification says. */
 export function mendGrpcMessage(trailer: Headers): void {

@@ -1,6 +1,6 @@
 import { base64Decode } from "@bufbuild/protobuf/wire";
 import type { HandlerContext } from "@connectrpc/connect";
-import { KibitzError } from "../errors.ts";
+import { KibitzError } from "../errors/errors.ts";
 import { connectErrorFrom } from "./connect-error.ts";
 import { callerKey } from "./context-keys.ts";
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { KibitzError } from "../errors.ts";
+import { KibitzError } from "../errors/errors.ts";
 
 /** Least wait before a new try, in milliseconds, whatever the refusal says: it may say 0. */
 const pauseMinMs = 100;

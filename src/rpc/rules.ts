@@ -1,8 +1,8 @@
 import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
 import { createValidator, type Violation } from "@bufbuild/protovalidate";
-import type { Fault } from "../errors.ts";
+import type { Fault } from "../errors/errors.ts";
 import { boundsOfField } from "../field-rules.ts";
-import { fieldPathOf, pointerStep } from "../json-pointer.ts";
+import { fieldPathOf, pointerStep } from "../text/json-pointer.ts";
 
 /** The faults of a message by the rules that stand in its proto. */
 export type Rules = (message: Message, desc: DescMessage) => readonly Fault[];

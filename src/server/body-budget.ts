@@ -1,4 +1,4 @@
-import { KibitzError } from "../errors.ts";
+import { KibitzError } from "../errors/errors.ts";
 import type { NodeRequest } from "./node-message.ts";
 
 /** The memory of all bodies that are being read together. */

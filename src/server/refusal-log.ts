@@ -1,6 +1,6 @@
 import { type Caller, endingOf } from "../caller.ts";
 import type { CallLine } from "../log/call-line.ts";
-import { echo } from "../plain-text.ts";
+import { echo } from "../text/plain-text.ts";
 import { type NodeRequest, pathOf } from "./node-message.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { endingOf } from "../caller.ts";
-import { errorKind } from "../error-catalogue.ts";
-import type { KibitzError } from "../errors.ts";
-import { headersFromError, problemFromError, problemMediaType } from "../problem.ts";
+import { errorKind } from "../errors/catalogue.ts";
+import type { KibitzError } from "../errors/errors.ts";
+import { headersFromError, problemFromError, problemMediaType } from "../errors/problem.ts";
 import { isGone, type NodeRequest, type NodeResponse } from "./node-message.ts";
 import { endBeforeBody, muchToCome } from "./rest-of-body.ts";
 

@@ -5,7 +5,7 @@ import type { Findings } from "../../src/analysis/findings.ts";
 import { createScheduler } from "../../src/analysis/scheduler.ts";
 import { EngineFailure, type FailureKind, type SearchEvent } from "../../src/engine/engine.ts";
 import type { Supervisor } from "../../src/engine/supervisor.ts";
-import { KibitzError } from "../../src/errors.ts";
+import { KibitzError } from "../../src/errors/errors.ts";
 import { createMemoryCache } from "../../src/storage/memory/cache.ts";
 import type { AnalysisCache } from "../../src/storage/ports.ts";
 import { doneOf, judgedOf, scripted, snapshotOf } from "./made-up.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { judgeOptions } from "../../src/analysis/judge-options.ts";
-import type { Fault } from "../../src/errors.ts";
+import type { Fault } from "../../src/errors/errors.ts";
 import { options } from "./made-up.ts";
 
 function faultsOf(given: Readonly<Record<string, unknown>>): readonly Fault[] {

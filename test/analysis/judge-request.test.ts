@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { AnalysisRequest } from "../../src/analysis/analysis.ts";
 import { judgeRequest } from "../../src/analysis/judge-request.ts";
-import { KibitzError } from "../../src/errors.ts";
+import { KibitzError } from "../../src/errors/errors.ts";
 import { startFen } from "../chess/judged.ts";
 import { buildOf } from "../engine/build-of.ts";
 import { knownEngines, requestOf } from "./made-up.ts";

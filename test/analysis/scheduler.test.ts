@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createScheduler, type Scheduler, type Slot, type Work } from "../../src/analysis/scheduler.ts";
-import { KibitzError } from "../../src/errors.ts";
+import { KibitzError } from "../../src/errors/errors.ts";
 import { createRandom } from "../support/random.ts";
 
 const never = new AbortController().signal;

@@ -13,7 +13,7 @@ import { test } from "vitest";
 import { AnalysisRequestSchema } from "../../gen/chess/analysis/v1/analysis_pb.ts";
 import { EvaluateBatchRequestSchema } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { CreateKeyRequestSchema } from "../../gen/chess/analysis/v1/key_service_pb.ts";
-import type { Fault } from "../../src/errors.ts";
+import type { Fault } from "../../src/errors/errors.ts";
 import { explainJson, nestingMax } from "../../src/gateway/codec/explain-json.ts";
 import { parseJsonObject } from "../../src/gateway/codec/json-text.ts";
 import { createMessageReader, type MessageReading } from "../../src/gateway/codec/read-message.ts";

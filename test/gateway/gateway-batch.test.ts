@@ -5,7 +5,7 @@ import {
   type EvaluateBatchRequest,
   EvaluateBatchResponseSchema,
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import { KibitzError } from "../../src/errors.ts";
+import { KibitzError } from "../../src/errors/errors.ts";
 import type { StreamCall } from "../../src/gateway/answer.ts";
 import { type ServedGateway, serveGateway } from "./serve-gateway.ts";
 

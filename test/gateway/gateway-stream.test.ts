@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { create, type Message } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { EvaluateResponseSchema } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import { KibitzError } from "../../src/errors.ts";
+import { KibitzError } from "../../src/errors/errors.ts";
 import type { StreamCall, UnaryCall } from "../../src/gateway/answer.ts";
 import { depthFault, type ServedGateway, serveGateway, startFen } from "./serve-gateway.ts";
 

@@ -10,7 +10,7 @@ import {
   CreateKeyResponseSchema,
   RevokeKeyResponseSchema,
 } from "../../gen/chess/analysis/v1/key_service_pb.ts";
-import { errorFromFaults, KibitzError } from "../../src/errors.ts";
+import { errorFromFaults, KibitzError } from "../../src/errors/errors.ts";
 import type { UnaryCall } from "../../src/gateway/answer.ts";
 import { depthFault, type ServedGateway, serveGateway, startFen } from "./serve-gateway.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Fault } from "../../src/errors.ts";
+import type { Fault } from "../../src/errors/errors.ts";
 import { refuse } from "../../src/gateway/codec/refuse.ts";
 
 it.each([

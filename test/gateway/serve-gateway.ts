@@ -6,7 +6,7 @@ import { expect } from "vitest";
 import { AnalysisRequestSchema } from "../../gen/chess/analysis/v1/analysis_pb.ts";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { KeyService } from "../../gen/chess/analysis/v1/key_service_pb.ts";
-import { errorFromFaults, type Fault } from "../../src/errors.ts";
+import { errorFromFaults, type Fault } from "../../src/errors/errors.ts";
 import type { StreamCall, UnaryCall } from "../../src/gateway/answer.ts";
 import { createGateway } from "../../src/gateway/gateway.ts";
 import { silentLog } from "../../src/log/log.ts";

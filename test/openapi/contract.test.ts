@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { KeyService } from "../../gen/chess/analysis/v1/key_service_pb.ts";
-import { errorCodes, errorKind } from "../../src/error-catalogue.ts";
+import { errorCodes, errorKind } from "../../src/errors/catalogue.ts";
 import { routesFromServices } from "../../src/gateway/routes.ts";
 import { startFen } from "../gateway/serve-gateway.ts";
 import { useApp } from "../support/running-app.ts";

@@ -4,10 +4,10 @@ import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { describe, expect, test } from "vitest";
 import { ProblemSchema } from "../../gen/chess/analysis/v1/problem_pb.ts";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
-import { errorCodes, errorKind } from "../../src/error-catalogue.ts";
-import { errorFromFaults, type Fault, KibitzError } from "../../src/errors.ts";
-import { grpcMessage } from "../../src/grpc-message.ts";
+import { errorCodes, errorKind } from "../../src/errors/catalogue.ts";
+import { errorFromFaults, type Fault, KibitzError } from "../../src/errors/errors.ts";
 import { connectErrorFrom } from "../../src/rpc/connect-error.ts";
+import { grpcMessage } from "../../src/text/grpc-message.ts";
 import { statuses } from "../contract/doors/statuses.ts";
 
 /** What gRPC's trailers carry of the error. */

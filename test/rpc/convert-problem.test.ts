@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { ProblemSchema } from "../../gen/chess/analysis/v1/problem_pb.ts";
-import { errorFromFaults, KibitzError } from "../../src/errors.ts";
+import { errorFromFaults, KibitzError } from "../../src/errors/errors.ts";
+import { problemFromError } from "../../src/errors/problem.ts";
 import { createMessageWriter } from "../../src/gateway/codec/write-message.ts";
-import { problemFromError } from "../../src/problem.ts";
 import { problemMessage } from "../../src/rpc/convert-problem.ts";
 
 test.each([

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { AnalysisRequestSchema } from "../../gen/chess/analysis/v1/analysis_pb.ts";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { type Caller, localCaller } from "../../src/caller.ts";
-import { KibitzError } from "../../src/errors.ts";
+import { KibitzError } from "../../src/errors/errors.ts";
 import { silentLog } from "../../src/log/log.ts";
 import { callerKey, responseHeaderKey } from "../../src/rpc/context-keys.ts";
 import { connectDoors } from "../../src/rpc/interceptors/connect-doors.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { KibitzError } from "../../src/errors.ts";
+import { KibitzError } from "../../src/errors/errors.ts";
 import { retryOverloaded } from "../../src/rpc/retry-overloaded.ts";
 
 const never = new AbortController().signal;

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { AnalysisRequestSchema } from "../../gen/chess/analysis/v1/analysis_pb.ts";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { localCaller } from "../../src/caller.ts";
-import { KibitzError } from "../../src/errors.ts";
+import { KibitzError } from "../../src/errors/errors.ts";
 import type { Implementation } from "../../src/rpc/calls.ts";
 import { validate } from "../../src/rpc/interceptors/validate.ts";
 import { createRules } from "../../src/rpc/rules.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { errorCodes, errorKind } from "../../src/error-catalogue.ts";
-import { problemTypeOf } from "../../src/problem.ts";
+import { errorCodes, errorKind } from "../../src/errors/catalogue.ts";
+import { problemTypeOf } from "../../src/errors/problem.ts";
 import { createProblemPages } from "../../src/server/pages/problem-pages.ts";
 import { startListener } from "./start-listener.ts";
 

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { connect as connectHttp2 } from "node:http2";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { KibitzError } from "../../src/errors.ts";
+import { KibitzError } from "../../src/errors/errors.ts";
 import type { RequestHandler } from "../../src/server/node-message.ts";
 import { sendProblem } from "../../src/server/send-problem.ts";
 import { open } from "./exchange.ts";

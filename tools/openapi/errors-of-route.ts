@@ -1,4 +1,4 @@
-import type { ErrorCode } from "../../src/error-catalogue.ts";
+import type { ErrorCode } from "../../src/errors/catalogue.ts";
 import type { Route } from "../../src/gateway/routes.ts";
 
 /**

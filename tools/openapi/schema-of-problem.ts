@@ -1,5 +1,5 @@
-import { errorCodes, errorKind } from "../../src/error-catalogue.ts";
-import { problemTypeOf } from "../../src/problem.ts";
+import { errorCodes, errorKind } from "../../src/errors/catalogue.ts";
+import { problemTypeOf } from "../../src/errors/problem.ts";
 import type { Json } from "./json.ts";
 
 /** The schema of problems with what the catalogue of errors knows: the codes and actions of today. Neither set is closed. */

@@ -1,6 +1,6 @@
-import { type Fault, faultsMax } from "../../errors.ts";
-import { pointerStep } from "../../json-pointer.ts";
-import { echo } from "../../plain-text.ts";
+import { type Fault, faultsMax } from "../../errors/errors.ts";
+import { pointerStep } from "../../text/json-pointer.ts";
+import { echo } from "../../text/plain-text.ts";
 
 /** How many arrays and objects may lie inside each other. */
 export const nestingMax = 32;

@@ -1,4 +1,4 @@
-import type { Fault } from "../../errors.ts";
+import type { Fault } from "../../errors/errors.ts";
 import { explainJson, nestingMax } from "./explain-json.ts";
 import { isJsonObject } from "./is-json-object.ts";
 

@@ -1,7 +1,7 @@
 import { create, type DescField, type DescOneof, ScalarType } from "@bufbuild/protobuf";
 import { scalarZeroValue } from "@bufbuild/protobuf/reflect";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
-import { type Fault, faultsMax } from "../../errors.ts";
+import { type Fault, faultsMax } from "../../errors/errors.ts";
 import { isJsonObject } from "./is-json-object.ts";
 import { prefixFaults, refuse } from "./refuse.ts";
 import type { ReadValue } from "./value-reader.ts";

@@ -1,5 +1,5 @@
 import { create, type DescField, type DescMessage, type Message } from "@bufbuild/protobuf";
-import { type Fault, faultsMax } from "../../errors.ts";
+import { type Fault, faultsMax } from "../../errors/errors.ts";
 import { isJsonObject } from "./is-json-object.ts";
 import { createFieldReader, type ReadField } from "./read-field.ts";
 import { createValueReader, nameOfValue } from "./read-value.ts";

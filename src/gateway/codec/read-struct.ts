@@ -1,4 +1,4 @@
-import { type Fault, faultsMax } from "../../errors.ts";
+import { type Fault, faultsMax } from "../../errors/errors.ts";
 import { isJsonObject } from "./is-json-object.ts";
 import { prefixFaults, refuse, refuseHalfPair } from "./refuse.ts";
 import type { ReadValue } from "./value-reader.ts";

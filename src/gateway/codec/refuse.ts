@@ -1,7 +1,7 @@
-import type { ErrorCode } from "../../error-catalogue.ts";
-import type { Fault } from "../../errors.ts";
-import { pointerStep } from "../../json-pointer.ts";
-import { echo } from "../../plain-text.ts";
+import type { ErrorCode } from "../../errors/catalogue.ts";
+import type { Fault } from "../../errors/errors.ts";
+import { pointerStep } from "../../text/json-pointer.ts";
+import { echo } from "../../text/plain-text.ts";
 
 /**
  * Notes that a JSON value is at fault: "`depth` must be an integer from 1 to 30, not true.". Gives

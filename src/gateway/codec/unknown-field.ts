@@ -1,6 +1,6 @@
-import type { Fault } from "../../errors.ts";
-import { nearestName } from "../../nearest-name.ts";
-import { echo } from "../../plain-text.ts";
+import type { Fault } from "../../errors/errors.ts";
+import { nearestName } from "../../text/nearest-name.ts";
+import { echo } from "../../text/plain-text.ts";
 
 /** The fault of a key that no field has, relative to the object that it stands in; with the field that was meant, if that can be guessed. */
 export function unknownFieldFault(key: string, names: readonly string[]): Fault {

@@ -3,7 +3,7 @@ import type { Interceptor } from "@connectrpc/connect";
 import type { Access } from "../../access/access.ts";
 import type { Account } from "../../access/account.ts";
 import type { Caller } from "../../caller.ts";
-import { KibitzError } from "../../errors.ts";
+import { KibitzError } from "../../errors/errors.ts";
 import { accountKey, callerKey } from "../context-keys.ts";
 import { isCounted } from "../counted-calls.ts";
 

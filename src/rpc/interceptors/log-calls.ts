@@ -1,6 +1,6 @@
 import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
-import { errorFromUnknown } from "../../errors.ts";
+import { errorFromUnknown } from "../../errors/errors.ts";
 import { createCallLine } from "../../log/call-line.ts";
 import type { Log } from "../../log/log.ts";
 import { accountKey, callerKey } from "../context-keys.ts";

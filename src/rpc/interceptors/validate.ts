@@ -1,6 +1,6 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
-import { errorFromFaults } from "../../errors.ts";
+import { errorFromFaults } from "../../errors/errors.ts";
 import type { Rules } from "../rules.ts";
 
 /** Refuses requests that break the rules of the proto, before any service method sees them. */

@@ -1,4 +1,4 @@
-import { KibitzError } from "../../errors.ts";
+import { KibitzError } from "../../errors/errors.ts";
 
 /** A call that answers with a stream, of which so many may be open at a time: for calls that nobody is counted for. */
 export function atMost<A extends readonly unknown[], T>(

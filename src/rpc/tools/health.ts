@@ -6,8 +6,8 @@ import {
   type HealthCheckResponseSchema,
   HealthCheckResponse_ServingStatus as Status,
 } from "../../../gen/grpc/health/v1/health_pb.ts";
-import { KibitzError } from "../../errors.ts";
-import { echo } from "../../plain-text.ts";
+import { KibitzError } from "../../errors/errors.ts";
+import { echo } from "../../text/plain-text.ts";
 import type { Implementation, MethodContext } from "../calls.ts";
 import { atMost } from "./at-most.ts";
 

@@ -6,7 +6,7 @@ import {
   type ServerReflectionResponseSchema,
 } from "../../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionV1alpha } from "../../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
-import { echo } from "../../plain-text.ts";
+import { echo } from "../../text/plain-text.ts";
 import type { Implementation, MethodContext } from "../calls.ts";
 import { atMost } from "./at-most.ts";
 import { createProtoFiles, type ProtoFiles } from "./proto-files.ts";

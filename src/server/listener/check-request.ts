@@ -1,5 +1,5 @@
-import { KibitzError } from "../../errors.ts";
-import { echo } from "../../plain-text.ts";
+import { KibitzError } from "../../errors/errors.ts";
+import { echo } from "../../text/plain-text.ts";
 import type { NodeRequest } from "../node-message.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { KibitzError } from "../../errors.ts";
+import { KibitzError } from "../../errors/errors.ts";
 import { continueWhenRead } from "./continue-when-read.ts";
 import type { ListenerLimits } from "./listener-limits.ts";
 import { refuseSocket } from "./refuse-socket.ts";

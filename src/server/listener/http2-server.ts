@@ -7,7 +7,7 @@ import {
 } from "node:http2";
 import type { Socket } from "node:net";
 import { callerFromRequest } from "../../caller.ts";
-import { KibitzError } from "../../errors.ts";
+import { KibitzError } from "../../errors/errors.ts";
 import { sendProblem } from "../send-problem.ts";
 import { continueWhenRead } from "./continue-when-read.ts";
 import { cutStalled } from "./cut-stalled.ts";

@@ -1,9 +1,9 @@
 import { STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { v7 as uuidv7 } from "uuid";
-import { errorKind } from "../../error-catalogue.ts";
-import type { KibitzError } from "../../errors.ts";
-import { headersFromError, problemFromError, problemMediaType } from "../../problem.ts";
+import { errorKind } from "../../errors/catalogue.ts";
+import type { KibitzError } from "../../errors/errors.ts";
+import { headersFromError, problemFromError, problemMediaType } from "../../errors/problem.ts";
 
 /** How long bytes that still come are thrown away: a reset for them would overtake the answer. */
 const lingerMs = 1000;

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { callerFromRequest } from "../../caller.ts";
-import { KibitzError } from "../../errors.ts";
+import { KibitzError } from "../../errors/errors.ts";
 import { addVary } from "../add-vary.ts";
 import { isNotModified } from "../is-not-modified.ts";
 import { type NodeRequest, type NodeResponse, pathOf } from "../node-message.ts";

@@ -1,7 +1,7 @@
 import { callerFromRequest } from "../../caller.ts";
-import { errorFromUnknown, KibitzError } from "../../errors.ts";
+import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import type { Log } from "../../log/log.ts";
-import { echo } from "../../plain-text.ts";
+import { echo } from "../../text/plain-text.ts";
 import { type NodeRequest, type NodeResponse, pathOf, type RequestHandler } from "../node-message.ts";
 import { sendProblem } from "../send-problem.ts";
 import { answerGet, type Page, tagOf } from "./answer-get.ts";

@@ -1,5 +1,5 @@
-import { type ErrorCode, errorKind, type NextAction } from "../../error-catalogue.ts";
-import { problemTypeOf } from "../../problem.ts";
+import { type ErrorCode, errorKind, type NextAction } from "../../errors/catalogue.ts";
+import { problemTypeOf } from "../../errors/problem.ts";
 
 /** What the catalogue says of an error code, for readers who have met one. */
 export interface Explanation {

@@ -1,5 +1,5 @@
 import { endingOf } from "../../caller.ts";
-import { KibitzError } from "../../errors.ts";
+import { KibitzError } from "../../errors/errors.ts";
 import { pathOf, type RequestHandler } from "../node-message.ts";
 import { answerGet, type Page } from "./answer-get.ts";
 import { welcome } from "./welcome.ts";

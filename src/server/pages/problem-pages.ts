@@ -1,6 +1,6 @@
-import { errorCodes } from "../../error-catalogue.ts";
-import { KibitzError } from "../../errors.ts";
-import { echo } from "../../plain-text.ts";
+import { errorCodes } from "../../errors/catalogue.ts";
+import { KibitzError } from "../../errors/errors.ts";
+import { echo } from "../../text/plain-text.ts";
 import { type NodeRequest, pathOf, type RequestHandler } from "../node-message.ts";
 import { answerGet, type Page } from "./answer-get.ts";
 import { explainProblem } from "./explain-problem.ts";

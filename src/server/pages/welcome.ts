@@ -1,4 +1,4 @@
-import { holdsKey } from "../../plain-text.ts";
+import { holdsKey } from "../../text/plain-text.ts";
 import type { Page } from "./answer-get.ts";
 
 /** A host that can be copied into a shell. */

@@ -6,9 +6,9 @@ import type {
 } from "@connectrpc/connect/protocol";
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
 import { callerFromRequest } from "../../caller.ts";
-import { errorFromUnknown, KibitzError } from "../../errors.ts";
+import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import type { Log } from "../../log/log.ts";
-import { echo } from "../../plain-text.ts";
+import { echo } from "../../text/plain-text.ts";
 import { addVary } from "../add-vary.ts";
 import type { BodyBudget } from "../body-budget.ts";
 import { isNotModified } from "../is-not-modified.ts";

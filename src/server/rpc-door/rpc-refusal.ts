@@ -1,6 +1,6 @@
 import type { UniversalHandler, UniversalServerResponse } from "@connectrpc/connect/protocol";
-import { KibitzError } from "../../errors.ts";
-import { echo } from "../../plain-text.ts";
+import { KibitzError } from "../../errors/errors.ts";
+import { echo } from "../../text/plain-text.ts";
 import type { NodeRequest } from "../node-message.ts";
 
 const unaryTypes = ["application/json", "application/proto"];

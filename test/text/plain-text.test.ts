@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { createApiKey } from "../src/access/api-key.ts";
-import { requestIdFrom } from "../src/caller.ts";
-import { KibitzError } from "../src/errors.ts";
-import { echo } from "../src/plain-text.ts";
-import { problemFromError } from "../src/problem.ts";
-import { welcome } from "../src/server/pages/welcome.ts";
+import { createApiKey } from "../../src/access/api-key.ts";
+import { requestIdFrom } from "../../src/caller.ts";
+import { KibitzError } from "../../src/errors/errors.ts";
+import { problemFromError } from "../../src/errors/problem.ts";
+import { welcome } from "../../src/server/pages/welcome.ts";
+import { echo } from "../../src/text/plain-text.ts";
 
 const key = createApiKey();
 

@@ -1,6 +1,6 @@
+import { keysOfPointer } from "../text/json-pointer.ts";
+import { holdsKey } from "../text/plain-text.ts";
 import { type Fault, KibitzError } from "./errors.ts";
-import { keysOfPointer } from "./json-pointer.ts";
-import { holdsKey } from "./plain-text.ts";
 
 type Plain = Readonly<Record<string, unknown>>;
 

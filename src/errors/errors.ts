@@ -1,5 +1,5 @@
-import { type ErrorCode, errorKind, type NextAction } from "./error-catalogue.ts";
-import { withoutKeys } from "./plain-text.ts";
+import { withoutKeys } from "../text/plain-text.ts";
+import { type ErrorCode, errorKind, type NextAction } from "./catalogue.ts";
 
 /** One thing that is wrong with a request. */
 export interface Fault {

@@ -1,6 +1,6 @@
 import { expect, it, vi } from "vitest";
-import { errorFromFaults, type Fault, KibitzError } from "../src/errors.ts";
-import { withSuggestion } from "../src/with-suggestion.ts";
+import { errorFromFaults, type Fault, KibitzError } from "../../src/errors/errors.ts";
+import { withSuggestion } from "../../src/errors/with-suggestion.ts";
 
 type Plain = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,6 @@
-import { errorKind } from "./error-catalogue.ts";
+import { uuidv7 } from "../uuid.ts";
+import { errorKind } from "./catalogue.ts";
 import type { Fault, KibitzError } from "./errors.ts";
-import { uuidv7 } from "./uuid.ts";
 
 /** An error as RFC 9457 writes it. Every field is always there; `null` where there is nothing to say. */
 export interface Problem {

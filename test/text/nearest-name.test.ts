@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { nearestName } from "../src/nearest-name.ts";
+import { nearestName } from "../../src/text/nearest-name.ts";
 
 const fields = ["fen", "moves", "depth", "multipv", "movetime_ms", "engine", "path", "options"];
 
