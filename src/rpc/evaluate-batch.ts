@@ -11,7 +11,7 @@ import { problemMessage } from "./convert-problem.ts";
 import type { Asker, Gate } from "./gate.ts";
 import type { Judge } from "./judge.ts";
 import { retryOverloaded } from "./retry-overloaded.ts";
-import { createTurns } from "./turns.ts";
+import { createSlices } from "./slices.ts";
 
 export interface BatchOptions {
   readonly analyzer: Analyzer;
@@ -33,8 +33,8 @@ const lasting: ReadonlySet<ErrorCode> = new Set(["rate_limited", "quota_exhauste
 /** Answers the requests of a batch as they are ready. What is wrong with one is told in its own answer. */
 export function createBatchEvaluation(options: BatchOptions) {
   const { analyzer, judge, gate, itemsAtOnce, log } = options;
-  // To judge an item of 600 moves takes up to ten milliseconds; of all batches together one is begun in a turn.
-  const turn = createTurns();
+  // To judge an item of 600 moves takes up to ten milliseconds, and it may need no engine.
+  const beginWork = createSlices();
 
   async function evaluate(
     message: RequestMessage,
@@ -63,6 +63,7 @@ export function createBatchEvaluation(options: BatchOptions) {
     judge.batch(requests.length, account);
     // An item waits as long as the others go on: what keeps it waiting may be its own batch.
     let progressedAt = performance.now();
+    const turn = beginWork();
     let refused: { readonly by: KibitzError; readonly until: number } | undefined;
     const answer = async (index: number, either: AbortSignal): Promise<Item> => {
       const message = requests[index] as RequestMessage;
