@@ -240,7 +240,9 @@ describe.each(laws)("$promise", ({ about, breaches, broken }) => {
 
 test("every room of the house is known, and every file was read", () => {
   const rooms = new Set(files.filter(({ path }) => /^src\/.+\//.test(path)).map(({ path }) => placeOf(path)));
-  expect([...rooms].toSorted()).toEqual([...Object.keys(mayLookInto), "cli", "errors", "log", "text"].toSorted());
+  expect([...rooms].toSorted()).toEqual(
+    [...Object.keys(mayLookInto), "cli", "errors", "log", "text"].toSorted(),
+  );
   expect(files.length).toBeGreaterThan(100);
   expect(basics.filter((name) => !files.some(({ path }) => placeOf(path) === name))).toEqual([]);
 });
