@@ -77,8 +77,8 @@ export function createBatchEvaluation(options: BatchOptions) {
       } catch (thrown) {
         either.throwIfAborted();
         const error = errorFromUnknown(thrown);
-        if (lasting.has(error.code)) {
-          refused ??= { by: error, until: performance.now() + (error.retryAfterMs ?? 0) };
+        if (lasting.has(error.code) && error !== refused?.by) {
+          refused = { by: error, until: performance.now() + (error.retryAfterMs ?? 0) };
         }
         if (error.code === "internal") {
           log.error({ err: thrown, requestId, index }, "an item of a batch failed");
