@@ -24,7 +24,7 @@ const app = useApp({
 
 /** Callers are told apart by the address that a trusted proxy forwards for: each test is somebody else. */
 let callers = 0;
-const newCaller = () => ({ "x-forwarded-for": `198.51.100.${++callers}` });
+const newCaller = () => ({ "x-forwarded-for": `198.18.${callers >> 8}.${callers++ & 255}` });
 
 const postAs = (caller: ReturnType<typeof newCaller>, path: string, request: object) =>
   post(`${app.url}${path}`, { ...request }, { "Content-Type": "application/json", ...caller });

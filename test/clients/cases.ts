@@ -123,13 +123,13 @@ export const cases: readonly Case[] = [
   {
     promise: "depth 31 is out of range",
     command: evaluate({ fen: italianGame, depth: 31 }),
-    expected: invalid("fix_request", ["depth", "out_of_range"]),
+    expected: invalid("send_suggested_request", ["depth", "out_of_range"]),
   },
   {
     promise: "several faults are told at once",
     command: evaluate({ fen: italianGame, depth: 0, multipv: 11, movetime_ms: 49 }),
     expected: invalid(
-      "fix_request",
+      "send_suggested_request",
       ["depth", "out_of_range"],
       ["multipv", "out_of_range"],
       ["movetime_ms", "out_of_range"],
