@@ -1,10 +1,13 @@
 #!/usr/bin/env node
+import { setDefaultHighWaterMark } from "node:stream";
 import { setFlagsFromString } from "node:v8";
 import { keepCompiled } from "./compile-cache.ts";
 
 // Calls leave short-lived objects only. A nursery that grows, as it does by default, would hold 25 MB
 // more memory for a tenth less CPU a call.
 setFlagsFromString("--semi-space-growth-factor=1");
+// Answers that nobody reads wait in memory, each until so much of it waits: a quarter of the default since Node 22.
+setDefaultHighWaterMark(false, 16 * 1024);
 keepCompiled();
 
 const { run } = await import("./cli/run.ts");

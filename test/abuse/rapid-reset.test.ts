@@ -276,8 +276,7 @@ describe("30: big answers that nobody reads wait in bounded memory", () => {
       socket.destroy();
     }
     expect(health.failed).toBe(0);
-    // Batches: 60,000 requests that were read, a third of them answered; up to 120 MiB were seen.
-    expect(health.grownBytes).toBeLessThan(150 * mib);
+    expect(health.grownBytes).toBeLessThan(100 * mib);
   });
 
   test("streams of events", async () => {
