@@ -1,7 +1,8 @@
 import { type Config, ConfigError } from "./config.ts";
 import { createNativeBackend } from "./engine/backends/native/index.ts";
 import { createWasmBackend } from "./engine/backends/wasm/index.ts";
-import { type Cage, createCage, EngineUserUnusable } from "./engine/cage/cage.ts";
+import { type Cage, createCage } from "./engine/cage/cage.ts";
+import { EngineUserUnusable } from "./engine/cage/engine-user.ts";
 import { type EngineRoom, openEngineRoom } from "./engine/room.ts";
 import type { Log } from "./log/log.ts";
 
@@ -18,32 +19,35 @@ export async function openEngines(
   onStarted?: () => void,
 ): Promise<EngineRoom> {
   const { hashMb, threads, slots, engineMemoryMb, defaultEngine, nativeEngines, searchPath } = config;
-  const cage = await openCage(config, log);
   const settings = { hashMb, threads };
-  const backends = [
-    createWasmBackend(settings, cage),
-    createNativeBackend(settings, { files: nativeEngines, searchPath }, cage, log),
-  ];
-  return openEngineRoom(
-    { backends, defaultEngine, idleMax: slots, memoryMaxBytes: engineMemoryMb * 1e6, log, onStarted },
-    signal,
-  );
-}
-
-/** @throws ConfigError */
-async function openCage({ engineUser, dataDir }: Config, log: Log): Promise<Cage> {
   try {
-    // Where this file can be read, so can the engines that are installed beside it.
-    const reads = [process.execPath, import.meta.filename];
-    const cage = await createCage({ userName: engineUser, hide: dataDir, reads });
-    const { user, holds, lacks } = cage;
-    const tell = lacks.length === 0 ? log.info : log.warn;
-    tell.call(log, { user: user?.name ?? "the server's", holds, lacks }, "engine cage");
-    return cage;
+    await using opened = new AsyncDisposableStack();
+    const cage = opened.use(await openCage(config, log));
+    const backends = [
+      createWasmBackend(settings, cage),
+      createNativeBackend(settings, { files: nativeEngines, searchPath }, cage, log),
+    ];
+    const room = opened.use(
+      await openEngineRoom(
+        { backends, defaultEngine, idleMax: slots, memoryMaxBytes: engineMemoryMb * 1e6, log, onStarted },
+        signal,
+      ),
+    );
+    const kept = opened.move();
+    return { ...room, [Symbol.asyncDispose]: () => kept.disposeAsync() };
   } catch (error) {
     if (error instanceof EngineUserUnusable) {
       throw new ConfigError(`KIBITZ_ENGINE_USER: ${error.message}.`);
     }
     throw error;
   }
+}
+
+/** @throws EngineUserUnusable */
+async function openCage({ engineUser, dataDir }: Config, log: Log): Promise<Cage> {
+  const cage = await createCage({ userName: engineUser, hide: dataDir });
+  const { user, holds, lacks } = cage;
+  const tell = lacks.length === 0 ? log.info : log.warn;
+  tell.call(log, { user: user?.name ?? "the server's", holds, lacks }, "engine cage");
+  return cage;
 }

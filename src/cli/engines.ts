@@ -34,7 +34,7 @@ export const enginesCommand: Command = {
 };
 
 function reportOf(
-  { id, builds, defaultBuild }: EngineVersion,
+  { id, builds, defaultBuild, deprecated }: EngineVersion,
   { options }: EngineInfo,
   latest: boolean,
 ): string {
@@ -42,7 +42,7 @@ function reportOf(
     path === defaultBuild.path && builds.length > 1 ? `${path} (auto)` : path,
   );
   const lines = [
-    `${id}${latest ? "  (latest)" : ""}`,
+    `${id}${latest ? "  (latest)" : ""}${deprecated ? "  (deprecated)" : ""}`,
     `  name     ${defaultBuild.name}`,
     `  paths    ${paths.join(", ")}`,
     `  network  ${defaultBuild.net}`,

@@ -1,8 +1,9 @@
 import type { EngineBuild, EnginePath } from "./engine.ts";
+import { compareText, compareVersions, isRelease } from "./version.ts";
 
 /** The engine versions that are there, and what a request's `engine` and `path` mean among them. */
 export interface Catalog {
-  /** Newest first. */
+  /** Those of one family together, and newest first. The first family is the one that `latest` is of. */
   readonly versions: readonly EngineVersion[];
   /** What `latest` means on the path `auto`. */
   readonly latest: EngineVersion;
@@ -14,6 +15,8 @@ export interface EngineVersion {
   readonly id: string;
   /** The build that `auto` means. */
   readonly defaultBuild: EngineBuild;
+  /** Whether it is announced that the id goes: all of its builds do. */
+  readonly deprecated: boolean;
   readonly builds: readonly EngineBuild[];
 }
 
@@ -28,14 +31,21 @@ export type Resolution =
  * (which passed its self-test, or it would not be here) that is the same engine as the WebAssembly one,
  * else WebAssembly.
  *
- * @param defaultEngine id that `latest` means; the newest stable version if undefined.
+ * `latest` is the newest stable version of Stockfish, whatever numbers other families have reached. Without any
+ * Stockfish it is one of the family that has a stable version and comes first in the alphabet. Other families than that
+ * of `latest` are met by it only where a path has none of that.
+ *
+ * @param defaultEngine id that `latest` means instead, and before all others of its family.
  * @throws Error if there is no build, or `defaultEngine` is not among them.
  */
 export function createCatalog(builds: readonly EngineBuild[], defaultEngine: string | undefined): Catalog {
-  const versions = versionsFrom(builds);
+  const found = versionsFrom(builds);
+  const chosen = found.find(({ id }) => id === defaultEngine);
+  const families = orderFamilies(found, chosen?.defaultBuild.family ?? "stockfish");
+  const versions = families.flat();
   const ids = versions.map(({ id }) => id).join(", ");
-  const latest =
-    defaultEngine === undefined ? newestStable(versions) : versions.find(({ id }) => id === defaultEngine);
+  const newest = families.flatMap((family) => [...family.filter(isStable), ...family]);
+  const latest = defaultEngine === undefined ? newest[0] : chosen;
   if (latest === undefined) {
     throw new Error(
       defaultEngine === undefined
@@ -50,8 +60,7 @@ export function createCatalog(builds: readonly EngineBuild[], defaultEngine: str
     resolve(engine, path) {
       if (engine === "latest") {
         // The newest version that the asked path can run, the operator's choice before all others.
-        const candidates = [latest, ...versions.filter(isStable), ...versions];
-        const build = candidates
+        const build = [latest, ...newest]
           .map((version) => buildOf(version, path))
           .find((found) => found !== undefined);
         return build ? { kind: "build", build } : { kind: "path_unavailable", runnable: [] };
@@ -74,14 +83,28 @@ function buildOf(version: EngineVersion, path: EnginePath | "auto"): EngineBuild
 
 function versionsFrom(builds: readonly EngineBuild[]): readonly EngineVersion[] {
   const byId = Map.groupBy(builds, ({ id }) => id);
-  return [...byId]
-    .flatMap(([id, same]) => {
-      const native = same.find(({ path }) => path === "native");
-      const wasm = same.find(({ path }) => path === "wasm");
-      const defaultBuild = native && wasm ? (areAlike(native, wasm) ? native : wasm) : (native ?? same[0]);
-      return defaultBuild ? [{ id, defaultBuild, builds: same }] : [];
-    })
-    .toSorted((a, b) => compareVersions(b.defaultBuild, a.defaultBuild));
+  return [...byId].flatMap(([id, same]) => {
+    const native = same.find(({ path }) => path === "native");
+    const wasm = same.find(({ path }) => path === "wasm");
+    const defaultBuild = native && wasm ? (areAlike(native, wasm) ? native : wasm) : (native ?? same[0]);
+    const deprecated = same.every(({ deprecatedSince }) => deprecatedSince !== undefined);
+    return defaultBuild ? [{ id, defaultBuild, builds: same, deprecated }] : [];
+  });
+}
+
+/** The versions of each family, newest first; the first family, then those with a stable version, then by name. */
+function orderFamilies(
+  versions: readonly EngineVersion[],
+  first: string,
+): readonly (readonly EngineVersion[])[] {
+  return [...Map.groupBy(versions, ({ defaultBuild }) => defaultBuild.family)]
+    .toSorted(
+      ([a, ofA], [b, ofB]) =>
+        Number(b === first) - Number(a === first) ||
+        Number(ofB.some(isStable)) - Number(ofA.some(isStable)) ||
+        compareText(a, b),
+    )
+    .map(([, family]) => family.toSorted((a, b) => compareBuilds(b.defaultBuild, a.defaultBuild)));
 }
 
 /**
@@ -92,25 +115,16 @@ function areAlike(native: EngineBuild, wasm: EngineBuild): boolean {
   return native.selfTestNodes === undefined || native.selfTestNodes === wasm.selfTestNodes;
 }
 
-function newestStable(versions: readonly EngineVersion[]): EngineVersion | undefined {
-  return versions.find(isStable) ?? versions[0];
+/** Released, here to stay, and with the network that it was released with: a lite network is only used when asked for. */
+function isStable({ defaultBuild, deprecated }: EngineVersion): boolean {
+  return isRelease(defaultBuild.version) && defaultBuild.net === "full" && !deprecated;
 }
 
-/** Released, and with the network that it was released with: a lite network is only used when asked for. */
-function isStable({ defaultBuild }: EngineVersion): boolean {
-  return releaseOf(defaultBuild) !== undefined && defaultBuild.net === "full";
-}
-
-/** `19` and `15.1` are releases, `dev-20260110` is not. */
-function releaseOf({ version }: EngineBuild): number | undefined {
-  return /^\d+(\.\d+)?$/.test(version) ? Number(version) : undefined;
-}
-
-/** Older before newer; what is no release before all releases; lite before full; then by id, so that the order is fixed. */
-function compareVersions(a: EngineBuild, b: EngineBuild): number {
+/** Older before newer; lite before full; then by id, so that the order is fixed. */
+function compareBuilds(a: EngineBuild, b: EngineBuild): number {
   return (
-    (releaseOf(a) ?? -1) - (releaseOf(b) ?? -1) ||
+    compareVersions(a.version, b.version) ||
     Number(a.net === "full") - Number(b.net === "full") ||
-    a.id.localeCompare(b.id)
+    compareText(a.id, b.id)
   );
 }

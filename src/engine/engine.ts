@@ -24,6 +24,8 @@ export interface EngineBuild {
   readonly net: Net;
   /** SPDX expression, where known. */
   readonly license: string | undefined;
+  /** The day, as 2026-11-22, since which callers are told that this build goes; undefined if it stays. */
+  readonly deprecatedSince: string | undefined;
   /** What the operator fixed for every engine of this build. */
   readonly settings: EngineSettings;
   /**
@@ -201,6 +203,11 @@ export interface EngineSession extends AsyncDisposable {
   readonly alive: boolean;
   /** Searches begun. */
   readonly searches: number;
+  /**
+   * Resolves when the engine is free of a search that its caller has left: at its bestmove, or when it is gone. At once
+   * where there is none. Never rejects.
+   */
+  readonly free: Promise<unknown>;
   /** Resident memory in bytes, where the system tells. */
   memoryBytes(): number | undefined;
   /** Resolves when the engine is gone, however it ended. */

@@ -13,6 +13,8 @@ import {
   isFromOutside,
 } from "./engine.ts";
 import { createEngineMemory } from "./memory.ts";
+import { shareStart } from "./share-start.ts";
+import { startGenuine } from "./start-genuine.ts";
 
 /** Running engines, lent one at a time. */
 export interface EnginePool extends AsyncDisposable {
@@ -25,6 +27,11 @@ export interface EnginePool extends AsyncDisposable {
   lend(build: EngineBuild, signal: AbortSignal): Promise<EngineSession>;
   /** Takes an engine back. A dead one is forgotten, a worn one replaced when it is next needed. */
   giveBack(session: EngineSession): void;
+  /**
+   * From now on there is always an engine of the build, as far as memory allows: others are retired before it, and one
+   * that is gone is replaced at once.
+   */
+  keepWarm(build: EngineBuild): void;
   /** Ends all searches under way as if their time were up. */
   cutShort(): void;
   /** What the build says of itself. Starts an engine if none of this build has run yet. */
@@ -33,7 +40,7 @@ export interface EnginePool extends AsyncDisposable {
 
 export interface EnginePoolOptions {
   readonly backends: readonly EngineBackend[];
-  /** Most engines that are kept idle. How many run at a time is the scheduler's business. */
+  /** Most engines of one build that are kept idle. How many run at a time is the scheduler's business. */
   readonly idleMax: number;
   /** Bytes that all engines together may take. Busy ones are never ended for it. */
   readonly memoryMaxBytes: number;
@@ -60,10 +67,15 @@ export function createPool(options: EnginePoolOptions): EnginePool {
   let idle: EngineSession[] = [];
   const running = new Set<EngineSession>();
   const starting = new Set<Promise<unknown>>();
+  /** Those of them that take memory already. */
+  const loading = new Set<{ readonly build: EngineBuild }>();
   const ending = new Set<Promise<unknown>>();
   const infos = new Map<EngineBuild, Promise<EngineInfo>>();
   const backoffs = new Map<EngineBuild, Backoff>();
   const lost = new Set<EngineBuild>();
+  let kept: EngineBuild | undefined;
+  /** Builds of which engines are started until there is one, and the one that is being started, unless it is promised. */
+  const reviving = new Map<EngineBuild, Promise<EngineSession> | undefined>();
   const changes: EnginePool["changes"] = new EventEmitter();
   const firstBytes = new WeakMap<EngineSession, number>();
   const memory = createEngineMemory();
@@ -72,7 +84,10 @@ export function createPool(options: EnginePoolOptions): EnginePool {
 
   function start(build: EngineBuild, signal: AbortSignal): Promise<EngineSession> {
     const session = startNow(build, signal);
-    const forget = () => starting.delete(session);
+    const forget = () => {
+      starting.delete(session);
+      lookAfterKept();
+    };
     starting.add(session);
     session.then(forget, forget);
     return session;
@@ -98,11 +113,14 @@ export function createPool(options: EnginePoolOptions): EnginePool {
       await setTimeout(waitMs, undefined, { signal }).catch(() => signal.throwIfAborted());
     }
     retireFor(memory.expected(build));
+    const load = { build };
+    loading.add(load);
     const startedAt = performance.now();
     let session: EngineSession;
     try {
-      session = await startUnchanged(backend, build, signal);
+      session = await startGenuine(backend, build, signal);
     } catch (error) {
+      loading.delete(load);
       if (!signal.aborted) {
         // One that was killed while it started says nothing of the next one.
         const mostMs =
@@ -118,6 +136,7 @@ export function createPool(options: EnginePoolOptions): EnginePool {
       }
       throw error;
     }
+    loading.delete(load);
     if (closed.signal.aborted) {
       await session[Symbol.asyncDispose]();
       throw closed.signal.reason;
@@ -132,6 +151,7 @@ export function createPool(options: EnginePoolOptions): EnginePool {
     void session.exited.then((failure) => {
       running.delete(session);
       idle = idle.filter((other) => other !== session);
+      lookAfterKept();
       if (failure) {
         const { kind, message: error } = failure;
         countFailure(tally.of(build), kind);
@@ -158,53 +178,93 @@ export function createPool(options: EnginePoolOptions): EnginePool {
     }
   }
 
-  /** Callers go elsewhere when they see what is unavailable: nobody would find out that it is there again. */
+  /**
+   * Starts engines of a build that is lost or missed until one is there. Callers go elsewhere when they see what is
+   * unavailable: nobody would find out that it is there again.
+   */
   async function revive(build: EngineBuild): Promise<void> {
-    while (lost.has(build) && !closed.signal.aborted) {
+    if (reviving.has(build)) {
+      return;
+    }
+    while ((lost.has(build) || isMissed(build)) && !closed.signal.aborted) {
+      const started = start(build, closed.signal);
+      reviving.set(build, started);
       try {
-        giveBack(await start(build, closed.signal));
+        const session = await started;
+        if (reviving.get(build) === started) {
+          giveBack(session);
+        }
       } catch (error) {
+        reviving.set(build, undefined);
         const retryAfterMs = error instanceof EngineFailure ? error.retryAfterMs : undefined;
         await setTimeout(retryAfterMs ?? 0, undefined, { signal: closed.signal }).catch(() => {});
       }
     }
+    reviving.delete(build);
   }
 
-  async function startUnchanged(
-    backend: EngineBackend,
-    build: EngineBuild,
-    signal: AbortSignal,
-  ): Promise<EngineSession> {
-    const before = build.assertUnchanged();
-    // Mostly there is nothing to wait for, and an engine is started in this very turn.
-    if (before) {
-      await before;
-    }
-    // Read while the engine loads, which takes longer.
-    const genuine = build.assertGenuine();
-    genuine.catch(() => {});
-    const session = await backend.start(build, signal);
-    try {
-      await genuine;
-      // It may have been replaced just before it was run.
-      await build.assertUnchanged();
-      return session;
-    } catch (error) {
-      await session[Symbol.asyncDispose]();
-      throw error;
+  /** In a moment: a search whose engine has died starts the next one itself. */
+  function lookAfterKept(): void {
+    if (kept && !closed.signal.aborted && !hasEngineOf(kept)) {
+      setImmediate(() => {
+        if (kept && isMissed(kept)) {
+          void revive(kept);
+        }
+      });
     }
   }
 
-  /** Retires idle engines, longest idle first, until there is room for so many bytes more. */
+  function hasEngineOf(build: EngineBuild): boolean {
+    return loading.values().some((load) => load.build === build) || countOf(build) > 0;
+  }
+
+  function countOf(build: EngineBuild): number {
+    let count = 0;
+    for (const session of running) {
+      count += Number(session.build === build && session.alive);
+    }
+    return count;
+  }
+
+  /** The build is to be kept, there is no engine of it, and there is room for one when idle ones of others go. */
+  function isMissed(build: EngineBuild): boolean {
+    if (build !== kept || hasEngineOf(build)) {
+      return false;
+    }
+    const stay = [...running].filter((session) => !idle.includes(session));
+    const isAlone = stay.length === 0 && loading.size === 0;
+    return isAlone || memory.of(stay) + loadingBytes() + memory.expected(build) <= memoryMaxBytes;
+  }
+
+  function loadingBytes(): number {
+    return loading.values().reduce((sum, { build }) => sum + memory.expected(build), 0);
+  }
+
+  /** Retires idle engines, longest idle first, the last of the kept build last, until there is room for so many bytes more. */
   function retireFor(bytes: number): void {
-    let sum = memory.of(running) + bytes;
+    let sum = memory.of(running) + loadingBytes() + bytes;
     while (sum > memoryMaxBytes) {
-      const session = idle.shift();
+      const keep = kept && countOf(kept) === 1 ? kept : undefined;
+      const at = Math.max(
+        0,
+        idle.findIndex(({ build }) => build !== keep),
+      );
+      const [session] = idle.splice(at, 1);
       if (session === undefined) {
         return;
       }
       sum -= session.memoryBytes() ?? memory.expected(session.build);
       retire(session);
+    }
+  }
+
+  /** Retires what is idle longest of a build, if more of it are idle than may be. */
+  function retireExcess(build: EngineBuild): void {
+    const same = idle.filter((session) => session.build === build);
+    const [longest] = same;
+    if (longest && same.length > idleMax) {
+      idle.splice(idle.indexOf(longest), 1);
+      retire(longest);
     }
   }
 
@@ -245,11 +305,12 @@ export function createPool(options: EnginePoolOptions): EnginePool {
     }
     idle.push(session);
     if (idle.length > idleMax) {
-      idle.splice(0, 1).forEach(retire);
+      retireExcess(session.build);
     }
     if (look) {
       retireFor(0);
     }
+    lookAfterKept();
   }
 
   return {
@@ -262,9 +323,22 @@ export function createPool(options: EnginePoolOptions): EnginePool {
       const ready = idle.findLastIndex((session) => fits(session) && session.state === "idle");
       const at = ready < 0 ? idle.findLastIndex(fits) : ready;
       const [session] = at < 0 ? [] : idle.splice(at, 1);
-      return session ?? start(build, signal);
+      if (session) {
+        return session;
+      }
+      const started = reviving.get(build);
+      if (started) {
+        // Promised to this caller: it is not given back, and nobody else gets it.
+        reviving.set(build, undefined);
+        return shareStart(started, signal, giveBack);
+      }
+      return start(build, signal);
     },
     giveBack,
+    keepWarm(build) {
+      kept = build;
+      lookAfterKept();
+    },
     cutShort() {
       for (const session of running) {
         session.cutShort();

@@ -24,7 +24,7 @@ export interface EngineRoomOptions {
   readonly backends: readonly EngineBackend[];
   /** Id that `latest` means; the newest stable version if undefined. */
   readonly defaultEngine: string | undefined;
-  /** Most engines that are kept idle. */
+  /** Most engines of one build that are kept idle. */
   readonly idleMax: number;
   /** Bytes that all engines together may take. */
   readonly memoryMaxBytes: number;
@@ -34,7 +34,7 @@ export interface EngineRoomOptions {
 }
 
 /**
- * Finds the engines and starts the default one, so that the first caller meets a warm engine.
+ * Finds the engines, starts the default one and keeps one of it, so that its callers meet a warm engine.
  *
  * What the fastest backend finds is started while the others still look: the full network takes most
  * of a second to load, a native engine a quarter of one to be tested.
@@ -65,6 +65,7 @@ export async function openEngineRoom(options: EngineRoomOptions, signal: AbortSi
       void guessed?.then((session) => session[Symbol.asyncDispose]()).catch(() => {});
       pool.giveBack(await pool.lend(defaultBuild, signal));
     }
+    pool.keepWarm(defaultBuild);
     return {
       catalog,
       search: createSupervisor(pool, log),

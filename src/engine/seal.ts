@@ -25,8 +25,8 @@ export interface Pin {
 }
 
 /**
- * Looks at the files by inode, size and time of change, which costs nothing. Where those differ, the content decides,
- * if it was read before: a file may have been put back.
+ * Looks at the files by inode, size and times of change, of which their owner can set only one; that costs nothing.
+ * Where those differ, the content decides, if it is known: a file may have been put back, or have got another link.
  *
  * @param digested what the digest is of.
  * @param alongside small files that belong to it, such as the loader of a module.
@@ -48,10 +48,11 @@ export async function sealFiles(
   }
 
   async function compareContent(now: string): Promise<void> {
+    const content = known ?? pin?.digested;
     const same =
-      known !== undefined &&
+      content !== undefined &&
       small === (await digestOf(...alongside)) &&
-      known === (await digestOf(...digested)) &&
+      content === (await digestOf(...digested)) &&
       now === looksOf(files);
     if (!same) {
       throw new EngineFailure(
@@ -92,7 +93,9 @@ export async function sealFiles(
 function looksOf(files: readonly string[]): string {
   try {
     const looks = files.map((file) => statSync(file, { bigint: true }));
-    return looks.map(({ dev, ino, size, mtimeNs }) => [dev, ino, size, mtimeNs].join(":")).join(" ");
+    return looks
+      .map(({ dev, ino, size, mtimeNs, ctimeNs }) => [dev, ino, size, mtimeNs, ctimeNs].join(":"))
+      .join(" ");
   } catch (cause) {
     throw new EngineFailure("no_start", `the engine's file is gone: ${cause}`, { cause });
   }

@@ -12,7 +12,10 @@ import {
 import type { EnginePool } from "./pool.ts";
 import { createQuarantine } from "./quarantine.ts";
 
-/** Runs a search on an engine of a build, and on another one when the engine fails. */
+/**
+ * Runs a search on an engine of a build, and on another one when the engine fails. Settles when no engine is busy with
+ * it any more: where the caller leaves, that is when the engine has stopped or is killed, half a second later at most.
+ */
 export type Supervisor = (
   build: EngineBuild,
   job: SearchJob,
@@ -108,6 +111,8 @@ export function createSupervisor(pool: EnginePool, log: Log, quarantine = create
       // One that has not begun leaves nothing behind.
       if (!(error instanceof EngineFailure) && session.searches > before) {
         abandoned.set(session, { job, number: session.searches, leftAt: performance.now() });
+        // So long it has no time for others.
+        await session.free;
       }
       throw error;
     } finally {

@@ -10,6 +10,7 @@ export function buildOf(told: Partial<EngineBuild> = {}): EngineBuild {
     version: "19",
     net: "full",
     license: "GPL-3.0-or-later",
+    deprecatedSince: undefined,
     selfTestNodes: undefined,
     settings: { hashMb: 16, threads: 1 },
     file: "/nowhere/stockfish",

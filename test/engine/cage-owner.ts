@@ -8,6 +8,7 @@ import { makeFolder } from "../../src/storage/sqlite/make-folder.ts";
 
 /** Stands in for a server, run as whoever a test likes: puts a hostile engine into its cage and tells what that could do. */
 const folder = mkdtempSync(join(tmpdir(), "kibitz-cage-"));
+process.once("exit", () => rmSync(folder, { recursive: true }));
 // Only what is hidden on purpose is to be out of reach.
 chmodSync(folder, 0o755);
 const hide = join(folder, "data");
@@ -20,18 +21,17 @@ await new Promise((resolve) => listener.once("listening", resolve));
 const { port } = listener.address() as { port: number };
 
 const [kind, userName] = process.argv.slice(2);
-const reads = [process.execPath, import.meta.filename];
-const cage = kind === "none" ? noCage : await createCage({ userName, hide, reads });
-const hostile = join(import.meta.dirname, "hostile-engine.js");
-const command = { file: process.execPath, args: [hostile, keys, join(folder, "x"), String(port)] };
+const cage = kind === "none" ? noCage : await createCage({ userName, hide });
+const [hostile = ""] = await cage.place([join(import.meta.dirname, "hostile-engine.js")]);
+const command = { file: cage.node, args: [hostile, keys, join(folder, "x"), String(port)] };
 const engine = createChildProcess(cage.around(command, { hashMb: 16, threads: 1 }));
 const outcomes: Record<string, string> = {};
 await engine.read((line) => {
   const [name = "", outcome = ""] = line.split(" ");
   outcomes[name] = outcome;
 });
-rmSync(folder, { recursive: true });
 process.stdout.write(
   JSON.stringify({ user: cage.user?.name, holds: cage.holds, lacks: cage.lacks, outcomes }),
 );
+await cage[Symbol.asyncDispose]();
 process.exit();

@@ -3,12 +3,14 @@ import { createCatalog } from "../../src/engine/catalog.ts";
 import type { EngineBuild, EnginePath } from "../../src/engine/engine.ts";
 import { buildOf } from "./build-of.ts";
 
-/** `wasm 19`, `native 15.1`, `wasm 19 lite`: as a build is told apart. */
+/** `wasm 19`, `native 15.1`, `wasm 19 lite`, `native arasan-25`: as a build is told apart. */
 function build(text: string): EngineBuild {
-  const [path, version = "", net = "full"] = text.split(" ") as [EnginePath, string?, EngineBuild["net"]?];
+  const [path, name = "", net = "full"] = text.split(" ") as [EnginePath, string?, EngineBuild["net"]?];
+  const [, family = "stockfish", version = ""] = /^(?:(arasan|berserk|clover)-)?(.*)$/.exec(name) ?? [];
   return buildOf({
-    id: `stockfish-${version}${net === "lite" ? "-lite" : ""}`,
+    id: `${family}-${version}${net === "lite" ? "-lite" : ""}`,
     path,
+    family,
     version,
     net,
   });
@@ -47,6 +49,27 @@ describe("versions", () => {
     expect(versions.map(({ id }) => id)).toEqual(["stockfish-17.1-lite", "stockfish-17"]);
   });
 
+  test("are compared part by part, as semantic versions: 15.10 is newer than 15.2", () => {
+    const { versions } = catalog(["native 15.2", "native 15.10", "native 16", "native 15.1.1", "wasm 15.1"]);
+    expect(versions.map(({ id }) => id)).toEqual([
+      "stockfish-16",
+      "stockfish-15.10",
+      "stockfish-15.2",
+      "stockfish-15.1.1",
+      "stockfish-15.1",
+    ]);
+  });
+
+  test("of other families stand behind: their numbers say nothing of Stockfish's", () => {
+    const { versions } = catalog(["native arasan-25", "native 15.1", "native berserk-13", "wasm 19"]);
+    expect(versions.map(({ id }) => id)).toEqual([
+      "stockfish-19",
+      "stockfish-15.1",
+      "arasan-25",
+      "berserk-13",
+    ]);
+  });
+
   test("have one order, however they were found", () => {
     const ids = (builds: readonly string[]) => catalog(builds).versions.map(({ id }) => id);
     const some = ["native dev-b", "wasm 19", "native dev-a", "wasm 19 lite"];
@@ -71,6 +94,32 @@ describe("latest", () => {
     ["the development build where there is nothing else", ["native dev-20260110"], "stockfish-dev-20260110"],
   ])("is %s", (_, builds, id) => {
     expect(catalog(builds).latest.id).toBe(id);
+  });
+
+  test.each([
+    ["no engine of another family, whatever its number", ["native arasan-25", "wasm 19"], "stockfish-19"],
+    ["Stockfish, if only a small network", ["native arasan-25", "wasm 19 lite"], "stockfish-19-lite"],
+    ["15.10 rather than 15.2", ["native 15.2", "native 15.10"], "stockfish-15.10"],
+    ["no release candidate", ["native 20-rc1", "wasm 19"], "stockfish-19"],
+    [
+      "without a Stockfish the newest of the first family that has a release",
+      ["native berserk-13", "native clover-9.1", "native berserk-12", "native arasan-dev"],
+      "berserk-13",
+    ],
+  ])("is %s", (_, builds, id) => {
+    expect(catalog(builds).latest.id).toBe(id);
+    expect(catalog(builds.toReversed()).latest.id).toBe(id);
+  });
+
+  test("is no version that is to go, unless there is nothing else", () => {
+    const going = buildOf({ id: "stockfish-20", version: "20", deprecatedSince: "2026-11-22" });
+    const { latest, versions } = createCatalog([going, build("wasm 19")], undefined);
+    expect(latest.id).toBe("stockfish-19");
+    expect(versions.map(({ id, deprecated }) => [id, deprecated])).toEqual([
+      ["stockfish-20", true],
+      ["stockfish-19", false],
+    ]);
+    expect(createCatalog([going], undefined).latest.id).toBe("stockfish-20");
   });
 
   test.each(["stockfish-15.1", "stockfish-19-lite"])("is what the operator chose: %s", (id) => {
@@ -124,6 +173,16 @@ describe("a request for", () => {
   test("latest on another path than the operator's choice has is the newest release there", () => {
     const chosen = catalog([...debian, "wasm 18"], "stockfish-15.1");
     expect(chosen.resolve("latest", "wasm")).toMatchObject(build("stockfish-19", "wasm"));
+  });
+
+  test("latest on a path is of the family of latest, where the path has one", () => {
+    const some = ["wasm 19", "native arasan-25", "native 15.1", "native berserk-13"];
+    expect(catalog(some).resolve("latest", "native")).toMatchObject(build("stockfish-15.1", "native"));
+    const chosen = catalog(some, "berserk-13");
+    expect(chosen.resolve("latest", "native")).toMatchObject(build("berserk-13", "native"));
+    expect(chosen.resolve("latest", "wasm")).toMatchObject(build("stockfish-19", "wasm"));
+    const foreign = catalog(["wasm 19", "native arasan-25"]);
+    expect(foreign.resolve("latest", "native")).toMatchObject(build("arasan-25", "native"));
   });
 
   test.each(["stockfish", "stockfish-1", "Stockfish-19", "stockfish-19 ", "", "constructor", "__proto__"])(

@@ -18,14 +18,7 @@ const file = nativeStockfish();
 const where = { files: file === undefined ? [] : [file], searchPath: "" };
 
 const state = process.argv[2];
-const cage =
-  state === "unstoppable"
-    ? await createCage({
-        userName: undefined,
-        hide: "/nowhere",
-        reads: [process.execPath, import.meta.filename],
-      })
-    : noCage;
+const cage = state === "unstoppable" ? await createCage({ userName: undefined, hide: "/nowhere" }) : noCage;
 
 for (const backend of [
   createWasmBackend(settings, cage),

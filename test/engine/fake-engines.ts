@@ -41,6 +41,8 @@ export interface FakeEnginesOptions {
   readonly starting?: (number: number) => Promise<void> | undefined;
   /** Resident memory as the system would tell. */
   readonly memoryBytes?: (session: FakeSession) => number | undefined;
+  /** What it takes an engine to stop when its caller has left: nothing if not told. */
+  readonly stopping?: Promise<void>;
 }
 
 const snapshot: Snapshot = {
@@ -91,6 +93,7 @@ export function createFakeEngines(options: FakeEnginesOptions = {}): FakeEngines
         conduct(number),
         options.memoryBytes ?? (() => undefined),
         jobs,
+        options.stopping,
       );
       sessions.push(session);
       return session;
@@ -104,6 +107,7 @@ function createFakeSession(
   conduct: Conduct,
   memoryBytes: (session: FakeSession) => number | undefined,
   jobs: SearchJob[],
+  stopping: Promise<void> | undefined,
 ): FakeSession {
   const exit = Promise.withResolvers<EngineFailure | undefined>();
   let alive = true;
@@ -132,6 +136,7 @@ function createFakeSession(
     memoryBytes: () => memoryBytes(session),
     cutShort() {},
     exited: exit.promise,
+    free: Promise.race([stopping, exit.promise]),
     die,
     async search(job, signal, onProgress = () => {}) {
       signal.throwIfAborted();

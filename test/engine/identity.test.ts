@@ -38,13 +38,13 @@ test.each([
   expect(identityFromName(name)).toEqual(identity);
 });
 
-test.each(["", "   ", "!!!", "-", ".."])("%j is no name", (name) => {
+test.each(["", "   ", "!!!", "-", "..", "../../etc passwd"])("%j is no name", (name) => {
   expect(identityFromName(name)).toBeUndefined();
 });
 
-test.each(["Stockfish 15.1", "Ünïcode Engine 2", "a\u0000b c", "../../etc passwd", "x".repeat(300)])(
+test.each(["Stockfish 15.1", "Ünïcode Engine 2", "a\u0000b c", "x".repeat(300)])(
   "the id from %j can stand in a URL",
   (name) => {
-    expect(identityFromName(name)?.id ?? "none").toMatch(/^[a-z0-9][a-z0-9.-]*$/);
+    expect(identityFromName(name)?.id).toMatch(/^[a-z0-9][a-z0-9.-]*$/);
   },
 );

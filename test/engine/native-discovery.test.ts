@@ -9,7 +9,7 @@ import type { EngineBuild } from "../../src/engine/engine.ts";
 import { defaultWatchTimes } from "../../src/engine/uci/watch-times.ts";
 import { type Log, silentLog } from "../../src/log/log.ts";
 import { commandOfFake, type FakeEngineOptions } from "../support/fake-engine/index.ts";
-import { nativeStockfish } from "../support/native-stockfish.ts";
+import { testWith } from "../support/needs.ts";
 import { enginesRunning } from "./processes.ts";
 import { createFolder, writeScript } from "./write-script.ts";
 
@@ -150,7 +150,7 @@ describe("a search on the path", () => {
     expect(warnings).toEqual([]);
   });
 
-  test.skipIf(nativeStockfish() === undefined)("finds the one that is installed", async () => {
+  testWith("native")("finds the one that is installed", async () => {
     const { builds } = await discover({ searchPath: process.env.PATH ?? "" });
     expect(builds).toContainEqual(expect.objectContaining({ family: "stockfish", path: "native" }));
   });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { EngineFailure } from "../../src/engine/engine.ts";
 import { createPool } from "../../src/engine/pool.ts";
 import { silentLog } from "../../src/log/log.ts";
 import { buildOf } from "./build-of.ts";
@@ -8,6 +9,7 @@ import { jobOf } from "./job-of.ts";
 const forever = new AbortController().signal;
 const full = buildOf({ id: "full", net: "full" });
 const lite = buildOf({ id: "lite", net: "lite" });
+const other = buildOf({ id: "other", net: "lite" });
 
 function poolOf(memoryMaxBytes: number, options: FakeEnginesOptions = {}, searchesMax = 10_000) {
   const engines = createFakeEngines({
@@ -29,6 +31,35 @@ describe("a memory budget", () => {
     await new Promise(setImmediate);
     expect(engines.sessions.map(({ state }) => state)).toEqual(["idle", "dead", "idle"]);
     expect(pool.tally.of(lite).retired).toBe(1);
+  });
+
+  test("counts engines that are still being started", async () => {
+    const gate = Promise.withResolvers<void>();
+    // Room for three: one is idle, two more come up at the same time, and a fourth.
+    const { engines, pool } = poolOf(400e6, {
+      starting: (number) => (number > 1 ? gate.promise : undefined),
+    });
+    pool.giveBack(await pool.lend(lite, forever));
+    const starting = [other, other, other].map((build) => pool.lend(build, forever));
+    await new Promise(setImmediate);
+    expect(engines.sessions.map(({ alive }) => alive)).toEqual([false]);
+    gate.resolve();
+    await Promise.all(starting);
+    expect(pool.tally.of(lite).retired).toBe(1);
+  });
+
+  test("forgets engines that did not start", async () => {
+    const failure = new EngineFailure("no_start", "no memory");
+    const { engines, pool } = poolOf(400e6, {
+      starting: (number) => (number === 2 || number === 3 ? Promise.reject(failure) : undefined),
+    });
+    pool.giveBack(await pool.lend(lite, forever));
+    for (let tries = 0; tries < 2; tries++) {
+      await expect(pool.lend(other, forever)).rejects.toBe(failure);
+    }
+    pool.giveBack(await pool.lend(other, forever));
+    await new Promise(setImmediate);
+    expect(engines.sessions.map(({ alive }) => alive)).toEqual([true, true]);
   });
 
   test("never ends an engine that is lent, and never refuses to start one", async () => {

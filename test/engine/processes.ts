@@ -48,6 +48,22 @@ export function enginesRunning(): readonly number[] {
   return descendantsOf(process.pid);
 }
 
+/** Milliseconds of processor time that a process has used, in steps of 10. */
+export function processorMsOf(pid: number): number {
+  if (existsSync("/proc/self/stat")) {
+    const fields = readStat(String(pid)).join("").split(" ");
+    return (Number(fields[12]) + Number(fields[13])) * 10;
+  }
+  const time = execFileSync("ps", ["-o", "time=", "-p", String(pid)], { encoding: "utf8" });
+  // Hours, if any, minutes and seconds: 0:01.25.
+  return (
+    time
+      .trim()
+      .split(":")
+      .reduce((sum, part) => sum * 60 + Number(part), 0) * 1000
+  );
+}
+
 /** Which of these still run. */
 export function stillRunning(pids: readonly number[]): readonly number[] {
   return processes()

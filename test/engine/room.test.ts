@@ -129,14 +129,28 @@ describe("a room that opens", () => {
     expect(early.starts).toBe(0);
   });
 
-  test("keeps the operator's choice warm where newer ones are", async () => {
+  test("keeps the operator's choice warm where newer ones are, also when those are asked for", async () => {
     const early = createFakeEngines({ builds: [wasm] });
     const late = slowEngines();
     late.found.resolve();
-    const room = await open([early, late.engines], { defaultEngine: "stockfish-18" });
+    const room = await open([early, late.engines], { defaultEngine: "stockfish-18", idleMax: 1 });
     expect(room.catalog.latest.id).toBe("stockfish-18");
-    expect(early.starts).toBe(1);
     expect(late.engines.starts).toBe(0);
+    for (let times = 0; times < 3; times++) {
+      await room.search(native, jobOf(), forever);
+      expect(alive(early)).toBe(1);
+      await room.search(wasm, jobOf(), forever);
+    }
+    expect([early.starts, late.engines.starts]).toEqual([1, 1]);
+  });
+
+  test("has its default engine started again at once when that dies", async () => {
+    const engines = createFakeEngines({ builds: [wasm] });
+    const room = await open([engines]);
+    engines.sessions[0]?.die(new EngineFailure("killed", "from outside"));
+    await expect.poll(() => alive(engines)).toBe(1);
+    await room.search(wasm, jobOf(), forever);
+    expect(engines.starts).toBe(2);
   });
 
   test("makes do with what one backend finds, if it is the first or the last", async () => {

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
-import { rmSync, utimesSync, writeFileSync } from "node:fs";
+import { linkSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { discoverWasm } from "../../src/engine/backends/wasm/discover.ts";
+import { noCage } from "../../src/engine/cage/cage.ts";
 import { sealFiles } from "../../src/engine/seal.ts";
 import { createFolder } from "./write-script.ts";
 
@@ -67,6 +68,35 @@ test("files that only look changed are the same, where their content was read be
   await expect(seal.sha256()).rejects.toMatchObject({ kind: "replaced" });
 });
 
+/** Other bytes in the same file, with the size and the time of modification that it had. */
+function forge(file: string, text: string): void {
+  const { atime, mtime } = statSync(file);
+  writeFileSync(file, text);
+  utimesSync(file, atime, mtime);
+}
+
+test("a file whose owner has put back its time of modification is a replacement all the same", async () => {
+  const { module, seal, verdict } = await sealed();
+  utimesSync(module, 1000, 1000);
+  await expect(seal.sha256()).rejects.toMatchObject({ kind: "replaced" });
+  const again = await sealFiles([module]);
+  await again.sha256();
+  forge(module, "mod**e");
+  await expect(again.assertUnchanged()).rejects.toMatchObject({ kind: "replaced" });
+  expect(await verdict()).toBe("replaced");
+});
+
+test("a file that got another link, before its content was read, is the same where that is known", async () => {
+  const { module, loader } = await sealed();
+  const pin = { digested: sha256("module"), alongside: sha256("loader") };
+  const seal = await sealFiles([module], [loader], pin);
+  linkSync(module, `${module}.link`);
+  await seal.assertUnchanged();
+  expect(seal.assertUnchanged()).toBeUndefined();
+  forge(module, "mod**e");
+  await expect(seal.assertUnchanged()).rejects.toMatchObject({ kind: "replaced" });
+});
+
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
 test("files are genuine that are what they are known to be, or of which nothing is known", async () => {
@@ -90,7 +120,7 @@ test.each(["digested", "alongside"] as const)(
 );
 
 test("every WebAssembly build that is installed is what it is known to be", async () => {
-  const builds = await discoverWasm({ hashMb: 16, threads: 1 });
+  const builds = await discoverWasm({ hashMb: 16, threads: 1 }, noCage);
   expect(builds.length).toBeGreaterThan(0);
   await Promise.all(builds.map((build) => build.assertGenuine()));
 });

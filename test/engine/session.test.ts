@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { startFen } from "../chess/judged.ts";
 import { eventsOf, jobOf } from "./job-of.ts";
 import { openScripted, script } from "./scripted-session.ts";
+import type { Script } from "./scripted-transport.ts";
 
 const forever = new AbortController().signal;
 const go = "go depth 14 movetime 60000";
@@ -262,6 +263,28 @@ describe("a caller that leaves", () => {
       .expect("isready", ["readyok"]);
     conversation.say(line(3, "e2e4"), "bestmove e2e4");
     expect((await other).bestMove).toBe("d2d4");
+  });
+
+  test.each([
+    [
+      "says its bestmove",
+      (engine: Script) => engine.expect("ucinewgame").expect("isready", ["readyok"]).say("bestmove e2e4"),
+    ],
+    ["is gone", (engine: Script) => engine.hangUp()],
+  ])("leaves an engine that is not free until it %s", async (_, change) => {
+    const { session, conversation, caller, search } = await searching();
+    conversation.expect("stop");
+    caller.abort();
+    await expect(search).rejects.toThrow();
+    let free = false;
+    const freed = session.free.then(() => {
+      free = true;
+    });
+    await turn();
+    expect(free).toBe(false);
+    change(conversation);
+    await freed;
+    await session.free;
   });
 
   test("after the first states is told no more of them, and the engine is stopped and cleaned", async () => {

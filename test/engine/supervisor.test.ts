@@ -240,6 +240,26 @@ describe("the engine of a search", () => {
   });
 });
 
+test("a search that its caller has left is over when its engine is: until then that has no time for others", async () => {
+  const stopping = Promise.withResolvers<void>();
+  const { pool, search } = supervise({ conduct: () => "go on", stopping: stopping.promise });
+  const caller = new AbortController();
+  const { answer } = await underWay((onProgress) => search(build, job, caller.signal, onProgress));
+  let over = false;
+  const left = answer.catch((reason: unknown) => {
+    over = true;
+    return reason;
+  });
+  caller.abort(new Error("left"));
+  await new Promise(setImmediate);
+  expect(over).toBe(false);
+  // Nor is it lent to anybody else.
+  const other = await pool.lend(build, forever);
+  expect(other).toMatchObject({ number: 2 });
+  stopping.resolve();
+  expect(await left).toBe(caller.signal.reason);
+});
+
 test("a search under way when the pool is closed ends, and starts no other engine", async () => {
   const { engines, pool, search } = supervise({ conduct: () => "go on" });
   const { answer } = await underWay((onProgress) => search(build, job, forever, onProgress));

@@ -69,7 +69,9 @@ describe("auto", () => {
 test("the builds that are installed visit the nodes that their table says", async () => {
   const { selfTest } = await import("../../src/engine/self-test.ts");
   const backend = createWasmBackend({ hashMb: 16, threads: 1 }, noCage);
-  for (const build of await backend.discover(forever)) {
+  const builds = await backend.discover(forever);
+  expect(builds.map(({ id }) => id)).toEqual(["stockfish-19", "stockfish-19-lite"]);
+  for (const build of builds) {
     await using session = await backend.start(build, forever);
     expect([build.id, await selfTest(session, 1, forever)]).toEqual([build.id, build.selfTestNodes]);
     expect(session.info.name).toBe(build.name);

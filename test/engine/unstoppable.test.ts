@@ -5,6 +5,7 @@ import { noCage } from "../../src/engine/cage/cage.ts";
 import type { EngineBackend, EngineBuild, EngineSession } from "../../src/engine/engine.ts";
 import { silentLog } from "../../src/log/log.ts";
 import { nativeStockfish } from "../support/native-stockfish.ts";
+import { testWith } from "../support/needs.ts";
 import { jobOf } from "./job-of.ts";
 import { enginesRunning } from "./processes.ts";
 import { unstoppable } from "./unstoppable.ts";
@@ -46,7 +47,7 @@ describe("a position that an engine cannot get out of", () => {
     expect(session.alive).toBe(true);
   });
 
-  test.skipIf(nativeStockfish() === undefined)("is answered by a native engine", async () => {
+  testWith("native")("is answered by a native engine", async () => {
     const where = { files: [nativeStockfish() ?? ""], searchPath: "" };
     const session = await start(createNativeBackend(settings, where, noCage, silentLog), () => true);
     expect((await search(session)).snapshot.lines).toHaveLength(1);

@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { commandOfWasm } from "../../src/engine/backends/wasm/command.ts";
 import { noCage } from "../../src/engine/cage/cage.ts";
 import { createChildProcess } from "../../src/engine/uci/child-process.ts";
+import { testWith } from "../support/needs.ts";
 import { buildOf } from "./build-of.ts";
 import { linesOf } from "./lines-of.ts";
 import { createFolder } from "./write-script.ts";
@@ -43,7 +44,7 @@ test("an engine may not open databases, which do not ask for permission", async 
 });
 
 // Node's permission model knows the network from version 25 on.
-test.skipIf(Number.parseInt(process.versions.node, 10) < 25)("an engine may not call anybody", async () => {
+testWith("node 25")("an engine may not call anybody", async () => {
   const connect = `new Promise((resolve, reject) =>
     require('net').connect(9, '127.0.0.1').on('connect', resolve).on('error', reject))`;
   expect(await runAsEngine(`attempt(() => ${connect})`)).toEqual(denied);

@@ -6,6 +6,7 @@ import { startFen } from "../contract/doors/cases/case.ts";
 import type { Plain } from "../contract/doors/door.ts";
 import { get, post } from "../contract/doors/post.ts";
 import { rateOf, usePlansFile } from "../support/plans-file.ts";
+import { remainingOf } from "../support/remaining-of.ts";
 import { useApp } from "../support/running-app.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
@@ -36,7 +37,7 @@ const app = useApp({
   KIBITZ_PLANS: plans,
   KIBITZ_DATA_DIR: folder,
   KIBITZ_KEYS_PER_DAY: "20",
-  KIBITZ_CACHE_ENTRIES: "0",
+  KIBITZ_CACHE_MB: "0",
 });
 const evaluate = (body: Plain = {}, headers: Readonly<Record<string, string>> = {}) =>
   post(
@@ -58,6 +59,7 @@ describe.each([
     expect(status).toBe(200);
     expect(body.search).toMatchObject({ stop_reason: "movetime" });
     const { time_ms: timeMs, queue_ms: queueMs } = body.search as { time_ms: number; queue_ms: number };
+    // Of 600 ms, on a machine that may be busy: what a jump would add or take is an hour.
     expect(timeMs).toBeGreaterThan(500);
     expect(timeMs).toBeLessThan(2000);
     expect(queueMs).toBeLessThan(1000);
@@ -66,7 +68,8 @@ describe.each([
     const calls = app.logged
       .filter((line) => "ms" in line)
       .map((line) => Number((line as { ms: number }).ms));
-    expect(calls.every((took) => took >= 0 && took < 60_000)).toBe(true);
+    expect(calls.length).toBeGreaterThanOrEqual(2);
+    expect(calls.filter((took) => took < 0 || took >= 60_000)).toEqual([]);
   });
 
   test("neither ends a window of requests for long nor makes it last: Retry-After stays within it", async () => {
@@ -78,8 +81,10 @@ describe.each([
     const next = await evaluate();
     if (ms < 0) {
       expect(next.status).toBe(429);
-      expect(Number(next.headers.get("retry-after"))).toBeLessThanOrEqual(2);
-      expect(next.headers.get("ratelimit") ?? '"burst";r=0;t=0').toMatch(/;t=[0-2]$/);
+      expect(next.headers.get("retry-after")).toMatch(/^[12]$/);
+      expect(next.headers.get("ratelimit")).toMatch(/;t=[0-2]$/);
+    } else {
+      expect(next.status).toBe(200);
     }
     await sleep(2100);
     expect((await evaluate()).status).toBe(200);
@@ -104,12 +109,12 @@ test("a day that was written down by a clock a year ahead does not last for a ye
   jump(yearMs);
   expect((await evaluate({ depth: 12 }, headers)).status).toBe(200);
   const row = () =>
-    database.prepare("SELECT resets_at FROM engine_time WHERE subject = ?").get(String(issued.id));
+    database.prepare("SELECT resets_at FROM engine_time WHERE subject LIKE 'keys of %'").get();
   await vi.waitFor(() => expect(row()).toBeDefined(), 10_000);
   vi.restoreAllMocks();
   vi.useRealTimers();
-  const { remaining } = (await get(`${app.url}/v1/keys/self`, { headers })).body as { remaining: Plain };
-  expect(Number(remaining["engine-day"])).toBeGreaterThan(0);
+  const { body } = await get(`${app.url}/v1/keys/self`, { headers });
+  expect(remainingOf(body, "engine-day")).toBeGreaterThan(0);
   expect((await evaluate({ depth: 12, multipv: 2 }, headers)).status).toBe(200);
   await vi.waitFor(
     () => expect(Number(row()?.resets_at)).toBeLessThanOrEqual(Date.now() + 24 * hourMs),

@@ -5,10 +5,14 @@ import { Agent, type IncomingMessage, request } from "node:http";
 import { connect, type Socket } from "node:net";
 import { json } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { startFen } from "../contract/doors/cases/case.ts";
 import { descendantsOf } from "../engine/processes.ts";
+import { testWith } from "../support/needs.ts";
 import { logLevel, serve } from "../support/served.ts";
+
+/** `prlimit` takes them away. */
+const test = testWith("util-linux");
 
 const openFiles = (pid: number) => readdirSync(`/proc/${pid}/fd`).length;
 const limitOpenFiles = (pid: number, soft: number) =>
@@ -31,7 +35,7 @@ function createCaller(url: string) {
 }
 
 test("without a file descriptor left, callers who are in are served, others turned away, and all is well when there are some again", async () => {
-  const { url, pid, logged, stop } = await serve({ KIBITZ_CACHE_ENTRIES: "0" });
+  const { url, pid, logged, stop } = await serve({ KIBITZ_CACHE_MB: "0" });
   const ask = createCaller(url);
   const evaluate = (depth: number) => ask("/v1/eval", { fen: startFen, depth });
   expect((await evaluate(4)).status).toBe(200);

@@ -3,11 +3,12 @@ import { expect, test } from "vitest";
 import { startFen } from "../contract/doors/cases/case.ts";
 import { get, post } from "../contract/doors/post.ts";
 import { writeScript } from "../engine/write-script.ts";
-import { fakeEngineCommand } from "../support/fake-engine/index.ts";
+import { fakeEngineCommandIn } from "../support/fake-engine/index.ts";
 import { useApp } from "../support/running-app.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
 const folder = useTemporaryFolder();
+const fakeEngineCommand = fakeEngineCommandIn(folder);
 const file = writeScript(fakeEngineCommand, "fake", folder);
 const app = useApp({ KIBITZ_NATIVE_ENGINES: file });
 const idsListed = async () => {

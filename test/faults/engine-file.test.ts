@@ -3,27 +3,30 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { startFen } from "../contract/doors/cases/case.ts";
 import { get, post } from "../contract/doors/post.ts";
-import { enginesRunning } from "../engine/processes.ts";
+import { enginesRunning, stillRunning } from "../engine/processes.ts";
 import { writeScript } from "../engine/write-script.ts";
-import { fakeEngineCommand } from "../support/fake-engine/index.ts";
+import { fakeEngineCommandIn } from "../support/fake-engine/index.ts";
 import { useApp } from "../support/running-app.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
 const folder = useTemporaryFolder();
+const fakeEngineCommand = fakeEngineCommandIn(folder);
 const write = (text = fakeEngineCommand) => writeScript(text, "fake", folder);
 const file = write();
-const app = useApp({ KIBITZ_NATIVE_ENGINES: file, KIBITZ_SLOTS: "2", KIBITZ_CACHE_ENTRIES: "0" });
+const app = useApp({ KIBITZ_NATIVE_ENGINES: file, KIBITZ_SLOTS: "2", KIBITZ_CACHE_MB: "0" });
 
 const evaluate = (engine: string) => post(`${app.url}/v1/eval`, { fen: startFen, depth: 4, engine });
 const statusOf = async (engine: string) => (await evaluate(engine)).status;
 const errorsLogged = () =>
   app.logged.flatMap((line) => ("error" in line ? [String((line as { error: unknown }).error)] : []));
 
+/** All that run; the default engine is there again at once. */
 async function killAll(): Promise<void> {
-  for (const pid of enginesRunning()) {
+  const running = enginesRunning();
+  for (const pid of running) {
     process.kill(pid, "SIGKILL");
   }
-  await expect.poll(enginesRunning, { timeout: 5000 }).toEqual([]);
+  await expect.poll(() => stillRunning(running), { timeout: 5000 }).toEqual([]);
 }
 
 beforeEach(() => void write());
@@ -43,6 +46,7 @@ describe("an engine's file", () => {
     const { status, headers, body } = await evaluate("fake-1.0");
     expect([status, body]).toMatchObject([503, { code: "starting", next_action: "retry_later" }]);
     expect(Number(headers.get("retry-after"))).toBeGreaterThan(0);
+    // Refused when the start has failed, and not after the 15 s that one may take.
     expect(performance.now() - askedAt).toBeLessThan(5000);
     expect(await statusOf("stockfish-19-lite")).toBe(200);
     expect(errorsLogged().some((error) => /file is gone.*ENOENT/.test(error))).toBe(true);

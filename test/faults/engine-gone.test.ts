@@ -7,18 +7,19 @@ import { startFen } from "../contract/doors/cases/case.ts";
 import { get, post } from "../contract/doors/post.ts";
 import { enginesRunning } from "../engine/processes.ts";
 import { writeScript } from "../engine/write-script.ts";
-import { fakeEngineCommand } from "../support/fake-engine/index.ts";
+import { fakeEngineCommandIn } from "../support/fake-engine/index.ts";
 import { useApp } from "../support/running-app.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
 const folder = useTemporaryFolder();
+const fakeEngineCommand = fakeEngineCommandIn(folder);
 const write = () => writeScript(fakeEngineCommand, "fake", folder);
 const file = write();
 const app = useApp({
   KIBITZ_NATIVE_ENGINES: file,
   KIBITZ_DEFAULT_ENGINE: "fake-1.0",
   KIBITZ_SLOTS: "1",
-  KIBITZ_CACHE_ENTRIES: "0",
+  KIBITZ_CACHE_MB: "0",
 });
 
 const evaluate = async (engine: string) =>

@@ -29,7 +29,7 @@ export async function startFakeApp(
     KIBITZ_PORT: "0",
     KIBITZ_ACCESS: "open",
     KIBITZ_SLOTS: "2",
-    KIBITZ_CACHE_ENTRIES: "0",
+    KIBITZ_CACHE_MB: "0",
     KIBITZ_DATA_DIR: dataDir,
     ...env,
   });

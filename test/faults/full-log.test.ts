@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { startFen } from "../contract/doors/cases/case.ts";
 import { get, post } from "../contract/doors/post.ts";
+import { testWith } from "../support/needs.ts";
 import { serve } from "../support/served.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
@@ -26,7 +27,7 @@ test("a log that cannot be written at all costs nobody an answer, and the server
   expect(await stop()).toBe(0);
 });
 
-test("lines that there was no room for are written when there is", async () => {
+testWith("util-linux")("lines that there was no room for are written when there is", async () => {
   const file = join(folder, "log");
   const { pid, ask } = await serveInto(file);
   expect(await ask(2)).toBe(200);

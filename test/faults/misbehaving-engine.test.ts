@@ -10,8 +10,13 @@ import { probeHealth } from "./health-probe.ts";
 const folder = useTemporaryFolder();
 const times = { startMs: 3000, silenceMs: 200, deafMs: 400, lateMs: 100, cleanMs: 500 };
 
-/** Ends the engine that waits, so that the next search starts another one. */
-async function endIdleEngine({ complaints }: FakeApp): Promise<void> {
+/** Ends the engine that waits: the ones that are started instead, at once and by searches, behave as they are told. */
+async function armNextEngine(
+  { arm, complaints }: FakeApp,
+  misbehaviour: Misbehaviour,
+  starts = 1,
+): Promise<void> {
+  arm(misbehaviour, starts);
   for (const pid of enginesRunning()) {
     process.kill(pid, "SIGKILL");
   }
@@ -63,8 +68,7 @@ describe("a caller whose engine", () => {
     ["ignores every signal and the end of its input", "undying", []],
   ])("%s is answered, and so is the next one; the log says what it was", async (_, misbehaviour, said) => {
     await using app = await startFakeApp(folder, times);
-    await endIdleEngine(app);
-    app.arm(misbehaviour);
+    await armNextEngine(app, misbehaviour);
     const stopProbing = probeHealth(app.url);
     const first = await ask(app.url);
     expect([first.status, first.body]).toMatchObject([200, { best_move: { san: expect.any(String) } }]);
@@ -78,8 +82,7 @@ describe("a caller whose engine", () => {
 
   test("goes on after its limit and after stop is told so in time, and the next one is answered", async () => {
     await using app = await startFakeApp(folder, times);
-    await endIdleEngine(app);
-    app.arm("go-on");
+    await armNextEngine(app, "go-on");
     const askedAt = performance.now();
     const { status, body } = await ask(app.url, { movetime_ms: 200 });
     expect([status, body]).toMatchObject([504, { code: "engine_timeout", next_action: "reduce_limits" }]);
@@ -98,9 +101,10 @@ describe("where every engine of a build", () => {
   ])(
     "%s, callers are told after a few tries, and soon after",
     async (_, misbehaviour, status, code, next) => {
-      await using app = await startFakeApp(folder, { ...times, startMs: 700 });
-      await endIdleEngine(app);
-      app.arm(misbehaviour, 1000);
+      // Only the one that never greets is waited for.
+      const startMs = misbehaviour === "mute" ? 700 : times.startMs;
+      await using app = await startFakeApp(folder, { ...times, startMs });
+      await armNextEngine(app, misbehaviour, 1000);
       const first = await ask(app.url);
       expect([first.status, first.body.code]).toEqual([status, code]);
       const again = await ask(app.url);

@@ -8,6 +8,9 @@ export interface EngineUser {
   readonly gid: number;
 }
 
+/** Engines cannot run as the user that the operator named, or as any but root. The message says the way out. */
+export class EngineUserUnusable extends Error {}
+
 /** Owns nothing on any Linux; the numbers are the kernel's own for somebody it does not know. */
 export const nobody: EngineUser = { name: "nobody", uid: 65_534, gid: 65_534 };
 
@@ -31,18 +34,18 @@ function usersOf(file: string): readonly string[][] {
   }
 }
 
-const readable = 4;
-const searchable = 1;
+/** Bits of a mode. A script has to be read to be run. */
+const needs = { read: 4, run: 5, enter: 1 } as const;
 
-/** Whether a user may read a file or folder, and every folder above it. Looks at modes, not at access lists. */
-export function reaches(user: EngineUser, path: string): boolean {
+/** Whether a user may read or run a file, or read a folder, by its own mode and those of all folders above it. */
+export function reaches(user: EngineUser, path: string, use: "read" | "run" = "read"): boolean {
   try {
     const real = realpathSync(path);
-    if (!may(user, real, readable)) {
+    if (!mayUse(user, real, use)) {
       return false;
     }
     for (let folder = dirname(real); ; folder = dirname(folder)) {
-      if (!may(user, folder, searchable)) {
+      if (!mayUse(user, folder, "enter")) {
         return false;
       }
       if (folder === dirname(folder)) {
@@ -54,8 +57,9 @@ export function reaches(user: EngineUser, path: string): boolean {
   }
 }
 
-function may({ uid, gid }: EngineUser, path: string, what: number): boolean {
+/** Looks at the mode of the file itself, not at access lists. */
+export function mayUse({ uid, gid }: EngineUser, path: string, use: keyof typeof needs): boolean {
   const { mode, uid: owner, gid: group } = statSync(path);
   const shift = owner === uid ? 6 : group === gid ? 3 : 0;
-  return ((mode >> shift) & what) === what;
+  return ((mode >> shift) & needs[use]) === needs[use];
 }

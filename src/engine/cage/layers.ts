@@ -12,13 +12,14 @@ export const guards = [
 ] as const;
 
 /**
- * - `user`: it runs as another user than the server, and can neither signal that nor read what is its own;
+ * - `user`: it runs as another user than the server, never as root, and can neither signal that nor read what is its own;
  * - `keys`: it cannot read the folder of the key database;
  * - `network`: it has none;
  * - `writes`: it cannot write to files or let them grow; what its user may delete, cut or map it still may;
  * - `privileges`: it cannot gain any, whatever it executes;
  * - `limits`: of open files and of memory, for each process, and no core dumps;
- * - `ends with the server`: it is killed when the server is, whatever it does.
+ * - `ends with the server`: the kernel kills it when the server is killed, unless it has asked for that not to be done.
+ *   What it has started itself is not killed, and ends when it sees the end of its input.
  */
 export type Guard = (typeof guards)[number];
 

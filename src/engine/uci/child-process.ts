@@ -2,12 +2,20 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
 import { EngineFailure } from "../engine.ts";
+import { processTreeOf } from "./process-tree.ts";
 import type { ProcessEnd, UciTransport } from "./transport.ts";
 
 /** What is run, and with which arguments. */
 export interface EngineCommand {
   readonly file: string;
   readonly args: readonly string[];
+  /** Whom it is begun as; as this process itself if undefined. */
+  readonly become?: UserIds;
+}
+
+export interface UserIds {
+  readonly uid: number;
+  readonly gid: number;
 }
 
 // A line of UCI has at most some thousand characters; an engine that prints more is broken.
@@ -21,9 +29,15 @@ export function createChildProcess(command: EngineCommand): UciTransport {
   const child = spawnEngine(command);
   let failure: Error | undefined;
   const ended = new Promise<ProcessEnd>((resolve) => {
-    child.once("exit", (_code, signal) =>
-      resolve(signal && !faultSignals.has(signal) ? "outside" : "itself"),
-    );
+    child.once("exit", (_code, signal) => {
+      // What a script leaves behind would keep the pipes. Now and not later: as long as something of the group lives
+      // its number is not given anew, and afterwards somebody else may have it.
+      if (killGroup(child)) {
+        // Its input ended with the script: an answer now would be one that was broken off.
+        child.stdout?.destroy();
+      }
+      resolve(signal && !faultSignals.has(signal) ? "outside" : "itself");
+    });
     child.on("error", (error) => {
       failure ??= error;
       resolve("itself");
@@ -41,12 +55,14 @@ export function createChildProcess(command: EngineCommand): UciTransport {
       }
     },
     async kill() {
-      killGroup(child);
+      if (isRunning(child)) {
+        killGroup(child);
+      }
       await ended;
     },
     ended,
-    memoryBytes: () => (child.pid === undefined ? undefined : residentBytes(child.pid)),
-    suspended: () => child.pid !== undefined && isSuspended(child.pid),
+    memoryBytes: () => (child.pid === undefined ? undefined : residentBytesOfTree(child.pid)),
+    suspended: () => child.pid !== undefined && processTreeOf(child.pid).some(isSuspended),
   };
 }
 
@@ -67,7 +83,7 @@ type EngineProcess = ChildProcess & {
   readonly stdout: Readable | undefined;
 };
 
-function spawnEngine({ file, args }: EngineCommand): EngineProcess {
+function spawnEngine({ file, args, become }: EngineCommand): EngineProcess {
   try {
     return spawn(file, args, {
       // Nothing of the server's environment is an engine's business.
@@ -75,22 +91,24 @@ function spawnEngine({ file, args }: EngineCommand): EngineProcess {
       // A process group of its own: Ctrl-C on the terminal is for the server, which then ends its engines.
       detached: true,
       stdio: ["pipe", "pipe", "ignore"],
+      ...(become && { uid: become.uid, gid: become.gid }),
     });
   } catch (cause) {
     throw new EngineFailure("no_start", `${file} cannot be started: ${cause}`, { cause });
   }
 }
 
-/** The engine with all that it has started: it may be a script around the real one. */
-function killGroup(child: EngineProcess): void {
-  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) {
-    return;
-  }
+function isRunning({ exitCode, signalCode }: EngineProcess): boolean {
+  return exitCode === null && signalCode === null;
+}
+
+/** The engine with all that it has started: it may be a script around the real one. Returns whether there was any. */
+function killGroup(child: EngineProcess): boolean {
   try {
-    process.kill(-child.pid, "SIGKILL");
+    return child.pid !== undefined && process.kill(-child.pid, "SIGKILL");
   } catch {
-    // No process groups here (Windows).
-    child.kill("SIGKILL");
+    // Nothing of it is left, or there are no process groups here (Windows).
+    return child.kill("SIGKILL");
   }
 }
 
@@ -126,6 +144,16 @@ function isSuspended(pid: number): boolean {
   } catch {
     return false;
   }
+}
+
+/** Memory that several share counts for each: more than they take, and never less. */
+function residentBytesOfTree(pid: number): number | undefined {
+  const own = residentBytes(pid);
+  return own === undefined
+    ? undefined
+    : processTreeOf(pid)
+        .slice(1)
+        .reduce((sum, child) => sum + (residentBytes(child) ?? 0), own);
 }
 
 /** Pages of 4 KiB: what Linux has on every machine that runs these engines. */

@@ -36,7 +36,7 @@ export class UciSession implements EngineSession {
   #waiting: PromiseWithResolvers<void> | undefined;
   #search: UciSearch | undefined;
   /** While a search goes on whose caller has left; resolves when the engine is free of it. */
-  #leaving: Promise<void> | undefined;
+  #leaving: Promise<unknown> | undefined;
   /** Lines of the cleaning that wait for a search to travel with. */
   readonly #unsent: string[] = [];
   /** Set while the engine owes the first line after its cleaning. */
@@ -70,6 +70,10 @@ export class UciSession implements EngineSession {
 
   get searches(): number {
     return this.#searches;
+  }
+
+  get free(): Promise<unknown> {
+    return this.#ending ? this.exited : (this.#leaving ?? Promise.resolve());
   }
 
   memoryBytes(): number | undefined {
@@ -125,7 +129,10 @@ export class UciSession implements EngineSession {
       this.#state = "stopping";
       search.leave(signal.reason);
       // The engine is busy until its bestmove.
-      this.#leaving = search.ended.then(() => this.#cleanUpAfter(search));
+      this.#leaving = search.ended.then(() => {
+        this.#cleanUpAfter(search);
+        return this.alive ? undefined : this.exited;
+      });
     };
     signal.addEventListener("abort", leave, { once: true });
     try {
@@ -290,7 +297,7 @@ export class UciSession implements EngineSession {
 }
 
 /** Waits for a promise that never rejects. @throws the reason of `signal`, as soon as that is aborted. */
-async function beforeAbort(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+async function beforeAbort(promise: Promise<unknown>, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   const aborted = Promise.withResolvers<never>();
   const leave = () => aborted.reject(signal.reason);

@@ -2,7 +2,6 @@ import { access, constants, realpath, stat } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import type { Log } from "../../../log/log.ts";
 import type { Cage } from "../../cage/cage.ts";
-import { reaches } from "../../cage/engine-user.ts";
 import type { EngineBuild, EngineSettings } from "../../engine.ts";
 import { sealFiles } from "../../seal.ts";
 import { selfTest } from "../../self-test.ts";
@@ -42,7 +41,7 @@ export async function discoverNative(
   signal: AbortSignal,
 ): Promise<readonly EngineBuild[]> {
   const found = await Promise.all(
-    (await candidates(where, cage, log)).map((file) => identify(file, settings, cage, times, log, signal)),
+    (await candidates(where, log)).map((file) => identify(file, settings, cage, times, log, signal)),
   );
   const builds = new Map<string, EngineBuild>();
   for (const build of found.flat()) {
@@ -57,11 +56,7 @@ export async function discoverNative(
 }
 
 /** Files that can be executed, links resolved, each once. */
-async function candidates(
-  { files, searchPath }: NativeSearch,
-  { user }: Cage,
-  log: Log,
-): Promise<readonly string[]> {
+async function candidates({ files, searchPath }: NativeSearch, log: Log): Promise<readonly string[]> {
   const folders = [...searchPath.split(delimiter), ...usualFolders].filter(Boolean);
   // npm puts the loader of its WebAssembly build on the PATH of every script, under the same name.
   const searched = folders.filter((folder) => !folder.includes("node_modules"));
@@ -73,9 +68,6 @@ async function candidates(
         await access(file, constants.X_OK);
         if (!(await stat(file)).isFile()) {
           throw new Error("it is not a file");
-        }
-        if (user && !reaches(user, file)) {
-          throw new Error(`engines run as ${user.name}, which may not read it`);
         }
         return [file];
       } catch (error) {
@@ -93,29 +85,32 @@ async function candidates(
 }
 
 async function identify(
-  file: string,
+  found: string,
   settings: EngineSettings,
   cage: Cage,
   times: WatchTimes,
   log: Log,
   signal: AbortSignal,
 ): Promise<readonly EngineBuild[]> {
-  const seal = await sealFiles([file]);
-  // The real identity is only known when the engine has said its name.
-  const unknown: EngineBuild = {
-    id: "unknown",
-    name: "unknown",
-    path: "native",
-    family: "unknown",
-    version: "unknown",
-    net: "full",
-    license: undefined,
-    settings,
-    selfTestNodes: undefined,
-    file,
-    ...seal,
-  };
   try {
+    const [file = found] = await cage.place([found]);
+    const seal = await sealFiles([file]);
+    // The real identity is only known when the engine has said its name.
+    const unknown: EngineBuild = {
+      id: "unknown",
+      name: "unknown",
+      path: "native",
+      family: "unknown",
+      version: "unknown",
+      net: "full",
+      license: undefined,
+      // What is installed on this machine is its operator's to remove.
+      deprecatedSince: undefined,
+      settings,
+      selfTestNodes: undefined,
+      file,
+      ...seal,
+    };
     await using session = await createUciSession(
       unknown,
       createChildProcess(commandOfNative(unknown, cage)),
@@ -132,7 +127,7 @@ async function identify(
     return [{ ...unknown, ...identity, name: session.info.name, selfTestNodes }];
   } catch (error) {
     signal.throwIfAborted();
-    log.warn({ file, error: String(error) }, "native engine left out");
+    log.warn({ file: found, error: String(error) }, "native engine left out");
     return [];
   }
 }

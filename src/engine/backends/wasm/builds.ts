@@ -1,7 +1,10 @@
 import type { EngineBuild } from "../../engine.ts";
 import type { Pin, Seal } from "../../seal.ts";
 
-type Row = Omit<EngineBuild, "path" | "settings" | "file" | keyof Seal> & {
+/** A row of the table. */
+export type WasmBuild = Omit<EngineBuild, "path" | "settings" | "file" | "deprecatedSince" | keyof Seal> & {
+  /** The day of the release that first says so. The row may go 90 days later, which is promised to callers. */
+  readonly deprecatedSince?: `${number}-${number}-${number}`;
   /** The npm package that carries the build, and the loader in it. The module lies beside it, `.wasm`. */
   readonly package: string;
   readonly loader: string;
@@ -18,7 +21,7 @@ const stockfish = { family: "stockfish", license: "GPL-3.0-or-later" } as const;
  *
  * An older version is an alias install away: `npm install stockfish-18@npm:stockfish@18.0.8`.
  */
-export const wasmBuilds: readonly Row[] = [
+export const wasmBuilds: readonly WasmBuild[] = [
   {
     ...stockfish,
     id: "stockfish-19",

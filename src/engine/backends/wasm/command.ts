@@ -17,5 +17,5 @@ export function commandOfWasm(
     // node:sqlite does not ask the permission model.
     "--no-experimental-sqlite",
   ];
-  return cage.around({ file: process.execPath, args: [...permissions, file] }, settings);
+  return cage.around({ file: cage.node, args: [...permissions, file] }, settings);
 }

@@ -1,9 +1,10 @@
 import { readdir, realpath } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
+import type { Cage } from "../../cage/cage.ts";
 import type { EngineBuild, EngineSettings } from "../../engine.ts";
 import { sealFiles } from "../../seal.ts";
-import { wasmBuilds } from "./builds.ts";
+import { type WasmBuild, wasmBuilds } from "./builds.ts";
 
 const require = createRequire(import.meta.url);
 
@@ -13,25 +14,40 @@ const require = createRequire(import.meta.url);
  */
 const hashMaxMb = 1024;
 
-/** The builds of the table whose npm package is installed. All of them have one thread. */
-export async function discoverWasm({ hashMb }: EngineSettings): Promise<readonly EngineBuild[]> {
+/**
+ * The builds of the table whose npm package is installed. All of them have one thread.
+ * @throws EngineUserUnusable where the engines' user cannot read them.
+ */
+export async function discoverWasm(
+  { hashMb }: EngineSettings,
+  cage: Cage,
+  rows: readonly WasmBuild[] = wasmBuilds,
+): Promise<readonly EngineBuild[]> {
   const settings = { hashMb: Math.min(hashMb, hashMaxMb), threads: 1 };
   const found = await Promise.all(
-    wasmBuilds.map(async ({ package: name, loader, pin, ...build }): Promise<EngineBuild[]> => {
-      try {
-        // The cage refuses links, and npm may install by links.
-        const file = await realpath(join(dirname(require.resolve(`${name}/package.json`)), loader));
-        const modules = await modulesOf(file);
-        return modules.length === 0
-          ? []
-          : [{ ...build, path: "wasm", settings, file, ...(await sealFiles(modules, [file], pin)) }];
-      } catch {
-        // Not installed: the operator chose so.
+    rows.map(async ({ package: name, loader, pin, deprecatedSince, ...build }): Promise<EngineBuild[]> => {
+      const installed = await installedFiles(name, loader);
+      if (installed === undefined) {
         return [];
       }
+      const [file = "", ...modules] = await cage.place(installed);
+      const seal = await sealFiles(modules, [file], pin);
+      return [{ ...build, path: "wasm", deprecatedSince, settings, file, ...seal }];
     }),
   );
   return found.flat();
+}
+
+/** The loader and its modules; undefined if they are not installed: the operator chose so. */
+async function installedFiles(name: string, loader: string): Promise<readonly string[] | undefined> {
+  try {
+    // The cage refuses links, and npm may install by links.
+    const file = await realpath(join(dirname(require.resolve(`${name}/package.json`)), loader));
+    const modules = await modulesOf(file);
+    return modules.length === 0 ? undefined : [file, ...modules];
+  } catch {
+    return undefined;
+  }
 }
 
 /** The module of a loader; Stockfish 17.1 has cut its own into parts, `-part-0.wasm` and so on. */

@@ -14,7 +14,7 @@ export function createWasmBackend(
 ): EngineBackend {
   return {
     path: "wasm",
-    discover: () => discoverWasm(settings),
+    discover: () => discoverWasm(settings, cage),
     start: async (build, signal) =>
       createUciSession(build, createChildProcess(commandOfWasm(build, cage)), times, signal),
   };

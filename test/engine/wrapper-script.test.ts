@@ -1,0 +1,113 @@
+import { expect, onTestFinished } from "vitest";
+import { createNativeBackend } from "../../src/engine/backends/native/index.ts";
+import { noCage } from "../../src/engine/cage/cage.ts";
+import type { EngineSession } from "../../src/engine/engine.ts";
+import { createPool } from "../../src/engine/pool.ts";
+import { silentLog } from "../../src/log/log.ts";
+import { nativeStockfish } from "../support/native-stockfish.ts";
+import { testWith } from "../support/needs.ts";
+import { jobOf, underWay } from "./job-of.ts";
+import { descendantsOf, enginesRunning, stillRunning } from "./processes.ts";
+import { writeScript } from "./write-script.ts";
+
+const settings = { hashMb: 16, threads: 1 };
+const forever = new AbortController().signal;
+
+/** A backend whose engine is a script that does not become Stockfish but waits for it, as such scripts mostly do. */
+function wrapped() {
+  const where = { files: [writeScript(`"${nativeStockfish()}"\necho over`)], searchPath: "" };
+  return createNativeBackend(settings, where, noCage, silentLog);
+}
+
+interface Wrapped {
+  readonly session: EngineSession;
+  readonly shell: number;
+  readonly engine: number;
+}
+
+async function startWrapped(): Promise<Wrapped> {
+  const backend = wrapped();
+  const [build] = await backend.discover(forever);
+  const session = await backend.start(build ?? expect.fail("the script was not found"), forever);
+  onTestFinished(() => session[Symbol.asyncDispose]());
+  const [shell = 0, engine = 0, ...others] = enginesRunning();
+  expect(others).toEqual([]);
+  expect(descendantsOf(shell)).toEqual([engine]);
+  return { session, shell, engine };
+}
+
+const gone = (...pids: readonly number[]) =>
+  expect.poll(() => stillRunning(pids), { timeout: 5000 }).toEqual([]);
+
+testWith("native")(
+  "a search whose engine's script is killed fails as killed, and both are gone",
+  async () => {
+    const { session, shell, engine } = await startWrapped();
+    const job = jobOf({ depth: 245 });
+    const { answer } = await underWay((onProgress) => session.search(job, forever, onProgress));
+    process.kill(shell, "SIGKILL");
+    await expect(answer).rejects.toMatchObject({ kind: "killed" });
+    await gone(shell, engine);
+    expect(session.alive).toBe(false);
+  },
+);
+
+// One that is well ends by itself when its input does.
+testWith("native")(
+  "an engine that hears nothing any more is not left behind by its script's death",
+  async () => {
+    const { session, shell, engine } = await startWrapped();
+    process.kill(engine, "SIGSTOP");
+    process.kill(shell, "SIGKILL");
+    await gone(shell, engine);
+    expect(await session.exited).toMatchObject({ kind: "killed" });
+  },
+);
+
+testWith("native")("a script ends with its engine when its session is closed", async () => {
+  const { session, shell, engine } = await startWrapped();
+  await session[Symbol.asyncDispose]();
+  await gone(shell, engine);
+});
+
+testWith("native")(
+  "no script and no engine is left when a pool is closed, also where scripts were killed",
+  async () => {
+    const backend = wrapped();
+    const [build] = await backend.discover(forever);
+    const pool = createPool({
+      backends: [backend],
+      idleMax: 2,
+      memoryMaxBytes: Number.POSITIVE_INFINITY,
+      log: silentLog,
+    });
+    const lend = () => pool.lend(build ?? expect.fail("the script was not found"), forever);
+    const sessions = [await lend(), await lend()];
+    sessions.forEach(pool.giveBack);
+    const [shell = 0, ...others] = enginesRunning();
+    for (const engine of descendantsOf(shell)) {
+      process.kill(engine, "SIGSTOP");
+    }
+    process.kill(shell, "SIGKILL");
+    await gone(shell);
+    await pool[Symbol.asyncDispose]();
+    await gone(shell, ...others);
+    expect(others).toHaveLength(3);
+    await gone(...enginesRunning());
+  },
+);
+
+testWith("native")("what an engine in a script takes is its own memory, and not the shell's", async () => {
+  const { session } = await startWrapped();
+  // Debian's Stockfish 15.1 with 16 MiB of hash takes 130 MB, a shell one or two.
+  expect(session.memoryBytes()).toBeGreaterThan(50e6);
+});
+
+testWith("native")("an engine that is suspended behind its script is found out as that", async () => {
+  const { session, engine } = await startWrapped();
+  const { answer } = await underWay((onProgress) =>
+    session.search(jobOf({ depth: 245 }), forever, onProgress),
+  );
+  process.kill(engine, "SIGSTOP");
+  await expect(answer).rejects.toMatchObject({ kind: "suspended" });
+});
