@@ -64,7 +64,7 @@ const byMethod: Readonly<Record<string, readonly ErrorCode[]>> = {
   FindBestMove: inAnalyses,
   StreamEvaluate: inAnalyses,
   // What is wrong with one request is told in the answer to that one.
-  EvaluateBatch: counted,
+  EvaluateBatch: [...counted, "rate_limited", "overloaded"],
   CreateKey: ["self_service_disabled", "rate_limited"],
   GetKey: ["api_key_required"],
   RevokeKey: ["api_key_required"],

@@ -1,8 +1,9 @@
-import type { DescService } from "@bufbuild/protobuf";
+import type { DescField, DescMessage, DescMethod, DescService } from "@bufbuild/protobuf";
 import { eventStream } from "../../src/gateway/answer-stream.ts";
 import { kindOfRoute, streamOfRoute } from "../../src/gateway/route-kind.ts";
 import type { Route } from "../../src/gateway/routes.ts";
-import { summaryOf } from "./comment.ts";
+import { eventsOf } from "../../src/gateway/stream-events.ts";
+import { commentOf, summaryOf } from "./comment.ts";
 import { isCounted, needsKey } from "./errors-of-route.ts";
 import { headersNamed } from "./headers.ts";
 import type { Json } from "./json.ts";
@@ -73,20 +74,25 @@ export function tagOf({ name }: DescService): string {
 
 function contentOf(route: Route, { routes, schemas, examples, problem }: OperationParts): Json {
   const { output } = route.method;
-  const answer = schemas.inAnswer(output);
   const recorded = examples.ofAnswers(route.method);
   switch (kindOfRoute(route)) {
-    case "unary":
+    case "unary": {
+      const stream = streamOfRoute(route, routes);
       return {
-        "application/json": { schema: answer, ...recorded },
-        ...(streamOfRoute(route, routes) && { [eventStream]: events(answer, problem) }),
+        "application/json": { schema: schemas.inAnswer(output), ...recorded },
+        ...(stream && { [eventStream]: events(stream.method, schemas, problem) }),
       };
+    }
     case "stream":
-      return { [eventStream]: events(answer, problem) };
+      return { [eventStream]: events(route.method, schemas, problem) };
     case "batch":
       return {
         "application/json": {
-          schema: { type: "array", description: "In the order of the requests.", items: answer },
+          schema: {
+            type: "array",
+            description: "In the order of the requests.",
+            items: schemas.inAnswer(output),
+          },
           ...recorded,
         },
         "application/x-ndjson": {
@@ -103,7 +109,9 @@ function contentOf(route: Route, { routes, schemas, examples, problem }: Operati
  * The events of a stream. OpenAPI 3.1 has no word for the parts of a stream, so the schema is that of one event, as
  * OpenAPI 3.2 says it in `itemSchema`.
  */
-function events(state: Json, problem: Json): Json {
+function events(method: DescMethod, schemas: Schemas, problem: Json): Json {
+  const { choice, answer } = eventsOf(method);
+  const messageOf = (field: DescField) => schemas.inAnswer(field.message as DescMessage);
   const event = (names: readonly string[], description: string, schema: Json) => ({
     type: "object",
     description,
@@ -118,10 +126,14 @@ function events(state: Json, problem: Json): Json {
       description:
         "One of the server-sent events. A comment line every 10 s keeps the connection alive. A problem before the first event is an ordinary problem response.",
       oneOf: [
-        event(
-          ["evaluation", "done"],
-          "An `evaluation` for every state, then `done` with the final one again. Until the search has ended, `search.stop_reason` is null.",
-          state,
+        ...choice.fields.map((field) =>
+          field === answer
+            ? event(
+                [field.name, "done"],
+                `${commentOf(field)} The last one is repeated as \`done\`.`,
+                messageOf(field),
+              )
+            : event([field.name], commentOf(field), messageOf(field)),
         ),
         event(["error"], "What ended the stream early.", problem),
       ],

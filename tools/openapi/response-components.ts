@@ -24,7 +24,9 @@ export function createResponseComponents(): ResponseComponents {
         return refTo("responses", known);
       }
       const [only = "", ...more] = codes;
-      const name = more.length === 0 ? pascal(only) : pascal(`${operationId} ${STATUS_CODES[status]}`);
+      const ofCall = pascal(`${operationId} ${STATUS_CODES[status]}`);
+      // The same problem can come with other headers: then the call says whose it is.
+      const name = more.length === 0 && !(pascal(only) in responses) ? pascal(only) : ofCall;
       if (name in responses) {
         throw new Error(`two responses have the name ${name}`);
       }

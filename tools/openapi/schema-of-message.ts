@@ -4,9 +4,14 @@ import {
   type DescMessage,
   type DescOneof,
   getOption,
+  hasOption,
 } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
-import { oneof as oneofOption } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import {
+  field as fieldOption,
+  message as messageOption,
+  oneof as oneofOption,
+} from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { wordsOfEnum } from "../../src/gateway/codec/enum-words.ts";
 import { commentOf, defaultFrom } from "./comment.ts";
 import type { Json } from "./json.ts";
@@ -49,6 +54,7 @@ function requestProperty(field: DescField, refer: Refer): Json {
 
 /** A message as the gateway writes it: every field is there, `null` where it is known to be absent. New ones may come. */
 export function schemaOfAnswer(desc: DescMessage, refer: Refer): Json {
+  refuseRules(desc);
   return {
     type: "object",
     description: commentOf(desc),
@@ -63,27 +69,23 @@ function answerProperty(field: DescField, refer: Refer): Json {
   return { ...(canBeNull(field) ? orNull(value) : value), description: commentOf(field) };
 }
 
-function canBeNull(field: DescField): boolean {
-  if (field.oneof) {
-    return true;
-  }
-  switch (field.fieldKind) {
-    case "enum": {
-      // The value 0 has no word; that it is never sent, a rule has to promise.
-      const { required, type } = rulesOfField(field);
-      return isOptional(field) || !(required || (type.case === "enum" && type.value.in.length > 0));
-    }
-    case "scalar":
-    case "message":
-      return isOptional(field);
-    default:
-      return false;
+/**
+ * An answer may gain values that nobody thought of. A client that checks the rules of the proto would refuse them, so
+ * rules are for requests.
+ */
+function refuseRules(desc: DescMessage): void {
+  const ruled =
+    desc.fields.find((field) => hasOption(field, fieldOption)) ??
+    desc.oneofs.find((choice) => hasOption(choice, oneofOption)) ??
+    (hasOption(desc, messageOption) ? desc : undefined);
+  if (ruled) {
+    throw new Error(`${ruled} has a rule of buf.validate, but is part of an answer: rules are for requests`);
   }
 }
 
-/** Whether the proto says `optional`: a message without that word is always sent. */
-function isOptional(field: DescField): boolean {
-  return field.proto.proto3Optional;
+/** Whether the proto says `optional`: an enum or a message without that word is always sent. */
+function canBeNull(field: DescField): boolean {
+  return field.oneof !== undefined || field.proto.proto3Optional;
 }
 
 /**

@@ -7,7 +7,7 @@ import { schemaOfAnswer, schemaOfEnum, schemaOfRequest } from "./schema-of-messa
 export interface Schemas {
   /** To a type that callers send. */
   readonly inRequest: Refer;
-  /** To a type that the service sends. */
+  /** To a type that the service sends. An enum may gain words: it is any text, beside those that are known. */
   readonly inAnswer: Refer;
   /** All that were referred to, by name. */
   all(): Json;
@@ -34,7 +34,8 @@ export function createSchemas(): Schemas {
         // Requests are closed and answers are open, so one schema cannot be both.
         throw new Error(`${desc} and ${known.desc} (in a ${known.role}) need two schemas of one name`);
       }
-      return refTo("schemas", desc.name);
+      const ref = refTo("schemas", desc.name);
+      return desc.kind === "enum" && role === "answer" ? { anyOf: [ref, { type: "string" }] } : ref;
     };
     return referTo;
   };

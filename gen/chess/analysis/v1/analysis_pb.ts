@@ -12,7 +12,7 @@ import type { JsonObject, Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file chess/analysis/v1/analysis.proto.
  */
 export const file_chess_analysis_v1_analysis: GenFile = /*@__PURE__*/
-  fileDesc("CiBjaGVzcy9hbmFseXNpcy92MS9hbmFseXNpcy5wcm90bxIRY2hlc3MuYW5hbHlzaXMudjEi3gIKD0FuYWx5c2lzUmVxdWVzdBIYCgNmZW4YASABKAlCC7pICMgBAXIDGIABEiAKBW1vdmVzGAIgAygJQhG6SA6SAQsQ2AQiBnIEEAEYEBIdCgVkZXB0aBgDIAEoDUIJukgGKgQYHigBSACIAQESHwoHbXVsdGlwdhgEIAEoDUIJukgGKgQYCigBSAGIAQESJQoLbW92ZXRpbWVfbXMYBSABKA1CC7pICCoGGODUAygySAKIAQESHAoGZW5naW5lGAYgASgJQge6SARyAhhASAOIAQESLwoEcGF0aBgHIAEoDjIXLmNoZXNzLmFuYWx5c2lzLnYxLlBhdGhCCLpIBYIBAhABEigKB29wdGlvbnMYCCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QggKBl9kZXB0aEIKCghfbXVsdGlwdkIOCgxfbW92ZXRpbWVfbXNCCQoHX2VuZ2luZSLGAQoFU2NvcmUSDAoCY3AYASABKBFIABIOCgRtYXRlGAIgASgRSAASLwoFYm91bmQYAyABKA4yGC5jaGVzcy5hbmFseXNpcy52MS5Cb3VuZEIGukgDyAEBEigKA3dkbBgEIAEoCzIWLmNoZXNzLmFuYWx5c2lzLnYxLldkbEgBiAEBEiwKC3dpbl9wZXJjZW50GAUgASgBQhe6SBQSEhkAAAAAAABZQCkAAAAAAAAAAEIOCgV2YWx1ZRIFukgCCAFCBgoEX3dkbCJMCgNXZGwSFQoDd2luGAEgASgNQgi6SAUqAxjoBxIWCgRkcmF3GAIgASgNQgi6SAUqAxjoBxIWCgRsb3NzGAMgASgNQgi6SAUqAxjoByLuAQoETW92ZRILCgN1Y2kYASABKAkSCwoDc2FuGAIgASgJEgwKBGZyb20YAyABKAkSCgoCdG8YBCABKAkSMAoJcHJvbW90aW9uGAUgASgOMhguY2hlc3MuYW5hbHlzaXMudjEuUGllY2VIAIgBARIPCgdjYXB0dXJlGAYgASgIEg0KBWNoZWNrGAcgASgIEjIKCGNhc3RsaW5nGAggASgOMhsuY2hlc3MuYW5hbHlzaXMudjEuQ2FzdGxpbmdIAYgBARIRCglmZW5fYWZ0ZXIYCSABKAlCDAoKX3Byb21vdGlvbkILCglfY2FzdGxpbmcigwEKBExpbmUSFQoEcmFuaxgBIAEoDUIHukgEKgIoARINCgVkZXB0aBgCIAEoDRIQCghzZWxkZXB0aBgDIAEoDRInCgVzY29yZRgEIAEoCzIYLmNoZXNzLmFuYWx5c2lzLnYxLlNjb3JlEg0KBW1vdmVzGAUgAygJEgsKA3NhbhgGIAMoCSJpCglFbmdpbmVSZWYSCgoCaWQYASABKAkSDAoEbmFtZRgCIAEoCRIPCgd2ZXJzaW9uGAMgASgJEjEKBHBhdGgYBCABKA4yFy5jaGVzcy5hbmFseXNpcy52MS5QYXRoQgq6SAeCAQQYAhgDIqkBCghUZXJtaW5hbBI5CgZyZWFzb24YASABKA4yIS5jaGVzcy5hbmFseXNpcy52MS5UZXJtaW5hbFJlYXNvbkIGukgDyAEBEi0KBndpbm5lchgCIAEoDjIYLmNoZXNzLmFuYWx5c2lzLnYxLkNvbG9ySACIAQESKAoGcmVzdWx0GAMgASgJQhi6SBVyE1IDMS0wUgMwLTFSBzEvMi0xLzJCCQoHX3dpbm5lciKgAgoGU2VhcmNoEg0KBWRlcHRoGAEgASgNEhAKCHNlbGRlcHRoGAIgASgNEg0KBW5vZGVzGAMgASgEEgsKA25wcxgEIAEoBBIPCgd0aW1lX21zGAUgASgNEhAKCHF1ZXVlX21zGAYgASgNEhoKCGhhc2hmdWxsGAcgASgNQgi6SAUqAxjoBxIOCgZ0YmhpdHMYCCABKAQSMgoLc3RvcF9yZWFzb24YCSABKA4yHS5jaGVzcy5hbmFseXNpcy52MS5TdG9wUmVhc29uEhUKDWRldGVybWluaXN0aWMYCiABKAgSDgoGY2FjaGVkGAsgASgIEi8KBmxpbWl0cxgMIAEoCzIfLmNoZXNzLmFuYWx5c2lzLnYxLlNlYXJjaExpbWl0cyKlAQoMU2VhcmNoTGltaXRzEhgKBWRlcHRoGAEgASgNQgm6SAYqBBgeKAESGgoHbXVsdGlwdhgCIAEoDUIJukgGKgQYCigBEiUKC21vdmV0aW1lX21zGAMgASgNQgu6SAgqBhjg1AMoMkgAiAEBEigKB29wdGlvbnMYBCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Qg4KDF9tb3ZldGltZV9tcyJGCgdXYXJuaW5nEgwKBGNvZGUYASABKAkSDwoHbWVzc2FnZRgCIAEoCRISCgVmaWVsZBgDIAEoCUgAiAEBQggKBl9maWVsZCLXAwoGRW5naW5lEigKAmlkGAEgASgJQhy6SBlyFzIVXlthLXowLTldW2EtejAtOS4tXSokEgwKBG5hbWUYAiABKAkSDgoGYXV0aG9yGAMgASgJEg4KBmZhbWlseRgEIAEoCRIPCgd2ZXJzaW9uGAUgASgJEhQKB2xpY2Vuc2UYBiABKAlIAIgBARI3CgZzdGF0dXMYByABKA4yHy5jaGVzcy5hbmFseXNpcy52MS5FbmdpbmVTdGF0dXNCBrpIA8gBARIOCgZsYXRlc3QYCCABKAgSLAoIdmFyaWFudHMYCSADKA4yGi5jaGVzcy5hbmFseXNpcy52MS5WYXJpYW50EiwKBXBhdGhzGAogAygLMh0uY2hlc3MuYW5hbHlzaXMudjEuRW5naW5lUGF0aBI5CgxkZWZhdWx0X3BhdGgYCyABKA4yFy5jaGVzcy5hbmFseXNpcy52MS5QYXRoQgq6SAeCAQQYAhgDEi8KDm9wdGlvbnNfc2NoZW1hGAwgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIxChBvcHRpb25zX2RlZmF1bHRzGA0gASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEIKCghfbGljZW5zZSLIAQoKRW5naW5lUGF0aBIxCgRwYXRoGAEgASgOMhcuY2hlc3MuYW5hbHlzaXMudjEuUGF0aEIKukgHggEEGAIYAxIRCglhdmFpbGFibGUYAiABKAgSKwoDbmV0GAMgASgOMhYuY2hlc3MuYW5hbHlzaXMudjEuTmV0Qga6SAPIAQESJQoGc2hhMjU2GAQgASgJQhW6SBJyEDIOXlswLTlhLWZdezY0fSQSDwoHdGhyZWFkcxgFIAEoDRIPCgdoYXNoX21iGAYgASgNIlcKBFBsYW4SCgoCaWQYASABKAkSFAoMcmVxdWlyZXNfa2V5GAIgASgIEi0KBmxpbWl0cxgDIAEoCzIdLmNoZXNzLmFuYWx5c2lzLnYxLlBsYW5MaW1pdHMinQEKClBsYW5MaW1pdHMSEQoJZGVwdGhfbWF4GAEgASgNEhMKC211bHRpcHZfbWF4GAIgASgNEhcKD21vdmV0aW1lX21zX21heBgDIAEoDRIXCgpjb25jdXJyZW50GAQgASgNSACIAQESJgoFcmF0ZXMYBSADKAsyFy5jaGVzcy5hbmFseXNpcy52MS5SYXRlQg0KC19jb25jdXJyZW50Il4KBFJhdGUSDAoEbmFtZRgBIAEoCRINCgVxdW90YRgCIAEoBBIQCgh3aW5kb3dfcxgDIAEoDRInCgR1bml0GAQgASgJQhm6SBZyFFIHcmVxdWVzdFIJZW5naW5lX21zIokBCghFc3RpbWF0ZRISCgp0eXBpY2FsX21zGAEgASgNEjkKB2FsbG93ZWQYAiADKAsyKC5jaGVzcy5hbmFseXNpcy52MS5Fc3RpbWF0ZS5BbGxvd2VkRW50cnkaLgoMQWxsb3dlZEVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCDoCOAEqSwoEUGF0aBIUChBQQVRIX1VOU1BFQ0lGSUVEEAASDQoJUEFUSF9BVVRPEAESDQoJUEFUSF9XQVNNEAISDwoLUEFUSF9OQVRJVkUQAypACgVDb2xvchIVChFDT0xPUl9VTlNQRUNJRklFRBAAEg8KC0NPTE9SX1dISVRFEAESDwoLQ09MT1JfQkxBQ0sQAipRCgVCb3VuZBIVChFCT1VORF9VTlNQRUNJRklFRBAAEg8KC0JPVU5EX0VYQUNUEAESDwoLQk9VTkRfTE9XRVIQAhIPCgtCT1VORF9VUFBFUhADKmMKBVBpZWNlEhUKEVBJRUNFX1VOU1BFQ0lGSUVEEAASDwoLUElFQ0VfUVVFRU4QARIOCgpQSUVDRV9ST09LEAISEAoMUElFQ0VfQklTSE9QEAMSEAoMUElFQ0VfS05JR0hUEAQqUwoIQ2FzdGxpbmcSGAoUQ0FTVExJTkdfVU5TUEVDSUZJRUQQABIVChFDQVNUTElOR19LSU5HU0lERRABEhYKEkNBU1RMSU5HX1FVRUVOU0lERRACKuoBCg5UZXJtaW5hbFJlYXNvbhIfChtURVJNSU5BTF9SRUFTT05fVU5TUEVDSUZJRUQQABIdChlURVJNSU5BTF9SRUFTT05fQ0hFQ0tNQVRFEAESHQoZVEVSTUlOQUxfUkVBU09OX1NUQUxFTUFURRACEikKJVRFUk1JTkFMX1JFQVNPTl9JTlNVRkZJQ0lFTlRfTUFURVJJQUwQAxIlCiFURVJNSU5BTF9SRUFTT05fU0VWRU5UWUZJVkVfTU9WRVMQBBInCiNURVJNSU5BTF9SRUFTT05fRklWRUZPTERfUkVQRVRJVElPThAFKmgKCURyYXdDbGFpbRIaChZEUkFXX0NMQUlNX1VOU1BFQ0lGSUVEEAASGgoWRFJBV19DTEFJTV9GSUZUWV9NT1ZFUxABEiMKH0RSQVdfQ0xBSU1fVEhSRUVGT0xEX1JFUEVUSVRJT04QAiqSAQoKU3RvcFJlYXNvbhIbChdTVE9QX1JFQVNPTl9VTlNQRUNJRklFRBAAEhUKEVNUT1BfUkVBU09OX0RFUFRIEAESGAoUU1RPUF9SRUFTT05fTU9WRVRJTUUQAhIcChhTVE9QX1JFQVNPTl9TRVJWRVJfTElNSVQQAxIYChRTVE9QX1JFQVNPTl9URVJNSU5BTBAEKmUKDEVuZ2luZVN0YXR1cxIdChlFTkdJTkVfU1RBVFVTX1VOU1BFQ0lGSUVEEAASGAoURU5HSU5FX1NUQVRVU19TVEFCTEUQARIcChhFTkdJTkVfU1RBVFVTX0RFUFJFQ0FURUQQAipOCgdWYXJpYW50EhcKE1ZBUklBTlRfVU5TUEVDSUZJRUQQABIUChBWQVJJQU5UX1NUQU5EQVJEEAESFAoQVkFSSUFOVF9DSEVTUzk2MBACKjYKA05ldBITCg9ORVRfVU5TUEVDSUZJRUQQABIMCghORVRfRlVMTBABEgwKCE5FVF9MSVRFEAJiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_struct]);
+  fileDesc("CiBjaGVzcy9hbmFseXNpcy92MS9hbmFseXNpcy5wcm90bxIRY2hlc3MuYW5hbHlzaXMudjEi3gIKD0FuYWx5c2lzUmVxdWVzdBIYCgNmZW4YASABKAlCC7pICMgBAXIDGIABEiAKBW1vdmVzGAIgAygJQhG6SA6SAQsQ2AQiBnIEEAEYEBIdCgVkZXB0aBgDIAEoDUIJukgGKgQYHigBSACIAQESHwoHbXVsdGlwdhgEIAEoDUIJukgGKgQYCigBSAGIAQESJQoLbW92ZXRpbWVfbXMYBSABKA1CC7pICCoGGODUAygySAKIAQESHAoGZW5naW5lGAYgASgJQge6SARyAhhASAOIAQESLwoEcGF0aBgHIAEoDjIXLmNoZXNzLmFuYWx5c2lzLnYxLlBhdGhCCLpIBYIBAhABEigKB29wdGlvbnMYCCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QggKBl9kZXB0aEIKCghfbXVsdGlwdkIOCgxfbW92ZXRpbWVfbXNCCQoHX2VuZ2luZSKeAQoFU2NvcmUSDAoCY3AYASABKBFIABIOCgRtYXRlGAIgASgRSAASJwoFYm91bmQYAyABKA4yGC5jaGVzcy5hbmFseXNpcy52MS5Cb3VuZBIoCgN3ZGwYBCABKAsyFi5jaGVzcy5hbmFseXNpcy52MS5XZGxIAYgBARITCgt3aW5fcGVyY2VudBgFIAEoAUIHCgV2YWx1ZUIGCgRfd2RsIi4KA1dkbBILCgN3aW4YASABKA0SDAoEZHJhdxgCIAEoDRIMCgRsb3NzGAMgASgNIvsBCgRNb3ZlEgsKA3VjaRgBIAEoCRILCgNzYW4YAiABKAkSDAoEZnJvbRgDIAEoCRIKCgJ0bxgEIAEoCRI5Cglwcm9tb3Rpb24YBSABKA4yIS5jaGVzcy5hbmFseXNpcy52MS5Qcm9tb3Rpb25QaWVjZUgAiAEBEg8KB2NhcHR1cmUYBiABKAgSDQoFY2hlY2sYByABKAgSNgoIY2FzdGxpbmcYCCABKA4yHy5jaGVzcy5hbmFseXNpcy52MS5DYXN0bGluZ1NpZGVIAYgBARIRCglmZW5fYWZ0ZXIYCSABKAlCDAoKX3Byb21vdGlvbkILCglfY2FzdGxpbmciegoETGluZRIMCgRyYW5rGAEgASgNEg0KBWRlcHRoGAIgASgNEhAKCHNlbGRlcHRoGAMgASgNEicKBXNjb3JlGAQgASgLMhguY2hlc3MuYW5hbHlzaXMudjEuU2NvcmUSDQoFbW92ZXMYBSADKAkSCwoDc2FuGAYgAygJIl0KCUVuZ2luZVJlZhIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEg8KB3ZlcnNpb24YAyABKAkSJQoEcGF0aBgEIAEoDjIXLmNoZXNzLmFuYWx5c2lzLnYxLlBhdGgihwEKCFRlcm1pbmFsEjEKBnJlYXNvbhgBIAEoDjIhLmNoZXNzLmFuYWx5c2lzLnYxLlRlcm1pbmFsUmVhc29uEi0KBndpbm5lchgCIAEoDjIYLmNoZXNzLmFuYWx5c2lzLnYxLkNvbG9ySACIAQESDgoGcmVzdWx0GAMgASgJQgkKB193aW5uZXIiqwIKBlNlYXJjaBINCgVkZXB0aBgBIAEoDRIQCghzZWxkZXB0aBgCIAEoDRINCgVub2RlcxgDIAEoBBILCgNucHMYBCABKAQSDwoHdGltZV9tcxgFIAEoDRIQCghxdWV1ZV9tcxgGIAEoDRIQCghoYXNoZnVsbBgHIAEoDRIOCgZ0YmhpdHMYCCABKAQSNwoLc3RvcF9yZWFzb24YCSABKA4yHS5jaGVzcy5hbmFseXNpcy52MS5TdG9wUmVhc29uSACIAQESFQoNZGV0ZXJtaW5pc3RpYxgKIAEoCBIOCgZjYWNoZWQYCyABKAgSLwoGbGltaXRzGAwgASgLMh8uY2hlc3MuYW5hbHlzaXMudjEuU2VhcmNoTGltaXRzQg4KDF9zdG9wX3JlYXNvbiKRAQoMU2VhcmNoTGltaXRzEhIKBWRlcHRoGAEgASgNSACIAQESDwoHbXVsdGlwdhgCIAEoDRIYCgttb3ZldGltZV9tcxgDIAEoDUgBiAEBEigKB29wdGlvbnMYBCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QggKBl9kZXB0aEIOCgxfbW92ZXRpbWVfbXMiMQoGUXVldWVkEg0KBXBsYWNlGAEgASgNEhgKEGV4cGVjdGVkX3dhaXRfbXMYAiABKA0iRgoHV2FybmluZxIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSEgoFZmllbGQYAyABKAlIAIgBAUIICgZfZmllbGQipQMKBkVuZ2luZRIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEg4KBmF1dGhvchgDIAEoCRIOCgZmYW1pbHkYBCABKAkSDwoHdmVyc2lvbhgFIAEoCRIUCgdsaWNlbnNlGAYgASgJSACIAQESLwoGc3RhdHVzGAcgASgOMh8uY2hlc3MuYW5hbHlzaXMudjEuRW5naW5lU3RhdHVzEg4KBmxhdGVzdBgIIAEoCBIsCgh2YXJpYW50cxgJIAMoDjIaLmNoZXNzLmFuYWx5c2lzLnYxLlZhcmlhbnQSLAoFcGF0aHMYCiADKAsyHS5jaGVzcy5hbmFseXNpcy52MS5FbmdpbmVQYXRoEi0KDGRlZmF1bHRfcGF0aBgLIAEoDjIXLmNoZXNzLmFuYWx5c2lzLnYxLlBhdGgSLwoOb3B0aW9uc19zY2hlbWEYDCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EjEKEG9wdGlvbnNfZGVmYXVsdHMYDSABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgoKCF9saWNlbnNlIqEBCgpFbmdpbmVQYXRoEiUKBHBhdGgYASABKA4yFy5jaGVzcy5hbmFseXNpcy52MS5QYXRoEhEKCWF2YWlsYWJsZRgCIAEoCBInCgNuZXQYAyABKA4yGi5jaGVzcy5hbmFseXNpcy52MS5OZXRTaXplEg4KBnNoYTI1NhgEIAEoCRIPCgd0aHJlYWRzGAUgASgNEg8KB2hhc2hfbWIYBiABKA0iVwoEUGxhbhIKCgJpZBgBIAEoCRIUCgxyZXF1aXJlc19rZXkYAiABKAgSLQoGbGltaXRzGAMgASgLMh0uY2hlc3MuYW5hbHlzaXMudjEuUGxhbkxpbWl0cyKdAQoKUGxhbkxpbWl0cxIRCglkZXB0aF9tYXgYASABKA0SEwoLbXVsdGlwdl9tYXgYAiABKA0SFwoPbW92ZXRpbWVfbXNfbWF4GAMgASgNEhcKCmNvbmN1cnJlbnQYBCABKA1IAIgBARImCgVyYXRlcxgFIAMoCzIXLmNoZXNzLmFuYWx5c2lzLnYxLlJhdGVCDQoLX2NvbmN1cnJlbnQiQwoEUmF0ZRIMCgRuYW1lGAEgASgJEg0KBXF1b3RhGAIgASgEEhAKCHdpbmRvd19zGAMgASgNEgwKBHVuaXQYBCABKAkiTwoIRXN0aW1hdGUSEgoKdHlwaWNhbF9tcxgBIAEoDRIvCgdhbGxvd2VkGAIgAygLMh4uY2hlc3MuYW5hbHlzaXMudjEuUGxhblZlcmRpY3QiLAoLUGxhblZlcmRpY3QSDAoEcGxhbhgBIAEoCRIPCgdhbGxvd2VkGAIgASgIKksKBFBhdGgSFAoQUEFUSF9VTlNQRUNJRklFRBAAEg0KCVBBVEhfQVVUTxABEg0KCVBBVEhfV0FTTRACEg8KC1BBVEhfTkFUSVZFEAMqQAoFQ29sb3ISFQoRQ09MT1JfVU5TUEVDSUZJRUQQABIPCgtDT0xPUl9XSElURRABEg8KC0NPTE9SX0JMQUNLEAIqUQoFQm91bmQSFQoRQk9VTkRfVU5TUEVDSUZJRUQQABIPCgtCT1VORF9FWEFDVBABEg8KC0JPVU5EX0xPV0VSEAISDwoLQk9VTkRfVVBQRVIQAyqeAQoOUHJvbW90aW9uUGllY2USHwobUFJPTU9USU9OX1BJRUNFX1VOU1BFQ0lGSUVEEAASGQoVUFJPTU9USU9OX1BJRUNFX1FVRUVOEAESGAoUUFJPTU9USU9OX1BJRUNFX1JPT0sQAhIaChZQUk9NT1RJT05fUElFQ0VfQklTSE9QEAMSGgoWUFJPTU9USU9OX1BJRUNFX0tOSUdIVBAEKmYKDENhc3RsaW5nU2lkZRIdChlDQVNUTElOR19TSURFX1VOU1BFQ0lGSUVEEAASGgoWQ0FTVExJTkdfU0lERV9LSU5HU0lERRABEhsKF0NBU1RMSU5HX1NJREVfUVVFRU5TSURFEAIq6gEKDlRlcm1pbmFsUmVhc29uEh8KG1RFUk1JTkFMX1JFQVNPTl9VTlNQRUNJRklFRBAAEh0KGVRFUk1JTkFMX1JFQVNPTl9DSEVDS01BVEUQARIdChlURVJNSU5BTF9SRUFTT05fU1RBTEVNQVRFEAISKQolVEVSTUlOQUxfUkVBU09OX0lOU1VGRklDSUVOVF9NQVRFUklBTBADEiUKIVRFUk1JTkFMX1JFQVNPTl9TRVZFTlRZRklWRV9NT1ZFUxAEEicKI1RFUk1JTkFMX1JFQVNPTl9GSVZFRk9MRF9SRVBFVElUSU9OEAUqaAoJRHJhd0NsYWltEhoKFkRSQVdfQ0xBSU1fVU5TUEVDSUZJRUQQABIaChZEUkFXX0NMQUlNX0ZJRlRZX01PVkVTEAESIwofRFJBV19DTEFJTV9USFJFRUZPTERfUkVQRVRJVElPThACKpIBCgpTdG9wUmVhc29uEhsKF1NUT1BfUkVBU09OX1VOU1BFQ0lGSUVEEAASFQoRU1RPUF9SRUFTT05fREVQVEgQARIYChRTVE9QX1JFQVNPTl9NT1ZFVElNRRACEhwKGFNUT1BfUkVBU09OX1NFUlZFUl9MSU1JVBADEhgKFFNUT1BfUkVBU09OX1RFUk1JTkFMEAQqZQoMRW5naW5lU3RhdHVzEh0KGUVOR0lORV9TVEFUVVNfVU5TUEVDSUZJRUQQABIYChRFTkdJTkVfU1RBVFVTX1NUQUJMRRABEhwKGEVOR0lORV9TVEFUVVNfREVQUkVDQVRFRBACKk4KB1ZhcmlhbnQSFwoTVkFSSUFOVF9VTlNQRUNJRklFRBAAEhQKEFZBUklBTlRfU1RBTkRBUkQQARIUChBWQVJJQU5UX0NIRVNTOTYwEAIqSQoHTmV0U2l6ZRIYChRORVRfU0laRV9VTlNQRUNJRklFRBAAEhEKDU5FVF9TSVpFX0ZVTEwQARIRCg1ORVRfU0laRV9MSVRFEAJiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_struct]);
 
 /**
  * What to analyse and how hard to search: the same request body for an evaluation and a best move.
@@ -66,8 +66,8 @@ export type AnalysisRequest = Message<"chess.analysis.v1.AnalysisRequest"> & {
   movetimeMs?: number | undefined;
 
   /**
-   * An engine version id from ListEngines, or `latest`: the newest stable version that can run on the
-   * requested path. The default is `latest`.
+   * An engine version id from ListEngines, or `latest`: the newest stable version of Stockfish, or of the
+   * family that the operator chose, that can run on the requested path. The default is `latest`.
    *
    * @generated from field: optional string engine = 6;
    */
@@ -228,9 +228,9 @@ export type Move = Message<"chess.analysis.v1.Move"> & {
   /**
    * The piece that the pawn promotes to. Unset if the move is not a promotion.
    *
-   * @generated from field: optional chess.analysis.v1.Piece promotion = 5;
+   * @generated from field: optional chess.analysis.v1.PromotionPiece promotion = 5;
    */
-  promotion?: Piece | undefined;
+  promotion?: PromotionPiece | undefined;
 
   /**
    * Whether the move captures a piece, including en passant.
@@ -249,9 +249,9 @@ export type Move = Message<"chess.analysis.v1.Move"> & {
   /**
    * The side on which the move castles. Unset if the move is not castling.
    *
-   * @generated from field: optional chess.analysis.v1.Castling castling = 8;
+   * @generated from field: optional chess.analysis.v1.CastlingSide castling = 8;
    */
-  castling?: Castling | undefined;
+  castling?: CastlingSide | undefined;
 
   /**
    * The position after the move.
@@ -408,7 +408,7 @@ export const TerminalSchema: GenMessage<Terminal> = /*@__PURE__*/
  */
 export type Search = Message<"chess.analysis.v1.Search"> & {
   /**
-   * Depth in plies of the last iteration that was completed for every line. 0 if no engine was used.
+   * Depth in plies of the last iteration that was completed for every line; 0 where none was.
    *
    * @generated from field: uint32 depth = 1;
    */
@@ -466,9 +466,9 @@ export type Search = Message<"chess.analysis.v1.Search"> & {
   /**
    * Why the search ended. Unset in every state of a stream but the last.
    *
-   * @generated from field: chess.analysis.v1.StopReason stop_reason = 9;
+   * @generated from field: optional chess.analysis.v1.StopReason stop_reason = 9;
    */
-  stopReason: StopReason;
+  stopReason?: StopReason | undefined;
 
   /**
    * Whether the answer is reproducible: one thread, a cleared hash table, stopped by depth, full
@@ -507,21 +507,21 @@ export const SearchSchema: GenMessage<Search> = /*@__PURE__*/
  */
 export type SearchLimits = Message<"chess.analysis.v1.SearchLimits"> & {
   /**
-   * Depth in plies, 1 to 30.
+   * Depth in plies. Unset if depth did not limit the search.
    *
-   * @generated from field: uint32 depth = 1;
+   * @generated from field: optional uint32 depth = 1;
    */
-  depth: number;
+  depth?: number | undefined;
 
   /**
-   * Principal variations requested, 1 to 10.
+   * Principal variations requested.
    *
    * @generated from field: uint32 multipv = 2;
    */
   multipv: number;
 
   /**
-   * Wall time in milliseconds, 50 to 60000. Unset if the request set none.
+   * Wall time in milliseconds. Unset if the request set none.
    *
    * @generated from field: optional uint32 movetime_ms = 3;
    */
@@ -541,6 +541,34 @@ export type SearchLimits = Message<"chess.analysis.v1.SearchLimits"> & {
  */
 export const SearchLimitsSchema: GenMessage<SearchLimits> = /*@__PURE__*/
   messageDesc(file_chess_analysis_v1_analysis, 8);
+
+/**
+ * Where a request stands that waits for an engine: told of what was admitted and will be answered.
+ *
+ * @generated from message chess.analysis.v1.Queued
+ */
+export type Queued = Message<"chess.analysis.v1.Queued"> & {
+  /**
+   * Its place among those that wait: 1 is next. It may grow again, because short searches go ahead of long ones.
+   *
+   * @generated from field: uint32 place = 1;
+   */
+  place: number;
+
+  /**
+   * How long it is expected to wait from now on, in milliseconds.
+   *
+   * @generated from field: uint32 expected_wait_ms = 2;
+   */
+  expectedWaitMs: number;
+};
+
+/**
+ * Describes the message chess.analysis.v1.Queued.
+ * Use `create(QueuedSchema)` to create a new message.
+ */
+export const QueuedSchema: GenMessage<Queued> = /*@__PURE__*/
+  messageDesc(file_chess_analysis_v1_analysis, 9);
 
 /**
  * Something the caller should know about the request or the answer. The answer is still correct.
@@ -575,7 +603,7 @@ export type Warning = Message<"chess.analysis.v1.Warning"> & {
  * Use `create(WarningSchema)` to create a new message.
  */
 export const WarningSchema: GenMessage<Warning> = /*@__PURE__*/
-  messageDesc(file_chess_analysis_v1_analysis, 9);
+  messageDesc(file_chess_analysis_v1_analysis, 10);
 
 /**
  * An engine version that the service knows.
@@ -584,7 +612,8 @@ export const WarningSchema: GenMessage<Warning> = /*@__PURE__*/
  */
 export type Engine = Message<"chess.analysis.v1.Engine"> & {
   /**
-   * Stable id. Names version and network: `stockfish-19`, `stockfish-19-lite`.
+   * Stable id of lower-case letters, digits, dots and hyphens. Names version and network: `stockfish-19`,
+   * `stockfish-19-lite`.
    *
    * @generated from field: string id = 1;
    */
@@ -680,7 +709,7 @@ export type Engine = Message<"chess.analysis.v1.Engine"> & {
  * Use `create(EngineSchema)` to create a new message.
  */
 export const EngineSchema: GenMessage<Engine> = /*@__PURE__*/
-  messageDesc(file_chess_analysis_v1_analysis, 10);
+  messageDesc(file_chess_analysis_v1_analysis, 11);
 
 /**
  * One build of an engine version.
@@ -705,9 +734,9 @@ export type EnginePath = Message<"chess.analysis.v1.EnginePath"> & {
   /**
    * Size of its network.
    *
-   * @generated from field: chess.analysis.v1.Net net = 3;
+   * @generated from field: chess.analysis.v1.NetSize net = 3;
    */
-  net: Net;
+  net: NetSize;
 
   /**
    * SHA-256 of the build in lower-case hex: of the binary, or of the WebAssembly module.
@@ -736,7 +765,7 @@ export type EnginePath = Message<"chess.analysis.v1.EnginePath"> & {
  * Use `create(EnginePathSchema)` to create a new message.
  */
 export const EnginePathSchema: GenMessage<EnginePath> = /*@__PURE__*/
-  messageDesc(file_chess_analysis_v1_analysis, 11);
+  messageDesc(file_chess_analysis_v1_analysis, 12);
 
 /**
  * What a group of callers is allowed.
@@ -771,7 +800,7 @@ export type Plan = Message<"chess.analysis.v1.Plan"> & {
  * Use `create(PlanSchema)` to create a new message.
  */
 export const PlanSchema: GenMessage<Plan> = /*@__PURE__*/
-  messageDesc(file_chess_analysis_v1_analysis, 12);
+  messageDesc(file_chess_analysis_v1_analysis, 13);
 
 /**
  * Limits of a plan, as they are enforced.
@@ -820,7 +849,7 @@ export type PlanLimits = Message<"chess.analysis.v1.PlanLimits"> & {
  * Use `create(PlanLimitsSchema)` to create a new message.
  */
 export const PlanLimitsSchema: GenMessage<PlanLimits> = /*@__PURE__*/
-  messageDesc(file_chess_analysis_v1_analysis, 13);
+  messageDesc(file_chess_analysis_v1_analysis, 14);
 
 /**
  * A quota over a time window.
@@ -850,7 +879,8 @@ export type Rate = Message<"chess.analysis.v1.Rate"> & {
   windowS: number;
 
   /**
-   * What is counted: `request` or `engine_ms`.
+   * What is counted: `request`, `engine_ms` for milliseconds of engine time, or `refusal` for calls that were wrong or
+   * beyond the plan. Others may be added.
    *
    * @generated from field: string unit = 4;
    */
@@ -862,7 +892,7 @@ export type Rate = Message<"chess.analysis.v1.Rate"> & {
  * Use `create(RateSchema)` to create a new message.
  */
 export const RateSchema: GenMessage<Rate> = /*@__PURE__*/
-  messageDesc(file_chess_analysis_v1_analysis, 14);
+  messageDesc(file_chess_analysis_v1_analysis, 15);
 
 /**
  * What a request with the given limits would take.
@@ -879,11 +909,11 @@ export type Estimate = Message<"chess.analysis.v1.Estimate"> & {
   typicalMs: number;
 
   /**
-   * Which plans allow the request as written, by plan id.
+   * Whether the plans allow the request as written: every plan, in the order of `plans`.
    *
-   * @generated from field: map<string, bool> allowed = 2;
+   * @generated from field: repeated chess.analysis.v1.PlanVerdict allowed = 2;
    */
-  allowed: { [key: string]: boolean };
+  allowed: PlanVerdict[];
 };
 
 /**
@@ -891,7 +921,35 @@ export type Estimate = Message<"chess.analysis.v1.Estimate"> & {
  * Use `create(EstimateSchema)` to create a new message.
  */
 export const EstimateSchema: GenMessage<Estimate> = /*@__PURE__*/
-  messageDesc(file_chess_analysis_v1_analysis, 15);
+  messageDesc(file_chess_analysis_v1_analysis, 16);
+
+/**
+ * Whether a plan allows a request.
+ *
+ * @generated from message chess.analysis.v1.PlanVerdict
+ */
+export type PlanVerdict = Message<"chess.analysis.v1.PlanVerdict"> & {
+  /**
+   * Id of the plan.
+   *
+   * @generated from field: string plan = 1;
+   */
+  plan: string;
+
+  /**
+   * Whether its callers may send the request as written.
+   *
+   * @generated from field: bool allowed = 2;
+   */
+  allowed: boolean;
+};
+
+/**
+ * Describes the message chess.analysis.v1.PlanVerdict.
+ * Use `create(PlanVerdictSchema)` to create a new message.
+ */
+export const PlanVerdictSchema: GenMessage<PlanVerdict> = /*@__PURE__*/
+  messageDesc(file_chess_analysis_v1_analysis, 17);
 
 /**
  * How an engine is run.
@@ -1034,41 +1092,41 @@ export const BoundSchema: GenEnum<Bound> = /*@__PURE__*/
 /**
  * A piece that a pawn can promote to.
  *
- * @generated from enum chess.analysis.v1.Piece
+ * @generated from enum chess.analysis.v1.PromotionPiece
  */
-export const Piece = {
+export const PromotionPiece = {
   /**
    * Never sent.
    *
-   * @generated from enum value: PIECE_UNSPECIFIED = 0;
+   * @generated from enum value: PROMOTION_PIECE_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
    * Queen.
    *
-   * @generated from enum value: PIECE_QUEEN = 1;
+   * @generated from enum value: PROMOTION_PIECE_QUEEN = 1;
    */
   QUEEN: 1,
 
   /**
    * Rook.
    *
-   * @generated from enum value: PIECE_ROOK = 2;
+   * @generated from enum value: PROMOTION_PIECE_ROOK = 2;
    */
   ROOK: 2,
 
   /**
    * Bishop.
    *
-   * @generated from enum value: PIECE_BISHOP = 3;
+   * @generated from enum value: PROMOTION_PIECE_BISHOP = 3;
    */
   BISHOP: 3,
 
   /**
    * Knight.
    *
-   * @generated from enum value: PIECE_KNIGHT = 4;
+   * @generated from enum value: PROMOTION_PIECE_KNIGHT = 4;
    */
   KNIGHT: 4,
 } as const;
@@ -1076,40 +1134,40 @@ export const Piece = {
 /**
  * A piece that a pawn can promote to.
  *
- * @generated from enum chess.analysis.v1.Piece
+ * @generated from enum chess.analysis.v1.PromotionPiece
  */
-export type Piece = (typeof Piece)[keyof typeof Piece] | UnknownEnum;
+export type PromotionPiece = (typeof PromotionPiece)[keyof typeof PromotionPiece] | UnknownEnum;
 
 /**
- * Describes the enum chess.analysis.v1.Piece.
+ * Describes the enum chess.analysis.v1.PromotionPiece.
  */
-export const PieceSchema: GenEnum<Piece> = /*@__PURE__*/
+export const PromotionPieceSchema: GenEnum<PromotionPiece> = /*@__PURE__*/
   enumDesc(file_chess_analysis_v1_analysis, 3);
 
 /**
  * The side on which a king castles.
  *
- * @generated from enum chess.analysis.v1.Castling
+ * @generated from enum chess.analysis.v1.CastlingSide
  */
-export const Castling = {
+export const CastlingSide = {
   /**
    * Never sent.
    *
-   * @generated from enum value: CASTLING_UNSPECIFIED = 0;
+   * @generated from enum value: CASTLING_SIDE_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
    * Towards the h file.
    *
-   * @generated from enum value: CASTLING_KINGSIDE = 1;
+   * @generated from enum value: CASTLING_SIDE_KINGSIDE = 1;
    */
   KINGSIDE: 1,
 
   /**
    * Towards the a file.
    *
-   * @generated from enum value: CASTLING_QUEENSIDE = 2;
+   * @generated from enum value: CASTLING_SIDE_QUEENSIDE = 2;
    */
   QUEENSIDE: 2,
 } as const;
@@ -1117,14 +1175,14 @@ export const Castling = {
 /**
  * The side on which a king castles.
  *
- * @generated from enum chess.analysis.v1.Castling
+ * @generated from enum chess.analysis.v1.CastlingSide
  */
-export type Castling = (typeof Castling)[keyof typeof Castling] | UnknownEnum;
+export type CastlingSide = (typeof CastlingSide)[keyof typeof CastlingSide] | UnknownEnum;
 
 /**
- * Describes the enum chess.analysis.v1.Castling.
+ * Describes the enum chess.analysis.v1.CastlingSide.
  */
-export const CastlingSchema: GenEnum<Castling> = /*@__PURE__*/
+export const CastlingSideSchema: GenEnum<CastlingSide> = /*@__PURE__*/
   enumDesc(file_chess_analysis_v1_analysis, 4);
 
 /**
@@ -1237,7 +1295,7 @@ export const DrawClaimSchema: GenEnum<DrawClaim> = /*@__PURE__*/
  */
 export const StopReason = {
   /**
-   * The search is still running.
+   * Never sent.
    *
    * @generated from enum value: STOP_REASON_UNSPECIFIED = 0;
    */
@@ -1374,27 +1432,27 @@ export const VariantSchema: GenEnum<Variant> = /*@__PURE__*/
 /**
  * Size of the neural network that evaluates positions.
  *
- * @generated from enum chess.analysis.v1.Net
+ * @generated from enum chess.analysis.v1.NetSize
  */
-export const Net = {
+export const NetSize = {
   /**
    * Never sent.
    *
-   * @generated from enum value: NET_UNSPECIFIED = 0;
+   * @generated from enum value: NET_SIZE_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
    * The network that the version was released with.
    *
-   * @generated from enum value: NET_FULL = 1;
+   * @generated from enum value: NET_SIZE_FULL = 1;
    */
   FULL: 1,
 
   /**
    * A small network: less memory, quicker to start, weaker.
    *
-   * @generated from enum value: NET_LITE = 2;
+   * @generated from enum value: NET_SIZE_LITE = 2;
    */
   LITE: 2,
 } as const;
@@ -1402,13 +1460,13 @@ export const Net = {
 /**
  * Size of the neural network that evaluates positions.
  *
- * @generated from enum chess.analysis.v1.Net
+ * @generated from enum chess.analysis.v1.NetSize
  */
-export type Net = (typeof Net)[keyof typeof Net] | UnknownEnum;
+export type NetSize = (typeof NetSize)[keyof typeof NetSize] | UnknownEnum;
 
 /**
- * Describes the enum chess.analysis.v1.Net.
+ * Describes the enum chess.analysis.v1.NetSize.
  */
-export const NetSchema: GenEnum<Net> = /*@__PURE__*/
+export const NetSizeSchema: GenEnum<NetSize> = /*@__PURE__*/
   enumDesc(file_chess_analysis_v1_analysis, 10);
 

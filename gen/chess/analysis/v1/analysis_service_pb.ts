@@ -5,18 +5,19 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
-import type { AnalysisRequest, AnalysisRequestSchema, Color, DrawClaim, Engine, EngineRef, Estimate, Line, Move, Plan, Score, Search, Terminal, Warning } from "./analysis_pb.ts";
+import type { AnalysisRequest, AnalysisRequestSchema, Color, DrawClaim, Engine, EngineRef, Estimate, Line, Move, Plan, Queued, Score, Search, Terminal, Warning } from "./analysis_pb.ts";
 import { file_chess_analysis_v1_analysis } from "./analysis_pb.ts";
 import type { Problem } from "./problem_pb.ts";
 import { file_chess_analysis_v1_problem } from "./problem_pb.ts";
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.ts";
+import { file_kibitz_json_v1_options } from "../../../kibitz/json/v1/options_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file chess/analysis/v1/analysis_service.proto.
  */
 export const file_chess_analysis_v1_analysis_service: GenFile = /*@__PURE__*/
-  fileDesc("CihjaGVzcy9hbmFseXNpcy92MS9hbmFseXNpc19zZXJ2aWNlLnByb3RvEhFjaGVzcy5hbmFseXNpcy52MSLnBAoQRXZhbHVhdGVSZXNwb25zZRIUCgJpZBgBIAEoCUIIukgFcgOwAQESCwoDZmVuGAIgASgJEi4KBHR1cm4YAyABKA4yGC5jaGVzcy5hbmFseXNpcy52MS5Db2xvckIGukgDyAEBEhAKCGNoZXNzOTYwGAQgASgIEiwKBmVuZ2luZRgFIAEoCzIcLmNoZXNzLmFuYWx5c2lzLnYxLkVuZ2luZVJlZhInCgVzY29yZRgGIAEoCzIYLmNoZXNzLmFuYWx5c2lzLnYxLlNjb3JlEi8KCWJlc3RfbW92ZRgHIAEoCzIXLmNoZXNzLmFuYWx5c2lzLnYxLk1vdmVIAIgBARIsCgZwb25kZXIYCCABKAsyFy5jaGVzcy5hbmFseXNpcy52MS5Nb3ZlSAGIAQESJgoFbGluZXMYCSADKAsyFy5jaGVzcy5hbmFseXNpcy52MS5MaW5lEjIKCHRlcm1pbmFsGAogASgLMhsuY2hlc3MuYW5hbHlzaXMudjEuVGVybWluYWxIAogBARI5Cg5kcmF3X2NsYWltYWJsZRgLIAEoDjIcLmNoZXNzLmFuYWx5c2lzLnYxLkRyYXdDbGFpbUgDiAEBEikKBnNlYXJjaBgMIAEoCzIZLmNoZXNzLmFuYWx5c2lzLnYxLlNlYXJjaBIsCgh3YXJuaW5ncxgNIAMoCzIaLmNoZXNzLmFuYWx5c2lzLnYxLldhcm5pbmcSDwoHc3VtbWFyeRgOIAEoCUIMCgpfYmVzdF9tb3ZlQgkKB19wb25kZXJCCwoJX3Rlcm1pbmFsQhEKD19kcmF3X2NsYWltYWJsZSLrBAoURmluZEJlc3RNb3ZlUmVzcG9uc2USFAoCaWQYASABKAlCCLpIBXIDsAEBEgsKA2ZlbhgCIAEoCRIuCgR0dXJuGAMgASgOMhguY2hlc3MuYW5hbHlzaXMudjEuQ29sb3JCBrpIA8gBARIQCghjaGVzczk2MBgEIAEoCBIsCgZlbmdpbmUYBSABKAsyHC5jaGVzcy5hbmFseXNpcy52MS5FbmdpbmVSZWYSJwoFc2NvcmUYBiABKAsyGC5jaGVzcy5hbmFseXNpcy52MS5TY29yZRIvCgliZXN0X21vdmUYByABKAsyFy5jaGVzcy5hbmFseXNpcy52MS5Nb3ZlSACIAQESLAoGcG9uZGVyGAggASgLMhcuY2hlc3MuYW5hbHlzaXMudjEuTW92ZUgBiAEBEiYKBWxpbmVzGAkgAygLMhcuY2hlc3MuYW5hbHlzaXMudjEuTGluZRIyCgh0ZXJtaW5hbBgKIAEoCzIbLmNoZXNzLmFuYWx5c2lzLnYxLlRlcm1pbmFsSAKIAQESOQoOZHJhd19jbGFpbWFibGUYCyABKA4yHC5jaGVzcy5hbmFseXNpcy52MS5EcmF3Q2xhaW1IA4gBARIpCgZzZWFyY2gYDCABKAsyGS5jaGVzcy5hbmFseXNpcy52MS5TZWFyY2gSLAoId2FybmluZ3MYDSADKAsyGi5jaGVzcy5hbmFseXNpcy52MS5XYXJuaW5nEg8KB3N1bW1hcnkYDiABKAlCDAoKX2Jlc3RfbW92ZUIJCgdfcG9uZGVyQgsKCV90ZXJtaW5hbEIRCg9fZHJhd19jbGFpbWFibGUiXgoURXZhbHVhdGVCYXRjaFJlcXVlc3QSRgoIcmVxdWVzdHMYASADKAsyIi5jaGVzcy5hbmFseXNpcy52MS5BbmFseXNpc1JlcXVlc3RCELpIDZIBCggBEMgBIgPYAQMingEKFUV2YWx1YXRlQmF0Y2hSZXNwb25zZRINCgVpbmRleBgBIAEoDRI1CgZyZXN1bHQYAiABKAsyIy5jaGVzcy5hbmFseXNpcy52MS5FdmFsdWF0ZVJlc3BvbnNlSAASLQoHcHJvYmxlbRgDIAEoCzIaLmNoZXNzLmFuYWx5c2lzLnYxLlByb2JsZW1IAEIQCgdvdXRjb21lEgW6SAIIASIUChJMaXN0RW5naW5lc1JlcXVlc3QiUQoTTGlzdEVuZ2luZXNSZXNwb25zZRIOCgZsYXRlc3QYASABKAkSKgoHZW5naW5lcxgCIAMoCzIZLmNoZXNzLmFuYWx5c2lzLnYxLkVuZ2luZSKeAQoPR2V0UHJpY2VSZXF1ZXN0Eh0KBWRlcHRoGAEgASgNQgm6SAYqBBgeKAFIAIgBARIfCgdtdWx0aXB2GAIgASgNQgm6SAYqBBgKKAFIAYgBARIlCgttb3ZldGltZV9tcxgDIAEoDUILukgIKgYY4NQDKDJIAogBAUIICgZfZGVwdGhCCgoIX211bHRpcHZCDgoMX21vdmV0aW1lX21zIvYBChBHZXRQcmljZVJlc3BvbnNlEhEKCW9wZXJhdGlvbhgBIAEoCRIMCgR1bml0GAIgASgJEg4KBmFtb3VudBgDIAEoCRIQCghjdXJyZW5jeRgEIAEoCRIUCgxwYWlkX2VuYWJsZWQYBSABKAgSJgoFcGxhbnMYBiADKAsyFy5jaGVzcy5hbmFseXNpcy52MS5QbGFuEhQKB2tleV91cmwYByABKAlIAIgBARIyCghlc3RpbWF0ZRgIIAEoCzIbLmNoZXNzLmFuYWx5c2lzLnYxLkVzdGltYXRlSAGIAQFCCgoIX2tleV91cmxCCwoJX2VzdGltYXRlMvAFCg9BbmFseXNpc1NlcnZpY2USawoIRXZhbHVhdGUSIi5jaGVzcy5hbmFseXNpcy52MS5BbmFseXNpc1JlcXVlc3QaIy5jaGVzcy5hbmFseXNpcy52MS5FdmFsdWF0ZVJlc3BvbnNlIhaQAgGC0+STAg06ASoiCC92MS9ldmFsEncKDEZpbmRCZXN0TW92ZRIiLmNoZXNzLmFuYWx5c2lzLnYxLkFuYWx5c2lzUmVxdWVzdBonLmNoZXNzLmFuYWx5c2lzLnYxLkZpbmRCZXN0TW92ZVJlc3BvbnNlIhqQAgGC0+STAhE6ASoiDC92MS9iZXN0bW92ZRJ6Cg5TdHJlYW1FdmFsdWF0ZRIiLmNoZXNzLmFuYWx5c2lzLnYxLkFuYWx5c2lzUmVxdWVzdBojLmNoZXNzLmFuYWx5c2lzLnYxLkV2YWx1YXRlUmVzcG9uc2UiHZACAYLT5JMCFDoBKiIPL3YxL2V2YWwvc3RyZWFtMAESggEKDUV2YWx1YXRlQmF0Y2gSJy5jaGVzcy5hbmFseXNpcy52MS5FdmFsdWF0ZUJhdGNoUmVxdWVzdBooLmNoZXNzLmFuYWx5c2lzLnYxLkV2YWx1YXRlQmF0Y2hSZXNwb25zZSIckAIBgtPkkwITOgEqIg4vdjEvZXZhbC9iYXRjaDABEoABCgtMaXN0RW5naW5lcxIlLmNoZXNzLmFuYWx5c2lzLnYxLkxpc3RFbmdpbmVzUmVxdWVzdBomLmNoZXNzLmFuYWx5c2lzLnYxLkxpc3RFbmdpbmVzUmVzcG9uc2UiIpACAYLT5JMCGVoKEggvZW5naW5lcxILL3YxL2VuZ2luZXMScwoIR2V0UHJpY2USIi5jaGVzcy5hbmFseXNpcy52MS5HZXRQcmljZVJlcXVlc3QaIy5jaGVzcy5hbmFseXNpcy52MS5HZXRQcmljZVJlc3BvbnNlIh6QAgGC0+STAhVaCBIGL3ByaWNlEgkvdjEvcHJpY2ViBnByb3RvMw", [file_buf_validate_validate, file_chess_analysis_v1_analysis, file_chess_analysis_v1_problem, file_google_api_annotations]);
+  fileDesc("CihjaGVzcy9hbmFseXNpcy92MS9hbmFseXNpc19zZXJ2aWNlLnByb3RvEhFjaGVzcy5hbmFseXNpcy52MSLlBAoQRXZhbHVhdGVSZXNwb25zZRIKCgJpZBgBIAEoCRILCgNmZW4YAiABKAkSJgoEdHVybhgDIAEoDjIYLmNoZXNzLmFuYWx5c2lzLnYxLkNvbG9yEhAKCGNoZXNzOTYwGAQgASgIEjEKBmVuZ2luZRgFIAEoCzIcLmNoZXNzLmFuYWx5c2lzLnYxLkVuZ2luZVJlZkgAiAEBEicKBXNjb3JlGAYgASgLMhguY2hlc3MuYW5hbHlzaXMudjEuU2NvcmUSLwoJYmVzdF9tb3ZlGAcgASgLMhcuY2hlc3MuYW5hbHlzaXMudjEuTW92ZUgBiAEBEiwKBnBvbmRlchgIIAEoCzIXLmNoZXNzLmFuYWx5c2lzLnYxLk1vdmVIAogBARImCgVsaW5lcxgJIAMoCzIXLmNoZXNzLmFuYWx5c2lzLnYxLkxpbmUSMgoIdGVybWluYWwYCiABKAsyGy5jaGVzcy5hbmFseXNpcy52MS5UZXJtaW5hbEgDiAEBEjkKDmRyYXdfY2xhaW1hYmxlGAsgASgOMhwuY2hlc3MuYW5hbHlzaXMudjEuRHJhd0NsYWltSASIAQESKQoGc2VhcmNoGAwgASgLMhkuY2hlc3MuYW5hbHlzaXMudjEuU2VhcmNoEiwKCHdhcm5pbmdzGA0gAygLMhouY2hlc3MuYW5hbHlzaXMudjEuV2FybmluZxIPCgdzdW1tYXJ5GA4gASgJQgkKB19lbmdpbmVCDAoKX2Jlc3RfbW92ZUIJCgdfcG9uZGVyQgsKCV90ZXJtaW5hbEIRCg9fZHJhd19jbGFpbWFibGUijwEKFlN0cmVhbUV2YWx1YXRlUmVzcG9uc2USKwoGcXVldWVkGAEgASgLMhkuY2hlc3MuYW5hbHlzaXMudjEuUXVldWVkSAASPwoKZXZhbHVhdGlvbhgCIAEoCzIjLmNoZXNzLmFuYWx5c2lzLnYxLkV2YWx1YXRlUmVzcG9uc2VCBIizJgFIAEIHCgVldmVudCLpBAoURmluZEJlc3RNb3ZlUmVzcG9uc2USCgoCaWQYASABKAkSCwoDZmVuGAIgASgJEiYKBHR1cm4YAyABKA4yGC5jaGVzcy5hbmFseXNpcy52MS5Db2xvchIQCghjaGVzczk2MBgEIAEoCBIxCgZlbmdpbmUYBSABKAsyHC5jaGVzcy5hbmFseXNpcy52MS5FbmdpbmVSZWZIAIgBARInCgVzY29yZRgGIAEoCzIYLmNoZXNzLmFuYWx5c2lzLnYxLlNjb3JlEi8KCWJlc3RfbW92ZRgHIAEoCzIXLmNoZXNzLmFuYWx5c2lzLnYxLk1vdmVIAYgBARIsCgZwb25kZXIYCCABKAsyFy5jaGVzcy5hbmFseXNpcy52MS5Nb3ZlSAKIAQESJgoFbGluZXMYCSADKAsyFy5jaGVzcy5hbmFseXNpcy52MS5MaW5lEjIKCHRlcm1pbmFsGAogASgLMhsuY2hlc3MuYW5hbHlzaXMudjEuVGVybWluYWxIA4gBARI5Cg5kcmF3X2NsYWltYWJsZRgLIAEoDjIcLmNoZXNzLmFuYWx5c2lzLnYxLkRyYXdDbGFpbUgEiAEBEikKBnNlYXJjaBgMIAEoCzIZLmNoZXNzLmFuYWx5c2lzLnYxLlNlYXJjaBIsCgh3YXJuaW5ncxgNIAMoCzIaLmNoZXNzLmFuYWx5c2lzLnYxLldhcm5pbmcSDwoHc3VtbWFyeRgOIAEoCUIJCgdfZW5naW5lQgwKCl9iZXN0X21vdmVCCQoHX3BvbmRlckILCglfdGVybWluYWxCEQoPX2RyYXdfY2xhaW1hYmxlIl4KFEV2YWx1YXRlQmF0Y2hSZXF1ZXN0EkYKCHJlcXVlc3RzGAEgAygLMiIuY2hlc3MuYW5hbHlzaXMudjEuQW5hbHlzaXNSZXF1ZXN0QhC6SA2SAQoIARDIASID2AEDIpcBChVFdmFsdWF0ZUJhdGNoUmVzcG9uc2USDQoFaW5kZXgYASABKA0SNQoGcmVzdWx0GAIgASgLMiMuY2hlc3MuYW5hbHlzaXMudjEuRXZhbHVhdGVSZXNwb25zZUgAEi0KB3Byb2JsZW0YAyABKAsyGi5jaGVzcy5hbmFseXNpcy52MS5Qcm9ibGVtSABCCQoHb3V0Y29tZSIUChJMaXN0RW5naW5lc1JlcXVlc3QiUQoTTGlzdEVuZ2luZXNSZXNwb25zZRIOCgZsYXRlc3QYASABKAkSKgoHZW5naW5lcxgCIAMoCzIZLmNoZXNzLmFuYWx5c2lzLnYxLkVuZ2luZSKeAQoPR2V0UHJpY2VSZXF1ZXN0Eh0KBWRlcHRoGAEgASgNQgm6SAYqBBgeKAFIAIgBARIfCgdtdWx0aXB2GAIgASgNQgm6SAYqBBgKKAFIAYgBARIlCgttb3ZldGltZV9tcxgDIAEoDUILukgIKgYY4NQDKDJIAogBAUIICgZfZGVwdGhCCgoIX211bHRpcHZCDgoMX21vdmV0aW1lX21zIvYBChBHZXRQcmljZVJlc3BvbnNlEhEKCW9wZXJhdGlvbhgBIAEoCRIMCgR1bml0GAIgASgJEg4KBmFtb3VudBgDIAEoCRIQCghjdXJyZW5jeRgEIAEoCRIUCgxwYWlkX2VuYWJsZWQYBSABKAgSJgoFcGxhbnMYBiADKAsyFy5jaGVzcy5hbmFseXNpcy52MS5QbGFuEhQKB2tleV91cmwYByABKAlIAIgBARIyCghlc3RpbWF0ZRgIIAEoCzIbLmNoZXNzLmFuYWx5c2lzLnYxLkVzdGltYXRlSAGIAQFCCgoIX2tleV91cmxCCwoJX2VzdGltYXRlMvsFCg9BbmFseXNpc1NlcnZpY2USawoIRXZhbHVhdGUSIi5jaGVzcy5hbmFseXNpcy52MS5BbmFseXNpc1JlcXVlc3QaIy5jaGVzcy5hbmFseXNpcy52MS5FdmFsdWF0ZVJlc3BvbnNlIhaQAgGC0+STAg06ASoiCC92MS9ldmFsEncKDEZpbmRCZXN0TW92ZRIiLmNoZXNzLmFuYWx5c2lzLnYxLkFuYWx5c2lzUmVxdWVzdBonLmNoZXNzLmFuYWx5c2lzLnYxLkZpbmRCZXN0TW92ZVJlc3BvbnNlIhqQAgGC0+STAhE6ASoiDC92MS9iZXN0bW92ZRKAAQoOU3RyZWFtRXZhbHVhdGUSIi5jaGVzcy5hbmFseXNpcy52MS5BbmFseXNpc1JlcXVlc3QaKS5jaGVzcy5hbmFseXNpcy52MS5TdHJlYW1FdmFsdWF0ZVJlc3BvbnNlIh2QAgGC0+STAhQ6ASoiDy92MS9ldmFsL3N0cmVhbTABEoYBCg1FdmFsdWF0ZUJhdGNoEicuY2hlc3MuYW5hbHlzaXMudjEuRXZhbHVhdGVCYXRjaFJlcXVlc3QaKC5jaGVzcy5hbmFseXNpcy52MS5FdmFsdWF0ZUJhdGNoUmVzcG9uc2UiIJACAYizJgGC0+STAhM6ASoiDi92MS9ldmFsL2JhdGNoMAESgAEKC0xpc3RFbmdpbmVzEiUuY2hlc3MuYW5hbHlzaXMudjEuTGlzdEVuZ2luZXNSZXF1ZXN0GiYuY2hlc3MuYW5hbHlzaXMudjEuTGlzdEVuZ2luZXNSZXNwb25zZSIikAIBgtPkkwIZWgoSCC9lbmdpbmVzEgsvdjEvZW5naW5lcxJzCghHZXRQcmljZRIiLmNoZXNzLmFuYWx5c2lzLnYxLkdldFByaWNlUmVxdWVzdBojLmNoZXNzLmFuYWx5c2lzLnYxLkdldFByaWNlUmVzcG9uc2UiHpACAYLT5JMCFVoIEgYvcHJpY2USCS92MS9wcmljZWIGcHJvdG8z", [file_buf_validate_validate, file_chess_analysis_v1_analysis, file_chess_analysis_v1_problem, file_google_api_annotations, file_kibitz_json_v1_options]);
 
 /**
  * The evaluation of a position. All scores are from White's point of view.
@@ -53,9 +54,9 @@ export type EvaluateResponse = Message<"chess.analysis.v1.EvaluateResponse"> & {
   chess960: boolean;
 
   /**
-   * The engine that answered.
+   * The engine that answered. Unset if `terminal` is set: the rules judge a finished game, and no engine is asked.
    *
-   * @generated from field: chess.analysis.v1.EngineRef engine = 5;
+   * @generated from field: optional chess.analysis.v1.EngineRef engine = 5;
    */
   engine?: EngineRef | undefined;
 
@@ -131,6 +132,43 @@ export const EvaluateResponseSchema: GenMessage<EvaluateResponse> = /*@__PURE__*
   messageDesc(file_chess_analysis_v1_analysis_service, 0);
 
 /**
+ * What happens to a streamed evaluation.
+ *
+ * @generated from message chess.analysis.v1.StreamEvaluateResponse
+ */
+export type StreamEvaluateResponse = Message<"chess.analysis.v1.StreamEvaluateResponse"> & {
+  /**
+   * Exactly one kind of event. New kinds may be added: ignore those you do not know.
+   *
+   * @generated from oneof chess.analysis.v1.StreamEvaluateResponse.event
+   */
+  event: {
+    /**
+     * The request waits for an engine. Not sent if the search begins at once or none is needed.
+     *
+     * @generated from field: chess.analysis.v1.Queued queued = 1;
+     */
+    value: Queued;
+    case: "queued";
+  } | {
+    /**
+     * A complete evaluation, deeper than the one before. In the last one, `search.stop_reason` is set.
+     *
+     * @generated from field: chess.analysis.v1.EvaluateResponse evaluation = 2;
+     */
+    value: EvaluateResponse;
+    case: "evaluation";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message chess.analysis.v1.StreamEvaluateResponse.
+ * Use `create(StreamEvaluateResponseSchema)` to create a new message.
+ */
+export const StreamEvaluateResponseSchema: GenMessage<StreamEvaluateResponse> = /*@__PURE__*/
+  messageDesc(file_chess_analysis_v1_analysis_service, 1);
+
+/**
  * The best move of a position. Same fields and meaning as EvaluateResponse.
  *
  * @generated from message chess.analysis.v1.FindBestMoveResponse
@@ -165,9 +203,9 @@ export type FindBestMoveResponse = Message<"chess.analysis.v1.FindBestMoveRespon
   chess960: boolean;
 
   /**
-   * The engine that answered.
+   * The engine that answered. Unset if `terminal` is set: the rules judge a finished game, and no engine is asked.
    *
-   * @generated from field: chess.analysis.v1.EngineRef engine = 5;
+   * @generated from field: optional chess.analysis.v1.EngineRef engine = 5;
    */
   engine?: EngineRef | undefined;
 
@@ -240,7 +278,7 @@ export type FindBestMoveResponse = Message<"chess.analysis.v1.FindBestMoveRespon
  * Use `create(FindBestMoveResponseSchema)` to create a new message.
  */
 export const FindBestMoveResponseSchema: GenMessage<FindBestMoveResponse> = /*@__PURE__*/
-  messageDesc(file_chess_analysis_v1_analysis_service, 1);
+  messageDesc(file_chess_analysis_v1_analysis_service, 2);
 
 /**
  * Positions to evaluate.
@@ -261,7 +299,7 @@ export type EvaluateBatchRequest = Message<"chess.analysis.v1.EvaluateBatchReque
  * Use `create(EvaluateBatchRequestSchema)` to create a new message.
  */
 export const EvaluateBatchRequestSchema: GenMessage<EvaluateBatchRequest> = /*@__PURE__*/
-  messageDesc(file_chess_analysis_v1_analysis_service, 2);
+  messageDesc(file_chess_analysis_v1_analysis_service, 3);
 
 /**
  * The answer to one request of a batch.
@@ -305,7 +343,7 @@ export type EvaluateBatchResponse = Message<"chess.analysis.v1.EvaluateBatchResp
  * Use `create(EvaluateBatchResponseSchema)` to create a new message.
  */
 export const EvaluateBatchResponseSchema: GenMessage<EvaluateBatchResponse> = /*@__PURE__*/
-  messageDesc(file_chess_analysis_v1_analysis_service, 3);
+  messageDesc(file_chess_analysis_v1_analysis_service, 4);
 
 /**
  * Asks for the engine versions.
@@ -320,7 +358,7 @@ export type ListEnginesRequest = Message<"chess.analysis.v1.ListEnginesRequest">
  * Use `create(ListEnginesRequestSchema)` to create a new message.
  */
 export const ListEnginesRequestSchema: GenMessage<ListEnginesRequest> = /*@__PURE__*/
-  messageDesc(file_chess_analysis_v1_analysis_service, 4);
+  messageDesc(file_chess_analysis_v1_analysis_service, 5);
 
 /**
  * The engine versions that the service knows.
@@ -336,7 +374,7 @@ export type ListEnginesResponse = Message<"chess.analysis.v1.ListEnginesResponse
   latest: string;
 
   /**
-   * The versions, newest first.
+   * The versions, newest first; where there are several families of engines, that of `latest` first.
    *
    * @generated from field: repeated chess.analysis.v1.Engine engines = 2;
    */
@@ -348,7 +386,7 @@ export type ListEnginesResponse = Message<"chess.analysis.v1.ListEnginesResponse
  * Use `create(ListEnginesResponseSchema)` to create a new message.
  */
 export const ListEnginesResponseSchema: GenMessage<ListEnginesResponse> = /*@__PURE__*/
-  messageDesc(file_chess_analysis_v1_analysis_service, 5);
+  messageDesc(file_chess_analysis_v1_analysis_service, 6);
 
 /**
  * Asks for the price, and for an estimate if any limit is set.
@@ -383,7 +421,7 @@ export type GetPriceRequest = Message<"chess.analysis.v1.GetPriceRequest"> & {
  * Use `create(GetPriceRequestSchema)` to create a new message.
  */
 export const GetPriceRequestSchema: GenMessage<GetPriceRequest> = /*@__PURE__*/
-  messageDesc(file_chess_analysis_v1_analysis_service, 6);
+  messageDesc(file_chess_analysis_v1_analysis_service, 7);
 
 /**
  * What an evaluation costs and what each plan allows.
@@ -453,7 +491,7 @@ export type GetPriceResponse = Message<"chess.analysis.v1.GetPriceResponse"> & {
  * Use `create(GetPriceResponseSchema)` to create a new message.
  */
 export const GetPriceResponseSchema: GenMessage<GetPriceResponse> = /*@__PURE__*/
-  messageDesc(file_chess_analysis_v1_analysis_service, 7);
+  messageDesc(file_chess_analysis_v1_analysis_service, 8);
 
 /**
  * Analyse chess positions with a real engine.
@@ -489,14 +527,15 @@ export const AnalysisService: GenService<{
   /**
    * Evaluate a position and send a complete evaluation after every depth, the last one final.
    *
-   * A slow reader may miss intermediate states. Cancelling the call stops the search.
+   * While the search waits for an engine, its place in the queue is sent, and again when that has changed, at most
+   * once a second. A slow reader may miss intermediate states. Cancelling the call stops the search.
    *
    * @generated from rpc chess.analysis.v1.AnalysisService.StreamEvaluate
    */
   streamEvaluate: {
     methodKind: "server_streaming";
     input: typeof AnalysisRequestSchema;
-    output: typeof EvaluateResponseSchema;
+    output: typeof StreamEvaluateResponseSchema;
   },
   /**
    * Evaluate many positions and send each answer as soon as it is ready.

@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file chess/analysis/v1/key_service.proto.
  */
 export const file_chess_analysis_v1_key_service: GenFile = /*@__PURE__*/
-  fileDesc("CiNjaGVzcy9hbmFseXNpcy92MS9rZXlfc2VydmljZS5wcm90bxIRY2hlc3MuYW5hbHlzaXMudjEiUQoQQ3JlYXRlS2V5UmVxdWVzdBI0CgRuYW1lGAEgASgJQiG6SB5yHBhAMhheW15ceDAwLVx4MWZceDdmLVx4OWZdKiRIAIgBAUIHCgVfbmFtZSKGAQoRQ3JlYXRlS2V5UmVzcG9uc2USCgoCaWQYASABKAkSCwoDa2V5GAIgASgJEhEKBG5hbWUYAyABKAlIAIgBARIMCgRwbGFuGAQgASgJEi4KCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgcKBV9uYW1lIg8KDUdldEtleVJlcXVlc3Qi7AEKDkdldEtleVJlc3BvbnNlEgoKAmlkGAEgASgJEhEKBG5hbWUYAiABKAlIAIgBARIMCgRwbGFuGAMgASgJEi0KBmxpbWl0cxgEIAEoCzIdLmNoZXNzLmFuYWx5c2lzLnYxLlBsYW5MaW1pdHMSQwoJcmVtYWluaW5nGAUgAygLMjAuY2hlc3MuYW5hbHlzaXMudjEuR2V0S2V5UmVzcG9uc2UuUmVtYWluaW5nRW50cnkaMAoOUmVtYWluaW5nRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgEOgI4AUIHCgVfbmFtZSISChBSZXZva2VLZXlSZXF1ZXN0IhMKEVJldm9rZUtleVJlc3BvbnNlMtECCgpLZXlTZXJ2aWNlEmsKCUNyZWF0ZUtleRIjLmNoZXNzLmFuYWx5c2lzLnYxLkNyZWF0ZUtleVJlcXVlc3QaJC5jaGVzcy5hbmFseXNpcy52MS5DcmVhdGVLZXlSZXNwb25zZSITgtPkkwINOgEqIggvdjEva2V5cxJnCgZHZXRLZXkSIC5jaGVzcy5hbmFseXNpcy52MS5HZXRLZXlSZXF1ZXN0GiEuY2hlc3MuYW5hbHlzaXMudjEuR2V0S2V5UmVzcG9uc2UiGJACAYLT5JMCDxINL3YxL2tleXMvc2VsZhJtCglSZXZva2VLZXkSIy5jaGVzcy5hbmFseXNpcy52MS5SZXZva2VLZXlSZXF1ZXN0GiQuY2hlc3MuYW5hbHlzaXMudjEuUmV2b2tlS2V5UmVzcG9uc2UiFYLT5JMCDyoNL3YxL2tleXMvc2VsZmIGcHJvdG8z", [file_buf_validate_validate, file_chess_analysis_v1_analysis, file_google_api_annotations, file_google_protobuf_timestamp]);
+  fileDesc("CiNjaGVzcy9hbmFseXNpcy92MS9rZXlfc2VydmljZS5wcm90bxIRY2hlc3MuYW5hbHlzaXMudjEimAEKEENyZWF0ZUtleVJlcXVlc3QSNAoEbmFtZRgBIAEoCUIhukgechwYQDIYXlteXHgwMC1ceDFmXHg3Zi1ceDlmXSokSACIAQESMQoPaWRlbXBvdGVuY3lfa2V5GAIgASgJQhO6SBByDhAQGEAyCF5bIS1+XSokSAGIAQFCBwoFX25hbWVCEgoQX2lkZW1wb3RlbmN5X2tleSKGAQoRQ3JlYXRlS2V5UmVzcG9uc2USCgoCaWQYASABKAkSCwoDa2V5GAIgASgJEhEKBG5hbWUYAyABKAlIAIgBARIMCgRwbGFuGAQgASgJEi4KCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgcKBV9uYW1lIg8KDUdldEtleVJlcXVlc3QipgEKDkdldEtleVJlc3BvbnNlEgoKAmlkGAEgASgJEhEKBG5hbWUYAiABKAlIAIgBARIMCgRwbGFuGAMgASgJEi0KBmxpbWl0cxgEIAEoCzIdLmNoZXNzLmFuYWx5c2lzLnYxLlBsYW5MaW1pdHMSLwoJcmVtYWluaW5nGAUgAygLMhwuY2hlc3MuYW5hbHlzaXMudjEuUmVtYWluaW5nQgcKBV9uYW1lIm0KCVJlbWFpbmluZxIMCgRuYW1lGAEgASgJEgwKBHVuaXQYAiABKAkSDQoFcXVvdGEYAyABKAQSEQoJcmVtYWluaW5nGAQgASgEEhAKCHdpbmRvd19zGAUgASgNEhAKCHJlc2V0X21zGAYgASgNIhIKEFJldm9rZUtleVJlcXVlc3QiEwoRUmV2b2tlS2V5UmVzcG9uc2Uy0QIKCktleVNlcnZpY2USawoJQ3JlYXRlS2V5EiMuY2hlc3MuYW5hbHlzaXMudjEuQ3JlYXRlS2V5UmVxdWVzdBokLmNoZXNzLmFuYWx5c2lzLnYxLkNyZWF0ZUtleVJlc3BvbnNlIhOC0+STAg06ASoiCC92MS9rZXlzEmcKBkdldEtleRIgLmNoZXNzLmFuYWx5c2lzLnYxLkdldEtleVJlcXVlc3QaIS5jaGVzcy5hbmFseXNpcy52MS5HZXRLZXlSZXNwb25zZSIYkAIBgtPkkwIPEg0vdjEva2V5cy9zZWxmEm0KCVJldm9rZUtleRIjLmNoZXNzLmFuYWx5c2lzLnYxLlJldm9rZUtleVJlcXVlc3QaJC5jaGVzcy5hbmFseXNpcy52MS5SZXZva2VLZXlSZXNwb25zZSIVgtPkkwIPKg0vdjEva2V5cy9zZWxmYgZwcm90bzM", [file_buf_validate_validate, file_chess_analysis_v1_analysis, file_google_api_annotations, file_google_protobuf_timestamp]);
 
 /**
  * Asks for a new key.
@@ -30,6 +30,16 @@ export type CreateKeyRequest = Message<"chess.analysis.v1.CreateKeyRequest"> & {
    * @generated from field: optional string name = 1;
    */
   name?: string | undefined;
+
+  /**
+   * Makes it safe to send the request again: 16 to 64 printable ASCII characters without spaces, chosen at random, such
+   * as a UUID. A request from the same address with the same one within 24 hours issues no second key, and does not
+   * count: it answers with the same id, name and creation time and with a new secret, and the secret issued before stops
+   * working within 5 seconds. Once the key is revoked, the request issues another one. None by default.
+   *
+   * @generated from field: optional string idempotency_key = 2;
+   */
+  idempotencyKey?: string | undefined;
 };
 
 /**
@@ -138,11 +148,11 @@ export type GetKeyResponse = Message<"chess.analysis.v1.GetKeyResponse"> & {
   limits?: PlanLimits | undefined;
 
   /**
-   * Units left of each rate in its current window, by the rate's name.
+   * How each rate of the plan stands in its current window.
    *
-   * @generated from field: map<string, uint64> remaining = 5;
+   * @generated from field: repeated chess.analysis.v1.Remaining remaining = 5;
    */
-  remaining: { [key: string]: bigint };
+  remaining: Remaining[];
 };
 
 /**
@@ -151,6 +161,62 @@ export type GetKeyResponse = Message<"chess.analysis.v1.GetKeyResponse"> & {
  */
 export const GetKeyResponseSchema: GenMessage<GetKeyResponse> = /*@__PURE__*/
   messageDesc(file_chess_analysis_v1_key_service, 3);
+
+/**
+ * What is left of a rate.
+ *
+ * @generated from message chess.analysis.v1.Remaining
+ */
+export type Remaining = Message<"chess.analysis.v1.Remaining"> & {
+  /**
+   * Name of the rate.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * What is counted, as in the rate.
+   *
+   * @generated from field: string unit = 2;
+   */
+  unit: string;
+
+  /**
+   * Units per window.
+   *
+   * @generated from field: uint64 quota = 3;
+   */
+  quota: bigint;
+
+  /**
+   * Units left in the current window.
+   *
+   * @generated from field: uint64 remaining = 4;
+   */
+  remaining: bigint;
+
+  /**
+   * Length of the window in seconds.
+   *
+   * @generated from field: uint32 window_s = 5;
+   */
+  windowS: number;
+
+  /**
+   * Milliseconds until the window ends and the whole quota is there again; the whole window if it has not begun.
+   *
+   * @generated from field: uint32 reset_ms = 6;
+   */
+  resetMs: number;
+};
+
+/**
+ * Describes the message chess.analysis.v1.Remaining.
+ * Use `create(RemainingSchema)` to create a new message.
+ */
+export const RemainingSchema: GenMessage<Remaining> = /*@__PURE__*/
+  messageDesc(file_chess_analysis_v1_key_service, 4);
 
 /**
  * Revokes the key of this call.
@@ -165,7 +231,7 @@ export type RevokeKeyRequest = Message<"chess.analysis.v1.RevokeKeyRequest"> & {
  * Use `create(RevokeKeyRequestSchema)` to create a new message.
  */
 export const RevokeKeyRequestSchema: GenMessage<RevokeKeyRequest> = /*@__PURE__*/
-  messageDesc(file_chess_analysis_v1_key_service, 4);
+  messageDesc(file_chess_analysis_v1_key_service, 5);
 
 /**
  * The key is revoked: within 5 seconds, every node of the service refuses it.
@@ -180,7 +246,7 @@ export type RevokeKeyResponse = Message<"chess.analysis.v1.RevokeKeyResponse"> &
  * Use `create(RevokeKeyResponseSchema)` to create a new message.
  */
 export const RevokeKeyResponseSchema: GenMessage<RevokeKeyResponse> = /*@__PURE__*/
-  messageDesc(file_chess_analysis_v1_key_service, 5);
+  messageDesc(file_chess_analysis_v1_key_service, 6);
 
 /**
  * Create, look up and revoke API keys.
@@ -191,7 +257,9 @@ export const KeyService: GenService<{
   /**
    * Issue a key of the free plan, where the operator allows self-service.
    *
-   * The key is shown only once. The number of keys per address in 24 hours is limited.
+   * The key is shown only once. The number of keys per address in 24 hours is limited. All keys that one address was
+   * issued share the limits of one, and a key that is not used for a time that the operator sets, 90 days by default,
+   * expires.
    *
    * @generated from rpc chess.analysis.v1.KeyService.CreateKey
    */
