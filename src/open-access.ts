@@ -1,9 +1,9 @@
 import { readFileSync, statSync } from "node:fs";
 import { type Access, createAccess } from "./access/access.ts";
 import { builtInPlans, type Plan } from "./access/plans.ts";
-import { plansFromJson } from "./access/read-plans.ts";
 import { type Config, ConfigError } from "./config.ts";
 import type { Log } from "./log/log.ts";
+import { plansFromJson } from "./plans-from-json.ts";
 import { StoreUnavailable } from "./storage/ports.ts";
 import { openDatabase, StoreUnusable } from "./storage/sqlite/database.ts";
 import { createSqliteKeyStore } from "./storage/sqlite/key-store.ts";
@@ -12,6 +12,9 @@ import { createStoreLog } from "./storage/store-log.ts";
 
 /** Milliseconds between two writes of what was used: so much a killed process forgets of it. */
 const flushMs = 3000;
+
+/** Milliseconds until keys that have ended are forgotten for the first time: a clock that was wrong at boot is right by then. */
+const pruneAfterMs = 3_600_000;
 
 /**
  * Who may ask and how much, as the settings say, over the database in their folder. Disposing of it writes the rest.
@@ -27,33 +30,40 @@ export async function openAccess(config: Config, log: Log): Promise<Access & Asy
       mode: config.access,
       plans,
       keysPerDay: (config.selfServiceKeys ?? config.access === "public") ? config.keysPerDay : 0,
+      keyExpiryDays: config.keyExpiryDays,
+      selfServiceKeysMax: config.selfServiceKeysMax,
       pepper: config.keyPepper,
       trustedProxies: config.trustProxy,
       stores: { keys: createSqliteKeyStore(database, watch), usage: createSqliteUsageStore(database, watch) },
       log,
     });
+    const openedAt = performance.now();
+    async function keepUp(): Promise<void> {
+      await access.flush();
+      if (performance.now() - openedAt > pruneAfterMs) {
+        await access.prune();
+      }
+    }
     /** One at a time: it may wait for somebody who has the database locked. */
-    let flushing: Promise<void> | undefined;
-    const flush = () => {
-      flushing ??= access.flush().finally(() => {
-        flushing = undefined;
-      });
-      return flushing;
-    };
+    let keeping: Promise<void> | undefined;
     const timer = setInterval(() => {
-      // That the store cannot be asked is in the log once, and not every time.
-      flush().catch((err: unknown) => {
-        if (!(err instanceof StoreUnavailable)) {
-          log.error({ err }, "usage could not be saved");
-        }
-      });
+      keeping ??= keepUp()
+        .catch((err: unknown) => {
+          // That the store cannot be asked is in the log once, and not every time.
+          if (!(err instanceof StoreUnavailable)) {
+            log.error({ err }, "usage could not be saved, or what has ended not be deleted");
+          }
+        })
+        .finally(() => {
+          keeping = undefined;
+        });
     }, flushMs);
     const close = async () => {
       clearInterval(timer);
-      await flushing?.catch(() => {});
-      await flush().catch((err: unknown) =>
-        log.error({ err }, "the latest usage could not be saved and is lost"),
-      );
+      await keeping;
+      await access
+        .flush()
+        .catch((err: unknown) => log.error({ err }, "the latest usage could not be saved and is lost"));
       database.close();
     };
     let closed: Promise<void> | undefined;
@@ -77,8 +87,8 @@ export function loadPlans({ plansFile }: Config): readonly Plan[] {
   const reading = plansFromJson(readText(plansFile));
   if (reading.kind === "faults") {
     const lines = reading.faults.map(({ pointer, message }) => {
-      const place = pointer === "" ? "it" : pointer;
-      return `KIBITZ_PLANS: in ${plansFile}, ${place} ${message}`;
+      const place = pointer === "" ? "" : `, at ${pointer}`;
+      return `KIBITZ_PLANS: in ${plansFile}${place}: ${message}`;
     });
     throw new ConfigError(lines.join("\n"));
   }

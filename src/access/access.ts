@@ -2,13 +2,15 @@ import type { Caller } from "../caller.ts";
 import type { Log } from "../log/log.ts";
 import { createMemoryKeyStore } from "../storage/memory/key-store.ts";
 import { createMemoryUsageStore } from "../storage/memory/usage-store.ts";
-import type { IssueQuota, KeyRecord, KeyStore, UsageStore } from "../storage/ports.ts";
-import { type Account, localAccount } from "./account.ts";
+import type { KeyRecord, KeyStore, UsageStore } from "../storage/ports.ts";
+import { type Account, localAccount, subjectOfKey } from "./account.ts";
 import { type AuthenticatorCounters, createAuthenticator } from "./authenticate.ts";
 import { createClientAddress } from "./client-address.ts";
+import { createKeyExpiry } from "./key-expiry.ts";
 import { createKeyIssuer, type KeyIssuer } from "./key-issuer.ts";
 import { createLimits, type Limits } from "./limits.ts";
 import { freePlan, keylessPlan, openPlan, type Plan, planOf } from "./plans.ts";
+import { createSelfService, type SelfService } from "./self-service.ts";
 import { tellUnavailable } from "./tell-unavailable.ts";
 
 /** Who may ask, and how much. */
@@ -31,12 +33,8 @@ export interface Access {
    * written: that is kept for the next time.
    */
   flush(): Promise<void>;
-}
-
-export interface SelfService {
-  /** Id of the plan of such keys. */
-  readonly plan: string;
-  readonly quota: IssueQuota;
+  /** Forgets a few of the keys and windows that have ended. To be called again and again: no step holds anybody up. */
+  prune(): Promise<void>;
 }
 
 type Origin = Pick<Caller, "address" | "forwardedFor" | "authorization">;
@@ -48,6 +46,10 @@ export interface AccessOptions {
   readonly plans: readonly Plan[];
   /** Keys that an address may get by itself in 24 hours; 0 for none. */
   readonly keysPerDay: number;
+  /** Days after which keys that callers got by themselves expire if nobody uses them; 0 for never. */
+  readonly keyExpiryDays: number;
+  /** Keys that callers got by themselves, in all. */
+  readonly selfServiceKeysMax: number;
   readonly pepper: string | undefined;
   /** Addresses and CIDRs. */
   readonly trustedProxies: readonly string[];
@@ -55,22 +57,25 @@ export interface AccessOptions {
   readonly log: Pick<Log, "warn">;
 }
 
-const dayMs = 86_400_000;
+/** Rows that one step of forgetting takes at most: a commit and a millisecond. */
+const prunedAtOnce = 20;
 
 export async function createAccess(options: AccessOptions): Promise<Access> {
-  const { mode, keysPerDay, pepper, stores } = options;
+  const { mode, keysPerDay, pepper, stores, log } = options;
   const keys = tellUnavailable(stores.keys);
   const plans = plansIn(mode, options.plans);
   const keyless = planOf(options.plans, keylessPlan.id) ?? keylessPlan;
   // A plan that the operator has taken away leaves its keys with what everybody can have.
   const planOfKey = ({ plan }: KeyRecord) => planOf(plans, plan) ?? planOf(plans, freePlan.id) ?? freePlan;
-  const clientAddress = createClientAddress(options.trustedProxies, options.log);
-  const authenticator = createAuthenticator({ keys, pepper });
-  const limits = await createLimits({ plans, usage: stores.usage });
+  const clientAddress = createClientAddress(options.trustedProxies, log);
+  const expiry = createKeyExpiry(options.keyExpiryDays);
+  const authenticator = createAuthenticator({ keys, pepper, expiry });
+  const issuer = createKeyIssuer({ keys, pepper, onEnded: (id) => authenticator.forget(id) });
+  const limits = await createLimits({ plans, usage: stores.usage, onFailure: tellUncounted(log) });
   const isOpen = mode === "open";
 
   const accountOfKey = (key: KeyRecord, address: string): Account => ({
-    subject: key.id,
+    subject: subjectOfKey(key),
     address,
     plan: isOpen ? openPlan : planOfKey(key),
     key,
@@ -91,9 +96,11 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
     keysOnly: mode === "keys",
     plans,
     selfService:
-      keysPerDay > 0 ? { plan: freePlan.id, quota: { max: keysPerDay, windowMs: dayMs } } : undefined,
+      keysPerDay > 0
+        ? createSelfService({ issuer, expiry, keysPerDay, keysMax: options.selfServiceKeysMax, log })
+        : undefined,
     limits,
-    keys: createKeyIssuer({ keys, pepper, onRevoked: (id) => authenticator.forget(id) }),
+    keys: issuer,
     get lookUps() {
       return authenticator.counters;
     },
@@ -103,6 +110,10 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
       if (failed) {
         throw failed.reason;
       }
+    },
+    async prune() {
+      await keys.prune(expiry.ended(), prunedAtOnce);
+      await stores.usage.prune(Date.now(), prunedAtOnce);
     },
   };
 }
@@ -118,10 +129,22 @@ function plansIn(mode: AccessOptions["mode"], plans: readonly Plan[]): readonly 
   }
 }
 
+/** Says at most once a minute that something could not be counted: it is the same for every call then. */
+function tellUncounted(log: Pick<Log, "warn">): (err: unknown) => void {
+  let toldAt = Number.NEGATIVE_INFINITY;
+  return (err) => {
+    if (performance.now() - toldAt > 60_000) {
+      toldAt = performance.now();
+      log.warn({ err }, "what callers use cannot be counted at the moment");
+    }
+  };
+}
+
 /** For calls from this process: no limits, nothing kept. */
 export async function createLocalAccess(): Promise<Access> {
   const stores = { keys: createMemoryKeyStore(), usage: createMemoryUsageStore() };
   const log = { warn() {} };
-  const rest = { plans: [], keysPerDay: 0, pepper: undefined, trustedProxies: [], stores, log };
+  const keys = { keysPerDay: 0, keyExpiryDays: 0, selfServiceKeysMax: 0, pepper: undefined };
+  const rest = { plans: [], ...keys, trustedProxies: [], stores, log };
   return { ...(await createAccess({ mode: "open", ...rest })), accountOf: () => localAccount };
 }

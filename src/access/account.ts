@@ -5,13 +5,22 @@ export type { KeyRecord };
 
 /** Who asks, as the limits see them. */
 export interface Account {
-  /** What is counted against: the id of the key, or the address. */
+  /**
+   * What is counted against, and has one share of the queue: the address without a key, the id of a key of the operator,
+   * and all keys together that an address got by itself.
+   */
   readonly subject: string;
   /** IPv4 address or IPv6 network of the caller. */
   readonly address: string;
   readonly plan: Plan;
   /** The key of this call; undefined without one. */
   readonly key: KeyRecord | undefined;
+}
+
+/** What the calls with a key are counted against. More keys at one address are not more calls. */
+export function subjectOfKey({ id, issuedTo }: KeyRecord): string {
+  // Not the address itself: who calls from there without a key is somebody else.
+  return issuedTo === undefined ? id : `keys of ${issuedTo}`;
 }
 
 /** Whoever asks from this process. */

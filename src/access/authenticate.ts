@@ -3,6 +3,7 @@ import { LRUCache } from "lru-cache";
 import { KibitzError } from "../errors/errors.ts";
 import type { KeyRecord, KeyStore } from "../storage/ports.ts";
 import { hashOfApiKey, isApiKey } from "./api-key.ts";
+import type { KeyExpiry } from "./key-expiry.ts";
 
 /** Tells whose key an Authorization header carries, mostly from memory. */
 export interface Authenticator {
@@ -12,7 +13,7 @@ export interface Authenticator {
    * @throws KibitzError `invalid_api_key`, also as a rejection; what the store rejects with.
    */
   keyOf(authorization: string): KeyRecord | Promise<KeyRecord>;
-  /** From now on the key is asked for again: it was revoked. */
+  /** From now on the key is asked for again: it was revoked, or has another secret. */
   forget(id: string): void;
   /** Writes down which keys were used since the last time. What cannot be written is kept for the next time. */
   flush(): Promise<void>;
@@ -28,6 +29,8 @@ export interface AuthenticatorCounters {
 export interface AuthenticatorOptions {
   readonly keys: KeyStore;
   readonly pepper: string | undefined;
+  /** When keys that nobody uses are valid no more; never if undefined. */
+  readonly expiry?: KeyExpiry;
   /** How long a key counts as known, in milliseconds: so long one that another process has revoked still works. */
   readonly knownMs?: number;
 }
@@ -41,6 +44,7 @@ const knownMax = 10_000;
 export function createAuthenticator({
   keys,
   pepper,
+  expiry,
   knownMs = defaultKnownMs,
 }: AuthenticatorOptions): Authenticator {
   // By the key itself, so that a call with a known one costs no hash. It never leaves this memory.
@@ -61,7 +65,10 @@ export function createAuthenticator({
     const record = await keys.findByHash(hash);
     const valid = record && record.revokedAt === undefined && isEqual(record.hash, hash);
     if (!valid) {
-      throw invalid("This API key is unknown here or has been revoked.");
+      throw invalid("This API key is unknown here, or has been revoked, replaced or expired.");
+    }
+    if (expiry?.hasExpired(record)) {
+      throw expired(expiry.days);
     }
     return record;
   }
@@ -128,4 +135,10 @@ function isEqual(a: string, b: string): boolean {
 /** The text says nothing of what was sent. */
 function invalid(detail: string): KibitzError {
   return new KibitzError("invalid_api_key", detail);
+}
+
+function expired(days: number): KibitzError {
+  const unused = days === 1 ? "a day" : `${days} days`;
+  const detail = `This API key has expired: it was not used for ${unused}. Get a new one as you got this one.`;
+  return new KibitzError("invalid_api_key", detail, { nextAction: "get_api_key" });
 }

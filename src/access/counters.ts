@@ -13,6 +13,7 @@ export interface Counter {
 export interface PlanCounters {
   readonly requests: readonly Counter[];
   readonly engineTime: readonly Counter[];
+  readonly refusals: readonly Counter[];
 }
 
 /** How a window stands. */
@@ -28,6 +29,7 @@ export function createPlanCounters({ id, limits }: Plan): PlanCounters {
   return {
     requests: counters.filter(({ policy }) => policy.unit === "request"),
     engineTime: counters.filter(({ policy }) => policy.unit === "engine_ms"),
+    refusals: counters.filter(({ policy }) => policy.unit === "refusal"),
   };
 }
 

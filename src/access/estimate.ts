@@ -7,15 +7,15 @@ export type Asked = SearchLimits;
 /** Expected time of the search in milliseconds, and which plans allow it as written. */
 export interface Estimate {
   readonly typicalMs: number;
-  /** By plan id. */
-  readonly allowed: Readonly<Record<string, boolean>>;
+  /** Of every plan, in their order. */
+  readonly allowed: readonly { readonly plan: string; readonly allowed: boolean }[];
 }
 
 /** @param expectedMs of such a search on this machine. */
 export function estimateOf(asked: Asked, plans: readonly Plan[], expectedMs: number): Estimate {
   return {
     typicalMs: Math.round(expectedMs),
-    allowed: Object.fromEntries(plans.map((plan) => [plan.id, allows(plan, asked)])),
+    allowed: plans.map((plan) => ({ plan: plan.id, allowed: allows(plan, asked) })),
   };
 }
 

@@ -10,8 +10,11 @@ export interface InFlight {
   enter(subject: string, max: number, expectedMs: number): Disposable | undefined;
   /** Milliseconds until one of the subject's should have ended. */
   firstEndMs(subject: string): number;
-  /** Resolves when one of the subject's has ended, or none is under way. Rejects with the reason of `signal`. */
-  oneEnded(subject: string, signal: AbortSignal): Promise<void>;
+  /**
+   * Resolves when fewer than so many are under way: at once, where that is so already. Whoever asks next may be quicker.
+   * Rejects with the reason of `signal`.
+   */
+  placeFree(subject: string, max: number, signal: AbortSignal): Promise<void>;
 }
 
 /** A subject that has something under way. */
@@ -56,10 +59,11 @@ export function createInFlight(): InFlight {
       const rests = searches.map(({ startedAt, expectedMs }) => restMs(expectedMs, now - startedAt));
       return rests.length === 0 ? 0 : Math.min(...rests);
     },
-    async oneEnded(subject, signal) {
+    async placeFree(subject, max, signal) {
       signal.throwIfAborted();
       const running = subjects.get(subject);
-      if (running === undefined) {
+      // Between a refusal and this call one may have ended: its end wakes nobody who comes after it.
+      if (running === undefined || running.searches.length < max) {
         return;
       }
       const { promise, resolve, reject } = Promise.withResolvers<void>();

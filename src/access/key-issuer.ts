@@ -1,4 +1,4 @@
-import type { IssueQuota, KeyRecord, KeyStore } from "../storage/ports.ts";
+import type { Issued, IssueTerms, KeyRecord, KeyStore } from "../storage/ports.ts";
 import { uuidv7 } from "../uuid.ts";
 import { createApiKey, hashOfApiKey } from "./api-key.ts";
 
@@ -17,25 +17,26 @@ export interface KeyWish {
   readonly name: string | undefined;
   /** Id of a plan. */
   readonly plan: string;
-  /** Where a caller gets it without the operator: the address, and how many it may get. */
-  readonly selfService?: { readonly address: string; readonly quota: IssueQuota };
+  /** Address of the caller who gets it without the operator. */
+  readonly issuedTo?: string | undefined;
+  /** On what terms; without, it is issued in any case. */
+  readonly terms?: IssueTerms;
 }
 
 export type IssuedKey =
   | { readonly kind: "issued"; readonly key: string; readonly record: KeyRecord }
-  /** `againAt` is in milliseconds since 1970. */
-  | { readonly kind: "too_many"; readonly againAt: number };
+  | Exclude<Issued, { readonly kind: "created" | "renewed" }>;
 
 export interface KeyIssuerOptions {
   readonly keys: KeyStore;
   readonly pepper: string | undefined;
-  /** Told which key is valid no more. */
-  readonly onRevoked?: (id: string) => void;
+  /** Told of which key a secret is valid no more. */
+  readonly onEnded?: (id: string) => void;
 }
 
-export function createKeyIssuer({ keys, pepper, onRevoked = () => {} }: KeyIssuerOptions): KeyIssuer {
+export function createKeyIssuer({ keys, pepper, onEnded = () => {} }: KeyIssuerOptions): KeyIssuer {
   const issuer: KeyIssuer = {
-    async issue({ name, plan, selfService }) {
+    async issue({ name, plan, issuedTo, terms }) {
       const key = createApiKey();
       const record: KeyRecord = {
         id: uuidv7(),
@@ -43,12 +44,20 @@ export function createKeyIssuer({ keys, pepper, onRevoked = () => {} }: KeyIssue
         name,
         plan,
         createdAt: Date.now(),
-        issuedTo: selfService?.address,
+        issuedTo,
         lastUsedAt: undefined,
         revokedAt: undefined,
       };
-      const issued = await keys.create(record, selfService?.quota);
-      return issued.kind === "created" ? { kind: "issued", key, record } : issued;
+      const issued = await keys.create(record, terms);
+      switch (issued.kind) {
+        case "created":
+          return { kind: "issued", key, record };
+        case "renewed":
+          onEnded(issued.record.id);
+          return { kind: "issued", key, record: issued.record };
+        default:
+          return issued;
+      }
     },
     async rotate(id) {
       const record = await keys.findById(id);
@@ -56,13 +65,14 @@ export function createKeyIssuer({ keys, pepper, onRevoked = () => {} }: KeyIssue
         return undefined;
       }
       // Dying in between leaves two keys, which is better than none.
-      const issued = await issuer.issue({ name: record.name, plan: record.plan });
+      const { name, plan, issuedTo } = record;
+      const issued = await issuer.issue({ name, plan, issuedTo });
       await issuer.revoke(id);
       return issued;
     },
     async revoke(id) {
       const known = await keys.revoke(id, Date.now());
-      onRevoked(id);
+      onEnded(id);
       return known;
     },
     list: () => keys.list(),

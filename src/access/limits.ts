@@ -12,24 +12,28 @@ import {
 } from "./counters.ts";
 import { createInFlight } from "./in-flight.ts";
 import type { Plan, RatePolicy } from "./plans.ts";
+import { createRefusals, type Refusals } from "./refusals.ts";
 
 /**
- * Counts what callers ask. Requests and searches at a time are counted by caller, engine time by key and by address:
- * whoever gets many keys does not get more of it.
+ * Counts what callers ask. Requests and searches at a time are counted by caller, engine time by caller and by address:
+ * whoever calls with a key from many addresses, or from one with many keys, does not get more of it.
  */
 export interface Limits {
   /**
-   * Counts one request, before the engine is asked. A refused one costs nothing.
+   * Counts one request, before the engine is asked. A refused one costs nothing, and one that could not be counted
+   * neither: then it rejects with what the counter rejected with.
    *
    * @param time what its search takes.
    */
   enter(account: Account, time: SearchTime): Promise<Entry>;
+  /** What callers are refused. */
+  readonly refusals: Refusals;
   /** How the request windows of a caller stand. */
   windowsOf(account: Account): Promise<readonly RateWindow[]>;
   /** How all windows of a caller stand: of engine time, the one of key and address that has less left. */
   allWindowsOf(account: Account): Promise<readonly RateWindow[]>;
-  /** Resolves when one of the caller's searches has ended. Rejects with the reason of `signal`. */
-  oneEnded(account: Account, signal: AbortSignal): Promise<void>;
+  /** Resolves when the caller may have one more search under way. Rejects with the reason of `signal`. */
+  placeFree(account: Account, signal: AbortSignal): Promise<void>;
   /** Writes down the engine time used since the last time. What cannot be written is kept for the next time. */
   flush(): Promise<void>;
 }
@@ -68,6 +72,8 @@ export interface Refusal {
 export interface LimitsOptions {
   readonly plans: readonly Plan[];
   readonly usage: UsageStore;
+  /** Told why something that nobody waits for could not be counted. */
+  readonly onFailure?: (error: unknown) => void;
 }
 
 /** How much longer than its own limit a search can take: the watchdog's patience. */
@@ -76,7 +82,7 @@ const watchdogMs = 1500;
 const generosity = 2;
 
 /** Counters that begin with the engine time that counts already. */
-export async function createLimits({ plans, usage }: LimitsOptions): Promise<Limits> {
+export async function createLimits({ plans, usage, onFailure = () => {} }: LimitsOptions): Promise<Limits> {
   const counters = new Map(plans.map((plan) => [plan.id, createPlanCounters(plan)]));
   const inFlight = createInFlight();
   const spent = new Map<string, EngineTime>();
@@ -114,13 +120,18 @@ export async function createLimits({ plans, usage }: LimitsOptions): Promise<Lim
   async function takeRequest(account: Account): Promise<Refusal | readonly RateWindow[]> {
     const windows: RateWindow[] = [];
     let refusal: Refusal | undefined;
-    for (const { policy, limiter } of countersOf(account).requests) {
-      const result = await consume(limiter, account.subject);
-      windows.push(windowFrom(policy, result));
-      if (result.consumedPoints > policy.quota) {
-        const retryAfterMs = untilEndMs(policy, result);
-        refusal = later(refusal, { ...refusalOf("rate_limited", policy), retryAfterMs });
+    try {
+      for (const { policy, limiter } of countersOf(account).requests) {
+        const result = await consume(limiter, account.subject);
+        windows.push(windowFrom(policy, result));
+        if (result.consumedPoints > policy.quota) {
+          const retryAfterMs = untilEndMs(policy, result);
+          refusal = later(refusal, { ...refusalOf("rate_limited", policy), retryAfterMs });
+        }
       }
+    } catch (error) {
+      giveBack(account, windows, 0);
+      throw error;
     }
     if (refusal) {
       giveBack(account, windows, 0);
@@ -132,7 +143,7 @@ export async function createLimits({ plans, usage }: LimitsOptions): Promise<Lim
   function giveBack(account: Account, windows: readonly RateWindow[], sinceMs: number): void {
     for (const [index, { limiter }] of countersOf(account).requests.entries()) {
       if (sinceMs < (windows[index]?.resetMs ?? 0)) {
-        void limiter.reward(account.subject);
+        limiter.reward(account.subject).catch(onFailure);
       }
     }
   }
@@ -147,9 +158,16 @@ export async function createLimits({ plans, usage }: LimitsOptions): Promise<Lim
   function charge(account: Account, engineMs: number): void {
     for (const { name, policy, limiter } of countersOf(account).engineTime) {
       for (const subject of new Set([account.subject, account.address])) {
-        void limiter.penalty(subject, engineMs).then((result) => {
-          keep({ rate: name, subject, engineMs, resetsAt: Date.now() + untilEndMs(policy, result) });
-        });
+        const kept = (untilEnd: number) =>
+          keep({ rate: name, subject, engineMs, resetsAt: Date.now() + untilEnd });
+        limiter.penalty(subject, engineMs).then(
+          (result) => kept(untilEndMs(policy, result)),
+          (error: unknown) => {
+            // Of two ends of a window the sooner one holds.
+            kept(policy.windowS * 1000);
+            onFailure(error);
+          },
+        );
       }
     }
   }
@@ -178,21 +196,31 @@ export async function createLimits({ plans, usage }: LimitsOptions): Promise<Lim
         const refusal = { code: "concurrency_limited", limit: "concurrent", quota: concurrent ?? 0 } as const;
         return { kind: "refused", refusal: { ...refusal, retryAfterMs } };
       }
-      const { requests, engineTime } = countersOf(account);
-      const exhausted = engineTime.length === 0 ? undefined : await engineTimeRefusal(account);
-      const taken = exhausted ?? (requests.length === 0 ? noWindows : await takeRequest(account));
-      if ("code" in taken) {
+      try {
+        const { requests, engineTime } = countersOf(account);
+        const exhausted = engineTime.length === 0 ? undefined : await engineTimeRefusal(account);
+        const taken = exhausted ?? (requests.length === 0 ? noWindows : await takeRequest(account));
+        if (!("code" in taken)) {
+          return admitted(account, place, taken);
+        }
         place[Symbol.dispose]();
         return { kind: "refused", refusal: taken };
+      } catch (error) {
+        place[Symbol.dispose]();
+        throw error;
       }
-      return admitted(account, place, taken);
     },
+    refusals: createRefusals((account) => countersOf(account).refusals),
     windowsOf,
     allWindowsOf: async (account) => [
       ...(await windowsOf(account)),
       ...(await Promise.all(countersOf(account).engineTime.map((counter) => tightest(counter, account)))),
+      ...(await Promise.all(
+        countersOf(account).refusals.map((counter) => windowOf(counter, account.subject)),
+      )),
     ],
-    oneEnded: ({ subject }, signal) => inFlight.oneEnded(subject, signal),
+    placeFree: ({ subject, plan }, signal) =>
+      inFlight.placeFree(subject, plan.limits.concurrent ?? Number.POSITIVE_INFINITY, signal),
     async flush() {
       const written = [...spent.values()];
       spent.clear();
@@ -210,7 +238,7 @@ export async function createLimits({ plans, usage }: LimitsOptions): Promise<Lim
   };
 }
 
-const noCounters: PlanCounters = { requests: [], engineTime: [] };
+const noCounters: PlanCounters = { requests: [], engineTime: [], refusals: [] };
 const noWindows: readonly RateWindow[] = [];
 const noPlace: Disposable = { [Symbol.dispose]() {} };
 

@@ -21,9 +21,12 @@ export interface RatePolicy {
   readonly name: string;
   readonly quota: number;
   readonly windowS: number;
-  /** Requests are counted by caller; milliseconds of engine time by key and by address. */
-  readonly unit: "request" | "engine_ms";
+  /** Requests and refusals are counted by caller; milliseconds of engine time by key and by address. */
+  readonly unit: "request" | "engine_ms" | "refusal";
 }
+
+/** How often a caller may be refused before a call is refused unread: what is wrong costs as much to find as what is right. */
+const refusals: RatePolicy = { name: "refusals", quota: 120, windowS: 60, unit: "refusal" };
 
 /** The interface's own bounds, and no quota: everybody may ask everything that the API can say. */
 export const openPlan: Plan = {
@@ -41,7 +44,7 @@ export const keylessPlan: Plan = {
     multipvMax: 5,
     movetimeMaxMs: 5000,
     concurrent: 2,
-    rates: [{ name: "minute", quota: 60, windowS: 60, unit: "request" }],
+    rates: [{ name: "minute", quota: 60, windowS: 60, unit: "request" }, refusals],
   },
 };
 
@@ -55,6 +58,7 @@ export const freePlan: Plan = {
     rates: [
       { name: "minute", quota: 240, windowS: 60, unit: "request" },
       { name: "engine-day", quota: 3_600_000, windowS: 86_400, unit: "engine_ms" },
+      refusals,
     ],
   },
 };

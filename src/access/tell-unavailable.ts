@@ -8,7 +8,7 @@ const retryAfterMs = 5000;
 export function tellUnavailable(keys: KeyStore): KeyStore {
   return {
     ...keys,
-    create: (record, quota) => keys.create(record, quota).catch(explain),
+    create: (record, terms) => keys.create(record, terms).catch(explain),
     findByHash: (hash) => keys.findByHash(hash).catch(explain),
     revoke: (id, at) => keys.revoke(id, at).catch(explain),
   };

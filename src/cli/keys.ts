@@ -1,6 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { CreateKeyRequestSchema } from "../../gen/chess/analysis/v1/key_service_pb.ts";
 import type { KeyRecord } from "../access/account.ts";
+import { createKeyExpiry, type KeyExpiry } from "../access/key-expiry.ts";
 import { createKeyIssuer, type IssuedKey, type KeyIssuer } from "../access/key-issuer.ts";
 import { freePlan, planOf } from "../access/plans.ts";
 import { type Config, loadConfig } from "../config.ts";
@@ -25,6 +26,7 @@ export const keysCommand: Command = {
   notes: [
     "A key is shown only once, when it is created: only a hash is stored, in KIBITZ_DATA_DIR. A running server",
     "accepts new keys at once, and revoked ones for up to 3 more seconds. Set the same KIBITZ_KEY_PEPPER as it has.",
+    "Keys that are created here do not expire; those that callers got by themselves do (KIBITZ_KEY_EXPIRY_DAYS).",
   ],
   async run(input) {
     const [name = ""] = input.positionals;
@@ -58,14 +60,15 @@ async function createKey(input: CommandInput, issuer: KeyIssuer, config: Config)
     throw new UsageError(`there is no plan "${plan}" for keys; the plans are ${idsOf(plans)}`);
   }
   const issued = await issuer.issue({ name: typeof name === "string" ? name : undefined, plan });
-  return show(input, issued);
+  return show(input, issued, config);
 }
 
-async function list(input: CommandInput, issuer: KeyIssuer): Promise<number> {
+async function list(input: CommandInput, issuer: KeyIssuer, { keyExpiryDays }: Config): Promise<number> {
   onlyArguments(input, 0);
   const records = await issuer.list();
+  const expiry = createKeyExpiry(keyExpiryDays);
   if (input.values.json) {
-    process.stdout.write(records.map((record) => `${JSON.stringify(jsonOf(record))}\n`).join(""));
+    process.stdout.write(records.map((record) => `${JSON.stringify(jsonOf(record, expiry))}\n`).join(""));
     return exitCode.ok;
   }
   const rows = records.map((record) => [
@@ -73,7 +76,7 @@ async function list(input: CommandInput, issuer: KeyIssuer): Promise<number> {
     record.plan,
     dateOf(record.createdAt),
     dateOf(record.lastUsedAt),
-    record.revokedAt === undefined ? "valid" : `revoked ${dateOf(record.revokedAt)}`,
+    stateOf(record, expiry),
     record.name ?? "",
   ]);
   process.stdout.write(
@@ -82,6 +85,13 @@ async function list(input: CommandInput, issuer: KeyIssuer): Promise<number> {
       .join(""),
   );
   return exitCode.ok;
+}
+
+function stateOf(record: KeyRecord, expiry: KeyExpiry): string {
+  if (record.revokedAt !== undefined) {
+    return `revoked ${dateOf(record.revokedAt)}`;
+  }
+  return expiry.hasExpired(record) ? `expired ${dateOf(expiry.expiresAt(record))}` : "valid";
 }
 
 async function revoke(input: CommandInput, issuer: KeyIssuer): Promise<number> {
@@ -95,23 +105,23 @@ async function revoke(input: CommandInput, issuer: KeyIssuer): Promise<number> {
   return exitCode.ok;
 }
 
-async function rotate(input: CommandInput, issuer: KeyIssuer): Promise<number> {
+async function rotate(input: CommandInput, issuer: KeyIssuer, config: Config): Promise<number> {
   const id = onlyArguments(input, 1);
   const issued = await issuer.rotate(id);
   if (issued === undefined) {
     throw unknownKey(id);
   }
-  return show(input, issued);
+  return show(input, issued, config);
 }
 
 /** The key alone on standard output, so that it can be piped; what is known of it on standard error. */
-function show({ values }: CommandInput, issued: IssuedKey): number {
+function show({ values }: CommandInput, issued: IssuedKey, { keyExpiryDays }: Config): number {
   if (issued.kind !== "issued") {
-    throw new Error("keys that the operator issues have no quota");
+    throw new Error("keys that the operator issues have no terms");
   }
   const { key, record } = issued;
   if (values.json) {
-    process.stdout.write(`${JSON.stringify({ ...jsonOf(record), key })}\n`);
+    process.stdout.write(`${JSON.stringify({ ...jsonOf(record, createKeyExpiry(keyExpiryDays)), key })}\n`);
   } else {
     process.stdout.write(`${key}\n`);
     process.stderr.write(`id ${record.id}, plan ${record.plan}. The key will not be shown again.\n`);
@@ -132,7 +142,8 @@ function unknownKey(id: string): UsageError {
   return new UsageError(`there is no valid key ${JSON.stringify(id)}; kibitz keys list shows the ids`);
 }
 
-function jsonOf({ id, name, plan, createdAt, lastUsedAt, revokedAt }: KeyRecord) {
+function jsonOf(record: KeyRecord, expiry: KeyExpiry) {
+  const { id, name, plan, createdAt, lastUsedAt, revokedAt } = record;
   return {
     id,
     name: name ?? null,
@@ -140,6 +151,7 @@ function jsonOf({ id, name, plan, createdAt, lastUsedAt, revokedAt }: KeyRecord)
     created_at: timeOf(createdAt),
     last_used_at: timeOf(lastUsedAt),
     revoked_at: timeOf(revokedAt),
+    expires_at: timeOf(expiry.expiresAt(record)),
   };
 }
 

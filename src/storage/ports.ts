@@ -47,10 +47,40 @@ export interface IssueQuota {
   readonly windowMs: number;
 }
 
+/** Keys that are good for nothing any more. */
+export interface EndedKeys {
+  /** Revoked before this time. */
+  readonly revokedBefore: number;
+  /** Issued without the operator, and neither made nor used since this time. */
+  readonly unusedSince: number;
+}
+
+/** On what terms a key is issued without the operator. */
+export interface IssueTerms {
+  readonly quota: IssueQuota;
+  /** A network that may be one customer's, and how many keys all its addresses may be issued together in the same window. */
+  readonly network: { readonly name: string; readonly max: number } | undefined;
+  /** How many keys of callers may be kept in all. */
+  readonly keptMax: number;
+  /** What may be forgotten where so many are kept. */
+  readonly ended: EndedKeys;
+  /** What the caller calls this wish by: who wishes the same again in the window gets the same key, with a new secret. */
+  readonly idempotencyKey: string | undefined;
+}
+
 export type Issued =
   | { readonly kind: "created" }
-  /** `againAt` is when the oldest key of the window leaves it. */
-  | { readonly kind: "too_many"; readonly againAt: number };
+  /** The wish was known: the key of then is kept with the hash that was given now. */
+  | { readonly kind: "renewed"; readonly record: KeyRecord }
+  /** `max` is how many it may be issued; `againAt` is when the oldest key of the window leaves it. */
+  | {
+      readonly kind: "too_many";
+      readonly of: "address" | "network";
+      readonly max: number;
+      readonly againAt: number;
+    }
+  /** There is no room for one more. */
+  | { readonly kind: "full" };
 
 /**
  * Keeps API keys. What a method has resolved survives the death of the process. All methods reject with
@@ -58,10 +88,11 @@ export type Issued =
  */
 export interface KeyStore {
   /**
-   * Keeps a new key, unless its address has been issued too many: both in one step, so that nobody slips through. Keys
-   * that are more than the window ahead of this one were made by a clock that ran ahead, and do not count.
+   * Keeps a new key, unless the terms forbid it: all in one step, so that nobody slips through. Keys that are more than
+   * the window ahead of this one were made by a clock that ran ahead, and do not count. A key that was revoked counts in
+   * its window, but is never renewed.
    */
-  create(record: KeyRecord, quota?: IssueQuota): Promise<Issued>;
+  create(record: KeyRecord, terms?: IssueTerms): Promise<Issued>;
   findByHash(hash: string): Promise<KeyRecord | undefined>;
   findById(id: string): Promise<KeyRecord | undefined>;
   /** All keys, revoked ones too, oldest first. */
@@ -70,6 +101,8 @@ export interface KeyStore {
   revoke(id: string, at: number): Promise<boolean>;
   /** Notes when keys were last used, by id. A time that is not later than the noted one changes nothing. */
   touch(uses: ReadonlyMap<string, number>): Promise<void>;
+  /** Forgets some keys that have ended, so many at most: a step that holds nobody up. Resolves with their number. */
+  prune(ended: EndedKeys, max: number): Promise<number>;
 }
 
 /** Engine time used in one window of a rate. */
@@ -95,4 +128,6 @@ export interface UsageStore {
   add(spent: readonly EngineTime[], now: number): Promise<void>;
   /** What counts at `now`. */
   current(now: number): Promise<readonly EngineTime[]>;
+  /** Forgets some of what counts no more at `now`, so much at most. Resolves with its number. */
+  prune(now: number, max: number): Promise<number>;
 }

@@ -1,15 +1,18 @@
 import { describe, expect, test, vi } from "vitest";
+import { createApiKey, hashOfApiKey } from "../../src/access/api-key.ts";
 import { createAuthenticator } from "../../src/access/authenticate.ts";
+import { createKeyExpiry } from "../../src/access/key-expiry.ts";
 import { createKeyIssuer } from "../../src/access/key-issuer.ts";
 import { createMemoryKeyStore } from "../../src/storage/memory/key-store.ts";
-import type { KeyStore } from "../../src/storage/ports.ts";
+import type { KeyRecord, KeyStore } from "../../src/storage/ports.ts";
+import { keyRecord } from "../contract/access-stores.ts";
 
 async function issued(options: { pepper?: string; knownMs?: number } = {}) {
   const { pepper, ...rest } = options;
   const keys = createMemoryKeyStore();
   const findByHash = vi.spyOn(keys, "findByHash");
   const authenticator = createAuthenticator({ keys, pepper, ...rest });
-  const desk = createKeyIssuer({ keys, pepper, onRevoked: (id) => authenticator.forget(id) });
+  const desk = createKeyIssuer({ keys, pepper, onEnded: (id) => authenticator.forget(id) });
   const made = await desk.issue({ name: "a", plan: "free" });
   if (made.kind !== "issued") {
     throw new Error("not issued");
@@ -157,5 +160,50 @@ describe("a rotated key", () => {
     await desk.rotate(id);
     expect(await desk.rotate(id)).toBeUndefined();
     expect(await desk.rotate("nobody")).toBeUndefined();
+  });
+});
+
+describe("a key that is not used for 90 days", () => {
+  const dayMs = 86_400_000;
+
+  /** The header of a key of this age. */
+  async function keyOfAge(days: number, told: Partial<KeyRecord>) {
+    const keys = createMemoryKeyStore();
+    const key = createApiKey();
+    const createdAt = Date.now() - days * dayMs;
+    await keys.create(keyRecord({ id: "a", hash: hashOfApiKey(key, undefined), createdAt, ...told }));
+    return { keys, header: `Bearer ${key}` };
+  }
+
+  const authenticatorOf = (keys: KeyStore, days = 90) =>
+    createAuthenticator({ keys, pepper: undefined, expiry: createKeyExpiry(days) });
+
+  test("has expired if a caller got it without the operator, and says so", async () => {
+    const { keys, header } = await keyOfAge(91, { issuedTo: "192.0.2.1" });
+    const error = await errorOf(() => authenticatorOf(keys).keyOf(header));
+    expect(error).toMatchObject({
+      code: "invalid_api_key",
+      nextAction: "get_api_key",
+      message: expect.stringContaining("was not used for 90 days"),
+    });
+  });
+
+  test.each([
+    ["that is younger", 89, { issuedTo: "192.0.2.1" }, 90],
+    ["that was used since", 91, { issuedTo: "192.0.2.1", lastUsedAt: Date.now() - 89 * dayMs }, 90],
+    ["of the operator", 1000, {}, 90],
+    ["where keys do not expire", 1000, { issuedTo: "192.0.2.1" }, 0],
+  ])("is valid if it is one %s", async (_, days, told, expiryDays) => {
+    const { keys, header } = await keyOfAge(days, told);
+    expect(await authenticatorOf(keys, expiryDays).keyOf(header)).toMatchObject({ id: "a" });
+  });
+
+  test("begins its time anew with each use", async () => {
+    const { keys, header } = await keyOfAge(89.99, { issuedTo: "192.0.2.1" });
+    const authenticator = authenticatorOf(keys);
+    await authenticator.keyOf(header);
+    await authenticator.flush();
+    const later = createKeyExpiry(90).expiresAt((await keys.findById("a")) as KeyRecord);
+    expect(later).toBeGreaterThan(Date.now() + 89 * dayMs);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createClientAddress, networkOf } from "../../src/access/client-address.ts";
+import { createClientAddress, widerNetworkOf } from "../../src/access/client-address.ts";
 
 function addressOf(address: string, forwardedFor: string | undefined, trusted: readonly string[] = []) {
   return createClientAddress(trusted, { warn() {} })({ address, forwardedFor });
@@ -9,20 +9,37 @@ describe("a caller", () => {
   test.each([
     ["192.0.2.1", "192.0.2.1"],
     ["::ffff:192.0.2.1", "192.0.2.1"],
+    ["::ffff:cb00:7107", "203.0.113.7"],
+    ["::FFFF:CB00:7107", "203.0.113.7"],
+    ["0:0:0:0:0:ffff:cb00:7107", "203.0.113.7"],
+    ["0000:0000:0000:0000:0000:ffff:203.0.113.7", "203.0.113.7"],
+    ["::ffff:192.0.2.1%eth0", "192.0.2.1"],
     ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
     ["2001:0db8:0001:0002::1", "2001:db8:1:2::/64"],
     ["2001:DB8::1", "2001:db8:0:0::/64"],
+    ["2001:db8:1:2::192.0.2.1", "2001:db8:1:2::/64"],
     ["fe80::1%eth0", "fe80:0:0:0::/64"],
+    ["fe80::1%eth0.100", "fe80:0:0:0::/64"],
+    ["fe80::1%br-lan", "fe80:0:0:0::/64"],
     ["::1", "0:0:0:0::/64"],
-    ["64:ff9b::192.0.2.1", "64:ff9b:0:0::/64"],
+    // Behind a NAT64, each IPv4 address is somebody else.
+    ["64:ff9b::192.0.2.1", "192.0.2.1"],
+    ["64:ff9b::cb00:7107", "203.0.113.7"],
+    // Deprecated or of local use: nobody on the way says where the IPv4 address stands, if there is one.
+    ["::192.0.2.1", "0:0:0:0::/64"],
+    ["64:ff9b:1::192.0.2.1", "64:ff9b:1:0::/64"],
     ["unknown", "unknown"],
+    ["7", "7"],
+    ["0x7f.1", "0x7f.1"],
   ])("at %s is known as %s", (address, expected) => {
     expect(addressOf(address, undefined)).toBe(expected);
   });
 
   test("has one name for all addresses of its /64, and another beyond it", () => {
-    expect(networkOf("2001:db8:1:2::1")).toBe(networkOf("2001:db8:1:2:ffff::9"));
-    expect(networkOf("2001:db8:1:2::1")).not.toBe(networkOf("2001:db8:1:3::1"));
+    const find = createClientAddress([], { warn() {} });
+    const nameOf = (address: string) => find({ address, forwardedFor: undefined });
+    expect(nameOf("2001:db8:1:2::1")).toBe(nameOf("2001:db8:1:2:ffff::9"));
+    expect(nameOf("2001:db8:1:2::1")).not.toBe(nameOf("2001:db8:1:3::1"));
   });
 
   test.each(["198.51.100.7", "a, b", "", "127.0.0.1"])(
@@ -35,7 +52,7 @@ describe("a caller", () => {
 });
 
 describe("behind trusted proxies", () => {
-  const trusted = ["10.0.0.0/8", "2001:db8:ffff::/48", "192.0.2.9"];
+  const trusted = ["10.0.0.0/8", "2001:db8:ffff::/48", "192.0.2.9", "::ffff:172.16.0.0/112"];
   test.each([
     ["10.1.2.3", "198.51.100.7", "198.51.100.7"],
     ["::ffff:10.1.2.3", "198.51.100.7", "198.51.100.7"],
@@ -46,12 +63,38 @@ describe("behind trusted proxies", () => {
     ["10.1.2.3", "198.51.100.7:4711", "198.51.100.7"],
     ["10.1.2.3", "[2001:db8:1:2::1]:4711", "2001:db8:1:2::/64"],
     ["10.1.2.3", "10.0.0.1, 10.0.0.2", "10.0.0.1"],
+    ["10.1.2.3", "::ffff:c633:6407", "198.51.100.7"],
+    ["10.1.2.3", "[::ffff:c633:6407]:4711", "198.51.100.7"],
+    ["::ffff:a01:203", "198.51.100.7", "198.51.100.7"],
+    ["10.1.2.3", "203.0.113.66, ::ffff:a09:909", "203.0.113.66"],
+    ["172.16.9.9", "198.51.100.7", "198.51.100.7"],
+    ["172.17.0.1", "198.51.100.7", "172.17.0.1"],
+    ["10.1.2.3", "198.51.100.7, 7", "10.1.2.3"],
+    ["10.1.2.3", "198.51.100.7, 0x0a000001", "10.1.2.3"],
     ["10.1.2.3", "198.51.100.7, nonsense", "10.1.2.3"],
     ["10.1.2.3", "198.51.100.7, nonsense, 10.0.0.2", "10.0.0.2"],
     ["10.1.2.3", "", "10.1.2.3"],
   ])("%s that forwards for %j speaks for %s", (peer, forwardedFor, expected) => {
     expect(addressOf(peer, forwardedFor, trusted)).toBe(expected);
   });
+});
+
+test.each([
+  ["::ffff:0:0/90", "192.0.2.9"],
+  ["64:ff9b::/32", "192.0.2.9"],
+  ["::/0", "192.0.2.9"],
+  ["0.0.0.0/0", "2001:db8:1:2::1"],
+])("to trust %s is not to trust %s", (network, peer) => {
+  expect(addressOf(peer, "198.51.100.7", [network])).toBe(addressOf(peer, undefined));
+});
+
+test.each([
+  ["::ffff:0:0/96", "192.0.2.9"],
+  ["0.0.0.0/0", "::ffff:c000:209"],
+  ["::/0", "2001:db8:1:2::1"],
+  ["fe80::/10", "fe80::1%eth0"],
+])("to trust %s is to trust %s", (network, peer) => {
+  expect(addressOf(peer, "198.51.100.7", [network])).toBe("198.51.100.7");
 });
 
 test("the first request that a proxy forwards without being trusted is warned of, once", () => {
@@ -63,4 +106,13 @@ test("the first request that a proxy forwards without being trusted is warned of
   find({ address: "192.0.2.1", forwardedFor: "198.51.100.7" });
   find({ address: "192.0.2.2", forwardedFor: "198.51.100.7" });
   expect(warned).toEqual([{ proxy: "192.0.2.1" }, expect.stringContaining("KIBITZ_TRUST_PROXY")]);
+});
+
+test.each([
+  ["2001:db8:1:2::/64", "2001:db8:1::/48"],
+  ["2001:db8:0:0::/64", "2001:db8:0::/48"],
+  ["192.0.2.1", undefined],
+  ["unknown", undefined],
+])("%s lies in %s, as far as one customer may have it", (name, expected) => {
+  expect(widerNetworkOf(name)).toBe(expected);
 });

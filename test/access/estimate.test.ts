@@ -15,7 +15,10 @@ test.each([
   [{ depth: 20, multipv: 6, movetimeMs: 5000 }, false],
   [{ depth: 20, multipv: 5, movetimeMs: 5001 }, false],
 ])("%j is allowed by a small plan: %s", (asked, allowed) => {
-  expect(estimateOf(asked, [small, openPlan], 1).allowed).toEqual({ small: allowed, keyless: true });
+  expect(estimateOf(asked, [small, openPlan], 1).allowed).toEqual([
+    { plan: "small", allowed },
+    { plan: "keyless", allowed: true },
+  ]);
 });
 
 test("an estimate says how long the search is expected to take, in whole milliseconds", () => {

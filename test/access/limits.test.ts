@@ -1,4 +1,5 @@
-import { describe, expect, test, vi } from "vitest";
+import { RateLimiterMemory } from "rate-limiter-flexible";
+import { afterEach, describe, expect, type MockInstance, test, vi } from "vitest";
 import type { Account } from "../../src/access/account.ts";
 import { createLimits, type Entry, type Limits, type SearchTime } from "../../src/access/limits.ts";
 import { freePlan, keylessPlan, openPlan, type Plan, type RatePolicy } from "../../src/access/plans.ts";
@@ -24,10 +25,14 @@ const keyed = (plan: Plan, id: string, address: string): Account => ({
 /** Lets a request in, ends it after so much engine time, and tells how it went. */
 async function run(limits: Limits, account: Account, engineMs = 0, answered = true): Promise<Entry> {
   const entry = await limits.enter(account, timeOf(1000));
-  if (entry.kind === "admitted") {
+  leave(entry, engineMs, answered);
+  return entry;
+}
+
+function leave(entry: Entry | undefined, engineMs = 0, answered = true): void {
+  if (entry?.kind === "admitted") {
     entry.admission.leave(engineMs, answered);
   }
-  return entry;
 }
 
 const timeOf = (expectedMs: number, longestMs = expectedMs): SearchTime => ({ expectedMs, longestMs });
@@ -112,10 +117,9 @@ describe("requests", () => {
       const plan = planWith([minute]);
       const limits = await limitsOf(plan);
       const entry = await limits.enter(keyless(plan), timeOf(1000));
+      expect(entry.kind).toBe("admitted");
       await vi.advanceTimersByTimeAsync(61_000);
-      if (entry.kind === "admitted") {
-        entry.admission.leave(0, false);
-      }
+      leave(entry, 0, false);
       expect(await remainingOf(limits, keyless(plan))).toEqual([2]);
     } finally {
       vi.useRealTimers();
@@ -140,10 +144,8 @@ describe("searches at a time", () => {
     const [first] = [await enter(), await enter()];
     expect(await enter()).toMatchObject({ refusal: { code: "concurrency_limited", quota: 2 } });
     expect((await limits.enter(keyless(plan, "b"), timeOf(700))).kind).toBe("admitted");
-    if (first?.kind === "admitted") {
-      first.admission.leave(0, true);
-      first.admission.leave(0, true);
-    }
+    leave(first);
+    leave(first);
     expect([(await enter()).kind, (await enter()).kind]).toEqual(["admitted", "refused"]);
   });
 
@@ -178,17 +180,28 @@ describe("searches at a time", () => {
   test("tell all who wait when one has ended", async () => {
     const limits = await limitsOf(plan);
     const account = keyless(plan);
-    await limits.oneEnded(account, never);
+    await limits.placeFree(account, never);
+    await limits.enter(account, timeOf(700));
+    await limits.placeFree(account, never);
     const entry = await limits.enter(account, timeOf(700));
-    const waiting = [limits.oneEnded(account, never), limits.oneEnded(account, never)];
+    const waiting = [limits.placeFree(account, never), limits.placeFree(account, never)];
     const leaving = new AbortController();
-    const left = limits.oneEnded(account, leaving.signal);
+    const left = limits.placeFree(account, leaving.signal);
     leaving.abort(new Error("left"));
     await expect(left).rejects.toThrow("left");
-    if (entry.kind === "admitted") {
-      entry.admission.leave(0, true);
-    }
+    leave(entry);
     await Promise.all(waiting);
+  });
+
+  test("let nobody wait beside a place that came free while they were told that there is none", async () => {
+    const limits = await limitsOf(plan);
+    const account = keyless(plan);
+    const [first] = [await limits.enter(account, timeOf(700)), await limits.enter(account, timeOf(700))];
+    const refused = limits.enter(account, timeOf(700));
+    leave(first);
+    expect(await refused).toMatchObject({ refusal: { code: "concurrency_limited" } });
+    await limits.placeFree(account, AbortSignal.timeout(1000));
+    expect((await limits.enter(account, timeOf(700))).kind).toBe("admitted");
   });
 });
 
@@ -265,6 +278,51 @@ describe("engine time", () => {
     expect(kept.map(({ subject, engineMs }) => [subject, engineMs]).toSorted()).toEqual([
       ["a", 500],
       ["key", 500],
+    ]);
+  });
+});
+
+describe("where a counter cannot be asked", () => {
+  afterEach(() => vi.restoreAllMocks());
+  const plan = planWith([minute, { ...hour, quota: 2 }, engine], 1);
+  const account = keyed(plan, "key", "a");
+  const counters = RateLimiterMemory.prototype;
+
+  test.each(["get", "consume"] as const)(
+    "nothing is taken: neither a place nor a request (%s)",
+    async (method) => {
+      const limits = await limitsOf(plan);
+      const whole = counters[method];
+      for (const failing of [1, 2]) {
+        let calls = 0;
+        const broken = vi.spyOn(counters, method) as MockInstance<typeof counters.get>;
+        broken.mockImplementation(function (this: RateLimiterMemory, subject) {
+          return ++calls === failing ? Promise.reject(new Error("gone")) : whole.call(this, subject);
+        });
+        await expect(limits.enter(account, timeOf(1000))).rejects.toThrow("gone");
+        broken.mockRestore();
+      }
+      expect(await remainingOf(limits, account)).toEqual([2, 2, 1000]);
+      expect((await run(limits, account)).kind).toBe("admitted");
+    },
+  );
+
+  test("what nobody waits for is told, and thrown at nobody", async () => {
+    const told: unknown[] = [];
+    const usage = createMemoryUsageStore();
+    const limits = await createLimits({ plans: [plan], usage, onFailure: (error) => told.push(error) });
+    const gone = new Error("gone");
+    vi.spyOn(counters, "reward").mockRejectedValue(gone);
+    vi.spyOn(counters, "penalty").mockRejectedValue(gone);
+    await run(limits, account, 0, false);
+    await run(limits, account, 300);
+    await limits.flush();
+    expect(told).toEqual([gone, gone, gone, gone]);
+    // It counts from the next start on.
+    const kept = await usage.current(Date.now());
+    expect(kept.map(({ subject, engineMs }) => [subject, engineMs]).toSorted()).toEqual([
+      ["a", 300],
+      ["key", 300],
     ]);
   });
 });

@@ -3,47 +3,97 @@ import { createMemoryCache } from "../../src/storage/memory/cache.ts";
 import { testCache } from "../contract/store.ts";
 
 const never = new AbortController().signal;
-const value = { text: "kept" };
+interface Value {
+  readonly text: string;
+}
+const value: Value = { text: "kept" };
+const keysOf = (count: number, prefix = "key") =>
+  Array.from({ length: count }, (_, index) => `${prefix} ${index}`);
 
-testCache("memory", () => createMemoryCache({ entries: 100 }));
+testCache("memory", () => createMemoryCache({ bytes: 1e6 }));
 
-test("memory answers at once, without a promise", () => {
-  const cache = createMemoryCache<typeof value>({ entries: 1 });
+test("memory answers at once, without a promise, and the same object again", () => {
+  const cache = createMemoryCache<Value>({ bytes: 1e5 });
   cache.set("a", value);
-  expect(cache.get("a", never)).toBe(value);
+  const found = cache.get("a", never);
+  expect(found).toEqual(value);
+  // Readers keep beside an object what they have made of it.
+  expect(cache.get("a", never)).toBe(found);
 });
 
-test("memory keeps no more than it may, and forgets first what was not asked for longest", () => {
-  const cache = createMemoryCache<typeof value>({ entries: 3 });
-  for (const key of ["a", "b", "c"]) {
+test("memory keeps no more bytes than it may, and forgets the oldest first", () => {
+  const bytes = 100_000;
+  const cache = createMemoryCache<Value>({ bytes });
+  const text = "x".repeat(500);
+  const keys = keysOf(1000);
+  for (const key of keys) {
+    cache.set(key, { text });
+  }
+  // Looked up once more, each in turn, so that looking does not change what is found.
+  const kept = keys.filter((key) => cache.get(key, never)).length;
+  expect(kept * text.length).toBeLessThan(bytes);
+  expect(kept * text.length).toBeGreaterThan(bytes / 2);
+  const others = createMemoryCache<Value>({ bytes });
+  for (const key of keys) {
+    others.set(key, { text });
+  }
+  expect(others.get("key 999", never)).toEqual({ text });
+  expect(others.get("key 0", never)).toBeUndefined();
+});
+
+test("memory remembers what is asked for now and again, whatever else comes", () => {
+  const cache = createMemoryCache<Value>({ bytes: 1e6 });
+  const popular = keysOf(20, "popular");
+  for (const key of popular) {
+    cache.set(key, { text: key.repeat(100) });
+  }
+  for (const [index, key] of keysOf(5000).entries()) {
+    cache.set(key, { text: key.repeat(100) });
+    const asked = popular[index % popular.length] as string;
+    expect(cache.get(asked, never), `after ${index}`).toEqual({ text: asked.repeat(100) });
+    // And what nobody asks for a second time does not push it out.
+    cache.get(key, never);
+  }
+});
+
+test("memory counts long keys: a history of 600 moves takes more room than its answer", () => {
+  const cache = createMemoryCache<Value>({ bytes: 100_000 });
+  const history = "e2e4 ".repeat(600);
+  const keys = keysOf(1000, history);
+  for (const key of keys) {
     cache.set(key, value);
   }
-  cache.get("a", never);
-  cache.set("d", value);
-  const kept = ["a", "b", "c", "d"].filter((key) => cache.get(key, never));
-  expect(kept).toEqual(["a", "c", "d"]);
+  const kept = keys.filter((key) => cache.get(key, never)).length;
+  expect(kept).toBeGreaterThan(10);
+  expect(kept * history.length).toBeLessThan(100_000);
 });
 
-test("memory counts heavy values as often as they weigh", () => {
-  const cache = createMemoryCache<{ weight: number }>({ entries: 10, weightOf: ({ weight }) => weight });
-  cache.set("heavy", { weight: 8 });
-  cache.set("light", { weight: 1 });
-  expect(cache.get("heavy", never)).toBeDefined();
-  cache.set("two", { weight: 2 });
-  const kept = ["heavy", "light", "two"].filter((key) => cache.get(key, never));
-  expect(kept).toEqual(["heavy", "two"]);
+test("memory gives nobody the value of another key, and no value that was overwritten", () => {
+  const cache = createMemoryCache<Value>({ bytes: 20_000 });
+  const keys = keysOf(300);
+  for (let round = 0; round < 20; round++) {
+    for (const [index, key] of keys.entries()) {
+      // Of all lengths, so that every end of the ring is met.
+      cache.set(key, { text: `${key} ${round} `.repeat(1 + ((index * 7 + round) % 40)) });
+      const other = keys[(index * 31) % keys.length] as string;
+      const found = cache.get(other, never) as Value | undefined;
+      expect(found === undefined || found.text.startsWith(`${other} `)).toBe(true);
+      const own = cache.get(key, never) as Value | undefined;
+      expect(own === undefined || own.text.startsWith(`${key} ${round} `)).toBe(true);
+    }
+  }
 });
 
-test("memory counts long keys, too: a history of 600 moves takes more room than its answer", () => {
-  const cache = createMemoryCache<typeof value>({ entries: 3 });
+test("memory does not keep what would take much of its room alone", () => {
+  const cache = createMemoryCache<Value>({ bytes: 100_000 });
   cache.set("a", value);
-  cache.set("b".repeat(3000), value);
-  expect(cache.get("a", never)).toBeUndefined();
-  expect(cache.get("b".repeat(3000), never)).toBe(value);
+  cache.set("b", { text: "x".repeat(50_000) });
+  expect(cache.get("b", never)).toBeUndefined();
+  expect(cache.get("a", never)).toEqual(value);
 });
 
 test("memory that may keep nothing keeps nothing", () => {
-  const cache = createMemoryCache<typeof value>({ entries: 0 });
+  const cache = createMemoryCache<Value>({ bytes: 0 });
   cache.set("a", value);
   expect(cache.get("a", never)).toBeUndefined();
 });

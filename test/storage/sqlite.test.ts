@@ -1,15 +1,36 @@
-import { renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { DatabaseSync } from "node:sqlite";
+import { DatabaseSync } from "node:sqlite";
 import { afterEach, describe, expect, test } from "vitest";
 import { StoreUnavailable } from "../../src/storage/ports.ts";
 import { openDatabase, StoreUnusable } from "../../src/storage/sqlite/database.ts";
 import { createSqliteKeyStore } from "../../src/storage/sqlite/key-store.ts";
 import { createSqliteUsageStore } from "../../src/storage/sqlite/usage-store.ts";
-import { keyRecord, testKeyStore, testUsageStore } from "../contract/access-stores.ts";
+import { issueTerms, keyRecord, testKeyStore, testUsageStore } from "../contract/access-stores.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
 const root = useTemporaryFolder();
+/** As version 1 was released. */
+const firstSchema = `
+  CREATE TABLE api_key (
+    id TEXT PRIMARY KEY,
+    hash TEXT NOT NULL UNIQUE,
+    name TEXT,
+    plan TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    issued_to TEXT,
+    last_used_at INTEGER,
+    revoked_at INTEGER
+  ) STRICT;
+  CREATE INDEX api_key_issued ON api_key (issued_to, created_at);
+  CREATE TABLE engine_time (
+    rate TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    engine_ms INTEGER NOT NULL,
+    resets_at INTEGER NOT NULL,
+    PRIMARY KEY (rate, subject)
+  ) STRICT, WITHOUT ROWID;`;
+
 const open = new Set<DatabaseSync>();
 let folders = 0;
 
@@ -87,6 +108,52 @@ describe("a database", () => {
     const folder = join(root, "again");
     const version = () => openIn(folder).prepare("PRAGMA user_version").get();
     expect(version()).toEqual(version());
+  });
+
+  test("that the first Kibitz has written is brought up, with all that is in it", async () => {
+    const folder = join(root, "first");
+    mkdirSync(folder);
+    const first = new DatabaseSync(join(folder, "kibitz.db"));
+    first.exec(firstSchema);
+    first.exec(`
+      INSERT INTO api_key VALUES ('hand', 'h1', 'mine', 'gold', 1000, NULL, 2000, NULL);
+      INSERT INTO api_key VALUES ('one', 'h2', NULL, 'free', 1000, '192.0.2.1', NULL, NULL);
+      INSERT INTO api_key VALUES ('two', 'h3', NULL, 'free', 1001, '192.0.2.1', 5000, 6000);
+      INSERT INTO engine_time VALUES ('free/engine-day', 'one', 700, 9000);
+      PRAGMA user_version = 1;`);
+    first.close();
+    const database = openIn(folder);
+    const keys = createSqliteKeyStore(database);
+    expect(await keys.list()).toEqual([
+      keyRecord({ id: "hand", hash: "h1", name: "mine", plan: "gold", createdAt: 1000, lastUsedAt: 2000 }),
+      keyRecord({ id: "one", hash: "h2", createdAt: 1000, issuedTo: "192.0.2.1" }),
+      keyRecord({
+        id: "two",
+        hash: "h3",
+        createdAt: 1001,
+        issuedTo: "192.0.2.1",
+        lastUsedAt: 5000,
+        revokedAt: 6000,
+      }),
+    ]);
+    expect(await createSqliteUsageStore(database).current(1)).toMatchObject([
+      { subject: "one", engineMs: 700 },
+    ]);
+    const third = keyRecord({ id: "three", createdAt: 1002, issuedTo: "192.0.2.2" });
+    expect(await keys.create(third, issueTerms({ keptMax: 2 }))).toEqual({ kind: "full" });
+    expect(await keys.create(third, issueTerms({ keptMax: 3 }))).toEqual({ kind: "created" });
+  });
+
+  test.each([
+    "SELECT rowid FROM api_key WHERE revoked_at < 1",
+    "SELECT rowid FROM api_key WHERE issued_to IS NOT NULL AND max(created_at, coalesce(last_used_at, 0)) < 1",
+    "SELECT * FROM api_key WHERE issued_to = 'a' AND idempotency_key = 'b' AND revoked_at IS NULL",
+    "SELECT created_at FROM api_key WHERE issued_within = 'a' AND created_at > 1 ORDER BY created_at DESC",
+    "SELECT created_at FROM api_key WHERE issued_to = 'a' AND created_at > 1 ORDER BY created_at DESC",
+    "SELECT rate, subject FROM engine_time WHERE resets_at <= 1 LIMIT 1",
+  ])("answers %s by an index: it holds nobody up, however much there is", (query) => {
+    const plan = openNew().prepare(`EXPLAIN QUERY PLAN ${query}`).all();
+    expect(plan.map(({ detail }) => detail)).toEqual([expect.stringMatching(/^SEARCH \w+ USING .*INDEX/)]);
   });
 
   test.each([

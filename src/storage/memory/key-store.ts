@@ -1,48 +1,90 @@
-import type { KeyRecord, KeyStore } from "../ports.ts";
+import type { EndedKeys, Issued, IssueTerms, KeyRecord, KeyStore } from "../ports.ts";
+
+/** A key, and what was said when it was issued. */
+interface Kept {
+  readonly record: KeyRecord;
+  readonly network: string | undefined;
+  readonly idempotencyKey: string | undefined;
+}
 
 /** Keys in this process, gone with it. */
 export function createMemoryKeyStore(): KeyStore {
-  const records = new Map<string, KeyRecord>();
+  const keys = new Map<string, Kept>();
   const change = (id: string, changes: Partial<KeyRecord>) => {
-    const record = records.get(id);
-    if (record) {
-      records.set(id, { ...record, ...changes });
+    const kept = keys.get(id);
+    if (kept) {
+      keys.set(id, { ...kept, record: { ...kept.record, ...changes } });
     }
   };
+
+  function forget(ended: EndedKeys, max: number): number {
+    const some = [...keys.values()].filter(({ record }) => hasEnded(record, ended)).slice(0, max);
+    for (const { record } of some) {
+      keys.delete(record.id);
+    }
+    return some.length;
+  }
+
+  /** Of a wish that the terms do not let through as a new key, what comes of it. */
+  function settled({ hash, issuedTo, createdAt }: KeyRecord, terms: IssueTerms): Issued | undefined {
+    const { quota, network, keptMax, ended, idempotencyKey } = terms;
+    const { windowMs } = quota;
+    const recent = [...keys.values()]
+      .filter(({ record }) => Math.abs(record.createdAt - createdAt) < windowMs)
+      .toSorted((a, b) => b.record.createdAt - a.record.createdAt);
+    const own = recent.filter(({ record }) => record.issuedTo === issuedTo);
+    const before = own.find(
+      (kept) =>
+        idempotencyKey !== undefined &&
+        kept.idempotencyKey === idempotencyKey &&
+        kept.record.revokedAt === undefined,
+    );
+    if (before) {
+      change(before.record.id, { hash });
+      return { kind: "renewed", record: { ...before.record, hash } };
+    }
+    const oldest = own[quota.max - 1];
+    if (oldest) {
+      return { kind: "too_many", of: "address", max: quota.max, againAt: oldest.record.createdAt + windowMs };
+    }
+    const oldestNear = network && recent.filter((kept) => kept.network === network.name)[network.max - 1];
+    if (oldestNear) {
+      return {
+        kind: "too_many",
+        of: "network",
+        max: network.max,
+        againAt: oldestNear.record.createdAt + windowMs,
+      };
+    }
+    const isFull = () =>
+      keys.values().reduce((sum, { record }) => sum + (record.issuedTo === undefined ? 0 : 1), 0) >= keptMax;
+    return isFull() && (forget(ended, 1) === 0 || isFull()) ? { kind: "full" } : undefined;
+  }
+
   return {
-    async create(record, quota) {
-      if (quota) {
-        const since = record.createdAt - quota.windowMs;
-        const until = record.createdAt + quota.windowMs;
-        const issued = [...records.values()]
-          .filter(
-            ({ issuedTo, createdAt }) =>
-              issuedTo === record.issuedTo && createdAt > since && createdAt < until,
-          )
-          .map(({ createdAt }) => createdAt)
-          .toSorted((a, b) => b - a);
-        const oldest = issued[quota.max - 1];
-        if (oldest !== undefined) {
-          return { kind: "too_many", againAt: oldest + quota.windowMs };
-        }
+    async create(record, terms) {
+      const outcome = terms && settled(record, terms);
+      if (outcome) {
+        return outcome;
       }
-      if (records.has(record.id) || records.values().some(({ hash }) => hash === record.hash)) {
+      if (keys.has(record.id) || keys.values().some((kept) => kept.record.hash === record.hash)) {
         throw new Error("a key with this id or hash is kept already");
       }
-      records.set(record.id, record);
+      const { network, idempotencyKey } = terms ?? {};
+      keys.set(record.id, { record, network: network?.name, idempotencyKey });
       return { kind: "created" };
     },
     async findByHash(hash) {
-      return records.values().find((record) => record.hash === hash);
+      return keys.values().find(({ record }) => record.hash === hash)?.record;
     },
     async findById(id) {
-      return records.get(id);
+      return keys.get(id)?.record;
     },
     async list() {
-      return [...records.values()].toSorted((a, b) => a.createdAt - b.createdAt);
+      return [...keys.values()].map(({ record }) => record).toSorted((a, b) => a.createdAt - b.createdAt);
     },
     async revoke(id, at) {
-      const record = records.get(id);
+      const record = keys.get(id)?.record;
       if (record && record.revokedAt === undefined) {
         change(id, { revokedAt: at });
       }
@@ -50,10 +92,21 @@ export function createMemoryKeyStore(): KeyStore {
     },
     async touch(uses) {
       for (const [id, at] of uses) {
-        if (at > (records.get(id)?.lastUsedAt ?? 0)) {
+        if (at > (keys.get(id)?.record.lastUsedAt ?? 0)) {
           change(id, { lastUsedAt: at });
         }
       }
     },
+    async prune(ended, max) {
+      return forget(ended, max);
+    },
   };
+}
+
+function hasEnded(
+  { issuedTo, createdAt, lastUsedAt, revokedAt }: KeyRecord,
+  { revokedBefore, unusedSince }: EndedKeys,
+): boolean {
+  const isUnused = issuedTo !== undefined && Math.max(createdAt, lastUsedAt ?? 0) < unusedSince;
+  return isUnused || (revokedAt !== undefined && revokedAt < revokedBefore);
 }

@@ -15,6 +15,17 @@ export function createMemoryUsageStore(): UsageStore {
     async current(now) {
       return [...kept.values()].filter(({ resetsAt }) => resetsAt > now);
     },
+    async prune(now, max) {
+      const ended = kept
+        .entries()
+        .filter(([, { resetsAt }]) => resetsAt <= now)
+        .take(max)
+        .toArray();
+      for (const [name] of ended) {
+        kept.delete(name);
+      }
+      return ended.length;
+    },
   };
 }
 

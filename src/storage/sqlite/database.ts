@@ -27,6 +27,20 @@ const migrations: readonly string[] = [
      resets_at INTEGER NOT NULL,
      PRIMARY KEY (rate, subject)
    ) STRICT, WITHOUT ROWID;`,
+  // What callers get by themselves is bounded in all, and forgotten in time: each is found without reading all keys.
+  `ALTER TABLE api_key ADD COLUMN issued_within TEXT;
+   ALTER TABLE api_key ADD COLUMN idempotency_key TEXT;
+   CREATE INDEX api_key_issued_within ON api_key (issued_within, created_at) WHERE issued_within IS NOT NULL;
+   CREATE INDEX api_key_wished ON api_key (issued_to, idempotency_key) WHERE idempotency_key IS NOT NULL;
+   CREATE INDEX api_key_revoked ON api_key (revoked_at) WHERE revoked_at IS NOT NULL;
+   CREATE INDEX api_key_unused ON api_key (max(created_at, coalesce(last_used_at, 0))) WHERE issued_to IS NOT NULL;
+   CREATE INDEX engine_time_ended ON engine_time (resets_at);
+   CREATE TABLE issued_keys (kept INTEGER NOT NULL) STRICT;
+   INSERT INTO issued_keys SELECT count(*) FROM api_key WHERE issued_to IS NOT NULL;
+   CREATE TRIGGER api_key_kept AFTER INSERT ON api_key WHEN NEW.issued_to IS NOT NULL
+     BEGIN UPDATE issued_keys SET kept = kept + 1; END;
+   CREATE TRIGGER api_key_forgotten AFTER DELETE ON api_key WHEN OLD.issued_to IS NOT NULL
+     BEGIN UPDATE issued_keys SET kept = kept - 1; END;`,
 ];
 
 /** Longest that one process waits for another one's write, in milliseconds. */
@@ -177,6 +191,11 @@ function inodeOf(file: string | null): number | undefined {
 function sqliteErrorOf(error: unknown): number {
   const code = error instanceof Error && "errcode" in error ? Number(error.errcode) : 0;
   return code & 0xff;
+}
+
+/** Whether the database is well, and only this write is one that it does not take. */
+export function isConstraint(error: unknown): boolean {
+  return sqliteErrorOf(error) === 19;
 }
 
 const busy = 5;

@@ -1,17 +1,33 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { KeyRecord, KeyStore, StoreWatch } from "../ports.ts";
+import type { EndedKeys, Issued, IssueTerms, KeyRecord, KeyStore, StoreWatch } from "../ports.ts";
 import { createAsk } from "./database.ts";
+import { createGroupedWrites } from "./grouped-writes.ts";
+
+/** Keys that make room for one: a few more than that, so that not each of many looks for one. */
+const roomFor = 20;
 
 /** Keys in SQLite. */
 export function createSqliteKeyStore(database: DatabaseSync, watch?: StoreWatch): KeyStore {
   const ask = createAsk(database, watch);
+  const together = createGroupedWrites(ask);
   const insert = database.prepare(
-    `INSERT INTO api_key (id, hash, name, plan, created_at, issued_to, last_used_at, revoked_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO api_key
+       (id, hash, name, plan, created_at, issued_to, last_used_at, revoked_at, issued_within, idempotency_key)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
-  const nthIssued = database.prepare(
-    "SELECT created_at FROM api_key WHERE issued_to = ? AND created_at > ? AND created_at < ? ORDER BY created_at DESC LIMIT 1 OFFSET ?",
+  const window = "created_at > :since AND created_at < :until ORDER BY created_at DESC LIMIT 1";
+  const nthOfAddress = database.prepare(
+    `SELECT created_at FROM api_key WHERE issued_to = :name AND ${window} OFFSET :max - 1`,
   );
+  const nthOfNetwork = database.prepare(
+    `SELECT created_at FROM api_key WHERE issued_within = :name AND ${window} OFFSET :max - 1`,
+  );
+  const wished = database.prepare(
+    `SELECT * FROM api_key
+     WHERE issued_to = :name AND idempotency_key = :idempotencyKey AND revoked_at IS NULL AND ${window}`,
+  );
+  const renew = database.prepare("UPDATE api_key SET hash = ? WHERE id = ?");
+  const kept = database.prepare("SELECT kept FROM issued_keys");
   const byHash = database.prepare("SELECT * FROM api_key WHERE hash = ?");
   const byId = database.prepare("SELECT * FROM api_key WHERE id = ?");
   const all = database.prepare("SELECT * FROM api_key ORDER BY created_at, id");
@@ -19,17 +35,66 @@ export function createSqliteKeyStore(database: DatabaseSync, watch?: StoreWatch)
   const touch = database.prepare(
     "UPDATE api_key SET last_used_at = max(coalesce(last_used_at, 0), ?) WHERE id = ?",
   );
+  const ended = database.prepare(
+    `SELECT rowid FROM api_key WHERE revoked_at < :revokedBefore
+     UNION ALL
+     SELECT rowid FROM api_key
+     WHERE issued_to IS NOT NULL AND max(created_at, coalesce(last_used_at, 0)) < :unusedSince
+     LIMIT :max`,
+  );
+  const forget = database.prepare("DELETE FROM api_key WHERE rowid = ?");
+
+  const isFull = (max: number) => Number(kept.get()?.kept) >= max;
+
+  /** Deletes them; the number of those that are gone. */
+  function forgetEnded({ revokedBefore, unusedSince }: EndedKeys, max: number): number {
+    return ended
+      .all({ revokedBefore, unusedSince, max })
+      .reduce((sum, { rowid }) => sum + Number(forget.run(Number(rowid)).changes), 0);
+  }
+
+  /** Of a wish that the terms do not let through as a new key, what comes of it. */
+  function settled({ hash, issuedTo, createdAt }: KeyRecord, terms: IssueTerms): Issued | undefined {
+    const { quota, network, idempotencyKey } = terms;
+    const within = { since: createdAt - quota.windowMs, until: createdAt + quota.windowMs };
+    const own = { name: issuedTo ?? null, ...within };
+    const before =
+      idempotencyKey === undefined ? undefined : recordFromRow(wished.get({ ...own, idempotencyKey }));
+    if (before) {
+      renew.run(hash, before.id);
+      return { kind: "renewed", record: { ...before, hash } };
+    }
+    const oldest = nthOfAddress.get({ ...own, max: quota.max });
+    if (oldest) {
+      return {
+        kind: "too_many",
+        of: "address",
+        max: quota.max,
+        againAt: Number(oldest.created_at) + quota.windowMs,
+      };
+    }
+    const oldestNear = network && nthOfNetwork.get({ ...within, ...network });
+    if (oldestNear) {
+      return {
+        kind: "too_many",
+        of: "network",
+        max: network.max,
+        againAt: Number(oldestNear.created_at) + quota.windowMs,
+      };
+    }
+    if (isFull(terms.keptMax)) {
+      forgetEnded(terms.ended, roomFor);
+      return isFull(terms.keptMax) ? { kind: "full" } : undefined;
+    }
+    return undefined;
+  }
 
   return {
-    create: (record, quota) =>
-      ask.write(() => {
-        if (quota) {
-          const since = record.createdAt - quota.windowMs;
-          const until = record.createdAt + quota.windowMs;
-          const oldest = nthIssued.get(record.issuedTo ?? null, since, until, quota.max - 1);
-          if (oldest) {
-            return { kind: "too_many", againAt: Number(oldest.created_at) + quota.windowMs } as const;
-          }
+    create: (record, terms) =>
+      together((): Issued => {
+        const outcome = terms && settled(record, terms);
+        if (outcome) {
+          return outcome;
         }
         const { id, hash, name, plan, createdAt, issuedTo, lastUsedAt, revokedAt } = record;
         insert.run(
@@ -41,19 +106,26 @@ export function createSqliteKeyStore(database: DatabaseSync, watch?: StoreWatch)
           issuedTo ?? null,
           lastUsedAt ?? null,
           revokedAt ?? null,
+          terms?.network?.name ?? null,
+          terms?.idempotencyKey ?? null,
         );
-        return { kind: "created" } as const;
+        return { kind: "created" };
       }),
     findByHash: (hash) => ask.read(() => recordFromRow(byHash.get(hash))),
     findById: (id) => ask.read(() => recordFromRow(byId.get(id))),
     list: () => ask.read(() => all.all().flatMap((row) => recordFromRow(row) ?? [])),
-    revoke: (id, at) => ask.write(() => revoke.run(at, id).changes > 0),
+    revoke: (id, at) => together(() => revoke.run(at, id).changes > 0),
     touch: (uses) =>
       ask.write(() => {
         for (const [id, at] of uses) {
           touch.run(at, id);
         }
       }),
+    async prune(those, max) {
+      // Mostly there are none, and nothing to be written.
+      const some = await ask.read(() => ended.get({ ...those, max: 1 }) !== undefined);
+      return some ? ask.write(() => forgetEnded(those, max)) : 0;
+    },
   };
 }
 

@@ -2,26 +2,40 @@ import type { DatabaseSync } from "node:sqlite";
 import type { StoreWatch, UsageStore } from "../ports.ts";
 import { createAsk } from "./database.ts";
 
-/** Engine time used, in SQLite. Windows that have ended are deleted when the next is written. */
+/** Engine time used, in SQLite. */
 export function createSqliteUsageStore(database: DatabaseSync, watch?: StoreWatch): UsageStore {
   const ask = createAsk(database, watch);
-  const forget = database.prepare("DELETE FROM engine_time WHERE resets_at <= ?");
   const add = database.prepare(
-    `INSERT INTO engine_time (rate, subject, engine_ms, resets_at) VALUES (?, ?, ?, ?)
+    `INSERT INTO engine_time (rate, subject, engine_ms, resets_at) VALUES (:rate, :subject, :engineMs, :resetsAt)
      ON CONFLICT DO UPDATE SET
-       engine_ms = engine_ms + excluded.engine_ms,
-       resets_at = min(resets_at, excluded.resets_at)`,
+       engine_ms = iif(resets_at > :now, engine_ms, 0) + excluded.engine_ms,
+       resets_at = iif(resets_at > :now, min(resets_at, excluded.resets_at), excluded.resets_at)`,
+  );
+  const anyEnded = database.prepare("SELECT 1 FROM engine_time WHERE resets_at <= ? LIMIT 1");
+  const forget = database.prepare(
+    `DELETE FROM engine_time WHERE (rate, subject) IN
+       (SELECT rate, subject FROM engine_time WHERE resets_at <= ? LIMIT ?)`,
   );
   const current = database.prepare("SELECT * FROM engine_time WHERE resets_at > ?");
 
   return {
     add: (spent, now) =>
       ask.write(() => {
-        forget.run(now);
         for (const { rate, subject, engineMs, resetsAt } of spent) {
-          add.run(rate, subject, Math.round(engineMs), Math.round(resetsAt));
+          add.run({
+            rate,
+            subject,
+            engineMs: Math.round(engineMs),
+            resetsAt: Math.round(resetsAt),
+            now: Math.floor(now),
+          });
         }
       }),
+    async prune(now, max) {
+      // Mostly there is nothing to write.
+      const some = await ask.read(() => anyEnded.get(now) !== undefined);
+      return some ? ask.write(() => Number(forget.run(now, max).changes)) : 0;
+    },
     current: (now) =>
       ask.read(() =>
         current.all(now).map((row) => ({

@@ -1,0 +1,149 @@
+import type { Caller } from "../caller.ts";
+import { KibitzError } from "../errors/errors.ts";
+import { durationText } from "../text/duration-text.ts";
+import type { Access } from "./access.ts";
+import type { Account } from "./account.ts";
+import type { Limits } from "./limits.ts";
+import { leaveRateLimitFields } from "./rate-limit-fields.ts";
+
+/** Lets calls in by what their headers say, before anything of their bodies is read. */
+export interface Entrance {
+  /**
+   * A credential that is present is never ignored, whatever the call: its sender believes to be known, and must learn
+   * that they are not.
+   *
+   * @param limited whether calls of the method count towards limits
+   * @returns at once where the caller is known, else a promise
+   * @throws KibitzError, also as a rejection: `invalid_api_key`, `api_key_required`; for calls that are limited also
+   * `overloaded`, and `rate_limited` where the caller has been refused too often
+   */
+  enter(caller: Caller, limited: boolean): Entry | Promise<Entry>;
+}
+
+/** A call that was let in. */
+export interface Entry {
+  readonly account: Account;
+  /** To be asked before work that takes long. Throws where the caller has been refused too often meanwhile. */
+  check(): void;
+  /** What the call ended with before the service saw it: counts it, and tells the caller how their windows stand. */
+  refused(error: KibitzError): Promise<void>;
+}
+
+/** @param isLate whether the thread is so busy that new work would make honest answers late. */
+export function createEntrance(access: Access, isLate: () => boolean): Entrance {
+  function admit(account: Account, caller: Caller, limited: boolean): Entry | Promise<Entry> {
+    if (!limited) {
+      return new UnlimitedEntry(account);
+    }
+    if (access.keysOnly && account.key === undefined) {
+      throw keyRequired(access);
+    }
+    const { limits } = access;
+    const refusal = isLate() ? tooBusy() : spentError(limits, account);
+    return refusal
+      ? tellWindows(limits, account, caller).then(() => Promise.reject(refusal))
+      : new LimitedEntry(account, caller, limits);
+  }
+
+  return {
+    enter(caller, limited) {
+      const account = access.accountOf(caller);
+      return account instanceof Promise
+        ? account.then((known) => admit(known, caller, limited))
+        : admit(account, caller, limited);
+    },
+  };
+}
+
+class UnlimitedEntry implements Entry {
+  readonly account: Account;
+
+  constructor(account: Account) {
+    this.account = account;
+  }
+
+  check(): void {}
+
+  refused(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+class LimitedEntry implements Entry {
+  readonly account: Account;
+  readonly #caller: Caller;
+  readonly #limits: Limits;
+
+  constructor(account: Account, caller: Caller, limits: Limits) {
+    this.account = account;
+    this.#caller = caller;
+    this.#limits = limits;
+  }
+
+  check(): void {
+    refuseSpent(this.#limits, this.account);
+  }
+
+  refused(error: KibitzError): Promise<void> {
+    return countRefusal(this.#limits, this.account, this.#caller, error);
+  }
+}
+
+/** Counts what a limited call was refused for, and tells its caller how their windows stand. */
+export async function countRefusal(
+  limits: Limits,
+  account: Account,
+  caller: Caller,
+  error: KibitzError,
+): Promise<void> {
+  limits.refusals.count(account, error, caller.ending.readBytes);
+  await tellWindows(limits, account, caller);
+}
+
+/** Tells a caller how their windows stand, in the header fields of the answer. */
+export async function tellWindows(limits: Limits, account: Account, caller: Caller): Promise<void> {
+  leaveRateLimitFields(caller, await limits.windowsOf(account));
+}
+
+/** @throws KibitzError `rate_limited` where the caller has been refused too often. */
+export function refuseSpent(limits: Limits, account: Account): void {
+  const error = spentError(limits, account);
+  if (error) {
+    throw error;
+  }
+}
+
+function spentError({ refusals }: Limits, account: Account): KibitzError | undefined {
+  const spent = refusals.spentBy(account);
+  if (spent === undefined) {
+    return undefined;
+  }
+  const { limit, quota, retryAfterMs } = spent;
+  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
+  return new KibitzError(
+    "rate_limited",
+    `The limit of ${quota} ${quota === 1 ? "refusal" : "refusals"} in this window is reached: too many requests were wrong, or beyond the plan. Try again in ${durationText(seconds)}, with requests that can be answered.`,
+    { retryAfterMs: seconds * 1000, quota: `${account.plan.id}/${limit}` },
+  );
+}
+
+/** What a call is told that comes while the thread is late with everything. */
+function tooBusy(): KibitzError {
+  return new KibitzError("overloaded", "The server is too busy to read this request.", {
+    retryAfterMs: 1000,
+  });
+}
+
+/** The error for calls that are about a key, or for holders of one, and carry none. */
+export function keyRequired({ selfService }: Pick<Access, "selfService">): KibitzError {
+  return selfService
+    ? new KibitzError(
+        "api_key_required",
+        "This call requires an API key, sent as Authorization: Bearer kbz_…; POST /v1/keys issues one.",
+      )
+    : new KibitzError(
+        "api_key_required",
+        "This call requires an API key, sent as Authorization: Bearer kbz_…; the operator of this service issues keys.",
+        { nextAction: "contact_operator" },
+      );
+}
