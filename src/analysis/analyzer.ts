@@ -5,13 +5,14 @@ import type { AnalysisCache } from "../storage/ports.ts";
 import type { Analysis, JudgedRequest } from "./analysis.ts";
 import { analysisFromFindings } from "./analysis-from-findings.ts";
 import { analysisOfFinishedGame } from "./analysis-of-finished-game.ts";
+import { type Asker, createAsker, type RunTimes } from "./asker.ts";
 import { cacheKeyOf, flightKeyOf } from "./cache-key.ts";
-import { createCoalescer, type SharedWork } from "./coalesce.ts";
+import { createCoalescer, type SharedWork, type Sharers } from "./coalesce.ts";
 import { errorFromFailure } from "./error-from-failure.ts";
-import { createExpectedTimes, type ExpectedTimes } from "./expected-time.ts";
+import { callerOf, createExpectedTimes, type ExpectedTimes } from "./expected-time.ts";
 import type { Findings } from "./findings.ts";
 import { findingsFromEvent } from "./findings-from-event.ts";
-import type { Scheduler } from "./scheduler.ts";
+import type { PlaceInQueue, Scheduler, Standing } from "./scheduler.ts";
 
 /**
  * Analyses positions. A finished game gives its one state at once, and what is known already gives its final
@@ -27,10 +28,17 @@ export interface Analyzer {
   analyze(request: JudgedRequest, flow: string, signal: AbortSignal, terms?: Terms): Promise<Analysis>;
   /** Complete states as the search deepens; the last one is final and has its stop reason. */
   watch(request: JudgedRequest, flow: string, signal: AbortSignal, terms?: Terms): AsyncIterable<Analysis>;
+  /** The same, and before it, while the search waits for its slot: its place, when that has changed. */
+  follow(request: JudgedRequest, flow: string, signal: AbortSignal, terms?: Terms): AsyncIterable<Followed>;
   /** Milliseconds that a search is expected to take on this machine by those that were run, at most its movetime. */
   readonly expectMs: ExpectedTimes["expect"];
   readonly counters: AnalyzerCounters;
 }
+
+/** What happens to a search. */
+export type Followed =
+  | { readonly kind: "waiting"; readonly at: PlaceInQueue }
+  | { readonly kind: "state"; readonly analysis: Analysis };
 
 /** What is agreed with a caller about their searches. */
 export interface Terms {
@@ -38,7 +46,7 @@ export interface Terms {
   readonly movetimeMaxMs: number;
   /**
    * Told of all engine time so far, in milliseconds; never for an answer that takes none. That is what the answer
-   * says it took, or where there is none the time that the search begun for this caller has run.
+   * says it took, or where there is none the time that the search has run while this caller waited for it.
    */
   readonly onEngineTime: (engineMs: number) => void;
 }
@@ -63,17 +71,25 @@ export interface AnalyzerOptions {
 
 /** A search as the caller who began it asked for it. */
 interface Flight {
+  readonly asker: Asker;
   readonly request: JudgedRequest;
   readonly movetimeMs: number;
   /** Of the cache; undefined for what is not kept. */
   readonly key: string | undefined;
-  readonly flow: string;
-  /** Told when it has its slot. */
-  readonly onSlot: () => void;
 }
 
-/** A state of a search that several may read. */
+/** What a search that several may read tells of itself. Its last word is a state. */
+type SharedEvent = SharedWaiting | SharedState;
+
+/** The search waits. Where it stands is looked up by who reads it: a slow reader is not told of places long left. */
+interface SharedWaiting {
+  readonly kind: "waiting";
+  readonly standing: Standing;
+}
+
+/** A state of a search. */
 interface SharedState {
+  readonly kind: "state";
   /** Described once, and only if somebody reads it: SAN costs more than a shallow search. */
   findings(): Findings;
   /** When the search began to wait for its slot, by `performance.now()`, and how long it did. */
@@ -84,16 +100,24 @@ interface SharedState {
 }
 
 export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: AnalyzerOptions): Analyzer {
-  const times = createExpectedTimes();
-  const coalescer = createCoalescer<SharedState>();
+  const expectedTimes = createExpectedTimes();
+  const coalescer = createCoalescer<SharedEvent, Asker>();
   const ownTerms: Terms = { movetimeMaxMs, onEngineTime() {} };
   let hits = 0;
 
   async function run(
-    { request, movetimeMs, key, flow, onSlot }: Flight,
-    publish: (state: SharedState) => void,
+    { request, movetimeMs, key, asker }: Flight,
+    publish: (event: SharedEvent) => void,
     signal: AbortSignal,
+    sharers: Sharers<Asker>,
   ): Promise<SharedState> {
+    const { flow } = asker;
+    const times: RunTimes = { begunAt: undefined, endedAt: undefined, engineMs: undefined };
+    asker.joins(times);
+    sharers.watch(
+      (who) => who.joins(times),
+      (who) => who.leaves(),
+    );
     const { position, build, depth, multipv, options } = request;
     const job: SearchJob = { position, depth, multipv, movetimeMs, options };
     const askedAt = performance.now();
@@ -103,22 +127,29 @@ export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: Anal
         described ??= findingsFromEvent(event, request);
         return described;
       };
-      return { findings, askedAt, queueMs, engineMs: event.snapshot.counters.timeMs };
+      return { kind: "state", findings, askedAt, queueMs, engineMs: event.snapshot.counters.timeMs };
     };
 
     async function searchInSlot(): Promise<{ done: SearchDone; queueMs: number }> {
-      using slot = await scheduler.enter({ flow, expectedMs: times.expect(build, job) }, signal);
+      const asked = { flow, expectedMs: expectedTimes.expect(build, job), sharers };
+      const tell = (standing: Standing) => publish({ kind: "waiting", standing });
+      using slot = await scheduler.enter(asked, signal, tell);
       const { queueMs } = slot;
-      onSlot();
-      const done = await search(build, job, signal, (progress) => publish(state(progress, queueMs)));
-      return { done, queueMs };
+      times.begunAt = performance.now();
+      try {
+        const done = await search(build, job, signal, (progress) => publish(state(progress, queueMs)));
+        times.engineMs = done.snapshot.counters.timeMs;
+        return { done, queueMs };
+      } finally {
+        times.endedAt = performance.now();
+      }
     }
 
     try {
       const { done, queueMs } = await searchInSlot();
       // Whoever waits for the slot is sent to the engine first: describing an answer takes a while.
       await setImmediate();
-      times.learn(build, job, done.snapshot.counters.timeMs, done.endedBy);
+      expectedTimes.learn(build, job, done.snapshot.counters.timeMs, done.endedBy, callerOf(flow));
       const last = state(done, queueMs);
       if (key !== undefined && last.findings().deterministic) {
         cache.set(key, last.findings());
@@ -132,19 +163,20 @@ export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: Anal
   /** By what equal searches are told, and the search if there is none: then it counts as the flow's. */
   function flightOf(request: JudgedRequest, key: string | undefined, flow: string, terms: Terms) {
     const movetimeMs = request.movetimeMs ?? terms.movetimeMaxMs;
-    let begunAt: number | undefined;
-    const onSlot = () => {
-      begunAt = performance.now();
-    };
     const flightKey = key === undefined ? undefined : flightKeyOf(key, movetimeMs);
-    const flight = { request, movetimeMs, key, flow, onSlot };
-    const work: SharedWork<SharedState> = (publish, signal) => run(flight, publish, signal);
-    const chargeUntilNow = () => {
-      if (begunAt !== undefined) {
-        terms.onEngineTime(performance.now() - begunAt);
-      }
-    };
-    return { flightKey, work, chargeUntilNow };
+    const asker = createAsker(flow);
+    const flight = { asker, request, movetimeMs, key };
+    const work: SharedWork<SharedEvent, Asker> = (publish, signal, sharers) =>
+      run(flight, publish, signal, sharers);
+    return { asker, flightKey, work };
+  }
+
+  /** @param toldMs what they have been told already that it took. */
+  function chargeWhoLeft(asker: Asker, { onEngineTime }: Terms, toldMs = 0): void {
+    const engineMs = asker.engineMs();
+    if (engineMs > toldMs) {
+      onEngineTime(engineMs);
+    }
   }
 
   function keptOf(findings: Findings, request: JudgedRequest): Analysis {
@@ -152,8 +184,8 @@ export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: Anal
     return analysisFromFindings(findings, request, { queueMs: 0, cached: true });
   }
 
-  return {
-    expectMs: times.expect,
+  const analyzer: Analyzer = {
+    expectMs: expectedTimes.expect,
     get counters() {
       const { started, joined } = coalescer.counters;
       return { hits, joins: joined, misses: started };
@@ -170,45 +202,66 @@ export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: Anal
         return keptOf(findings, request);
       }
       const joinedAt = performance.now();
-      const { flightKey, work, chargeUntilNow } = flightOf(request, key, flow, terms);
+      const { asker, flightKey, work } = flightOf(request, key, flow, terms);
       try {
-        const last = await coalescer.last(flightKey, work, signal);
+        const last = (await coalescer.last(flightKey, work, asker, signal)) as SharedState;
         terms.onEngineTime(last.engineMs);
         return analysisFromState(last, request, joinedAt);
       } catch (error) {
-        chargeUntilNow();
+        chargeWhoLeft(asker, terms);
         throw error;
       }
     },
-    async *watch(request, flow, signal, terms = ownTerms) {
+    async *watch(...asked) {
+      for await (const event of analyzer.follow(...asked)) {
+        if (event.kind === "state") {
+          yield event.analysis;
+        }
+      }
+    },
+    async *follow(request, flow, signal, terms = ownTerms) {
       const { terminal } = request.position;
       if (terminal) {
-        yield analysisOfFinishedGame(request, terminal);
+        yield { kind: "state", analysis: analysisOfFinishedGame(request, terminal) };
         return;
       }
       const key = cacheKeyOf(request);
       const findings = key === undefined ? undefined : await cache.get(key, signal);
       if (findings) {
-        yield keptOf(findings, request);
+        yield { kind: "state", analysis: keptOf(findings, request) };
         return;
       }
       const joinedAt = performance.now();
-      const { flightKey, work, chargeUntilNow } = flightOf(request, key, flow, terms);
+      const { asker, flightKey, work } = flightOf(request, key, flow, terms);
       let ended = false;
+      let toldMs = 0;
+      let place = 0;
+      signal.addEventListener("abort", asker.leaves, { once: true });
       try {
-        for await (const state of coalescer.all(flightKey, work, signal)) {
-          terms.onEngineTime(state.engineMs);
-          yield analysisFromState(state, request, joinedAt);
+        for await (const event of coalescer.all(flightKey, work, asker, signal)) {
+          if (event.kind === "state") {
+            toldMs = event.engineMs;
+            terms.onEngineTime(toldMs);
+            yield { kind: "state", analysis: analysisFromState(event, request, joinedAt) };
+            continue;
+          }
+          const at = event.standing();
+          if (at !== undefined && at.place !== place) {
+            place = at.place;
+            yield { kind: "waiting", at };
+          }
         }
         ended = true;
       } finally {
-        // Also where the watcher leaves: the search has run since its last state.
+        signal.removeEventListener("abort", asker.leaves);
+        // Also where the watcher leaves: the search has run since the last state that was read.
         if (!ended) {
-          chargeUntilNow();
+          chargeWhoLeft(asker, terms, toldMs);
         }
       }
     },
   };
+  return analyzer;
 }
 
 /** Who joins a search that waits already waits less than that. */

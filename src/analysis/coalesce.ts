@@ -4,16 +4,17 @@ import { createLatest, statesOfSearch } from "./latest.ts";
  * Lets equal requests that are under way at the same time share one run of the work. It lives as long as its
  * last reader, not as its first; what ends it ends all.
  */
-export interface Coalescer<T> {
+export interface Coalescer<T, W> {
   /**
    * The last state of the work called `key`: of the run under way, or else of a new one.
    *
    * @param key undefined for work that is not to be shared.
+   * @param who asks: the work is told who shares it.
    * @throws what the work throws; the reason of `signal`.
    */
-  last(key: string | undefined, work: SharedWork<T>, signal: AbortSignal): Promise<T>;
+  last(key: string | undefined, work: SharedWork<T, W>, who: W, signal: AbortSignal): Promise<T>;
   /** All states, the newest one first where the run is under way already. */
-  all(key: string | undefined, work: SharedWork<T>, signal: AbortSignal): AsyncIterable<T>;
+  all(key: string | undefined, work: SharedWork<T, W>, who: W, signal: AbortSignal): AsyncIterable<T>;
   readonly counters: CoalescerCounters;
 }
 
@@ -22,7 +23,17 @@ export interface Coalescer<T> {
  *
  * @param signal aborted when nobody wants the work any more, with the last reader's reason.
  */
-export type SharedWork<T> = (publish: (state: T) => void, signal: AbortSignal) => Promise<T>;
+export type SharedWork<T, W> = (
+  publish: (state: T) => void,
+  signal: AbortSignal,
+  sharers: Sharers<W>,
+) => Promise<T>;
+
+/** Those who share a run: it was begun for one, others come, and each may leave. */
+export interface Sharers<W> {
+  /** Tells of those who come from now on, and of all who leave while others stay. */
+  watch(came: (who: W) => void, left: (who: W) => void): void;
+}
 
 /** Since the start: readers for whom work was begun, and those who found it under way. */
 export interface CoalescerCounters {
@@ -30,14 +41,14 @@ export interface CoalescerCounters {
   readonly joined: number;
 }
 
-export function createCoalescer<T>(): Coalescer<T> {
-  const underWay = new Map<string, SharedRun<T>>();
+export function createCoalescer<T, W>(): Coalescer<T, W> {
+  const underWay = new Map<string, SharedRun<T, W>>();
   let started = 0;
   let joined = 0;
 
-  function begin(key: string | undefined, work: SharedWork<T>): SharedRun<T> {
+  function begin(key: string | undefined, work: SharedWork<T, W>, reader: Reader<T, W>): SharedRun<T, W> {
     started++;
-    const run = new SharedRun<T>(work, () => {
+    const run = new SharedRun<T, W>(() => {
       if (key !== undefined && underWay.get(key) === run) {
         underWay.delete(key);
       }
@@ -45,23 +56,25 @@ export function createCoalescer<T>(): Coalescer<T> {
     if (key !== undefined) {
       underWay.set(key, run);
     }
+    run.enter(reader);
+    run.begin(work);
     return run;
   }
 
   /** Lets a reader in, until it says that it has left. */
   function enter(
     key: string | undefined,
-    work: SharedWork<T>,
-    reader: Reader<T>,
+    work: SharedWork<T, W>,
+    reader: Reader<T, W>,
     signal: AbortSignal,
   ): () => void {
     signal.throwIfAborted();
     const known = key === undefined ? undefined : underWay.get(key);
     if (known) {
       joined++;
+      known.enter(reader);
     }
-    const run = known ?? begin(key, work);
-    run.enter(reader);
+    const run = known ?? begin(key, work, reader);
     // At once, and not when the reader next asks for a state: that may be never.
     const giveUp = () => run.leave(reader, () => signal.reason);
     signal.addEventListener("abort", giveUp, { once: true });
@@ -75,22 +88,22 @@ export function createCoalescer<T>(): Coalescer<T> {
     get counters() {
       return { started, joined };
     },
-    async last(key, work, signal) {
+    async last(key, work, who, signal) {
       const { promise, resolve, reject } = Promise.withResolvers<T>();
-      const leave = enter(key, work, { push() {}, end: resolve, fail: reject }, signal);
+      const leave = enter(key, work, { who, push() {}, end: resolve, fail: reject }, signal);
       try {
         return await promise;
       } finally {
         leave();
       }
     },
-    async *all(key, work, signal) {
+    async *all(key, work, who, signal) {
       const states = createLatest<T>(statesOfSearch);
       const end = (last: T) => {
         states.push(last);
         states.end();
       };
-      const leave = enter(key, work, { push: states.push, end, fail: states.fail }, signal);
+      const leave = enter(key, work, { who, push: states.push, end, fail: states.fail }, signal);
       try {
         yield* states;
       } finally {
@@ -101,22 +114,28 @@ export function createCoalescer<T>(): Coalescer<T> {
 }
 
 /** Where one who waits is told. */
-interface Reader<T> {
+interface Reader<T, W> {
+  readonly who: W;
   push(state: T): void;
   end(last: T): void;
   fail(error: unknown): void;
 }
 
 /** One run of the work, and those who wait for it. */
-class SharedRun<T> {
-  readonly #readers = new Set<Reader<T>>();
+class SharedRun<T, W> implements Sharers<W> {
+  readonly #readers = new Set<Reader<T, W>>();
+  readonly #watchers: { readonly came: (who: W) => void; readonly left: (who: W) => void }[] = [];
   readonly #left = new AbortController();
   readonly #over: () => void;
   #newest: { readonly state: T } | undefined;
 
   /** @param over called once, as soon as nobody should join any more. */
-  constructor(work: SharedWork<T>, over: () => void) {
+  constructor(over: () => void) {
     this.#over = over;
+  }
+
+  /** To be called once, when the first reader is there. */
+  begin(work: SharedWork<T, W>): void {
     const publish = (state: T) => {
       this.#newest = { state };
       for (const reader of this.#readers) {
@@ -124,21 +143,28 @@ class SharedRun<T> {
       }
     };
     // Failures go to the readers, and when all have left there is nobody to be told.
-    work(publish, this.#left.signal).then(
+    work(publish, this.#left.signal, this).then(
       (last) => this.#end((reader) => reader.end(last)),
       (error) => this.#end((reader) => reader.fail(error)),
     );
   }
 
-  enter(reader: Reader<T>): void {
+  watch(came: (who: W) => void, left: (who: W) => void): void {
+    this.#watchers.push({ came, left });
+  }
+
+  enter(reader: Reader<T, W>): void {
     this.#readers.add(reader);
+    for (const { came } of this.#watchers) {
+      came(reader.who);
+    }
     if (this.#newest) {
       reader.push(this.#newest.state);
     }
   }
 
   /** The reader fails with the reason, if it has not ended. */
-  leave(reader: Reader<T>, reasonOf: () => unknown): void {
+  leave(reader: Reader<T, W>, reasonOf: () => unknown): void {
     if (!this.#readers.delete(reader)) {
       return;
     }
@@ -147,10 +173,14 @@ class SharedRun<T> {
     if (this.#readers.size === 0) {
       this.#over();
       this.#left.abort(reason);
+      return;
+    }
+    for (const { left } of this.#watchers) {
+      left(reader.who);
     }
   }
 
-  #end(tell: (reader: Reader<T>) => void): void {
+  #end(tell: (reader: Reader<T, W>) => void): void {
     this.#over();
     for (const reader of this.#readers) {
       tell(reader);

@@ -1,4 +1,5 @@
 import type { EngineBuild, SearchDone } from "../engine/engine.ts";
+import { createPace, type Pace } from "./pace.ts";
 
 /** What decides how long a search takes. */
 export interface SearchLimits {
@@ -12,33 +13,44 @@ export interface SearchLimits {
 export interface ExpectedTimes {
   /** Milliseconds that a search is expected to occupy an engine, at most its movetime. */
   expect(build: EngineBuild, limits: SearchLimits): number;
-  /** Takes note of a search: the engine's own milliseconds, and whether it ended by its depth. */
-  learn(build: EngineBuild, limits: SearchLimits, actualMs: number, endedBy: SearchDone["endedBy"]): void;
+  /**
+   * Takes note of a search: the engine's own milliseconds, whether it ended by its depth, and whose it was. However
+   * much one caller asks, they are one of those that are listened to.
+   */
+  learn(
+    build: EngineBuild,
+    limits: SearchLimits,
+    actualMs: number,
+    endedBy: SearchDone["endedBy"],
+    caller: string,
+  ): void;
+}
+
+/** Whose a flow is: that of a batch is called by its caller, `#`, and a name of its own. */
+export function callerOf(flow: string): string {
+  const end = flow.indexOf("#");
+  return end < 0 ? flow : flow.slice(0, end);
 }
 
 /**
- * Starts from the table below, and corrects it for each build by what its last searches took: native engines
- * are faster, small machines slower, and a mean is more than a median.
+ * Starts from the table below, and corrects it for each build by what searches took: native engines are faster,
+ * small machines slower, and a mean is more than a median. How that is done is `pace.ts`'s.
  */
 export function createExpectedTimes(): ExpectedTimes {
   const paces = new WeakMap<EngineBuild, Pace>();
   return {
     expect(build, limits) {
-      const { actualMs, typicalMs } = paces.get(build) ?? unknownPace;
-      const searchMs = (tableMs(limits) * actualMs) / typicalMs;
+      const searchMs = tableMs(limits) * (paces.get(build)?.value ?? 1);
       return Math.min(newGameMs + searchMs, limits.movetimeMs ?? searchMaxMs);
     },
-    learn(build, limits, actualMs, endedBy) {
+    learn(build, limits, actualMs, endedBy, caller) {
       const typicalMs = tableMs(limits);
+      const pace = paces.get(build) ?? createPace();
       // A search that time cut short would have taken longer; how much longer, nobody knows.
-      if (endedBy !== "depth" && actualMs <= typicalMs) {
-        return;
+      if (endedBy === "depth" || actualMs > typicalMs * pace.value) {
+        pace.learn(caller, typicalMs, actualMs);
+        paces.set(build, pace);
       }
-      const pace = paces.get(build) ?? unknownPace;
-      paces.set(build, {
-        actualMs: pace.actualMs * memory + actualMs,
-        typicalMs: pace.typicalMs * memory + typicalMs,
-      });
     },
   };
 }
@@ -51,19 +63,6 @@ export function restMs(expectedMs: number, elapsedMs: number): number {
   return Math.max(expectedMs - elapsedMs, elapsedMs / 4);
 }
 
-/**
- * Milliseconds of recent searches, actual and by the table. Sums and no mean of ratios: the search of a
- * millisecond, which rounding doubles, must not say how long the next one of a second takes.
- */
-interface Pace {
-  readonly actualMs: number;
-  readonly typicalMs: number;
-}
-
-/** As the table says; one deep search outweighs it. */
-const unknownPace: Pace = { actualMs: 100, typicalMs: 100 };
-/** The last twenty searches count most. */
-const memory = 0.95;
 /** An engine clears its hash after every search: 1 ms native, 2 ms in WebAssembly. */
 const newGameMs = 2;
 

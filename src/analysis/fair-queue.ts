@@ -14,11 +14,21 @@ export interface Waiting<T> {
 export interface FairQueue<T> {
   readonly length: number;
   add(waiting: Waiting<T>): void;
-  /** Takes out who does not want to wait any more. Their share goes to the others. */
+  /** Takes out who does not want to wait any more. Their share goes to the others: nobody keeps a place for later. */
   remove(waiting: Waiting<T>): void;
   take(): Waiting<T> | undefined;
-  /** Milliseconds of work that would be served before this, if nothing else came. */
-  workBefore(asked: Omit<Waiting<T>, "value">): number;
+  /** What would be served before this, which waits already or does not yet, if nothing else came. Equal values are one work. */
+  before(asked: Asked<T>): WorkBefore;
+}
+
+/** Work that waits, or that might. */
+type Asked<T> = Omit<Waiting<T>, "value"> & Partial<Pick<Waiting<T>, "value">>;
+
+/** Work that is served before other work. */
+export interface WorkBefore {
+  readonly count: number;
+  /** Its cost in all. */
+  readonly workMs: number;
 }
 
 /** A flow that has work waiting. */
@@ -26,7 +36,13 @@ interface Flow<T> {
   /** Virtual time at which its first work starts to count. */
   startMs: number;
   /** Soonest due first. */
-  readonly waiting: Waiting<T>[];
+  readonly waiting: Queued<T>[];
+}
+
+interface Queued<T> {
+  readonly asked: Waiting<T>;
+  /** Virtual time when it came. */
+  readonly cameMs: number;
 }
 
 /**
@@ -34,6 +50,10 @@ interface Flow<T> {
  * INFOCOM 1994. Served is the least tag = max(virtual time, last tag of the flow) + cost, and virtual time is
  * the tag of what was served last. So it moves on with every piece of work, also where each comes from a caller
  * of its own, and the tag of a long one comes up in time; and a flow that has nothing waiting has no state.
+ *
+ * Otherwise than there, short work overtakes long work of its flow, and then has the tag of work that came when the
+ * long one did: less than virtual time, perhaps, which must not fall back to it. Else whoever came next would be
+ * served before all who wait.
  */
 export function createFairQueue<T>(): FairQueue<T> {
   const flows = new Map<string, Flow<T>>();
@@ -44,7 +64,7 @@ export function createFairQueue<T>(): FairQueue<T> {
   function nextFlow(): readonly [name: string, flow: Flow<T>, tagMs: number] | undefined {
     let next: readonly [string, Flow<T>, number] | undefined;
     for (const [name, flow] of flows) {
-      const tagMs = flow.startMs + (flow.waiting[0]?.costMs ?? 0);
+      const tagMs = flow.startMs + (flow.waiting[0]?.asked.costMs ?? 0);
       if (next === undefined || tagMs < next[2]) {
         next = [name, flow, tagMs];
       }
@@ -59,13 +79,13 @@ export function createFairQueue<T>(): FairQueue<T> {
     add(waiting) {
       const flow = flows.get(waiting.flow) ?? { startMs: virtualMs, waiting: [] };
       flows.set(waiting.flow, flow);
-      const before = flow.waiting.findLastIndex(({ dueMs }) => dueMs <= waiting.dueMs);
-      flow.waiting.splice(before + 1, 0, waiting);
+      const before = flow.waiting.findLastIndex(({ asked }) => asked.dueMs <= waiting.dueMs);
+      flow.waiting.splice(before + 1, 0, { asked: waiting, cameMs: virtualMs });
       length++;
     },
     remove(waiting) {
       const flow = flows.get(waiting.flow);
-      const at = flow?.waiting.indexOf(waiting) ?? -1;
+      const at = flow?.waiting.findIndex(({ asked }) => asked === waiting) ?? -1;
       if (flow === undefined || at < 0) {
         return;
       }
@@ -73,7 +93,11 @@ export function createFairQueue<T>(): FairQueue<T> {
       length--;
       if (flow.waiting.length === 0) {
         flows.delete(waiting.flow);
+        return;
       }
+      // The time for which only this one has waited is no credit of those that stay.
+      const oldestMs = flow.waiting.reduce((least, { cameMs }) => Math.min(least, cameMs), virtualMs);
+      flow.startMs = Math.max(flow.startMs, oldestMs);
     },
     take() {
       const next = nextFlow();
@@ -83,39 +107,63 @@ export function createFairQueue<T>(): FairQueue<T> {
       const [name, flow, tagMs] = next;
       const first = flow.waiting.shift();
       length--;
-      virtualMs = tagMs;
+      virtualMs = Math.max(virtualMs, tagMs);
       flow.startMs = tagMs;
       if (flow.waiting.length === 0) {
         flows.delete(name);
       }
-      return first;
+      return first?.asked;
     },
-    workBefore({ flow: name, costMs, dueMs }) {
-      const own = flows.get(name);
-      const beforeInFlow = sumWhile(own?.waiting ?? [], (_, waiting) => waiting.dueMs <= dueMs);
-      const tagMs = (own?.startMs ?? virtualMs) + beforeInFlow + costMs;
-      let before = beforeInFlow;
+    before(asked) {
+      const own = flows.get(asked.flow);
+      // What waits in several flows is served once.
+      const counted = new Set<T | undefined>([asked.value]);
+      const inFlow = sumWhile(
+        own?.waiting ?? [],
+        counted,
+        (_, one) => one.asked !== asked && one.asked.dueMs <= asked.dueMs,
+      );
+      const tagMs = (own?.startMs ?? virtualMs) + inFlow.workMs + asked.costMs;
+      let { count, workMs } = inFlow;
+      // Of equal tags, that of the flow which has waited longest is served first.
+      let isOlder = true;
       for (const flow of flows.values()) {
-        if (flow !== own) {
-          before += sumWhile(flow.waiting, (sumMs) => flow.startMs + sumMs <= tagMs);
+        if (flow === own) {
+          isOlder = false;
+          continue;
         }
+        const others = sumWhile(flow.waiting, counted, (sumMs) => {
+          const otherMs = flow.startMs + sumMs;
+          return isOlder ? otherMs <= tagMs : otherMs < tagMs;
+        });
+        count += others.count;
+        workMs += others.workMs;
       }
-      return before;
+      return { count, workMs };
     },
   };
 }
 
-/** The cost of the first ones, up to the one with which it goes too far. */
+/** The first ones, up to the one with which it goes too far, without those that are counted already. */
 function sumWhile<T>(
-  waiting: readonly Waiting<T>[],
-  counts: (sumMs: number, last: Waiting<T>) => boolean,
-): number {
+  waiting: readonly Queued<T>[],
+  counted: Set<T | undefined>,
+  counts: (sumMs: number, last: Queued<T>) => boolean,
+): WorkBefore {
   let sumMs = 0;
+  let count = 0;
+  let workMs = 0;
   for (const one of waiting) {
-    if (!counts(sumMs + one.costMs, one)) {
+    const { costMs, value } = one.asked;
+    sumMs += costMs;
+    if (!counts(sumMs, one)) {
       break;
     }
-    sumMs += one.costMs;
+    if (!counted.has(value)) {
+      counted.add(value);
+      count++;
+      workMs += costMs;
+    }
   }
-  return sumMs;
+  return { count, workMs };
 }

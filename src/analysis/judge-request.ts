@@ -23,11 +23,18 @@ export interface KnownEngines {
  * Makes a request that can be run, or says everything that is wrong with it: first with its position,
  * then with its engine, path and options. No engine sees the request before.
  *
+ * @param check is asked between the slices of a long game's judging, and throws what is to end it.
  * @throws KibitzError
  */
-export async function judgeRequest(request: AnalysisRequest, engines: KnownEngines): Promise<JudgedRequest> {
+export async function judgeRequest(
+  request: AnalysisRequest,
+  engines: KnownEngines,
+  check?: () => void,
+): Promise<JudgedRequest> {
   const { fen, moves, options } = request;
-  const judgement = engines.judgePosition({ fen, moves, chess960: options.uci_chess960 === true });
+  const judging = engines.judgePosition({ fen, moves, chess960: options.uci_chess960 === true }, check);
+  // What is known at once costs no turn of the event loop.
+  const judgement = judging instanceof Promise ? await judging : judging;
   if (judgement.kind === "faults") {
     const { suggestedFen } = judgement;
     const allowed = suggestedFen === undefined ? undefined : { examples: [suggestedFen] };

@@ -1,15 +1,18 @@
 import { KibitzError } from "../errors/errors.ts";
+import type { Sharers } from "./coalesce.ts";
 import { restMs } from "./expected-time.ts";
-import { createFairQueue, type Waiting } from "./fair-queue.ts";
+import { createFairQueue, type WorkBefore } from "./fair-queue.ts";
+import { createPlaces, type Places } from "./places.ts";
 
 /** Hands out the node's slots: how many searches run at a time. */
 export interface Scheduler {
   /**
    * Waits for a slot. Flows share the slots evenly, short work goes ahead of long, and none starves.
    *
+   * @param onWaiting told only of work that has to wait: at once, and then every second while it does.
    * @throws KibitzError `overloaded`, at once, when the work is expected to wait too long; the reason of `signal`.
    */
-  enter(work: Work, signal: AbortSignal): Promise<Slot>;
+  enter(work: Work, signal: AbortSignal, onWaiting?: (standing: Standing) => void): Promise<Slot>;
   readonly counters: SchedulerCounters;
 }
 
@@ -19,6 +22,21 @@ export interface Work {
   readonly flow: string;
   /** Milliseconds that it is expected to hold the slot. */
   readonly expectedMs: number;
+  /**
+   * Others who wait for the same work. It has a place in the flow of each, from when they came, and is served where
+   * its turn comes first. Whoever leaves takes their place along, and nobody else's.
+   */
+  readonly sharers?: Sharers<{ readonly flow: string }>;
+}
+
+/** Where work stands at the moment; undefined when it does not wait any more. */
+export type Standing = () => PlaceInQueue | undefined;
+
+/** How long work that was let in still has to wait. */
+export interface PlaceInQueue {
+  /** 1 is next. It may grow again, as shorter work comes. */
+  readonly place: number;
+  readonly expectedWaitMs: number;
 }
 
 /** A place to search in. Disposing of it lets the next one in, once. */
@@ -42,6 +60,9 @@ export interface SchedulerOptions {
   readonly maxWaitMs: number;
 }
 
+/** How often who waits is told of it. */
+const tellEveryMs = 1000;
+
 interface Running {
   readonly startedAt: number;
   readonly expectedMs: number;
@@ -50,6 +71,7 @@ interface Running {
 export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Scheduler {
   const running = new Set<Running>();
   const queue = createFairQueue<() => void>();
+  let waiting = 0;
   let admitted = 0;
   let refused = 0;
 
@@ -67,47 +89,75 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
     };
   }
 
-  /** Milliseconds until a slot would be free for work that came now. */
-  function expectedWaitMs({ flow, expectedMs }: Work, now: number): number {
-    let workMs = queue.workBefore({ flow, costMs: expectedMs, dueMs: now + expectedMs });
+  /** Milliseconds until a slot would be free behind this work. */
+  function expectedWaitMs(before: WorkBefore, now: number): number {
+    let { workMs } = before;
     for (const { startedAt, expectedMs: runMs } of running) {
       workMs += restMs(runMs, now - startedAt);
     }
     return workMs / slots;
   }
 
+  /** Tells where work stands until that is stopped. */
+  function tellStanding(places: Places, onWaiting: (standing: Standing) => void = () => {}): () => void {
+    let waits = true;
+    const standing = () => {
+      if (!waits) {
+        return undefined;
+      }
+      const before = places.before();
+      const waitMs = expectedWaitMs(before, performance.now());
+      return { place: before.count + 1, expectedWaitMs: Math.round(waitMs) };
+    };
+    onWaiting(standing);
+    const telling = setInterval(onWaiting, tellEveryMs, standing);
+    return () => {
+      waits = false;
+      clearInterval(telling);
+    };
+  }
+
   return {
     get counters() {
-      return { running: running.size, waiting: queue.length, admitted, refused };
+      return { running: running.size, waiting, admitted, refused };
     },
-    async enter(work, signal) {
+    async enter(work, signal, onWaiting) {
       signal.throwIfAborted();
       const askedAt = performance.now();
       if (running.size < slots) {
         return admit(work, askedAt);
       }
-      const waitMs = expectedWaitMs(work, askedAt);
+      const { flow, expectedMs: costMs } = work;
+      const asked = { flow, costMs, dueMs: askedAt + costMs };
+      const waitMs = expectedWaitMs(queue.before(asked), askedAt);
       if (waitMs > maxWaitMs) {
         refused++;
         throw overloaded(waitMs, maxWaitMs);
       }
       return new Promise<Slot>((resolve, reject) => {
-        const waiting: Waiting<() => void> = {
-          flow: work.flow,
-          costMs: work.expectedMs,
-          dueMs: askedAt + work.expectedMs,
+        const places = createPlaces(queue, work.expectedMs, () => {
           // Runs inside another one's leaving: the slot is this one's before anybody else can ask.
-          value() {
-            signal.removeEventListener("abort", giveUp);
-            resolve(admit(work, askedAt));
-          },
-        };
+          over();
+          resolve(admit(work, askedAt));
+        });
         const giveUp = () => {
-          queue.remove(waiting);
+          over();
           reject(signal.reason);
         };
-        queue.add(waiting);
+        const over = () => {
+          waiting--;
+          stopTelling();
+          places.close();
+          signal.removeEventListener("abort", giveUp);
+        };
+        waiting++;
+        places.add(work.flow);
+        work.sharers?.watch(
+          ({ flow }) => places.add(flow),
+          ({ flow }) => places.remove(flow),
+        );
         signal.addEventListener("abort", giveUp, { once: true });
+        const stopTelling = tellStanding(places, onWaiting);
       });
     },
   };

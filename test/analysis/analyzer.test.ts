@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Analysis, JudgedRequest } from "../../src/analysis/analysis.ts";
-import { type Analyzer, createAnalyzer } from "../../src/analysis/analyzer.ts";
+import { createAnalyzer } from "../../src/analysis/analyzer.ts";
 import type { Findings } from "../../src/analysis/findings.ts";
 import { createScheduler } from "../../src/analysis/scheduler.ts";
 import { EngineFailure, type FailureKind, type SearchEvent } from "../../src/engine/engine.ts";
@@ -8,24 +8,10 @@ import type { Supervisor } from "../../src/engine/supervisor.ts";
 import { KibitzError } from "../../src/errors/errors.ts";
 import { createMemoryCache } from "../../src/storage/memory/cache.ts";
 import type { AnalysisCache } from "../../src/storage/ports.ts";
+import { analyzerOf, endless } from "./analyzer-of.ts";
 import { doneOf, judgedOf, scripted, snapshotOf } from "./made-up.ts";
 
 const never = new AbortController().signal;
-
-function analyzerOf(search: Supervisor, slots = 1): Analyzer {
-  return createAnalyzer({
-    search,
-    scheduler: createScheduler({ slots, maxWaitMs: 60_000 }),
-    cache: createMemoryCache<Findings>({ entries: 100 }),
-    movetimeMaxMs: 9000,
-  });
-}
-
-/** Searches until it is called off. */
-const endless: Supervisor = (_build, _job, signal, onProgress = () => {}) => {
-  onProgress({ kind: "progress", snapshot: snapshotOf({ depth: 13 }) });
-  return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
-};
 
 const analyze = (request: JudgedRequest, ...script: readonly (SearchEvent | Error)[]): Promise<Analysis> =>
   analyzerOf(scripted(...script).search).analyze(request, "somebody", never);
@@ -72,7 +58,7 @@ describe("a search", () => {
       return doneOf();
     };
     const cache: AnalysisCache<Findings> = {
-      ...createMemoryCache<Findings>({ entries: 100 }),
+      ...createMemoryCache<Findings>({ bytes: 1e6 }),
       set: () => order.push("keep"),
     };
     const scheduler = createScheduler({ slots: 1, maxWaitMs: 60_000 });
@@ -103,55 +89,10 @@ describe("the states of a search", () => {
   test("give the slot back to the next caller when nobody watches any more", async () => {
     let calls = 0;
     const analyzer = analyzerOf((...job) => (calls++ === 0 ? endless : scripted(doneOf()).search)(...job));
-    for await (const state of analyzer.watch(judgedOf(), "somebody", never)) {
-      expect(state.depth).toBe(13);
-      break;
-    }
+    const states = analyzer.watch(judgedOf(), "somebody", never)[Symbol.asyncIterator]();
+    expect((await states.next()).value).toMatchObject({ depth: 13 });
+    await states.return?.();
     expect(await analyzer.analyze(judgedOf(), "somebody", never)).toMatchObject({ depth: 14 });
-  });
-});
-
-describe("engine time of a search that is watched", () => {
-  /** What is charged while it is watched until something happens. */
-  async function charged(search: Supervisor, watcher: (states: AsyncIterable<Analysis>) => Promise<unknown>) {
-    let engineMs = 0;
-    const terms = {
-      movetimeMaxMs: 9000,
-      onEngineTime(ms: number) {
-        engineMs = ms;
-      },
-    };
-    await watcher(analyzerOf(search).watch(judgedOf(), "somebody", never, terms));
-    return engineMs;
-  }
-  const silentMs = 50;
-  const silent = () => new Promise((resolve) => setTimeout(resolve, silentMs));
-
-  test("is what the engine says, when it ends", async () => {
-    const { search } = scripted(doneOf());
-    expect(await charged(search, (states) => Array.fromAsync(states))).toBe(snapshotOf().counters.timeMs);
-  });
-
-  test("is what has passed, when it fails without a state", async () => {
-    const failing: Supervisor = async () => {
-      await silent();
-      throw new EngineFailure("overran", "did not stop");
-    };
-    const engineMs = await charged(failing, (states) =>
-      expect(Array.fromAsync(states)).rejects.toMatchObject({ code: "engine_timeout" }),
-    );
-    expect(engineMs).toBeGreaterThanOrEqual(silentMs - 1);
-  });
-
-  test("is what has passed, when the watcher leaves after a state", async () => {
-    const engineMs = await charged(endless, async (states) => {
-      for await (const _ of states) {
-        await silent();
-        break;
-      }
-    });
-    expect(engineMs).toBeGreaterThanOrEqual(silentMs - 1);
-    expect(engineMs).not.toBe(snapshotOf({ depth: 13 }).counters.timeMs);
   });
 });
 
@@ -229,6 +170,26 @@ describe("a caller that leaves", () => {
     }
   });
 
+  test("is told at once, though the slot is free only when the engine is", async () => {
+    const stopped = Promise.withResolvers<void>();
+    const scheduler = createScheduler({ slots: 1, maxWaitMs: 60_000 });
+    const search: Supervisor = (_build, _job, signal) =>
+      new Promise((_, reject) => {
+        signal.addEventListener("abort", () => stopped.promise.then(() => reject(signal.reason)));
+      });
+    const cache = createMemoryCache<Findings>({ bytes: 0 });
+    const analyzer = createAnalyzer({ search, scheduler, cache, movetimeMaxMs: 9000 });
+    const leaving = new AbortController();
+    const left = analyzer.analyze(judgedOf(), "somebody", leaving.signal);
+    await new Promise(setImmediate);
+    leaving.abort(reason);
+    await expect(left).rejects.toBe(reason);
+    expect(scheduler.counters.running).toBe(1);
+    stopped.resolve();
+    await new Promise(setImmediate);
+    expect(scheduler.counters.running).toBe(0);
+  });
+
   test("while waiting ends with the reason, and no engine is asked", async () => {
     let asked = 0;
     const analyzer = analyzerOf((...job) => {
@@ -295,100 +256,10 @@ describe("an answer that depth alone defines", () => {
   });
 });
 
-describe("equal requests at the same time", () => {
-  /** Ends when it is told to. */
-  function held(...events: readonly SearchEvent[]) {
-    const gate = Promise.withResolvers<void>();
-    const { search, jobs } = scripted(...events);
-    const waiting: Supervisor = async (build, job, signal, onProgress) => {
-      await Promise.race([
-        gate.promise,
-        new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
-      ]);
-      return search(build, job, signal, onProgress);
-    };
-    return { search: waiting, jobs, open: gate.resolve };
-  }
-
-  test("share one search, and each has the answer to its own request", async () => {
-    const { search, jobs, open } = held(doneOf());
-    const analyzer = analyzerOf(search);
-    const warnings = [{ code: "clocks_defaulted", message: "…", field: "fen" }];
-    const requests = [judgedOf(), judgedOf({ warnings }), judgedOf()];
-    const answers = requests.map((request, index) => analyzer.analyze(request, `caller ${index}`, never));
-    const watched = Array.fromAsync(analyzer.watch(judgedOf(), "watcher", never));
-    await new Promise(setImmediate);
-    open();
-    for (const [index, answer] of (await Promise.all(answers)).entries()) {
-      expect(answer.request).toBe(requests[index]);
-      expect(answer).toMatchObject({ depth: 14, cached: false, warnings: requests[index]?.warnings });
-    }
-    expect((await watched).at(-1)).toMatchObject({ stopReason: "depth" });
-    expect(jobs).toHaveLength(1);
-    expect(analyzer.counters).toEqual({ hits: 0, joins: 3, misses: 1 });
-  });
-
-  test("lose nothing when the caller leaves who was first", async () => {
-    const { search, open } = held(doneOf());
-    const analyzer = analyzerOf(search);
-    const leaving = new AbortController();
-    const first = analyzer.analyze(judgedOf(), "first", leaving.signal);
-    const second = analyzer.analyze(judgedOf(), "second", never);
-    await new Promise(setImmediate);
-    leaving.abort(new Error("gone"));
-    await expect(first).rejects.toThrow("gone");
-    open();
-    expect(await second).toMatchObject({ stopReason: "depth" });
-  });
-
-  test("wait for a slot each from when it came", async () => {
-    const { search, open } = held(doneOf());
-    const analyzer = analyzerOf(search);
-    const holder = analyzer.analyze(judgedOf({ depth: 2 }), "holder", never);
-    const early = analyzer.analyze(judgedOf(), "early", never);
-    await new Promise((resolve) => setTimeout(resolve, 60));
-    const late = analyzer.analyze(judgedOf(), "late", never);
-    await new Promise((resolve) => setTimeout(resolve, 30));
-    open();
-    const [held0, earlyMs, lateMs] = (await Promise.all([holder, early, late])).map(({ queueMs }) => queueMs);
-    expect(held0).toBe(0);
-    expect(lateMs).toBeGreaterThanOrEqual(25);
-    expect((earlyMs ?? 0) - (lateMs ?? 0)).toBeGreaterThanOrEqual(50);
-  });
-
-  test.each<[string, Partial<JudgedRequest>, Partial<JudgedRequest>]>([
-    ["they have other limits of time", { movetimeMs: 500 }, { movetimeMs: 600 }],
-    ["the engine is weakened: its answers are dice", { weakened: true }, { weakened: true }],
-    ["their depths differ", { depth: 8 }, { depth: 9 }],
-  ])("share nothing where %s", async (_, one, other) => {
-    const { search, jobs, open } = held(doneOf());
-    const analyzer = analyzerOf(search, 2);
-    const answers = [one, other].map((told) => analyzer.analyze(judgedOf(told), "somebody", never));
-    open();
-    await Promise.all(answers);
-    expect(jobs).toHaveLength(2);
-  });
-
-  test("share what the longest movetime means, said or unsaid", async () => {
-    const { search, jobs, open } = held(doneOf({ endedBy: "time" }));
-    const analyzer = analyzerOf(search, 2);
-    const answers = [undefined, 9000].map((movetimeMs) =>
-      analyzer.analyze(judgedOf({ movetimeMs }), "somebody", never),
-    );
-    open();
-    // The reason is the request's own, though the search is one.
-    expect(await Promise.all(answers)).toMatchObject([
-      { stopReason: "server_limit" },
-      { stopReason: "movetime" },
-    ]);
-    expect(jobs).toHaveLength(1);
-  });
-});
-
 test("more work than can be done in time is refused, and what was let in is finished", async () => {
   const { search } = scripted(doneOf());
   const scheduler = createScheduler({ slots: 1, maxWaitMs: 0 });
-  const cache = createMemoryCache<Findings>({ entries: 0 });
+  const cache = createMemoryCache<Findings>({ bytes: 0 });
   const analyzer = createAnalyzer({ search, scheduler, cache, movetimeMaxMs: 9000 });
   const [accepted, refused] = [judgedOf(), judgedOf({ depth: 3 })].map((request) =>
     analyzer.analyze(request, "somebody", never),

@@ -18,7 +18,7 @@ interface Run {
 /** Work that says what it is told to say, until it is told to end or called off. */
 function createWork() {
   const runs: Run[] = [];
-  const work: SharedWork<number> = (publish, signal) => {
+  const work: SharedWork<number, string> = (publish, signal) => {
     const { promise, resolve, reject } = Promise.withResolvers<number>();
     let over = false;
     const end = (how: () => void) => {
@@ -38,9 +38,9 @@ function createWork() {
 }
 
 type Ask = (
-  coalescer: Coalescer<number>,
+  coalescer: Coalescer<number, string>,
   key: string | undefined,
-  work: SharedWork<number>,
+  work: SharedWork<number, string>,
   signal?: AbortSignal,
 ) => { readonly seen: readonly number[]; readonly ended: Promise<unknown> };
 
@@ -48,7 +48,7 @@ type Ask = (
 const all: Ask = (coalescer, key, work, signal = never) => {
   const seen: number[] = [];
   const ended = (async () => {
-    for await (const state of coalescer.all(key, work, signal)) {
+    for await (const state of coalescer.all(key, work, "somebody", signal)) {
       seen.push(state);
     }
     return "ended";
@@ -60,7 +60,7 @@ const all: Ask = (coalescer, key, work, signal = never) => {
 const last: Ask = (coalescer, key, work, signal = never) => {
   const seen: number[] = [];
   const ended = (async () => {
-    seen.push(await coalescer.last(key, work, signal));
+    seen.push(await coalescer.last(key, work, "somebody", signal));
     return "ended";
   })().catch((error: unknown) => error);
   return { seen, ended };
@@ -68,7 +68,7 @@ const last: Ask = (coalescer, key, work, signal = never) => {
 
 describe("equal work under way at the same time", () => {
   test("is done once, and all are told the same", async () => {
-    const [coalescer, { runs, work }] = [createCoalescer<number>(), createWork()];
+    const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
     const readers = [all, last, all, last].map((ask) => ask(coalescer, "a", work));
     await settle();
     expect(runs).toHaveLength(1);
@@ -85,7 +85,7 @@ describe("equal work under way at the same time", () => {
   });
 
   test("is begun at once: who comes in the same turn finds it under way", () => {
-    const [coalescer, { runs, work }] = [createCoalescer<number>(), createWork()];
+    const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
     last(coalescer, "a", work);
     last(coalescer, "a", work);
     expect(runs).toHaveLength(1);
@@ -93,8 +93,8 @@ describe("equal work under way at the same time", () => {
   });
 
   test("tells the first reader what is said while it begins", async () => {
-    const coalescer = createCoalescer<number>();
-    const hasty: SharedWork<number> = async (publish) => {
+    const coalescer = createCoalescer<number, string>();
+    const hasty: SharedWork<number, string> = async (publish) => {
       publish(1);
       return 2;
     };
@@ -104,7 +104,7 @@ describe("equal work under way at the same time", () => {
   });
 
   test("tells who comes late the newest state first", async () => {
-    const [coalescer, { runs, work }] = [createCoalescer<number>(), createWork()];
+    const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
     all(coalescer, "a", work);
     await settle();
     for (const state of [1, 2]) {
@@ -123,8 +123,8 @@ describe("equal work under way at the same time", () => {
   });
 
   test("keeps as many states as a search has depths for a reader that is slow, and skips older ones", async () => {
-    const [coalescer, { runs, work }] = [createCoalescer<number>(), createWork()];
-    const slow = coalescer.all("a", work, never)[Symbol.asyncIterator]();
+    const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
+    const slow = coalescer.all("a", work, "somebody", never)[Symbol.asyncIterator]();
     const first = slow.next();
     runs[0]?.say(1);
     expect((await first).value).toBe(1);
@@ -143,7 +143,7 @@ describe("equal work under way at the same time", () => {
   ])(
     "goes on when the first caller leaves, and is called off when the last one does, who ask for %s",
     async (_, ask) => {
-      const [coalescer, { runs, work }] = [createCoalescer<number>(), createWork()];
+      const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
       const [first, second] = [new AbortController(), new AbortController()];
       const readers = [first, second].map(({ signal }) => ask(coalescer, "a", work, signal));
       await settle();
@@ -157,9 +157,9 @@ describe("equal work under way at the same time", () => {
   );
 
   test("is left by a reader that stops reading, and then called off", async () => {
-    const [coalescer, { runs, work }] = [createCoalescer<number>(), createWork()];
+    const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
     const reading = (async () => {
-      for await (const state of coalescer.all("a", work, never)) {
+      for await (const state of coalescer.all("a", work, "somebody", never)) {
         return state;
       }
       return undefined;
@@ -171,9 +171,9 @@ describe("equal work under way at the same time", () => {
   });
 
   test("is left by a caller that goes while it does not read", async () => {
-    const [coalescer, { runs, work }] = [createCoalescer<number>(), createWork()];
+    const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
     const leaving = new AbortController();
-    const states = coalescer.all("a", work, leaving.signal)[Symbol.asyncIterator]();
+    const states = coalescer.all("a", work, "somebody", leaving.signal)[Symbol.asyncIterator]();
     const first = states.next();
     await settle();
     runs[0]?.say(1);
@@ -183,8 +183,32 @@ describe("equal work under way at the same time", () => {
     await expect(states.next()).rejects.toThrow("gone");
   });
 
+  test("is told who joins it, and who leaves while others stay", async () => {
+    const coalescer = createCoalescer<number, string>();
+    const told: string[] = [];
+    const end = Promise.withResolvers<number>();
+    const work: SharedWork<number, string> = (_publish, _signal, sharers) => {
+      sharers.watch(
+        (who) => told.push(`${who} came`),
+        (who) => told.push(`${who} left`),
+      );
+      return end.promise;
+    };
+    const leaving = new AbortController();
+    const first = coalescer.last("a", work, "first", leaving.signal);
+    const second = coalescer.last("a", work, "second", never);
+    const watcher = Array.fromAsync(coalescer.all("a", work, "third", never));
+    await settle();
+    leaving.abort(new Error("gone"));
+    await expect(first).rejects.toThrow("gone");
+    expect(told).toEqual(["second came", "third came", "first left"]);
+    end.resolve(1);
+    await Promise.all([second, watcher]);
+    expect(told).toHaveLength(3);
+  });
+
   test("fails for all when it fails", async () => {
-    const [coalescer, { runs, work }] = [createCoalescer<number>(), createWork()];
+    const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
     const readers = [all, last, all].map((ask) => ask(coalescer, "a", work));
     await settle();
     const failure = new Error("broken");
@@ -198,7 +222,7 @@ describe("equal work under way at the same time", () => {
     ["all states", all],
     ["the last state", last],
   ])("that has ended, failed or been called off is joined by nobody who asks for %s", async (_, ask) => {
-    const [coalescer, { runs, work }] = [createCoalescer<number>(), createWork()];
+    const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
     const leaving = new AbortController();
     const endings = [
       () => runs.at(-1)?.end(1),
@@ -227,7 +251,7 @@ describe("work is not shared", () => {
     ["of different keys", "a", "b"],
     ["without a key", undefined, undefined],
   ])("%s", async (_, one, other) => {
-    const [coalescer, { runs, work }] = [createCoalescer<number>(), createWork()];
+    const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
     all(coalescer, one, work);
     last(coalescer, other, work);
     await settle();
@@ -240,7 +264,7 @@ test.each([
   ["all states", all],
   ["the last state", last],
 ])("nobody joins whose signal was aborted before, to ask for %s", async (_, ask) => {
-  const [coalescer, { runs, work }] = [createCoalescer<number>(), createWork()];
+  const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
   const reason = new Error("never mind");
   expect(await ask(coalescer, "a", work, AbortSignal.abort(reason)).ended).toBe(reason);
   expect(runs).toHaveLength(0);
@@ -250,7 +274,7 @@ test.each([
   ["all states", all],
   ["the last state", last],
 ])("who has asked for %s leaves no listener on their signal", async (_, ask) => {
-  const [coalescer, { runs, work }] = [createCoalescer<number>(), createWork()];
+  const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
   const { signal } = new AbortController();
   const reader = ask(coalescer, "a", work, signal);
   await settle();
@@ -264,7 +288,7 @@ test.each([1, 2, 3, 4, 5, 6, 7, 8])(
   "whoever stays is told the end, whoever leaves their reason, and no work goes on for nobody (seed %i)",
   async (seed) => {
     const random = createRandom(seed);
-    const [coalescer, { runs, work }] = [createCoalescer<number>(), createWork()];
+    const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
     const keys = [{ key: "a" }, { key: "b" }, { key: "c" }, { key: undefined }];
     interface Reader extends ReturnType<Ask> {
       readonly leaving: AbortController;

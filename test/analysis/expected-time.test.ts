@@ -1,6 +1,16 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createExpectedTimes, type SearchLimits } from "../../src/analysis/expected-time.ts";
+import { createAnalyzer } from "../../src/analysis/analyzer.ts";
+import { callerOf, createExpectedTimes, type SearchLimits } from "../../src/analysis/expected-time.ts";
+import type { Findings } from "../../src/analysis/findings.ts";
+import { createScheduler } from "../../src/analysis/scheduler.ts";
+import { EngineFailure } from "../../src/engine/engine.ts";
+import type { Supervisor } from "../../src/engine/supervisor.ts";
+import { createMemoryCache } from "../../src/storage/memory/cache.ts";
 import { buildOf } from "../engine/build-of.ts";
+import { doneOf, judgedOf, scripted, snapshotOf } from "./made-up.ts";
+
+const never = new AbortController().signal;
 
 const build = buildOf();
 const limitsOf = (depth: number, told: Partial<SearchLimits> = {}): SearchLimits => ({
@@ -20,40 +30,55 @@ describe("the time that a search is expected to take", () => {
 
   test("is never more than its movetime, and never more than any search takes", () => {
     const times = createExpectedTimes();
-    times.learn(build, limitsOf(14), 60_000, "depth");
+    times.learn(build, limitsOf(14), 60_000, "depth", "somebody");
     expect(times.expect(build, limitsOf(30, { movetimeMs: 700 }))).toBe(700);
     expect(times.expect(build, limitsOf(30))).toBe(60_000);
   });
 
-  test("follows what searches on this machine take, at other depths too", () => {
+  test("follows what searches on this machine take, at other depths too, when several callers have met it", () => {
+    const times = createExpectedTimes();
+    const before = times.expect(build, limitsOf(18));
+    const everybodyMeets = (ms: number) => {
+      for (let round = 0; round < 600; round++) {
+        times.learn(build, limitsOf(14), ms, "depth", `caller ${round % 4}`);
+      }
+    };
+    everybodyMeets(3 * 68);
+    expect(times.expect(build, limitsOf(18)) / before).toBeCloseTo(3, 1);
+    everybodyMeets(34);
+    expect(times.expect(build, limitsOf(18)) / before).toBeCloseTo(0.5, 1);
+    everybodyMeets(40 * 68);
+    expect(times.expect(build, limitsOf(16)) / createExpectedTimes().expect(build, limitsOf(16))).toBeCloseTo(
+      40,
+      -1,
+    );
+  });
+
+  test("follows a caller who is alone half of the way: there is nobody to say that the machine is slow, and not they", () => {
     const times = createExpectedTimes();
     const before = times.expect(build, limitsOf(18));
     for (let round = 0; round < 50; round++) {
-      times.learn(build, limitsOf(14), 3 * 68, "depth");
+      times.learn(build, limitsOf(14), 3 * 68, "depth", "alone");
     }
-    const after = times.expect(build, limitsOf(18));
-    expect(after / before).toBeGreaterThan(2.7);
-    expect(after / before).toBeLessThan(3.1);
-    for (let round = 0; round < 200; round++) {
-      times.learn(build, limitsOf(14), 34, "depth");
-    }
-    expect(times.expect(build, limitsOf(18)) / before).toBeLessThan(0.6);
+    const ratio = times.expect(build, limitsOf(18)) / before;
+    expect(ratio).toBeGreaterThan(1.7);
+    expect(ratio).toBeLessThan(3);
   });
 
   test("is learnt for each build", () => {
     const times = createExpectedTimes();
     const other = buildOf({ path: "native" });
     const before = times.expect(other, limitsOf(14));
-    times.learn(build, limitsOf(14), 5000, "depth");
+    times.learn(build, limitsOf(14), 5000, "depth", "somebody");
     expect(times.expect(other, limitsOf(14))).toBe(before);
   });
 
   test("of deep searches is not learnt from the rounding of shallow ones", () => {
     const times = createExpectedTimes();
-    times.learn(build, limitsOf(20), 2275, "depth");
+    times.learn(build, limitsOf(20), 2275, "depth", "somebody");
     const before = times.expect(build, limitsOf(20));
     for (let round = 0; round < 5; round++) {
-      times.learn(build, limitsOf(1), 3, "depth");
+      times.learn(build, limitsOf(1), 3, "depth", "somebody");
     }
     expect(times.expect(build, limitsOf(20)) / before).toBeLessThan(1.05);
   });
@@ -61,9 +86,95 @@ describe("the time that a search is expected to take", () => {
   test("is not shortened by searches that time has cut short", () => {
     const times = createExpectedTimes();
     const before = times.expect(build, limitsOf(20));
-    times.learn(build, limitsOf(20), 50, "time");
+    times.learn(build, limitsOf(20), 50, "time", "somebody");
     expect(times.expect(build, limitsOf(20))).toBe(before);
-    times.learn(build, limitsOf(20), 9000, "time");
+    times.learn(build, limitsOf(20), 9000, "time", "somebody");
     expect(times.expect(build, limitsOf(20))).toBeGreaterThan(2 * before);
   });
+});
+
+describe("whatever one caller sends, others are expected to take what they take", () => {
+  const anySearch = fc.record({
+    depth: fc.integer({ min: 1, max: 30 }),
+    multipv: fc.integer({ min: 1, max: 10 }),
+    actualMs: fc.oneof(fc.constantFrom(0, 60_000), fc.integer({ min: 0, max: 60_000 })),
+    endedBy: fc.constantFrom("depth" as const, "time" as const),
+  });
+  const attack = fc.record({
+    searches: fc.array(anySearch, { minLength: 1, maxLength: 30 }),
+    /** One thing again and again says most. */
+    rounds: fc.constantFrom(1, 50),
+  });
+  /** Times of the depth that most ask for on one position or another, around the table's median. */
+  const spread = [0.3, 0.5, 0.8, 1, 1.3, 2, 3];
+  const typicalMs = 68;
+  const meanMs = (typicalMs * spread.reduce((a, b) => a + b)) / spread.length;
+
+  test.each([
+    ["no other caller", 0, [1], 3],
+    ["one other caller", 1, [0.5, 1, 2], 3],
+    ["a second and a third one", 2, [0.1, 0.3, 1, 4, 10], 3],
+    ["a crowd of them", 10, [0.1, 0.3, 1, 4, 10], 1.6],
+  ])("where there is %s", (_, callers, machines, most) => {
+    fc.assert(
+      fc.property(attack, attack, fc.constantFrom(...machines), (first, then, machine) => {
+        const times = createExpectedTimes();
+        const learnAll = ({ searches, rounds }: typeof first) => {
+          for (let round = 0; round < rounds; round++) {
+            for (const { depth, multipv, actualMs, endedBy } of searches) {
+              times.learn(build, limitsOf(depth, { multipv }), actualMs, endedBy, "adversary");
+            }
+          }
+        };
+        learnAll(first);
+        for (const factor of [...spread, ...spread, ...spread]) {
+          for (let caller = 0; caller < callers; caller++) {
+            times.learn(build, limitsOf(14), typicalMs * factor * machine, "depth", `caller ${caller}`);
+          }
+        }
+        learnAll(then);
+        const ratio = times.expect(build, limitsOf(14)) / (meanMs * (callers === 0 ? 1 : machine));
+        expect(ratio).toBeLessThan(most);
+        expect(ratio).toBeGreaterThan(1 / most);
+      }),
+    );
+  });
+
+  test("also where each of their batches is a flow of its own", () => {
+    expect(["2001:db8::/64", "2001:db8::/64#1", "key#2"].map(callerOf)).toEqual([
+      "2001:db8::/64",
+      "2001:db8::/64",
+      "key",
+    ]);
+  });
+});
+
+test("nobody is refused at an almost empty queue because of what one caller's searches took", async () => {
+  const spoiler = scripted(
+    doneOf({
+      snapshot: snapshotOf({ counters: { ...snapshotOf().counters, timeMs: 60_000 } }),
+      endedBy: "time",
+    }),
+  );
+  const held = Promise.withResolvers<never>();
+  let holding = false;
+  const search: Supervisor = (...asked) => (holding ? held.promise : spoiler.search(...asked));
+  const scheduler = createScheduler({ slots: 1, maxWaitMs: 10_000 });
+  const cache = createMemoryCache<Findings>({ bytes: 0 });
+  const analyzer = createAnalyzer({ search, scheduler, cache, movetimeMaxMs: 60_000 });
+  const honest = judgedOf({ depth: 14 });
+  const before = analyzer.expectMs(honest.build, honest);
+  for (let round = 0; round < 200; round++) {
+    const flow = round % 2 === 0 ? "spoiler" : `spoiler#${round}`;
+    await analyzer.analyze(judgedOf({ depth: 1 + (round % 16) }), flow, never);
+  }
+  expect(analyzer.expectMs(honest.build, honest) / before).toBeLessThan(3);
+  holding = true;
+  const asked = [1, 2, 3, 4, 5].map((caller) =>
+    analyzer.analyze(judgedOf({ depth: 12 + caller }), `caller ${caller}`, never),
+  );
+  await new Promise(setImmediate);
+  expect(scheduler.counters).toMatchObject({ running: 1, waiting: 4, refused: 0 });
+  held.reject(new EngineFailure("no_start", "enough"));
+  await Promise.allSettled(asked);
 });

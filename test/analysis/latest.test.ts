@@ -67,10 +67,9 @@ describe("a reader", () => {
   test("may break off", async () => {
     const latest = createLatest<number>();
     latest.push(1);
-    for await (const value of latest) {
-      expect(value).toBe(1);
-      break;
-    }
+    const reader = latest[Symbol.asyncIterator]();
+    expect(await reader.next()).toEqual({ done: false, value: 1 });
+    await reader.return?.();
     latest.push(2);
     latest.end();
   });

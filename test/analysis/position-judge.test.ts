@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { createPositionJudge } from "../../src/analysis/position-judge.ts";
 import { judgePosition } from "../../src/chess/judge-position.ts";
 import type { PositionInput } from "../../src/chess/position.ts";
+import { createTimeSlicer } from "../../src/time-slicer.ts";
 import { startFen } from "../chess/judged.ts";
 
 const inputOf = (told: Partial<PositionInput> = {}): PositionInput => ({
@@ -12,9 +13,11 @@ const inputOf = (told: Partial<PositionInput> = {}): PositionInput => ({
 });
 
 describe("a position that is judged again", () => {
-  test("is the same one", () => {
-    const judge = createPositionJudge();
-    expect(judge(inputOf())).toBe(judge(inputOf()));
+  test("is the same one from the second time on: those that are asked for once are not kept", () => {
+    const judge = createPositionJudge(createTimeSlicer());
+    const [first, second, third] = [judge(inputOf()), judge(inputOf()), judge(inputOf())];
+    expect(second).not.toBe(first);
+    expect(third).toBe(second);
     expect(judge(inputOf())).toEqual(judgePosition(inputOf()));
   });
 
@@ -26,9 +29,10 @@ describe("a position that is judged again", () => {
     ["a FEN with a fault", { fen: "nonsense" }],
     ["a FEN that is too long", { fen: `${startFen}${" ".repeat(200)}x` }],
   ])("is told apart from one with %s", (_, told) => {
-    const judge = createPositionJudge();
-    judge(inputOf());
-    judge(inputOf({ chess960: true }));
+    const judge = createPositionJudge(createTimeSlicer());
+    for (const chess960 of [false, true, false, true]) {
+      judge(inputOf({ chess960 }));
+    }
     expect(judge(inputOf(told))).toEqual(judgePosition(inputOf(told)));
   });
 });

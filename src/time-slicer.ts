@@ -1,0 +1,70 @@
+import { setImmediate } from "node:timers/promises";
+
+/** Resolves when its caller may do a piece of its work. Rejects with what the work's check throws. */
+export type Turn = () => Promise<void>;
+
+/**
+ * Begins a work: each of its pieces is to be begun when its turn has come.
+ *
+ * @param check is asked before each slice, and throws when the work is not worth going on with.
+ */
+export type BeginWork = (check?: () => void) => Turn;
+
+/**
+ * How long one work may take the thread in a turn of the event loop, in milliseconds: with the piece that goes over it,
+ * less than the 3 ms that nobody may hold the others up.
+ */
+const sliceMs = 1;
+
+/**
+ * Slices of the thread for works of many pieces, one slice in each turn of the event loop, whoever they are for: pieces
+ * that wait for nothing would else run in one go, and nobody else would be served meanwhile. A work keeps its slice
+ * until that is used up, so that little of many works is in memory half done.
+ */
+export function createTimeSlicer(now: () => number = () => performance.now()): BeginWork {
+  let lastSlice: Promise<void> = Promise.resolve();
+
+  function nextSlice(): Promise<void> {
+    lastSlice = lastSlice.then(() => setImmediate());
+    return lastSlice;
+  }
+
+  return (check) => {
+    let lastTurn: Promise<void> = Promise.resolve();
+    let endsAt = Number.NEGATIVE_INFINITY;
+
+    // Asked when the piece before has been begun, which may have used the slice up.
+    async function begin(): Promise<void> {
+      if (now() >= endsAt) {
+        await nextSlice();
+        endsAt = now() + sliceMs;
+        check?.();
+      }
+    }
+
+    return () => {
+      lastTurn = lastTurn.then(begin);
+      return lastTurn;
+    };
+  };
+}
+
+/** Runs what yields between its pieces to its end, each piece in its turn. */
+export async function inTurns<T>(pieces: Generator<void, T>, turn: Turn): Promise<T> {
+  for (;;) {
+    await turn();
+    const piece = pieces.next();
+    if (piece.done) {
+      return piece.value;
+    }
+  }
+}
+
+/** Runs what yields between its pieces in one go: for what is short, or where nobody else is served. */
+export function inOneGo<T>(pieces: Generator<void, T>): T {
+  let piece = pieces.next();
+  while (!piece.done) {
+    piece = pieces.next();
+  }
+  return piece.value;
+}

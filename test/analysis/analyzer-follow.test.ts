@@ -1,0 +1,120 @@
+import { describe, expect, test } from "vitest";
+import { type Analyzer, createAnalyzer, type Followed } from "../../src/analysis/analyzer.ts";
+import type { Findings } from "../../src/analysis/findings.ts";
+import { createScheduler } from "../../src/analysis/scheduler.ts";
+import type { Supervisor } from "../../src/engine/supervisor.ts";
+import { createMemoryCache } from "../../src/storage/memory/cache.ts";
+import { doneOf, judgedOf, scripted } from "./made-up.ts";
+
+const never = new AbortController().signal;
+
+/** One slot, and searches that last until they are released, one after the other. */
+function analyzerWithHolds() {
+  const releases: (() => void)[] = [];
+  const { search: answer } = scripted(doneOf());
+  const search: Supervisor = async (...job) => {
+    await new Promise<void>((resolve) => releases.push(resolve));
+    return answer(...job);
+  };
+  const analyzer = createAnalyzer({
+    search,
+    scheduler: createScheduler({ slots: 1, maxWaitMs: 1e9 }),
+    cache: createMemoryCache<Findings>({ bytes: 1e6 }),
+    movetimeMaxMs: 9000,
+  });
+  const release = async () => {
+    await expect.poll(() => releases.length).toBeGreaterThan(0);
+    releases.shift()?.();
+  };
+  return { analyzer, release };
+}
+
+const briefly = (event: Followed | undefined) =>
+  event?.kind === "waiting" ? event.at.place : event?.analysis.stopReason;
+const follow = (analyzer: Analyzer, depth: number) =>
+  analyzer.follow(judgedOf({ depth }), `caller ${depth}`, never)[Symbol.asyncIterator]();
+const next = async (events: AsyncIterator<Followed>) => briefly((await events.next()).value);
+
+describe("who follows a search", () => {
+  test("is told of its place while it waits, when that has changed, and then of its states", async () => {
+    const { analyzer, release } = analyzerWithHolds();
+    const [first, second, third] = [8, 9, 10].map((depth) => follow(analyzer, depth)) as [
+      AsyncIterator<Followed>,
+      AsyncIterator<Followed>,
+      AsyncIterator<Followed>,
+    ];
+    const begun = next(first);
+    expect([await next(second), await next(third)]).toEqual([1, 2]);
+    await release();
+    expect(await begun).toBe("depth");
+    // Looked up when it is read, and once a second.
+    expect(await next(third)).toBe(1);
+    await release();
+    expect(await next(second)).toBe("depth");
+    await release();
+    expect(await next(third)).toBe("depth");
+  });
+
+  test("is not told of places where a reader was slower than the queue", async () => {
+    const { analyzer, release } = analyzerWithHolds();
+    const first = follow(analyzer, 8);
+    const begun = next(first);
+    const slow = follow(analyzer, 9);
+    const asked = slow.next();
+    expect(briefly((await asked).value)).toBe(1);
+    await release();
+    await begun;
+    await release();
+    expect(await next(slow)).toBe("depth");
+    expect((await slow.next()).done).toBe(true);
+  });
+
+  test("of another's waits where that waits, and is told nothing once it has begun", async () => {
+    const { analyzer, release } = analyzerWithHolds();
+    const begun = next(follow(analyzer, 8));
+    const second = follow(analyzer, 9);
+    expect(await next(second)).toBe(1);
+    const joined = follow(analyzer, 9);
+    expect(await next(joined)).toBe(1);
+    await release();
+    await begun;
+    const late = next(follow(analyzer, 9));
+    await release();
+    expect(await late).toBe("depth");
+    expect([await next(second), await next(joined)]).toEqual(["depth", "depth"]);
+  });
+
+  test.each([
+    ["begins at once", {}, ["depth"]],
+    ["is not needed, as the game is over", { fen: "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1" }, ["terminal"]],
+  ])("is told of no place where the search %s", async (_, told, expected) => {
+    const { analyzer, release } = analyzerWithHolds();
+    const events = Array.fromAsync(analyzer.follow(judgedOf(told), "somebody", never));
+    if (expected.includes("depth")) {
+      await release();
+    }
+    expect((await events).map(briefly)).toEqual(expected);
+  });
+
+  test("is told of no place where the answer is known, though all slots are taken", async () => {
+    const { analyzer, release } = analyzerWithHolds();
+    const known = analyzer.analyze(judgedOf(), "somebody", never);
+    await release();
+    await known;
+    const holder = analyzer.analyze(judgedOf({ depth: 3 }), "somebody", never);
+    const events = await Array.fromAsync(analyzer.follow(judgedOf(), "somebody", never));
+    expect(events).toMatchObject([{ kind: "state", analysis: { cached: true } }]);
+    await release();
+    await holder;
+  });
+
+  test("who only watches is told of states alone", async () => {
+    const { analyzer, release } = analyzerWithHolds();
+    const holder = analyzer.analyze(judgedOf({ depth: 3 }), "somebody", never);
+    const watched = Array.fromAsync(analyzer.watch(judgedOf(), "watcher", never));
+    await release();
+    await holder;
+    await release();
+    expect(await watched).toMatchObject([{ stopReason: "depth" }]);
+  });
+});

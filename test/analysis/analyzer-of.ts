@@ -1,0 +1,22 @@
+import { type Analyzer, createAnalyzer } from "../../src/analysis/analyzer.ts";
+import type { Findings } from "../../src/analysis/findings.ts";
+import { createScheduler } from "../../src/analysis/scheduler.ts";
+import type { Supervisor } from "../../src/engine/supervisor.ts";
+import { createMemoryCache } from "../../src/storage/memory/cache.ts";
+import { snapshotOf } from "./made-up.ts";
+
+/** Over made-up engines, with a cache of its own. */
+export function analyzerOf(search: Supervisor, slots = 1): Analyzer {
+  return createAnalyzer({
+    search,
+    scheduler: createScheduler({ slots, maxWaitMs: 60_000 }),
+    cache: createMemoryCache<Findings>({ bytes: 1e6 }),
+    movetimeMaxMs: 9000,
+  });
+}
+
+/** Searches until it is called off. */
+export const endless: Supervisor = (_build, _job, signal, onProgress = () => {}) => {
+  onProgress({ kind: "progress", snapshot: snapshotOf({ depth: 13 }) });
+  return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+};

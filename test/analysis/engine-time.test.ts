@@ -1,0 +1,128 @@
+import { describe, expect, test } from "vitest";
+import type { Analysis } from "../../src/analysis/analysis.ts";
+import type { Analyzer } from "../../src/analysis/analyzer.ts";
+import { EngineFailure } from "../../src/engine/engine.ts";
+import type { Supervisor } from "../../src/engine/supervisor.ts";
+import { analyzerOf, endless } from "./analyzer-of.ts";
+import { doneOf, judgedOf, scripted, snapshotOf } from "./made-up.ts";
+
+const never = new AbortController().signal;
+
+describe("engine time of a search that is watched", () => {
+  /** What is charged while it is watched until something happens. */
+  async function charged(search: Supervisor, watcher: (states: AsyncIterable<Analysis>) => Promise<unknown>) {
+    let engineMs = 0;
+    const terms = {
+      movetimeMaxMs: 9000,
+      onEngineTime(ms: number) {
+        engineMs = ms;
+      },
+    };
+    await watcher(analyzerOf(search).watch(judgedOf(), "somebody", never, terms));
+    return engineMs;
+  }
+  const silentMs = 50;
+  const silent = () => new Promise((resolve) => setTimeout(resolve, silentMs));
+
+  test("is what the engine says, when it ends", async () => {
+    const { search } = scripted(doneOf());
+    expect(await charged(search, (states) => Array.fromAsync(states))).toBe(snapshotOf().counters.timeMs);
+  });
+
+  test("is what has passed, when it fails without a state", async () => {
+    const failing: Supervisor = async () => {
+      await silent();
+      throw new EngineFailure("overran", "did not stop");
+    };
+    const engineMs = await charged(failing, (states) =>
+      expect(Array.fromAsync(states)).rejects.toMatchObject({ code: "engine_timeout" }),
+    );
+    expect(engineMs).toBeGreaterThanOrEqual(silentMs - 1);
+  });
+
+  test("is what has passed, when the watcher leaves after a state", async () => {
+    const engineMs = await charged(endless, async (states) => {
+      for await (const _ of states) {
+        await silent();
+        break;
+      }
+    });
+    expect(engineMs).toBeGreaterThanOrEqual(silentMs - 1);
+    expect(engineMs).not.toBe(snapshotOf({ depth: 13 }).counters.timeMs);
+  });
+
+  test("is no longer than the search, when the watcher reads no more and leaves long after its end", async () => {
+    const { search } = scripted({ kind: "progress", snapshot: snapshotOf({ depth: 13 }) }, doneOf());
+    const engineMs = await charged(search, async (states) => {
+      for await (const _ of states) {
+        await new Promise((resolve) => setTimeout(resolve, 4 * silentMs));
+        break;
+      }
+    });
+    expect(engineMs).toBe(snapshotOf().counters.timeMs);
+  });
+
+  test("is no longer than until the watcher's connection was cut, when nobody reads to notice it", async () => {
+    const analyzer = analyzerOf(endless);
+    let engineMs = 0;
+    const onEngineTime = (ms: number) => {
+      engineMs = ms;
+    };
+    const cut = new AbortController();
+    const terms = { movetimeMaxMs: 9000, onEngineTime };
+    const states = analyzer.watch(judgedOf(), "somebody", cut.signal, terms)[Symbol.asyncIterator]();
+    await states.next();
+    cut.abort(new Error("cut"));
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    await expect(states.next()).rejects.toThrow("cut");
+    expect(engineMs).toBeLessThan(100);
+  });
+});
+
+describe("engine time of a caller who leaves without an answer", () => {
+  const passMs = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+  /** One who joins the search of another, and what each is charged. */
+  async function twoOf(analyzer: Analyzer) {
+    const ask = async () => {
+      const leaving = new AbortController();
+      const charged = { leaving, engineMs: 0, ended: Promise.resolve<unknown>(undefined) };
+      const onEngineTime = (ms: number) => {
+        charged.engineMs = ms;
+      };
+      const terms = { movetimeMaxMs: 9000, onEngineTime };
+      charged.ended = analyzer.analyze(judgedOf(), "somebody", leaving.signal, terms).catch(() => {});
+      await passMs(0);
+      return charged;
+    };
+    return [await ask(), await ask()] as const;
+  }
+
+  test("is how long their search has run, also for one who has joined it and outlasts who began it", async () => {
+    const [first, second] = await twoOf(analyzerOf(endless));
+    await passMs(50);
+    first.leaving.abort();
+    await first.ended;
+    await passMs(100);
+    second.leaving.abort();
+    await second.ended;
+    expect(first.engineMs).toBeGreaterThanOrEqual(49);
+    expect(first.engineMs).toBeLessThan(140);
+    expect(second.engineMs).toBeGreaterThanOrEqual(140);
+  });
+
+  test("is none while they wait for an engine", async () => {
+    const analyzer = analyzerOf(endless);
+    const holding = new AbortController();
+    const held = analyzer.analyze(judgedOf({ depth: 3 }), "holder", holding.signal).catch(() => {});
+    const both = await twoOf(analyzer);
+    await passMs(30);
+    for (const { leaving, ended } of both) {
+      leaving.abort();
+      await ended;
+    }
+    expect(both.map(({ engineMs }) => engineMs)).toEqual([0, 0]);
+    holding.abort();
+    await held;
+  });
+});

@@ -1,0 +1,162 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { createFairQueue, type FairQueue, type Waiting } from "../../src/analysis/fair-queue.ts";
+
+type Piece = Waiting<string>;
+
+function waitingOf(flow: string, costMs: number, told: Partial<Piece> = {}): Piece {
+  return { flow, costMs, dueMs: costMs, value: `${flow} ${costMs}`, ...told };
+}
+
+const taken = (queue: FairQueue<string>, count: number) =>
+  Array.from({ length: count }, () => queue.take()?.value);
+
+describe("virtual time", () => {
+  test("does not fall back when short work overtakes long work that has waited for long", () => {
+    const queue = createFairQueue<string>();
+    queue.add(waitingOf("a", 1000, { value: "long" }));
+    for (let index = 0; index < 60; index++) {
+      queue.add(waitingOf("b", 10, { dueMs: index }));
+    }
+    taken(queue, 50);
+    queue.add(waitingOf("a", 10, { value: "overtakes" }));
+    expect(queue.take()?.value).toBe("overtakes");
+    // Who comes only now, with as much as b has had in all, comes behind what b has left.
+    queue.add(waitingOf("newcomer", 490));
+    expect(taken(queue, 10)).toEqual(Array.from({ length: 10 }, () => "b 10"));
+  });
+
+  test("that somebody has waited who leaves is no credit of work of the same flow that came later", () => {
+    const queue = createFairQueue<string>();
+    const leaving = waitingOf("a", 60_000);
+    queue.add(leaving);
+    for (let index = 0; index < 200; index++) {
+      queue.add(waitingOf("b", 100, { dueMs: index }));
+    }
+    taken(queue, 100);
+    const late = Array.from({ length: 100 }, (_, index) => waitingOf("a", 99, { dueMs: 60_001 + index }));
+    late.forEach(queue.add);
+    queue.remove(leaving);
+    const next = taken(queue, 20);
+    expect(next.filter((value) => value === "b 100")).toHaveLength(10);
+  });
+});
+
+/** What happens to a queue. */
+type Step =
+  | { readonly kind: "add"; readonly flow: string; readonly costMs: number }
+  | { readonly kind: "remove"; readonly at: number }
+  | { readonly kind: "take" };
+
+const flowNames = ["a", "b", "c", "d"];
+const costs = [1, 10, 100, 1000];
+const add = fc.record({
+  kind: fc.constant("add" as const),
+  flow: fc.constantFrom(...flowNames),
+  costMs: fc.constantFrom(...costs),
+});
+const steps: fc.Arbitrary<Step[]> = fc.array(
+  fc.oneof(
+    { weight: 5, arbitrary: add },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant("remove" as const), at: fc.nat(50) }) },
+    { weight: 3, arbitrary: fc.record({ kind: fc.constant("take" as const) }) },
+  ),
+  { minLength: 20, maxLength: 120 },
+);
+
+/** Runs the steps, a millisecond each, then takes what is left, and tells of everything. */
+function play(
+  all: readonly Step[],
+  told: { readonly changed?: (waiting: readonly Piece[], served?: Piece) => void },
+) {
+  const queue = createFairQueue<string>();
+  const waiting: Piece[] = [];
+  const served: Piece[] = [];
+  const take = () => {
+    const piece = queue.take();
+    if (piece) {
+      served.push(piece);
+      waiting.splice(waiting.indexOf(piece), 1);
+      told.changed?.(waiting, piece);
+    }
+    return piece;
+  };
+  let asked = 0;
+  let removed = 0;
+  for (const [now, step] of all.entries()) {
+    if (step.kind === "add") {
+      const { flow, costMs } = step;
+      const piece = { flow, costMs, dueMs: now + costMs, value: String(asked++) };
+      waiting.push(piece);
+      queue.add(piece);
+      told.changed?.(waiting);
+    } else if (step.kind === "take") {
+      take();
+    } else if (waiting.length > 0) {
+      const [piece] = waiting.splice(step.at % waiting.length, 1);
+      queue.remove(piece as Piece);
+      removed++;
+      told.changed?.(waiting);
+    }
+    expect(queue.length).toBe(waiting.length);
+  }
+  while (take()) {
+    // Until nobody waits.
+  }
+  return { asked, removed, served };
+}
+
+describe("whatever comes, leaves and is served", () => {
+  test("everybody who stays is served once", () => {
+    fc.assert(
+      fc.property(steps, (all) => {
+        const { asked, removed, served } = play(all, {});
+        expect(new Set(served).size).toBe(served.length);
+        expect(served.length + removed).toBe(asked);
+      }),
+    );
+  });
+
+  test("who begins to wait is not served before another who waits, beyond an equal share", () => {
+    fc.assert(
+      fc.property(steps, (all) => {
+        /** What each pair was served since the first of them, the newcomer, began to wait beside the other. */
+        const sides = new Map<
+          string,
+          { newMs: number; otherMs: number; newMaxMs: number; otherMaxMs: number }
+        >();
+        const flowsOf = (pieces: readonly Piece[]) => new Set(pieces.map(({ flow }) => flow));
+        const longest = (pieces: readonly Piece[], name: string) =>
+          Math.max(0, ...pieces.filter(({ flow }) => flow === name).map(({ costMs }) => costMs));
+        let before = new Set<string>();
+        play(all, {
+          changed(waiting, served) {
+            const now = flowsOf(served ? [...waiting, served] : waiting);
+            for (const newcomer of flowNames) {
+              for (const other of flowNames.filter((name) => name !== newcomer)) {
+                const pair = `${newcomer} beside ${other}`;
+                const bothWait = now.has(newcomer) && now.has(other);
+                if (!bothWait) {
+                  sides.delete(pair);
+                } else if (!before.has(newcomer)) {
+                  sides.set(pair, { newMs: 0, otherMs: 0, newMaxMs: 0, otherMaxMs: 0 });
+                }
+                const side = sides.get(pair);
+                if (side) {
+                  side.newMaxMs = Math.max(side.newMaxMs, longest(waiting, newcomer));
+                  side.otherMaxMs = Math.max(side.otherMaxMs, longest(waiting, other));
+                  side.newMs += served?.flow === newcomer ? served.costMs : 0;
+                  side.otherMs += served?.flow === other ? served.costMs : 0;
+                  // The bound of Golestani's: the longest piece of each.
+                  expect(side.newMs - side.otherMs).toBeLessThanOrEqual(side.newMaxMs + side.otherMaxMs);
+                }
+              }
+            }
+            before = flowsOf(waiting);
+          },
+        });
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});

@@ -1,0 +1,200 @@
+import { describe, expect, test } from "vitest";
+import type { JudgedRequest } from "../../src/analysis/analysis.ts";
+import { createAnalyzer } from "../../src/analysis/analyzer.ts";
+import type { Findings } from "../../src/analysis/findings.ts";
+import { createScheduler } from "../../src/analysis/scheduler.ts";
+import type { SearchEvent } from "../../src/engine/engine.ts";
+import type { Supervisor } from "../../src/engine/supervisor.ts";
+import { createMemoryCache } from "../../src/storage/memory/cache.ts";
+import { analyzerOf } from "./analyzer-of.ts";
+import { doneOf, judgedOf, scripted } from "./made-up.ts";
+
+const never = new AbortController().signal;
+
+describe("equal requests at the same time", () => {
+  /** Ends when it is told to. */
+  function held(...events: readonly SearchEvent[]) {
+    const gate = Promise.withResolvers<void>();
+    const { search, jobs } = scripted(...events);
+    const waiting: Supervisor = async (build, job, signal, onProgress) => {
+      await Promise.race([
+        gate.promise,
+        new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+      ]);
+      return search(build, job, signal, onProgress);
+    };
+    return { search: waiting, jobs, open: gate.resolve };
+  }
+
+  test("share one search, and each has the answer to its own request", async () => {
+    const { search, jobs, open } = held(doneOf());
+    const analyzer = analyzerOf(search);
+    const warnings = [{ code: "clocks_defaulted", message: "…", field: "fen" }];
+    const requests = [judgedOf(), judgedOf({ warnings }), judgedOf()];
+    const answers = requests.map((request, index) => analyzer.analyze(request, `caller ${index}`, never));
+    const watched = Array.fromAsync(analyzer.watch(judgedOf(), "watcher", never));
+    await new Promise(setImmediate);
+    open();
+    for (const [index, answer] of (await Promise.all(answers)).entries()) {
+      expect(answer.request).toBe(requests[index]);
+      expect(answer).toMatchObject({ depth: 14, cached: false, warnings: requests[index]?.warnings });
+    }
+    expect((await watched).at(-1)).toMatchObject({ stopReason: "depth" });
+    expect(jobs).toHaveLength(1);
+    expect(analyzer.counters).toEqual({ hits: 0, joins: 3, misses: 1 });
+  });
+
+  test("lose nothing when the caller leaves who was first", async () => {
+    const { search, open } = held(doneOf());
+    const analyzer = analyzerOf(search);
+    const leaving = new AbortController();
+    const first = analyzer.analyze(judgedOf(), "first", leaving.signal);
+    const second = analyzer.analyze(judgedOf(), "second", never);
+    await new Promise(setImmediate);
+    leaving.abort(new Error("gone"));
+    await expect(first).rejects.toThrow("gone");
+    open();
+    expect(await second).toMatchObject({ stopReason: "depth" });
+  });
+
+  test("wait for a slot each from when it came", async () => {
+    const { search, open } = held(doneOf());
+    const analyzer = analyzerOf(search);
+    const holder = analyzer.analyze(judgedOf({ depth: 2 }), "holder", never);
+    const early = analyzer.analyze(judgedOf(), "early", never);
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    const late = analyzer.analyze(judgedOf(), "late", never);
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    open();
+    const [held0, earlyMs, lateMs] = (await Promise.all([holder, early, late])).map(({ queueMs }) => queueMs);
+    expect(held0).toBe(0);
+    expect(lateMs).toBeGreaterThanOrEqual(25);
+    expect((earlyMs ?? 0) - (lateMs ?? 0)).toBeGreaterThanOrEqual(50);
+  });
+
+  test.each<[string, Partial<JudgedRequest>, Partial<JudgedRequest>]>([
+    ["they have other limits of time", { movetimeMs: 500 }, { movetimeMs: 600 }],
+    ["the engine is weakened: its answers are dice", { weakened: true }, { weakened: true }],
+    ["their depths differ", { depth: 8 }, { depth: 9 }],
+  ])("share nothing where %s", async (_, one, other) => {
+    const { search, jobs, open } = held(doneOf());
+    const analyzer = analyzerOf(search, 2);
+    const answers = [one, other].map((told) => analyzer.analyze(judgedOf(told), "somebody", never));
+    open();
+    await Promise.all(answers);
+    expect(jobs).toHaveLength(2);
+  });
+
+  test("share what the longest movetime means, said or unsaid", async () => {
+    const { search, jobs, open } = held(doneOf({ endedBy: "time" }));
+    const analyzer = analyzerOf(search, 2);
+    const answers = [undefined, 9000].map((movetimeMs) =>
+      analyzer.analyze(judgedOf({ movetimeMs }), "somebody", never),
+    );
+    open();
+    // The reason is the request's own, though the search is one.
+    expect(await Promise.all(answers)).toMatchObject([
+      { stopReason: "server_limit" },
+      { stopReason: "movetime" },
+    ]);
+    expect(jobs).toHaveLength(1);
+  });
+});
+
+describe("a search that two ask for while it waits", () => {
+  /** One search holds the slot and is ended by hand; a batch has many waiting. In which order depths are searched. */
+  function crowded() {
+    const searched: number[] = [];
+    const running: (() => void)[] = [];
+    const search: Supervisor = (_build, { depth }, signal) => {
+      searched.push(depth);
+      return new Promise((resolve, reject) => {
+        running.push(() => resolve(doneOf()));
+        signal.addEventListener("abort", () => reject(signal.reason));
+      });
+    };
+    const scheduler = createScheduler({ slots: 1, maxWaitMs: 600_000 });
+    const cache = createMemoryCache<Findings>({ bytes: 0 });
+    const analyzer = createAnalyzer({ search, scheduler, cache, movetimeMaxMs: 9000 });
+    const ended: Promise<unknown>[] = [];
+    const ask = (depth: number, flow: string) => {
+      const leaving = new AbortController();
+      // The same cost for all depths, so that nothing but their places decides.
+      const request = judgedOf({ depth: 14, multipv: 1, effectiveOptions: { depth }, movetimeMs: 60 });
+      ended.push(analyzer.analyze({ ...request, depth }, flow, leaving.signal).catch(() => {}));
+      return leaving;
+    };
+    const settle = () => new Promise(setImmediate);
+    async function finish() {
+      await settle();
+      for (let at = 0; at < running.length; at++) {
+        running[at]?.();
+        await settle();
+        await settle();
+      }
+      await Promise.all(ended);
+      return searched.slice(1);
+    }
+    return { ask, finish, settle, scheduler };
+  }
+
+  test("is served in the place of the single caller who joins a batch", async () => {
+    const { ask, finish } = crowded();
+    for (const depth of [20, 21, 22, 23, 24, 25]) {
+      ask(depth, "batch");
+    }
+    ask(25, "single");
+    expect(await finish()).toEqual([21, 25, 22, 23, 24]);
+  });
+
+  test("is served in the place of the batch where that comes first", async () => {
+    const { ask, finish } = crowded();
+    ask(20, "other");
+    for (const depth of [21, 22, 23, 24]) {
+      ask(depth, "crowd");
+    }
+    ask(25, "crowd");
+    ask(25, "batch");
+    expect(await finish()).toEqual([21, 25, 22, 23, 24]);
+  });
+
+  test("keeps the place of who stays, from when they came, when the other leaves", async () => {
+    const { ask, finish, settle } = crowded();
+    for (const depth of [20, 21, 22]) {
+      ask(depth, "batch");
+    }
+    ask(25, "batch");
+    const single = ask(25, "single");
+    ask(24, "batch");
+    await settle();
+    single.abort();
+    // Neither at the end, behind what came after it, nor in the place of somebody who has gone.
+    expect(await finish()).toEqual([21, 22, 25, 24]);
+  });
+
+  test("is left in the place of who joined it when the one leaves for whom it was begun", async () => {
+    const { ask, finish, settle } = crowded();
+    ask(20, "batch");
+    const first = ask(25, "single");
+    for (const depth of [21, 22]) {
+      ask(depth, "batch");
+    }
+    ask(25, "batch");
+    ask(23, "batch");
+    await settle();
+    first.abort();
+    expect(await finish()).toEqual([21, 22, 25, 23]);
+  });
+
+  test("counts once, however many ask for it", async () => {
+    const { ask, finish, scheduler, settle } = crowded();
+    ask(20, "batch");
+    for (let caller = 0; caller < 20; caller++) {
+      ask(25, `caller ${caller % 10}`);
+    }
+    await settle();
+    expect(scheduler.counters).toMatchObject({ running: 1, waiting: 1 });
+    expect(await finish()).toEqual([25]);
+    expect(scheduler.counters).toMatchObject({ running: 0, waiting: 0 });
+  });
+});
