@@ -7,8 +7,11 @@ export type NodeRequest = IncomingMessage | Http2ServerRequest;
 /** The answer to a {@link NodeRequest}. */
 export type NodeResponse = ServerResponse | Http2ServerResponse;
 
-/** Answers a request, now or later; `false` says that the request is another handler's, and is untouched. */
-export type RequestHandler = (req: NodeRequest, res: NodeResponse) => boolean;
+/**
+ * Answers a request, now or later; `false` says that the request is another handler's, and is untouched. A promise of
+ * that is for what has to be found out first.
+ */
+export type RequestHandler = (req: NodeRequest, res: NodeResponse) => boolean | Promise<boolean>;
 
 /** Whether nobody waits for the answer any more. */
 export function isGone(res: NodeResponse): boolean {

@@ -31,7 +31,7 @@ export function endBeforeBody(req: NodeRequest, res: NodeResponse, body: Buffer 
     res.end();
   };
   const timer = setTimeout(end, lingerMs);
-  req.once("close", end).resume();
+  discardSlowly(req.once("close", end));
 }
 
 /** Throws away what is still to come of a request when its answer ends. */
@@ -46,6 +46,30 @@ export function discardAfterAnswer(req: NodeRequest, res: NodeResponse): void {
   }
 }
 
+/** Bytes that are thrown away at once, and how long it then waits: a megabyte is through before the client is cut. */
+const discardedAtOnceBytes = 64 * 1024;
+const discardPauseMs = 40;
+
+/**
+ * Throws away what still comes, no faster than so, and not at once: most clients read their answer meanwhile, and leave. To
+ * read a megabyte takes milliseconds of the thread and of V8's collectors, and whoever is refused with one could send the
+ * next at once.
+ */
+function discardSlowly(req: NodeRequest): void {
+  let bytes = 0;
+  const goOnLater = () => setTimeout(() => req.resume(), discardPauseMs);
+  let pause = goOnLater();
+  req.on("data", (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes >= discardedAtOnceBytes) {
+      bytes = 0;
+      req.pause();
+      pause = goOnLater();
+    }
+  });
+  req.pause().once("close", () => clearTimeout(pause));
+}
+
 /** Closing the stream at once would be right (RFC 9113 section 8.1), but Node's client loses the answer over it. */
 function discardStream(req: NodeRequest, stream: ServerHttp2Stream): void {
   if (stream.destroyed || stream.closed) {
@@ -53,7 +77,7 @@ function discardStream(req: NodeRequest, stream: ServerHttp2Stream): void {
   }
   const timer = setTimeout(() => stream.close(), lingerMs);
   stream.once("close", () => clearTimeout(timer));
-  req.resume();
+  discardSlowly(req);
 }
 
 /** Whether so much of the body is still to come that the connection had better end with this answer. */

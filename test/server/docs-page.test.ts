@@ -1,7 +1,8 @@
 import { type Browser, chromium, type Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { startFen } from "../gateway/serve-gateway.ts";
 import { findChromium } from "../support/find-chromium.ts";
+import { describeWith } from "../support/needs.ts";
 import { useApp } from "../support/running-app.ts";
 
 /** The page as people see it, in a real browser. */
@@ -20,7 +21,7 @@ const operations = [
   "Key-revokeKey",
 ];
 
-describe.skipIf(findChromium() === undefined)("the page of the API in Chromium", () => {
+describeWith("chromium")("the page of the API in Chromium", () => {
   const app = useApp();
   let browser: Browser | undefined;
 

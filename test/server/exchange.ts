@@ -2,11 +2,16 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Opens a connection that collects what it is sent. */
+/**
+ * Opens a connection that collects what it is sent.
+ *
+ * @param from which loopback address it comes from: all of 127.0.0.0/8 are this machine's
+ */
 export async function open(
   port: number,
+  from = "127.0.0.1",
 ): Promise<{ socket: Socket; received(): string; closed: Promise<string> }> {
-  const socket = connect(port, "127.0.0.1");
+  const socket = connect({ port, host: "127.0.0.1", localAddress: from });
   const chunks: Uint8Array[] = [];
   const received = () => Buffer.concat(chunks).toString("latin1");
   socket.on("data", (chunk: Buffer) => chunks.push(chunk));

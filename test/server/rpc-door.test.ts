@@ -31,7 +31,7 @@ import { silentLog } from "../../src/log/log.ts";
 import { connectErrorFrom } from "../../src/rpc/connect-error.ts";
 import { createBodyBudget } from "../../src/server/body-budget.ts";
 import type { RpcDoor } from "../../src/server/rpc-door/door-from-request.ts";
-import { refuseUnknownCall } from "../../src/server/rpc-door/refuse-unknown-call.ts";
+import { refuseUnknownCall } from "../../src/server/rpc-door/refuse-call.ts";
 import { createRpcDoor } from "../../src/server/rpc-door/rpc-door.ts";
 import { exchange, open, problemOf } from "./exchange.ts";
 import { http2Get } from "./http2-get.ts";
@@ -56,14 +56,17 @@ function analysisRouter(): ConnectRouter {
   return createConnectRouter({ readMaxBytes: 1000 }).service(AnalysisService, {
     listEngines: (_, context) => ({ latest: context.values.get(doorKey) ?? "none" }),
     async *streamEvaluate({ fen }) {
-      yield { fen };
+      yield { event: { case: "evaluation" as const, value: { fen } } };
     },
   });
 }
 
 /** As the app has them: what no door has is refused by itself. */
 const start = (router = analysisRouter()) =>
-  startListener([createDoor(router), (req, res) => refuseUnknownCall(req, res, false, connectErrorFrom)]);
+  startListener([
+    createDoor(router),
+    (req, res) => refuseUnknownCall(req, res, req.url?.startsWith(`${service}/`) ?? false, connectErrorFrom),
+  ]);
 
 type ClientKind = [string, RpcDoor, (baseUrl: string) => Transport];
 const clients: ClientKind[] = [
@@ -90,9 +93,9 @@ describe.each(clients)("a client of %s", (_, door, transportTo) => {
     expect(await client.listEngines({})).toMatchObject({ latest: door });
     const stream = [];
     for await (const message of client.streamEvaluate({ fen: "x" })) {
-      stream.push(message.fen);
+      stream.push(message.event);
     }
-    expect(stream).toEqual(["x"]);
+    expect(stream).toMatchObject([{ case: "evaluation", value: { fen: "x" } }]);
   });
 
   // Timers of Node count to 2^31 ms and take what is longer for 1.

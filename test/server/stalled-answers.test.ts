@@ -96,7 +96,7 @@ describe("a long message that nobody takes", () => {
     const ended: string[] = [];
     const router = createConnectRouter().rpc(AnalysisService.method.streamEvaluate, async function* () {
       try {
-        yield { fen: "x".repeat(200_000) };
+        yield { event: { case: "evaluation" as const, value: { fen: "x".repeat(200_000) } } };
       } finally {
         ended.push("ended");
       }

@@ -3,6 +3,8 @@ import { Agent, get } from "node:http";
 import { connect as connectHttp2 } from "node:http2";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { createCors } from "../../src/server/listener/cors.ts";
+import { createListener } from "../../src/server/listener/listener.ts";
 import type { NodeResponse, RequestHandler } from "../../src/server/node-message.ts";
 import { exchange, open } from "./exchange.ts";
 import { startListener } from "./start-listener.ts";
@@ -83,6 +85,7 @@ describe("a stop", () => {
     half.socket.write("PRI *");
     const begun = Date.now();
     await listener.stop();
+    // One that waited for them would have no end.
     expect(Date.now() - begun).toBeLessThan(2000);
     await Promise.all([silent.closed, half.closed]);
   });
@@ -110,8 +113,16 @@ describe("a stop", () => {
     await Promise.all(left);
   });
 
-  test("may be asked for twice, and before anything was listened to", async () => {
-    const { listener } = await startListener();
+  test("may be asked for twice", async () => {
+    const { listener, base } = await startListener();
     await Promise.all([listener.stop(), listener.stop()]);
+    await expect(fetch(base)).rejects.toThrow("fetch failed");
+  });
+
+  test("may be asked for before anything was listened to", async () => {
+    const log = { error: () => {}, warn: () => {} };
+    const listener = createListener({ handlers: [], cors: createCors(["*"]), log, limits: {} });
+    await listener.stop();
+    expect(listener.draining).toBe(true);
   });
 });

@@ -2,7 +2,7 @@ import { callerFromRequest } from "../../caller.ts";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import type { Log } from "../../log/log.ts";
 import { echo } from "../../text/plain-text.ts";
-import { type NodeRequest, type NodeResponse, pathOf, type RequestHandler } from "../node-message.ts";
+import { isGone, type NodeRequest, type NodeResponse, pathOf, type RequestHandler } from "../node-message.ts";
 import { sendProblem } from "../send-problem.ts";
 import { checkRequest } from "./check-request.ts";
 import type { Cors } from "./cors.ts";
@@ -21,6 +21,47 @@ export function createDispatch(
   headersMaxBytes: number,
   tellRefused: (req: NodeRequest, startedAt: number) => void,
 ): (req: NodeRequest, res: NodeResponse) => void {
+  function fail(req: NodeRequest, res: NodeResponse, thrown: unknown): void {
+    const error = errorFromUnknown(thrown);
+    const { requestId } = callerFromRequest(req, "json");
+    if (error.code === "internal") {
+      log.error(
+        { err: error.cause, requestId, method: req.method ?? "", request: echo(pathOf(req)) },
+        "a handler threw",
+      );
+    }
+    if (res.headersSent) {
+      res.destroy();
+    } else {
+      sendProblem(req, res, error, requestId);
+    }
+  }
+
+  /** Offers a request to the handlers from one on. Those that have to find something out go on later. */
+  function offer(req: NodeRequest, res: NodeResponse, from: number): void {
+    for (let index = from; index < handlers.length; index++) {
+      const taken = handlers[index]?.(req, res);
+      if (taken instanceof Promise) {
+        taken
+          .then((isTaken) => {
+            if (!isTaken && !isGone(res)) {
+              offer(req, res, index + 1);
+            }
+          })
+          .catch((thrown: unknown) => fail(req, res, thrown));
+        return;
+      }
+      if (taken) {
+        return;
+      }
+    }
+    throw new KibitzError(
+      "not_found",
+      `There is nothing at ${req.method} ${echo(pathOf(req))}. GET / shows how to start; the calls are ` +
+        "POST /v1/eval, /v1/eval/stream, /v1/eval/batch, /v1/bestmove, /v1/keys, GET /engines and /price.",
+    );
+  }
+
   return (req, res) => {
     // Who leaves may make the request emit this; Connect takes its own listener off too early (connect-node 2.2.0),
     // and two pipelined requests with a disconnect ended the process.
@@ -35,28 +76,9 @@ export function createDispatch(
         return;
       }
       check(req, res, headersMaxBytes);
-      if (handlers.some((handler) => handler(req, res))) {
-        return;
-      }
-      throw new KibitzError(
-        "not_found",
-        `There is nothing at ${req.method} ${echo(pathOf(req))}. GET / shows how to start; the calls are ` +
-          "POST /v1/eval, /v1/eval/stream, /v1/eval/batch, /v1/bestmove, /v1/keys, GET /engines and /price.",
-      );
+      offer(req, res, 0);
     } catch (thrown) {
-      const error = errorFromUnknown(thrown);
-      const { requestId } = callerFromRequest(req, "json");
-      if (error.code === "internal") {
-        log.error(
-          { err: error.cause, requestId, method: req.method ?? "", request: echo(pathOf(req)) },
-          "a handler threw",
-        );
-      }
-      if (res.headersSent) {
-        res.destroy();
-      } else {
-        sendProblem(req, res, error, requestId);
-      }
+      fail(req, res, thrown);
     }
   };
 }

@@ -1,8 +1,9 @@
-import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { KibitzError } from "../../errors/errors.ts";
 import { continueWhenRead } from "./continue-when-read.ts";
 import type { ListenerLimits } from "./listener-limits.ts";
+import type { Place } from "./places.ts";
 import { refuseSocket } from "./refuse-socket.ts";
 
 /** The part of the listener that speaks HTTP/1.1. */
@@ -10,18 +11,21 @@ export interface Http1Server {
   /** Bound to the port: Node checks the time limits only of an HTTP server that listens itself. */
   readonly server: Server;
   /** Takes a connection over. */
-  accept(socket: Socket): void;
+  accept(place: Place): void;
   /** From now on every answer is the last one on its connection. */
   drain(): void;
 }
 
-/** @param unreadHeaders are put into answers to what could not be read. */
+/**
+ * @param answer is asked for the answer to a request, and told whether its connection is a spare one
+ * @param unreadHeaders are put into answers to what could not be read.
+ */
 export function createHttp1Server(
-  answer: RequestListener,
+  answer: (req: IncomingMessage, res: ServerResponse, isSpare: boolean) => void,
   limits: ListenerLimits,
   unreadHeaders: readonly (readonly [string, string])[],
 ): Http1Server {
-  const open = new Set<ServerResponse>();
+  const places = new Map<Socket, Place>();
   let draining = false;
   const server = createServer({
     headersTimeout: limits.headersTimeoutMs,
@@ -35,7 +39,6 @@ export function createHttp1Server(
     shouldUpgradeCallback: () => false,
   });
   server.timeout = limits.silenceTimeoutMs;
-  server.maxConnections = limits.connectionsMax;
   // Node would drop the 1001st header without a word, and it might be Authorization. Their size is limited anyway.
   server.maxHeadersCount = 0;
   const acceptors = server.listeners("connection") as ((socket: Socket) => void)[];
@@ -45,15 +48,17 @@ export function createHttp1Server(
     continueWhenRead(req, res);
     server.emit("request", req, res);
   });
-  server.on("request", (_req, res) => {
-    if (draining) {
+  const take = (req: IncomingMessage, res: ServerResponse) => {
+    const place = places.get(req.socket);
+    const isSpare = place?.isSpare === true;
+    if (draining || isSpare) {
       res.shouldKeepAlive = false;
     }
-    open.add(res);
-    res.once("close", () => open.delete(res));
-  });
-  server.on("request", answer);
-  server.on("checkExpectation", answer);
+    place?.begin(res);
+    answer(req, res, isSpare);
+  };
+  server.on("request", take);
+  server.on("checkExpectation", take);
   server.on("connect", (_req, socket) => {
     // Node has let go of the connection: without a listener, its error would end the process.
     socket.on("error", () => {}).resume();
@@ -65,7 +70,8 @@ export function createHttp1Server(
     if (socket.writableEnded) {
       return;
     }
-    const begun = [...open].some((res) => res.socket === socket && res.headersSent);
+    const calls = places.get(socket as Socket)?.calls ?? [];
+    const begun = [...calls].some((res) => res.headersSent);
     if (begun || !socket.writable) {
       socket.destroy();
     } else {
@@ -75,15 +81,20 @@ export function createHttp1Server(
 
   return {
     server,
-    accept(socket) {
+    accept(place) {
+      const { socket } = place;
+      places.set(socket, place);
+      socket.once("close", () => places.delete(socket));
       for (const acceptor of acceptors) {
         acceptor.call(server, socket);
       }
     },
     drain() {
       draining = true;
-      for (const res of open) {
-        res.shouldKeepAlive = false;
+      for (const { calls } of places.values()) {
+        for (const res of calls as ReadonlySet<ServerResponse>) {
+          res.shouldKeepAlive = false;
+        }
       }
     },
   };

@@ -5,26 +5,29 @@ import {
   type Http2ServerResponse,
   type ServerHttp2Session,
 } from "node:http2";
-import type { Socket } from "node:net";
 import { callerFromRequest } from "../../caller.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import { sendProblem } from "../send-problem.ts";
 import { continueWhenRead } from "./continue-when-read.ts";
 import { cutStalled } from "./cut-stalled.ts";
 import type { ListenerLimits } from "./listener-limits.ts";
+import type { Place } from "./places.ts";
 
-type Http2Listener = (req: Http2ServerRequest, res: Http2ServerResponse) => void;
+type Http2Listener = (req: Http2ServerRequest, res: Http2ServerResponse, isSpare: boolean) => void;
 
 /** The part of the listener that speaks HTTP/2. It never listens: connections are handed to it. */
 export interface Http2Server {
   /** Takes a connection over. */
-  accept(socket: Socket): void;
+  accept(place: Place): void;
   /** Tells every client to send no more calls here, and closes each connection after its last answer. */
   drain(): void;
 }
 
+/** @param answer is asked for the answer to a request, and told whether its connection is a spare one */
 export function createHttp2Server(answer: Http2Listener, limits: ListenerLimits): Http2Server {
-  const sessions = new Map<ServerHttp2Session, () => void>();
+  const sessions = new Map<ServerHttp2Session, Session>();
+  /** Whose session is being made. */
+  let accepted: Place | undefined;
   const server = createServer({
     settings: {
       maxConcurrentStreams: limits.streamsMax,
@@ -35,34 +38,68 @@ export function createHttp2Server(answer: Http2Listener, limits: ListenerLimits)
     streamResetRate: limits.streamResetsPerSecond,
   });
   server.on("session", (session) => {
-    sessions.set(session, closeWhenIdle(session, limits));
+    const place = accepted;
+    const leave = closeWhenIdle(session, limits);
+    sessions.set(session, { place, leave });
     cutStalled(session, limits.takeTimeoutMs);
     session.once("close", () => sessions.delete(session));
+    if (place) {
+      // With a GOAWAY, which tells its client what was not looked at.
+      place.end = () => session.destroy();
+    }
   });
+  const take = (req: Http2ServerRequest, res: Http2ServerResponse) => {
+    const { place, leave } = sessions.get(req.stream.session as ServerHttp2Session) ?? {};
+    if (place?.hasRoom() === false) {
+      // Nothing was done for it: clients know from this code that they may send it again.
+      req.stream.close(constants.NGHTTP2_REFUSED_STREAM);
+      return;
+    }
+    place?.begin(res);
+    if (place?.isSpare) {
+      leave?.();
+    }
+    // Until it is begun nobody else listens, and who leaves makes it emit this.
+    req.on("error", () => {});
+    // In the next turn: of a packet with hundreds of calls, those that it cancels too are never begun.
+    setImmediate(() => {
+      if (req.stream.closed || req.stream.destroyed) {
+        return;
+      }
+      if (!req.stream.endAfterHeaders) {
+        limitArrival(req, res, limits);
+      }
+      answer(req, res, place?.isSpare === true);
+    });
+  };
   server.on("checkContinue", (req, res) => {
     continueWhenRead(req, res);
-    server.emit("request", req, res);
+    take(req, res);
   });
-  server.on("request", (req, res) => {
-    if (!req.stream.endAfterHeaders) {
-      limitArrival(req, res, limits);
-    }
-    answer(req, res);
-  });
-  server.on("checkExpectation", answer);
-  server.on("connect", answer);
+  server.on("request", take);
+  server.on("checkExpectation", take);
+  server.on("connect", take);
   return {
-    accept(socket) {
+    accept(place) {
+      const { socket } = place;
       // An http.Server has its sockets half open; a session would then outlive a client that left, for ever.
       socket.allowHalfOpen = false;
+      accepted = place;
       server.emit("connection", socket);
+      accepted = undefined;
     },
     drain() {
-      for (const leave of sessions.values()) {
+      for (const { leave } of sessions.values()) {
         leave();
       }
     },
   };
+}
+
+interface Session {
+  readonly place: Place | undefined;
+  /** Ends the connection with its last call. */
+  readonly leave: () => void;
 }
 
 /** How long a client may still send what it sent before it read the goodbye. */

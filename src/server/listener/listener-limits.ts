@@ -20,15 +20,26 @@ export const listenerLimits = {
   takeTimeoutMs: 30_000,
   /** Promised by the contract; a line of it is the request target. Node's own default, said aloud. */
   headersMaxBytes: 16 * 1024,
-  /** Connections at a time, closed at once beyond that: with a body of 64 KiB on each they take 640 MB. */
+  /** Connections at a time: idle, each takes about 10 kB. */
   connectionsMax: 10_000,
+  /**
+   * Connections beside those, for one answer each: probes are answered there, and others told to come later. Twice as
+   * many as wait to be accepted at most, so that none is closed for others before it has been read.
+   */
+  spareConnectionsMax: 1000,
+  /** Of them for one address. */
+  spareConnectionsPerAddress: 64,
   /** Calls at a time on one HTTP/2 connection: what gRPC servers and Envoy allow. */
   streamsMax: 100,
+  /** Calls at a time over HTTP/2 of one address and in all, beyond one for each connection: 10 kB and more each. */
+  streamsPerAddress: 1000,
+  streamsInAll: 20_000,
   /**
    * Calls that an HTTP/2 connection may cancel at once, and then per second, before it is closed: rapid reset
-   * (CVE-2023-44487). One that cancels all it may have open, twice, stays within.
+   * (CVE-2023-44487). One that cancels all it may have open stays within; what it cancels at once keeps everybody else
+   * waiting for some 40 ms.
    */
-  streamResetsBurst: 200,
+  streamResetsBurst: 100,
   streamResetsPerSecond: 33,
 } as const;
 

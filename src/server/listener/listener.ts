@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import type { Log } from "../../log/log.ts";
-import type { NodeRequest, RequestHandler } from "../node-message.ts";
+import type { NodeRequest, NodeResponse, RequestHandler } from "../node-message.ts";
+import { createAdmission } from "./admission.ts";
 import type { Cors } from "./cors.ts";
 import { createDispatch } from "./dispatch.ts";
 import { createHttp1Server } from "./http1-server.ts";
@@ -25,10 +26,19 @@ export interface Listener {
 export interface ListenerOptions {
   /** Asked in this order; the first one that takes a request keeps it. */
   readonly handlers: readonly RequestHandler[];
+  /** Asked instead on connections for which there was no place: probes are answered there, and nobody else is. */
+  readonly spareHandlers?: readonly RequestHandler[];
   readonly cors: Cors;
-  readonly log: Pick<Log, "error">;
+  readonly log: Pick<Log, "error" | "warn">;
   /** Writes the line of a request that did not become a call. */
   readonly tellRefused?: (req: NodeRequest, startedAt: number) => void;
+  /**
+   * The address that a connection counts for, of what its socket says of the other end; undefined for those that are
+   * counted only in all.
+   */
+  readonly addressOf?: (peer: string) => string | undefined;
+  /** Connections at a time of one address. */
+  readonly connectionsPerAddress?: number;
   readonly limits?: Partial<ListenerLimits>;
 }
 
@@ -36,27 +46,35 @@ export interface ListenerOptions {
 const sweepIntervalMs = 100;
 
 export function createListener(options: ListenerOptions): Listener {
-  const { handlers, cors, log, tellRefused = () => {}, limits: given } = options;
+  const { handlers, spareHandlers = [], cors, log, tellRefused = () => {}, limits: given } = options;
+  const { addressOf = (peer) => peer, connectionsPerAddress = Number.POSITIVE_INFINITY } = options;
   const limits = { ...listenerLimits, ...given };
-  const answer = createDispatch(handlers, cors, log, limits.headersMaxBytes, tellRefused);
+  const dispatch = (to: readonly RequestHandler[]) =>
+    createDispatch(to, cors, log, limits.headersMaxBytes, tellRefused);
+  const answerUsual = dispatch(handlers);
+  const answerSpare = dispatch(spareHandlers);
+  const answer = (req: NodeRequest, res: NodeResponse, isSpare: boolean) =>
+    isSpare ? answerSpare(req, res) : answerUsual(req, res);
   const http1 = createHttp1Server(answer, limits, cors.unread);
   const http2 = createHttp2Server(answer, limits);
+  const admission = createAdmission(limits, connectionsPerAddress, log);
 
-  const open = new Set<Socket>();
   const unidentified = new Set<Socket>();
   http1.server.on("connection", (socket: Socket) => {
-    open.add(socket);
+    const peer = socket.remoteAddress;
+    const place = peer === undefined ? undefined : admission.take(socket, peer, addressOf(peer));
+    if (place === undefined) {
+      socket.destroy();
+      return;
+    }
     unidentified.add(socket);
-    socket.once("close", () => {
-      open.delete(socket);
-      unidentified.delete(socket);
-    });
+    socket.once("close", () => unidentified.delete(socket));
     sniffProtocol(socket, limits.firstBytesTimeoutMs, (protocol) => {
       unidentified.delete(socket);
       if (protocol === "http1") {
-        http1.accept(socket);
+        http1.accept(place);
       } else {
-        http2.accept(socket);
+        http2.accept(place);
       }
     });
   });
@@ -77,12 +95,6 @@ export function createListener(options: ListenerOptions): Listener {
     http1.server.close();
   }
 
-  function cut(): void {
-    for (const socket of open) {
-      socket.destroy();
-    }
-  }
-
   let stopped: Promise<void> | undefined;
   return {
     get draining() {
@@ -99,7 +111,7 @@ export function createListener(options: ListenerOptions): Listener {
     stop(deadlineMs) {
       stopped ??= drain();
       if (deadlineMs !== undefined) {
-        const deadline = setTimeout(cut, deadlineMs);
+        const deadline = setTimeout(admission.cut, deadlineMs);
         stopped.then(() => clearTimeout(deadline));
       }
       return stopped;

@@ -20,7 +20,8 @@ export function sniffProtocol(
     if (chunk === null) {
       return;
     }
-    seen = Buffer.concat([seen, chunk]);
+    // Mostly all of it comes at once, and may be long.
+    seen = seen.length === 0 ? chunk : Buffer.concat([seen, chunk]);
     const length = Math.min(seen.length, preface.length);
     const isHttp2 = seen.compare(preface, 0, length, 0, length) === 0;
     if (isHttp2 && length < preface.length) {

@@ -53,5 +53,10 @@ function rowOf({ id, requires_key, limits }: ShownPlan): string {
 }
 
 function amountOf(quota: number, unit: string): string {
-  return unit === "request" ? `${quota} requests` : `${quota / 1000} s of engine time`;
+  switch (unit) {
+    case "engine_ms":
+      return `${quota / 1000} s of engine time`;
+    default:
+      return `${quota} ${unit}s`;
+  }
 }

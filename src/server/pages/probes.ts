@@ -2,7 +2,6 @@ import { endingOf } from "../../caller.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import { pathOf, type RequestHandler } from "../node-message.ts";
 import { answerGet, type Page } from "./answer-get.ts";
-import { welcome } from "./welcome.ts";
 
 export interface ProbesOptions {
   /** Whether requests for analysis would be answered. Asked at every probe: must be cheap. */
@@ -15,8 +14,8 @@ export interface ProbesOptions {
 const retryAfterMs = 1000;
 
 /**
- * `/healthz`, `/readyz`, and `/` for people. None of them asks an engine or waits in a queue, so that a
- * busy server is not taken for a dead one. As probes come every second, the log is not for them.
+ * `/healthz` and `/readyz`. Neither asks an engine, waits in a queue or looks at a credential, so that a busy server is
+ * not taken for a dead one. As probes come every second, the log is not for them.
  */
 export function createProbes({ ready, draining }: ProbesOptions): RequestHandler {
   const readiness = () => {
@@ -36,9 +35,6 @@ export function createProbes({ ready, draining }: ProbesOptions): RequestHandler
       case "/readyz":
         endingOf(req).hasLine = true;
         answerGet(req, res, readiness());
-        return true;
-      case "/":
-        answerGet(req, res, welcome(req.headers.host));
         return true;
       default:
         return false;

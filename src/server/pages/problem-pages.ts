@@ -2,11 +2,14 @@ import { errorCodes } from "../../errors/catalogue.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import { echo } from "../../text/plain-text.ts";
 import { type NodeRequest, pathOf, type RequestHandler } from "../node-message.ts";
+import { preferredType } from "../preferred-type.ts";
 import { answerGet, type Page } from "./answer-get.ts";
 import { explainProblem } from "./explain-problem.ts";
 import { htmlFromExplanation, htmlFromExplanations } from "./problem-html.ts";
 
 const indexPath = "/problems";
+
+const offers = ["text/html", "application/json", "application/problem+json"];
 
 /** The pages behind the `type` of problem documents, for people and as JSON, all made from the catalogue. */
 export function createProblemPages(): RequestHandler {
@@ -42,10 +45,9 @@ export function createProblemPages(): RequestHandler {
   };
 }
 
-/** Programs that want JSON name it and leave HTML out; browsers and curl get HTML. */
-function asksForJson(req: NodeRequest): boolean {
-  const accept = req.headers.accept ?? "";
-  return /application\/(problem\+)?json/.test(accept) && !accept.includes("text/html");
+/** Programs that want JSON name it; browsers and curl get HTML, and so does whoever accepts neither. */
+function asksForJson({ headers }: NodeRequest): boolean {
+  return (preferredType(headers.accept, offers) ?? "text/html") !== "text/html";
 }
 
 const caching = { "Cache-Control": "public, max-age=86400" };

@@ -1,10 +1,21 @@
 import { holdsKey } from "../../text/plain-text.ts";
-import type { Page } from "./answer-get.ts";
+import { pathOf, type RequestHandler } from "../node-message.ts";
+import { answerGet, type Page } from "./answer-get.ts";
 
 /** A host that can be copied into a shell. */
 const saneHost = /^([\w.-]{1,253}|\[[\da-f:.]{2,45}\])(:\d{1,5})?$/i;
 
-/** What `GET /` shows: a first request to copy, and where the rest is. */
+/** `GET /`: a first request to copy, and where the rest is. */
+export function createWelcome(): RequestHandler {
+  return (req, res) => {
+    const isWanted = pathOf(req) === "/";
+    if (isWanted) {
+      answerGet(req, res, welcome(req.headers.host));
+    }
+    return isWanted;
+  };
+}
+
 export function welcome(host: string | undefined): Page {
   const base = `http://${host && saneHost.test(host) && !holdsKey(host) ? host : "localhost:8080"}`;
   const body = `Kibitz analyses chess positions. Try:

@@ -1,3 +1,4 @@
+import type { DescMethod } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ContextValues } from "@connectrpc/connect";
 import type {
   UniversalHandler,
@@ -5,7 +6,7 @@ import type {
   UniversalServerResponse,
 } from "@connectrpc/connect/protocol";
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
-import { callerFromRequest } from "../../caller.ts";
+import { type Caller, callerFromRequest } from "../../caller.ts";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import type { Log } from "../../log/log.ts";
 import { echo } from "../../text/plain-text.ts";
@@ -18,8 +19,7 @@ import { sendProblem } from "../send-problem.ts";
 import { boundToReader } from "./bound-to-reader.ts";
 import { doorFromRequest, type RpcDoor } from "./door-from-request.ts";
 import { forgetFarDeadline } from "./forget-far-deadline.ts";
-import { refuseUnknownCall } from "./refuse-unknown-call.ts";
-import { refusalFromReply } from "./rpc-refusal.ts";
+import { type Refusal, refusalFromReply } from "./rpc-refusal.ts";
 
 export interface RpcDoorOptions {
   /** What a Connect router made of the services: its `handlers`. */
@@ -28,32 +28,55 @@ export interface RpcDoorOptions {
   contextValues(req: NodeRequest, door: RpcDoor): ContextValues;
   /** An error as an RPC error, with the details that every error has. */
   explain(error: KibitzError, requestId: string): ConnectError;
+  /** What Connect is to be given of the bytes of a request. */
+  readonly decodeBody?: (
+    method: DescMethod,
+    header: Headers,
+    values: ContextValues,
+    body: AsyncIterable<Uint8Array>,
+  ) => AsyncIterable<Uint8Array>;
+  /**
+   * Asked before a request is refused that is no call yet, for its method or its type. Rejects with a KibitzError where
+   * it is to be refused for who sends it.
+   */
+  readonly refusing?: (caller: Caller, method: DescMethod, error: KibitzError) => Promise<void>;
   /** What all bodies together may take while they are read. */
   readonly bodies: BodyBudget;
   readonly log: Pick<Log, "error">;
 }
 
 /**
- * Connect, gRPC and gRPC-Web: brings the requests for the paths of the RPCs to Connect's handlers. Services that are
- * not among theirs are another door's.
+ * Connect, gRPC and gRPC-Web: brings the requests for the paths of the RPCs to Connect's handlers. What is not among
+ * theirs is another door's.
  *
  * Stands in for `connectNodeAdapter`, which ends the process over a broken Host, refuses without a word what
  * its handlers do not take, and cuts off the client whose message is too large instead of telling it.
  */
 export function createRpcDoor(options: RpcDoorOptions): RequestHandler {
-  const { handlers, contextValues, explain, bodies, log } = options;
+  const {
+    handlers,
+    contextValues,
+    explain,
+    decodeBody = (_method, _header, _values, body) => body,
+    refusing = async () => {},
+    bodies,
+    log,
+  } = options;
   const handlerByPath = new Map(handlers.map((handler) => [handler.requestPath, handler]));
-  const services = new Set(handlers.map((handler) => handler.service.typeName));
 
   async function answer(handler: UniversalHandler, req: NodeRequest, res: NodeResponse): Promise<void> {
     const door = doorFromRequest(req);
-    const call = callFromRequest(req, res, contextValues(req, door));
-    call.body = bodyOf(req);
+    const values = contextValues(req, door);
+    const call = callFromRequest(req, res, values);
+    if (call instanceof KibitzError) {
+      await refuse(handler, req, res, { error: call, headers: [] });
+      return;
+    }
+    call.body = decodeBody(handler.method, call.header, values, bodyOf(req));
     let reply = await handler(call);
     const refusal = refusalFromReply(reply, handler, req);
     if (refusal) {
-      const { requestId } = callerFromRequest(req, door);
-      sendProblem(req, res, refusal.error, requestId, refusal.headers);
+      await refuse(handler, req, res, refusal);
       return;
     }
     if (req.method === "GET") {
@@ -66,6 +89,22 @@ export function createRpcDoor(options: RpcDoorOptions): RequestHandler {
     }
     discardAfterAnswer(req, res);
     await universalResponseToNodeResponse(boundToReader(reply, res), res);
+  }
+
+  /** What Connect leaves to HTTP: it asks nobody who calls before. */
+  async function refuse(
+    { method }: UniversalHandler,
+    req: NodeRequest,
+    res: NodeResponse,
+    { error, headers }: Refusal,
+  ): Promise<void> {
+    const caller = callerFromRequest(req, doorFromRequest(req));
+    const told = await refusing(caller, method, error).then(
+      () => error,
+      (thrown: unknown) => errorFromUnknown(thrown),
+    );
+    const fields = told === error ? [...caller.answerHeaders, ...headers] : [...caller.answerHeaders];
+    sendProblem(req, res, told, caller.requestId, fields);
   }
 
   async function* bodyOf(req: NodeRequest): AsyncGenerator<Uint8Array> {
@@ -106,11 +145,9 @@ export function createRpcDoor(options: RpcDoorOptions): RequestHandler {
   }
 
   return (req, res) => {
-    const path = pathOf(req);
-    const handler = handlerByPath.get(path);
+    const handler = handlerByPath.get(pathOf(req));
     if (handler === undefined) {
-      const isOurs = services.has(path.slice(1, path.lastIndexOf("/")));
-      return isOurs && refuseUnknownCall(req, res, isOurs, explain);
+      return false;
     }
     answer(handler, req, res).catch((thrown) => fail(req, res, thrown));
     return true;
@@ -130,9 +167,9 @@ function callFromRequest(
   req: NodeRequest,
   res: NodeResponse,
   contextValues: ContextValues,
-): UniversalServerRequest {
+): UniversalServerRequest | KibitzError {
   if (doorFromRequest(req) === "grpc" && req.httpVersionMajor < 2) {
-    throw new KibitzError(
+    return new KibitzError(
       "unsupported_media_type",
       "gRPC needs HTTP/2. Over HTTP/1.1, use gRPC-Web or Connect: Content-Type: application/json.",
     );

@@ -7,7 +7,8 @@ const unaryTypes = ["application/json", "application/proto"];
 const streamTypes = ["application/connect+json", "application/connect+proto"];
 const grpcTypes = ["application/grpc-web", "application/grpc"];
 
-interface Refusal {
+/** An error, and what its answer says beside it. */
+export interface Refusal {
   readonly error: KibitzError;
   readonly headers: readonly (readonly [string, string])[];
 }

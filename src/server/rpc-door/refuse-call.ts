@@ -1,5 +1,5 @@
 import type { ConnectError } from "@connectrpc/connect";
-import { endStreamFlag, errorToJson } from "@connectrpc/connect/protocol-connect";
+import { codeToHttpStatus, endStreamFlag, errorToJson } from "@connectrpc/connect/protocol-connect";
 import { headerGrpcMessage, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { callerFromRequest } from "../../caller.ts";
 import { KibitzError } from "../../errors/errors.ts";
@@ -16,14 +16,15 @@ import { doorFromRequest } from "./door-from-request.ts";
 const rpcType = /^application\/(grpc(-web(-text)?)?(\+[\w.-]{1,32})?|proto|connect\+[\w.-]{1,32})$/;
 
 /**
- * Refuses a call that no service has in the protocol of the caller, so that its library says which call is
- * missing, and not that the answer cannot be read. `false` where the request is no RPC client's.
+ * Refuses a call before any service sees it, in the protocol of the caller, so that its library says what is wrong, and
+ * not that the answer cannot be read. `false` where the request is no RPC client's.
  *
  * @param explain makes the RPC error of it, with the details that every error has
  */
-export function refuseUnknownCall(
+export function refuseCall(
   req: NodeRequest,
   res: NodeResponse,
+  error: KibitzError,
   serviceIsKnown: boolean,
   explain: (error: KibitzError, requestId: string) => ConnectError,
 ): boolean {
@@ -34,17 +35,27 @@ export function refuseUnknownCall(
   }
   const door = doorFromRequest(req);
   const { requestId, ending } = callerFromRequest(req, door);
-  ending.code = "unimplemented";
-  const detail = `${echo(pathOf(req).slice(1))} is not a method of this service.`;
-  const error = explain(new KibitzError("unimplemented", detail), requestId);
-  const { status, headers, body } = door === "connect" ? connectAnswer(type, error) : grpcAnswer(type, error);
-  res.statusCode = status;
+  ending.code = error.code;
+  const explained = explain(error, requestId);
+  const answer = door === "connect" ? connectAnswer(type, explained) : grpcAnswer(type, explained);
+  res.statusCode = answer.status;
   res.setHeader("X-Request-Id", requestId);
-  for (const [name, value] of Object.entries(headers)) {
+  for (const [name, value] of [...explained.metadata, ...Object.entries(answer.headers)]) {
     res.setHeader(name, value);
   }
-  endBeforeBody(req, res, body);
+  endBeforeBody(req, res, answer.body);
   return true;
+}
+
+/** {@link refuseCall} for a call that no service has. */
+export function refuseUnknownCall(
+  req: NodeRequest,
+  res: NodeResponse,
+  serviceIsKnown: boolean,
+  explain: (error: KibitzError, requestId: string) => ConnectError,
+): boolean {
+  const detail = `${echo(pathOf(req).slice(1))} is not a method of this service.`;
+  return refuseCall(req, res, new KibitzError("unimplemented", detail), serviceIsKnown, explain);
 }
 
 interface Answer {
@@ -61,12 +72,12 @@ function grpcAnswer(type: string, error: ConnectError): Answer {
   return { status: 200, headers: { "Content-Type": type, ...Object.fromEntries(trailer) } };
 }
 
-/** Connect's protocol gives unimplemented the status 501; but streams are always 200, and end with the error. */
-function connectAnswer(type: string, unimplemented: ConnectError): Answer {
-  const error = errorToJson(unimplemented, undefined);
+/** Connect's protocol has a status for each code; but streams are always 200, and end with the error. */
+function connectAnswer(type: string, refusal: ConnectError): Answer {
+  const error = errorToJson(refusal, undefined);
   if (!type.startsWith("application/connect+")) {
     const headers = { "Content-Type": "application/json" };
-    return { status: 501, headers, body: Buffer.from(JSON.stringify(error)) };
+    return { status: codeToHttpStatus(refusal.code), headers, body: Buffer.from(JSON.stringify(error)) };
   }
   const end = Buffer.from(JSON.stringify({ error }));
   const envelope = Buffer.alloc(5);
