@@ -36,6 +36,8 @@ export interface Ending {
   code: string | undefined;
   /** Whether it has a line, will get one, or is to have none. */
   hasLine: boolean;
+  /** Bytes of the body that have been read, unpacked where that is done before it is decoded. */
+  readBytes: number;
 }
 
 const endingKey = Symbol("ending");
@@ -56,7 +58,7 @@ interface RawRequest {
 
 /** The ending of a request, the same whenever it is asked for. */
 export function endingOf(request: RawRequest): Ending {
-  request[endingKey] ??= { caller: undefined, code: undefined, hasLine: false };
+  request[endingKey] ??= { caller: undefined, code: undefined, hasLine: false, readBytes: 0 };
   return request[endingKey];
 }
 
@@ -99,6 +101,6 @@ export function localCaller(): Caller {
     forwardedFor: undefined,
     authorization: undefined,
     answerHeaders: new Map(),
-    ending: { caller: undefined, code: undefined, hasLine: false },
+    ending: { caller: undefined, code: undefined, hasLine: false, readBytes: 0 },
   };
 }

@@ -15,12 +15,18 @@ export interface Config {
   readonly selfServiceKeys: boolean | undefined;
   /** Keys that callers at one address may get by themselves in 24 hours. */
   readonly keysPerDay: number;
+  /** Days after which such keys expire if nobody uses them; 0 for never. */
+  readonly keyExpiryDays: number;
+  /** Such keys that are kept, in all. */
+  readonly selfServiceKeysMax: number;
   /** Secret that stored keys are hashed with; a plain hash if undefined. */
   readonly keyPepper: string | undefined;
   /** Folder of what must survive a restart. */
   readonly dataDir: string;
   /** Addresses and networks of proxies whose `X-Forwarded-For` is believed. */
   readonly trustProxy: readonly string[];
+  /** Connections at a time of one address that is no proxy; 0 for no limit. Not in `open`. */
+  readonly connectionsPerAddress: number;
   /** Origins whose scripts browsers let read answers, `*` for every one; depends on `access` if undefined. */
   readonly corsOrigins: readonly string[] | undefined;
   /** Searches at a time. */
@@ -35,8 +41,8 @@ export interface Config {
   readonly engineMemoryMb: number;
   /** Longest that work is expected to wait for an engine; beyond that it is refused. */
   readonly queueMaxWaitMs: number;
-  /** Answers that the cache keeps. */
-  readonly cacheEntries: number;
+  /** MB that the cache of answers may take. */
+  readonly cacheMb: number;
   /** MiB of hash of every engine. */
   readonly hashMb: number;
   /** Threads of every engine. */
@@ -160,6 +166,19 @@ const settings = {
     about: "keys that POST /v1/keys issues per address in 24 hours, 1 to 1000000",
     read: integer(1, 1_000_000),
   },
+  keyExpiryDays: {
+    key: "KIBITZ_KEY_EXPIRY_DAYS",
+    default: () => 90,
+    about:
+      "days without use after which keys from POST /v1/keys expire, 0 to 36500; 0 for never; keys from `kibitz keys` do not expire",
+    read: integer(0, 36_500),
+  },
+  selfServiceKeysMax: {
+    key: "KIBITZ_SELF_SERVICE_KEYS_MAX",
+    default: () => 100_000,
+    about: "keys from POST /v1/keys that there can be in all, 1 to 100000000",
+    read: integer(1, 100_000_000),
+  },
   keyPepper: {
     key: "KIBITZ_KEY_PEPPER",
     default: () => undefined,
@@ -180,11 +199,18 @@ const settings = {
     about: "proxies whose X-Forwarded-For is trusted: addresses or CIDRs, separated by commas",
     read: networks,
   },
+  connectionsPerAddress: {
+    key: "KIBITZ_CONNECTIONS_PER_ADDRESS",
+    default: () => 256,
+    about:
+      "connections at a time of one address, 0 to 10000; 0 for no limit, as for proxies that are trusted and with KIBITZ_ACCESS=open",
+    read: integer(0, 10_000),
+  },
   corsOrigins: {
     key: "KIBITZ_CORS_ORIGINS",
     default: () => undefined,
     about:
-      "origins whose scripts may read answers, separated by commas; by default *, or none with KIBITZ_ACCESS=keys",
+      "origins whose scripts may read answers, separated by commas; by default * with KIBITZ_ACCESS=public, else none",
     read: origins,
   },
   slots: {
@@ -223,11 +249,11 @@ const settings = {
     about: "longest expected wait in ms, 0 to 600000; requests that would wait longer are refused at once",
     read: integer(0, 600_000),
   },
-  cacheEntries: {
-    key: "KIBITZ_CACHE_ENTRIES",
-    default: () => 100_000,
-    about: "answers that the cache keeps, 0 to 10000000; 0 turns it off",
-    read: integer(0, 10_000_000),
+  cacheMb: {
+    key: "KIBITZ_CACHE_MB",
+    default: () => 64,
+    about: "MB that the cache of answers may take, 0 to 100000; 0 turns it off",
+    read: integer(0, 100_000),
   },
   hashMb: {
     key: "KIBITZ_HASH_MB",

@@ -20,6 +20,7 @@ import { createImplementations } from "./rpc/routes.ts";
 import { createRules, type Rules } from "./rpc/rules.ts";
 import { createStreamCalls, type StreamCall } from "./rpc/stream-calls.ts";
 import { createMemoryCache } from "./storage/memory/cache.ts";
+import { type BeginWork, createTimeSlicer } from "./time-slicer.ts";
 
 /** What Kibitz does, before any door: the command line asks it directly, the server opens doors to it. */
 export interface Service {
@@ -30,6 +31,8 @@ export interface Service {
   readonly chain: readonly Interceptor[];
   readonly rules: Rules;
   readonly judge: Judge;
+  /** Slices of the thread, for all works that take long. */
+  readonly beginWork: BeginWork;
   /** A method behind the chain. */
   callOf(method: DescMethod): UnaryCall;
   /** A method that answers with a stream, behind the chain. */
@@ -48,15 +51,12 @@ export function createService(
   log: Log,
   showAddress = createAddressShower(config.logAddresses),
 ): Service {
+  const beginWork = createTimeSlicer();
   const scheduler = createScheduler({ slots: config.slots, maxWaitMs: config.queueMaxWaitMs });
   const analyzer = createAnalyzer({
     search: room.search,
     scheduler,
-    // An answer of ten lines takes the room of ten answers, and has to.
-    cache: createMemoryCache<Findings>({
-      entries: config.cacheEntries,
-      weightOf: ({ lines }) => lines.length,
-    }),
+    cache: createMemoryCache<Findings>({ bytes: config.cacheMb * 1e6 }),
     movetimeMaxMs: openPlan.limits.movetimeMaxMs,
   });
   const engines: KnownEngines = {
@@ -65,7 +65,7 @@ export function createService(
     },
     available: room.available,
     describe: (build) => room.describe(build).catch(explainFailure),
-    judgePosition: createPositionJudge(),
+    judgePosition: createPositionJudge(beginWork),
   };
   const rules = createRules();
   const judge = createJudge({ access, engines, rules });
@@ -75,10 +75,11 @@ export function createService(
     engines,
     access,
     judge,
+    beginWork,
     batchItemsAtOnce: config.slots + 1,
     log,
   });
   const callOf = createCalls(implementations, chain);
   const streamOf = createStreamCalls(implementations, chain);
-  return { analyzer, scheduler, engines, implementations, chain, rules, judge, callOf, streamOf };
+  return { analyzer, scheduler, engines, implementations, chain, rules, judge, beginWork, callOf, streamOf };
 }

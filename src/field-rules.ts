@@ -20,6 +20,14 @@ export function boundsOfField(field: DescField, ofType: IntegerBounds): IntegerB
   };
 }
 
+/** How many items the field's rule lets a list have. */
+export function boundsOfList(field: DescField): IntegerBounds {
+  const { type } = getOption(field, rules);
+  const { minItems = 0n, maxItems } = type.case === "repeated" ? type.value : {};
+  // Absent and zero are one here: a list that may have no items needs no rule.
+  return { minimum: Number(minItems), maximum: maxItems ? Number(maxItems) : Number.MAX_SAFE_INTEGER };
+}
+
 function integerRules(type: FieldRules["type"] | undefined) {
   switch (type?.case) {
     case "int32":

@@ -6,6 +6,9 @@ import { keepCompiled } from "./compile-cache.ts";
 // Calls leave short-lived objects only. A nursery that grows, as it does by default, would hold 25 MB
 // more memory for a tenth less CPU a call.
 setFlagsFromString("--semi-space-growth-factor=1");
+// What survives the nursery is mostly garbage, too. By default it may come to three or four times what lives before it is
+// collected, which is 70 MB more for less than a hundredth of the CPU of a search.
+setFlagsFromString("--heap-growing-percent=30");
 // Answers that nobody reads wait in memory, each until so much of it waits: a quarter of the default since Node 22.
 setDefaultHighWaterMark(false, 16 * 1024);
 keepCompiled();

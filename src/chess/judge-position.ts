@@ -1,3 +1,4 @@
+import { inOneGo } from "../time-slicer.ts";
 import { judgeOutcome } from "./judge-outcome.ts";
 import { judgeSetup } from "./judge-setup.ts";
 import { normalFen } from "./normal-fen.ts";
@@ -5,16 +6,22 @@ import { playMoves } from "./play-moves.ts";
 import type { Judgement, Notice, Position, PositionFault, PositionInput } from "./position.ts";
 import { readFen } from "./read-fen.ts";
 
+export { movesAtOnce } from "./play-moves.ts";
 export { maxFenCharacters } from "./split-fen.ts";
 
 /** The only way to a `Position`: whoever holds one needs to check nothing again. */
 export function judgePosition(input: PositionInput): Judgement {
+  return inOneGo(judgePositionInPieces(input));
+}
+
+/** {@link judgePosition}, which yields now and again where there are many moves to play. */
+export function* judgePositionInPieces(input: PositionInput): Generator<void, Judgement> {
   const reading = readFen(input.fen, input.chess960);
   if (reading.kind === "problems") {
     const refused = refusal("invalid_fen", reading.problems);
     const fen = reading.completed;
-    const mended = fen !== undefined && judgePosition({ ...input, fen }).kind === "position";
-    return mended ? { ...refused, suggestedFen: fen } : refused;
+    const mended = fen === undefined ? undefined : yield* judgePositionInPieces({ ...input, fen });
+    return fen !== undefined && mended?.kind === "position" ? { ...refused, suggestedFen: fen } : refused;
   }
 
   const judgement = judgeSetup(reading.setup);
@@ -25,7 +32,7 @@ export function judgePosition(input: PositionInput): Judgement {
   const { chess } = judgement;
   const { chess960 } = reading;
   const root = normalFen(chess, chess960);
-  const history = playMoves(chess, input.moves, chess960);
+  const history = yield* playMoves(chess, input.moves, chess960);
   if (history.kind === "fault") {
     return { kind: "faults", faults: [history.fault] };
   }

@@ -150,7 +150,8 @@ const catalogue = {
     rpc: "permission_denied",
     nextAction: "contact_operator",
     title: "Self-service disabled",
-    about: "This service does not issue keys on request. Ask its operator for one.",
+    about:
+      "This service does not issue keys on request, or has issued as many as it may. Ask its operator for one.",
   },
   malformed_http: {
     status: 400,
@@ -230,7 +231,8 @@ const catalogue = {
     rpc: "resource_exhausted",
     nextAction: "retry_later",
     title: "Rate limited",
-    about: "Too many requests in this window. Retry-After says exactly when the next one is accepted.",
+    about:
+      "Too many requests in this window, or too many that were wrong or beyond the plan. Retry-After says exactly when the next one is accepted.",
   },
   quota_exhausted: {
     status: 429,
@@ -305,6 +307,18 @@ export type ErrorCode = keyof typeof catalogue;
 
 /** All codes, in the order of the catalogue. */
 export const errorCodes = Object.keys(catalogue) as readonly ErrorCode[];
+
+/**
+ * Why a request was refused: because something is wrong with it or too much, or because its caller comes too early. Who
+ * is not known, and what failed here, is neither.
+ */
+export function refusalKind(code: ErrorCode): "wrong" | "early" | "other" {
+  const { status } = errorKind(code);
+  if (status === 429) {
+    return "early";
+  }
+  return status >= 400 && status < 500 && status !== 401 ? "wrong" : "other";
+}
 
 /** What the catalogue says of a code. */
 export function errorKind(code: ErrorCode): ErrorKind {

@@ -39,9 +39,16 @@ export class KibitzError extends Error {
   readonly suggestedRequest: Readonly<Record<string, unknown>> | undefined;
   readonly upgrade: { readonly plan: string; readonly url: string } | undefined;
   readonly quota: string | undefined;
+  /** What it counts for in its caller's budget of refusals: whoever knows that it was dear to find says so. */
+  cost: number;
 
   constructor(code: ErrorCode, detail: string, options: KibitzErrorOptions = {}) {
+    // Nobody reads where a refusal was thrown, and to note it takes longer than to find most of them. What failed has its
+    // place in the cause.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(withoutKeys(detail), options.cause === undefined ? {} : { cause: options.cause });
+    Error.stackTraceLimit = stackTraceLimit;
     this.name = "KibitzError";
     this.code = code;
     this.faults = (options.faults ?? []).slice(0, faultsMax).map(withoutKeysIn);
@@ -52,12 +59,30 @@ export class KibitzError extends Error {
     this.suggestedRequest = options.suggestedRequest;
     this.upgrade = options.upgrade;
     this.quota = options.quota;
+    this.cost = 1;
   }
 
   /** Whether the same request can succeed later. */
   get retryable(): boolean {
     return this.nextAction === "retry_later" || this.nextAction === "retry_now";
   }
+}
+
+/** What one refusal can count for at most: few of them must not use the budget up. */
+const costMax = 20;
+
+/** The same error, which took so many times what it takes to see that a request is wrong at first sight. */
+export function withCost(error: KibitzError, cost: number): KibitzError {
+  error.cost = Math.min(Math.max(error.cost, Math.floor(cost)), costMax);
+  return error;
+}
+
+/** Bytes that are read in vain, for what one refusal counts for. */
+const bytesForOne = 8 * 1024;
+
+/** What the refusal of so many bytes counts for that had to be read to find it. */
+export function costOfBytes(count: number): number {
+  return Math.min(Math.floor(1 + count / bytesForOne), costMax);
 }
 
 /** The error for a request with faults. The first fault gives the code; `faults` must not be empty. */

@@ -1,6 +1,6 @@
 import { keysOfPointer } from "../text/json-pointer.ts";
 import { holdsKey } from "../text/plain-text.ts";
-import { type Fault, KibitzError } from "./errors.ts";
+import { type Fault, KibitzError, withCost } from "./errors.ts";
 
 type Plain = Readonly<Record<string, unknown>>;
 
@@ -26,8 +26,8 @@ export async function withSuggestion(
   if (suggestedRequest === undefined) {
     return error;
   }
-  const { code, message, faults, upgrade, nextAction } = error;
-  return new KibitzError(code, message, {
+  const { code, message, faults, upgrade, nextAction, cost } = error;
+  const suggesting = new KibitzError(code, message, {
     faults,
     suggestedRequest,
     ...(upgrade && { upgrade }),
@@ -35,6 +35,7 @@ export async function withSuggestion(
     ...(nextAction === "get_api_key" && { nextAction }),
     cause: error,
   });
+  return withCost(suggesting, cost);
 }
 
 async function mended(

@@ -30,6 +30,9 @@ interface ItemAnswer {
  */
 export function createBatchAnswer(route: Route, options: StreamAnswerOptions): Answer {
   const { output } = route.method;
+  if (output.field.index === undefined) {
+    throw new Error(`${output}: the answer to an item of a batch says by its index which it belongs to`);
+  }
   const readBatch = createBatchReader(route.method, options);
   const call = options.streamOf(route.method);
   const write = createMessageWriter(output);
@@ -52,28 +55,24 @@ export function createBatchAnswer(route: Route, options: StreamAnswerOptions): A
 
   /** What is answered at all costs: an error that ends the call once it has begun is that of every item still open. */
   async function* answersOf(batch: Batch, context: CallContext): AsyncGenerator<ItemAnswer> {
-    const { requestId } = context.caller;
-    const open = new Set(batch.places);
-    const begun = open.size > 0 ? await begin(batch, context) : undefined;
-    for (const [index, error] of batch.refused) {
-      yield refusal(index, error, requestId);
-    }
+    const { all } = await begin(batch, context);
+    const open = new Set(Array.from({ length: batch.count }, (_, index) => index));
     let error = new KibitzError("internal", "The batch ended before this item was answered.");
     try {
-      for await (const answer of begun?.all ?? []) {
-        const index = batch.places[(answer as Message & { index: number }).index] ?? -1;
+      for await (const answer of all) {
+        const { index } = answer as Message & { index: number };
         open.delete(index);
-        yield { index, text: write({ ...answer, index } as Message) };
+        yield { index, text: write(answer) };
       }
     } catch (thrown) {
       error = errorFromUnknown(thrown);
     }
     for (const index of open) {
-      yield refusal(index, error, requestId);
+      yield refusal(index, error, context.caller.requestId);
     }
   }
 
-  return async (req, res, caller) => {
+  return async (req, res, caller, entry) => {
     const { accept } = req.headers;
     if (!accepts(accept, json) && !accepts(accept, lines)) {
       throw new KibitzError(
@@ -82,11 +81,12 @@ export function createBatchAnswer(route: Route, options: StreamAnswerOptions): A
       );
     }
     const asReady = prefers(accept, lines, json);
-    const batch = await readBatch(req, caller);
+    const batch = await readBatch(req, entry);
     if (batch.kind === "left") {
       return;
     }
-    const texts = textsOf(answersOf(batch, new ResponseContext(caller, res, route)), asReady);
+    const context = new ResponseContext(caller, entry, res, route, batch.unreadable);
+    const texts = textsOf(answersOf(batch, context), asReady);
     const { all } = await firstOf(texts);
     sendHead(res, 200, ["Content-Type", asReady ? lines : `${json}; charset=utf-8`, ...keep], caller);
     for await (const text of all) {

@@ -5,12 +5,12 @@ import { isGone } from "../server/node-message.ts";
 import { writePart } from "../server/write-part.ts";
 import type { Answer, StreamAnswerOptions } from "./answer.ts";
 import { ResponseContext } from "./call-context.ts";
-import { createMessageWriter } from "./codec/write-message.ts";
 import { type BegunStream, firstOf } from "./first-of.ts";
 import { accepts } from "./media-types.ts";
 import { createRequestReader } from "./read-request.ts";
 import type { Route } from "./routes.ts";
 import { sendHead } from "./send.ts";
+import { createEventWriter } from "./stream-events.ts";
 
 /** Media type of server-sent events. */
 export const eventStream = "text/event-stream";
@@ -19,29 +19,29 @@ export const eventStream = "text/event-stream";
 const defaultKeepAliveMs = 10_000;
 
 /**
- * Answers with server-sent events: an `evaluation` for every state, then `done` with the final state again,
- * or `error` with a problem document. A reader that is slow is waited for, and the call skips states.
+ * Answers with server-sent events, each named after what is chosen in its message; then `done` with the last answer
+ * again, or `error` with a problem document. A reader that is slow is waited for, and the call skips states.
  */
 export function createStreamAnswer(route: Route, options: StreamAnswerOptions): Answer {
   const { keepAliveMs = defaultKeepAliveMs } = options;
   const readRequest = createRequestReader(route, options);
   const call = options.streamOf(route.method);
-  const write = createMessageWriter(route.method.output);
+  const write = createEventWriter(route.method);
 
-  return async (req, res, caller) => {
+  return async (req, res, caller, entry) => {
     if (!accepts(req.headers.accept, eventStream)) {
       throw new KibitzError(
         "not_acceptable",
         `This call answers with ${eventStream}, which the Accept header excludes.`,
       );
     }
-    const reading = await readRequest(req, caller);
+    const reading = await readRequest(req, entry);
     if (reading.kind === "left") {
       return;
     }
     let states: BegunStream<Message>;
     try {
-      states = await firstOf(call(reading.message, new ResponseContext(caller, res, route)));
+      states = await firstOf(call(reading.message, new ResponseContext(caller, entry, res, route)));
     } catch (thrown) {
       throw await reading.explain(thrown);
     }
@@ -61,8 +61,14 @@ export function createStreamAnswer(route: Route, options: StreamAnswerOptions): 
     try {
       let last = "";
       for await (const state of states.all) {
-        last = write(state);
-        if (!(await say("evaluation", last))) {
+        const event = write(state);
+        if (event === undefined) {
+          continue;
+        }
+        if (event.isAnswer) {
+          last = event.data;
+        }
+        if (!(await say(event.name, event.data))) {
           return;
         }
       }

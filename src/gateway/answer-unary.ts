@@ -17,20 +17,20 @@ export function createUnaryAnswer(route: Route, options: UnaryAnswerOptions): An
   const write = createMessageWriter(route.method.output);
   const mayBeKept = route.verb === "GET";
 
-  return async (req, res, caller) => {
+  return async (req, res, caller, entry) => {
     if (!accepts(req.headers.accept, "application/json")) {
       throw new KibitzError(
         "not_acceptable",
         "This call answers with application/json, which the Accept header excludes.",
       );
     }
-    const reading = await readRequest(req, caller);
+    const reading = await readRequest(req, entry);
     if (reading.kind === "left") {
       return;
     }
     let answer: Message;
     try {
-      answer = await call(reading.message, new ResponseContext(caller, res, route));
+      answer = await call(reading.message, new ResponseContext(caller, entry, res, route));
     } catch (thrown) {
       throw await reading.explain(thrown);
     }

@@ -1,5 +1,5 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
-import type { Caller } from "../caller.ts";
+import type { Account } from "../access/account.ts";
 import { errorFromFaults, errorFromUnknown, type KibitzError } from "../errors/errors.ts";
 import { withSuggestion } from "../errors/with-suggestion.ts";
 import type { MessageReading } from "./codec/read-message.ts";
@@ -8,13 +8,13 @@ import type { MessageReading } from "./codec/read-message.ts";
  * Judges a request of a method, or an item of its batch, as the method's calls are judged until they are counted.
  * Rejects with the KibitzError that such a call would end with.
  */
-export type JudgeMessage = (message: Message, method: DescMethod, caller: Caller) => Promise<unknown>;
+export type JudgeMessage = (message: Message, method: DescMethod, account: Account) => Promise<unknown>;
 
 /** What was thrown at a request as the error for its caller, with a request that would be answered if there is one. */
 export type ExplainRefusal = (
   thrown: unknown,
   sent: Readonly<Record<string, unknown>>,
-  caller: Caller,
+  account: Account,
 ) => Promise<KibitzError>;
 
 /** @param read the reader of such requests. */
@@ -23,12 +23,12 @@ export function createExplainRefusal(
   read: (json: Readonly<Record<string, unknown>>) => MessageReading,
   judge: JudgeMessage,
 ): ExplainRefusal {
-  return (thrown, sent, caller) =>
+  return (thrown, sent, account) =>
     withSuggestion(errorFromUnknown(thrown), sent, async (candidate) => {
       const { message, faults } = read(candidate);
       if (faults.length > 0) {
         throw errorFromFaults(faults);
       }
-      await judge(message, method, caller);
+      await judge(message, method, account);
     });
 }

@@ -1,11 +1,18 @@
-import type { DescService } from "@bufbuild/protobuf";
-import { callerFromRequest } from "../caller.ts";
+import type { DescMethod, DescService } from "@bufbuild/protobuf";
+import type { Entry } from "../access/entrance.ts";
+import { type Caller, callerFromRequest } from "../caller.ts";
 import { errorFromUnknown, KibitzError } from "../errors/errors.ts";
 import type { Log } from "../log/log.ts";
-import { pathOf, type RequestHandler } from "../server/node-message.ts";
+import {
+  isGone,
+  type NodeRequest,
+  type NodeResponse,
+  pathOf,
+  type RequestHandler,
+} from "../server/node-message.ts";
 import { sendProblem } from "../server/send-problem.ts";
 import { echo } from "../text/plain-text.ts";
-import type { Answer, StreamAnswerOptions, UnaryAnswerOptions } from "./answer.ts";
+import type { Answer, Enter, StreamAnswerOptions, UnaryAnswerOptions } from "./answer.ts";
 import { createBatchAnswer } from "./answer-batch.ts";
 import { createStreamAnswer, eventStream } from "./answer-stream.ts";
 import { createUnaryAnswer } from "./answer-unary.ts";
@@ -16,12 +23,19 @@ import { send } from "./send.ts";
 
 export interface GatewayOptions extends UnaryAnswerOptions, StreamAnswerOptions {
   readonly services: readonly DescService[];
+  readonly enter: Enter;
   readonly log: Pick<Log, "error">;
+}
+
+/** What answers a verb at a path. */
+interface Answering {
+  readonly method: DescMethod;
+  readonly answer: Answer;
 }
 
 /** What stands at one path. */
 interface Place {
-  readonly answers: Map<string, Answer>;
+  readonly answers: Map<string, Answering>;
   /** The value of the Allow header. */
   allow: string;
   /** Whether it answers with events. */
@@ -36,8 +50,12 @@ export function createGateway(options: GatewayOptions): RequestHandler {
   const places = new Map<string, Place>();
   const routes = routesFromServices(options.services);
   for (const route of routes) {
-    const place = places.get(route.path) ?? { answers: new Map<string, Answer>(), allow: "", streams: false };
-    const answer = answerOf(route, routes, options);
+    const place = places.get(route.path) ?? {
+      answers: new Map<string, Answering>(),
+      allow: "",
+      streams: false,
+    };
+    const answer = { method: route.method, answer: answerOf(route, routes, options) };
     place.answers.set(route.verb, answer);
     if (route.verb === "GET") {
       place.answers.set("HEAD", answer);
@@ -45,6 +63,54 @@ export function createGateway(options: GatewayOptions): RequestHandler {
     place.streams ||= kindOfRoute(route) === "stream";
     place.allow = [...place.answers.keys(), "OPTIONS"].join(", ");
     places.set(route.path, place);
+  }
+
+  async function answer({ method, answer }: Answering, req: NodeRequest, res: NodeResponse, caller: Caller) {
+    let entry: Entry | undefined;
+    try {
+      const entering = options.enter(caller, method);
+      entry = entering instanceof Promise ? await entering : entering;
+      // Nothing tells of a request that was closed while nobody read it.
+      if (entering instanceof Promise && isGone(res)) {
+        return;
+      }
+      await answer(req, res, caller, entry);
+    } catch (thrown) {
+      // What a call throws is logged by its interceptors and arrives here translated.
+      if (!(thrown instanceof KibitzError)) {
+        options.log.error(
+          { err: thrown, requestId: caller.requestId, request: echo(pathOf(req)) },
+          "the gateway failed",
+        );
+      }
+      if (res.headersSent) {
+        // Half an answer must not look like a whole one.
+        res.destroy();
+        return;
+      }
+      const error = errorFromUnknown(thrown);
+      // What becomes a call is counted there.
+      if (entry && !caller.ending.hasLine) {
+        await entry.refused(error);
+      }
+      sendProblem(req, res, error, caller.requestId, [...caller.answerHeaders]);
+    }
+  }
+
+  /** Refuses what is no call, in front of which nobody has asked yet who sends it. */
+  async function refuse(
+    req: NodeRequest,
+    res: NodeResponse,
+    caller: Caller,
+    error: KibitzError,
+    headers: readonly (readonly [string, string])[] = [],
+  ) {
+    try {
+      await options.enter(caller, undefined);
+      sendProblem(req, res, error, caller.requestId, headers);
+    } catch (thrown) {
+      sendProblem(req, res, errorFromUnknown(thrown), caller.requestId);
+    }
   }
 
   return (req, res) => {
@@ -55,36 +121,21 @@ export function createGateway(options: GatewayOptions): RequestHandler {
       const isKnown = path.endsWith("/") && places.has(path.slice(0, -1));
       if (isKnown) {
         const detail = `There is nothing at ${path}. Leave out the slash at the end: ${path.slice(0, -1)}.`;
-        const { requestId } = callerFromRequest(req, "json");
-        sendProblem(req, res, new KibitzError("not_found", detail), requestId);
+        void refuse(req, res, callerFromRequest(req, "json"), new KibitzError("not_found", detail));
       }
       return isKnown;
     }
     const caller = callerFromRequest(req, "json");
-    const answer = place.answers.get(method);
-    if (answer) {
-      answer(req, res, caller).catch((thrown: unknown) => {
-        // What a call throws is logged by its interceptors and arrives here translated.
-        if (!(thrown instanceof KibitzError)) {
-          options.log.error(
-            { err: thrown, requestId: caller.requestId, request: echo(pathOf(req)) },
-            "the gateway failed",
-          );
-        }
-        if (res.headersSent) {
-          // Half an answer must not look like a whole one.
-          res.destroy();
-        } else {
-          sendProblem(req, res, errorFromUnknown(thrown), caller.requestId, [...caller.answerHeaders]);
-        }
-      });
+    const answering = place.answers.get(method);
+    if (answering) {
+      void answer(answering, req, res, caller);
     } else if (method === "OPTIONS") {
       send(res, 204, ["Allow", place.allow], caller);
     } else {
       const hint =
         place.streams && method === "GET" ? " EventSource cannot POST: read the events with fetch()." : "";
       const error = new KibitzError("method_not_allowed", `This path supports ${place.allow}.${hint}`);
-      sendProblem(req, res, error, caller.requestId, [["Allow", place.allow]]);
+      void refuse(req, res, caller, error, [["Allow", place.allow]]);
     }
     return true;
   };
@@ -99,10 +150,10 @@ function answerOf(route: Route, routes: readonly Route[], options: GatewayOption
         return answerOnce;
       }
       const answerStream = createStreamAnswer(stream, options);
-      return (req, res, caller) =>
+      return (req, res, caller, entry) =>
         prefers(req.headers.accept, eventStream, "application/json")
-          ? answerStream(req, res, caller)
-          : answerOnce(req, res, caller);
+          ? answerStream(req, res, caller, entry)
+          : answerOnce(req, res, caller, entry);
     }
     case "stream":
       return createStreamAnswer(route, options);

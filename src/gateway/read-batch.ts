@@ -1,28 +1,39 @@
-import { setImmediate } from "node:timers/promises";
 import { create, type DescField, type DescMessage, type DescMethod, type Message } from "@bufbuild/protobuf";
-import type { Caller } from "../caller.ts";
-import { errorFromFaults, type Fault, type KibitzError } from "../errors/errors.ts";
+import type { Entry } from "../access/entrance.ts";
+import { errorFromFaults, errorFromUnknown, type Fault, type KibitzError } from "../errors/errors.ts";
+import { boundsOfList } from "../field-rules.ts";
 import type { NodeRequest } from "../server/node-message.ts";
 import { isAtOrBelow } from "../text/json-pointer.ts";
+import { nestingMax } from "../text/json-scan.ts";
+import { refuseLongParts } from "../text/long-parts.ts";
+import { type SplitObject, splitList } from "../text/split-list.ts";
+import { inTurns, type Turn } from "../time-slicer.ts";
+import type { UnreadableItem } from "./call-context.ts";
+import { isJsonObject } from "./codec/is-json-object.ts";
+import { parseStrictly, textFromBytes } from "./codec/json-text.ts";
 import { createMessageReader, type MessageReading } from "./codec/read-message.ts";
 import { createExplainRefusal } from "./explain-refusal.ts";
-import { createJsonReader } from "./read-json.ts";
+import { describeLeast, errorFromText, readJsonBody } from "./read-json.ts";
 import type { RequestReaderOptions } from "./read-request.ts";
 
 /** The items of a batch, each read by itself; or nobody waits for an answer any more. */
 export type BatchReading =
   | {
       readonly kind: "batch";
-      /** Of the items that could be read. */
+      /** With an empty request in the place of each item that could not be read. */
       readonly message: Message;
-      /** Where in the batch the items of the message stand. */
-      readonly places: readonly number[];
-      /** The errors of the others, by their places. */
-      readonly refused: ReadonlyMap<number, KibitzError>;
+      /** How many items it has. */
+      readonly count: number;
+      readonly unreadable: ReadonlyMap<number, UnreadableItem>;
       /** What its call threw as the error for its caller, with a batch that would be answered if there is one. */
       explain(thrown: unknown): Promise<KibitzError>;
     }
   | { readonly kind: "left" };
+
+/** Of a batch that is longer, nobody wants half back in a refusal: what is too much of it is said there anyway. */
+const suggestedMaxBytes = 64 * 1024;
+
+type Plain = Readonly<Record<string, unknown>>;
 
 /**
  * The reader of a request that is a list of requests. It throws a KibitzError for what is wrong with the
@@ -31,24 +42,30 @@ export type BatchReading =
 export function createBatchReader(
   method: DescMethod,
   options: RequestReaderOptions,
-): (req: NodeRequest, caller: Caller) => Promise<BatchReading> {
+): (req: NodeRequest, entry: Entry) => Promise<BatchReading> {
   const list = listOf(method);
   const desc = method.input;
-  const readJson = createJsonReader([list.name], options.readMaxBytesOf(method), options.bodies);
+  const maxBytes = options.readMaxBytesOf(method);
+  const wanted = describeLeast([list.name]);
+  const itemsMax = boundsOfList(list).maximum;
   const readFrame = createMessageReader(desc);
   const readItem = createMessageReader(list.message);
   const nothing = create(list.message);
 
   /** The batch without its items: how many there are, and what stands beside them. */
-  const readWhole = (sent: Plain): MessageReading => {
-    const given = sent[list.name];
-    const { message, faults } = readFrame(Array.isArray(given) ? { ...sent, [list.name]: [] } : sent);
-    const items: readonly unknown[] = Array.isArray(given) ? given : [];
-    (message as Message & Record<string, unknown>)[list.localName] = items.map(() => nothing);
+  const readWhole = (sent: Plain, count: number): MessageReading => {
+    const { message, faults } = readFrame(sent);
+    (message as Message & Record<string, unknown>)[list.localName] = Array.from(
+      { length: count },
+      () => nothing,
+    );
     return { message, faults };
   };
-  const explainWhole = createExplainRefusal(method, readWhole, options.judge);
-  const explainItem = createExplainRefusal(method, readItem, options.judge);
+  const readCandidate = (sent: Plain): MessageReading => {
+    const given = sent[list.name];
+    return Array.isArray(given) ? readWhole({ ...sent, [list.name]: [] }, given.length) : readWhole(sent, 0);
+  };
+  const explainWhole = createExplainRefusal(method, readCandidate, options.judge);
 
   const withRules = ({ message, faults }: MessageReading, of: DescMessage): readonly Fault[] => [
     ...faults,
@@ -57,37 +74,89 @@ export function createBatchReader(
       .filter(({ pointer }) => !faults.some((fault) => isAtOrBelow(pointer, fault.pointer))),
   ];
 
-  return async (req, caller) => {
-    const json = await readJson(req);
-    if (json.kind === "left") {
-      return json;
+  const unreadableItem = (sent: Plain, reading: MessageReading): UnreadableItem => ({
+    sent,
+    explain: () => errorFromFaults(withRules(reading, list.message)),
+    read(candidate) {
+      const { message, faults } = readItem(candidate);
+      if (faults.length > 0) {
+        throw errorFromFaults(faults);
+      }
+      return message;
+    },
+  });
+
+  /** The items of a batch as JSON; undefined where the text is no acceptable JSON. */
+  function* parseParts(
+    text: string,
+  ): Generator<void, (SplitObject & { sent: unknown; values: unknown[] }) | undefined> {
+    const split = yield* splitList(text.trim(), list.name, itemsMax);
+    if (split === undefined) {
+      return undefined;
     }
-    const faultsOfWhole = withRules(readWhole(json.sent), desc);
+    refuseLongParts(
+      list.name,
+      split.frame,
+      split.items.map((item) => item.trim()),
+    );
+    const sent = parseStrictly(split.frame);
+    const values: unknown[] = [];
+    for (const item of split.items) {
+      yield;
+      values.push(parseStrictly(item, nestingMax - 2));
+    }
+    return sent === undefined || values.includes(undefined) ? undefined : { ...split, sent, values };
+  }
+
+  async function read(text: string, { account }: Entry, turn: Turn): Promise<BatchReading> {
+    const parts = await inTurns(parseParts(text), turn);
+    if (parts === undefined) {
+      throw await errorFromText(text, wanted, turn);
+    }
+    const { sent, values, count = 0 } = parts;
+    if (!isJsonObject(sent)) {
+      const message = "The body must be a JSON object.";
+      throw errorFromFaults([{ pointer: "", code: "invalid_type", message }]);
+    }
+    const faultsOfWhole = withRules(readWhole(sent, count), desc);
+    const whole = parts.count === undefined ? sent : { ...sent, [list.name]: values };
+    const explain = async (thrown: unknown) =>
+      text.length > suggestedMaxBytes ? errorFromUnknown(thrown) : explainWhole(thrown, whole, account);
     if (faultsOfWhole.length > 0) {
       throw errorFromFaults(faultsOfWhole);
     }
+    const unreadable = new Map<number, UnreadableItem>();
     const messages: Message[] = [];
-    const places: number[] = [];
-    const refused = new Map<number, KibitzError>();
-    for (const [index, item] of (json.sent[list.name] as readonly Plain[]).entries()) {
-      const reading = readItem(item);
-      if (reading.faults.length > 0) {
-        const error = errorFromFaults(withRules(reading, list.message));
-        // To look for a request that would be answered takes as long as to judge one: others are served in between.
-        await setImmediate();
-        refused.set(index, await explainItem(error, item, caller));
-      } else {
-        messages.push(reading.message);
-        places.push(index);
+    for (const [index, value] of values.entries()) {
+      await turn();
+      const reading = readItem(value);
+      const isReadable = reading.faults.length === 0;
+      if (!isReadable) {
+        unreadable.set(index, unreadableItem(value as Plain, reading));
       }
+      messages.push(isReadable ? reading.message : nothing);
     }
     const message = create(desc, { [list.localName]: messages });
-    const explain = (thrown: unknown) => explainWhole(thrown, json.sent, caller);
-    return { kind: "batch", message, places, refused, explain };
+    return { kind: "batch", message, count, unreadable, explain };
+  }
+
+  return async (req, entry) => {
+    const body = await readJsonBody(req, maxBytes, options.bodies);
+    if (body.kind === "left") {
+      return body;
+    }
+    // While it was sent, and while it is read, others of the same caller may be refused.
+    const turn = options.beginWork(() => entry.check());
+    await turn();
+    const text = textFromBytes(body.bytes);
+    if (text === undefined) {
+      const message = "The body is not valid UTF-8.";
+      throw errorFromFaults([{ pointer: "", code: "malformed_json", message }]);
+    }
+    return read(text, entry, turn);
   };
 }
 
-type Plain = Readonly<Record<string, unknown>>;
 type MessageList = Extract<DescField, { fieldKind: "list"; listKind: "message" }>;
 
 function listOf(method: DescMethod): MessageList {

@@ -1,5 +1,6 @@
 import { promisify } from "node:util";
 import { brotliDecompress, gunzip, inflate } from "node:zlib";
+import { endingOf } from "../caller.ts";
 import { KibitzError } from "../errors/errors.ts";
 import type { BodyBudget } from "../server/body-budget.ts";
 import type { NodeRequest } from "../server/node-message.ts";
@@ -25,11 +26,18 @@ export async function readBody(req: NodeRequest, maxBytes: number, budget: BodyB
     throw tooLarge(maxBytes);
   }
   const reading = await readRaw(req, maxBytes, budget);
-  if (reading.kind === "left" || !inflateBytes) {
+  if (reading.kind === "left") {
+    return reading;
+  }
+  const ending = endingOf(req);
+  ending.readBytes = reading.bytes.length;
+  if (!inflateBytes) {
     return reading;
   }
   try {
-    return { kind: "bytes", bytes: await inflateBytes(reading.bytes, { maxOutputLength: maxBytes }) };
+    const bytes = await inflateBytes(reading.bytes, { maxOutputLength: maxBytes });
+    ending.readBytes = bytes.length;
+    return { kind: "bytes", bytes };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") {
       throw tooLarge(maxBytes);

@@ -1,9 +1,11 @@
-import { errorFromFaults, KibitzError } from "../errors/errors.ts";
+import type { Entry } from "../access/entrance.ts";
+import { costOfBytes, errorFromFaults, KibitzError, withCost } from "../errors/errors.ts";
 import type { BodyBudget } from "../server/body-budget.ts";
 import type { NodeRequest } from "../server/node-message.ts";
-import { parseJsonObject } from "./codec/json-text.ts";
+import { type BeginWork, inTurns, type Turn } from "../time-slicer.ts";
+import { explainJsonObject, readJsonObject } from "./codec/json-text.ts";
 import { isJson } from "./media-types.ts";
-import { readBody } from "./read-body.ts";
+import { type BodyReading, readBody } from "./read-body.ts";
 import { refuseQuery } from "./refuse-query.ts";
 
 /** The JSON object that a body is; or nobody waits for an answer any more. */
@@ -19,27 +21,56 @@ export type JsonReading =
 export function createJsonReader(
   required: readonly string[],
   maxBytes: number,
-  budget: BodyBudget,
-): (req: NodeRequest) => Promise<JsonReading> {
+  { bodies, beginWork }: JsonReaderOptions,
+): (req: NodeRequest, entry: Entry) => Promise<JsonReading> {
   const wanted = describeLeast(required);
-  return async (req) => {
-    refuseQuery(req.url);
-    if (!isJson(req.headers["content-type"])) {
-      throw notJson(req.headers["content-type"]);
-    }
-    const body = await readBody(req, maxBytes, budget);
+  return async (req, entry) => {
+    const body = await readJsonBody(req, maxBytes, bodies);
     if (body.kind === "left") {
       return body;
     }
-    const json = parseJsonObject(body.bytes, wanted);
-    if (json.kind === "faults") {
-      throw errorFromFaults(json.faults);
+    // While it was sent, others of the same caller may have been refused.
+    entry.check();
+    const json = readJsonObject(body.bytes);
+    switch (json.kind) {
+      case "value":
+        return { kind: "json", sent: json.value };
+      case "faults":
+        throw errorFromFaults(json.faults);
+      case "unclear":
+        throw await errorFromText(
+          json.text,
+          wanted,
+          beginWork(() => entry.check()),
+        );
     }
-    return { kind: "json", sent: json.value };
   };
 }
 
-function describeLeast(required: readonly string[]): string {
+export interface JsonReaderOptions {
+  /** What all bodies together may take while they are read. */
+  readonly bodies: BodyBudget;
+  /** Slices of the thread, for what takes long to read. */
+  readonly beginWork: BeginWork;
+}
+
+/** The bytes of a body that says to be JSON. @throws KibitzError */
+export function readJsonBody(req: NodeRequest, maxBytes: number, bodies: BodyBudget): Promise<BodyReading> {
+  refuseQuery(req.url);
+  if (!isJson(req.headers["content-type"])) {
+    throw notJson(req.headers["content-type"]);
+  }
+  return readBody(req, maxBytes, bodies);
+}
+
+/** Why a text is not acceptable JSON. */
+export async function errorFromText(text: string, wanted: string, turn: Turn): Promise<KibitzError> {
+  const faults = await inTurns(explainJsonObject(text, wanted), turn);
+  return withCost(errorFromFaults(faults), costOfBytes(text.length));
+}
+
+/** What to send at least, in words. */
+export function describeLeast(required: readonly string[]): string {
   if (required.length === 0) {
     return "a JSON object, such as {}";
   }

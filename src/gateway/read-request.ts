@@ -1,10 +1,12 @@
 import type { DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
-import type { Caller } from "../caller.ts";
-import { errorFromFaults, type Fault, type KibitzError } from "../errors/errors.ts";
+import type { Account } from "../access/account.ts";
+import type { Entry } from "../access/entrance.ts";
+import { errorFromFaults, type Fault, type KibitzError, withCost } from "../errors/errors.ts";
 import { requiredFields } from "../field-rules.ts";
 import type { BodyBudget } from "../server/body-budget.ts";
 import type { NodeRequest } from "../server/node-message.ts";
 import { isAtOrBelow } from "../text/json-pointer.ts";
+import type { BeginWork } from "../time-slicer.ts";
 import { createMessageReader } from "./codec/read-message.ts";
 import { createExplainRefusal, type JudgeMessage } from "./explain-refusal.ts";
 import { createJsonReader } from "./read-json.ts";
@@ -29,6 +31,10 @@ export interface RequestReaderOptions {
   readonly faultsOf: (message: Message, desc: DescMessage) => readonly Fault[];
   /** Asked only where a request was refused: no other is suggested that would be, too. */
   readonly judge: JudgeMessage;
+  /** What the refusal of a request counts for. */
+  readonly costOf: (message: Message) => number;
+  /** Slices of the thread, for what takes long to read. */
+  readonly beginWork: BeginWork;
   /** Greatest body of a method, before and after inflation. */
   readonly readMaxBytesOf: (method: DescMethod) => number;
   /** What all bodies together may take while they are read. */
@@ -39,37 +45,37 @@ export interface RequestReaderOptions {
 export function createRequestReader(
   { method, body }: Route,
   options: RequestReaderOptions,
-): (req: NodeRequest, caller: Caller) => Promise<RequestReading> {
+): (req: NodeRequest, entry: Entry) => Promise<RequestReading> {
   const desc = method.input;
   const readMessage = createMessageReader(desc);
   const explainRefusal = createExplainRefusal(method, readMessage, options.judge);
 
   async function requestFrom(
     sent: Readonly<Record<string, unknown>>,
-    caller: Caller,
+    account: Account,
   ): Promise<RequestReading> {
     const { message, faults } = readMessage(sent);
-    const explain = (thrown: unknown) => explainRefusal(thrown, sent, caller);
+    const explain = (thrown: unknown) => explainRefusal(thrown, sent, account);
     if (faults.length === 0) {
       return { kind: "request", message, explain };
     }
     const byRules = options
       .faultsOf(message, desc)
       .filter(({ pointer }) => !faults.some((fault) => isAtOrBelow(pointer, fault.pointer)));
-    throw await explain(errorFromFaults([...faults, ...byRules]));
+    throw await explain(withCost(errorFromFaults([...faults, ...byRules]), options.costOf(message)));
   }
 
   if (!body) {
     const readQuery = createQueryReader(desc);
-    return async ({ url = "" }, caller) => {
+    return async ({ url = "" }, { account }) => {
       const query = url.indexOf("?");
-      return requestFrom(readQuery(query === -1 ? "" : url.slice(query + 1)), caller);
+      return requestFrom(readQuery(query === -1 ? "" : url.slice(query + 1)), account);
     };
   }
 
-  const readJson = createJsonReader(requiredFields(desc), options.readMaxBytesOf(method), options.bodies);
-  return async (req, caller) => {
-    const json = await readJson(req);
-    return json.kind === "left" ? json : requestFrom(json.sent, caller);
+  const readJson = createJsonReader(requiredFields(desc), options.readMaxBytesOf(method), options);
+  return async (req, entry) => {
+    const json = await readJson(req, entry);
+    return json.kind === "left" ? json : requestFrom(json.sent, entry.account);
   };
 }

@@ -1,15 +1,18 @@
+import { getOption } from "@bufbuild/protobuf";
+import { batch } from "../../gen/kibitz/json/v1/options_pb.ts";
 import type { Route } from "./routes.ts";
+import { eventsOf } from "./stream-events.ts";
 
 /** What a route answers with: one object, server-sent events, or an answer for each item of a list. */
 export type RouteKind = "unary" | "stream" | "batch";
 
-/** Tells by the descriptor: the answers of a batch say by their `index` which item they belong to. */
-export function kindOfRoute({ method }: Route): RouteKind {
+/** A stream is sent as events unless its proto says that it is a batch. */
+export function kindOfRoute({ method }: Pick<Route, "method">): RouteKind {
   switch (method.methodKind) {
     case "unary":
       return "unary";
     case "server_streaming":
-      return method.output.field.index ? "batch" : "stream";
+      return getOption(method, batch) ? "batch" : "stream";
     default:
       throw new Error(`${method}: a stream of requests has no form in plain JSON`);
   }
@@ -19,9 +22,9 @@ export function kindOfRoute({ method }: Route): RouteKind {
 export function streamOfRoute({ verb, path, method }: Route, routes: readonly Route[]): Route | undefined {
   return routes.find(
     (stream) =>
-      stream.method.methodKind === "server_streaming" &&
+      kindOfRoute(stream) === "stream" &&
       stream.method.input === method.input &&
-      stream.method.output === method.output &&
+      eventsOf(stream.method).answer.message === method.output &&
       stream.verb === verb &&
       stream.path === `${path}/stream`,
   );

@@ -6,11 +6,19 @@ import { keyUrl } from "../access/over-plan.ts";
 import type { Analyzer } from "../analysis/analyzer.ts";
 import { defaultDepth, type KnownEngines } from "../analysis/judge-request.ts";
 import type { EngineVersion } from "../engine/catalog.ts";
+import type { EngineBuild } from "../engine/engine.ts";
 import type { Log } from "../log/log.ts";
+import type { BeginWork } from "../time-slicer.ts";
 import { uuidv7 } from "../uuid.ts";
 import type { Implementation } from "./calls.ts";
-import { accountKey, callerKey } from "./context-keys.ts";
-import { messageFromAnalysis, messageFromPlan, messageFromVersion } from "./convert.ts";
+import { accountKey, callerKey, unreadableKey } from "./context-keys.ts";
+import {
+  messageFromAnalysis,
+  messageFromEstimate,
+  messageFromPlace,
+  messageFromPlan,
+  messageFromVersion,
+} from "./convert.ts";
 import { createBatchEvaluation } from "./evaluate-batch.ts";
 import { type Asker, createGate } from "./gate.ts";
 import type { Judge } from "./judge.ts";
@@ -20,6 +28,8 @@ export interface AnalysisServiceOptions {
   readonly engines: KnownEngines;
   readonly access: Access;
   readonly judge: Judge;
+  /** Slices of the thread, for what takes long. */
+  readonly beginWork: BeginWork;
   /** How many items of one batch may be under way: the node's slots and one more. */
   readonly batchItemsAtOnce: number;
   readonly log: Pick<Log, "error">;
@@ -31,10 +41,10 @@ type Methods = ServiceImpl<typeof AnalysisService>;
 export function createAnalysisService(
   options: AnalysisServiceOptions,
 ): Implementation<typeof AnalysisService> {
-  const { analyzer, engines: known, access, judge, batchItemsAtOnce: itemsAtOnce, log } = options;
+  const { analyzer, engines: known, access, judge, beginWork, batchItemsAtOnce: itemsAtOnce, log } = options;
   const { plans } = access;
   const gate = createGate(access.limits, analyzer.expectMs);
-  const evaluateBatch = createBatchEvaluation({ analyzer, judge, gate, itemsAtOnce, log });
+  const evaluateBatch = createBatchEvaluation({ analyzer, judge, gate, access, beginWork, itemsAtOnce, log });
 
   const analyze: Methods["evaluate"] & Methods["findBestMove"] = async (message, { signal, values }) => {
     const asker = askerOf(values);
@@ -57,26 +67,41 @@ export function createAnalysisService(
         const id = uuidv7();
         let depth = 0;
         // The analyzer's states never wait for their reader: one that is slow, or gone without a word, skips some.
-        for await (const state of analyzer.watch(request, asker.account.subject, signal, admitted.terms)) {
+        for await (const followed of analyzer.follow(
+          request,
+          asker.account.subject,
+          signal,
+          admitted.terms,
+        )) {
+          if (followed.kind === "waiting") {
+            yield { event: { case: "queued" as const, value: messageFromPlace(followed.at) } };
+            continue;
+          }
+          const { analysis: state } = followed;
           admitted.answered();
           // One state a depth: the deepest is the final one, and a search that was begun again says nothing twice.
           if (state.stopReason || (state.depth > depth && state.depth < request.depth)) {
             depth = state.depth;
-            yield { ...messageFromAnalysis(state), id };
+            yield { event: { case: "evaluation" as const, value: { ...messageFromAnalysis(state), id } } };
           }
         }
       },
-      evaluateBatch: (message, { signal, values }) => evaluateBatch(message, askerOf(values), signal),
+      evaluateBatch: (message, { signal, values }) =>
+        evaluateBatch(message, askerOf(values), values.get(unreadableKey), signal),
       async listEngines() {
         const { versions, latest } = known.catalog;
         const describe = async (version: EngineVersion) => {
-          const digests = version.builds.map(async (build) => [build, await build.sha256()] as const);
-          const info = await known.describe(version.defaultBuild);
+          const digestOf = async (build: EngineBuild) => [build, await build.sha256()] as const;
+          // Together: what failed while nobody waited for it would end the process.
+          const [info, ...digests] = await Promise.all([
+            known.describe(version.defaultBuild),
+            ...version.builds.map(digestOf),
+          ]);
           const facts = {
             version,
             info,
             latest: version === latest,
-            digests: new Map(await Promise.all(digests)),
+            digests: new Map(digests),
             available: known.available,
           };
           return messageFromVersion(facts);
@@ -101,7 +126,9 @@ export function createAnalysisService(
           plans: plans.map(messageFromPlan),
           ...(access.selfService && { keyUrl }),
           ...(asked && {
-            estimate: estimateOf(limits, plans, analyzer.expectMs(known.catalog.latest.defaultBuild, limits)),
+            estimate: messageFromEstimate(
+              estimateOf(limits, plans, analyzer.expectMs(known.catalog.latest.defaultBuild, limits)),
+            ),
           }),
         };
       },

@@ -13,8 +13,9 @@ import {
   type UnaryRequest,
   type UnaryResponse,
 } from "@connectrpc/connect";
+import type { Account } from "../access/account.ts";
 import type { Caller } from "../caller.ts";
-import { callerKey } from "./context-keys.ts";
+import { accountKey, callerKey, type UnreadableItem, unreadableKey } from "./context-keys.ts";
 
 /** What a service method is told beside its request, whatever the door. */
 export interface MethodContext {
@@ -28,6 +29,10 @@ export type UnaryCall = (request: Message, context: LeanContext) => Promise<Mess
 /** Who calls, and how the call is called off. */
 export interface LeanContext {
   readonly caller: Caller;
+  /** Whoever asks from this process if unset. */
+  readonly account?: Account;
+  /** Of a batch, the items that could not be read. */
+  readonly unreadable?: ReadonlyMap<number, UnreadableItem>;
   readonly signal: AbortSignal;
   /** GET where the call came by that; POST if unset. */
   readonly requestMethod?: string;
@@ -88,6 +93,18 @@ function createCall(
   };
 }
 
+/** What interceptors and services are to know of a call. */
+export function contextValuesOf({ caller, account, unreadable }: LeanContext): ContextValues {
+  const values = createContextValues().set(callerKey, caller);
+  if (account) {
+    values.set(accountKey, account);
+  }
+  if (unreadable) {
+    values.set(unreadableKey, unreadable);
+  }
+  return values;
+}
+
 class LeanRequest implements UnaryRequest {
   readonly stream = false;
   readonly requestMethod: string;
@@ -101,7 +118,7 @@ class LeanRequest implements UnaryRequest {
     this.requestMethod = context.requestMethod ?? "POST";
     this.method = method;
     this.message = message;
-    this.contextValues = createContextValues().set(callerKey, context.caller);
+    this.contextValues = contextValuesOf(context);
     this.#context = context;
   }
 

@@ -1,6 +1,7 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
+import type { KibitzError } from "../errors/errors.ts";
 import { connectErrorFrom } from "./connect-error.ts";
 import { callerKey } from "./context-keys.ts";
 import { errorFromConnect } from "./error-from-connect.ts";
@@ -14,19 +15,26 @@ type AbortableContext = HandlerContext & { abort(reason?: unknown): void };
  * error before it writes it (connect 2.2.0): that is where it can be completed. Its signal would not do: once the
  * deadline has passed, that keeps this reason, and what is written is another one.
  */
-export function completeErrors(context: HandlerContext): void {
+export function completeErrors(context: HandlerContext, count: CountRefusal): void {
   const { values, method } = context;
   const { requestId, ending } = values.get(callerKey);
   const abortable = context as AbortableContext;
   const { abort } = abortable;
   abortable.abort = (reason) => {
-    ending.code ??= complete(reason, method.input, requestId);
+    const known = complete(reason, method.input, requestId);
+    if (known) {
+      ending.code ??= known.code;
+      count(known, context);
+    }
     abort(reason);
   };
 }
 
-/** Gives the code of the error, where it had to be completed. */
-function complete(error: unknown, input: DescMessage, requestId: string): string | undefined {
+/** Counts what a call was refused for before it came to the service. */
+export type CountRefusal = (error: KibitzError, context: HandlerContext) => void;
+
+/** Gives what the error means, where it had to be completed. */
+function complete(error: unknown, input: DescMessage, requestId: string): KibitzError | undefined {
   // Nobody waits for the answer to a call that was cancelled.
   if (!(error instanceof ConnectError) || error.code === Code.Canceled || hasErrorInfo(error)) {
     return undefined;
@@ -38,7 +46,7 @@ function complete(error: unknown, input: DescMessage, requestId: string): string
   if (error.code === Code.Internal) {
     Object.assign(error, { code });
   }
-  return known.code;
+  return known;
 }
 
 function hasErrorInfo({ details }: ConnectError): boolean {

@@ -23,7 +23,7 @@ export function connectErrorFrom(thrown: unknown, requestId: string): ConnectErr
     code,
     new Headers(headersFromError(error).map(([name, value]): [string, string] => [name, value])),
     details,
-    error.cause,
+    thrown,
   );
 }
 

@@ -6,6 +6,7 @@ import {
   EvaluateResponseSchema,
   type FindBestMoveResponse,
   FindBestMoveResponseSchema,
+  StreamEvaluateResponseSchema,
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import type {
   CreateKeyResponseSchema,
@@ -13,13 +14,16 @@ import type {
 } from "../../gen/chess/analysis/v1/key_service_pb.ts";
 import type { KeyRecord } from "../access/account.ts";
 import type { RateWindow } from "../access/counters.ts";
+import type { Estimate } from "../access/estimate.ts";
 import type { Plan, PlanLimits } from "../access/plans.ts";
 import type { Analysis, AnalysisLine, AnalysisRequest } from "../analysis/analysis.ts";
+import type { PlaceInQueue } from "../analysis/scheduler.ts";
 import type { MoveDescription } from "../chess/notation.ts";
 import { type Score, winPercent } from "../chess/score.ts";
 import { summarize } from "../chess/summary.ts";
 import type { EngineVersion } from "../engine/catalog.ts";
 import type { EngineBuild, EngineInfo } from "../engine/engine.ts";
+import type { LogFields } from "../log/log.ts";
 import { uuidv7 } from "../uuid.ts";
 import { madeOnce } from "./made-once.ts";
 import { defaultsOfOptions, schemaOfOptions } from "./options-schema.ts";
@@ -85,7 +89,7 @@ type PlainRequest = Omit<
 
 /** One shape for both answers: FindBestMoveResponse has the fields of EvaluateResponse. */
 export function messageFromAnalysis(analysis: Analysis): MessageInitShape<typeof EvaluateResponseSchema> {
-  const { request, best } = analysis;
+  const { request, best, cached } = analysis;
   const { position, build } = request;
   const { terminal, drawClaim, turn } = position;
   return {
@@ -93,11 +97,14 @@ export function messageFromAnalysis(analysis: Analysis): MessageInitShape<typeof
     fen: position.fen,
     turn: enumValue(pb.Color, turn),
     chess960: position.chess960,
-    engine: messageFromBuild(build),
-    score: terminal ? scoreMessage(analysis.score, terminal.winner) : messageFromScore(analysis.score),
-    ...(best && { bestMove: messageFromMove(best) }),
-    ...(analysis.ponder && { ponder: messageFromMove(analysis.ponder) }),
-    lines: analysis.lines.map(messageFromLine),
+    // The rules have judged a finished game: no engine was asked.
+    ...(!terminal && { engine: messageFromBuild(build) }),
+    score: terminal
+      ? scoreMessage(analysis.score, terminal.winner)
+      : messageFromScore(analysis.score, 0, cached),
+    ...(best && { bestMove: messageFromMove(best, 0, cached) }),
+    ...(analysis.ponder && { ponder: messageFromMove(analysis.ponder, 0, cached) }),
+    lines: analysis.lines.map((line, index) => messageFromLine(line, index, cached)),
     ...(terminal && {
       terminal: {
         reason: enumValue(pb.TerminalReason, terminal.reason),
@@ -114,6 +121,14 @@ export function messageFromAnalysis(analysis: Analysis): MessageInitShape<typeof
     })),
     summary: summarize({ score: analysis.score, bestMoveSan: best?.san, terminal, turn }),
   };
+}
+
+/** What a stream says while its search waits. */
+export function messageFromPlace({
+  place,
+  expectedWaitMs,
+}: PlaceInQueue): MessageInitShape<typeof pb.QueuedSchema> {
+  return { place, expectedWaitMs };
 }
 
 /**
@@ -133,23 +148,22 @@ export function repeatablePart(message: Message): Message | undefined {
   return part;
 }
 
-/** What operators want to know of a search, of the answer to a call; nothing of other answers. */
-export function searchFactsOf(answer: unknown) {
+/** What operators want to know of a search, of the answer to a call or the last of a stream; nothing of other answers. */
+export function searchFactsOf(answer: unknown): LogFields {
+  if (isMessage(answer, StreamEvaluateResponseSchema)) {
+    return searchFactsOf(answer.event.value);
+  }
   if (!isMessage(answer, EvaluateResponseSchema) && !isMessage(answer, FindBestMoveResponseSchema)) {
     return {};
   }
   const { engine, search } = answer;
-  return (
-    engine &&
-    search && {
-      engine: engine.id,
-      depth: search.depth,
-      cached: search.cached,
-      queueMs: search.queueMs,
-      // The counters of a kept answer are those of its search.
-      engineMs: search.cached ? 0 : search.timeMs,
-    }
-  );
+  if (search === undefined) {
+    return {};
+  }
+  const { depth, cached, queueMs, timeMs } = search;
+  // The counters of a kept answer are those of its search.
+  const facts = { depth, cached, queueMs, engineMs: cached ? 0 : timeMs };
+  return engine ? { engine: engine.id, ...facts } : facts;
 }
 
 function messageFromSearch(analysis: Analysis): MessageInitShape<typeof pb.SearchSchema> {
@@ -163,7 +177,7 @@ function messageFromSearch(analysis: Analysis): MessageInitShape<typeof pb.Searc
     queueMs: analysis.queueMs,
     hashfull: counters.hashfull,
     tbhits: BigInt(counters.tbhits),
-    stopReason: stopReason ? enumValue(pb.StopReason, stopReason) : pb.StopReason.UNSPECIFIED,
+    ...(stopReason && { stopReason: enumValue(pb.StopReason, stopReason) }),
     deterministic: analysis.deterministic,
     cached: analysis.cached,
     limits: {
@@ -201,16 +215,16 @@ const messageFromMove = madeOnce(
   pb.MoveSchema,
   ({ promotion, castling, ...rest }: MoveDescription): MessageInitShape<typeof pb.MoveSchema> => ({
     ...rest,
-    ...(promotion && { promotion: enumValue(pb.Piece, promotion) }),
-    ...(castling && { castling: enumValue(pb.Castling, castling) }),
+    ...(promotion && { promotion: enumValue(pb.PromotionPiece, promotion) }),
+    ...(castling && { castling: enumValue(pb.CastlingSide, castling) }),
   }),
 );
 
-const messageFromLine = madeOnce(pb.LineSchema, (line: AnalysisLine, index) => ({
+const messageFromLine = madeOnce(pb.LineSchema, (line: AnalysisLine, index, keep) => ({
   rank: index + 1,
   depth: line.depth,
   seldepth: line.seldepth,
-  score: messageFromScore(line.score),
+  score: messageFromScore(line.score, 0, keep),
   moves: [...line.moves],
   san: [...line.san],
 }));
@@ -235,14 +249,13 @@ export function messageFromVersion(facts: VersionFacts): MessageInitShape<typeof
     family: defaultBuild.family,
     version: defaultBuild.version,
     ...(defaultBuild.license && { license: defaultBuild.license }),
-    // None is marked to go.
-    status: pb.EngineStatus.STABLE,
+    status: version.deprecated ? pb.EngineStatus.DEPRECATED : pb.EngineStatus.STABLE,
     latest,
     variants: [pb.Variant.STANDARD, ...(chess960 ? [pb.Variant.CHESS960] : [])],
     paths: builds.map((build) => ({
       path: enumValue(pb.Path, build.path),
       available: available(build),
-      net: enumValue(pb.Net, build.net),
+      net: enumValue(pb.NetSize, build.net),
       sha256: digests.get(build) ?? "",
       threads: build.settings.threads,
       hashMb: build.settings.hashMb,
@@ -272,6 +285,13 @@ function messageFromLimits(limits: PlanLimits): MessageInitShape<typeof pb.PlanL
   };
 }
 
+export function messageFromEstimate({
+  typicalMs,
+  allowed,
+}: Estimate): MessageInitShape<typeof pb.EstimateSchema> {
+  return { typicalMs, allowed: [...allowed] };
+}
+
 export function messageFromNewKey(
   { id, name, plan, createdAt }: KeyRecord,
   key: string,
@@ -289,9 +309,14 @@ export function messageFromKey(
     ...(name !== undefined && { name }),
     plan,
     limits: messageFromLimits(limits),
-    remaining: Object.fromEntries(
-      windows.map(({ policy, remaining }) => [policy.name, BigInt(Math.floor(remaining))]),
-    ),
+    remaining: windows.map(({ policy: { name, unit, quota, windowS }, remaining, resetMs }) => ({
+      name,
+      unit,
+      quota: BigInt(quota),
+      remaining: BigInt(Math.floor(remaining)),
+      windowS,
+      resetMs: Math.ceil(resetMs),
+    })),
   };
 }
 

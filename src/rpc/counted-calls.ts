@@ -9,6 +9,9 @@ const counted: ReadonlySet<DescMethod> = new Set<DescMethod>([
   evaluateBatch,
 ]);
 
+/** Calls whose requests are lists of requests. */
+export const batchMethods: readonly DescMethod[] = [evaluateBatch];
+
 /** Whether calls of a method count: the analyses do, and what tells of the service does not. */
 export function isCounted(method: DescMethod): boolean {
   return counted.has(method);

@@ -6,13 +6,16 @@ import { pointerStep } from "../text/json-pointer.ts";
 import { echo, withoutControls } from "../text/plain-text.ts";
 
 /**
- * What an error of Connect's own means in our catalogue. Connect tells most of them apart by nothing but
+ * What an error of Connect's own means in our catalogue; one that was made of ours means that. Connect tells most of them apart by nothing but
  * their text, so where that is not known (it was read in connect 2.2.0) the code is what decides.
  *
  * @param input the type of the message that could not be read, if that is why
  */
 export function errorFromConnect(error: ConnectError, input: DescMessage): KibitzError {
-  const { rawMessage: text, code } = error;
+  const { rawMessage: text, code, cause } = error;
+  if (cause instanceof KibitzError) {
+    return cause;
+  }
   const known = knownRefusals.find(({ pattern }) => pattern.test(text));
   if (known) {
     const [, first = "", second = ""] = known.pattern.exec(text) ?? [];

@@ -1,11 +1,12 @@
 import type { Account } from "../access/account.ts";
 import type { Admission, Limits, Refusal } from "../access/limits.ts";
+import { leaveRateLimitFields } from "../access/rate-limit-fields.ts";
 import type { JudgedRequest } from "../analysis/analysis.ts";
 import type { Analyzer, Terms } from "../analysis/analyzer.ts";
 import type { Caller } from "../caller.ts";
-import { KibitzError } from "../errors/errors.ts";
+import { KibitzError, withCost } from "../errors/errors.ts";
 import { durationText } from "../text/duration-text.ts";
-import { leaveRateLimitFields } from "./rate-limit-fields.ts";
+import { costOfMoves } from "./judge.ts";
 
 /** Who asks: the account, and the caller whose answer tells of its limits. */
 export interface Asker {
@@ -16,11 +17,17 @@ export interface Asker {
 /** Lets requests in that there is quota for. */
 export interface Gate {
   /**
-   * @param waiting where too many searches of the caller are under way, wait for one of them to end, until this is
+   * @param waiting where too many searches of the caller are under way, wait for a place, until this is
    * aborted; without, that is an error, too.
    * @throws KibitzError `rate_limited`, `quota_exhausted`, `concurrency_limited`
    */
   admit(request: JudgedRequest, asker: Asker, waiting?: AbortSignal): Promise<Admitted>;
+  /**
+   * Refuses what could not be admitted now, whatever it asks, and says when it could.
+   *
+   * @throws KibitzError `rate_limited`, `quota_exhausted`
+   */
+  refuseUsedUp(account: Account): Promise<void>;
 }
 
 /** A request that was let in. Disposing of it counts what it took. */
@@ -45,9 +52,23 @@ export function createGate(limits: Limits, expectMs: Analyzer["expectMs"]): Gate
           return new Meter(entry.admission, movetimeMaxMs);
         }
         if (waiting === undefined || entry.refusal.code !== "concurrency_limited") {
-          throw errorFromRefusal(entry.refusal, account);
+          throw withCost(
+            errorFromRefusal(entry.refusal, account),
+            costOfMoves(request.position.moves.length),
+          );
         }
-        await limits.oneEnded(account, waiting);
+        await limits.placeFree(account, waiting);
+      }
+    },
+    async refuseUsedUp(account) {
+      const windows = await limits.allWindowsOf(account);
+      const usedUp = windows.filter(({ policy, remaining }) => remaining === 0 && policy.unit !== "refusal");
+      // Whoever is refused by several windows has to wait for the last.
+      const last = usedUp.toSorted((one, other) => other.resetMs - one.resetMs)[0];
+      if (last) {
+        const { name: limit, quota, unit } = last.policy;
+        const code = unit === "request" ? "rate_limited" : "quota_exhausted";
+        throw errorFromRefusal({ code, limit, quota, retryAfterMs: last.resetMs }, account);
       }
     },
   };

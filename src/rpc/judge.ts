@@ -2,13 +2,12 @@ import { type DescMethod, isMessage, type Message, type MessageShape } from "@bu
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import type { Access } from "../access/access.ts";
 import type { Account } from "../access/account.ts";
+import { refuseSpent } from "../access/entrance.ts";
 import { couldRun, excessOf, excessOfBatch, upgradeNeeded } from "../access/over-plan.ts";
 import type { JudgedRequest } from "../analysis/analysis.ts";
 import { judgeRequest, type KnownEngines } from "../analysis/judge-request.ts";
-import type { Caller } from "../caller.ts";
-import { errorFromFaults } from "../errors/errors.ts";
+import { errorFromFaults, KibitzError, withCost } from "../errors/errors.ts";
 import { requestFromMessage } from "./convert.ts";
-import { accountOf } from "./interceptors/authenticate.ts";
 import type { Rules } from "./rules.ts";
 
 const { evaluate: single, evaluateBatch: batch } = AnalysisService.method;
@@ -25,8 +24,21 @@ export interface Judge {
   item(message: RequestMessage, account: Account): Promise<JudgedRequest>;
   /** A batch by itself, whatever its items are. */
   batch(items: number, account: Account): void;
-  /** A request of the method, or an item of its batch, from the caller's credential on. */
-  message(message: Message, method: DescMethod, caller: Caller): Promise<void>;
+  /** A request of the method, or an item of its batch. */
+  message(message: Message, method: DescMethod, account: Account): Promise<void>;
+}
+
+/** Moves that are played for what one refusal counts for, and requests of a batch that are read. */
+const movesForOne = 50;
+const itemsForOne = 10;
+
+/** What the refusal of a request counts for: more where a game has to be played to find it. */
+export function costOf(message: Message): number {
+  return isMessage(message, single.input) ? costOfMoves(message.moves.length) : 1;
+}
+
+export function costOfMoves(count: number): number {
+  return 1 + count / movesForOne;
 }
 
 export interface JudgeOptions {
@@ -47,13 +59,20 @@ export function createJudge({ access, engines, rules }: JudgeOptions): Judge {
   }
 
   const judge: Judge = {
-    async request(message, { plan }) {
-      const request = await judgeRequest(requestFromMessage(message), engines);
-      const excess = excessOf(request, plan);
-      if (excess.length > 0) {
-        throw upgradeNeeded(excess, { ...upgrading, plan, runs: couldRun(request) });
+    async request(message, account) {
+      const { plan } = account;
+      try {
+        // While it is judged, others of the same caller may be refused.
+        const check = () => refuseSpent(access.limits, account);
+        const request = await judgeRequest(requestFromMessage(message), engines, check);
+        const excess = excessOf(request, plan);
+        if (excess.length > 0) {
+          throw upgradeNeeded(excess, { ...upgrading, plan, runs: couldRun(request) });
+        }
+        return request;
+      } catch (thrown) {
+        throw thrown instanceof KibitzError ? withCost(thrown, costOf(message)) : thrown;
       }
-      return request;
     },
     async item(message, account) {
       judgeByRules(message, single.input);
@@ -63,11 +82,10 @@ export function createJudge({ access, engines, rules }: JudgeOptions): Judge {
       const excess = excessOfBatch(items, plan);
       if (excess.length > 0) {
         const runs = (other: typeof plan) => excessOfBatch(items, other).length === 0;
-        throw upgradeNeeded(excess, { ...upgrading, plan, runs });
+        throw withCost(upgradeNeeded(excess, { ...upgrading, plan, runs }), 1 + items / itemsForOne);
       }
     },
-    async message(message, method, caller) {
-      const account = await accountOf(access, caller, method);
+    async message(message, method, account) {
       if (isMessage(message, single.input)) {
         await judge.item(message, account);
         return;

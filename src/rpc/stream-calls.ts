@@ -1,12 +1,6 @@
 import { create, type DescMethod, type DescMethodServerStreaming, type Message } from "@bufbuild/protobuf";
-import {
-  createContextValues,
-  type Interceptor,
-  type StreamRequest,
-  type StreamResponse,
-} from "@connectrpc/connect";
-import type { Implementation, LeanContext, MethodContext } from "./calls.ts";
-import { callerKey } from "./context-keys.ts";
+import type { Interceptor, StreamRequest, StreamResponse } from "@connectrpc/connect";
+import { contextValuesOf, type Implementation, type LeanContext, type MethodContext } from "./calls.ts";
 
 /** A method behind its interceptors that answers with a stream. Nothing happens before the first message is asked for. */
 export type StreamCall = (request: Message, context: LeanContext) => AsyncIterable<Message>;
@@ -71,7 +65,7 @@ function createCall(
       requestMethod: "POST",
       url: `/${method.parent.typeName}/${method.name}`,
       header: new Headers(),
-      contextValues: createContextValues().set(callerKey, context.caller),
+      contextValues: contextValuesOf(context),
       signal: context.signal,
       message: streamOf(message),
     });

@@ -1,9 +1,10 @@
 import { type Fault, faultsMax } from "../../errors/errors.ts";
 import { pointerStep } from "../../text/json-pointer.ts";
+import { nestingMax } from "../../text/json-scan.ts";
 import { echo } from "../../text/plain-text.ts";
 
-/** How many arrays and objects may lie inside each other. */
-export const nestingMax = 32;
+/** Tokens in one piece: about a quarter of a millisecond. */
+const tokensAtOnce = 2000;
 
 /** An object or array that is open where the walk stands. */
 interface Open {
@@ -20,9 +21,9 @@ type Expected = "value" | "value or ]" | "key" | "key or }" | ":" | ", or close"
  * What is wrong with a text that is not acceptable JSON: where it stops being JSON or nests too deeply,
  * and every key that stands twice in its object. Slower than `JSON.parse` and only called when it, or
  * counting, has found that something is wrong: V8 names the place of some mistakes only, and hides
- * repeated keys.
+ * repeated keys. Yields now and again.
  */
-export function explainJson(text: string): readonly Fault[] {
+export function* explainJson(text: string): Generator<void, readonly Fault[]> {
   const faults: Fault[] = [];
   const open: Open[] = [];
   // A string without control characters, a number or word, or a mark. No two branches begin alike: no backtracking to speak of.
@@ -30,7 +31,10 @@ export function explainJson(text: string): readonly Fault[] {
     /[\t\n\r ]*(?:"(?:[ !#-[\]-\uffff]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*"|(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)(?![\w.+-])|[{}[\],:])/y;
   let expected: Expected = "value";
 
-  while (faults.length < faultsMax) {
+  for (let tokens = 1; faults.length < faultsMax; tokens++) {
+    if (tokens % tokensAtOnce === 0) {
+      yield;
+    }
     const from = token.lastIndex;
     const found = token.exec(text)?.[0].trimStart() ?? "";
     const place = found === "" ? skipSpace(text, from) : token.lastIndex - found.length;

@@ -1,5 +1,7 @@
 import type { Fault } from "../../errors/errors.ts";
-import { explainJson, nestingMax } from "./explain-json.ts";
+import { countMembers, nestingMax } from "../../text/json-scan.ts";
+import { inOneGo } from "../../time-slicer.ts";
+import { explainJson } from "./explain-json.ts";
 import { isJsonObject } from "./is-json-object.ts";
 
 /** A JSON object as its caller meant it, or why there is none. */
@@ -7,37 +9,75 @@ export type JsonObjectReading =
   | { readonly kind: "value"; readonly value: Readonly<Record<string, unknown>> }
   | { readonly kind: "faults"; readonly faults: readonly Fault[] };
 
+/** A text that is not acceptable, for {@link explainJsonObject} to say why. */
+interface Unclear {
+  readonly kind: "unclear";
+  readonly text: string;
+}
+
 /**
  * Reads a JSON object more strictly than `JSON.parse`: not UTF-8, a key that stands twice in its object,
  * or more than 32 levels are faults. Takes time linear in the text, whatever it holds.
  *
  * The usual text is only counted, in a fraction of the time of `JSON.parse`; where the count shows that
- * something is wrong, {@link explainJson} finds out what.
+ * something is wrong, {@link explainJsonObject} finds out what, which takes longer.
+ */
+export function readJsonObject(body: Uint8Array | string): JsonObjectReading | Unclear {
+  const text = typeof body === "string" ? body : textFromBytes(body);
+  if (text === undefined) {
+    return malformed("The body is not valid UTF-8.");
+  }
+  const value = parseStrictly(text);
+  if (value === undefined) {
+    return { kind: "unclear", text };
+  }
+  return isJsonObject(value)
+    ? { kind: "value", value }
+    : fault({ pointer: "", code: "invalid_type", message: "The body must be a JSON object." });
+}
+
+/** The text of a body; `undefined` where that is not UTF-8. Drops a byte order mark, which some editors and shells write. */
+export function textFromBytes(body: Uint8Array): string | undefined {
+  try {
+    return utf8.decode(body);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The value of a text that is acceptable JSON, else `undefined`, which JSON has no word for.
+ *
+ * @param levelsMax how many arrays and objects may lie inside each other
+ */
+export function parseStrictly(text: string, levelsMax = nestingMax): unknown {
+  const members = countMembers(text, levelsMax);
+  const value = members === undefined ? undefined : parse(text);
+  return value !== undefined && members === countKeys(value) ? value : undefined;
+}
+
+/**
+ * Why a text is not acceptable. Yields now and again, because it takes milliseconds for the longest.
  *
  * @param wanted what to send, for the fault of an empty body
  */
-export function parseJsonObject(body: Uint8Array | string, wanted = "a JSON object"): JsonObjectReading {
-  let text: string;
-  try {
-    text = typeof body === "string" ? body : utf8.decode(body);
-  } catch {
-    return malformed("The body is not valid UTF-8.");
-  }
-  const members = countMembers(text);
-  const value = members === undefined ? undefined : parse(text);
-  if (value !== undefined && members === countKeys(value)) {
-    return isJsonObject(value)
-      ? { kind: "value", value }
-      : fault({ pointer: "", code: "invalid_type", message: "The body must be a JSON object." });
-  }
+export function* explainJsonObject(text: string, wanted: string): Generator<void, readonly Fault[]> {
   if (text.trim() === "") {
-    return malformed(`The body is empty: send ${wanted}.`);
+    return [faultOf(`The body is empty: send ${wanted}.`)];
   }
-  const faults = explainJson(text);
-  return faults.length > 0 ? { kind: "faults", faults } : malformed("The body is not JSON.");
+  const faults = yield* explainJson(text);
+  return faults.length > 0 ? faults : [faultOf("The body is not JSON.")];
 }
 
-/** Holds nothing between calls. Drops a byte order mark, which some editors and shells write. */
+/** {@link readJsonObject} and {@link explainJsonObject} in one go. */
+export function parseJsonObject(body: Uint8Array | string, wanted = "a JSON object"): JsonObjectReading {
+  const reading = readJsonObject(body);
+  return reading.kind === "unclear"
+    ? { kind: "faults", faults: inOneGo(explainJsonObject(reading.text, wanted)) }
+    : reading;
+}
+
+/** Holds nothing between calls. */
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 function fault(only: Fault): JsonObjectReading {
@@ -45,7 +85,11 @@ function fault(only: Fault): JsonObjectReading {
 }
 
 function malformed(message: string): JsonObjectReading {
-  return fault({ pointer: "", code: "malformed_json", message });
+  return fault(faultOf(message));
+}
+
+function faultOf(message: string): Fault {
+  return { pointer: "", code: "malformed_json", message };
 }
 
 /** `undefined`, which JSON has no word for, where the text is not JSON. */
@@ -55,46 +99,6 @@ function parse(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** How many members the objects of a JSON text have together: its colons. `undefined` if it nests too deeply. */
-function countMembers(text: string): number | undefined {
-  let members = 0;
-  let nesting = 0;
-  for (let i = 0; i < text.length; i++) {
-    switch (text.charCodeAt(i)) {
-      case 0x22: // "
-        i = endOfString(text, i);
-        break;
-      case 0x3a: // :
-        members++;
-        break;
-      case 0x5b: // [
-      case 0x7b: // {
-        if (++nesting > nestingMax) {
-          return undefined;
-        }
-        break;
-      case 0x5d: // ]
-      case 0x7d: // }
-        nesting--;
-    }
-  }
-  return members;
-}
-
-/** Where the string that begins at `start` ends: at a quote after an even number of backslashes. */
-function endOfString(text: string, start: number): number {
-  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
-    let escapes = end;
-    while (text.charCodeAt(escapes - 1) === 0x5c) {
-      escapes--;
-    }
-    if ((end - escapes) % 2 === 0) {
-      return end;
-    }
-  }
-  return text.length;
 }
 
 /** How many keys the objects in a value have together: fewer than members if one stood twice. */

@@ -1,10 +1,10 @@
 import { type DescMethod, isMessage, type Message } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import type { Caller } from "../../caller.ts";
+import type { Account } from "../../access/account.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import { withSuggestion } from "../../errors/with-suggestion.ts";
-import { callerKey } from "../context-keys.ts";
+import { accountKey } from "../context-keys.ts";
 import { messageFromPlain, plainFromMessage } from "../convert.ts";
 import type { Judge } from "../judge.ts";
 
@@ -15,23 +15,23 @@ const { input } = AnalysisService.method.evaluate;
  * gateway suggests what its callers wrote, in JSON.
  */
 export function suggest(judge: Judge): Interceptor {
-  async function explain(thrown: unknown, sent: Message | undefined, method: DescMethod, caller: Caller) {
+  async function explain(thrown: unknown, sent: Message | undefined, method: DescMethod, account: Account) {
     if (!(thrown instanceof KibitzError) || thrown.suggestedRequest || !isMessage(sent, input)) {
       return thrown;
     }
     return withSuggestion(thrown, plainFromMessage(sent), (candidate) =>
-      judge.message(messageFromPlain(candidate), method, caller),
+      judge.message(messageFromPlain(candidate), method, account),
     );
   }
 
   return (next) => async (request) => {
     const { method, contextValues } = request;
-    const caller = contextValues.get(callerKey);
+    const account = contextValues.get(accountKey);
     if (!request.stream) {
       try {
         return await next(request);
       } catch (thrown) {
-        throw await explain(thrown, request.message, method, caller);
+        throw await explain(thrown, request.message, method, account);
       }
     }
     let sent: Message | undefined;
@@ -51,7 +51,7 @@ export function suggest(judge: Judge): Interceptor {
       try {
         yield* answers;
       } catch (thrown) {
-        throw await explain(thrown, sent, method, caller);
+        throw await explain(thrown, sent, method, account);
       }
     })();
     return { ...response, message: explained };

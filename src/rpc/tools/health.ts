@@ -6,6 +6,7 @@ import {
   type HealthCheckResponseSchema,
   HealthCheckResponse_ServingStatus as Status,
 } from "../../../gen/grpc/health/v1/health_pb.ts";
+import type { Caller } from "../../caller.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import { echo } from "../../text/plain-text.ts";
 import type { Implementation, MethodContext } from "../calls.ts";
@@ -20,14 +21,16 @@ export interface HealthOptions {
   draining(): boolean;
   /** Emits `change` when one of these has changed. */
   readonly changes: EventEmitter<{ change: [] }>;
+  /** The address that a caller is known by. */
+  readonly addressOf: (caller: Caller) => string;
 }
 
-/** Each costs up to 60 kB for as long as it likes. */
-const watchersMax = 1000;
+/** Each costs up to 60 kB for as long as it likes. A client has one for each channel. */
+const watchers = { inAll: 1000, perAddress: 100 };
 
 /** gRPC's health check: of each service, and of the server under the empty name. */
 export function createHealth(options: HealthOptions): Implementation<typeof Health> {
-  const { services, ready, draining, changes } = options;
+  const { services, ready, draining, changes, addressOf } = options;
   const names = ["", ...services.map(({ typeName }) => typeName)];
   const status = () => (ready() ? Status.SERVING : Status.NOT_SERVING);
 
@@ -66,7 +69,7 @@ export function createHealth(options: HealthOptions): Implementation<typeof Heal
       list() {
         return { statuses: Object.fromEntries(names.map((name) => [name, { status: status() }])) };
       },
-      watch: atMost(watchersMax, watch),
+      watch: atMost({ ...watchers, addressOf }, watch),
     },
   };
 }

@@ -6,6 +6,7 @@ import {
   type ServerReflectionResponseSchema,
 } from "../../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionV1alpha } from "../../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
+import type { Caller } from "../../caller.ts";
 import { echo } from "../../text/plain-text.ts";
 import type { Implementation, MethodContext } from "../calls.ts";
 import { atMost } from "./at-most.ts";
@@ -18,6 +19,8 @@ export interface ReflectionOptions {
   readonly files: readonly DescFile[];
   /** Aborted when the server stops: it does not wait for other questions. */
   readonly stopping: AbortSignal;
+  /** The address that a caller is known by. */
+  readonly addressOf: (caller: Caller) => string;
   /** How long a conversation may take, in milliseconds, however much is asked in it. */
   readonly lifeMs?: number;
 }
@@ -28,12 +31,12 @@ export interface ReflectionOptions {
  */
 const defaultLifeMs = 10_000;
 
-/** Conversations at a time. An answer is up to 90 kB, and waits in memory until its caller takes it. */
-const conversationsMax = 20;
+/** At a time. An answer is up to 90 kB, and waits in memory until its caller takes it. */
+const conversations = { inAll: 20, perAddress: 5 };
 
 /** gRPC's server reflection: the proto files, for tools that have none. Its versions differ in their name alone. */
 export function createReflection(options: ReflectionOptions): readonly Implementation[] {
-  const { services, stopping, lifeMs = defaultLifeMs } = options;
+  const { services, stopping, addressOf, lifeMs = defaultLifeMs } = options;
   const roots = [...services.map(({ file }) => file), ...options.files];
   let files: ProtoFiles | undefined;
 
@@ -53,7 +56,7 @@ export function createReflection(options: ReflectionOptions): readonly Implement
     }
   }
 
-  const methods = { serverReflectionInfo: atMost(conversationsMax, converse) };
+  const methods = { serverReflectionInfo: atMost({ ...conversations, addressOf }, converse) };
   return [ServerReflection, ServerReflectionV1alpha].map(
     (service) => ({ service, methods }) as unknown as Implementation,
   );
