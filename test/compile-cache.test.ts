@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, chownSync, mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { testWith } from "./support/needs.ts";
 import { useTemporaryFolder } from "./support/temporary-folder.ts";
 
 const folder = useTemporaryFolder();
@@ -31,7 +32,7 @@ test.each([0o777, 0o770])("it is kept nowhere, if others can write there: mode %
   expect(keptIn(open)).toBe("nowhere");
 });
 
-test.runIf(process.getuid?.() === 0)("nor in a folder of somebody else", () => {
+testWith("root")("nor in a folder of somebody else", () => {
   const foreign = join(folder, "foreign");
   mkdirSync(foreign, { mode: 0o700 });
   chownSync(foreign, 65_534, 65_534);

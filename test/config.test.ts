@@ -34,6 +34,8 @@ describe("settings", () => {
     ["KIBITZ_TRUST_PROXY", "10.0.0.0/33"],
     ["KIBITZ_TRUST_PROXY", "proxy.example.com"],
     ["KIBITZ_TRUST_PROXY", "10.0.0.1/8/8"],
+    ["KIBITZ_CONNECTIONS_PER_ADDRESS", "-1"],
+    ["KIBITZ_CONNECTIONS_PER_ADDRESS", "10001"],
     ["KIBITZ_CORS_ORIGINS", "app.example.com"],
     ["KIBITZ_CORS_ORIGINS", "*,https://app.example.com"],
     ["KIBITZ_CORS_ORIGINS", "https://app.example.com/"],

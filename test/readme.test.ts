@@ -45,9 +45,9 @@ test.each(examples)("is answered as shown: $command", async ({ command, answer }
       file,
       readFileSync(file, "utf8").replace(answer, () => `${real}\n`),
     );
-    return;
+  } else {
+    expect(withoutChance(answer)).toEqual(withoutChance(real));
   }
-  expect(withoutChance(answer)).toEqual(withoutChance(real));
 });
 
 test.each(pickedExamples)("has the $field as shown: $command", async ({ command, field, answer }) => {

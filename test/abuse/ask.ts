@@ -13,15 +13,18 @@ export interface Asked {
   readonly headers?: OutgoingHttpHeaders;
   readonly body?: string | Uint8Array;
   readonly signal?: AbortSignal;
+  /** Of the caller. 127.0.0.1, unless given. */
+  readonly localAddress?: string;
 }
 
 /** Asks over a connection of its own, which is closed behind the answer: what stays open is the service's doing. */
 export function ask(
   url: string,
-  { method = "GET", headers = {}, body, signal }: Asked = {},
+  { method = "GET", headers = {}, body, signal, localAddress }: Asked = {},
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const asking = request(url, { method, headers, agent: false, ...(signal && { signal }) }, (res) => {
+    const options = { ...(signal && { signal }), ...(localAddress && { localAddress }) };
+    const asking = request(url, { method, headers, agent: false, ...options }, (res) => {
       const chunks: Uint8Array[] = [];
       res.on("data", (chunk: Buffer) => chunks.push(chunk));
       res.on("error", reject);

@@ -50,7 +50,6 @@ describe("19: a body that grows without measure is refused, and takes no memory"
 
   test("in the messages of the RPCs", async () => {
     const stop = await watchHealth(service);
-    const fits = small.subarray(0, 60_000);
     const gzip = { "Content-Encoding": "gzip" };
     const unary = await service.post(rpcOf("Evaluate"), small, gzip);
     expect(unary.status).toBe(429);
@@ -72,7 +71,6 @@ describe("19: a body that grows without measure is refused, and takes no memory"
     }
     const query = `?connect=v1&encoding=json&compression=gzip&base64=1&message=${gzipSync(Buffer.alloc(4 * mib, " ")).toString("base64url")}`;
     expect((await service.get(rpcOf("Evaluate") + query)).status).toBe(429);
-    expect(fits.length).toBeLessThan(65_536);
     const health = await stop();
     expect(health.grownBytes).toBeLessThan(200 * mib);
     expect(health.failed).toBe(0);

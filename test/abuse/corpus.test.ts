@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { nativeStockfish } from "../support/native-stockfish.ts";
+import { rowsWith } from "../support/needs.ts";
 import { expectProblem } from "./expect-problem.ts";
 import { useService } from "./started-service.ts";
 
@@ -22,7 +23,7 @@ const lines = readFileSync(new URL("../corpus/fens.jsonl", import.meta.url), "ut
 const native = nativeStockfish();
 const service = useService({ KIBITZ_NATIVE_ENGINES: native ?? "" });
 
-const paths = native === undefined ? ["wasm"] : ["wasm", "native"];
+const paths = ["wasm", ...rowsWith(["native"], "native")];
 
 describe("22: every position of the corpus is answered or refused as it says, and ends no engine", () => {
   test.each(paths)("%s", async (path) => {

@@ -46,27 +46,29 @@ const bad = [
 ];
 
 describe("14: a credential that is no key is 401, and never taken for none", () => {
-  const calls = ["/v1/eval", "/v1/bestmove", "/v1/eval/stream", "/v1/eval/batch", "/v1/keys"];
-  const body = (path: string) =>
-    JSON.stringify(
-      path.endsWith("batch")
-        ? { requests: [{ fen: matedFen }] }
-        : path.endsWith("keys")
-          ? {}
-          : { fen: matedFen },
-    );
+  const single = JSON.stringify({ fen: matedFen });
+  const batch = "/v1/eval/batch";
+  const calls: readonly (readonly [path: string, body: string])[] = [
+    ["/v1/eval", single],
+    ["/v1/bestmove", single],
+    ["/v1/eval/stream", single],
+    [batch, JSON.stringify({ requests: [{ fen: matedFen }] })],
+    ["/v1/keys", "{}"],
+    // Who is not known is not told what is wrong.
+    ["/v1/eval", "{"],
+    [batch, JSON.stringify({ requests: [{ x: 1 }, 7] })],
+    [batch, JSON.stringify({ requests: [{ x: 1 }, { fen: matedFen }] })],
+  ];
 
-  test.each(calls)("POST %s", async (path) => {
+  test.each(calls)("POST %s with %s", async (path, body) => {
     for (const value of bad) {
       const head = [
         "Content-Type: application/json",
         `Authorization: ${value}`,
-        `Content-Length: ${body(path).length}`,
+        `Content-Length: ${body.length}`,
         "Connection: close",
       ];
-      const [answer] = answersFrom(
-        await exchange(service.port, rawRequest(`POST ${path}`, head, body(path))),
-      );
+      const [answer] = answersFrom(await exchange(service.port, rawRequest(`POST ${path}`, head, body)));
       const problem = expectProblem(
         answer ?? expect.fail(value),
         { status: 401, code: "invalid_api_key" },

@@ -1,6 +1,7 @@
 import { connect as connectHttp2 } from "node:http2";
 import { describe, expect, test } from "vitest";
 import { nativeStockfish } from "../support/native-stockfish.ts";
+import { rowsWith } from "../support/needs.ts";
 import { ask } from "./ask.ts";
 import { envelope, rpcOf } from "./calls.ts";
 import { cpuMsOf } from "./processes-of.ts";
@@ -56,11 +57,11 @@ const ways: Readonly<Record<string, Leave>> = {
   "by cutting the HTTP/2 connection": leaveHttp2("connection"),
 };
 
-const engines = {
-  "the lite network": { engine: "stockfish-19-lite", path: "wasm" },
-  "the full network": { engine: "stockfish-19", path: "wasm" },
-  ...(native === undefined ? {} : { "a native engine": { path: "native" } }),
-};
+const engines: readonly (readonly [name: string, request: { engine?: string; path: string }])[] = [
+  ["the lite network", { engine: "stockfish-19-lite", path: "wasm" }],
+  ["the full network", { engine: "stockfish-19", path: "wasm" }],
+  ...rowsWith(["native"], ["a native engine", { path: "native" }] as const),
+];
 
 /** Some id that has a native build; `latest` is what is newest on any path. */
 async function withEngine(request: {
@@ -79,7 +80,7 @@ async function withEngine(request: {
 
 const cpuOfEngines = () => service.engines().reduce((sum, pid) => sum + cpuMsOf(pid), 0);
 
-describe.each(Object.entries(engines))("15: callers of %s that leave", (_, request) => {
+describe.each(engines)("15: callers of %s that leave", (_, request) => {
   test.each(Object.entries(ways))(
     "%s, three times, as many as there are engines, free them",
     async (_way, leave) => {

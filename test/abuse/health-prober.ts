@@ -1,4 +1,5 @@
-/** The thread of `watchHealth`: probes until told to stop, and then says how long each probe took. */
+/** The thread of `watchHealth`: probes until told to stop, and then says what each probe took. */
+import { readFileSync } from "node:fs";
 import { Agent, get } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
@@ -10,6 +11,7 @@ const newConnectionEvery = 10;
 const url = `${workerData.url}/healthz`;
 const kept = new Agent({ keepAlive: true });
 const times: number[] = [];
+const ownTimes: number[] = [];
 let failed = 0;
 let stopped = false;
 parentPort?.once("message", () => {
@@ -25,16 +27,21 @@ function probe(agent: Agent | false): Promise<boolean> {
   });
 }
 
+/** Milliseconds for which the thread of the service that answers has run so far (Linux: schedstat of its first thread). */
+const ranMs = () => Number(readFileSync(`/proc/${workerData.pid}/schedstat`, "latin1").split(" ")[0]) / 1e6;
+
 await probe(kept);
 parentPort?.postMessage("ready");
-for (let count = 0; !stopped; count++) {
+for (let count = 0; count === 0 || !stopped; count++) {
   const startedAt = performance.now();
+  const ranBefore = ranMs();
   if (await probe(count % newConnectionEvery === 0 ? false : kept)) {
     times.push(performance.now() - startedAt);
+    ownTimes.push(ranMs() - ranBefore);
   } else {
     failed++;
   }
   await sleep(everyMs);
 }
 kept.destroy();
-parentPort?.postMessage({ times, failed });
+parentPort?.postMessage({ times, ownTimes, failed });

@@ -1,36 +1,50 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { rateOf, usePlansFile } from "../support/plans-file.ts";
 import { watchHealth } from "./health-watch.ts";
 import { startFen, useService } from "./started-service.ts";
 
-const service = useService();
+/** In `public`, what is suggested is judged against the plan as well, and mended once more. */
+const modes: readonly [name: string, env: Readonly<Record<string, string>>][] = [
+  ["open", {}],
+  [
+    "public",
+    {
+      KIBITZ_ACCESS: "public",
+      KIBITZ_PLANS: usePlansFile({ id: "keyless", limits: { rates: [rateOf("minute", 1_000_000, 60)] } }),
+    },
+  ],
+];
 
 /** Longest game that a request may tell, in plies: 600. */
 const shuffle = Array.from({ length: 149 }, () => ["Nf3", "Nf6", "Ng1", "Ng8"]).flat();
 
-test.each([
-  ["are over", { moves: shuffle }, (item: Item) => item.result !== null],
-  ["are not legal", { moves: [...shuffle, "a1a1"] }, (item: Item) => item.problem?.code === "illegal_move"],
-  [
-    "would be answered at another depth",
-    { moves: shuffle, depth: 5_000_000_000 },
-    (item: Item) => item.problem?.suggested_request?.depth === 30,
-  ],
-])(
-  "32: batches of 200 long games that %s leave the thread to others now and again",
-  async (_, request, asWanted) => {
-    const requests = Array.from({ length: 200 }, () => ({ fen: startFen, ...request }));
-    const stop = await watchHealth(service);
-    const batches = await Promise.all([1, 2, 3].map(() => service.post("/v1/eval/batch", { requests })));
-    const health = await stop();
-    for (const { status, body } of batches) {
-      expect(status).toBe(200);
-      expect((JSON.parse(body) as Item[]).filter(asWanted)).toHaveLength(200);
-    }
-    expect(health.failed).toBe(0);
-    // Reading a body of a megabyte is done in one go.
-    expect(health.p99Ms).toBeLessThan(100);
-  },
-);
+describe.each(modes)("in the mode %s", (mode, env) => {
+  const service = useService(env);
+
+  test.each([
+    ["are over", { moves: shuffle }, (item: Item) => item.result !== null],
+    ["are not legal", { moves: [...shuffle, "a1a1"] }, (item: Item) => item.problem?.code === "illegal_move"],
+    [
+      "would be answered at another depth",
+      { moves: shuffle, depth: 5_000_000_000 },
+      (item: Item) => item.problem?.suggested_request?.depth === (mode === "open" ? 30 : 20),
+    ],
+  ])(
+    "32: batches of 200 long games that %s leave the thread to others now and again",
+    async (_, request, asWanted) => {
+      const requests = Array.from({ length: 200 }, () => ({ fen: startFen, ...request }));
+      const stop = await watchHealth(service);
+      const batches = await Promise.all([1, 2, 3].map(() => service.post("/v1/eval/batch", { requests })));
+      const health = await stop();
+      for (const { status, body } of batches) {
+        expect(status).toBe(200);
+        expect((JSON.parse(body) as Item[]).filter(asWanted)).toHaveLength(200);
+      }
+      expect(health.failed).toBe(0);
+      expect(health.p99Ms).toBeLessThan(100);
+    },
+  );
+});
 
 interface Item {
   readonly result: object | null;

@@ -172,7 +172,7 @@ describe("13: HEAD, OPTIONS and CORS", () => {
   });
 
   test.each(["https://evil.example", "null", "http://localhost", "https://evil.example\t", "*"])(
-    "no origin gets credentials, neither for answers nor for errors: %s",
+    "no origin may read what a service without limits answers, neither answers nor errors: %s",
     async (origin) => {
       const preflight = {
         Origin: origin,
@@ -188,9 +188,7 @@ describe("13: HEAD, OPTIONS and CORS", () => {
         await service.post(rpcOf("Evaluate"), { fen: matedFen }, { Origin: origin }),
       ];
       for (const { headers } of answers) {
-        // A wildcard, never what was sent: then browsers send no credentials along.
-        expect(headers["access-control-allow-origin"]).toBe("*");
-        expect(headers["access-control-allow-credentials"]).toBeUndefined();
+        expect(Object.keys(headers).filter((name) => name.startsWith("access-control"))).toEqual([]);
       }
     },
   );

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { nativeStockfish } from "../support/native-stockfish.ts";
+import { rowsWith } from "../support/needs.ts";
 import { createRandom } from "../support/random.ts";
 import { post } from "./ask.ts";
 import { startFen, useService } from "./started-service.ts";
@@ -40,7 +41,7 @@ const abuses: readonly object[] = [
 ];
 
 describe("31: what one caller asks for changes no answer to another", () => {
-  test.each(["wasm", ...(native === undefined ? [] : ["native"])])("%s", async (path) => {
+  test.each(["wasm", ...rowsWith(["native"], "native")])("%s", async (path) => {
     const { engines } = JSON.parse((await service.get("/engines")).body);
     const isNative = (one: { paths: { path: string }[] }) => one.paths.some((each) => each.path === "native");
     const engine = path === "native" ? engines.find(isNative).id : "stockfish-19-lite";

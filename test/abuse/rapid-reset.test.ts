@@ -172,6 +172,9 @@ const floods: Readonly<Record<string, Flood>> = {
   },
 };
 
+/** A flood is over in a moment, in which one or two probes wait: the middle one of three is what the longest take. */
+const rounds = 3;
+
 /** How long a flood goes on, if nobody ends it. */
 const floodMaxMs = 3000;
 
@@ -198,23 +201,27 @@ async function send({ frames, times, begin = [], deaf }: Flood): Promise<FrameCl
 
 describe("30: a flood of frames ends its connection, and nobody else notices", () => {
   test.each(Object.entries(floods))("%s", async (_, flood) => {
-    const stop = await watchHealth(service);
-    const client = await send(flood);
-    if (flood.isEnded) {
-      const isEnded = () => {
-        // Whoever reads nothing sees no end either, until they write.
-        client.socket.write(Buffer.of(0));
-        return hasEnd();
-      };
-      const hasEnd = () =>
-        client.socket.destroyed || client.frames.some(({ type }) => type === frameType.goaway);
-      await expect.poll(isEnded, { timeout: 5000 }).toBe(true);
+    const waits: number[] = [];
+    for (let round = 0; round < rounds; round++) {
+      const stop = await watchHealth(service);
+      const client = await send(flood);
+      if (flood.isEnded) {
+        const isEnded = () => {
+          // Whoever reads nothing sees no end either, until they write.
+          client.socket.write(Buffer.of(0));
+          return hasEnd();
+        };
+        const hasEnd = () =>
+          client.socket.destroyed || client.frames.some(({ type }) => type === frameType.goaway);
+        await expect.poll(isEnded, { timeout: 5000 }).toBe(true);
+      }
+      client.socket.destroy();
+      const health = await stop();
+      expect(health.failed).toBe(0);
+      expect(health.grownBytes).toBeLessThan(200 * mib);
+      waits.push(health.ownMaxMs);
     }
-    client.socket.destroy();
-    const health = await stop();
-    expect(health.failed).toBe(0);
-    expect(health.maxMs).toBeLessThan(1000);
-    expect(health.grownBytes).toBeLessThan(200 * mib);
+    expect(waits.toSorted((a, b) => a - b)[1], `${waits}`).toBeLessThan(100);
   });
 
   test("ten connections of rapid reset at a time, and the engines are free again at once", async () => {
@@ -230,8 +237,8 @@ describe("30: a flood of frames ends its connection, and nobody else notices", (
     await expectHealthy(service.url, 250);
     const health = await stop();
     expect(health.failed).toBe(0);
-    // Each may cancel 200 calls before it is sent away: all at once that is a moment of work.
-    expect(health.maxMs).toBeLessThan(2000);
+    // Ten times what one connection may keep a probe waiting: all come in the same turn of the loop.
+    expect(health.ownMaxMs).toBeLessThan(10 * 100);
     expect(health.grownBytes).toBeLessThan(200 * mib);
   });
 });

@@ -151,6 +151,6 @@ describe("02: clients that never finish are closed, or told 408, within 35 s", (
       expect(ms, kind).toBeLessThan(heldMaxMs);
     }
     expect(health.failed).toBe(0);
-    expect(health.p99Ms).toBeLessThan(250);
+    expect(health.ownMaxMs).toBeLessThan(100);
   }, 60_000);
 });

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { afterAll, beforeAll, expect, vi } from "vitest";
 import { descendantsOf, stillRunning } from "../engine/processes.ts";
@@ -56,7 +57,7 @@ export function useService(env: Readonly<Record<string, string>> = {}): StartedS
       {
         ...quickestSettings,
         // So that every search is one.
-        KIBITZ_CACHE_ENTRIES: "0",
+        KIBITZ_CACHE_MB: "0",
         KIBITZ_KEYS_PER_DAY: "1000000",
         KIBITZ_SLOTS: String(slots),
         KIBITZ_DATA_DIR: folder,
@@ -106,7 +107,9 @@ async function expectAsBefore(service: Server, before: number, slots: number): P
     await expectHealthy(url);
     await expectEvaluation(url);
     await vi.waitFor(() => {
-      expect(descendantsOf(pid).length, "engines").toBeLessThanOrEqual(slots + 1);
+      for (const [program, engines] of Map.groupBy(descendantsOf(pid), programOf)) {
+        expect(engines.length, program).toBeLessThanOrEqual(slots);
+      }
       expect(descriptorsWithoutEngines(pid) - before, "descriptors more").toBeLessThanOrEqual(
         spareDescriptors,
       );
@@ -127,14 +130,24 @@ export async function expectHealthy(url: string, maxMs = 1000): Promise<void> {
   expect(performance.now() - startedAt).toBeLessThan(maxMs);
 }
 
-/** A caller as any other gets an answer: with a key of their own where callers are counted by address. */
+/** A caller at an address of which nobody else has asked anything. */
+const bystander = { localAddress: "127.0.99.1", method: "POST" };
+
+/** A caller as any other gets an answer: with a key of their own where one is issued. */
 export async function expectEvaluation(url: string): Promise<void> {
-  const issued = await post(`${url}/v1/keys`, {});
+  const json = { "Content-Type": "application/json" };
+  const issued = await ask(`${url}/v1/keys`, { ...bystander, headers: json, body: "{}" });
   const headers =
-    issued.status === 200 ? { Authorization: `Bearer ${JSON.parse(issued.body).key}` } : undefined;
-  const { status, body } = await post(`${url}/v1/eval`, { fen: startFen, depth: 6 }, headers);
+    issued.status === 200 ? { ...json, Authorization: `Bearer ${JSON.parse(issued.body).key}` } : json;
+  const sent = JSON.stringify({ fen: startFen, depth: 6 });
+  const { status, body } = await ask(`${url}/v1/eval`, { ...bystander, headers, body: sent });
   expect(status, body).toBe(200);
   expect(JSON.parse(body).best_move.uci).toMatch(/^[a-h][1-8][a-h][1-8]$/);
+}
+
+/** What a process runs, with its arguments: engines of one build have that in common. */
+function programOf(pid: number): string {
+  return readFileSync(`/proc/${pid}/cmdline`, "latin1").replaceAll("\0", " ");
 }
 
 function descriptorsWithoutEngines(pid: number): number {

@@ -2,6 +2,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { nativeStockfish } from "../support/native-stockfish.ts";
+import { testWith } from "../support/needs.ts";
 import { rpcOf } from "./calls.ts";
 import { expectProblem } from "./expect-problem.ts";
 import { startFen, useService } from "./started-service.ts";
@@ -155,7 +156,7 @@ describe("10: no text of a caller becomes a command of an engine", () => {
     expect(files()).toEqual(before);
   });
 
-  test.skipIf(native === undefined)("nor do native engines hear any of it", async () => {
+  testWith("native")("nor do native engines hear any of it", async () => {
     const { engines } = JSON.parse((await service.get("/engines")).body);
     const { id } = engines.find((one: { paths: { path: string }[] }) =>
       one.paths.some(({ path }) => path === "native"),

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { unstoppable } from "../engine/unstoppable.ts";
 import { nativeStockfish } from "../support/native-stockfish.ts";
+import { rowsWith } from "../support/needs.ts";
 import { post } from "./ask.ts";
 import { envelope, rpcOf } from "./calls.ts";
 import { expectProblem } from "./expect-problem.ts";
@@ -12,14 +13,17 @@ const native = nativeStockfish();
 /** What the contract promises beyond movetime_ms, and what a request takes on its way. */
 const lateMaxMs = 1500;
 const wayMs = 200;
+/** Longest that the next search may take after that: an engine is started for it, a full network in a second. */
 const backMaxMs = 2000;
+/** What the contract promises of the probe, whatever is asked. */
+const healthMaxMs = 100;
 
 interface Listed {
   readonly id: string;
   readonly paths: readonly { readonly path: string }[];
 }
 
-const targets = ["wasm lite", "wasm full", "auto", ...(native === undefined ? [] : ["native"])];
+const targets = ["wasm lite", "wasm full", "auto", ...rowsWith(["native"], "native")];
 
 describe.each(targets)("29: a legal position that an engine cannot get out of: %s", (target) => {
   // A service for each: what one has refused for a minute, another has not.
@@ -63,7 +67,7 @@ describe.each(targets)("29: a legal position that an engine cannot get out of: %
     }
     const health = await stop();
     expect(health.failed).toBe(0);
-    expect(health.p99Ms).toBeLessThan(250);
+    expect(health.p99Ms).toBeLessThan(healthMaxMs);
   });
 
   test("by every call, by many callers at once, and by those who leave", async () => {
@@ -97,7 +101,7 @@ describe.each(targets)("29: a legal position that an engine cannot get out of: %
       expect([200, 503, 504, undefined], answer?.body).toContain(answer?.status);
     }
     const items: { index: number; result: object | null }[] = JSON.parse(answers[4]?.body ?? "");
-    expect(items[1]?.result).not.toBeNull();
+    expect(items[1]?.result).toHaveProperty("best_move.uci");
     const askedAt = performance.now();
     expect((await service.post("/v1/eval", { fen: startFen, depth: 4, ...which })).status).toBe(200);
     expect(performance.now() - askedAt).toBeLessThan(backMaxMs);

@@ -2,6 +2,9 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createApiKey } from "../../src/access/api-key.ts";
+import { openDatabase } from "../../src/storage/sqlite/database.ts";
+import { createSqliteKeyStore } from "../../src/storage/sqlite/key-store.ts";
+import { keyRecord } from "../contract/access-stores.ts";
 import { quickestSettings } from "../support/quickest-settings.ts";
 import { startServer } from "../support/start-server.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
@@ -30,6 +33,7 @@ test("keys are created, listed, rotated and revoked", async () => {
     created_at: expect.stringMatching(/Z$/),
     last_used_at: null,
     revoked_at: null,
+    expires_at: null,
   });
 
   const rotated = JSON.parse((await keys("rotate", id, "--json")).stdout);
@@ -37,6 +41,31 @@ test("keys are created, listed, rotated and revoked", async () => {
   expect(await keys("revoke", rotated.id)).toMatchObject({ code: 0, stdout: `${rotated.id} is revoked\n` });
   expect((await keys("list")).stdout.match(/revoked/g)).toHaveLength(2);
 }, 60_000);
+
+test("keys that callers got by themselves are listed with the time when they expire, and as expired", async () => {
+  const data = join(folder, "callers");
+  const database = openDatabase(data);
+  const store = createSqliteKeyStore(database);
+  const dayMs = 86_400_000;
+  const now = Date.now();
+  const unused = keyRecord({ id: "unused", issuedTo: "192.0.2.1", createdAt: now - 10 * dayMs });
+  await store.create(unused);
+  await store.create({ ...unused, id: "used", hash: "used", lastUsedAt: now - dayMs });
+  database.close();
+  const list = (...args: readonly string[]) =>
+    runKibitz(["keys", "list", ...args], { KIBITZ_DATA_DIR: data, KIBITZ_KEY_EXPIRY_DAYS: "9" });
+  const { stdout } = await list();
+  expect(stdout).toMatch(/^unused .* expired \d{4}-/m);
+  expect(stdout).toMatch(/^used .* valid/m);
+  const rows = (await list("--json")).stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  expect(rows.map(({ id, expires_at: at }) => [id, Date.parse(at)])).toEqual([
+    ["unused", now - dayMs],
+    ["used", now + 8 * dayMs],
+  ]);
+});
 
 test.each([
   [[], "create, list, revoke, rotate"],
@@ -62,7 +91,7 @@ describe("a setting that cannot be used ends the start with 1 and a clear messag
     [
       ["serve"],
       { KIBITZ_PLANS: plans },
-      `${plans}, /plans/0/limits/depth_max must be an integer from 14 to 30`,
+      `${plans}, at /plans/0/limits/depth_max: \`depth_max\` must be an integer from 14 to 30`,
     ],
     [["serve"], { KIBITZ_PLANS: join(folder, "none.json") }, "cannot be read"],
     [["serve"], { KIBITZ_ACCESS: "closed" }, "KIBITZ_ACCESS"],

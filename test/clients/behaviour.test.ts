@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { post } from "../contract/doors/post.ts";
+import { rowsWith } from "../support/needs.ts";
 import { rateOf, usePlansFile } from "../support/plans-file.ts";
 import { useApp } from "../support/running-app.ts";
 import { cases, italianGame, longSearch } from "./cases.ts";
@@ -18,7 +19,7 @@ const app = useApp({
   KIBITZ_PLANS: usePlansFile({ id: "keyless", limits: { rates: [rateOf("burst", 3, 2)] } }),
   KIBITZ_TRUST_PROXY: "127.0.0.1",
   KIBITZ_SLOTS: "1",
-  KIBITZ_CACHE_ENTRIES: "0",
+  KIBITZ_CACHE_MB: "0",
   KIBITZ_QUEUE_MAX_WAIT_MS: "600000",
 });
 
@@ -29,9 +30,7 @@ const newCaller = () => ({ "x-forwarded-for": `198.18.${callers >> 8}.${callers+
 const postAs = (caller: ReturnType<typeof newCaller>, path: string, request: object) =>
   post(`${app.url}${path}`, { ...request }, { "Content-Type": "application/json", ...caller });
 
-const probes = languages
-  .filter(({ name }) => inject("languages").includes(name))
-  .flatMap((language) => language.probes);
+const probes = languages.flatMap(({ needs, probes }) => rowsWith(needs, ...probes));
 
 describe.each(probes)("$name", (program: Program) => {
   let probe: Probe;
@@ -121,15 +120,35 @@ describe.each(probes)("$name", (program: Program) => {
     const request = { fen: italianGame, depth: 12, multipv: 2 };
     const { code, messages } = await ask({ method: "StreamEvaluate", request });
     expect(code).toBe("OK");
-    const depths = messages.map(({ search }) => search.depth);
+    const states = evaluationsOf(messages);
+    const depths = states.map(({ search }) => search.depth);
     expect(depths).toEqual([...new Set(depths)].toSorted((a, b) => a - b));
     expect(depths.length).toBeGreaterThan(1);
-    expect(messages.map(({ search }) => search.stopReason)).toEqual([
-      ...Array.from({ length: messages.length - 1 }),
+    expect(states.map(({ search }) => search.stopReason)).toEqual([
+      ...Array.from({ length: states.length - 1 }),
       "STOP_REASON_DEPTH",
     ]);
     const single = await ask({ method: "Evaluate", request });
-    expect(messages.slice(-1).map(withoutChance)).toEqual(single.messages.map(withoutChance));
+    expect(states.slice(-1).map(withoutChance)).toEqual(single.messages.map(withoutChance));
+  });
+
+  test("a stream tells its place while it waits", async () => {
+    const leaving = new AbortController();
+    const holding = fetch(`${app.url}/v1/eval`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", ...newCaller(), ...key },
+      body: JSON.stringify({ ...longSearch, movetime_ms: 3000 }),
+      signal: leaving.signal,
+    }).catch(() => "left");
+    await sleep(300);
+    const asked = ask({ method: "StreamEvaluate", request: { ...quick, multipv: 2 } });
+    await sleep(300);
+    leaving.abort();
+    const { code, messages } = await asked;
+    expect(code).toBe("OK");
+    expect(messages[0]).toEqual({ queued: { place: 1, expectedWaitMs: expect.any(Number) } });
+    expect(evaluationsOf(messages).at(-1)?.search.stopReason).toBe("STOP_REASON_DEPTH");
+    await holding;
   });
 
   describe("a caller that leaves frees the engine within half a second", () => {
@@ -177,6 +196,11 @@ describe.each(probes)("$name", (program: Program) => {
 });
 
 const quick = { fen: italianGame, depth: 4 };
+
+/** What a stream says beside where its search waits. */
+function evaluationsOf(events: readonly ProtoJson[]): readonly ProtoJson[] {
+  return events.flatMap(({ evaluation }) => (evaluation ? [evaluation] : []));
+}
 
 /** An answer without what differs from one search to the next. */
 function withoutChance(answer: ProtoJson): unknown {

@@ -98,6 +98,7 @@ export const cases: readonly Case[] = [
         expect.toSatisfy(
           (answer) =>
             answer.bestMove === undefined &&
+            answer.engine === undefined &&
             answer.terminal.reason === "TERMINAL_REASON_CHECKMATE" &&
             answer.terminal.winner === "COLOR_WHITE" &&
             answer.score.mate === 0,
@@ -222,7 +223,17 @@ export const cases: readonly Case[] = [
           name: "probe",
           plan: "free",
           limits: { depthMax: 30 },
-          remaining: { minute: expect.stringMatching(/^\d+$/) },
+          remaining: [
+            {
+              name: "minute",
+              unit: "request",
+              quota: "240",
+              remaining: expect.stringMatching(/^\d+$/),
+              windowS: 60,
+            },
+            { name: "engine-day", unit: "engine_ms" },
+            { name: "refusals", unit: "refusal" },
+          ],
         },
       ],
     },

@@ -1,7 +1,8 @@
 import { readdirSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { beforeAll, describe, expect, inject, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { post } from "../contract/doors/post.ts";
+import { rowsWith } from "../support/needs.ts";
 import { rateOf, usePlansFile } from "../support/plans-file.ts";
 import { useApp } from "../support/running-app.ts";
 import type { Program } from "./language.ts";
@@ -12,16 +13,14 @@ import { runProgram } from "./run-program.ts";
 // So tight that every example has to wait: it asks eight times.
 const windowS = 2;
 const plans = usePlansFile({ id: "keyless", limits: { rates: [rateOf("burst", 3, windowS)] } });
-const app = useApp({ KIBITZ_ACCESS: "public", KIBITZ_PLANS: plans, KIBITZ_CACHE_ENTRIES: "0" });
+const app = useApp({ KIBITZ_ACCESS: "public", KIBITZ_PLANS: plans, KIBITZ_CACHE_MB: "0" });
 
 let key = "";
 beforeAll(async () => {
   key = String((await post(`${app.url}/v1/keys`, {})).body.key);
 });
 
-const examples = languages
-  .filter(({ name }) => inject("languages").includes(name))
-  .flatMap((language) => language.examples);
+const examples = languages.flatMap(({ needs, examples }) => rowsWith(needs, ...examples));
 
 const move = String.raw`[KQRBNa-h][\w+#=x-]+`;
 const score = String.raw`([+-]\d+\.\d\d|mate in -?\d+)`;

@@ -1,3 +1,5 @@
+import type { Need } from "../support/components.ts";
+
 /** Something that is built for the tests of clients and run from a terminal's view: an example or a probe. */
 export interface Program {
   readonly name: string;
@@ -10,8 +12,8 @@ export interface Program {
 /** A language that the service is called from. */
 export interface Language {
   readonly name: string;
-  /** What is missing to build it, in words for people: what, and how to install it. */
-  missing(): Promise<string | undefined>;
+  /** What it is built and run with. */
+  readonly needs: readonly Need[];
   /** Generates and compiles everything into `node_modules/.cache/clients/<name>/` and ignored folders; quick if nothing changed. */
   build(): Promise<void>;
   /** What users copy: `examples/<name>/`. */

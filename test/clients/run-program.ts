@@ -26,12 +26,3 @@ export async function runProgram(command: readonly string[], { cwd, env }: Place
   }
   return stdout;
 }
-
-/** What a program prints, or undefined if there is none or it fails. */
-export async function tryProgram(...command: readonly string[]): Promise<string | undefined> {
-  try {
-    return await runProgram(command);
-  } catch {
-    return undefined;
-  }
-}

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { KeyRecord, KeyStore, UsageStore } from "../../src/storage/ports.ts";
+import type { IssueTerms, KeyRecord, KeyStore, UsageStore } from "../../src/storage/ports.ts";
 
 /** A key of which a test says only what matters to it. */
 export function keyRecord(told: Partial<KeyRecord> & { readonly id: string }): KeyRecord {
@@ -11,6 +11,18 @@ export function keyRecord(told: Partial<KeyRecord> & { readonly id: string }): K
     issuedTo: undefined,
     lastUsedAt: undefined,
     revokedAt: undefined,
+    ...told,
+  };
+}
+
+/** Terms that let everything through, but for what a test says of them. */
+export function issueTerms(told: Partial<IssueTerms> = {}): IssueTerms {
+  return {
+    quota: { max: 1000, windowMs: 100 },
+    network: undefined,
+    keptMax: 1000,
+    ended: { revokedBefore: 0, unusedSince: 0 },
+    idempotencyKey: undefined,
     ...told,
   };
 }
@@ -88,34 +100,49 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
     });
 
     describe("where an address may be issued 2 in 100 ms", () => {
-      const quota = { max: 2, windowMs: 100 };
+      const terms = issueTerms({ quota: { max: 2, windowMs: 100 } });
       const at = (createdAt: number, issuedTo = "a", id = `${issuedTo}${createdAt}`) =>
         keyRecord({ id, createdAt, issuedTo });
 
       test("are refused to it after that, until the oldest leaves the window", async () => {
         const store = create();
-        expect(await store.create(at(1000), quota)).toEqual({ kind: "created" });
-        expect(await store.create(at(1050), quota)).toEqual({ kind: "created" });
-        expect(await store.create(at(1099), quota)).toEqual({ kind: "too_many", againAt: 1100 });
-        expect(await store.create(at(1100), quota)).toEqual({ kind: "created" });
-        expect(await store.create(at(1101), quota)).toEqual({ kind: "too_many", againAt: 1150 });
+        expect(await store.create(at(1000), terms)).toEqual({ kind: "created" });
+        expect(await store.create(at(1050), terms)).toEqual({ kind: "created" });
+        expect(await store.create(at(1099), terms)).toEqual({
+          kind: "too_many",
+          of: "address",
+          max: 2,
+          againAt: 1100,
+        });
+        expect(await store.create(at(1100), terms)).toEqual({ kind: "created" });
+        expect(await store.create(at(1101), terms)).toEqual({
+          kind: "too_many",
+          of: "address",
+          max: 2,
+          againAt: 1150,
+        });
         expect(await store.list()).toHaveLength(3);
       });
 
       test("do not count for it when a clock that ran ahead has made them, and do when it was set back a little", async () => {
         const store = create();
-        await store.create(at(900_000), quota);
-        await store.create(at(900_001), quota);
-        expect(await store.create(at(1050), quota)).toEqual({ kind: "created" });
-        expect(await store.create(at(1049), quota)).toEqual({ kind: "created" });
-        expect(await store.create(at(1000), quota)).toEqual({ kind: "too_many", againAt: 1149 });
+        await store.create(at(900_000), terms);
+        await store.create(at(900_001), terms);
+        expect(await store.create(at(1050), terms)).toEqual({ kind: "created" });
+        expect(await store.create(at(1049), terms)).toEqual({ kind: "created" });
+        expect(await store.create(at(1000), terms)).toEqual({
+          kind: "too_many",
+          of: "address",
+          max: 2,
+          againAt: 1149,
+        });
       });
 
       test("are issued to other addresses, and by the operator", async () => {
         const store = create();
-        await store.create(at(1000), quota);
-        await store.create(at(1001), quota);
-        expect(await store.create(at(1002, "b"), quota)).toEqual({ kind: "created" });
+        await store.create(at(1000), terms);
+        await store.create(at(1001), terms);
+        expect(await store.create(at(1002, "b"), terms)).toEqual({ kind: "created" });
         expect(await store.create(keyRecord({ id: "by hand", createdAt: 1002 }))).toEqual({
           kind: "created",
         });
@@ -124,14 +151,149 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
       test("are no more when many ask at once, and no more because some were revoked", async () => {
         const store = create();
         const asked = Array.from({ length: 10 }, (_, index) =>
-          store.create(at(1000, "a", `${index}`), quota),
+          store.create(at(1000, "a", `${index}`), terms),
         );
         const kinds = (await Promise.all(asked)).map(({ kind }) => kind);
         expect(kinds.filter((kind) => kind === "created")).toHaveLength(2);
         for (const { id } of await store.list()) {
           await store.revoke(id, 1001);
         }
-        expect(await store.create(at(1002), quota)).toMatchObject({ kind: "too_many" });
+        expect(await store.create(at(1002), terms)).toMatchObject({ kind: "too_many" });
+      });
+    });
+
+    describe("where a network may be issued 3 in 100 ms", () => {
+      const terms = (name: string | undefined) =>
+        issueTerms({ network: name === undefined ? undefined : { name, max: 3 } });
+      const at = (createdAt: number, issuedTo: string) =>
+        keyRecord({ id: `${issuedTo}${createdAt}`, createdAt, issuedTo });
+
+      test("are refused to all its addresses after that, and to no others", async () => {
+        const store = create();
+        for (const [index, address] of ["a", "b", "c"].entries()) {
+          expect(await store.create(at(1000 + index, address), terms("near"))).toEqual({ kind: "created" });
+        }
+        const refused = { kind: "too_many", of: "network", max: 3, againAt: 1100 };
+        expect(await store.create(at(1099, "d"), terms("near"))).toEqual(refused);
+        expect(await store.create(at(1099, "e"), terms("far"))).toEqual({ kind: "created" });
+        expect(await store.create(at(1099, "f"), terms(undefined))).toEqual({ kind: "created" });
+        expect(await store.create(at(1100, "d"), terms("near"))).toEqual({ kind: "created" });
+      });
+    });
+
+    describe("where 2 of callers may be kept", () => {
+      const terms = issueTerms({ keptMax: 2, ended: { revokedBefore: 500, unusedSince: 300 } });
+      const of = (id: string, told: Partial<KeyRecord> = {}) =>
+        keyRecord({ id, createdAt: 1000, issuedTo: id, ...told });
+
+      test("are not issued when there are so many; the operator's do not count", async () => {
+        const store = create();
+        await store.create(keyRecord({ id: "by hand" }));
+        expect(await store.create(of("a"), terms)).toEqual({ kind: "created" });
+        expect(await store.create(of("b"), terms)).toEqual({ kind: "created" });
+        expect(await store.create(of("c"), terms)).toEqual({ kind: "full" });
+        expect(await store.create(of("d"), issueTerms({ keptMax: 3 }))).toEqual({ kind: "created" });
+        await store.create(keyRecord({ id: "by hand, too" }));
+        expect(await store.list()).toHaveLength(5);
+      });
+
+      test("make room when they have ended long enough ago", async () => {
+        const store = create();
+        await store.create(of("unused", { createdAt: 200 }), terms);
+        await store.create(of("revoked"), terms);
+        await store.revoke("revoked", 500);
+        expect(await store.create(of("c"), terms)).toEqual({ kind: "created" });
+        expect(await store.findById("unused")).toBeUndefined();
+        expect(await store.create(of("d"), terms)).toEqual({ kind: "full" });
+        const later = { ...terms, ended: { revokedBefore: 501, unusedSince: 300 } };
+        expect(await store.create(of("d"), later)).toEqual({ kind: "created" });
+        expect(await store.findById("revoked")).toBeUndefined();
+      });
+    });
+
+    describe("that are wished for again by the same name", () => {
+      const terms = issueTerms({ quota: { max: 1, windowMs: 100 }, keptMax: 1, idempotencyKey: "wish" });
+      const at = (createdAt: number, hash: string, told: Partial<KeyRecord> = {}) =>
+        keyRecord({ id: `${createdAt}`, createdAt, hash, issuedTo: "a", ...told });
+
+      test("are the same key with another secret, and no second one", async () => {
+        const store = create();
+        await store.create(at(1000, "first", { name: "bot" }), terms);
+        const renewed = { ...at(1000, "second", { name: "bot" }) };
+        expect(await store.create(at(1050, "second", { name: "other" }), terms)).toEqual({
+          kind: "renewed",
+          record: renewed,
+        });
+        expect(await store.findByHash("first")).toBeUndefined();
+        expect(await store.findByHash("second")).toEqual(renewed);
+        expect(await store.create(at(1099, "third"), terms)).toMatchObject({ kind: "renewed" });
+        expect(await store.list()).toEqual([{ ...renewed, hash: "third" }]);
+      });
+
+      test("are another one after the window, from elsewhere, by another name or without one", async () => {
+        const store = create();
+        const many = issueTerms({ idempotencyKey: "wish" });
+        await store.create(at(1000, "first"), many);
+        const others = [
+          [at(1100, "late"), many],
+          [at(1001, "elsewhere", { issuedTo: "b" }), many],
+          [at(1002, "other name"), { ...many, idempotencyKey: "Wish" }],
+          [at(1003, "no name"), { ...many, idempotencyKey: undefined }],
+        ] as const;
+        for (const [record, asked] of others) {
+          expect(await store.create(record, asked)).toEqual({ kind: "created" });
+        }
+        expect(await store.findByHash("first")).toMatchObject({ id: "1000" });
+      });
+
+      test("never come back to life when they were revoked", async () => {
+        const store = create();
+        const two = { ...terms, quota: { max: 2, windowMs: 100 }, keptMax: 10 };
+        await store.create(at(1000, "first"), two);
+        await store.revoke("1000", 1010);
+        expect(await store.create(at(1020, "second"), two)).toEqual({ kind: "created" });
+        expect(await store.findById("1000")).toMatchObject({ hash: "first", revokedAt: 1010 });
+        expect(await store.create(at(1030, "third"), two)).toMatchObject({ record: { id: "1020" } });
+        await store.revoke("1020", 1040);
+        expect(await store.create(at(1050, "fourth"), two)).toMatchObject({ kind: "too_many" });
+      });
+
+      test("are one key, however many ask at once", async () => {
+        const store = create();
+        const asked = Array.from({ length: 10 }, (_, index) =>
+          store.create(at(1000 + index, `hash ${index}`), terms),
+        );
+        const kinds = (await Promise.all(asked)).map(({ kind }) => kind);
+        expect(kinds).toEqual(["created", ...Array(9).fill("renewed")]);
+        expect(await store.list()).toMatchObject([{ id: "1000", hash: "hash 9" }]);
+      });
+    });
+
+    describe("that have ended", () => {
+      test("are forgotten, so many at a time: revoked ones, and those of callers that nobody uses", async () => {
+        const store = create();
+        const made = [
+          keyRecord({ id: "revoked", revokedAt: 99 }),
+          keyRecord({ id: "revoked lately", revokedAt: 100 }),
+          keyRecord({ id: "unused", issuedTo: "a", createdAt: 49 }),
+          keyRecord({ id: "made lately", issuedTo: "a", createdAt: 50 }),
+          keyRecord({ id: "used long ago", issuedTo: "a", createdAt: 1, lastUsedAt: 49 }),
+          keyRecord({ id: "used", issuedTo: "a", createdAt: 1, lastUsedAt: 50 }),
+          keyRecord({ id: "by hand", createdAt: 1 }),
+        ];
+        for (const record of made) {
+          await store.create(record);
+        }
+        const ended = { revokedBefore: 100, unusedSince: 50 };
+        expect(await store.prune(ended, 2)).toBe(2);
+        expect(await store.prune(ended, 2)).toBe(1);
+        expect(await store.prune(ended, 2)).toBe(0);
+        expect((await store.list()).map(({ id }) => id).toSorted()).toEqual([
+          "by hand",
+          "made lately",
+          "revoked lately",
+          "used",
+        ]);
       });
     });
   });
@@ -175,6 +337,20 @@ export function testUsageStore(name: string, create: () => UsageStore): void {
       expect(await store.current(1000)).toEqual([]);
       await store.add([spent("free/day", "a", 5, 2000)], 1000);
       expect(await store.current(1000)).toEqual([spent("free/day", "a", 5, 2000)]);
+    });
+
+    test("is forgotten when its window has ended, so much at a time", async () => {
+      const store = create();
+      await store.add(
+        ["a", "b", "c"].map((subject) => spent("free/day", subject, 1, 1000)),
+        10,
+      );
+      await store.add([spent("free/day", "d", 1, 1001)], 10);
+      expect(await store.prune(999, 2)).toBe(0);
+      expect([await store.prune(1000, 2), await store.prune(1000, 2), await store.prune(1000, 2)]).toEqual([
+        2, 1, 0,
+      ]);
+      expect(await sorted(store, 0)).toEqual([spent("free/day", "d", 1, 1001)]);
     });
   });
 }

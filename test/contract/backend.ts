@@ -21,9 +21,24 @@ export interface BackendUnderTest {
 }
 
 const forever = new AbortController().signal;
-// The promises are about engines, not about a machine that runs several test suites at a time.
+// On a machine that runs several test suites at a time, an engine that is well must not be taken for one that is not.
 const patient: WatchTimes = { ...defaultWatchTimes, deafMs: 20_000, stopMs: 10_000, lateMs: 10_000 };
-const toleranceMs = 2500;
+
+/** The promises of the contract: past the limit of a search until its answer, and from a caller that leaves on. */
+const lateMaxMs = 100;
+const freeMaxMs = 500;
+
+/**
+ * What an engine takes for something, in milliseconds: the least of some tries, because the promises are about engines,
+ * and what else runs on the machine only ever adds. Ends with the first try that keeps the promise.
+ */
+async function leastMsOf(promisedMs: number, once: () => Promise<number>): Promise<number> {
+  let least = Number.POSITIVE_INFINITY;
+  for (let tries = 0; tries < 5 && least >= promisedMs; tries++) {
+    least = Math.min(least, await once());
+  }
+  return least;
+}
 
 const middleGame = "r1bqkb1r/pp3ppp/2n1pn2/2pp4/3P4/2PBPN2/PP3PPP/RNBQK2R w KQkq - 0 6";
 const standardPositions = [
@@ -135,11 +150,17 @@ export function testBackend(
     });
 
     test("ends in time, with what is complete by then", async () => {
-      const startedAt = performance.now();
-      const done = await search({ fen: middleGame, depth: 245, movetimeMs: 500 });
-      expect(done).toMatchObject({ endedBy: "time", snapshot: { complete: true } });
-      expect(done.snapshot.depth).toBeLessThan(245);
-      expect(performance.now() - startedAt).toBeLessThan(500 + toleranceMs);
+      const movetimeMs = 500;
+      const tookMs = await leastMsOf(movetimeMs + lateMaxMs, async () => {
+        const startedAt = performance.now();
+        const done = await search({ fen: middleGame, depth: 245, movetimeMs });
+        expect(done).toMatchObject({ endedBy: "time", snapshot: { complete: true } });
+        expect(done.snapshot.depth).toBeLessThan(245);
+        return performance.now() - startedAt;
+      });
+      // An engine that ended much sooner would not have searched.
+      expect(tookMs).toBeGreaterThan(movetimeMs / 2);
+      expect(tookMs).toBeLessThan(movetimeMs + lateMaxMs);
     });
 
     test("answers with legal moves only", async () => {
@@ -200,14 +221,17 @@ export function testBackend(
     test("is soon free when a caller leaves, and answers the next one right", async () => {
       const job = jobOf({ fen: middleGame, depth });
       const undisturbed = await repeatable(session, job);
-      const caller = new AbortController();
-      const long = jobOf({ fen: startFen, depth: 245 });
-      const { answer } = await underWay((onProgress) => session.search(long, caller.signal, onProgress));
-      const leftAt = performance.now();
-      caller.abort(new Error("left"));
-      await expect(answer).rejects.toThrow("left");
-      await search({ depth: 1 });
-      expect(performance.now() - leftAt).toBeLessThan(500 + toleranceMs);
+      const tookMs = await leastMsOf(freeMaxMs, async () => {
+        const caller = new AbortController();
+        const long = jobOf({ fen: startFen, depth: 245 });
+        const { answer } = await underWay((onProgress) => session.search(long, caller.signal, onProgress));
+        const leftAt = performance.now();
+        caller.abort(new Error("left"));
+        await expect(answer).rejects.toThrow("left");
+        await search({ depth: 1 });
+        return performance.now() - leftAt;
+      });
+      expect(tookMs).toBeLessThan(freeMaxMs);
       expect(await repeatable(session, job)).toEqual(undisturbed);
     });
 

@@ -2,6 +2,7 @@ import { deepEqual, equal, ok } from "node:assert/strict";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Answer } from "../contract/doors/check-notation.ts";
 import { nativeStockfish } from "../support/native-stockfish.ts";
+import { rowsWith } from "../support/needs.ts";
 import { createRandom } from "../support/random.ts";
 import { budgetOf, countFromEnv } from "./budget.ts";
 import { startProgress } from "./progress.ts";
@@ -9,7 +10,7 @@ import { type GamePosition, type Referee, startReferee } from "./referee/referee
 import { type StartedService, startService } from "./request/started-service.ts";
 
 const native = nativeStockfish();
-const paths = native === undefined ? (["wasm"] as const) : (["wasm", "native"] as const);
+const paths = ["wasm", ...rowsWith(["native"] as const, "native" as const)] as const;
 
 const batch = 50;
 /** Of two batches; in the others mates are near. */

@@ -7,6 +7,8 @@ import {
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { KibitzError } from "../../src/errors/errors.ts";
 import type { StreamCall } from "../../src/gateway/answer.ts";
+import type { UnreadableItem } from "../../src/gateway/call-context.ts";
+import { problemMessage } from "../../src/rpc/convert-problem.ts";
 import { type ServedGateway, serveGateway } from "./serve-gateway.ts";
 
 const call = vi.fn<StreamCall>();
@@ -17,10 +19,11 @@ beforeAll(async () => {
 });
 afterAll(() => served[Symbol.asyncDispose]());
 beforeEach(() => {
-  call.mockReset().mockImplementation(async function* (message) {
+  call.mockReset().mockImplementation(async function* (message, { unreadable }) {
     // The last one first.
     for (const [index, { fen }] of [...requestsOf(message).entries()].toReversed()) {
-      yield answer(index, fen);
+      const unread = unreadable?.get(index);
+      yield unread ? refusal(index, unread.explain()) : answer(index, fen);
     }
   });
 });
@@ -29,6 +32,12 @@ const requestsOf = (message: Message) => (message as EvaluateBatchRequest).reque
 
 const answer = (index: number, summary: string) =>
   create(EvaluateBatchResponseSchema, { index, outcome: { case: "result", value: { summary } } });
+
+const refusal = (index: number, error: KibitzError) =>
+  create(EvaluateBatchResponseSchema, {
+    index,
+    outcome: { case: "problem", value: problemMessage(error, "") },
+  });
 
 const post = (body: unknown, accept = "*/*") =>
   fetch(`${served.url}/v1/eval/batch`, {
@@ -115,7 +124,15 @@ describe("a request of a batch that cannot be read", () => {
       [5, "invalid_type"],
       [6, "d"],
     ]);
-    expect(requestsOf(call.mock.calls[0]?.[0] as Message).map(({ fen }) => fen)).toEqual(["a", "c", "d"]);
+    expect(requestsOf(call.mock.calls[0]?.[0] as Message).map(({ fen }) => fen)).toEqual([
+      "a",
+      "",
+      "",
+      "c",
+      "",
+      "",
+      "d",
+    ]);
     expect((await lines(await post(mixed, ndjson))).toSorted()).toEqual(await array(await post(mixed)));
   });
 
@@ -130,18 +147,22 @@ describe("a request of a batch that cannot be read", () => {
     expect(Object.keys(items[0] ?? {})).toEqual(Object.keys(items[1] ?? {}));
   });
 
-  it("costs no call where there is no other", async () => {
-    expect(await array(await post({ requests: [{}, 1].slice(1) }))).toEqual([[0, "invalid_type"]]);
-    expect(call).not.toHaveBeenCalled();
+  it("is a call as every other where there are only such: who calls, and how much, is asked there", async () => {
+    expect(await array(await post({ requests: [1] }))).toEqual([[0, "invalid_type"]]);
+    expect(call).toHaveBeenCalledOnce();
   });
 
-  it("is told the request that would pass, if there is one", async () => {
-    const requests = [{ fen: "a", depth: -5 }, { depth: -5 }];
-    const items = (await (await post({ requests })).json()) as readonly Item[];
-    expect(items.map(({ problem }) => problem)).toMatchObject([
-      { next_action: "send_suggested_request", suggested_request: { fen: "a", depth: 1 } },
-      { next_action: "fix_request", suggested_request: null },
-    ]);
+  it("can be read anew, for a suggestion", async () => {
+    const sent = { fen: "a", depth: -5 };
+    let unread: UnreadableItem | undefined;
+    call.mockImplementation(async function* (_, { unreadable }) {
+      unread = unreadable?.get(0);
+      yield answer(0, "a");
+    });
+    await post({ requests: [sent] });
+    expect(unread?.sent).toEqual(sent);
+    expect(unread?.read({ ...sent, depth: 1 })).toMatchObject({ fen: "a", depth: 1 });
+    expect(() => unread?.read({ x: 1 })).toThrow("x");
   });
 });
 

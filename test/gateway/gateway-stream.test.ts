@@ -3,7 +3,10 @@ import { connect as connect2 } from "node:http2";
 import { connect } from "node:net";
 import { create, type Message } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { EvaluateResponseSchema } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import {
+  EvaluateResponseSchema,
+  StreamEvaluateResponseSchema,
+} from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { KibitzError } from "../../src/errors/errors.ts";
 import type { StreamCall, UnaryCall } from "../../src/gateway/answer.ts";
 import { depthFault, type ServedGateway, serveGateway, startFen } from "./serve-gateway.ts";
@@ -20,7 +23,13 @@ beforeEach(() => {
   stream.mockReset().mockImplementation(() => states("a", "b"));
 });
 
-const state = (id: string, summary = "½\n♞") => create(EvaluateResponseSchema, { id, summary });
+const state = (id: string, summary = "½\n♞") =>
+  create(StreamEvaluateResponseSchema, { event: { case: "evaluation", value: { id, summary } } });
+
+const queued = (place: number) =>
+  create(StreamEvaluateResponseSchema, {
+    event: { case: "queued", value: { place, expectedWaitMs: place * 100 } },
+  });
 
 /** A stream of states; an error ends it. */
 async function* states(...items: readonly (string | Error)[]): AsyncGenerator<Message> {
@@ -69,6 +78,25 @@ describe("a stream of events", () => {
     expect(events[2]?.[1]).toEqual(events[1]?.[1]);
     // Plain JSON as everywhere: what is unset is null, line breaks are escaped.
     expect(events[0]?.[1]).toMatchObject({ best_move: null, lines: [], summary: "½\n♞" });
+  });
+
+  it("names each event after what it says, and only the answer comes again as done", async () => {
+    stream.mockImplementation(async function* () {
+      yield queued(2);
+      yield queued(1);
+      // What a later version says, and this one does not know.
+      yield create(StreamEvaluateResponseSchema);
+      yield state("a");
+    });
+    const events = eventsOf(await (await post("/v1/eval/stream")).text());
+    expect(events.slice(0, 2)).toEqual([
+      ["queued", { place: 2, expected_wait_ms: 200 }],
+      ["queued", { place: 1, expected_wait_ms: 100 }],
+    ]);
+    expect(events.slice(2)).toMatchObject([
+      ["evaluation", { id: "a", lines: [] }],
+      ["done", { id: "a", lines: [] }],
+    ]);
   });
 
   it.each(["text/event-stream", "text/event-stream, application/json;q=0.9"])(

@@ -232,8 +232,8 @@ describe("faults", () => {
 
   it("do not reach the call", async () => {
     evaluate.mockClear();
-    await post("/v1/eval", '{"deph":3}');
-    await post("/v1/eval", "[]");
+    expect((await post("/v1/eval", '{"deph":3}')).status).toBe(400);
+    expect((await post("/v1/eval", "[]")).status).toBe(400);
     expect(evaluate).not.toHaveBeenCalled();
   });
 

@@ -13,12 +13,12 @@ import {
   file_google_protobuf_timestamp,
   FieldDescriptorProto_Label as Label,
   MethodOptionsSchema,
-  type FieldDescriptorProto_Type as Type,
+  FieldDescriptorProto_Type as Type,
 } from "@bufbuild/protobuf/wkt";
 import { http } from "../../gen/google/api/annotations_pb.ts";
 import { type HttpRule, HttpRuleSchema } from "../../gen/google/api/http_pb.ts";
 
-type FieldInit = { name: string; type: Type; typeName?: string; repeated?: true; oneof?: true };
+type FieldInit = { name: string; type: Type; typeName?: string; repeated?: true; oneof?: true; map?: true };
 
 const wellKnown = [
   file_google_protobuf_struct,
@@ -37,21 +37,37 @@ export function messageWith(...fields: FieldInit[]): DescMessage {
       {
         name: "Thing",
         oneofDecl: fields.some(({ oneof }) => oneof) ? [{ name: "choice" }] : [],
-        field: fields.map(({ name, type, typeName, repeated, oneof }, index) =>
+        field: fields.map(({ name, type, typeName, repeated, oneof, map }, index) =>
           create(FieldDescriptorProtoSchema, {
             name,
-            type,
             number: index + 1,
-            label: repeated ? Label.REPEATED : Label.OPTIONAL,
-            ...(typeName !== undefined && { typeName }),
+            label: repeated || map ? Label.REPEATED : Label.OPTIONAL,
+            ...(map
+              ? { type: Type.MESSAGE, typeName: `.test.v1.Thing.${entryOf(name)}` }
+              : { type, ...(typeName !== undefined && { typeName }) }),
             ...(oneof && { oneofIndex: 0 }),
           }),
         ),
+        // A map is a list of entries of a type of its own.
+        nestedType: fields
+          .filter(({ map }) => map)
+          .map(({ name, type }) => ({
+            name: entryOf(name),
+            field: [
+              { name: "key", number: 1, label: Label.OPTIONAL, type: Type.STRING },
+              { name: "value", number: 2, label: Label.OPTIONAL, type },
+            ],
+            options: { mapEntry: true },
+          })),
       },
     ],
   });
   const registry = createFileRegistry(file, (name) => wellKnown.find(({ proto }) => proto.name === name));
   return registry.getMessage("test.v1.Thing") as DescMessage;
+}
+
+function entryOf(name: string): string {
+  return `${name.charAt(0).toUpperCase()}${name.slice(1)}Entry`;
 }
 
 type RuleInit = Parameters<typeof create<typeof HttpRuleSchema>>[1];

@@ -6,12 +6,14 @@ import { expect } from "vitest";
 import { AnalysisRequestSchema } from "../../gen/chess/analysis/v1/analysis_pb.ts";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { KeyService } from "../../gen/chess/analysis/v1/key_service_pb.ts";
+import { localAccount } from "../../src/access/account.ts";
 import { errorFromFaults, type Fault } from "../../src/errors/errors.ts";
 import type { StreamCall, UnaryCall } from "../../src/gateway/answer.ts";
 import { createGateway } from "../../src/gateway/gateway.ts";
 import { silentLog } from "../../src/log/log.ts";
 import { createBodyBudget } from "../../src/server/body-budget.ts";
 import type { NodeRequest, NodeResponse } from "../../src/server/node-message.ts";
+import { createTimeSlicer } from "../../src/time-slicer.ts";
 
 export const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
@@ -29,6 +31,9 @@ export async function serveGateway(
   const gateway = createGateway({
     log: silentLog,
     services: [AnalysisService, KeyService],
+    enter: () => ({ account: localAccount, check() {}, async refused() {} }),
+    costOf: () => 1,
+    beginWork: createTimeSlicer(),
     callOf: (method) => calls[method.name] ?? (async () => create(method.output)),
     streamOf: (method) => streams[method.name] ?? (() => expect.fail(`${method.name} was called`)),
     keepAliveMs: 50,

@@ -13,6 +13,7 @@ export function compileProto(folder: string, text: string): readonly DescService
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, text);
   // A workspace cannot reach out of its folder.
+  cpSync(join(root, "proto/kibitz"), join(folder, "proto/kibitz"), { recursive: true });
   cpSync(join(root, "third_party"), join(folder, "third_party"), { recursive: true });
   const modules = [{ path: "proto" }, { path: "third_party" }];
   writeFileSync(join(folder, "buf.yaml"), JSON.stringify({ version: "v2", modules }));

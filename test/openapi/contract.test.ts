@@ -201,12 +201,17 @@ describe("the schemas", () => {
     expect(full.best_move).toEqual(bare.best_move);
   });
 
-  test("refuse a score of two kinds, or of none", async () => {
+  test("refuse a score of two kinds, and leave room for a kind that is not known yet", async () => {
     const answer = await evaluation({ fen: startFen, depth: 1 });
     const score = answer.score as Plain;
     expect(faultsOf(answer, ...schemaOf("EvaluateResponse"))).toEqual([]);
     expect(faultsOf({ ...score, mate: 3 }, ...schemaOf("Score"))).not.toEqual([]);
-    expect(faultsOf({ ...score, cp: null }, ...schemaOf("Score"))).not.toEqual([]);
+    expect(faultsOf({ ...score, cp: null }, ...schemaOf("Score"))).toEqual([]);
+  });
+
+  test("let the limits of a search be without depth", () => {
+    const limits = { depth: null, multipv: 1, movetime_ms: null, options: {} };
+    expect(faultsOf(limits, ...schemaOf("SearchLimits"))).toEqual([]);
   });
 
   test("let answers gain fields, and requests have none that they do not know", () => {

@@ -11,6 +11,7 @@ import "buf/validate/validate.proto";
 import "google/api/annotations.proto";
 import "google/protobuf/struct.proto";
 import "google/protobuf/timestamp.proto";
+import "kibitz/json/v1/options.proto";
 // What went wrong.
 message Problem {
   // Code.
@@ -31,7 +32,7 @@ service ThingService {
     option (google.api.http) = {post: "/v1/things" body: "*" additional_bindings: {post: "/things" body: "*"}};
   }
   // Watch it.
-  rpc WatchThing(PutThingRequest) returns (stream Thing) {
+  rpc WatchThing(PutThingRequest) returns (stream WatchThingResponse) {
     option (google.api.http) = {post: "/v1/things/stream" body: "*"};
   }
   // Find one.
@@ -68,6 +69,18 @@ message FindThingRequest {
   // Its number.
   optional uint64 number = 1 [(buf.validate.field).uint64.lte = 9];
 }
+// What happens to a thing.
+message WatchThingResponse {
+  // What it is.
+  oneof change {
+    // It is as it was.
+    SameThing same_thing = 1;
+    // It is another.
+    Thing new_thing = 2 [(kibitz.json.v1.answer) = true];
+  }
+}
+// Nothing.
+message SameThing {}
 // A thing.
 message Thing {
   // Its number.
@@ -77,23 +90,20 @@ message Thing {
   // What lies in it.
   optional Thing inside = 3;
   // Its kind.
-  Kind kind = 4 [(buf.validate.field).required = true];
+  Kind kind = 4;
   // Another kind.
-  Kind other = 5;
-  // One of two kinds.
-  Kind either = 6 [(buf.validate.field).enum = {in: [2, 3]}];
+  optional Kind other = 5;
   // How many of each.
   map<string, double> counts = 7;
   // What is known.
   oneof known {
-    option (buf.validate.oneof).required = true;
     // A weight.
     double weight = 8;
     // A neighbour.
     Thing neighbour = 9;
   }
   // Its id.
-  string id = 10 [(buf.validate.field).string.uuid = true];
+  string id = 10;
 }
 // A kind.
 enum Kind {
@@ -186,21 +196,21 @@ describe("a made-up proto", () => {
     ]);
   });
 
-  test("answers as the gateway does: every field, null where it can be absent, words for enums, numbers for 64 bits", () => {
+  test("answers as the gateway does: every field, null where it can be absent, words for enums and room for more, numbers for 64 bits", () => {
     const { properties, required, additionalProperties, oneOf } = document().components.schemas.Thing;
+    const anyKind = { anyOf: [{ $ref: "#/components/schemas/Kind" }, { type: "string" }] };
     const withoutWords = ({ description: _, ...schema }: Record<string, unknown>) => schema;
     const schemas = Object.entries(properties as Record<string, Record<string, unknown>>);
     expect(Object.fromEntries(schemas.map(([name, schema]) => [name, withoutWords(schema)]))).toEqual({
       number: { type: "integer", format: "int64", minimum: 0 },
       made_at: { type: "string", format: "date-time" },
       inside: { oneOf: [{ $ref: "#/components/schemas/Thing" }, { type: "null" }] },
-      kind: { $ref: "#/components/schemas/Kind" },
-      other: { oneOf: [{ $ref: "#/components/schemas/Kind" }, { type: "null" }] },
-      either: { type: "string", enum: ["cornered", "soft_one"] },
+      kind: anyKind,
+      other: { oneOf: [anyKind, { type: "null" }] },
       counts: { type: "object", additionalProperties: { type: "number", format: "double" } },
       weight: { type: ["number", "null"], format: "double" },
       neighbour: { oneOf: [{ $ref: "#/components/schemas/Thing" }, { type: "null" }] },
-      id: { type: "string", format: "uuid" },
+      id: { type: "string" },
     });
     expect(required).toEqual(Object.keys(properties));
     expect(additionalProperties).toBeUndefined();
@@ -211,6 +221,11 @@ describe("a made-up proto", () => {
       },
       {
         properties: { weight: { type: "null" }, neighbour: { type: "object" } },
+        required: ["weight", "neighbour"],
+      },
+      // What may be known later.
+      {
+        properties: { weight: { type: "null" }, neighbour: { type: "null" } },
         required: ["weight", "neighbour"],
       },
     ]);
@@ -231,6 +246,48 @@ describe("a made-up proto", () => {
       "text/event-stream",
     ]);
     expect(Object.keys(paths["/things"].post.responses[200].content)).toEqual(["application/json"]);
+  });
+
+  test("names the events of a stream after what its message chooses from", () => {
+    const { schema } = document().paths["/v1/things/stream"].post.responses[200].content["text/event-stream"];
+    const told = schema.oneOf.map(({ properties: { event, data } }: Document) => [
+      event.enum,
+      data.contentSchema.$ref.split("/").at(-1),
+    ]);
+    expect(told).toEqual([
+      [["same_thing"], "SameThing"],
+      [["new_thing", "done"], "Thing"],
+      [["error"], "Problem"],
+    ]);
+  });
+
+  test.each([
+    ["a field", "string bare = 1 [(buf.validate.field).string.max_len = 9];", /Answer\.bare has a rule/],
+    [
+      "a choice",
+      "oneof bare { option (buf.validate.oneof).required = true;\n// A.\nstring a = 1; }",
+      /Answer\.bare has a rule/,
+    ],
+    [
+      "a message",
+      'option (buf.validate.message).cel = {id: "a" expression: "true"};\n// A.\nstring a = 1;',
+      /Answer has a rule/,
+    ],
+  ])("is refused for a rule in an answer, of %s", (_, members, complaint) => {
+    const text = `${head}
+// Request.
+message Request {}
+// Answer.
+message Answer {
+// Bare.
+${members}
+}
+// Keep.
+service BareService {
+  // Get.
+  rpc Get(Request) returns (Answer) { option (google.api.http) = {post: "/bare" body: "*"}; }
+}`;
+    expect(() => make(text)).toThrow(complaint);
   });
 
   test.each([

@@ -10,7 +10,8 @@ import { startServer } from "../support/start-server.ts";
 
 /**
  * `npm run test:openapi`: schemathesis asks a real server all that its own document allows and forbids, and fails
- * on every answer that is not as the document says. Needs Python 3.11 or newer with venv.
+ * on every answer that is not as the document says: once without limits, once with those of the built-in plans.
+ * Needs Python 3.11 or newer with venv.
  */
 const here = fileURLToPath(new URL(".", import.meta.url));
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -38,30 +39,61 @@ function virtualEnvironment(): string {
 
 const program = virtualEnvironment();
 const dataDir = mkdtempSync(join(tmpdir(), "kibitz-openapi-"));
-const { url, stop } = await startServer({
-  ...quickestSettings,
-  KIBITZ_ACCESS: "public",
-  KIBITZ_PLANS: join(here, "plans.json"),
-  KIBITZ_KEYS_PER_DAY: "1000000",
-  KIBITZ_DATA_DIR: dataDir,
-});
-try {
-  const args = [
-    "--config-file",
-    join(here, "schemathesis.toml"),
-    "run",
-    `${url}/openapi.json`,
-    ...process.argv.slice(2),
-  ];
-  const tests = spawn(program, args, {
-    // It leaves folders where it runs.
-    cwd: dataDir,
-    stdio: "inherit",
-    env: { ...process.env, KIBITZ_URL: url, PYTHONPATH: here, PYTHONDONTWRITEBYTECODE: "1" },
+const metFile = join(dataDir, "met.json");
+
+/** Asks a server of its own all that the configuration says, and resolves with the exit code of schemathesis. */
+async function check(
+  configuration: string,
+  settings: Readonly<Record<string, string>>,
+  ...args: readonly string[]
+): Promise<number> {
+  const { url, stop } = await startServer({
+    ...quickestSettings,
+    KIBITZ_ACCESS: "public",
+    KIBITZ_DATA_DIR: mkdtempSync(join(dataDir, "data-")),
+    ...settings,
   });
-  const [code] = await once(tests, "exit");
-  process.exitCode = code ?? 1;
+  try {
+    const config = ["--config-file", join(here, configuration)];
+    const given = [...args, ...process.argv.slice(2)];
+    const tests = spawn(program, [...config, "run", `${url}/openapi.json`, ...given], {
+      // It leaves folders where it runs.
+      cwd: dataDir,
+      stdio: "inherit",
+      env: {
+        ...process.env,
+        KIBITZ_URL: url,
+        KIBITZ_MET: metFile,
+        PYTHONPATH: here,
+        PYTHONDONTWRITEBYTECODE: "1",
+      },
+    });
+    const [code] = await once(tests, "exit");
+    return code ?? 1;
+  } finally {
+    await stop();
+  }
+}
+
+try {
+  // Without limits, so that what is right is answered.
+  const unlimited = await check("schemathesis.toml", {
+    KIBITZ_PLANS: join(here, "plans.json"),
+    KIBITZ_KEYS_PER_DAY: "1000000",
+  });
+  // And with those that everybody has who sets none. Keys have plans of their own.
+  const limited = await check(
+    "limited.toml",
+    { KIBITZ_TRUST_PROXY: "127.0.0.1" },
+    ...["--exclude-path", "/v1/keys/self"],
+  );
+  const met: Readonly<Record<string, number>> = JSON.parse(readFileSync(metFile, "utf8"));
+  console.log(`Limits that were met: ${JSON.stringify(met)}`);
+  const unmet = ["402 upgrade_needed", "429 rate_limited"].filter((limit) => !met[limit]);
+  if (unmet.length > 0) {
+    console.error(`Limits that were not met, and so were not tested: ${unmet.join(", ")}`);
+  }
+  process.exitCode = unlimited || limited || (unmet.length > 0 ? 1 : 0);
 } finally {
-  await stop();
   rmSync(dataDir, { recursive: true, force: true });
 }

@@ -30,7 +30,7 @@ describe("every word of the domain has its value of the enum", () => {
     for (const [stopReason, value] of Object.entries(words)) {
       expect(messageOf({ stopReason: stopReason as StopReason }).search?.stopReason).toBe(value);
     }
-    expect(messageOf({ stopReason: undefined }).search?.stopReason).toBe(pb.StopReason.UNSPECIFIED);
+    expect(messageOf({ stopReason: undefined }).search).not.toHaveProperty("stopReason");
     expectAll(pb.StopReasonSchema, Object.values(words));
   });
 
@@ -119,19 +119,22 @@ describe("every word of the domain has its value of the enum", () => {
       bestMoveOf("8/4P2k/8/8/8/8/8/K7 w - - 0 1", `e7e8${piece}`),
     );
     expect(promotions.map((move) => move?.promotion)).toEqual([
-      pb.Piece.QUEEN,
-      pb.Piece.ROOK,
-      pb.Piece.BISHOP,
-      pb.Piece.KNIGHT,
+      pb.PromotionPiece.QUEEN,
+      pb.PromotionPiece.ROOK,
+      pb.PromotionPiece.BISHOP,
+      pb.PromotionPiece.KNIGHT,
     ]);
     expectAll(
-      pb.PieceSchema,
+      pb.PromotionPieceSchema,
       promotions.map((move) => move?.promotion),
     );
     const castlings = ["e1g1", "e1c1"].map((uci) => bestMoveOf("4k3/8/8/8/8/8/8/R3K2R w KQ - 0 1", uci));
-    expect(castlings.map((move) => move?.castling)).toEqual([pb.Castling.KINGSIDE, pb.Castling.QUEENSIDE]);
+    expect(castlings.map((move) => move?.castling)).toEqual([
+      pb.CastlingSide.KINGSIDE,
+      pb.CastlingSide.QUEENSIDE,
+    ]);
     expectAll(
-      pb.CastlingSchema,
+      pb.CastlingSideSchema,
       castlings.map((move) => move?.castling),
     );
   });

@@ -114,11 +114,8 @@ describe("an analysis", () => {
   });
 
   test("shares with the next answer from the cache what they have in common, which nobody can change", () => {
-    const analysis = analysisFromEvent(doneOf(), judgedOf(), 3);
-    const [first, second] = [
-      messageFromAnalysis(analysis),
-      messageFromAnalysis({ ...analysis, cached: true }),
-    ];
+    const analysis = { ...analysisFromEvent(doneOf(), judgedOf(), 3), cached: true };
+    const [first, second] = [messageFromAnalysis(analysis), messageFromAnalysis({ ...analysis })];
     for (const part of ["engine", "score", "bestMove", "ponder"] as const) {
       expect(second[part]).toBe(first[part]);
       expect(Object.isFrozen(first[part])).toBe(true);
@@ -126,6 +123,17 @@ describe("an analysis", () => {
     expect(second.lines?.[0]).toBe(first.lines?.[0]);
     expect(Object.isFrozen(first.lines?.[0]?.moves)).toBe(true);
     expect(first.lines?.[0]?.score).toBe(first.score);
+  });
+
+  test("keeps nothing beside what a search has found and is in no cache: the engine alone", () => {
+    const analysis = analysisFromEvent(doneOf(), judgedOf(), 3);
+    const [first, second] = [messageFromAnalysis(analysis), messageFromAnalysis(analysis)];
+    expect(second).toEqual({ ...first, id: second.id });
+    expect(second.engine).toBe(first.engine);
+    for (const part of ["score", "bestMove", "ponder"] as const) {
+      expect(second[part]).not.toBe(first[part]);
+    }
+    expect(second.lines?.[0]?.score).not.toBe(first.lines?.[0]?.score);
   });
 
   test("has an id of its own each time", () => {
@@ -181,7 +189,7 @@ describe("an engine version", () => {
       paths: [
         {
           path: pb.Path.WASM,
-          net: pb.Net.FULL,
+          net: pb.NetSize.FULL,
           sha256: "a".repeat(64),
           threads: 1,
           hashMb: 16,
@@ -191,6 +199,15 @@ describe("an engine version", () => {
       ],
       optionsDefaults: { skill_level: 20, uci_limit_strength: false, uci_elo: 1320, uci_chess960: false },
     });
+  });
+
+  test("is deprecated when all of its builds go, and stable while one stays", () => {
+    const facts = { info, latest: false, digests: new Map(), available: () => true };
+    const going = buildOf({ deprecatedSince: "2026-11-22" });
+    const statusOf = (builds: readonly EngineBuild[]) =>
+      messageFromVersion({ version: knownEngines(builds).catalog.latest, ...facts }).status;
+    expect(statusOf([going])).toBe(pb.EngineStatus.DEPRECATED);
+    expect(statusOf([going, native])).toBe(pb.EngineStatus.STABLE);
   });
 
   test("says what it is not: no licence, no Chess960, no full network", () => {
@@ -205,7 +222,9 @@ describe("an engine version", () => {
     expect(message).toMatchObject({ variants: [pb.Variant.STANDARD], latest: false });
     expect(message).not.toHaveProperty("license");
     const small = knownEngines([lite]).catalog.latest;
-    expect(messageFromVersion({ version: small, ...facts })).toMatchObject({ paths: [{ net: pb.Net.LITE }] });
+    expect(messageFromVersion({ version: small, ...facts })).toMatchObject({
+      paths: [{ net: pb.NetSize.LITE }],
+    });
   });
 });
 

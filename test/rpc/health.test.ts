@@ -11,7 +11,11 @@ const names = ["", AnalysisService.typeName, KeyService.typeName];
 
 function start() {
   const readiness = createReadiness();
-  const { methods } = createHealth({ services: [AnalysisService, KeyService], ...readiness });
+  const { methods } = createHealth({
+    services: [AnalysisService, KeyService],
+    ...readiness,
+    addressOf: ({ address }) => address,
+  });
   const transport = createRouterTransport(({ service }) => service(Health, methods), {
     router: { interceptors: [connectDoors()] },
   });

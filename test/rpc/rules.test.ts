@@ -1,11 +1,19 @@
-import { create, type DescMessage, type MessageInitShape } from "@bufbuild/protobuf";
+import { create, type DescMessage, getOption, type MessageInitShape } from "@bufbuild/protobuf";
+import { field as fieldRules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { describe, expect, test } from "vitest";
-import { AnalysisRequestSchema, Path } from "../../gen/chess/analysis/v1/analysis_pb.ts";
+import {
+  AnalysisRequestSchema,
+  file_chess_analysis_v1_analysis,
+  Path,
+} from "../../gen/chess/analysis/v1/analysis_pb.ts";
 import {
   EvaluateBatchRequestSchema,
   GetPriceRequestSchema,
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import { CreateKeyRequestSchema } from "../../gen/chess/analysis/v1/key_service_pb.ts";
+import {
+  CreateKeyRequestSchema,
+  file_chess_analysis_v1_key_service,
+} from "../../gen/chess/analysis/v1/key_service_pb.ts";
 import { createRules } from "../../src/rpc/rules.ts";
 
 const rules = createRules();
@@ -128,4 +136,21 @@ describe("a fault names its place, what is wrong and what is allowed", () => {
     expect(faultsOf(GetPriceRequestSchema, { depth: 31 })).toMatchObject([{ pointer: "/depth" }]);
     expect(faultsOf(CreateKeyRequestSchema, { name: "x".repeat(65) })).toMatchObject([{ pointer: "/name" }]);
   });
+});
+
+test("every pattern of a request is told in words", () => {
+  const messages = [file_chess_analysis_v1_analysis, file_chess_analysis_v1_key_service]
+    .flatMap((file) => file.messages)
+    .filter(({ name }) => name.endsWith("Request"));
+  const fields = messages.flatMap((message) => message.fields);
+  const patterned = fields.filter((field) => {
+    const { type } = getOption(field, fieldRules);
+    return type.case === "string" && type.value.pattern !== "";
+  });
+  expect(patterned.length).toBeGreaterThan(1);
+  for (const field of patterned) {
+    const desc = field.parent;
+    const found = rules(create(desc, { [field.localName]: " \u0001 ".repeat(6) }), desc);
+    expect(found.map(({ message }) => message).join()).toMatch(/must (not contain|consist of) /);
+  }
 });

@@ -19,8 +19,8 @@ const implementing = (streamEvaluate: (message: Message) => AsyncIterable<unknow
   methods: { streamEvaluate } as never,
 });
 const answering = implementing(async function* () {
-  yield { summary: "one" };
-  yield { summary: "two" };
+  yield { event: { case: "evaluation", value: { summary: "one" } } };
+  yield { event: { case: "queued", value: {} } };
 });
 
 describe("a lean stream", () => {
@@ -54,8 +54,14 @@ describe("a lean stream", () => {
   test("gives its answers as whole messages", async () => {
     const answers = await Array.fromAsync(createStreamCalls([answering], [])(method)(request, context));
     expect(answers).toMatchObject([
-      { $typeName: "chess.analysis.v1.EvaluateResponse", summary: "one", lines: [] },
-      { summary: "two" },
+      {
+        $typeName: "chess.analysis.v1.StreamEvaluateResponse",
+        event: {
+          case: "evaluation",
+          value: { $typeName: "chess.analysis.v1.EvaluateResponse", summary: "one", lines: [] },
+        },
+      },
+      { event: { case: "queued", value: { place: 0 } } },
     ]);
   });
 

@@ -1,15 +1,20 @@
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 
-/** A native Stockfish on this machine, or undefined: the only component that a test run may lack. */
+/** A native Stockfish on this machine, or undefined. */
 export function nativeStockfish(): string | undefined {
+  return everyNativeStockfish().at(0);
+}
+
+export function everyNativeStockfish(): readonly string[] {
   const folders = [
     ...(process.env.PATH ?? "").split(delimiter),
     "/usr/games",
     "/usr/local/bin",
     "/opt/homebrew/bin",
   ];
-  return folders.map((folder) => join(folder, "stockfish")).find(isExecutable);
+  const files = folders.map((folder) => join(folder, "stockfish"));
+  return [...new Set(files)].filter(isExecutable);
 }
 
 function isExecutable(file: string): boolean {

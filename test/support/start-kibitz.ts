@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { join } from "node:path";
 import { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 
@@ -18,11 +19,13 @@ export interface KibitzProcess {
 
 export interface KibitzOptions {
   readonly cwd?: string;
+  /** Another checkout, to be run by its own Node as `npm start` does. */
+  readonly checkout?: string;
   /** Where its standard output goes instead: nowhere, or into an open file. */
   readonly stdout?: "ignore" | number;
 }
 
-const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+const here = fileURLToPath(new URL("../..", import.meta.url));
 
 /** A stop waits 15 s for searches and 5 s for their answers. */
 const stopMaxMs = 22_000;
@@ -31,9 +34,14 @@ const stopMaxMs = 22_000;
 export function startKibitz(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
-  { cwd, stdout }: KibitzOptions = {},
+  { cwd, checkout, stdout }: KibitzOptions = {},
 ): KibitzProcess {
-  const child = spawn(process.execPath, [main, ...args], { cwd, env, stdio: ["ignore", stdout, "pipe"] });
+  const node = checkout === undefined ? process.execPath : join(checkout, "node_modules/node/bin/node");
+  const child = spawn(node, [join(checkout ?? here, "src/main.ts"), ...args], {
+    cwd,
+    env,
+    stdio: ["ignore", stdout, "pipe"],
+  });
   // A run that fails leaves nothing behind.
   const kill = () => void child.kill("SIGKILL");
   process.on("exit", kill);

@@ -1,10 +1,11 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { describeWith } from "../support/needs.ts";
 import { useApp } from "../support/running-app.ts";
-import { isInstalled, runGoTool } from "./go-tools.ts";
+import { runGoTool } from "./go-tools.ts";
 
-const app = useApp({ KIBITZ_CACHE_ENTRIES: "0", KIBITZ_QUEUE_MAX_WAIT_MS: "600000" });
+const app = useApp({ KIBITZ_CACHE_MB: "0", KIBITZ_QUEUE_MAX_WAIT_MS: "600000" });
 
-describe.runIf(isInstalled("ghz"))("ghz, without any proto file", () => {
+describeWith("ghz")("ghz, without any proto file", () => {
   test("runs a load against FindBestMove, and every call is answered", async () => {
     const request = { fen: "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3", depth: 6 };
     const { code, stdout } = await runGoTool(

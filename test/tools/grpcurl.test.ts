@@ -2,11 +2,12 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createFileRegistry, fromBinary } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { describeWith } from "../support/needs.ts";
 import { useApp } from "../support/running-app.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
-import { isInstalled, runGoTool } from "./go-tools.ts";
+import { runGoTool } from "./go-tools.ts";
 
 const app = useApp();
 const folder = useTemporaryFolder();
@@ -17,7 +18,7 @@ const mateInOne = '{"fen": "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - - 0 1", "depth": 6}'
 const grpcurl = (before: readonly string[], ...after: readonly string[]) =>
   runGoTool("grpcurl", "-plaintext", ...before, new URL(app.url).host, ...after);
 
-describe.runIf(isInstalled("grpcurl"))("grpcurl, without any proto file", () => {
+describeWith("grpcurl")("grpcurl, without any proto file", () => {
   test("lists services and calls", async () => {
     const { stdout } = await grpcurl([], "list");
     expect(stdout.trim().split("\n")).toEqual([

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Language } from "../language.ts";
 import { buf, cacheOf, examplesOf, probeOf } from "../places.ts";
-import { runProgram, tryProgram } from "../run-program.ts";
+import { runProgram } from "../run-program.ts";
 
 const cwd = examplesOf("go");
 const binary = (name: string) => join(cacheOf("go"), name);
@@ -10,11 +10,7 @@ const binary = (name: string) => join(cacheOf("go"), name);
 export const go: Language = {
   name: "go",
 
-  async missing() {
-    // From 1.21 on, go fetches the version that go.mod asks for.
-    const [, minor = "0"] = /go1\.(\d+)/.exec((await tryProgram("go", "version")) ?? "") ?? [];
-    return Number(minor) >= 21 ? undefined : "Go 1.21 or newer (https://go.dev/dl)";
-  },
+  needs: ["go"],
 
   async build() {
     await runProgram([buf, "generate", "--template", "buf.gen.go.yaml"], { cwd });

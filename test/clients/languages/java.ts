@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { buildIfStale } from "../build-if-stale.ts";
 import type { Language } from "../language.ts";
 import { cacheOf, examplesOf, probeOf, protoFiles } from "../places.ts";
-import { runProgram, tryProgram } from "../run-program.ts";
+import { runProgram } from "../run-program.ts";
 
 const example = examplesOf("java");
 const probe = probeOf("java");
@@ -13,15 +13,7 @@ const probeJar = join(probe, "probe/target/probe.jar");
 export const java: Language = {
   name: "java",
 
-  async missing() {
-    const [, major = "0"] = /javac (\d+)/.exec((await tryProgram("javac", "-version")) ?? "") ?? [];
-    if (Number(major) < 17) {
-      return "JDK 17 or newer (Debian: apt-get install default-jdk-headless)";
-    }
-    return (await tryProgram("mvn", "--version")) === undefined
-      ? "Maven 3.8 or newer (Debian: apt-get install maven)"
-      : undefined;
-  },
+  needs: ["jdk", "maven"],
 
   async build() {
     const ownFiles = "{pom.xml,*.yaml,probe/pom.xml,**/src/**/*.java}";

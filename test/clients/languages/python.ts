@@ -2,7 +2,7 @@ import { copyFile, readFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import type { Language } from "../language.ts";
 import { buf, cacheOf, examplesOf, probeOf } from "../places.ts";
-import { runProgram, tryProgram } from "../run-program.ts";
+import { runProgram } from "../run-program.ts";
 
 const cwd = examplesOf("python");
 const environment = join(cacheOf("python"), "venv");
@@ -14,12 +14,7 @@ const installed = join(environment, "requirements.txt");
 export const python: Language = {
   name: "python",
 
-  async missing() {
-    const usable = "import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 10))";
-    return (await tryProgram("python3", "-c", usable)) === undefined
-      ? "Python 3.10 or newer with venv (Debian: apt-get install python3-venv)"
-      : undefined;
-  },
+  needs: ["python"],
 
   async build() {
     if ((await readFile(required, "utf8")) !== (await readFile(installed, "utf8").catch(() => undefined))) {

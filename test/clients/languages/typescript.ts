@@ -1,6 +1,5 @@
 import { copyFile, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { findChromium } from "../../support/find-chromium.ts";
 import { buildIfStale } from "../build-if-stale.ts";
 import type { Language } from "../language.ts";
 import { cacheOf, examplesOf, probeOf, protoFiles } from "../places.ts";
@@ -15,11 +14,7 @@ const installed = join(cwd, "node_modules/package-lock.json");
 export const typescript: Language = {
   name: "typescript",
 
-  async missing() {
-    return findChromium() === undefined
-      ? "Chromium on the PATH (Debian: apt-get install chromium)"
-      : undefined;
-  },
+  needs: ["chromium"],
 
   async build() {
     if ((await readFile(required, "utf8")) !== (await readFile(installed, "utf8").catch(() => undefined))) {

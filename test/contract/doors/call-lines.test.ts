@@ -136,12 +136,26 @@ test.each(["/v1/eval", "/v1/eval/stream", `${rpc}/Evaluate`])(
   },
 );
 
+test.each(["/v1/eval", "/v1/eval/stream", `${rpc}/Evaluate`])(
+  "an answer of %s to a finished game names no engine",
+  async (path) => {
+    const requestId = `mated-${path.replaceAll("/", "-")}`;
+    const body = JSON.stringify({ fen: "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1" });
+    await (
+      await fetch(app.url + path, { method: "POST", headers: { ...json, "X-Request-Id": requestId }, body })
+    ).arrayBuffer();
+    const lines = await linesOf(requestId);
+    expect(lines).toMatchObject([{ code: "ok", depth: 0, cached: false, queueMs: 0, engineMs: 0 }]);
+    expect(lines[0]).not.toHaveProperty("engine");
+  },
+);
+
 test("probes and pages have none", async () => {
   const headers = { "X-Request-Id": "probe" };
   for (const path of ["/healthz", "/readyz", "/problems", "/"]) {
     await (await fetch(app.url + path, { headers })).arrayBuffer();
   }
   await (await fetch(`${app.url}/healthz`, { method: "POST", headers })).arrayBuffer();
-  await sleep(100);
-  expect(app.logged.filter((line) => (line as { requestId?: string }).requestId === "probe")).toEqual([]);
+  await (await fetch(`${app.url}/price`, { headers })).arrayBuffer();
+  expect(await linesOf("probe")).toMatchObject([{ method: "GetPrice" }]);
 });

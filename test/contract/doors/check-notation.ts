@@ -6,7 +6,7 @@ export interface Answer {
   readonly fen: string;
   readonly chess960: boolean;
   readonly turn: "white" | "black";
-  readonly engine: { readonly id: string; readonly path: string };
+  readonly engine: { readonly id: string; readonly path: string } | null;
   readonly score: { readonly cp: number | null; readonly mate: number | null };
   readonly best_move: Move | null;
   readonly ponder: Move | null;

@@ -19,7 +19,7 @@ const cases = [...answers, ...refusals];
 const plainCases = cases.filter((one) => one.kind === "answer" || !one.rpcOnly);
 
 // Without a cache every door asks the engine itself, and must get the same from it.
-const app = useApp({ KIBITZ_CACHE_ENTRIES: "0" });
+const app = useApp({ KIBITZ_CACHE_MB: "0" });
 
 describe("plain JSON", () => {
   const ask = useDoor(json);

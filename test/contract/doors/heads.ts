@@ -19,14 +19,16 @@ export interface HeadsKind {
   readonly upgrade: number;
   readonly later: number;
   readonly unauthenticated: number;
+  /** Connect's streams have no room for headers in their errors. */
+  readonly errorsHaveHeaders: boolean;
   ask(url: string, request: Plain, headers?: Readonly<Record<string, string>>): Promise<Heads>;
 }
 
 type StatusOf = (status: number, text: string) => number;
 
 const service = "/chess.analysis.v1.AnalysisService";
-const http = { ok: 200, upgrade: 402, later: 429, unauthenticated: 401 };
-const grpcCodes = { ok: 0, upgrade: 7, later: 8, unauthenticated: 16 };
+const http = { ok: 200, upgrade: 402, later: 429, unauthenticated: 401, errorsHaveHeaders: true };
+const grpcCodes = { ok: 0, upgrade: 7, later: 8, unauthenticated: 16, errorsHaveHeaders: true };
 
 const byFetch =
   (
@@ -111,6 +113,7 @@ export const heads: readonly HeadsKind[] = [
     name: "Connect's stream",
     ...http,
     upgrade: 403,
+    errorsHaveHeaders: false,
     ask: byFetch(
       `${service}/StreamEvaluate`,
       "application/connect+json",

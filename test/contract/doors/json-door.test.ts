@@ -3,7 +3,7 @@ import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
 import { get, post } from "./post.ts";
 
-const app = useApp({ KIBITZ_CACHE_ENTRIES: "0" });
+const app = useApp({ KIBITZ_CACHE_MB: "0" });
 
 const uuid = expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
 const count = expect.toSatisfy(Number.isInteger);
@@ -88,6 +88,7 @@ describe("an answer", () => {
       best_move: null,
       ponder: null,
       lines: [],
+      engine: null,
       terminal: { reason: "stalemate", winner: null, result: "1/2-1/2" },
       search: {
         ...evaluation.search,
@@ -148,7 +149,7 @@ describe("GET", () => {
     const typical = async (query: string) => {
       const { body } = await get(`${app.url}/price?${query}`);
       const { typical_ms, allowed } = body.estimate as { typical_ms: number; allowed: object };
-      expect(allowed).toEqual({ keyless: true });
+      expect(allowed).toEqual([{ plan: "keyless", allowed: true }]);
       return typical_ms;
     };
     expect(await typical("depth=18")).toBeGreaterThan(await typical("depth=10"));

@@ -1,7 +1,9 @@
+import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createApiKey } from "../../../src/access/api-key.ts";
 import { runKibitz } from "../../cli/run-kibitz.ts";
+import { remainingOf } from "../../support/remaining-of.ts";
 import { useApp } from "../../support/running-app.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 import { rpcDoors } from "./all-doors.ts";
@@ -64,7 +66,11 @@ describe.each([json, ...rpcDoors])("through $name", (kind) => {
         id,
         name: "my bot",
         plan: "free",
-        limits: { depth_max: 30, concurrent: 4, rates: [{ name: "minute" }, { name: "engine-day" }] },
+        limits: {
+          depth_max: 30,
+          concurrent: 4,
+          rates: [{ name: "minute" }, { name: "engine-day" }, { name: "refusals" }],
+        },
       },
     });
     expect(await call("revokeKey", {}, authorized)).toMatchObject({ kind: "answer" });
@@ -92,6 +98,59 @@ describe.each([json, ...rpcDoors])("through $name", (kind) => {
     expect(await call("createKey", {}, newCaller())).toMatchObject({ kind: "answer" });
   });
 
+  test("a wish that is sent again is the same key, with a secret of its own, and counts once", async () => {
+    const caller = newCaller();
+    const wish = { name: "my bot", idempotency_key: randomUUID() };
+    const made = ((await call("createKey", wish, caller)) as Answered).answer;
+    expect((await call("getKey", {}, { ...caller, ...bearer(made.key) })).kind).toBe("answer");
+    for (let count = 0; count < 3; count++) {
+      const again = ((await call("createKey", wish, caller)) as Answered).answer;
+      expect(again).toEqual({ ...made, key: expect.stringMatching(/^kbz_/) });
+      expect(again.key).not.toBe(made.key);
+      expect((await call("getKey", {}, { ...caller, ...bearer(again.key) })).kind).toBe("answer");
+      expect(await call("getKey", {}, { ...caller, ...bearer(made.key) })).toMatchObject({
+        kind: "refusal",
+        refusal: { code: "invalid_api_key" },
+      });
+    }
+    expect((await call("createKey", {}, caller)).kind).toBe("answer");
+    expect(await call("createKey", {}, caller)).toMatchObject({ refusal: { code: "rate_limited" } });
+    // What is known already costs nothing, even then.
+    const last = ((await call("createKey", wish, caller)) as Answered).answer;
+    expect(last.id).toBe(made.id);
+    const elsewhere = ((await call("createKey", wish, newCaller())) as Answered).answer;
+    expect(elsewhere.id).not.toBe(made.id);
+    await call("revokeKey", {}, { ...caller, ...bearer(last.key) });
+    expect(await call("createKey", wish, caller)).toMatchObject({ refusal: { code: "rate_limited" } });
+  });
+
+  test.each([
+    ["", "must have at least 16 characters|must not be empty"],
+    ["x".repeat(15), "must have at least 16 characters"],
+    ["x".repeat(65), "must have at most 64 characters, not 65"],
+    ["sixteen or more characters", "must consist of printable ASCII characters without spaces"],
+    ["sechzehn-und-größer", "must consist of printable ASCII characters without spaces"],
+  ])("an idempotency key of %j is refused", async (key, message) => {
+    expect(await call("createKey", { idempotency_key: key }, newCaller())).toMatchObject({
+      kind: "refusal",
+      refusal: {
+        code: "out_of_range",
+        faults: [{ pointer: "/idempotency_key", message: expect.stringMatching(message) }],
+      },
+    });
+  });
+
+  test("a text that is kept is no place for a key", async () => {
+    const secret = createApiKey();
+    const request = { name: secret, idempotency_key: `again-${secret}` };
+    const outcome = await call("createKey", request, newCaller());
+    expect(outcome).toMatchObject({
+      kind: "refusal",
+      refusal: { code: "invalid_type", faults: [{ pointer: "/name" }, { pointer: "/idempotency_key" }] },
+    });
+    expect(JSON.stringify(outcome)).not.toContain(secret);
+  });
+
   test.each(["a\tb", "a\u0000", "line\nbreak", "\u007f", "\u0085", "x".repeat(65)])(
     "a name of %j is refused",
     async (name) => {
@@ -103,7 +162,7 @@ describe.each([json, ...rpcDoors])("through $name", (kind) => {
   );
 });
 
-describe.each(heads)("through $name, a credential", ({ ask, unauthenticated, ok }) => {
+describe.each(heads)("through $name, a credential", ({ ask, unauthenticated, ok, errorsHaveHeaders }) => {
   test.each([
     ["that is malformed", () => "kbz"],
     ["of another scheme", () => "Basic YTpi"],
@@ -117,9 +176,8 @@ describe.each(heads)("through $name, a credential", ({ ask, unauthenticated, ok 
       { authorization: authorizationOf() },
     );
     expect(status).toBe(unauthenticated);
-    // Connect's streams have no room for headers in their errors.
     const how = headers.get("www-authenticate") ?? trailers.get("www-authenticate");
-    expect(how ?? 'Bearer error="invalid_token"').toBe('Bearer error="invalid_token"');
+    expect(how).toBe(errorsHaveHeaders ? 'Bearer error="invalid_token"' : null);
   });
 
   test("that is valid is counted by itself, whatever the address", async () => {
@@ -141,6 +199,52 @@ describe.each(heads)("through $name, a credential", ({ ask, unauthenticated, ok 
       expect.stringMatching(/^"minute";r=238;/),
     ]);
   });
+});
+
+test("all keys that one address got share the limits of one, wherever they are used", async () => {
+  const caller = newCaller();
+  const headers = { "Content-Type": "application/json", ...caller };
+  const keys = [await post(keysUrl(), {}, headers), await post(keysUrl(), {}, headers)].map(
+    ({ body }) => body.key,
+  );
+  const left: unknown[] = [];
+  for (const key of [...keys, ...keys]) {
+    const { headers: told } = await post(
+      `${app.url}/v1/eval`,
+      { fen: startFen, depth: 1 },
+      { "Content-Type": "application/json", ...newCaller(), ...bearer(key) },
+    );
+    left.push(told.get("ratelimit")?.replace(/;t=.*/, ""));
+  }
+  expect(left).toEqual(['"minute";r=239', '"minute";r=238', '"minute";r=237', '"minute";r=236']);
+  const { body } = await get(`${keysUrl()}/self`, { headers: bearer(keys[0]) });
+  expect(remainingOf(body, "minute")).toBe(236);
+});
+
+test("searches at a time are those of all keys that one address got", async () => {
+  const caller = newCaller();
+  const headers = { "Content-Type": "application/json", ...caller };
+  const [one, other] = [await post(keysUrl(), {}, headers), await post(keysUrl(), {}, headers)].map(
+    ({ body }) => bearer(body.key),
+  );
+  const leaving = new AbortController();
+  const search = (index: number) =>
+    fetch(`${app.url}/v1/eval`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", ...newCaller(), ...(index % 2 === 0 ? one : other) },
+      body: JSON.stringify({ fen: startFen, depth: 30, multipv: 2 + index, movetime_ms: 2000 }),
+      signal: leaving.signal,
+    }).then((response) => response.text());
+  const searching = [0, 1, 2, 3].map(search);
+  await sleep(500);
+  const fifth = await post(
+    `${app.url}/v1/eval`,
+    { fen: startFen, depth: 1 },
+    { "Content-Type": "application/json", ...newCaller(), ...other },
+  );
+  leaving.abort();
+  await Promise.allSettled(searching);
+  expect([fifth.status, fifth.body.code]).toEqual([429, "concurrency_limited"]);
 });
 
 test("an answer with a key in it, or about one, is kept by nobody on the way", async () => {
@@ -166,7 +270,25 @@ test("GET /v1/keys/self tells what is left: requests, and engine time as the ans
     name: null,
     plan: "free",
     limits: expect.objectContaining({ movetime_ms_max: 60_000 }),
-    remaining: { minute: 238, "engine-day": 3_600_000 - usedMs },
+    remaining: [
+      {
+        name: "minute",
+        unit: "request",
+        quota: 240,
+        remaining: 238,
+        window_s: 60,
+        reset_ms: expect.toSatisfy((ms) => Number.isInteger(ms) && ms > 0 && ms <= 60_000),
+      },
+      {
+        name: "engine-day",
+        unit: "engine_ms",
+        quota: 3_600_000,
+        remaining: 3_600_000 - usedMs,
+        window_s: 86_400,
+        reset_ms: expect.toSatisfy((ms) => Number.isInteger(ms) && ms > 86_000_000 && ms <= 86_400_000),
+      },
+      { name: "refusals", unit: "refusal", quota: 120, remaining: 120, window_s: 60, reset_ms: 60_000 },
+    ],
   });
   expect(usedMs).toBeGreaterThan(0);
 });
@@ -188,7 +310,7 @@ test.each(["/v1/eval", "/v1/eval/stream"])(
     await expect(asked).rejects.toThrow();
     await sleep(300);
     const { body } = await get(`${keysUrl()}/self`, { headers: caller });
-    const remaining = (body.remaining as Readonly<Record<string, number>>)["engine-day"] ?? 0;
+    const remaining = remainingOf(body, "engine-day");
     expect(3_600_000 - remaining).toBeGreaterThan(100);
     expect(3_600_000 - remaining).toBeLessThan(performance.now() - startedAt);
   },
@@ -218,15 +340,12 @@ describe("the command line, beside a server that runs", () => {
   test("sees when a key was last used", async () => {
     const { key, id } = await newKey({ name: "used" });
     await statusOf(String(key));
-    for (let tries = 0; ; tries++) {
+    const lastUsed = async () => {
       const { stdout } = await kibitz("list", "--json");
-      const row = stdout.split("\n").find((line) => line.includes(String(id))) ?? "{}";
-      if (JSON.parse(row).last_used_at !== null) {
-        return;
-      }
-      expect(tries).toBeLessThan(20);
-      await sleep(500);
-    }
+      const row = stdout.split("\n").find((line) => line.includes(String(id)));
+      return JSON.parse(row ?? expect.fail("the key is not listed")).last_used_at;
+    };
+    await expect.poll(lastUsed, { timeout: 10_000, interval: 500 }).toEqual(expect.any(String));
   });
 });
 

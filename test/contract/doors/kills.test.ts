@@ -4,7 +4,7 @@ import { enginesRunning } from "../../engine/processes.ts";
 import { createRandom } from "../../support/random.ts";
 import { useApp } from "../../support/running-app.ts";
 
-const app = useApp({ KIBITZ_CACHE_ENTRIES: "0", KIBITZ_QUEUE_MAX_WAIT_MS: "600000" });
+const app = useApp({ KIBITZ_CACHE_MB: "0", KIBITZ_QUEUE_MAX_WAIT_MS: "600000" });
 
 async function ask(fen: string): Promise<[number, unknown]> {
   const response = await fetch(`${app.url}/v1/bestmove`, {

@@ -14,7 +14,7 @@ const budgetBytes = 64 * 1024 * 1024;
 const batchBytes = 1024 * 1024;
 
 /** One request in a batch of nearly the greatest size. */
-const large = `{"requests": [{"fen": "${startFen}", "depth": 1}]${" ".repeat(900_000)}}`;
+const large = `{"requests": [{"fen": "${startFen}", "depth": 1}]}${" ".repeat(900_000)}`;
 
 const port = () => Number(new URL(app.url).port);
 const sockets: Socket[] = [];

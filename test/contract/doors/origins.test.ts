@@ -125,17 +125,58 @@ describe("with a list of origins", () => {
         await preflightOf(app.url, { Origin: origin }),
       ]) {
         expect(answer.ok).toBe(true);
-        expect([...answer.headers.keys()].filter((name) => name.startsWith("access-control"))).toEqual([]);
+        expect(permissionsIn(answer)).toEqual([]);
       }
     },
   );
 });
 
-describe("where keys are required", () => {
-  const app = useApp({ KIBITZ_ACCESS: "keys" });
+/** `keys` is for those who have one, and `open` for a private network: any page that somebody there visits is a stranger. */
+describe.each(["keys", "open"])("with KIBITZ_ACCESS=%s", (mode) => {
+  describe("and no origins named", () => {
+    const app = useApp({ KIBITZ_ACCESS: mode });
 
-  test("no scripts of other origins may read answers, unless the operator says so", async () => {
-    const { headers } = await fetch(`${app.url}/price`, { headers: asked });
-    expect([...headers.keys()].filter((name) => name.startsWith("access-control"))).toEqual([]);
+    test.each(others)("no scripts of other origins may read what GET %s answers, or ask to", async (path) => {
+      for (const answer of [
+        await fetch(app.url + path, { headers: asked }),
+        await preflightOf(app.url + path, asked),
+      ]) {
+        expect(permissionsIn(answer)).toEqual([]);
+      }
+    });
+
+    test.each(heads)(
+      "no scripts may read answers or errors through $name",
+      async ({ ask, unauthenticated }) => {
+        const request = { fen: startFen, depth: 1 };
+        expect(permissionsIn(await ask(app.url, request, asked))).toEqual([]);
+        const refused = await ask(app.url, request, { ...asked, Authorization: "Bearer kbz_wrong" });
+        expect(refused.status).toBe(unauthenticated);
+        expect(permissionsIn(refused)).toEqual([]);
+      },
+    );
+
+    test("no scripts may read that their request was no HTTP", async () => {
+      const { socket, closed } = await open(Number(new URL(app.url).port));
+      socket.write(`GET / HTTP/1.1\r\nHost: a\r\nOrigin: ${page}\r\nX A\r\n\r\n`);
+      const answer = await closed;
+      expect(answer).toContain("HTTP/1.1 400 ");
+      expect(answer.toLowerCase()).not.toContain("access-control");
+    });
+  });
+
+  describe.each([
+    ["*", "*"],
+    [page, page],
+  ])("and origins named: %s", (named, allowed) => {
+    const app = useApp({ KIBITZ_ACCESS: mode, KIBITZ_CORS_ORIGINS: named });
+
+    test("they may", async () => {
+      const { headers } = await fetch(`${app.url}/price`, { headers: asked });
+      expect(headers.get("access-control-allow-origin")).toBe(allowed);
+    });
   });
 });
+
+const permissionsIn = ({ headers }: Pick<Response, "headers">) =>
+  [...headers.keys()].filter((name) => name.startsWith("access-control"));

@@ -8,13 +8,13 @@ import type { Plain } from "./door.ts";
 
 const enums = [
   "BOUND",
-  "CASTLING",
+  "CASTLING_SIDE",
   "COLOR",
   "DRAW_CLAIM",
   "ENGINE_STATUS",
-  "NET",
+  "NET_SIZE",
   "PATH",
-  "PIECE",
+  "PROMOTION_PIECE",
   "STOP_REASON",
   "TERMINAL_REASON",
   "VARIANT",
@@ -22,7 +22,7 @@ const enums = [
 const enumName = new RegExp(`^(?:${enums.join("|")})_([A-Z0-9_]+)$`);
 
 /** 64-bit counters, which ProtoJSON writes as strings. */
-const counters = ["nodes", "nps", "tbhits", "quota"];
+const counters = ["nodes", "nps", "tbhits", "quota", "remaining"];
 
 /** Enum names become words, counters numbers, and null is left out. */
 export function plainFromProtoJson(json: object): Plain {

@@ -30,7 +30,8 @@ test("a stop that has waited long enough cuts searches short and answers them: t
     });
   const asked = [ask("/v1/eval", 30), ask("/v1/bestmove", 29), ask("/v1/eval/stream", 28)];
   await vi.waitFor(() => expect(enginesRunning()).not.toEqual([]));
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  // Until all three have been heard, also by a busy machine: a connection without a call would be closed.
+  await new Promise((resolve) => setTimeout(resolve, 1500));
   const stopped = app.stop();
   const [unary, waited, stream] = await Promise.all(asked.map(async (one) => (await one).text()));
   for (const answer of [unary, waited]) {

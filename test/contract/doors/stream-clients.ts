@@ -19,7 +19,7 @@ import {
   AnalysisService,
   EvaluateBatchRequestSchema,
   EvaluateBatchResponseSchema,
-  EvaluateResponseSchema,
+  StreamEvaluateResponseSchema,
 } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { createClients } from "./clients/grpc-js.ts";
 import type { Plain } from "./door.ts";
@@ -32,7 +32,7 @@ export type StreamedCall = "streamEvaluate" | "evaluateBatch";
 /** A client that reads streams. Leaving the messages before their end leaves the call. */
 export interface StreamClient extends AsyncDisposable {
   /**
-   * The messages as plain JSON, without what is null. Aborting the signal leaves the call.
+   * The messages as plain JSON, without what is null: an event has one member, called as it is. Aborting the signal leaves the call.
    *
    * @param timeoutMs deadline, in the protocol's own way
    */
@@ -59,7 +59,7 @@ const withTransport = (name: string, open: (url: string, sessions: Http2SessionM
         if (call === "streamEvaluate") {
           const message = fromJson(AnalysisRequestSchema, protoJsonFromPlain(request));
           for await (const answer of client.streamEvaluate(message, options)) {
-            yield plainFromProtoJson(toJson(EvaluateResponseSchema, answer, json) as object);
+            yield plainFromProtoJson(toJson(StreamEvaluateResponseSchema, answer, json) as object);
           }
         } else {
           const items = (request.requests as readonly Plain[]).map((item) =>
@@ -128,8 +128,8 @@ async function* plainFrom(
     if (event === "error") {
       throw new Error(`event: error ${data}`);
     }
-    if (event === "evaluation") {
-      yield plainFromProtoJson(JSON.parse(data));
+    if (event !== "done") {
+      yield { [event]: plainFromProtoJson(JSON.parse(data)) };
     }
   }
 }

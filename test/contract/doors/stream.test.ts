@@ -17,6 +17,9 @@ const long = { fen: startFen, depth: 30 };
 
 type Search = Plain & { readonly depth: number };
 const searchOf = (state: Plain): Search => state.search as Search;
+/** What is told beside where the search waits: an engine may still be busy with the test before. */
+const evaluationsOf = (events: readonly Plain[]): readonly Plain[] =>
+  events.flatMap(({ evaluation }) => (evaluation ? [evaluation as Plain] : []));
 
 /** What does not differ from call to call. */
 function lasting({ id: _, search, ...rest }: Plain): Plain {
@@ -36,14 +39,14 @@ describe.each(streamClients)("$name", (kind) => {
   afterAll(() => client[Symbol.asyncDispose]());
 
   test("gets one complete state a depth, and the last is what the unary call returns", async () => {
-    const states = await Array.fromAsync(client.stream("streamEvaluate", request, never));
+    const states = evaluationsOf(await Array.fromAsync(client.stream("streamEvaluate", request, never)));
     const depths = states.map((state) => searchOf(state).depth);
     expect(depths).toEqual([...new Set(depths)].toSorted((a, b) => a - b));
     expect(depths.at(-1)).toBe(10);
     expect(new Set(states.map(({ id }) => id)).size).toBe(1);
+    expect(states.length).toBeGreaterThan(1);
     for (const state of states.slice(0, -1)) {
-      // Protocols with an empty value leave it out.
-      expect(searchOf(state).stop_reason ?? "unspecified").toBe("unspecified");
+      expect(searchOf(state)).not.toHaveProperty("stop_reason");
       expect(state).toMatchObject({
         lines: [{ rank: 1 }, { rank: 2 }],
         best_move: { uci: expect.any(String) },
@@ -56,8 +59,8 @@ describe.each(streamClients)("$name", (kind) => {
 
   test("gets the one state of a finished game", async () => {
     const mated = { fen: "rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 1 3" };
-    const states = await Array.fromAsync(client.stream("streamEvaluate", mated, never));
-    expect(states).toMatchObject([{ terminal: {} }]);
+    const events = await Array.fromAsync(client.stream("streamEvaluate", mated, never));
+    expect(events).toMatchObject([{ evaluation: { terminal: {} } }]);
   });
 
   test("is told of an error before the first state", async () => {
@@ -67,8 +70,9 @@ describe.each(streamClients)("$name", (kind) => {
 
   test("gets the final state alone of what is known already", async () => {
     await json.open(app.url).call("evaluate", request);
-    const states = await Array.fromAsync(client.stream("streamEvaluate", request, never));
-    expect(states).toMatchObject([{ search: { depth: 10, stop_reason: "depth", cached: true } }]);
+    const events = await Array.fromAsync(client.stream("streamEvaluate", request, never));
+    const search = { depth: 10, stop_reason: "depth", cached: true };
+    expect(events).toMatchObject([{ evaluation: { search } }]);
   });
 
   test("stops reading in the middle, and the engine stands still", async () => {

@@ -132,8 +132,8 @@ describe("to a caller", () => {
   test("whose key is wrong nothing is suggested: it would be refused again", async () => {
     const wrong = { ...json, Authorization: "Bearer kbz_wrong" };
     expect(await adviceFor({ fen: startFen, depth: -1 }, "/v1/eval", wrong)).toEqual([
-      "out_of_range",
-      "fix_request",
+      "invalid_api_key",
+      "check_api_key",
       null,
     ]);
   });
@@ -181,7 +181,7 @@ describe("to a caller", () => {
 
 test("where a key is required, nothing is suggested to a caller without one", async () => {
   const { body } = await post(`${keysOnly.url}/v1/eval`, { fen: startFen, depth: -1 });
-  expect([body.next_action, body.suggested_request]).toEqual(["fix_request", null]);
+  expect([body.next_action, body.suggested_request]).toEqual(["contact_operator", null]);
 });
 
 /** Mostly something is wrong with it, often several things, and often it could be mended. */

@@ -100,23 +100,20 @@ describe.each(toolClients)("health through $name", ({ open }) => {
     await expect(stream.next()).rejects.toMatchObject({ code: Code.DeadlineExceeded });
   });
 
-  test("a credential that is wrong is refused here, too", async () => {
+  test("is told whatever credential comes with the question", async () => {
     const headers = { Authorization: "Bearer kbz_wrong" };
-    const check = createClient(Health, transport()).check({}, { headers });
-    await expect(check).rejects.toMatchObject({ code: Code.Unauthenticated });
-    const watch = Array.fromAsync(createClient(Health, transport()).watch({}, { headers }));
-    await expect(watch).rejects.toMatchObject({ code: Code.Unauthenticated });
+    const answer = await createClient(Health, transport()).check({}, { headers });
+    expect(answer).toMatchObject({ status: Status.SERVING });
   });
 });
 
 describe.each(toolClients.filter(({ duplex }) => duplex))("reflection through $name", ({ open }) => {
   const transport = useTransport(open);
 
-  test("refuses a credential that is wrong", async () => {
+  test("answers whatever credential comes with the question", async () => {
     const client = createClient(ServerReflection, transport());
     const headers = { Authorization: "Bearer kbz_wrong" };
-    const answers = Array.fromAsync(client.serverReflectionInfo(listServices(), { headers }));
-    await expect(answers).rejects.toMatchObject({ code: Code.Unauthenticated });
+    expect(await Array.fromAsync(client.serverReflectionInfo(listServices(), { headers }))).toHaveLength(1);
   });
 
   test.each([ServerReflection, ServerReflectionV1alpha])("$typeName lists what there is", async (version) => {
@@ -184,10 +181,8 @@ describe("grpc-js, which knows the protos only", () => {
     expect((await check("nope")).error?.code).toBe(status.NOT_FOUND);
     const watch = client.watch({ service: "" });
     watch.on("error", () => {});
-    for await (const state of watch) {
-      expect(state).toEqual({ status: "SERVING" });
-      break;
-    }
+    const states = watch[Symbol.asyncIterator]();
+    expect((await states.next()).value).toEqual({ status: "SERVING" });
     watch.cancel();
   });
 

@@ -48,7 +48,7 @@ export async function startService(
       KIBITZ_ACCESS: "public",
       KIBITZ_SLOTS: "2",
       // What is kept grows until it is full, and would look like a leak.
-      KIBITZ_CACHE_ENTRIES: "1000",
+      KIBITZ_CACHE_MB: "2",
       KIBITZ_PLANS: join(folder, "plans.json"),
       KIBITZ_DATA_DIR: folder,
       ...env,

@@ -1,9 +1,11 @@
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { lazyDigestOf } from "../../../src/engine/digest.ts";
 import type { EngineBackend, EngineBuild } from "../../../src/engine/engine.ts";
 import { createChildProcess, type EngineCommand } from "../../../src/engine/uci/child-process.ts";
 import { createUciSession } from "../../../src/engine/uci/session.ts";
 import { defaultWatchTimes, type WatchTimes } from "../../../src/engine/uci/watch-times.ts";
+import { copyCheckout } from "../copy-checkout.ts";
 
 /** What the fake engine can be told to do wrong. */
 export type Misbehaviour =
@@ -77,6 +79,7 @@ export function createFakeBackend(options: FakeEngineOptions = {}): EngineBacken
     version: "1.0",
     net: "full",
     license: undefined,
+    deprecatedSince: undefined,
     selfTestNodes: undefined,
     settings: { hashMb: 16, threads: 1 },
     file,
@@ -92,8 +95,19 @@ export function createFakeBackend(options: FakeEngineOptions = {}): EngineBacken
   };
 }
 
-/** The fake engine as a shell command, for scripts that a server finds as native engines. */
-export const fakeEngineCommand = `exec "${process.execPath}" "${file}" none 2 learned`;
+/**
+ * The fake engine as a shell command, for scripts that a server finds as native engines. With a Node and files of its
+ * own, in a folder that is made for them: where this checkout is root's alone, engines may not read it.
+ */
+export function fakeEngineCommandIn(folder: string): string {
+  const engine = "test/support/fake-engine";
+  const node = "node_modules/node/bin/node";
+  const copy = copyCheckout(join(folder, "fake-engine"), ["package.json", engine, node, ...needed]);
+  return `exec "${join(copy, node)}" "${join(copy, engine, "fake-engine.ts")}" none 2 learned`;
+}
+
+/** What the fake engine imports. */
+const needed = ["node_modules/chessops", "node_modules/@badrap/result"];
 
 export function commandOfFake({ misbehaviour, iterationMs = 2 }: FakeEngineOptions = {}): EngineCommand {
   return { file: process.execPath, args: [file, misbehaviour ?? "none", String(iterationMs)] };

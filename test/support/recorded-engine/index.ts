@@ -22,6 +22,7 @@ export function createRecordedBackend(recording: Recording, told: Partial<Engine
     version: "1",
     net: "full",
     license: undefined,
+    deprecatedSince: undefined,
     settings: { hashMb: 16, threads: 1 },
     selfTestNodes: undefined,
     file: "recording",
@@ -56,6 +57,7 @@ function createSession(build: EngineBuild, recording: Recording): EngineSession 
     memoryBytes: () => undefined,
     cutShort() {},
     exited: exit.promise,
+    free: Promise.resolve(),
     async search({ position }, signal, onProgress = () => {}) {
       searches++;
       for (const event of recording[position.fen] ?? []) {

@@ -22,7 +22,7 @@ export const games: readonly AnswerCase[] = [
       search: { ...noSearch, limits: { depth: 12 } },
       summary: "Checkmate: Black has won.",
     },
-    absent: ["best_move", "ponder", "draw_claimable"],
+    absent: ["engine", "best_move", "ponder", "draw_claimable"],
   },
   {
     ...common,
@@ -35,14 +35,14 @@ export const games: readonly AnswerCase[] = [
       lines: [],
       search: noSearch,
     },
-    absent: ["best_move", "ponder"],
+    absent: ["engine", "best_move", "ponder"],
   },
   {
     ...common,
     name: "knows a dead position",
     request: { fen: "8/8/4k3/8/8/4K1N1/8/8 w - - 0 1" },
     answer: { terminal: { reason: "insufficient_material" }, score: drawn },
-    absent: ["best_move"],
+    absent: ["engine", "best_move"],
   },
   {
     ...common,
@@ -62,7 +62,7 @@ export const games: readonly AnswerCase[] = [
     name: "ends the game when a position stands for the fifth time",
     request: { fen: startFen, moves: [...shuffle, ...shuffle, ...shuffle, ...shuffle] },
     answer: { terminal: { reason: "fivefold_repetition", result: "1/2-1/2" }, score: drawn },
-    absent: ["best_move", "draw_claimable"],
+    absent: ["engine", "best_move", "draw_claimable"],
   },
   {
     ...common,

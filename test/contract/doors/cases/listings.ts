@@ -79,6 +79,6 @@ export const listings: readonly AnswerCase[] = [
     call: "getPrice",
     name: "estimates a request",
     request: { depth: 20, multipv: 3, movetime_ms: 1000 },
-    answer: { estimate: { typical_ms: 1000, allowed: { keyless: true } } },
+    answer: { estimate: { typical_ms: 1000, allowed: [{ plan: "keyless", allowed: true }] } },
   },
 ];

@@ -1,0 +1,55 @@
+/**
+ * The thread of `floodWithRefusals`: sends what will be refused over and over, on connections of its own, as fast as
+ * answers come, until told to stop; then says what the answers were.
+ */
+import { Agent, request } from "node:http";
+import { parentPort, workerData } from "node:worker_threads";
+
+interface Told {
+  readonly url: string;
+  readonly connections: number;
+  readonly path: string;
+  readonly bodies: readonly string[];
+  readonly localAddress: string;
+}
+
+const { url, connections, path, bodies, localAddress } = workerData as Told;
+const agent = new Agent({ keepAlive: true, maxSockets: connections });
+const statuses = new Map<number, number>();
+/** The latest Retry-After of a 429, in seconds. */
+let retryAfterS: number | undefined;
+let stopped = false;
+
+function send(body: string): Promise<void> {
+  return new Promise((resolve) => {
+    const call = request(
+      url + path,
+      { method: "POST", agent, localAddress, headers: { "Content-Type": "application/json" } },
+      (res) => {
+        const status = res.statusCode ?? 0;
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+        if (status === 429) {
+          retryAfterS = Number(res.headers["retry-after"]);
+        }
+        res.resume().on("end", resolve);
+      },
+    );
+    call.on("error", () => resolve());
+    call.end(body);
+  });
+}
+
+async function flood(connection: number): Promise<void> {
+  for (let sent = connection; !stopped; sent++) {
+    await send(bodies[sent % bodies.length] ?? "");
+  }
+}
+
+parentPort?.once("message", () => {
+  stopped = true;
+});
+const floods = Array.from({ length: connections }, (_, connection) => flood(connection));
+parentPort?.postMessage("ready");
+await Promise.all(floods);
+agent.destroy();
+parentPort?.postMessage({ statuses, retryAfterS });

@@ -1,0 +1,126 @@
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { Agent, request } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Worker } from "node:worker_threads";
+
+const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+
+/** 596 moves, which are as long to play as a game can be, with a depth that nobody may ask for. */
+const longGame = {
+  fen: startFen,
+  moves: Array.from({ length: 149 }, () => ["Nf3", "Nf6", "Ng1", "Ng8"]).flat(),
+  depth: 5_000_000_000,
+};
+
+/** What is refused, and was dear to refuse, by name: a path, and bodies to send there in turn. */
+export const refused = {
+  "long games": { path: "/v1/eval", bodies: [JSON.stringify(longGame)] },
+  "batches of long games": {
+    path: "/v1/eval/batch",
+    bodies: [JSON.stringify({ requests: Array.from({ length: 200 }, () => longGame) })],
+  },
+  "batches that cannot be read": {
+    path: "/v1/eval/batch",
+    bodies: [
+      `{"requests":[${"{},".repeat(340_000)}{}]}`,
+      `{"requests":[${'{"x":1,"x":1},'.repeat(70_000)}{}]}`,
+      `{"requests":[${"1,".repeat(500_000)}`,
+    ],
+  },
+  "bad FENs, broken JSON, too much for the plan": {
+    path: "/v1/eval",
+    bodies: [
+      JSON.stringify({ fen: "8/8/8/8/8/8/8/8 w - - 0 1" }),
+      JSON.stringify({ fen: "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP" }),
+      `{"fen":"${startFen}","moves":[${'"e4",'.repeat(10_000)}`,
+      JSON.stringify({ fen: startFen, moves: Array.from({ length: 20_000 }, () => "") }),
+      JSON.stringify({ fen: startFen, depth: 30 }),
+    ],
+  },
+} as const;
+
+/** What became of a flood. */
+export interface Flooded {
+  /** Answers by status. */
+  readonly statuses: ReadonlyMap<number, number>;
+  /** Of the latest 429, in seconds. */
+  readonly retryAfterS: number | undefined;
+}
+
+/**
+ * Sends what is refused on twenty connections of one keyless caller, as fast as it is answered, until told to stop.
+ *
+ * @param localAddress of the caller: each has a budget of its own
+ */
+export async function floodWithRefusals(
+  url: string,
+  { path, bodies }: { readonly path: string; readonly bodies: readonly string[] },
+  localAddress: string,
+): Promise<() => Promise<Flooded>> {
+  const workerData = { url, path, bodies, localAddress, connections: 20 };
+  const worker = new Worker(new URL("./refusal-flood.ts", import.meta.url), { workerData });
+  await once(worker, "message");
+  return async () => {
+    const ended = once(worker, "message");
+    worker.postMessage("stop");
+    const [flooded] = (await ended) as [Flooded];
+    await worker.terminate();
+    return flooded;
+  };
+}
+
+/** What other callers see meanwhile. */
+export interface Bystanders {
+  /** Milliseconds, for each answer from the cache. */
+  readonly tookMs: readonly number[];
+  /** For how long the thread of the service ran meanwhile: what it would have taken on a machine that does nothing else. */
+  readonly ownMs: readonly number[];
+  /** Answers that were none. */
+  readonly failed: number;
+}
+
+/**
+ * Asks for what is cached, for so long, and for fifty answers as one address: nobody may ask more than sixty times a
+ * minute.
+ *
+ * @param network the third number of the addresses, 127.0.<network>.1 and the next: another for each call.
+ */
+export async function askFromCache(
+  { url, pid }: { readonly url: string; readonly pid: number },
+  network: number,
+  forMs: number,
+): Promise<Bystanders> {
+  const body = JSON.stringify({ fen: startFen, depth: 1 });
+  const tookMs: number[] = [];
+  const ownMs: number[] = [];
+  let failed = 0;
+  const endsAt = performance.now() + forMs;
+  for (let address = 1; performance.now() < endsAt; address++) {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    for (let asked = 0; asked < 50 && performance.now() < endsAt; asked++) {
+      const startedAt = performance.now();
+      const ranBefore = ranMs(pid);
+      const status = await new Promise<number>((resolve) => {
+        const headers = { "Content-Type": "application/json" };
+        const localAddress = `127.0.${network}.${address}`;
+        request(`${url}/v1/eval`, { method: "POST", agent, headers, localAddress }, (res) =>
+          res.resume().on("end", () => resolve(res.statusCode ?? 0)),
+        )
+          .on("error", () => resolve(0))
+          .end(body);
+      });
+      tookMs.push(performance.now() - startedAt);
+      ownMs.push(ranMs(pid) - ranBefore);
+      failed += status === 200 ? 0 : 1;
+      await sleep(10);
+    }
+    agent.destroy();
+  }
+  return { tookMs, ownMs, failed };
+}
+
+/** Milliseconds for which the first thread of a process has run so far (Linux: schedstat). */
+function ranMs(pid: number): number {
+  return Number(readFileSync(`/proc/${pid}/schedstat`, "latin1").split(" ")[0]) / 1e6;
+}

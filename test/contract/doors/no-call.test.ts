@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import { rateOf, usePlansFile } from "../../support/plans-file.ts";
+import { useApp } from "../../support/running-app.ts";
+
+/** What is refused for its path, its method or its type is no call yet. Who sends it is asked all the same, and first. */
+const budget = 3;
+const app = useApp({
+  KIBITZ_ACCESS: "public",
+  KIBITZ_TRUST_PROXY: "127.0.0.1",
+  KIBITZ_PLANS: usePlansFile(
+    {
+      id: "keyless",
+      limits: { rates: [rateOf("minute", 9, 60), rateOf("refusals", budget, 60, "refusal")] },
+    },
+    { id: "free", limits: {} },
+  ),
+});
+
+let callers = 0;
+const service = "/chess.analysis.v1.AnalysisService";
+
+async function send(method: string, path: string, headers: Readonly<Record<string, string>>) {
+  const init = { method, headers, ...(method === "POST" && { body: "{}" }) };
+  const { status, headers: fields } = await fetch(app.url + path, init);
+  return { status, fields };
+}
+
+test.each([
+  ["DELETE", "/v1/eval", "", 405],
+  ["GET", "/v1/eval/batch", "", 405],
+  ["POST", "/v1/eval/", "application/json", 404],
+  ["PUT", `${service}/Evaluate`, "", 405],
+  ["GET", `${service}/EvaluateBatch`, "", 405],
+  ["GET", `${service}/Evaluate?connect=v1`, "", 400],
+  ["POST", `${service}/Evaluate`, "text/plain", 415],
+  ["POST", `${service}/Evaluate`, "application/grpc", 415],
+  ["POST", `${service}/EvaluateBatch`, "application/json", 415],
+])("%s %s %s with an invalid key is 401, and else %i", async (method, path, type, status) => {
+  const headers = { "X-Forwarded-For": `203.0.113.${++callers}`, ...(type && { "Content-Type": type }) };
+  expect((await send(method, path, headers)).status).toBe(status);
+  const refused = await send(method, path, { ...headers, Authorization: "Bearer kbz_wrong" });
+  expect([refused.status, refused.fields.get("www-authenticate")]).toEqual([
+    401,
+    'Bearer error="invalid_token"',
+  ]);
+  expect(refused.fields.get("allow")).toBeNull();
+});
+
+test("a body of a type that a call does not take counts as a refusal, and its answer tells of the limits", async () => {
+  const headers = { "X-Forwarded-For": "198.51.100.1", "Content-Type": "text/plain" };
+  for (let refused = 0; refused < budget; refused++) {
+    const { status, fields } = await send("POST", `${service}/Evaluate`, headers);
+    expect([status, fields.get("ratelimit")]).toEqual([415, '"minute";r=9;t=60']);
+  }
+  const { status, fields } = await send("POST", `${service}/Evaluate`, headers);
+  expect([status, fields.get("ratelimit")]).toEqual([429, '"minute";r=9;t=60']);
+  expect(Number(fields.get("retry-after"))).toBeGreaterThan(50);
+});

@@ -1,0 +1,347 @@
+import { randomUUID } from "node:crypto";
+import { connect, type IncomingHttpHeaders } from "node:http2";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { KeyService } from "../../../gen/chess/analysis/v1/key_service_pb.ts";
+import { createApiKey } from "../../../src/access/api-key.ts";
+import { envelope, matedFen } from "../../abuse/calls.ts";
+import { type RunningApp, useApp } from "../../support/running-app.ts";
+
+/**
+ * Who calls is known before what they say: every route and door, with every kind of credential and of body, in every
+ * mode of access. What the log says of each is asserted too, because for streams the status is 200 whatever happens.
+ */
+const modes = ["public", "keys", "open"] as const;
+type Mode = (typeof modes)[number];
+
+const credentials = ["none", "valid", "revoked", "malformed"] as const;
+type Credential = (typeof credentials)[number];
+
+interface Route {
+  readonly name: string;
+  readonly method: string;
+  readonly path: string;
+  readonly type?: string;
+  /** Whether its calls count towards limits. */
+  readonly limited: boolean;
+  /** Whether it is only for holders of keys. */
+  readonly ofKey?: boolean;
+  /** Whether it takes a key away, so that it can be called once. */
+  readonly once?: boolean;
+  /** Bodies by name; each is sent as it is. */
+  readonly bodies: Readonly<Record<string, Buffer>>;
+  /** Whether nobody looks at credentials. */
+  readonly exempt?: boolean;
+  /** Whether it is no call: those have no line in the log unless they are refused. */
+  readonly page?: boolean;
+}
+
+const json = "application/json";
+const request = JSON.stringify({ fen: matedFen });
+const batch = JSON.stringify({ requests: [{ fen: matedFen }] });
+
+function bodiesOf(readable: string, more: Readonly<Record<string, string>> = {}) {
+  const all = {
+    readable,
+    unreadable: "{bad",
+    "half-readable": '{"fen": "x", "nothing": 1}',
+    empty: "",
+    ...more,
+  };
+  return Object.fromEntries(Object.entries(all).map(([name, text]) => [name, Buffer.from(text)]));
+}
+
+const unreadableItems = { "a batch of only unreadable items": '{"requests":[{"x":1}]}' };
+const none = { none: Buffer.alloc(0) };
+
+const jsonRoutes: readonly Route[] = [
+  ...["/v1/eval", "/v1/bestmove", "/v1/eval/stream"].map((path) => ({
+    name: `POST ${path}`,
+    method: "POST",
+    path,
+    type: json,
+    limited: true,
+    bodies: bodiesOf(request),
+  })),
+  {
+    name: "POST /v1/eval/batch",
+    method: "POST",
+    path: "/v1/eval/batch",
+    type: json,
+    limited: true,
+    bodies: bodiesOf(batch, unreadableItems),
+  },
+  {
+    name: "POST /v1/keys",
+    method: "POST",
+    path: "/v1/keys",
+    type: json,
+    limited: false,
+    bodies: bodiesOf("{}"),
+  },
+  {
+    name: "GET /v1/keys/self",
+    method: "GET",
+    path: "/v1/keys/self",
+    limited: false,
+    ofKey: true,
+    bodies: none,
+  },
+  {
+    name: "DELETE /v1/keys/self",
+    method: "DELETE",
+    path: "/v1/keys/self",
+    limited: false,
+    ofKey: true,
+    once: true,
+    bodies: none,
+  },
+  ...["/engines", "/v1/engines", "/price", "/v1/price", "/nothing"].map((path) => ({
+    name: `GET ${path}`,
+    method: "GET",
+    path,
+    limited: false,
+    bodies: none,
+  })),
+  ...["/", "/docs", "/openapi.json", "/problems", "/problems/rate-limited"].map((path) => ({
+    name: `GET ${path}`,
+    method: "GET",
+    path,
+    limited: false,
+    bodies: none,
+    page: true,
+  })),
+  ...["/healthz", "/readyz"].map((path) => ({
+    name: `GET ${path}`,
+    method: "GET",
+    path,
+    limited: false,
+    bodies: none,
+    exempt: true,
+    page: true,
+  })),
+];
+
+const readableOf: Readonly<Record<string, string>> = {
+  Evaluate: request,
+  FindBestMove: request,
+  StreamEvaluate: request,
+  EvaluateBatch: batch,
+};
+
+const framed = (bodies: Readonly<Record<string, Buffer>>) =>
+  Object.fromEntries(
+    Object.entries(bodies).map(([name, body]) => [name, name === "empty" ? body : envelope(body)]),
+  );
+
+/** Every call of every service, through every protocol of its path. */
+const rpcRoutes: readonly Route[] = [AnalysisService, KeyService].flatMap((service) =>
+  service.methods.flatMap((method) => {
+    const path = `/${service.typeName}/${method.name}`;
+    const readable = readableOf[method.name];
+    const bodies = bodiesOf(readable ?? "{}", method.name === "EvaluateBatch" ? unreadableItems : {});
+    const rest = {
+      method: "POST",
+      path,
+      limited: readable !== undefined,
+      ofKey: ["GetKey", "RevokeKey"].includes(method.name),
+      once: method.name === "RevokeKey",
+    };
+    const types =
+      method.methodKind === "unary"
+        ? [json, "application/grpc+json", "application/grpc-web+json"]
+        : ["application/connect+json", "application/grpc+json", "application/grpc-web+json"];
+    return types.map((type) => ({
+      ...rest,
+      name: `${method.name} as ${type}`,
+      type,
+      bodies: type === json ? bodies : framed(bodies),
+    }));
+  }),
+);
+
+const health: Route = {
+  name: "health's Check as application/grpc+json",
+  method: "POST",
+  path: "/grpc.health.v1.Health/Check",
+  type: "application/grpc+json",
+  limited: false,
+  exempt: true,
+  bodies: framed({ readable: Buffer.from("{}") }),
+};
+
+const unknownCall: Route = {
+  name: "a call that there is not, as application/grpc+json",
+  method: "POST",
+  path: "/chess.analysis.v1.AnalysisService/Nothing",
+  type: "application/grpc+json",
+  limited: false,
+  bodies: framed({ readable: Buffer.from("{}") }),
+};
+
+describe.each(modes)("in the mode %s", (mode) => {
+  const app = useApp({
+    KIBITZ_ACCESS: mode,
+    KIBITZ_SELF_SERVICE_KEYS: "true",
+    KIBITZ_TRUST_PROXY: "127.0.0.1",
+    KIBITZ_KEYS_PER_DAY: "1000",
+  });
+  const ask = useHttp2(app);
+
+  async function newKey(): Promise<string> {
+    const { body } = await ask({ method: "POST", path: "/v1/keys", type: json }, Buffer.from("{}"));
+    return JSON.parse(body).key;
+  }
+
+  async function headerOf(credential: Credential): Promise<string | undefined> {
+    switch (credential) {
+      case "none":
+        return undefined;
+      case "valid":
+        return `Bearer ${await newKey()}`;
+      case "revoked": {
+        const authorization = `Bearer ${await newKey()}`;
+        await ask({ method: "DELETE", path: "/v1/keys/self", authorization });
+        return authorization;
+      }
+      case "malformed":
+        return `Bearer ${createApiKey()}x`;
+    }
+  }
+
+  test.each([...jsonRoutes, ...rpcRoutes, health, unknownCall].map((route) => [route.name, route] as const))(
+    "%s",
+    async (_, route) => {
+      for (const credential of credentials) {
+        let authorization = await headerOf(credential);
+        for (const [name, body] of Object.entries(route.bodies)) {
+          if (route.once && credential === "valid") {
+            authorization = await headerOf(credential);
+          }
+          const what = `${credential} credential, ${name} body`;
+          const answer = await ask({ ...route, ...(authorization && { authorization }) }, body);
+          const lines = await linesOf(app, answer.requestId);
+          const refusal = wanted(route, credential, mode);
+          expect(lines, what).toHaveLength(route.page && !refusal ? 0 : 1);
+          expectRefusal(answer, lines[0]?.code, refusal, what);
+          const isKnown = !["invalid_api_key", "api_key_required"].includes(String(lines[0]?.code));
+          const told = route.limited && isKnown && mode !== "open";
+          expect([answer.headers["ratelimit-policy"], answer.headers.ratelimit], what).toEqual(
+            told
+              ? [expect.stringContaining('"minute";q='), expect.stringContaining('"minute";r=')]
+              : [undefined, undefined],
+          );
+        }
+      }
+    },
+  );
+});
+
+/** What a credential is refused for; undefined where it is not. */
+function wanted(route: Route, credential: Credential, mode: Mode): string | undefined {
+  if (route.exempt) {
+    return undefined;
+  }
+  if (credential === "revoked" || credential === "malformed") {
+    return "invalid_api_key";
+  }
+  return credential === "none" && mode === "keys" && route.limited ? "api_key_required" : undefined;
+}
+
+function expectRefusal(
+  answer: Answer,
+  logged: string | undefined,
+  code: string | undefined,
+  what: string,
+): void {
+  if (code === undefined) {
+    expect(logged, what).not.toBe("invalid_api_key");
+    return;
+  }
+  expect(logged, what).toBe(code);
+  const scheme = code === "invalid_api_key" ? 'Bearer error="invalid_token"' : "Bearer";
+  const { headers, trailers, body } = answer;
+  const type = String(headers["content-type"]);
+  if (type.startsWith("application/grpc")) {
+    const status = headers["grpc-status"] ?? trailers["grpc-status"] ?? /grpc-status: (\d+)/.exec(body)?.[1];
+    expect(status, what).toBe("16");
+  } else if (type.startsWith("application/connect")) {
+    expect(JSON.parse(body.slice(5)).error.code, what).toBe("unauthenticated");
+  } else {
+    expect(headers[":status"], what).toBe(401);
+    expect(headers["www-authenticate"], what).toBe(scheme);
+  }
+}
+
+interface Line {
+  readonly code: string;
+}
+
+/** The lines of a request in the log, when all of them are written. */
+async function linesOf(app: RunningApp, requestId: string): Promise<readonly Line[]> {
+  const find = () =>
+    app.logged.filter(
+      (line) =>
+        "requestId" in line && line.requestId === requestId && "message" in line && line.message === "call",
+    ) as readonly Line[];
+  await vi.waitFor(() => expect(find()).not.toEqual([]), { timeout: 300, interval: 2 }).catch(() => {});
+  await sleep(1);
+  return find();
+}
+
+interface Asked {
+  readonly method: string;
+  readonly path: string;
+  readonly type?: string;
+  readonly authorization?: string;
+}
+
+interface Answer {
+  readonly requestId: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly trailers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** Asks over one HTTP/2 connection, each time as a caller of another address. */
+function useHttp2(app: RunningApp) {
+  let session: ReturnType<typeof connect>;
+  let callers = 0;
+  beforeAll(() => {
+    session = connect(app.url);
+  });
+  afterAll(() => session.close());
+
+  return ({ method, path, type, authorization }: Asked, body: Buffer = Buffer.alloc(0)): Promise<Answer> => {
+    callers++;
+    const requestId = randomUUID();
+    const head = {
+      ":method": method,
+      ":path": path,
+      "x-request-id": requestId,
+      "x-forwarded-for": `10.0.${callers >> 8}.${callers & 255}`,
+      ...(type && { "content-type": type, te: "trailers" }),
+      ...(authorization && { authorization }),
+    };
+    const stream = session.request(head, { endStream: body.length === 0 });
+    return new Promise((resolve, reject) => {
+      const chunks: Buffer[] = [];
+      let headers: IncomingHttpHeaders = {};
+      let trailers: IncomingHttpHeaders = {};
+      stream
+        .on("response", (got) => {
+          headers = got;
+        })
+        .on("trailers", (got) => {
+          trailers = got;
+        })
+        .on("data", (chunk: Buffer) => chunks.push(chunk))
+        .on("error", reject)
+        .on("close", () => resolve({ requestId, headers, trailers, body: Buffer.concat(chunks).toString() }));
+      if (body.length > 0) {
+        stream.end(body);
+      }
+    });
+  };
+}

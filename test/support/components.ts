@@ -1,0 +1,122 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmdirSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { isInstalled } from "../tools/go-tools.ts";
+import { findChromium } from "./find-chromium.ts";
+import { nativeStockfish } from "./native-stockfish.ts";
+
+/** Something that tests use and `npm install` does not bring. */
+export interface Component {
+  /** To be read behind "no". */
+  readonly name: string;
+  /** Debian's package of it. */
+  readonly debian?: string;
+  /** Where no package brings it, or another one does elsewhere: what to do. */
+  readonly otherwise?: string;
+  isHere(): boolean;
+}
+
+/** All that a test may lack on somebody's machine: in CI, nothing. The only list of packages, which `.ci/run` installs. */
+export const components = {
+  native: {
+    name: "native Stockfish",
+    debian: "stockfish",
+    isHere: () => nativeStockfish() !== undefined,
+  },
+  chromium: { name: "Chromium", debian: "chromium", isHere: () => findChromium() !== undefined },
+  "util-linux": {
+    name: "prlimit and setpriv",
+    debian: "util-linux",
+    isHere: () => ends("prlimit", "--version") && ends("setpriv", "--version"),
+  },
+  root: {
+    name: "root",
+    otherwise: "run the tests as root",
+    isHere: () => process.getuid?.() === 0,
+  },
+  namespaces: {
+    name: "namespaces for engines",
+    otherwise: "run the tests where `unshare` may be used; in Docker: --security-opt seccomp=unconfined",
+    isHere: () => ends("unshare", ...asRoot(), "--net", "--mount", "true"),
+  },
+  mounts: {
+    name: "right to mount",
+    otherwise: "run the tests as root; in Docker: --cap-add SYS_ADMIN",
+    isHere: mayMount,
+  },
+  "node 25": {
+    name: "Node.js 25",
+    otherwise: "run the tests by `npm test`, which has a Node.js of its own",
+    isHere: () => Number.parseInt(process.versions.node, 10) >= 25,
+  },
+  go: {
+    name: "Go 1.21",
+    debian: "golang-go",
+    otherwise: "https://go.dev/dl",
+    // From 1.21 on, go fetches the version that go.mod asks for.
+    isHere: () => Number(/go1\.(\d+)/.exec(printedBy("go", "version"))?.[1] ?? 0) >= 21,
+  },
+  jdk: {
+    name: "JDK 17",
+    debian: "default-jdk-headless",
+    isHere: () => Number(/javac (\d+)/.exec(printedBy("javac", "-version"))?.[1] ?? 0) >= 17,
+  },
+  maven: { name: "Maven", debian: "maven", isHere: () => ends("mvn", "--version") },
+  python: {
+    name: "Python 3.10 with venv",
+    debian: "python3-venv",
+    isHere: () => ends("python3", "-c", "import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 10))"),
+  },
+  grpcurl: {
+    name: "grpcurl",
+    otherwise: "`npm run test:tools` installs it, if there is Go",
+    isHere: () => isInstalled("grpcurl"),
+  },
+  ghz: {
+    name: "ghz",
+    otherwise: "`npm run test:tools` installs it, if there is Go",
+    isHere: () => isInstalled("ghz"),
+  },
+} satisfies Readonly<Record<string, Component>>;
+
+export type Need = keyof typeof components;
+
+/** What is not here, and how it comes here. */
+export function lackOf(need: Need): string {
+  const { name, debian, otherwise }: Component = components[need];
+  const ways = [...(debian ? [`Debian: apt-get install ${debian}`] : []), ...(otherwise ? [otherwise] : [])];
+  return `no ${name} (${ways.join("; ")})`;
+}
+
+/** Whoever is not root becomes that of a user namespace, as the service does. */
+export function asRoot(): readonly string[] {
+  return process.getuid?.() === 0 ? [] : ["--user", "--map-root-user"];
+}
+
+function mayMount(): boolean {
+  const folder = mkdtempSync(join(tmpdir(), "kibitz-mount-"));
+  const may = ends("mount", "-t", "tmpfs", "-o", "size=4k", "kibitz-test", folder);
+  if (may) {
+    execFileSync("umount", ["-l", folder]);
+  }
+  rmdirSync(folder);
+  return may;
+}
+
+function ends(file: string, ...args: readonly string[]): boolean {
+  return resultOf(file, args) !== undefined;
+}
+
+function printedBy(file: string, ...args: readonly string[]): string {
+  return resultOf(file, args) ?? "";
+}
+
+/** What a program prints, or undefined if there is none or it fails. */
+function resultOf(file: string, args: readonly string[]): string | undefined {
+  try {
+    return execFileSync(file, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,85 @@
+import { spawnSync } from "node:child_process";
+import { globSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { asRoot, components, lackOf } from "./components.ts";
+import { everyNativeStockfish } from "./native-stockfish.ts";
+import { testWith } from "./needs.ts";
+import { useTemporaryFolder } from "./temporary-folder.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const vitest = join(root, "node_modules/vitest/vitest.mjs");
+
+/** Test runs of their own: what they exit with, and what they say. */
+function run(command: readonly string[], env: Readonly<Record<string, string>>) {
+  const { CI: _, ...rest } = process.env;
+  const [file = "", ...args] = command;
+  const { status, stdout, stderr } = spawnSync(file, args, {
+    cwd: root,
+    env: { ...rest, ...env, NO_COLOR: "1" },
+    encoding: "utf8",
+  });
+  return { status, said: stdout + stderr };
+}
+
+/** A namespace in which these files are no programs. */
+const without = (files: readonly string[]): readonly string[] => {
+  const hide = files.map((file) => `mount --bind /dev/null '${file}' && `).join("");
+  return ["unshare", ...asRoot(), "--mount", "sh", "-c", `${hide}exec "$@"`, "sh"];
+};
+
+testWith("namespaces").each([
+  [{}, 0],
+  [{ CI: "true" }, 1],
+])(
+  "where a component is missing, a run with %j says so and how to install it, and ends with %i",
+  (env, code) => {
+    const tests = [process.execPath, vitest, "run", "test/engine/backend-native.test.ts"];
+    const { status, said } = run([...without(everyNativeStockfish()), ...tests], env);
+    expect(said.match(/no native Stockfish \(Debian: apt-get install stockfish\)/g)).toHaveLength(1);
+    expect(status).toBe(code);
+  },
+);
+
+const folder = useTemporaryFolder();
+
+test.each([
+  [{}, 0],
+  [{ CI: "true" }, 1],
+])("a test that is left out in another way ends a run with %j with %i", (env, code) => {
+  const left = ["sk", "ip"].join("");
+  writeFileSync(join(folder, "x.test.js"), `test("runs", () => {}); test("does not", (at) => at.${left}());`);
+  const config = {
+    globals: true,
+    globalSetup: join(import.meta.dirname, "require-components.ts"),
+    provide: { needs: [] },
+  };
+  writeFileSync(join(folder, "vitest.config.js"), `export default { test: ${JSON.stringify(config)} };`);
+  const { status, said } = run([process.execPath, vitest, "run", "--root", folder], env);
+  expect(said.match(/in CI nothing may be:\n.*x\.test\.js: does not/g) ?? []).toHaveLength(code);
+  expect(status).toBe(code);
+});
+
+testWith("namespaces", "native")("a package that is missing is one that .ci/run installs", () => {
+  const script = [process.execPath, join(import.meta.dirname, "missing-packages.ts")];
+  expect(run(script, {}).said.split(/\s+/)).not.toContain("stockfish");
+  expect(run([...without(everyNativeStockfish()), ...script], {}).said.split(/\s+/)).toContain("stockfish");
+});
+
+test("each component says how it comes onto a machine", () => {
+  for (const need of Object.keys(components)) {
+    expect(lackOf(need as keyof typeof components)).toMatch(
+      /^no .{3,} \((Debian: apt-get install [\w-]+(; .{9,})?|.{9,})\)$/,
+    );
+  }
+});
+
+test.each(globSync("vitest*.config.ts", { cwd: root }))(
+  "%s looks for what its tests need, and forgives nothing",
+  (file) => {
+    const text = readFileSync(join(root, file), "utf8");
+    expect(text).toContain('"test/support/require-components.ts"');
+    expect(text).not.toMatch(/retry|passWithNoTests|allowOnly|dangerouslyIgnore|bail|testNamePattern/);
+  },
+);

@@ -1,0 +1,28 @@
+import { describe, inject, test } from "vitest";
+import { lackOf, type Need } from "./components.ts";
+
+/**
+ * Tests of what a machine may lack: the only way in which a test is left out. `require-components.ts` has looked what is
+ * here, says once what is left out, and ends a run in CI.
+ */
+
+/** `describe`, with all of this. */
+export const describeWith = (...needs: readonly Need[]) => describe.runIf(areHere(needs));
+
+/** `test`, with all of this. */
+export const testWith = (...needs: readonly Need[]) => test.runIf(areHere(needs));
+
+/** Rows of a table that need something: none where it is not here. */
+export const rowsWith = <T>(needs: readonly Need[], ...rows: readonly T[]): readonly T[] =>
+  areHere(needs) ? rows : [];
+
+function areHere(needs: readonly Need[]): boolean {
+  const known = inject("needs");
+  const unknown = needs.filter((need) => !known.includes(need));
+  if (unknown.length > 0) {
+    throw new Error(
+      `the configuration of these tests does not list ${unknown.map(lackOf)} among their needs`,
+    );
+  }
+  return !needs.some((need) => inject("missing").includes(need));
+}

@@ -1,0 +1,9 @@
+/** What the answer of `GET /v1/keys/self` says is left of the rate of this name. */
+export function remainingOf(body: Readonly<Record<string, unknown>>, name: string): number {
+  const rates = body.remaining as readonly { readonly name: string; readonly remaining: number }[];
+  const rate = rates.find((one) => one.name === name);
+  if (rate === undefined) {
+    throw new Error(`no rate ${name} in ${JSON.stringify(rates)}`);
+  }
+  return rate.remaining;
+}

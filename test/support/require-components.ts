@@ -1,0 +1,42 @@
+import type { TestProject } from "vitest/node";
+import { components, lackOf, type Need } from "./components.ts";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** What tests of this configuration may need. */
+    readonly needs: readonly Need[];
+    /** What of that is not here. */
+    readonly missing: readonly Need[];
+  }
+}
+
+/** Says once what this run leaves out, and how to have it; in CI nothing may be left out. */
+export default function requireComponents(project: TestProject): () => void {
+  const { needs } = project.getProvidedContext();
+  const missing = needs.filter((need) => !components[need].isHere());
+  project.provide("missing", missing);
+  if (missing.length > 0 && process.env.CI) {
+    throw new Error(`in CI nothing may be left out: ${missing.map(lackOf).join("; ")}`);
+  }
+  for (const need of missing) {
+    console.log(`Some tests are left out: ${lackOf(need)}.`);
+  }
+  return () => {
+    if (process.env.CI && project.config.testNamePattern === undefined) {
+      expectAllRun(project);
+    }
+  };
+}
+
+/** The last word on tests that were left out in whatever way. */
+function expectAllRun({ vitest, name }: TestProject): void {
+  const leftOut = vitest.state
+    .getTestModules()
+    .flatMap((module) =>
+      [...module.children.allTests("skipped")].map((test) => `${module.moduleId}: ${test.fullName}`),
+    );
+  if (leftOut.length > 0) {
+    console.error(`Left out${name && ` of ${name}`}, and in CI nothing may be:\n${leftOut.join("\n")}`);
+    process.exitCode = 1;
+  }
+}
