@@ -29,7 +29,7 @@ const { url, pid, stop } = await startServer(
     PATH: process.env.PATH,
     KIBITZ_ACCESS: "open",
     KIBITZ_SLOTS: "2",
-    KIBITZ_CACHE_ENTRIES: "0",
+    KIBITZ_CACHE_MB: "0",
     // Whoever waits is not lost.
     KIBITZ_QUEUE_MAX_WAIT_MS: "600000",
     KIBITZ_LOG_LEVEL: "debug",

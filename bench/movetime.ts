@@ -37,7 +37,7 @@ function start(engine?: string) {
     KIBITZ_DATA_DIR: makeDataFolder(),
     KIBITZ_ACCESS: "open",
     KIBITZ_SLOTS: String(slots),
-    KIBITZ_CACHE_ENTRIES: "0",
+    KIBITZ_CACHE_MB: "0",
     ...(engine && { KIBITZ_DEFAULT_ENGINE: engine }),
   });
 }

@@ -22,7 +22,7 @@ const never = new AbortController().signal;
 const config = loadConfig({
   KIBITZ_PORT: "0",
   KIBITZ_NATIVE_ENGINES: "",
-  KIBITZ_CACHE_ENTRIES: "0",
+  KIBITZ_CACHE_MB: "0",
   KIBITZ_ACCESS: "open",
   KIBITZ_DATA_DIR: makeDataFolder(),
 });
@@ -41,7 +41,7 @@ function askServer(fen: string): Promise<void> {
   });
 }
 
-const [build] = await discoverWasm({ hashMb: 16, threads: 1 });
+const [build] = await discoverWasm({ hashMb: 16, threads: 1 }, noCage);
 if (build === undefined) {
   throw new Error("no WebAssembly engine is installed");
 }

@@ -38,7 +38,7 @@ const server = await startServer({
   KIBITZ_LOG_LEVEL: "info",
   KIBITZ_TRUST_PROXY: "127.0.0.1",
   // Small, so that it is full when the warm-up ends: what grows afterwards is a leak.
-  KIBITZ_CACHE_ENTRIES: "1000",
+  KIBITZ_CACHE_MB: "2",
 });
 const mix = mixOf(server.url);
 const failures: string[] = [];

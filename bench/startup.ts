@@ -15,7 +15,7 @@ import { makeDataFolder } from "./data-folder.ts";
 const rounds = Number(process.argv[2] ?? 9);
 
 async function startEngine(): Promise<number> {
-  const [build] = await discoverWasm({ hashMb: 16, threads: 1 });
+  const [build] = await discoverWasm({ hashMb: 16, threads: 1 }, noCage);
   if (build === undefined) {
     throw new Error("no WebAssembly engine is installed");
   }

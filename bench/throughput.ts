@@ -27,7 +27,7 @@ const never = new AbortController().signal;
 const config = loadConfig({
   PATH: process.env.PATH,
   // What is measured is searches, not answers from the cache.
-  KIBITZ_CACHE_ENTRIES: "0",
+  KIBITZ_CACHE_MB: "0",
   ...(process.argv[4] && { KIBITZ_SLOTS: process.argv[4] }),
 });
 const room = await openEngines(config, silentLog, never);

@@ -98,8 +98,8 @@ export function abusesOf(
     const request = { fen: position(), depth: 30, multipv: 1 + random.below(4), ...grpcChoice };
     try {
       const signal = leave.signal;
-      for await (const { search } of grpc.streamEvaluate(request, { headers, signal })) {
-        if ((search?.depth ?? 0) >= 6) {
+      for await (const { event } of grpc.streamEvaluate(request, { headers, signal })) {
+        if (event.case === "evaluation" && (event.value.search?.depth ?? 0) >= 6) {
           leave.abort();
         }
       }

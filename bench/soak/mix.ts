@@ -118,11 +118,11 @@ async function leaveStream(grpc: Client<typeof AnalysisService>): Promise<void> 
   const leaving = new AbortController();
   try {
     const request = { fen: newFen(), depth: 20 };
-    for await (const { search } of grpc.streamEvaluate(request, {
+    for await (const { event } of grpc.streamEvaluate(request, {
       headers: newAddress(),
       signal: leaving.signal,
     })) {
-      if ((search?.depth ?? 0) >= 4) {
+      if (event.case === "evaluation" && (event.value.search?.depth ?? 0) >= 4) {
         leaving.abort();
       }
     }
