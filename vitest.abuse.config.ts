@@ -4,7 +4,8 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["test/abuse/**/*.test.ts"],
-    globalSetup: ["test/support/require-native.ts"],
+    globalSetup: ["test/support/require-components.ts"],
+    provide: { needs: ["native"] },
     // They measure how quickly a service answers: two at a time would measure each other.
     fileParallelism: false,
     testTimeout: 60_000,

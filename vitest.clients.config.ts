@@ -4,7 +4,8 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["test/clients/**/*.test.ts"],
-    globalSetup: ["test/clients/toolchains.ts"],
+    globalSetup: ["test/support/require-components.ts", "test/clients/toolchains.ts"],
+    provide: { needs: ["go", "jdk", "maven", "python", "chromium"] },
     // Promises about time are among them, so nothing else may take the machine's.
     fileParallelism: false,
     testTimeout: 60_000,

@@ -8,6 +8,8 @@ const { FUZZ_SEED = String(randomInt(2 ** 31)), FUZZ_MINUTES = "2" } = process.e
 export default defineConfig({
   test: {
     include: ["test/fuzz/**/*.fuzz.test.ts"],
+    globalSetup: ["test/support/require-components.ts"],
+    provide: { needs: ["native", "python"] },
     env: { FUZZ_SEED, FUZZ_MINUTES },
     // They share the time that is given to them all, and want the machine for themselves.
     fileParallelism: false,

@@ -4,7 +4,8 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["test/tools/**/*.test.ts"],
-    globalSetup: ["test/tools/go-tools.ts"],
+    globalSetup: ["test/tools/go-tools.ts", "test/support/require-components.ts"],
+    provide: { needs: ["grpcurl", "ghz"] },
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },

@@ -37,9 +37,13 @@ def main() -> None:
             return with_retry(lambda: service.Evaluate(AnalysisRequest(**request), metadata=with_key, timeout=30))
 
         def watch(**request) -> None:
-            for state in service.StreamEvaluate(AnalysisRequest(**request), metadata=with_key, timeout=30):
-                final = " final" if state.search.stop_reason else ""
-                print(f"depth {state.search.depth}: {score_text(state.score)} {state.best_move.san}{final}")
+            for event in service.StreamEvaluate(AnalysisRequest(**request), metadata=with_key, timeout=30):
+                if event.HasField("queued"):
+                    print(f"place {event.queued.place} in the queue")
+                elif event.HasField("evaluation"):
+                    state = event.evaluation
+                    final = " final" if state.search.HasField("stop_reason") else ""
+                    print(f"depth {state.search.depth}: {score_text(state.score)} {state.best_move.san}{final}")
 
         print(answer_text(evaluate(fen=ITALIAN_GAME, depth=12)))
         with_retry(lambda: watch(fen=ITALIAN_GAME, depth=16))

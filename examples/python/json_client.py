@@ -60,6 +60,8 @@ def watch(request: dict) -> None:
             field, _, value = line.decode().partition(": ")
             if field == "event":
                 event = value
+            elif field == "data" and event == "queued":
+                print(f"place {json.loads(value)['place']} in the queue")
             elif field == "data" and event == "evaluation":
                 state = json.loads(value)
                 final = " final" if state["search"]["stop_reason"] else ""

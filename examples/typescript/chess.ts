@@ -1,5 +1,8 @@
 import type { Score } from "./gen/chess/analysis/v1/analysis_pb.ts";
-import type { EvaluateResponse } from "./gen/chess/analysis/v1/analysis_service_pb.ts";
+import type {
+  EvaluateResponse,
+  StreamEvaluateResponse,
+} from "./gen/chess/analysis/v1/analysis_service_pb.ts";
 
 export const italianGame = "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3";
 
@@ -15,9 +18,18 @@ export function answerText({ bestMove, score, search }: EvaluateResponse): strin
   return `best move ${bestMove?.san}, ${scoreText(score)} (White's view), depth ${search?.depth}`;
 }
 
-/** A state of a stream: the last one says why the search ended. */
-export function stateText({ bestMove, score, search }: EvaluateResponse): string {
-  return `depth ${search?.depth}: ${scoreText(score)} ${bestMove?.san}${search?.stopReason ? " final" : ""}`;
+/** An event of a stream: where the search waits, or its state. The last state says why the search ended. */
+export function eventText({ event }: StreamEvaluateResponse): string {
+  switch (event.case) {
+    case "queued":
+      return `place ${event.value.place} in the queue`;
+    case "evaluation": {
+      const { bestMove, score, search } = event.value;
+      return `depth ${search?.depth}: ${scoreText(score)} ${bestMove?.san}${search?.stopReason ? " final" : ""}`;
+    }
+    default:
+      return "something new";
+  }
 }
 
 function scoreText(score: Score | undefined): string {

@@ -1,6 +1,6 @@
 import { durationMs } from "@bufbuild/protobuf/wkt";
 import { ConnectError, createClient, type Transport } from "@connectrpc/connect";
-import { answerText, italianGame, openings, stateText } from "./chess.ts";
+import { answerText, eventText, italianGame, openings } from "./chess.ts";
 import { AnalysisService } from "./gen/chess/analysis/v1/analysis_service_pb.ts";
 import { ProblemSchema } from "./gen/chess/analysis/v1/problem_pb.ts";
 import { RetryInfoSchema } from "./gen/google/rpc/error_details_pb.ts";
@@ -29,8 +29,8 @@ export async function askKibitz(
   }
 
   async function watch(): Promise<void> {
-    for await (const state of service.streamEvaluate({ fen: italianGame, depth: 16 }, withKey)) {
-      print(stateText(state));
+    for await (const event of service.streamEvaluate({ fen: italianGame, depth: 16 }, withKey)) {
+      print(eventText(event));
     }
   }
 

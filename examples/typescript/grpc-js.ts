@@ -11,7 +11,7 @@ import {
 } from "@bufbuild/protobuf";
 import { anyUnpack, durationMs } from "@bufbuild/protobuf/wkt";
 import { Client, credentials, Metadata, type ServiceError } from "@grpc/grpc-js";
-import { answerText, italianGame, openings, stateText } from "./chess.ts";
+import { answerText, eventText, italianGame, openings } from "./chess.ts";
 import { AnalysisService } from "./gen/chess/analysis/v1/analysis_service_pb.ts";
 import { ProblemSchema } from "./gen/chess/analysis/v1/problem_pb.ts";
 import { RetryInfoSchema } from "./gen/google/rpc/error_details_pb.ts";
@@ -43,8 +43,8 @@ async function printBestMove(request: Request, metadata = withKey): Promise<void
 }
 
 async function watch(): Promise<void> {
-  for await (const state of callForStream(streamEvaluate, { fen: italianGame, depth: 16 }, withKey)) {
-    console.log(stateText(state));
+  for await (const event of callForStream(streamEvaluate, { fen: italianGame, depth: 16 }, withKey)) {
+    console.log(eventText(event));
   }
 }
 

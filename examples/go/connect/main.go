@@ -85,11 +85,7 @@ func watch(ctx context.Context, client analysisv1connect.AnalysisServiceClient, 
 		}
 		defer stream.Close()
 		for stream.Receive() {
-			state, final := stream.Msg(), ""
-			if state.Search.StopReason != analysisv1.StopReason_STOP_REASON_UNSPECIFIED {
-				final = " final"
-			}
-			fmt.Printf("depth %d: %s %s%s\n", state.Search.Depth, scoreText(state.Score), state.BestMove.GetSan(), final)
+			fmt.Print(eventText(stream.Msg()))
 		}
 		return stream.Err()
 	})
@@ -139,6 +135,22 @@ func detailOf[T proto.Message](err error) (detail T, found bool) {
 		}
 	}
 	return detail, false
+}
+
+// eventText returns a line for where a search waits or for its state, and nothing for what is not known.
+func eventText(event *analysisv1.StreamEvaluateResponse) string {
+	if queued := event.GetQueued(); queued != nil {
+		return fmt.Sprintf("place %d in the queue\n", queued.Place)
+	}
+	state := event.GetEvaluation()
+	if state == nil {
+		return ""
+	}
+	final := ""
+	if state.Search.StopReason != nil {
+		final = " final"
+	}
+	return fmt.Sprintf("depth %d: %s %s%s\n", state.Search.Depth, scoreText(state.Score), state.BestMove.GetSan(), final)
 }
 
 func scoreText(score *analysisv1.Score) string {

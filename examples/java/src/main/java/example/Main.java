@@ -24,7 +24,6 @@ import kibitz.chess.analysis.v1.AnalysisServiceGrpc.AnalysisServiceBlockingStub;
 import kibitz.chess.analysis.v1.EvaluateResponse;
 import kibitz.chess.analysis.v1.Problem;
 import kibitz.chess.analysis.v1.Score;
-import kibitz.chess.analysis.v1.StopReason;
 
 /** Asks Kibitz for evaluations: at once, as a stream, deeper than allowed, and faster than allowed. */
 public final class Main {
@@ -82,22 +81,30 @@ public final class Main {
 
   private static void watch(AnalysisServiceBlockingStub service, AnalysisRequest request)
       throws Exception {
-    var states =
+    var events =
         withRetry(
             () -> {
               var answers = service.withDeadlineAfter(30, SECONDS).streamEvaluate(request);
-              answers.hasNext(); // Waits for the first answer, or throws the error that refused the call.
+              answers.hasNext(); // Waits for the first event, or throws the error that refused the call.
               return answers;
             });
-    while (states.hasNext()) {
-      var state = states.next();
-      var search = state.getSearch();
-      System.out.printf(
-          "depth %d: %s %s%s%n",
-          search.getDepth(),
-          textOf(state.getScore()),
-          state.getBestMove().getSan(),
-          search.getStopReason() == StopReason.STOP_REASON_UNSPECIFIED ? "" : " final");
+    while (events.hasNext()) {
+      var event = events.next();
+      switch (event.getEventCase()) {
+        case QUEUED ->
+            System.out.printf("place %d in the queue%n", event.getQueued().getPlace());
+        case EVALUATION -> {
+          var state = event.getEvaluation();
+          var search = state.getSearch();
+          System.out.printf(
+              "depth %d: %s %s%s%n",
+              search.getDepth(),
+              textOf(state.getScore()),
+              state.getBestMove().getSan(),
+              search.hasStopReason() ? " final" : "");
+        }
+        default -> {} // Something newer than this program.
+      }
     }
   }
 
