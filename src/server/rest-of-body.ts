@@ -27,10 +27,10 @@ export function endBeforeBody(req: NodeRequest, res: NodeResponse, body: Buffer 
   }
   res.write(body);
   const end = () => {
-    clearTimeout(timer);
+    stopLingering();
     res.end();
   };
-  const timer = setTimeout(end, lingerMs);
+  const stopLingering = linger(req, end);
   discardSlowly(req.once("close", end));
 }
 
@@ -46,18 +46,20 @@ export function discardAfterAnswer(req: NodeRequest, res: NodeResponse): void {
   }
 }
 
-/** Bytes that are thrown away at once, and how long it then waits: a megabyte is through before the client is cut. */
+/** Bytes that are thrown away at once, and how long it then waits for each body that is thrown away: 16 MB a second of all. */
 const discardedAtOnceBytes = 64 * 1024;
-const discardPauseMs = 40;
+const discardPauseMs = 4;
+
+let discarding = 0;
 
 /**
- * Throws away what still comes, no faster than so, and not at once: most clients read their answer meanwhile, and leave. To
- * read a megabyte takes milliseconds of the thread and of V8's collectors, and whoever is refused with one could send the
- * next at once.
+ * Throws away what still comes, the slower the more bodies there are: to read a megabyte takes milliseconds of the thread
+ * and of V8's collectors, and whoever is refused with one could send the next at once.
  */
 function discardSlowly(req: NodeRequest): void {
+  discarding++;
   let bytes = 0;
-  const goOnLater = () => setTimeout(() => req.resume(), discardPauseMs);
+  const goOnLater = () => setTimeout(() => req.resume(), discardPauseMs * discarding);
   let pause = goOnLater();
   req.on("data", (chunk: Buffer) => {
     bytes += chunk.length;
@@ -67,7 +69,33 @@ function discardSlowly(req: NodeRequest): void {
       pause = goOnLater();
     }
   });
-  req.pause().once("close", () => clearTimeout(pause));
+  req.pause().once("close", () => {
+    discarding--;
+    clearTimeout(pause);
+  });
+}
+
+/** Connections of one address that linger at a time. They take its places. */
+const lingeringMax = 100;
+
+const lingering = new Map<string, Set<() => void>>();
+
+/** Ends a connection in a moment, or when too many of its address linger behind it. */
+function linger({ socket }: Pick<NodeRequest, "socket">, end: () => void): () => void {
+  const address = socket.remoteAddress ?? "";
+  const others = lingering.get(address) ?? new Set();
+  lingering.set(address, others.add(end));
+  const timer = setTimeout(end, lingerMs);
+  const [longest] = others;
+  if (others.size > lingeringMax) {
+    longest?.();
+  }
+  return () => {
+    clearTimeout(timer);
+    if (others.delete(end) && others.size === 0) {
+      lingering.delete(address);
+    }
+  };
 }
 
 /** Closing the stream at once would be right (RFC 9113 section 8.1), but Node's client loses the answer over it. */

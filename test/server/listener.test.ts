@@ -1,12 +1,13 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { connect as connectHttp2 } from "node:http2";
+import { getDefaultHighWaterMark, setDefaultHighWaterMark } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { silentLog } from "../../src/log/log.ts";
 import { createCors } from "../../src/server/listener/cors.ts";
 import { createListener } from "../../src/server/listener/listener.ts";
-import type { RequestHandler } from "../../src/server/node-message.ts";
+import type { NodeRequest, RequestHandler } from "../../src/server/node-message.ts";
 import { dribble, exchange, open, problemOf } from "./exchange.ts";
 import { http2Get } from "./http2-get.ts";
 import { startListener } from "./start-listener.ts";
@@ -71,6 +72,34 @@ describe("one port", () => {
     await expect.poll(received).toContain("404");
     socket.write(get("/healthz"));
     await expect.poll(received).toContain("200 OK");
+    socket.destroy();
+  });
+
+  test.each(["the first", "a later"])("reads only what is asked for of %s request's body", async (which) => {
+    const usual = getDefaultHighWaterMark(false);
+    onTestFinished(() => setDefaultHighWaterMark(false, usual));
+    // As in `main.ts`: less than a first packet.
+    setDefaultHighWaterMark(false, 16 * 1024);
+    const held = Promise.withResolvers<NodeRequest>();
+    const hold: RequestHandler = (req) => {
+      if (req.url !== "/held") {
+        return false;
+      }
+      held.resolve(req.on("data", () => {}).pause());
+      return true;
+    };
+    const { port } = await startListener([hold]);
+    const { socket, received } = await open(port);
+    if (which === "a later") {
+      socket.write(get("/healthz"));
+      await expect.poll(received).toContain("200 OK");
+    }
+    const bytes = 32 * 1024 * 1024;
+    const head = `POST /held HTTP/1.1\r\nHost: x\r\nContent-Length: ${bytes}\r\n\r\n`;
+    socket.write(Buffer.concat([Buffer.from(head), Buffer.alloc(bytes)]));
+    const req = await held.promise;
+    await sleep(300);
+    expect(req.socket.bytesRead).toBeLessThan(512 * 1024);
     socket.destroy();
   });
 

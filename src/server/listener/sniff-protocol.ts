@@ -29,7 +29,9 @@ export function sniffProtocol(
     }
     stop();
     socket.unshift(seen);
-    tell(isHttp2 ? "http2" : "http1");
+    // The stream has yet to notice both. If it notices them under Node's parser, it tells of going on when the parser has
+    // stopped it already, and nothing stops it any more: all that comes is read, however much waits.
+    process.nextTick(tell, isHttp2 ? "http2" : "http1");
   };
   const giveUp = () => socket.destroy();
   // A connection that breaks this early was nobody's request: there is nothing to log.

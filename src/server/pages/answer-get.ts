@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { callerFromRequest } from "../../caller.ts";
 import { KibitzError } from "../../errors/errors.ts";
+import { createTimeSlicer } from "../../time-slicer.ts";
 import { addVary } from "../add-vary.ts";
 import { isNotModified } from "../is-not-modified.ts";
 import { type NodeRequest, type NodeResponse, pathOf } from "../node-message.ts";
@@ -57,10 +58,15 @@ export function answerGet(req: NodeRequest, res: NodeResponse, page: Page | Kibi
 /** So much is handed over at a time: what waits tells then whether anything is taken. */
 const partBytes = 64 * 1024;
 
+/** The kernel takes megabytes for who reads nothing, and to hand them over takes milliseconds each. */
+const beginSending = createTimeSlicer();
+
 async function sendBody(res: NodeResponse, body: string | Buffer): Promise<void> {
   const bytes = typeof body === "string" ? Buffer.from(body) : body;
+  const turn = beginSending();
   let at = 0;
   for (; bytes.length - at > partBytes; at += partBytes) {
+    await turn();
     if (!(await writePart(res, bytes.subarray(at, at + partBytes)))) {
       return;
     }
