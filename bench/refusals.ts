@@ -98,6 +98,14 @@ console.log(
 console.log(
   `explaining 64 KiB of broken JSON: ${longestPieceMs(() => explainJson(`{"a":[${"1,".repeat(32_000)}`)).toFixed(2)} ms`,
 );
+const megabyte = 1_000_000;
+for (const [name, text] of Object.entries({
+  "empty lines": `{${"\n".repeat(megabyte)}x`,
+  spaces: `${" ".repeat(megabyte)}x`,
+  "one string": `["${"a".repeat(megabyte)}`,
+})) {
+  console.log(`explaining a megabyte of ${name}: ${longestPieceMs(() => explainJson(text)).toFixed(2)} ms`);
+}
 console.log(
   `taking a batch of a megabyte apart: ${longestPieceMs(() => splitList(dense, "requests", 200)).toFixed(2)} ms`,
 );

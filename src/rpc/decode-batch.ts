@@ -11,8 +11,9 @@ import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { Code, ConnectError, type ContextValues } from "@connectrpc/connect";
 import { refuseSpent } from "../access/entrance.ts";
 import type { Limits } from "../access/limits.ts";
-import { KibitzError } from "../errors/errors.ts";
+import { errorFromFaults, KibitzError } from "../errors/errors.ts";
 import { boundsOfList } from "../field-rules.ts";
+import { countMembers, membersMax } from "../text/json-scan.ts";
 import { refuseLongParts } from "../text/long-parts.ts";
 import { splitList } from "../text/split-list.ts";
 import { type BeginWork, inTurns } from "../time-slicer.ts";
@@ -52,11 +53,16 @@ export function createBatchDecoder({
   limits,
 }: BatchDecoderOptions): DecodeBody {
   return async function* (method, header, values, body) {
-    const { ending } = values.get(callerKey);
+    const { ending, requestId } = values.get(callerKey);
     if (!methods.includes(method)) {
+      const chunks: Uint8Array[] = [];
       for await (const chunk of body) {
         ending.readBytes += chunk.length;
+        chunks.push(chunk);
         yield chunk;
+      }
+      if (isJson(header) && (await hasManyMembers(Buffer.concat(chunks), header, readMaxBytesOf(method)))) {
+        throw connectErrorFrom(manyMembers(method.input), requestId);
       }
       return;
     }
@@ -79,7 +85,6 @@ export function createBatchDecoder({
       yield bytes;
       return;
     }
-    const isJson = /\+json\b/i.test(header.get("content-type") ?? "");
     const flags = bytes.readUInt8(0);
     const payload = await inflated(
       bytes.subarray(headBytes, headBytes + sent),
@@ -93,20 +98,43 @@ export function createBatchDecoder({
     }
     ending.readBytes = payload.length;
     const turn = beginWork(() => refuseSpent(limits, values.get(accountKey)));
-    const pieces = isJson ? decodeJson(payload, method) : decodeBinary(payload, method);
+    const json = isJson(header);
+    const pieces = json ? decodeJson(payload, method) : decodeBinary(payload, method);
     try {
       values.set(decodedKey, await inTurns(pieces, turn));
     } catch (thrown) {
-      throw thrown instanceof KibitzError
-        ? connectErrorFrom(thrown, values.get(callerKey).requestId)
-        : explained(thrown, isJson);
+      throw thrown instanceof KibitzError ? connectErrorFrom(thrown, requestId) : explained(thrown, json);
     }
-    yield envelope(flags & ~compressedFlag, isJson ? "{}" : "");
+    yield envelope(flags & ~compressedFlag, json ? "{}" : "");
     if (length > headBytes + sent) {
       // One more than a call has: Connect refuses it.
-      yield envelope(0, isJson ? "{}" : "");
+      yield envelope(0, json ? "{}" : "");
     }
   };
+}
+
+/** Whether a request of one message says to be JSON. */
+function isJson(header: Headers): boolean {
+  return /[/+]json\b/i.test(header.get("content-type") ?? "");
+}
+
+/** Whether decoding a request would hold the thread: Connect decodes it in one go, whatever is in it. */
+async function hasManyMembers(body: Buffer, header: Headers, maxBytes: number): Promise<boolean> {
+  const isEnveloped = !/^application\/json\b/i.test(header.get("content-type") ?? "");
+  const isCompressed = isEnveloped
+    ? body.length > 0 && body.readUInt8(0) !== 0
+    : header.has("content-encoding");
+  const data = isEnveloped ? body.subarray(headBytes) : body;
+  const payload = await inflated(data, isCompressed ? compressedFlag : 0, header, maxBytes);
+  return (
+    payload !== undefined &&
+    (countMembers(Buffer.from(payload).toString("latin1"), Number.POSITIVE_INFINITY) ?? 0) > membersMax
+  );
+}
+
+function manyMembers({ typeName }: DescMessage): KibitzError {
+  const message = `The message ${typeName} has more than ${membersMax} keys.`;
+  return errorFromFaults([{ pointer: "", code: "malformed_json", message }]);
 }
 
 /** The message as it was before it was compressed; undefined where Connect is to say what is wrong with it. */
@@ -119,7 +147,8 @@ async function inflated(
   if ((flags & compressedFlag) === 0) {
     return data;
   }
-  const name = header.get("grpc-encoding") ?? header.get("connect-content-encoding");
+  const name =
+    header.get("grpc-encoding") ?? header.get("connect-content-encoding") ?? header.get("content-encoding");
   const compression = compressions.find((one) => one.name === name);
   return compression?.decompress(data, maxBytes).catch(() => undefined);
 }
@@ -154,6 +183,12 @@ function* decodeJson(payload: Uint8Array, { input }: DescMethod): Generator<void
     frame,
     items.map((item) => item.trim()),
   );
+  const refuseMany = (json: string, desc: DescMessage) => {
+    if ((countMembers(json, Number.POSITIVE_INFINITY) ?? 0) > membersMax) {
+      throw manyMembers(desc);
+    }
+  };
+  refuseMany(frame, input);
   const message = fromJsonString(input, frame, { ignoreUnknownFields: false });
   if (count > maximum) {
     return withItems(message, list, emptyItems(list, count));
@@ -161,6 +196,7 @@ function* decodeJson(payload: Uint8Array, { input }: DescMethod): Generator<void
   const messages: Message[] = [];
   for (const item of items) {
     yield;
+    refuseMany(item, list.message);
     messages.push(fromJsonString(list.message, item, { ignoreUnknownFields: false }));
   }
   return split.count === undefined ? message : withItems(message, list, messages);

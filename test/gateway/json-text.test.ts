@@ -42,6 +42,19 @@ describe("what is read", () => {
     expect(Object.prototype).not.toHaveProperty("admin");
   });
 
+  it("reads 1000 keys in all and refuses 1001", () => {
+    const keyed = (keys: number) =>
+      `{"options":{${Array.from({ length: keys - 1 }, (_, index) => `"o${index}":1`)}}}`;
+    expect(faultsOf(keyed(1000))).toEqual([]);
+    expect(faultsOf(keyed(1001))).toMatchObject([
+      {
+        pointer: "",
+        code: "malformed_json",
+        message: "The body has more than 1000 keys at line 1, column 8894.",
+      },
+    ]);
+  });
+
   it("reads 32 levels and refuses 33", () => {
     const nested = (levels: number) => `{"a":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}}`;
     expect(faultsOf(nested(32))).toEqual([]);

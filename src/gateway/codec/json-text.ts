@@ -1,5 +1,5 @@
 import type { Fault } from "../../errors/errors.ts";
-import { countMembers, nestingMax } from "../../text/json-scan.ts";
+import { countMembers, membersMax, nestingMax } from "../../text/json-scan.ts";
 import { inOneGo } from "../../time-slicer.ts";
 import { explainJson } from "./explain-json.ts";
 import { isJsonObject } from "./is-json-object.ts";
@@ -17,7 +17,7 @@ interface Unclear {
 
 /**
  * Reads a JSON object more strictly than `JSON.parse`: not UTF-8, a key that stands twice in its object,
- * or more than 32 levels are faults. Takes time linear in the text, whatever it holds.
+ * more than 1000 keys or more than 32 levels are faults. Takes time linear in the text, whatever it holds.
  *
  * The usual text is only counted, in a fraction of the time of `JSON.parse`; where the count shows that
  * something is wrong, {@link explainJsonObject} finds out what, which takes longer.
@@ -52,7 +52,7 @@ export function textFromBytes(body: Uint8Array): string | undefined {
  */
 export function parseStrictly(text: string, levelsMax = nestingMax): unknown {
   const members = countMembers(text, levelsMax);
-  const value = members === undefined ? undefined : parse(text);
+  const value = members === undefined || members > membersMax ? undefined : parse(text);
   return value !== undefined && members === countKeys(value) ? value : undefined;
 }
 

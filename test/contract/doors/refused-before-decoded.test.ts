@@ -1,3 +1,4 @@
+import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { envelope } from "../../abuse/calls.ts";
 import { rateOf, usePlansFile } from "../../support/plans-file.ts";
@@ -68,6 +69,41 @@ test.each([
   const init = { method: "POST", headers: { "Content-Type": "application/json" }, body: padded };
   expect(await codeOf(path, init, caller)).toMatch(/option.not.allowed/i);
   expect(await codeOf(path, init, caller)).toMatch(/rate.limited/i);
+});
+
+const options = Object.fromEntries(Array.from({ length: 3000 }, (_, index) => [`o${index}`, 1]));
+const manyKeys = JSON.stringify({ fen: startFen, options });
+const unary = (type: string, body: string | Uint8Array, more = {}) => ({
+  method: "POST",
+  headers: { "Content-Type": type, ...more },
+  body: Buffer.from(body),
+});
+
+// To decode them takes Connect longer than anybody may hold the thread.
+test.each([
+  ["plain JSON", "/v1/eval", unary("application/json", manyKeys)],
+  ["a stream of plain JSON", "/v1/eval/stream", unary("application/json", manyKeys)],
+  ["a batch of plain JSON", "/v1/eval/batch", unary("application/json", `{"requests":[${manyKeys}]}`)],
+  ["Connect", `${service}/Evaluate`, unary("application/json", manyKeys)],
+  [
+    "compressed Connect",
+    `${service}/Evaluate`,
+    unary("application/json", gzipSync(manyKeys), { "Content-Encoding": "gzip" }),
+  ],
+  [
+    "a stream of Connect",
+    `${service}/StreamEvaluate`,
+    unary("application/connect+json", envelope(Buffer.from(manyKeys))),
+  ],
+  ["a batch of Connect", `${service}/EvaluateBatch`, batch(`{"requests":[${manyKeys}]}`)],
+  ["gRPC-Web", `${service}/Evaluate`, unary("application/grpc-web+json", envelope(Buffer.from(manyKeys)))],
+])("more than 1000 keys through %s are refused undecoded", async (_, path, init) => {
+  const answer = await fetch(app.url + path, {
+    ...init,
+    headers: { ...init.headers, "X-Forwarded-For": `198.51.100.${++callers}` },
+  });
+  const told = (await answer.text()) + decodeURIComponent(answer.headers.get("grpc-message") ?? "");
+  expect(told).toMatch(/more than 1000 keys/);
 });
 
 test("a message that is no base64 counts for one", async () => {
