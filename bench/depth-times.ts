@@ -1,8 +1,8 @@
 /** Median time of a search by depth and by number of lines, for the estimate of `GET /price`. */
 
 import { createWasmBackend } from "../src/engine/backends/wasm/index.ts";
-import { noCage } from "../src/engine/cage/cage.ts";
 import type { EngineSession, SearchJob } from "../src/engine/engine.ts";
+import { noSandbox } from "../src/engine/sandbox/sandbox.ts";
 import { benchPositions } from "./positions.ts";
 
 const depths = [1, 4, 8, 10, 12, 14, 16, 18, 20];
@@ -21,7 +21,7 @@ async function medianOf(session: EngineSession, depth: number, multipv: number):
   return times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0;
 }
 
-const backend = createWasmBackend({ hashMb: 16, threads: 1 }, noCage);
+const backend = createWasmBackend({ hashMb: 16, threads: 1 }, noSandbox);
 const [build] = await backend.discover(never);
 if (build === undefined) {
   throw new Error("no WebAssembly engine is installed");

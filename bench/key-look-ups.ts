@@ -6,7 +6,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { createAuthenticator } from "../src/access/authenticate.ts";
-import { createKeyIssuer } from "../src/access/key-issuer.ts";
+import { createKeyIssuer } from "../src/access/keys.ts";
 import { openDatabase } from "../src/storage/sqlite/database.ts";
 import { createSqliteKeyStore } from "../src/storage/sqlite/key-store.ts";
 import { makeDataFolder } from "./data-folder.ts";

@@ -5,13 +5,13 @@
 import { spawn } from "node:child_process";
 import { Agent, request } from "node:http";
 import { createInterface } from "node:readline";
-import { startApp } from "../src/app.ts";
-import { loadConfig } from "../src/config.ts";
-import { commandOfWasm } from "../src/engine/backends/wasm/command.ts";
 import { discoverWasm } from "../src/engine/backends/wasm/discover.ts";
-import { noCage } from "../src/engine/cage/cage.ts";
+import { commandOfWasm } from "../src/engine/backends/wasm/index.ts";
+import { noSandbox } from "../src/engine/sandbox/sandbox.ts";
 import { silentLog } from "../src/log/log.ts";
-import { openEngines } from "../src/open-engines.ts";
+import { startApp } from "../src/wiring/app.ts";
+import { loadConfig } from "../src/wiring/config.ts";
+import { openEngines } from "../src/wiring/engines.ts";
 import { makeDataFolder } from "./data-folder.ts";
 import { benchPositions } from "./positions.ts";
 
@@ -41,11 +41,11 @@ function askServer(fen: string): Promise<void> {
   });
 }
 
-const [build] = await discoverWasm({ hashMb: 16, threads: 1 }, noCage);
+const [build] = await discoverWasm({ hashMb: 16, threads: 1 }, noSandbox);
 if (build === undefined) {
   throw new Error("no WebAssembly engine is installed");
 }
-const { file, args } = commandOfWasm(build, noCage);
+const { file, args } = commandOfWasm(build, noSandbox);
 const engine = spawn(file, args, { env: {}, stdio: ["pipe", "pipe", "ignore"] });
 const lines = createInterface(engine.stdout)[Symbol.asyncIterator]();
 async function until(word: string): Promise<void> {

@@ -12,8 +12,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { judgePositionInPieces } from "../src/chess/judge-position.ts";
-import { explainJson } from "../src/gateway/codec/explain-json.ts";
-import { splitList } from "../src/text/split-list.ts";
+import { explainJson } from "../src/protocols/json/codec/explain-json.ts";
+import { splitList } from "../src/text/json-scan.ts";
 import { watchHealth } from "../test/abuse/health-watch.ts";
 import { askFromCache, floodWithRefusals, refused } from "../test/abuse/refusals.ts";
 import { startServer } from "../test/support/start-server.ts";

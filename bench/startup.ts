@@ -6,20 +6,20 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
-import { commandOfWasm } from "../src/engine/backends/wasm/command.ts";
 import { discoverWasm } from "../src/engine/backends/wasm/discover.ts";
-import { noCage } from "../src/engine/cage/cage.ts";
+import { commandOfWasm } from "../src/engine/backends/wasm/index.ts";
+import { noSandbox } from "../src/engine/sandbox/sandbox.ts";
 import { type Server, startServer } from "../test/support/start-server.ts";
 import { makeDataFolder } from "./data-folder.ts";
 
 const rounds = Number(process.argv[2] ?? 9);
 
 async function startEngine(): Promise<number> {
-  const [build] = await discoverWasm({ hashMb: 16, threads: 1 }, noCage);
+  const [build] = await discoverWasm({ hashMb: 16, threads: 1 }, noSandbox);
   if (build === undefined) {
     throw new Error("no WebAssembly engine is installed");
   }
-  const { file, args } = commandOfWasm(build, noCage);
+  const { file, args } = commandOfWasm(build, noSandbox);
   const startedAt = performance.now();
   const child = spawn(file, args, { env: {}, stdio: ["pipe", "pipe", "ignore"] });
   child.stdin.write("uci\nisready\n");

@@ -8,13 +8,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createLocalAccess } from "../src/access/access.ts";
 import type { JudgedRequest } from "../src/analysis/analysis.ts";
-import { loadConfig } from "../src/config.ts";
-import { createService } from "../src/create-service.ts";
-import { commandOfWasm } from "../src/engine/backends/wasm/command.ts";
-import { noCage } from "../src/engine/cage/cage.ts";
+import { commandOfWasm } from "../src/engine/backends/wasm/index.ts";
 import type { EngineBuild } from "../src/engine/engine.ts";
+import { noSandbox } from "../src/engine/sandbox/sandbox.ts";
 import { silentLog } from "../src/log/log.ts";
-import { openEngines } from "../src/open-engines.ts";
+import { loadConfig } from "../src/wiring/config.ts";
+import { openEngines } from "../src/wiring/engines.ts";
+import { createService } from "../src/wiring/service.ts";
 import { benchPositions } from "./positions.ts";
 
 const seconds = Number(process.argv[2] ?? 20);
@@ -41,7 +41,7 @@ interface BareEngine {
 
 async function startBare(build: EngineBuild): Promise<BareEngine> {
   const { file, args } =
-    build.path === "wasm" ? commandOfWasm(build, noCage) : { file: build.file, args: [] };
+    build.path === "wasm" ? commandOfWasm(build, noSandbox) : { file: build.file, args: [] };
   const child = spawn(file, args, { env: {}, stdio: ["pipe", "pipe", "ignore"] });
   let awaited = "";
   let heard = "";

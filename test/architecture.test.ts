@@ -24,22 +24,24 @@ interface Law {
   readonly broken: readonly SourceFile[];
 }
 
-/** What everybody may know: rooms and files beside them that know nothing but each other. */
-const basics = ["caller", "errors", "event-loop-lag", "field-rules", "log", "text", "time-slicer", "uuid"];
+/** What everybody may know: rooms that know nothing but each other. */
+const basics = ["errors", "log", "request", "text", "thread"];
 
 /** The rooms that each room may look into, beside itself and the basics. */
 const mayLookInto: Readonly<Record<string, readonly string[]>> = {
   chess: [],
-  engine: ["chess"],
   storage: [],
+  engine: ["chess"],
   analysis: ["engine", "storage", "chess"],
   access: ["analysis", "storage"],
-  rpc: ["access", "analysis", "engine", "chess"],
-  server: [],
-  gateway: ["server", "access"],
+  http: [],
+  calls: ["access", "analysis", "engine", "chess"],
+  services: ["calls", "access", "analysis", "engine", "chess"],
+  "protocols/json": ["calls", "http", "access"],
+  "protocols/connect": ["calls", "http", "access"],
 };
 
-/** Root files that wire the rooms together, and the command line, which asks them. Nobody looks into these. */
+/** What wires the rooms together, and the command line, which asks them. Nobody looks into these. */
 const isWiring = (place: string) => !(place in mayLookInto) && !basics.includes(place);
 
 const inRoom =
@@ -66,39 +68,40 @@ const laws: readonly Law[] = [
       { path: "src/analysis/x.ts", text: 'const { a } = await import("../access/plans.ts");' },
       { path: "src/access/x.ts", text: 'import "../engine/engine.ts";' },
       { path: "src/storage/memory/x.ts", text: 'import { A } from "../../analysis/analysis.ts";' },
-      { path: "src/rpc/x.ts", text: 'export { A } from "../gateway/gateway.ts";' },
-      { path: "src/rpc/x.ts", text: 'import { B } from "../app.ts";' },
-      { path: "src/gateway/x.ts", text: 'import {\n  A,\n  B,\n} from "../rpc/calls.ts";' },
-      { path: "src/server/x.ts", text: 'import { A } from "../gateway/gateway.ts";' },
+      { path: "src/calls/x.ts", text: 'export { A } from "../services/batch.ts";' },
+      { path: "src/services/x.ts", text: 'import { B } from "../wiring/app.ts";' },
+      { path: "src/protocols/json/x.ts", text: 'import {\n  A,\n  B,\n} from "../connect/errors.ts";' },
+      { path: "src/protocols/connect/x.ts", text: 'import { A } from "../../services/batch.ts";' },
+      { path: "src/http/x.ts", text: 'import { A } from "../protocols/json/gateway.ts";' },
       { path: "src/errors/errors.ts", text: 'import { A } from "../chess/score.ts";' },
-      { path: "src/log/x.ts", text: 'import { A } from "../config.ts";' },
+      { path: "src/log/x.ts", text: 'import { A } from "../wiring/config.ts";' },
     ],
   },
   {
     promise: "the settings know nothing of what they set",
-    about: (path) => path === "src/config.ts",
+    about: (path) => path === "src/wiring/config.ts",
     breaches: (file) =>
       importsOf(file)
         .filter(({ target }) => target.startsWith("src/") && target !== "src/text/nearest-name.ts")
         .map(({ line, target }) => [line, `config.ts imports ${target}`]),
-    broken: [{ path: "src/config.ts", text: 'import { A } from "./log/log.ts";' }],
+    broken: [{ path: "src/wiring/config.ts", text: 'import { A } from "../log/log.ts";' }],
   },
   {
-    promise: "only rpc/convert knows the generated messages; what serves a service may know its descriptor",
+    promise: "only calls/convert knows the generated messages; what serves a service may know its descriptor",
     // The command line is a door and its own wiring.
-    about: (path) => anySource(path) && !/^src\/(cli\/|rpc\/convert)/.test(path),
+    about: (path) => anySource(path) && !/^src\/(cli\/|calls\/convert)/.test(path),
     breaches: (file) =>
       importsOf(file)
         .filter(
           ({ target, names }) => target.startsWith("gen/chess/") && !/^\{\s*\w+Service\s*\}$/.test(names),
         )
-        .map(({ line, target, names }) => [line, `${names} of ${target} is rpc/convert's business`]),
+        .map(({ line, target, names }) => [line, `${names} of ${target} is calls/convert's business`]),
     broken: [
       {
-        path: "src/rpc/x.ts",
+        path: "src/services/x.ts",
         text: 'import { PathSchema } from "../../gen/chess/analysis/v1/analysis_pb.ts";',
       },
-      { path: "src/rpc/x.ts", text: 'import * as pb from "../../gen/chess/analysis/v1/analysis_pb.ts";' },
+      { path: "src/services/x.ts", text: 'import * as pb from "../../gen/chess/analysis/v1/analysis_pb.ts";' },
       {
         path: "src/analysis/x.ts",
         text: 'import type { Path } from "../../gen/chess/analysis/v1/analysis_pb.ts";',
@@ -106,7 +109,7 @@ const laws: readonly Law[] = [
     ],
   },
   {
-    promise: "only the rpc room and the doors know protobuf and Connect",
+    promise: "only calls, services and protocols know protobuf and Connect",
     about: inRoom("chess", "engine", "storage", "analysis", "access"),
     breaches: (file) =>
       importsOf(file)
@@ -125,7 +128,7 @@ const laws: readonly Law[] = [
       stringsOf(file)
         .filter(({ text, path }) =>
           // `bestmove` is also a call, of /v1 and of the command line.
-          isWiring(placeOf(path)) || inRoom("server", "gateway")(path) || path === "src/errors/catalogue.ts"
+          isWiring(placeOf(path)) || inRoom("http", "protocols/json")(path) || path === "src/errors/catalogue.ts"
             ? /\b(ucinewgame|setoption|isready|readyok|uciok)\b|bestmove [a-h]/.test(text)
             : /\b(ucinewgame|setoption|bestmove|isready|readyok|uciok)\b|\b(go depth|position fen)\b/.test(
                 text,
@@ -135,15 +138,15 @@ const laws: readonly Law[] = [
     broken: [
       { path: "src/engine/pool.ts", text: 'send("ucinewgame");' },
       { path: "src/analysis/x.ts", text: 'const line = "setoption name Hash";' },
-      { path: "src/rpc/x.ts", text: "if (line.startsWith('bestmove')) {}" },
-      { path: "src/app.ts", text: 'send("isready");' },
+      { path: "src/services/x.ts", text: "if (line.startsWith('bestmove')) {}" },
+      { path: "src/wiring/app.ts", text: 'send("isready");' },
     ],
   },
   {
     promise: "only the catalogue, its mappers and the doors know HTTP statuses",
     about: (path) =>
       anySource(path) &&
-      !/^src\/(server\/|gateway\/|(errors\/catalogue|errors\/problem|rpc\/connect-error)\.ts$)/.test(path),
+      !/^src\/(http\/|protocols\/|errors\/(catalogue|problem)\.ts$)/.test(path),
     breaches: (file) =>
       codeLinesOf(file)
         // Numbers of milliseconds, items or characters, and the exit codes that the command line makes of statuses.
@@ -151,13 +154,13 @@ const laws: readonly Law[] = [
         .map(({ line, code }) => [line, `${code.trim()} looks like an HTTP status`]),
     broken: [
       { path: "src/analysis/x.ts", text: "throw new HttpError(404);" },
-      { path: "src/rpc/calls.ts", text: "if (status === 503) {}" },
-      { path: "src/app.ts", text: "response.statusCode = 200;" },
+      { path: "src/calls/invoke.ts", text: "if (status === 503) {}" },
+      { path: "src/wiring/app.ts", text: "response.statusCode = 200;" },
     ],
   },
   {
     promise: "process.env is read by the command line alone",
-    about: (path) => anySource(path) && !/^src\/(cli\/|config\.ts$)/.test(path),
+    about: (path) => anySource(path) && !/^src\/(cli\/|wiring\/config\.ts$)/.test(path),
     breaches: (file) =>
       codeLinesOf(file)
         .filter(({ code }) =>
@@ -165,21 +168,21 @@ const laws: readonly Law[] = [
         )
         .map(({ line }) => [line, "reads the environment; settings come from config.ts"]),
     broken: [
-      { path: "src/rpc/x.ts", text: "const level = process.env.LEVEL;" },
-      { path: "src/app.ts", text: "const { env } = process;" },
-      { path: "src/app.ts", text: 'import { env } from "node:process";' },
+      { path: "src/services/x.ts", text: "const level = process.env.LEVEL;" },
+      { path: "src/wiring/app.ts", text: "const { env } = process;" },
+      { path: "src/wiring/app.ts", text: 'import { env } from "node:process";' },
     ],
   },
   {
     promise: "only who counts hours and days reads the wall clock: it may jump, and durations must not",
-    about: (path) => anySource(path) && !/^src\/(access\/|cli\/keys\.ts$|rpc\/key-service\.ts$)/.test(path),
+    about: (path) => anySource(path) && !/^src\/(access\/|cli\/keys\.ts$|services\/key-service\.ts$)/.test(path),
     breaches: (file) =>
       codeLinesOf(file)
         .filter(({ code }) => /\bDate\s*\.\s*now\b|\bnew\s+Date\b/.test(code))
         .map(({ line }) => [line, "reads the wall clock; durations are measured with performance.now()"]),
     broken: [
       { path: "src/engine/x.ts", text: "const startedAt = Date.now();" },
-      { path: "src/rpc/x.ts", text: "const at = new Date();" },
+      { path: "src/services/x.ts", text: "const at = new Date();" },
     ],
   },
   {
@@ -211,13 +214,13 @@ const laws: readonly Law[] = [
     ].map((text) => ({ path: "test/x.test.ts", text })),
   },
   {
-    promise: "no file is longer than 400 lines",
+    promise: "no file is longer than 350 lines, no test than 400",
     about: anyFile,
-    breaches: ({ text }) => {
+    breaches: ({ path, text }) => {
       const lines = text.trimEnd().split("\n").length;
-      return lines > 400 ? [[lines, `${lines} lines: what are its parts?`]] : [];
+      return lines > (anySource(path) ? 350 : 400) ? [[lines, `${lines} lines: what are its parts?`]] : [];
     },
-    broken: [{ path: "src/x.ts", text: "a\n".repeat(401) }],
+    broken: [{ path: "src/x.ts", text: "a\n".repeat(351) }],
   },
   {
     promise: "no file is named after nothing",
@@ -228,7 +231,7 @@ const laws: readonly Law[] = [
         : [],
     broken: [
       { path: "src/utils.ts", text: "" },
-      { path: "test/rpc/test-helpers.ts", text: "" },
+      { path: "test/calls/test-helpers.ts", text: "" },
       { path: "src/engine/engine-manager.ts", text: "" },
     ],
   },
@@ -258,10 +261,11 @@ describe.each(laws)("$promise", ({ about, breaches, broken }) => {
 test("every room of the house is known, and every file was read", () => {
   const rooms = new Set(files.filter(({ path }) => /^src\/.+\//.test(path)).map(({ path }) => placeOf(path)));
   expect([...rooms].toSorted()).toEqual(
-    [...Object.keys(mayLookInto), "cli", "errors", "log", "text"].toSorted(),
+    [...Object.keys(mayLookInto), ...basics, "cli", "wiring"].toSorted(),
   );
   expect(files.length).toBeGreaterThan(100);
-  expect(basics.filter((name) => !files.some(({ path }) => placeOf(path) === name))).toEqual([]);
+  const loose = files.filter(({ path }) => /^src\/[^/]+$/.test(path)).map(({ path }) => path);
+  expect(loose.toSorted()).toEqual(["src/compile-cache.ts", "src/main.ts"]);
 });
 
 test("no file imports itself through others, not even for its types", () => {
@@ -293,9 +297,10 @@ function circlesIn(some: readonly SourceFile[]): readonly string[] {
   return circles;
 }
 
-/** The room of a file, or the name of a file that stands beside the rooms. */
+/** The room of a file, or the name of a file that stands beside the rooms. Each protocol has a room of its own. */
 function placeOf(path: string): string {
-  return path.split("/")[1]?.replace(/\.ts$/, "") ?? "";
+  const [, room = "", inner = ""] = path.replace(/\.ts$/, "").split("/");
+  return room === "protocols" ? `${room}/${inner}` : room;
 }
 
 interface Import {

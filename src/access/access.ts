@@ -1,17 +1,16 @@
-import type { Caller } from "../caller.ts";
+import { KibitzError } from "../errors/errors.ts";
 import type { Log } from "../log/log.ts";
+import type { Caller } from "../request/context.ts";
 import { createMemoryKeyStore } from "../storage/memory/key-store.ts";
 import { createMemoryUsageStore } from "../storage/memory/usage-store.ts";
-import type { KeyRecord, KeyStore, UsageStore } from "../storage/ports.ts";
+import { type KeyRecord, type KeyStore, StoreUnavailable, type UsageStore } from "../storage/ports.ts";
 import { type Account, localAccount, subjectOfKey } from "./account.ts";
 import { type AuthenticatorCounters, createAuthenticator } from "./authenticate.ts";
 import { createClientAddress } from "./client-address.ts";
-import { createKeyExpiry } from "./key-expiry.ts";
-import { createKeyIssuer, type KeyIssuer } from "./key-issuer.ts";
+import { createKeyExpiry, createKeyIssuer, type KeyIssuer } from "./keys.ts";
 import { createLimits, type Limits } from "./limits.ts";
 import { freePlan, keylessPlan, openPlan, type Plan, planOf } from "./plans.ts";
 import { createSelfService, type SelfService } from "./self-service.ts";
-import { tellUnavailable } from "./tell-unavailable.ts";
 
 /** Who may ask, and how much. */
 export interface Access {
@@ -62,7 +61,7 @@ const prunedAtOnce = 20;
 
 export async function createAccess(options: AccessOptions): Promise<Access> {
   const { mode, keysPerDay, pepper, stores, log } = options;
-  const keys = tellUnavailable(stores.keys);
+  const keys = mapStoreErrors(stores.keys);
   const plans = plansIn(mode, options.plans);
   const keyless = planOf(options.plans, keylessPlan.id) ?? keylessPlan;
   // A plan that the operator has taken away leaves its keys with what everybody can have.
@@ -147,4 +146,25 @@ export async function createLocalAccess(): Promise<Access> {
   const keys = { keysPerDay: 0, keyExpiryDays: 0, selfServiceKeysMax: 0, pepper: undefined };
   const rest = { plans: [], ...keys, trustedProxies: [], stores, log };
   return { ...(await createAccess({ mode: "open", ...rest })), accountOf: () => localAccount };
+}
+
+/** When a caller may come back, in milliseconds: a lock has been waited for already, a full disk takes somebody to look. */
+const retryAfterMs = 5000;
+
+/** The same keys, for calls: where the store cannot be asked, their callers are told so, and that they may come back. */
+export function mapStoreErrors(keys: KeyStore): KeyStore {
+  return {
+    ...keys,
+    create: (record, terms) => keys.create(record, terms).catch(explain),
+    findByHash: (hash) => keys.findByHash(hash).catch(explain),
+    revoke: (id, at) => keys.revoke(id, at).catch(explain),
+  };
+}
+
+function explain(cause: unknown): never {
+  if (!(cause instanceof StoreUnavailable)) {
+    throw cause;
+  }
+  const detail = "The API keys of this service cannot be read or written at the moment. Nothing was changed.";
+  throw new KibitzError("store_unavailable", detail, { cause, retryAfterMs });
 }

@@ -2,8 +2,7 @@ import { timingSafeEqual } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { KibitzError } from "../errors/errors.ts";
 import type { KeyRecord, KeyStore } from "../storage/ports.ts";
-import { hashOfApiKey, isApiKey } from "./api-key.ts";
-import type { KeyExpiry } from "./key-expiry.ts";
+import { hashOfApiKey, isApiKey, type KeyExpiry } from "./keys.ts";
 
 /** Tells whose key an Authorization header carries, mostly from memory. */
 export interface Authenticator {

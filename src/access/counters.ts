@@ -1,4 +1,5 @@
 import { RateLimiterMemory, type RateLimiterRes } from "rate-limiter-flexible";
+import type { Caller } from "../request/context.ts";
 import type { Plan, RatePolicy } from "./plans.ts";
 
 /** One rate of one plan, counted. */
@@ -59,4 +60,25 @@ export function untilEndMs(
   { msBeforeNext }: Pick<RateLimiterRes, "msBeforeNext">,
 ): number {
   return Math.min(msBeforeNext, windowS * 1000);
+}
+
+/**
+ * Leaves with the caller the header fields of their windows, as draft-ietf-httpapi-ratelimit-headers-10 writes them:
+ * `"minute";q=60;w=60` and `"minute";r=59;t=42`. Nothing where nothing is limited.
+ */
+export function setRateLimitHeaders({ answerHeaders }: Caller, windows: readonly RateWindow[]): void {
+  if (windows.length === 0) {
+    return;
+  }
+  const policies = windows.map(({ policy: { name, quota, windowS } }) => `"${name}";q=${quota};w=${windowS}`);
+  const states = windows.map(
+    ({ policy, remaining, resetMs }) => `"${policy.name}";r=${remaining};t=${Math.ceil(resetMs / 1000)}`,
+  );
+  answerHeaders.set("ratelimit-policy", policies.join(", "));
+  answerHeaders.set("ratelimit", states.join(", "));
+}
+
+/** Whether the fields are there already. */
+export function hasRateLimitHeaders({ answerHeaders }: Caller): boolean {
+  return answerHeaders.has("ratelimit");
 }

@@ -1,10 +1,10 @@
-import type { Caller } from "../caller.ts";
 import { KibitzError } from "../errors/errors.ts";
-import { durationText } from "../text/duration-text.ts";
+import type { Caller } from "../request/context.ts";
+import { durationText } from "../text/plain-text.ts";
 import type { Access } from "./access.ts";
 import type { Account } from "./account.ts";
+import { setRateLimitHeaders } from "./counters.ts";
 import type { Limits } from "./limits.ts";
-import { leaveRateLimitFields } from "./rate-limit-fields.ts";
 
 /** Lets calls in by what their headers say, before anything of their bodies is read. */
 export interface Entrance {
@@ -102,7 +102,7 @@ export async function countRefusal(
 
 /** Tells a caller how their windows stand, in the header fields of the answer. */
 export async function tellWindows(limits: Limits, account: Account, caller: Caller): Promise<void> {
-  leaveRateLimitFields(caller, await limits.windowsOf(account));
+  setRateLimitHeaders(caller, await limits.windowsOf(account));
 }
 
 /** @throws KibitzError `rate_limited` where the caller has been refused too often. */

@@ -1,8 +1,7 @@
 import type { Log } from "../log/log.ts";
 import type { IssueQuota } from "../storage/ports.ts";
 import { widerNetworkOf } from "./client-address.ts";
-import type { KeyExpiry } from "./key-expiry.ts";
-import type { IssuedKey, KeyIssuer } from "./key-issuer.ts";
+import type { IssuedKey, KeyExpiry, KeyIssuer } from "./keys.ts";
 import { freePlan } from "./plans.ts";
 
 /** Keys that callers get without the operator. */

@@ -1,6 +1,6 @@
 import type { MoveDescription } from "../chess/notation.ts";
-import type { Position } from "../chess/position.ts";
-import type { Score } from "../chess/score.ts";
+import type { Position, Terminal } from "../chess/position.ts";
+import { type Score, scoreOfTerminal } from "../chess/score.ts";
 import type { EngineBuild, OptionValues, SearchCounters } from "../engine/engine.ts";
 
 /** A request as callers write it: nothing is judged yet but the ranges of numbers. */
@@ -73,4 +73,23 @@ export interface AnalysisLine {
   readonly score: Score;
   readonly moves: readonly string[];
   readonly san: readonly string[];
+}
+
+/** The one state of a game that is over: the rules have judged it, and no engine is asked. */
+export function analysisOfFinishedGame(request: JudgedRequest, terminal: Terminal): Analysis {
+  return {
+    request,
+    score: scoreOfTerminal(terminal),
+    best: undefined,
+    ponder: undefined,
+    lines: [],
+    depth: 0,
+    seldepth: 0,
+    counters: { nodes: 0, nps: 0, timeMs: 0, hashfull: 0, tbhits: 0 },
+    queueMs: 0,
+    stopReason: "terminal",
+    deterministic: true,
+    cached: false,
+    warnings: request.warnings,
+  };
 }

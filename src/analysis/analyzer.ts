@@ -1,17 +1,14 @@
 import { setImmediate } from "node:timers/promises";
 import { EngineFailure, type SearchDone, type SearchEvent, type SearchJob } from "../engine/engine.ts";
-import type { Supervisor } from "../engine/supervisor.ts";
+import type { SearchWithRetry } from "../engine/search-with-retry.ts";
 import type { AnalysisCache } from "../storage/ports.ts";
-import type { Analysis, JudgedRequest } from "./analysis.ts";
-import { analysisFromFindings } from "./analysis-from-findings.ts";
-import { analysisOfFinishedGame } from "./analysis-of-finished-game.ts";
+import { type Analysis, analysisOfFinishedGame, type JudgedRequest } from "./analysis.ts";
 import { type Asker, createAsker, type RunTimes } from "./asker.ts";
 import { cacheKeyOf, flightKeyOf } from "./cache-key.ts";
 import { createCoalescer, type SharedWork, type Sharers } from "./coalesce.ts";
 import { errorFromFailure } from "./error-from-failure.ts";
 import { callerOf, createExpectedTimes, type ExpectedTimes } from "./expected-time.ts";
-import type { Findings } from "./findings.ts";
-import { findingsFromEvent } from "./findings-from-event.ts";
+import { analysisFromFindings, type Findings, findingsFromEvent } from "./findings.ts";
 import type { PlaceInQueue, Scheduler, Standing } from "./scheduler.ts";
 
 /**
@@ -62,7 +59,7 @@ export interface AnalyzerCounters {
 }
 
 export interface AnalyzerOptions {
-  readonly search: Supervisor;
+  readonly search: SearchWithRetry;
   readonly scheduler: Scheduler;
   readonly cache: AnalysisCache<Findings>;
   /** When a search ends that sets no time of its own, in milliseconds. */

@@ -5,7 +5,7 @@ import { errorFromFaults, type Fault } from "../errors/errors.ts";
 import { echo } from "../text/plain-text.ts";
 import type { AnalysisRequest, JudgedRequest, Warning } from "./analysis.ts";
 import { judgeOptions } from "./judge-options.ts";
-import type { PositionJudge } from "./position-judge.ts";
+import type { PositionCache } from "./position-cache.ts";
 
 /** Plies, when the request names none. */
 export const defaultDepth = 14;
@@ -13,7 +13,7 @@ export const defaultDepth = 14;
 /** What a request is judged against: the engine room's part, and who judges positions for it. */
 export interface KnownEngines {
   readonly catalog: Catalog;
-  readonly judgePosition: PositionJudge;
+  readonly judgePosition: PositionCache;
   describe(build: EngineBuild): Promise<EngineInfo>;
   /** Whether engines of the build can be started at this time. */
   available(build: EngineBuild): boolean;
@@ -55,7 +55,7 @@ export async function judgeRequest(
     movetimeMs: request.movetimeMs,
     ...judged,
     warnings: [
-      ...position.notices,
+      ...position.warnings,
       ...(position.terminal ? [] : warningsOf(request, multipv, position.legalMoveCount, judged.weakened)),
     ],
   };

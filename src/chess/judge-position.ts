@@ -1,13 +1,26 @@
-import { inOneGo } from "../time-slicer.ts";
-import { judgeOutcome } from "./judge-outcome.ts";
-import { judgeSetup } from "./judge-setup.ts";
-import { normalFen } from "./normal-fen.ts";
-import { playMoves } from "./play-moves.ts";
-import type { Judgement, Notice, Position, PositionFault, PositionInput } from "./position.ts";
+import { kingAttacks } from "chessops/attacks";
+import type { Board } from "chessops/board";
+import { Chess, IllegalSetup } from "chessops/chess";
+import type { Setup } from "chessops/setup";
+import { SquareSet } from "chessops/squareSet";
+import { COLORS, type Color, type Role } from "chessops/types";
+import { makeSquare, opposite } from "chessops/util";
+import { inOneGo } from "../thread/time-slicer.ts";
+import { normalFen, playMoves } from "./moves.ts";
+import type {
+  DrawClaim,
+  Judgement,
+  Position,
+  PositionFault,
+  PositionInput,
+  Terminal,
+  TerminalReason,
+  Warning,
+} from "./position.ts";
 import { readFen } from "./read-fen.ts";
 
-export { movesAtOnce } from "./play-moves.ts";
-export { maxFenCharacters } from "./split-fen.ts";
+export { movesAtOnce } from "./moves.ts";
+export { maxFenCharacters } from "./read-fen.ts";
 
 /** The only way to a `Position`: whoever holds one needs to check nothing again. */
 export function judgePosition(input: PositionInput): Judgement {
@@ -38,7 +51,7 @@ export function* judgePositionInPieces(input: PositionInput): Generator<void, Ju
   }
 
   const outcome = judgeOutcome(chess, history.occurrences);
-  const clockNotices = outcome.terminal ? [] : noticesOfClock(chess.halfmoves, input.moves.length);
+  const clockWarnings = outcome.terminal ? [] : warningsOfClock(chess.halfmoves, input.moves.length);
   const position: Position = {
     fen: normalFen(chess, chess960),
     root,
@@ -47,7 +60,7 @@ export function* judgePositionInPieces(input: PositionInput): Generator<void, Ju
     chess960,
     halfmoves: chess.halfmoves,
     ...outcome,
-    notices: [...reading.notices, ...judgement.notices, ...clockNotices],
+    warnings: [...reading.warnings, ...judgement.warnings, ...clockWarnings],
     board: chess,
   };
   return { kind: "position", position };
@@ -59,18 +72,178 @@ function refusal(code: "invalid_fen" | "illegal_position", problems: readonly st
 }
 
 /** A finished game needs neither: no engine is asked about it. */
-function noticesOfClock(halfmoves: number, moveCount: number): Notice[] {
-  const notices: Notice[] = [];
+function warningsOfClock(halfmoves: number, moveCount: number): Warning[] {
+  const warnings: Warning[] = [];
   // Four plies are the fewest that bring a position back.
   if (halfmoves >= 4 && moveCount === 0) {
     const message =
       "Repetitions cannot be seen in a FEN; send the moves since the last capture or pawn move to count them.";
-    notices.push({ code: "no_history", message, field: "fen" });
+    warnings.push({ code: "no_history", message, field: "fen" });
   }
   if (halfmoves >= 100) {
     const message =
       "A draw by the 50-move rule can be claimed; the engine scores lines without capture or pawn move 0.00.";
-    notices.push({ code: "fifty_move_horizon", message, field: "fen" });
+    warnings.push({ code: "fifty_move_horizon", message, field: "fen" });
   }
-  return notices;
+  return warnings;
+}
+
+export type SetupJudgement =
+  | { kind: "chess"; chess: Chess; warnings: readonly Warning[] }
+  | { kind: "problems"; problems: readonly string[] };
+
+/**
+ * Refuses what no engine searches: kings missing or capturable, pawns where none can stand, material that promotion
+ * cannot explain. Positions that no game leads to, like impossible checks, are played on.
+ */
+export function judgeSetup(setup: Setup): SetupJudgement {
+  const { board, epSquare } = setup;
+  // chessops does not ask whether the en passant square is empty.
+  const epAsked = epSquare !== undefined && board.occupied.has(epSquare) ? undefined : epSquare;
+  return Chess.fromSetup({ ...setup, epSquare: epAsked }).unwrap<SetupJudgement, SetupJudgement>(
+    (chess) => {
+      const problems = problemsOfMaterial(board);
+      if (problems.length > 0) {
+        return { kind: "problems", problems };
+      }
+      chess.epSquare = chess.toSetup().epSquare;
+      const removed = epSquare !== undefined && chess.epSquare === undefined;
+      return { kind: "chess", chess, warnings: removed ? [warningOfEnPassant(makeSquare(epSquare))] : [] };
+    },
+    (error) => {
+      const capturable =
+        error.message === IllegalSetup.OppositeCheck ? [problemOfCheck(board, setup.turn)] : [];
+      return { kind: "problems", problems: [...problemsOfMaterial(board), ...capturable] };
+    },
+  );
+}
+
+const names = { white: "White", black: "Black" } as const;
+
+function problemsOfMaterial(board: Board): string[] {
+  const problems = COLORS.flatMap((color) => problemsOfSide(board, color));
+  const pieces = board.occupied.size();
+  if (pieces > 32) {
+    problems.push(`There are ${pieces} pieces on the board; a game begins with 32.`);
+  }
+  return problems;
+}
+
+function problemsOfSide(board: Board, color: Color): string[] {
+  const count = (role: Role) => board.pieces(color, role).size();
+  const side = names[color];
+  const problems: string[] = [];
+
+  const kings = count("king");
+  if (kings === 0) {
+    problems.push(`${side} has no king.`);
+  }
+  if (kings > 1) {
+    problems.push(`${side} has ${kings} kings; each side has exactly one.`);
+  }
+
+  const stranded = board.pieces(color, "pawn").intersect(SquareSet.backranks()).first();
+  if (stranded !== undefined) {
+    problems.push(`${side} has a pawn on ${makeSquare(stranded)}; pawns are never on rank 1 or 8.`);
+  }
+
+  const pawns = count("pawn");
+  if (pawns > 8) {
+    problems.push(`${side} has ${pawns} pawns; a side never has more than 8.`);
+  }
+
+  // By kind, as Stockfish counts: two bishops on one colour are searched, even beside eight pawns.
+  const promoted =
+    Math.max(count("queen") - 1, 0) +
+    Math.max(count("rook") - 2, 0) +
+    Math.max(count("bishop") - 2, 0) +
+    Math.max(count("knight") - 2, 0);
+  const missing = Math.max(8 - pawns, 0);
+  if (promoted > missing) {
+    problems.push(`${side} has more promoted pieces (${promoted}) than missing pawns (${missing}).`);
+  }
+  return problems;
+}
+
+function problemOfCheck(board: Board, turn: Color): string {
+  const king = board.kingOf(turn);
+  const other = board.kingOf(opposite(turn));
+  if (king !== undefined && other !== undefined && kingAttacks(king).has(other)) {
+    return `The kings on ${makeSquare(king)} and ${makeSquare(other)} are next to each other.`;
+  }
+  return `${names[opposite(turn)]} is in check although it is ${names[turn]}'s move: the king could be captured.`;
+}
+
+function warningOfEnPassant(square: string): Warning {
+  const message = `The en passant square ${square} was removed: no pawn can legally capture there.`;
+  return { code: "ep_square_removed", message, field: "fen" };
+}
+
+export interface Outcome {
+  readonly legalMoveCount: number;
+  readonly terminal: Terminal | undefined;
+  readonly drawClaim: DrawClaim | undefined;
+}
+
+/** Plies without capture or pawn move from which a draw may be claimed (FIDE 9.3), and at which it is one (9.6.2). */
+const claimablePlies = 100;
+const drawnPlies = 150;
+
+/** How often a position must have stood on the board for the same two draws (FIDE 9.2, 9.6.1). */
+const claimableOccurrences = 3;
+const drawnOccurrences = 5;
+
+/** Whether the game is over by the rules; checkmate comes before every draw. `occurrences` includes the present one. */
+export function judgeOutcome(chess: Chess, occurrences: number): Outcome {
+  const legalMoveCount = countLegalMoves(chess);
+  const terminal = terminalOf(chess, legalMoveCount, occurrences);
+  return { legalMoveCount, terminal, drawClaim: terminal ? undefined : drawClaimOf(chess, occurrences) };
+}
+
+function terminalOf(chess: Chess, legalMoveCount: number, occurrences: number): Terminal | undefined {
+  if (legalMoveCount === 0 && chess.isCheck()) {
+    const winner = opposite(chess.turn);
+    return { reason: "checkmate", winner, result: winner === "white" ? "1-0" : "0-1" };
+  }
+  if (legalMoveCount === 0) {
+    return drawBy("stalemate");
+  }
+  if (chess.isInsufficientMaterial()) {
+    return drawBy("insufficient_material");
+  }
+  if (chess.halfmoves >= drawnPlies) {
+    return drawBy("seventyfive_moves");
+  }
+  if (occurrences >= drawnOccurrences) {
+    return drawBy("fivefold_repetition");
+  }
+  return undefined;
+}
+
+function drawClaimOf(chess: Chess, occurrences: number): DrawClaim | undefined {
+  if (chess.halfmoves >= claimablePlies) {
+    return "fifty_moves";
+  }
+  if (occurrences >= claimableOccurrences) {
+    return "threefold_repetition";
+  }
+  return undefined;
+}
+
+function drawBy(reason: Exclude<TerminalReason, "checkmate">): Terminal {
+  return { reason, winner: undefined, result: "1/2-1/2" };
+}
+
+function countLegalMoves(chess: Chess): number {
+  const context = chess.ctx();
+  let count = 0;
+  for (const from of chess.board[chess.turn]) {
+    const targets = chess.dests(from, context);
+    count += targets.size();
+    // A pawn that arrives becomes one of four pieces.
+    if (chess.board.pawn.has(from)) {
+      count += 3 * targets.intersect(SquareSet.backranks()).size();
+    }
+  }
+  return count;
 }

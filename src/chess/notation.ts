@@ -1,9 +1,8 @@
 import type { Chess } from "chessops/chess";
 import { makeSanAndPlay } from "chessops/san";
 import { makeSquare, squareFile } from "chessops/util";
-import { normalFen } from "./normal-fen.ts";
+import { isCastling, type LegalMove, moveFromUci, normalFen, targetSquare, uciFromMove } from "./moves.ts";
 import type { Position } from "./position.ts";
-import { isCastling, type LegalMove, moveFromUci, targetSquare, uciFromMove } from "./read-move.ts";
 
 export type PromotionPiece = "queen" | "rook" | "bishop" | "knight";
 

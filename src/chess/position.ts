@@ -20,7 +20,7 @@ export interface Position {
   /** Only while the game is not over. */
   readonly drawClaim: DrawClaim | undefined;
   /** What was mended, and what to know about the answer. */
-  readonly notices: readonly Notice[];
+  readonly warnings: readonly Warning[];
   /** The position as chessops plays it; for the notation of moves, and nobody outside `chess/`. Never played on. */
   readonly board: Chess;
 }
@@ -41,15 +41,15 @@ export interface Terminal {
 
 export type DrawClaim = "fifty_moves" | "threefold_repetition";
 
-export type NoticeCode =
+export type WarningCode =
   | "castling_rights_removed"
   | "ep_square_removed"
   | "clocks_defaulted"
   | "no_history"
   | "fifty_move_horizon";
 
-export interface Notice {
-  readonly code: NoticeCode;
+export interface Warning {
+  readonly code: WarningCode;
   readonly message: string;
   readonly field: "fen" | "moves";
 }

@@ -1,18 +1,18 @@
 import type { Board } from "chessops/board";
+import { parseBoardFen } from "chessops/fen";
 import type { Setup } from "chessops/setup";
-import { parseSquare } from "chessops/util";
-import type { Notice } from "./position.ts";
-import { quote } from "./quote.ts";
-import { readBoard } from "./read-board.ts";
-import { namesRookFiles, problemOfCastlingText, readCastling } from "./read-castling.ts";
-import { splitFen } from "./split-fen.ts";
+import { SquareSet } from "chessops/squareSet";
+import type { CastlingSide, Color, Square } from "chessops/types";
+import { parseSquare, squareFile, squareFromCoords } from "chessops/util";
+import { quote } from "../text/plain-text.ts";
+import type { Warning } from "./position.ts";
 
 /**
  * What the text says, whether or not chess allows it. `setup.epSquare` is the square as asked for. `completed` is the
  * same FEN with its missing fields filled in by guess; it may still be a bad one.
  */
 export type FenReading =
-  | { kind: "setup"; setup: Setup; chess960: boolean; notices: readonly Notice[] }
+  | { kind: "setup"; setup: Setup; chess960: boolean; warnings: readonly Warning[] }
   | { kind: "problems"; problems: readonly string[]; completed: string | undefined };
 
 /**
@@ -57,8 +57,8 @@ export function readFen(text: string, askedForChess960: boolean): FenReading {
     halfmoves: Number(halfmoves),
     fullmoves: Math.max(Number(fullmoves), 1),
   };
-  const notices = [noticeOfCastling(castling.removed), noticeOfClocks(fields.length, fullmoves)];
-  return { kind: "setup", setup, chess960, notices: notices.filter((notice) => notice !== undefined) };
+  const warnings = [warningOfCastling(castling.removed), warningOfClocks(fields.length, fullmoves)];
+  return { kind: "setup", setup, chess960, warnings: warnings.filter((notice) => notice !== undefined) };
 }
 
 /** Whoever leaves the castling field out means a game where kings and rooks at home have not moved. */
@@ -100,7 +100,7 @@ function problemOfClock(name: string, text: string): string | undefined {
     : `The ${name}, ${quote(text)}, must be a whole number from 0 to 9999.`;
 }
 
-function noticeOfCastling(removed: string): Notice | undefined {
+function warningOfCastling(removed: string): Warning | undefined {
   if (removed === "") {
     return undefined;
   }
@@ -109,7 +109,7 @@ function noticeOfCastling(removed: string): Notice | undefined {
   return { code: "castling_rights_removed", message, field: "fen" };
 }
 
-function noticeOfClocks(fieldCount: number, fullmoves: string): Notice | undefined {
+function warningOfClocks(fieldCount: number, fullmoves: string): Warning | undefined {
   if (fieldCount === 6 && Number(fullmoves) > 0) {
     return undefined;
   }
@@ -118,4 +118,166 @@ function noticeOfClocks(fieldCount: number, fullmoves: string): Notice | undefin
       ? "The FEN has no clocks; half-move clock 0 and move number 1 were assumed."
       : "The FEN has no move number of 1 or more; 1 was assumed.";
   return { code: "clocks_defaulted", message, field: "fen" };
+}
+
+/** `problems` are sentences for the caller, one a rank at most. */
+export type BoardReading =
+  | { kind: "board"; board: Board }
+  | { kind: "problems"; problems: readonly string[] };
+
+/**
+ * Reads the first field of a FEN, by the standard's letter. chessops reads more than that ("44" for eight empty
+ * squares, "~" for promoted pieces) and only says "board" when it refuses, so what is wrong is found here.
+ */
+export function readBoard(text: string): BoardReading {
+  const ranks = text.split("/");
+  if (ranks.length !== 8) {
+    const count = ranks.length === 1 ? "1 rank" : `${ranks.length} ranks`;
+    return boardProblem(`The board field ${quote(text)} has ${count}; a board has 8, separated by '/'.`);
+  }
+  const problems = ranks.flatMap((rank, index) => {
+    const wrong = problemOfRank(rank);
+    return wrong === undefined ? [] : [`Rank ${8 - index} of the board, ${quote(rank)}, ${wrong}.`];
+  });
+  if (problems.length > 0) {
+    return { kind: "problems", problems };
+  }
+  return parseBoardFen(text).unwrap<BoardReading, BoardReading>(
+    (board) => ({ kind: "board", board }),
+    () => boardProblem("The board field cannot be read."),
+  );
+}
+
+function boardProblem(sentence: string): BoardReading {
+  return { kind: "problems", problems: [sentence] };
+}
+
+function problemOfRank(rank: string): string | undefined {
+  const stranger = /[^1-8KQRBNPkqrbnp]/.exec(rank);
+  if (stranger) {
+    return `has '${stranger[0]}', which is neither a piece (KQRBNP, kqrbnp) nor a digit 1-8`;
+  }
+  if (/\d\d/.test(rank)) {
+    return "has two digits in a row; adjacent empty squares are written as one number";
+  }
+  const squares = [...rank].reduce((sum, symbol) => sum + (Number(symbol) || 1), 0);
+  if (squares !== 8) {
+    return `describes ${squares} squares; a rank has 8`;
+  }
+  return undefined;
+}
+
+/** `rooks` are the squares of the rooks that may castle; `removed` the letters that no king and rook stand behind. */
+export type CastlingReading =
+  | { kind: "castling"; rooks: SquareSet; removed: string }
+  | { kind: "problem"; problem: string };
+
+interface Right {
+  readonly color: Color;
+  readonly side: CastlingSide;
+  readonly rook: Square;
+}
+
+/** A letter that names a rook's file (Shredder-FEN) exists in Chess960 only. */
+export function namesRookFiles(castling: string): boolean {
+  return /[A-Ha-h]/.test(castling);
+}
+
+/** The text and the order of a castling field, before the board is known. */
+export function problemOfCastlingText(text: string): string | undefined {
+  if (text === "-") {
+    return undefined;
+  }
+  if (!/^[KQkqA-Ha-h]+$/.test(text)) {
+    return `The castling field ${quote(text)} must be '-' or letters from KQkq (in Chess960 also A-H and a-h).`;
+  }
+  if (new Set(text).size < text.length) {
+    return `The castling field ${quote(text)} repeats a letter.`;
+  }
+  return undefined;
+}
+
+/**
+ * Reads a castling field whose text is well formed. Standard: king on the e-file, rook in the corner. Chess960: a file
+ * letter names the rook, `K` and `Q` mean the outermost rook on that side of the king (X-FEN), and the king, which
+ * begins between its rooks, is not on the a- or h-file: Stockfish drops the right there, and so must we.
+ */
+export function readCastling(text: string, board: Board, chess960: boolean): CastlingReading {
+  const rights: Right[] = [];
+  let removed = "";
+  for (const letter of text === "-" ? "" : text) {
+    const right = rightFromLetter(letter, board, chess960);
+    if (right === undefined) {
+      removed += letter;
+    } else if (rights.some((other) => other.color === right.color && other.side === right.side)) {
+      return { kind: "problem", problem: `The castling field ${quote(text)} gives the same right twice.` };
+    } else {
+      rights.push(right);
+    }
+  }
+  const rooks = rights.reduce((squares, right) => squares.with(right.rook), SquareSet.empty());
+  return { kind: "castling", rooks, removed };
+}
+
+function rightFromLetter(letter: string, board: Board, chess960: boolean): Right | undefined {
+  const upper = letter.toUpperCase();
+  const color = letter === upper ? "white" : "black";
+  const backrank = SquareSet.backrank(color);
+  const rooks = board.pieces(color, "rook").intersect(backrank);
+  const king = board.kingOf(color);
+  const rook = upper === "K" ? rooks.last() : upper === "Q" ? rooks.first() : rookOnFile(upper, rooks, color);
+  if (king === undefined || rook === undefined || !backrank.has(king)) {
+    return undefined;
+  }
+
+  const side: CastlingSide = rook < king ? "a" : "h";
+  if ((upper === "K" && side === "a") || (upper === "Q" && side === "h")) {
+    return undefined;
+  }
+  const file = squareFile(king);
+  const inPlace = chess960 ? file > 0 && file < 7 : file === 4 && squareFile(rook) === (side === "a" ? 0 : 7);
+  return inPlace ? { color, side, rook } : undefined;
+}
+
+function rookOnFile(file: string, rooks: SquareSet, color: Color): Square | undefined {
+  const square = squareFromCoords("ABCDEFGH".indexOf(file), color === "white" ? 0 : 7);
+  return square !== undefined && rooks.has(square) ? square : undefined;
+}
+
+/** The longest FEN that is read, in characters; the longest that means something has about 90. */
+export const maxFenCharacters = 128;
+
+export type FenSplit = { kind: "fields"; fields: readonly string[] } | { kind: "problem"; problem: string };
+
+/** Splits a FEN into its one to six fields. After a problem found here, nothing else about the text is worth saying. */
+export function splitFen(text: string): FenSplit {
+  if (text.length > maxFenCharacters) {
+    return splitProblem(`The FEN has ${text.length} characters; the maximum is ${maxFenCharacters}.`);
+  }
+  // String.trim() and \s also take Unicode blanks, and a line break between fields is two lines to an engine.
+  const fen = text.replace(/^[ \t\n\v\f\r]+|[ \t\n\v\f\r]+$/g, "");
+  if (fen === "") {
+    return splitProblem("The FEN is empty.");
+  }
+  const stranger = /[^ -~]/u.exec(fen)?.[0].codePointAt(0);
+  if (stranger !== undefined) {
+    const name = `U+${stranger.toString(16).toUpperCase().padStart(4, "0")}`;
+    return splitProblem(`The FEN contains ${name}; it must be plain ASCII, its fields separated by spaces.`);
+  }
+
+  const fields = fen.split(/ +/);
+  if (fields.includes("moves")) {
+    return splitProblem("The FEN is followed by moves; send them in the field `moves`.");
+  }
+  if (fields.some((field) => field.endsWith(";"))) {
+    return splitProblem("The FEN is followed by EPD operations; send only its first four fields.");
+  }
+  if (fields.length > 6) {
+    return splitProblem(`The FEN has ${fields.length} fields; a FEN has at most 6.`);
+  }
+  return { kind: "fields", fields };
+}
+
+function splitProblem(sentence: string): FenSplit {
+  return { kind: "problem", problem: sentence };
 }

@@ -6,20 +6,18 @@ import {
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import type { Analysis } from "../analysis/analysis.ts";
 import { judgeRequest } from "../analysis/judge-request.ts";
-import type { Service } from "../create-service.ts";
+import { messageFromAnalysis, requestFromMessage } from "../calls/convert.ts";
+import { createRules } from "../calls/rules.ts";
+import { withSuggestion } from "../calls/suggest.ts";
 import { errorKind } from "../errors/catalogue.ts";
 import { errorFromFaults, KibitzError } from "../errors/errors.ts";
 import { problemFromError } from "../errors/problem.ts";
-import { withSuggestion } from "../errors/with-suggestion.ts";
-import { createMessageReader } from "../gateway/codec/read-message.ts";
-import { createMessageWriter } from "../gateway/codec/write-message.ts";
-import { messageFromAnalysis, requestFromMessage } from "../rpc/convert.ts";
-import { createRules } from "../rpc/rules.ts";
+import { createMessageReader } from "../protocols/json/codec/read-message.ts";
+import { createMessageWriter } from "../protocols/json/codec/write-message.ts";
+import { openLocal, type Service } from "../wiring/service.ts";
 import { type Command, type CommandInput, exitCode, UsageError } from "./command.ts";
 import { evaluateFile } from "./evaluate-file.ts";
-import { openLocal } from "./open-local.ts";
-import { createProgress } from "./progress.ts";
-import { reportOfBestMove, reportOfEvaluation } from "./report.ts";
+import { createProgress, reportOfBestMove, reportOfEvaluation } from "./report.ts";
 
 const options = {
   depth: { type: "string", short: "d", value: "<plies>", about: "search depth, 1 to 30 (default 14)" },
@@ -110,7 +108,7 @@ async function analyse(
     let opening: Promise<Service> | undefined;
     /** When they are needed: what can be refused without engines is refused at once. */
     const local = () => {
-      opening ??= openLocal(signal).then((service) => opened.use(service));
+      opening ??= openLocal(process.env, signal).then((service) => opened.use(service));
       return opening;
     };
     const judge = async (plain: typeof sent) => {

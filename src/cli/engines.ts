@@ -4,12 +4,12 @@ import {
   ListEnginesRequestSchema,
   ListEnginesResponseSchema,
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import { localCaller } from "../caller.ts";
 import type { EngineVersion } from "../engine/catalog.ts";
 import type { EngineInfo } from "../engine/engine.ts";
-import { createMessageWriter } from "../gateway/codec/write-message.ts";
+import { createMessageWriter } from "../protocols/json/codec/write-message.ts";
+import { localCaller } from "../request/context.ts";
+import { openLocal } from "../wiring/service.ts";
 import { type Command, exitCode } from "./command.ts";
-import { openLocal } from "./open-local.ts";
 
 export const enginesCommand: Command = {
   usage: "engines",
@@ -17,9 +17,9 @@ export const enginesCommand: Command = {
   options: { json: { type: "boolean", about: "print the answer of GET /engines as one line of JSON" } },
   notes: [],
   async run({ values, signal }) {
-    await using local = await openLocal(signal);
+    await using local = await openLocal(process.env, signal);
     if (values.json) {
-      const call = local.callOf(AnalysisService.method.listEngines);
+      const call = local.calls.unary(AnalysisService.method.listEngines);
       const answer = await call(create(ListEnginesRequestSchema), { caller: localCaller(), signal });
       process.stdout.write(`${createMessageWriter(ListEnginesResponseSchema)(answer)}\n`);
       return exitCode.ok;

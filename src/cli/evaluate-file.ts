@@ -7,12 +7,11 @@ import {
   type EvaluateBatchResponse,
   EvaluateBatchResponseSchema,
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import { localCaller } from "../caller.ts";
-import { createMessageWriter } from "../gateway/codec/write-message.ts";
-import { createOrder } from "../gateway/in-order.ts";
+import { createMessageWriter } from "../protocols/json/codec/write-message.ts";
+import { createReorderBuffer } from "../protocols/json/streams.ts";
+import { localCaller } from "../request/context.ts";
+import { openLocal } from "../wiring/service.ts";
 import { exitCode, UsageError } from "./command.ts";
-import { openLocal } from "./open-local.ts";
-import { createProgressBar } from "./progress-bar.ts";
 import { isSolved, type PositionLine, positionFromLine } from "./read-epd.ts";
 
 export interface FileInput {
@@ -36,12 +35,12 @@ const method = AnalysisService.method.evaluateBatch;
  */
 export async function evaluateFile({ file, requestOf, json, signal }: FileInput): Promise<number> {
   const positions = await readPositions(file);
-  await using local = await openLocal(signal);
-  const call = local.streamOf(method);
+  await using local = await openLocal(process.env, signal);
+  const call = local.calls.stream(method);
   const write = createMessageWriter(EvaluateBatchResponseSchema);
   const bar = createProgressBar(positions.length, process.stderr);
   const tally = { solved: 0, asked: 0, refused: 0 };
-  const order = createOrder<string>();
+  const order = createReorderBuffer<string>();
 
   for (let first = 0; first < positions.length; first += batchMax) {
     const batch = positions.slice(first, first + batchMax);
@@ -123,4 +122,35 @@ function tell(
   const score = asked > 0 ? [`solved ${solved} of ${asked} (${((100 * solved) / asked).toFixed(1)} %)`] : [];
   const refusals = refused > 0 ? [`${refused} refused`] : [];
   process.stderr.write(`kibitz: ${[`${total} positions`, ...score, ...refusals].join(", ")}\n`);
+}
+
+/** How much of a long work is done, on one line that is written over; nothing where nobody looks. */
+export interface ProgressBar {
+  step(): void;
+  /** Takes the line away, for a moment or for good. */
+  clear(): void;
+}
+
+const widthChars = 30;
+
+export function createProgressBar(total: number, stream: NodeJS.WriteStream): ProgressBar {
+  const startedAt = performance.now();
+  let done = 0;
+  return {
+    step() {
+      done++;
+      if (!stream.isTTY) {
+        return;
+      }
+      const filled = Math.round((done / total) * widthChars);
+      const leftS = Math.ceil(((performance.now() - startedAt) / done) * (total - done) * 1e-3);
+      const bar = "█".repeat(filled).padEnd(widthChars, "░");
+      stream.write(`\r\x1b[K${bar} ${done} of ${total}, ${leftS} s left`);
+    },
+    clear() {
+      if (stream.isTTY) {
+        stream.write("\r\x1b[K");
+      }
+    },
+  };
 }

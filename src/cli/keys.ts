@@ -1,15 +1,19 @@
 import { create } from "@bufbuild/protobuf";
 import { CreateKeyRequestSchema } from "../../gen/chess/analysis/v1/key_service_pb.ts";
 import type { KeyRecord } from "../access/account.ts";
-import { createKeyExpiry, type KeyExpiry } from "../access/key-expiry.ts";
-import { createKeyIssuer, type IssuedKey, type KeyIssuer } from "../access/key-issuer.ts";
+import {
+  createKeyExpiry,
+  createKeyIssuer,
+  type IssuedKey,
+  type KeyExpiry,
+  type KeyIssuer,
+} from "../access/keys.ts";
 import { freePlan, planOf } from "../access/plans.ts";
-import { type Config, loadConfig } from "../config.ts";
-import { loadPlans, openData } from "../open-access.ts";
-import { createRules } from "../rpc/rules.ts";
+import { createRules } from "../calls/rules.ts";
 import { createSqliteKeyStore } from "../storage/sqlite/key-store.ts";
-import { type Command, type CommandInput, exitCode, UsageError } from "./command.ts";
-import { columns } from "./help.ts";
+import { loadPlans, openData } from "../wiring/access.ts";
+import { type Config, loadConfig } from "../wiring/config.ts";
+import { type Command, type CommandInput, columns, exitCode, UsageError } from "./command.ts";
 
 type Action = (input: CommandInput, issuer: KeyIssuer, config: Config) => Promise<number>;
 

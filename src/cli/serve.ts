@@ -1,10 +1,9 @@
 import { once } from "node:events";
-import { describeSettings, loadConfig, settingsForLog } from "../config.ts";
 import { createLog } from "../log/create-log.ts";
-import { openEngines } from "../open-engines.ts";
-import { makeFolder } from "../storage/sqlite/make-folder.ts";
-import { type Command, exitCode, UsageError } from "./command.ts";
-import { table } from "./help.ts";
+import { makeFolder } from "../storage/sqlite/database.ts";
+import { describeSettings, loadConfig, settingsForLog } from "../wiring/config.ts";
+import { openEngines } from "../wiring/engines.ts";
+import { type Command, exitCode, table, UsageError } from "./command.ts";
 
 export const serveCommand: Command = {
   usage: "serve",
@@ -30,7 +29,7 @@ export const serveCommand: Command = {
     // Reading the server's modules holds this thread: by then the engine's process should be loading.
     // A failure is told by the app, which awaits the same; here it only must not count as unhandled.
     await Promise.race([started.promise, opening.catch(() => {})]);
-    const { startApp } = await import("../app.ts");
+    const { startApp } = await import("../wiring/app.ts");
     const app = await startApp(config, log, opening);
     const startMs = Math.round(performance.now());
     log.info({ url: app.url, startMs }, `ready: curl ${app.url}/ shows how to start`);
@@ -45,7 +44,7 @@ export const serveCommand: Command = {
   },
 };
 
-/** The cage of the engines hides this folder, which it can only if it is there before them. */
+/** The sandbox of the engines hides this folder, which it can only if it is there before them. */
 function ensureFolder(dataDir: string): void {
   try {
     makeFolder(dataDir);

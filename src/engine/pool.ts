@@ -2,7 +2,6 @@ import { EventEmitter } from "node:events";
 import { setTimeout } from "node:timers/promises";
 import { KibitzError } from "../errors/errors.ts";
 import type { Log } from "../log/log.ts";
-import { type Backoff, createBackoff } from "./backoff.ts";
 import { countFailure, createEngineTally, type EngineTally } from "./counters.ts";
 import {
   type EngineBackend,
@@ -13,8 +12,7 @@ import {
   isFromOutside,
 } from "./engine.ts";
 import { createEngineMemory } from "./memory.ts";
-import { shareStart } from "./share-start.ts";
-import { startGenuine } from "./start-genuine.ts";
+import { type Backoff, createBackoff, shareStart, startGenuine } from "./starts.ts";
 
 /** Running engines, lent one at a time. */
 export interface EnginePool extends AsyncDisposable {

@@ -1,6 +1,6 @@
 /**
  * Every error that a caller can meet, once. The doors only translate: `problem.ts` into
- * `application/problem+json`, `rpc/connect-error.ts` into Connect and gRPC errors.
+ * `application/problem+json`, `protocols/connect/errors.ts` into Connect and gRPC errors.
  */
 
 /** What a client should do about an error, so that programs need not read English. */

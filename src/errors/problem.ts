@@ -1,4 +1,4 @@
-import { uuidv7 } from "../uuid.ts";
+import { uuidv7 } from "../text/uuid.ts";
 import { errorKind } from "./catalogue.ts";
 import type { Fault, KibitzError } from "./errors.ts";
 

@@ -1,4 +1,4 @@
-import type { Caller } from "../caller.ts";
+import type { Caller } from "../request/context.ts";
 import type { Log, LogFields } from "./log.ts";
 
 /** How a call ended. */
@@ -20,12 +20,12 @@ export function createCallLine(
   showAddress: (address: string) => string | undefined,
   level: "info" | "debug" = "info",
 ): CallLine {
-  return ({ requestId, door, traceparent }, { code, startedAt, address, fields }) => {
+  return ({ requestId, protocol, traceparent }, { code, startedAt, address, fields }) => {
     const ms = Math.round((performance.now() - startedAt) * 10) / 10;
     const shown = showAddress(address);
     const line = {
       requestId,
-      door,
+      protocol,
       ...fields,
       ms,
       code,

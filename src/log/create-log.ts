@@ -1,6 +1,7 @@
+import { write, writeSync } from "node:fs";
 import type { WriteStream } from "node:tty";
-import pino, { type LevelWithSilent } from "pino";
-import { createLineWriter } from "./line-writer.ts";
+import type { LevelWithSilent } from "pino";
+import pino from "pino";
 import { type Log, logFields } from "./log.ts";
 
 /** JSON lines for programs; on a terminal, lines for people. */
@@ -47,4 +48,111 @@ function described(thrown: unknown): unknown {
   }
   const { name, message, stack, cause } = thrown;
   return { type: name, message, stack, ...(cause !== undefined && { cause: described(cause) }) };
+}
+
+/** Writes lines to a file, pipe or terminal, a moment after they come and together. Never throws, and nobody waits for it. */
+export interface LineWriter {
+  write(line: string): void;
+  /** Writes what waits, before the process ends. What cannot be written is lost. */
+  flushNow(): void;
+}
+
+export interface LineWriterOptions {
+  /** Lines that wait so long, in milliseconds, travel in one write: each costs as much as half an answer from the cache. */
+  readonly togetherMs?: number;
+  /** How long until it is tried again where nothing could be written. */
+  readonly retryMs?: number;
+  /** Most that waits, in characters. A reader who is slow, or a disk that is full, costs lines and not the memory. */
+  readonly charsMax?: number;
+  /** Told how many lines were lost, when there is room again: what it writes comes next. */
+  readonly onLost?: (lines: number) => void;
+}
+
+/**
+ * By hand: sonic-boom (4.2) throws the error of a full disk where nobody catches it, and then waits at the end of the
+ * process for room that does not come, with the port open and nobody answered.
+ */
+export function createLineWriter(fd: number, options: LineWriterOptions = {}): LineWriter {
+  const { togetherMs = 20, retryMs = 200, charsMax = 4_000_000, onLost } = options;
+  let waiting = "";
+  /** Lines that there was no room for. */
+  let lost = 0;
+  /** What is left of the lines that are being written, or are to be tried again. */
+  let current: Buffer = Buffer.alloc(0);
+  let writing = false;
+  let timer: NodeJS.Timeout | undefined;
+  let over = false;
+
+  function soon(ms: number): void {
+    if (!writing && !over && timer === undefined) {
+      // The end of the process does not wait for it: `flushNow` is for that.
+      timer = setTimeout(writeCurrent, ms).unref();
+    }
+  }
+
+  function writeCurrent(): void {
+    timer = undefined;
+    writing = true;
+    if (current.length === 0) {
+      current = Buffer.from(waiting);
+      waiting = "";
+      tellLost();
+    }
+    write(fd, current, (error, written) => {
+      writing = false;
+      // Whoever read the lines is gone.
+      over = error?.code === "EPIPE";
+      current = current.subarray(error ? 0 : written);
+      if (current.length > 0 || waiting !== "") {
+        soon(error ? retryMs : 0);
+      }
+    });
+  }
+
+  function tellLost(): void {
+    const lines = lost;
+    lost = 0;
+    if (lines > 0) {
+      onLost?.(lines);
+    }
+  }
+
+  return {
+    write(line) {
+      if (waiting.length >= charsMax) {
+        lost++;
+        return;
+      }
+      waiting += line;
+      soon(togetherMs);
+    },
+    flushNow() {
+      // What is on its way arrives, or does not: it must not come twice.
+      const rest = Buffer.concat([writing ? Buffer.alloc(0) : current, Buffer.from(waiting)]);
+      waiting = "";
+      if (!over) {
+        writePatiently(fd, rest);
+      }
+    },
+  };
+}
+
+/** How often a reader may say that it is not ready, and how long it is waited for each time, in milliseconds. */
+const notReadyMax = 100;
+const notReadyMs = 10;
+
+function writePatiently(fd: number, bytes: Buffer): void {
+  let rest = bytes;
+  for (let notReady = 0; rest.length > 0 && notReady < notReadyMax; ) {
+    try {
+      rest = rest.subarray(writeSync(fd, rest));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EAGAIN") {
+        // A full disk: the process ends all the same.
+        return;
+      }
+      notReady++;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, notReadyMs);
+    }
+  }
 }

@@ -8,7 +8,7 @@ export interface LogFields {
   /** Place in the trace of the caller, by the names that collectors look for. */
   readonly trace_id?: string;
   readonly span_id?: string;
-  readonly door?: string;
+  readonly protocol?: string;
   /** Name of an RPC, or the method of an HTTP request. */
   readonly method?: string;
   /** Path of a request, without its query, shortened. */
@@ -45,7 +45,7 @@ export interface LogFields {
   readonly err?: unknown;
   /** Of a proxy that is not trusted. */
   readonly proxy?: string;
-  /** Of the engines' cage. */
+  /** Of the engines' sandbox. */
   readonly user?: string;
   readonly holds?: readonly string[];
   readonly lacks?: readonly string[];
@@ -61,7 +61,7 @@ export const logFields: ReadonlySet<string> = new Set(
     requestId: 0,
     trace_id: 0,
     span_id: 0,
-    door: 0,
+    protocol: 0,
     method: 0,
     request: 0,
     key: 0,

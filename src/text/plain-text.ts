@@ -30,3 +30,34 @@ export function echo(text: string): string {
   const short = plain.length > 64 ? `${plain.slice(0, 63)}…` : plain;
   return withoutControls(JSON.stringify(short).slice(1, -1));
 }
+
+/** The most of a caller's own text that any message repeats. */
+const maxQuotedCharacters = 64;
+
+/** A caller's text, fit for a message: cut to 64 characters, with "?" for all that is not printable ASCII. */
+export function quote(text: string): string {
+  return `'${text.slice(0, maxQuotedCharacters).replace(/[^ -~]/g, "?")}'`;
+}
+
+/** Seconds as people say them, rounded up: `45 s`, `12 min`, `23 h 56 min`. */
+export function durationText(seconds: number): string {
+  if (seconds <= 120) {
+    return `${Math.ceil(seconds)} s`;
+  }
+  const minutes = Math.ceil(seconds / 60);
+  if (minutes < 60) {
+    return `${minutes} min`;
+  }
+  const rest = minutes % 60;
+  return `${Math.floor(minutes / 60)} h${rest === 0 ? "" : ` ${rest} min`}`;
+}
+
+/**
+ * A text as the header `grpc-message` carries it: only `%` and what is not printable ASCII is escaped.
+ *
+ * Connect escapes as for a URI component (connect 2.2.0), and clients that read with decodeURI, such as grpc-js, then
+ * show `%3A` for a colon.
+ */
+export function grpcMessage(text: string): string {
+  return text.toWellFormed().replace(/[^ -$&-~]+/gu, encodeURIComponent);
+}

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createApiKey } from "../../src/access/api-key.ts";
+import { createApiKey } from "../../src/access/keys.ts";
 import { ask } from "./ask.ts";
 import { envelope, matedFen, rpcOf } from "./calls.ts";
 import { expectProblem } from "./expect-problem.ts";
@@ -207,7 +207,7 @@ test("25: a key comes back in no answer and stands in no line of the log, wherev
   }
   const names =
     "X-Request-Id X-Api-Key Cookie User-Agent Accept Content-Type Content-Encoding Origin Host Referer Forwarded Via " +
-    "X-Forwarded-For traceparent tracestate If-None-Match Connect-Timeout-Ms grpc-timeout Connect-Protocol-Version " +
+    "X-Forwarded-For traceparent tracestate If-None-Match Connect-Timeout-Ms grpc-timeout Connect-Door-Version " +
     "grpc-encoding grpc-accept-encoding Connect-Content-Encoding Accept-Encoding Range Expect Prefer Date From TE";
   for (const name of names.split(" ")) {
     for (const path of ["/v1/eval", rpcOf("Evaluate")]) {

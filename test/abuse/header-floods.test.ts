@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { http2Get } from "../server/http2-get.ts";
+import { http2Get } from "../http/http2-get.ts";
 import { expectProblem } from "./expect-problem.ts";
 import { flag, frame, frameType, headerBlock, openFrames, requestFields } from "./frames.ts";
 import { mib, watchHealth } from "./health-watch.ts";

@@ -32,7 +32,7 @@ export async function watchHealth({
 }: Pick<StartedService, "url" | "pid">): Promise<() => Promise<Health>> {
   forgetPeak(pid);
   const { rssBytes } = vitalsOf(pid);
-  const worker = new Worker(new URL("./health-prober.ts", import.meta.url), { workerData: { url, pid } });
+  const worker = new Worker(new URL("health-prober.ts", import.meta.url), { workerData: { url, pid } });
   await once(worker, "message");
   return async () => {
     const answered = once(worker, "message");

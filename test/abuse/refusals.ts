@@ -59,7 +59,7 @@ export async function floodWithRefusals(
   localAddress: string,
 ): Promise<() => Promise<Flooded>> {
   const workerData = { url, path, bodies, localAddress, connections: 20 };
-  const worker = new Worker(new URL("./refusal-flood.ts", import.meta.url), { workerData });
+  const worker = new Worker(new URL("refusal-flood.ts", import.meta.url), { workerData });
   await once(worker, "message");
   return async () => {
     const ended = once(worker, "message");

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { http2Get } from "../server/http2-get.ts";
+import { http2Get } from "../http/http2-get.ts";
 import { envelope, matedFen, rpcOf } from "./calls.ts";
 import { startFen, useService } from "./started-service.ts";
 

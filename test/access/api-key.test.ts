@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createApiKey, hashOfApiKey, isApiKey } from "../../src/access/api-key.ts";
+import { createApiKey, hashOfApiKey, isApiKey } from "../../src/access/keys.ts";
 
 test("a key is kbz_ and 36 letters and digits, and never the same", () => {
   const keys = Array.from({ length: 500 }, createApiKey);

@@ -1,8 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
-import { createApiKey, hashOfApiKey } from "../../src/access/api-key.ts";
 import { createAuthenticator } from "../../src/access/authenticate.ts";
-import { createKeyExpiry } from "../../src/access/key-expiry.ts";
-import { createKeyIssuer } from "../../src/access/key-issuer.ts";
+import { createApiKey, createKeyExpiry, createKeyIssuer, hashOfApiKey } from "../../src/access/keys.ts";
 import { createMemoryKeyStore } from "../../src/storage/memory/key-store.ts";
 import type { KeyRecord, KeyStore } from "../../src/storage/ports.ts";
 import { keyRecord } from "../contract/access-stores.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { estimateOf } from "../../src/access/estimate.ts";
+import { estimateOf } from "../../src/access/over-plan.ts";
 import { openPlan, type Plan } from "../../src/access/plans.ts";
 
 const small: Plan = {

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { createKeyExpiry } from "../../src/access/key-expiry.ts";
+import { createKeyExpiry } from "../../src/access/keys.ts";
 import { keyRecord } from "../contract/access-stores.ts";
 
 const dayMs = 86_400_000;

@@ -3,8 +3,8 @@ import { createAccess } from "../../src/access/access.ts";
 import type { Account } from "../../src/access/account.ts";
 import { createEntrance } from "../../src/access/entrance.ts";
 import type { Plan } from "../../src/access/plans.ts";
-import { localCaller } from "../../src/caller.ts";
 import { errorFromFaults, KibitzError, withCost } from "../../src/errors/errors.ts";
+import { localCaller } from "../../src/request/context.ts";
 import { createMemoryKeyStore } from "../../src/storage/memory/key-store.ts";
 import { createMemoryUsageStore } from "../../src/storage/memory/usage-store.ts";
 

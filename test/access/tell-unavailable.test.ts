@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
+import { mapStoreErrors } from "../../src/access/access.ts";
 import { createAuthenticator } from "../../src/access/authenticate.ts";
-import { createKeyIssuer } from "../../src/access/key-issuer.ts";
-import { tellUnavailable } from "../../src/access/tell-unavailable.ts";
+import { createKeyIssuer } from "../../src/access/keys.ts";
 import { createMemoryKeyStore } from "../../src/storage/memory/key-store.ts";
 import { StoreUnavailable } from "../../src/storage/ports.ts";
 
@@ -10,7 +10,7 @@ const unavailable = { code: "store_unavailable", nextAction: "retry_later", retr
 /** A store that has one key, and keys behind it as calls see them. */
 async function openKeys() {
   const store = createMemoryKeyStore();
-  const keys = tellUnavailable(store);
+  const keys = mapStoreErrors(store);
   const issued = await createKeyIssuer({ keys, pepper: undefined }).issue({ name: undefined, plan: "free" });
   if (issued.kind !== "issued") {
     throw new Error("not issued");

@@ -1,6 +1,5 @@
 import type { Analysis, JudgedRequest } from "../../src/analysis/analysis.ts";
-import { analysisFromFindings } from "../../src/analysis/analysis-from-findings.ts";
-import { findingsFromEvent } from "../../src/analysis/findings-from-event.ts";
+import { analysisFromFindings, findingsFromEvent } from "../../src/analysis/findings.ts";
 import type { SearchEvent } from "../../src/engine/engine.ts";
 
 /** What an engine said, as the answer to the one request that it was asked for. */

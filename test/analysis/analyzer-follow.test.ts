@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { type Analyzer, createAnalyzer, type Followed } from "../../src/analysis/analyzer.ts";
 import type { Findings } from "../../src/analysis/findings.ts";
 import { createScheduler } from "../../src/analysis/scheduler.ts";
-import type { Supervisor } from "../../src/engine/supervisor.ts";
+import type { SearchWithRetry } from "../../src/engine/search-with-retry.ts";
 import { createMemoryCache } from "../../src/storage/memory/cache.ts";
 import { doneOf, judgedOf, scripted } from "./made-up.ts";
 
@@ -12,7 +12,7 @@ const never = new AbortController().signal;
 function analyzerWithHolds() {
   const releases: (() => void)[] = [];
   const { search: answer } = scripted(doneOf());
-  const search: Supervisor = async (...job) => {
+  const search: SearchWithRetry = async (...job) => {
     await new Promise<void>((resolve) => releases.push(resolve));
     return answer(...job);
   };

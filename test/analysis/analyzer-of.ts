@@ -1,12 +1,12 @@
 import { type Analyzer, createAnalyzer } from "../../src/analysis/analyzer.ts";
 import type { Findings } from "../../src/analysis/findings.ts";
 import { createScheduler } from "../../src/analysis/scheduler.ts";
-import type { Supervisor } from "../../src/engine/supervisor.ts";
+import type { SearchWithRetry } from "../../src/engine/search-with-retry.ts";
 import { createMemoryCache } from "../../src/storage/memory/cache.ts";
 import { snapshotOf } from "./made-up.ts";
 
 /** Over made-up engines, with a cache of its own. */
-export function analyzerOf(search: Supervisor, slots = 1): Analyzer {
+export function analyzerOf(search: SearchWithRetry, slots = 1): Analyzer {
   return createAnalyzer({
     search,
     scheduler: createScheduler({ slots, maxWaitMs: 60_000 }),
@@ -16,7 +16,7 @@ export function analyzerOf(search: Supervisor, slots = 1): Analyzer {
 }
 
 /** Searches until it is called off. */
-export const endless: Supervisor = (_build, _job, signal, onProgress = () => {}) => {
+export const endless: SearchWithRetry = (_build, _job, signal, onProgress = () => {}) => {
   onProgress({ kind: "progress", snapshot: snapshotOf({ depth: 13 }) });
   return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
 };

@@ -4,7 +4,7 @@ import { createAnalyzer } from "../../src/analysis/analyzer.ts";
 import type { Findings } from "../../src/analysis/findings.ts";
 import { createScheduler } from "../../src/analysis/scheduler.ts";
 import { EngineFailure, type FailureKind, type SearchEvent } from "../../src/engine/engine.ts";
-import type { Supervisor } from "../../src/engine/supervisor.ts";
+import type { SearchWithRetry } from "../../src/engine/search-with-retry.ts";
 import { KibitzError } from "../../src/errors/errors.ts";
 import { createMemoryCache } from "../../src/storage/memory/cache.ts";
 import type { AnalysisCache } from "../../src/storage/ports.ts";
@@ -49,7 +49,7 @@ describe("a search", () => {
 
   test("is sent to an engine before the answer of the one before is described and kept", async () => {
     const order: string[] = [];
-    const search: Supervisor = async (_build, { depth }) => {
+    const search: SearchWithRetry = async (_build, { depth }) => {
       // It is some steps down to the engine.
       for (let step = 0; step < 10; step++) {
         await Promise.resolve();
@@ -173,7 +173,7 @@ describe("a caller that leaves", () => {
   test("is told at once, though the slot is free only when the engine is", async () => {
     const stopped = Promise.withResolvers<void>();
     const scheduler = createScheduler({ slots: 1, maxWaitMs: 60_000 });
-    const search: Supervisor = (_build, _job, signal) =>
+    const search: SearchWithRetry = (_build, _job, signal) =>
       new Promise((_, reject) => {
         signal.addEventListener("abort", () => stopped.promise.then(() => reject(signal.reason)));
       });

@@ -1,7 +1,11 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, test } from "vitest";
-import { type Coalescer, createCoalescer, type SharedWork } from "../../src/analysis/coalesce.ts";
-import { statesOfSearch } from "../../src/analysis/latest.ts";
+import {
+  type Coalescer,
+  createCoalescer,
+  type SharedWork,
+  statesOfSearch,
+} from "../../src/analysis/coalesce.ts";
 import { createRandom } from "../support/random.ts";
 
 const never = new AbortController().signal;

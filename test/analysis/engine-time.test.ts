@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Analysis } from "../../src/analysis/analysis.ts";
 import type { Analyzer } from "../../src/analysis/analyzer.ts";
 import { EngineFailure } from "../../src/engine/engine.ts";
-import type { Supervisor } from "../../src/engine/supervisor.ts";
+import type { SearchWithRetry } from "../../src/engine/search-with-retry.ts";
 import { analyzerOf, endless } from "./analyzer-of.ts";
 import { doneOf, judgedOf, scripted, snapshotOf } from "./made-up.ts";
 
@@ -10,7 +10,10 @@ const never = new AbortController().signal;
 
 describe("engine time of a search that is watched", () => {
   /** What is charged while it is watched until something happens. */
-  async function charged(search: Supervisor, watcher: (states: AsyncIterable<Analysis>) => Promise<unknown>) {
+  async function charged(
+    search: SearchWithRetry,
+    watcher: (states: AsyncIterable<Analysis>) => Promise<unknown>,
+  ) {
     let engineMs = 0;
     const terms = {
       movetimeMaxMs: 9000,
@@ -30,7 +33,7 @@ describe("engine time of a search that is watched", () => {
   });
 
   test("is what has passed, when it fails without a state", async () => {
-    const failing: Supervisor = async () => {
+    const failing: SearchWithRetry = async () => {
       await silent();
       throw new EngineFailure("overran", "did not stop");
     };

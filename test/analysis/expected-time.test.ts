@@ -5,7 +5,7 @@ import { callerOf, createExpectedTimes, type SearchLimits } from "../../src/anal
 import type { Findings } from "../../src/analysis/findings.ts";
 import { createScheduler } from "../../src/analysis/scheduler.ts";
 import { EngineFailure } from "../../src/engine/engine.ts";
-import type { Supervisor } from "../../src/engine/supervisor.ts";
+import type { SearchWithRetry } from "../../src/engine/search-with-retry.ts";
 import { createMemoryCache } from "../../src/storage/memory/cache.ts";
 import { buildOf } from "../engine/build-of.ts";
 import { doneOf, judgedOf, scripted, snapshotOf } from "./made-up.ts";
@@ -158,7 +158,7 @@ test("nobody is refused at an almost empty queue because of what one caller's se
   );
   const held = Promise.withResolvers<never>();
   let holding = false;
-  const search: Supervisor = (...asked) => (holding ? held.promise : spoiler.search(...asked));
+  const search: SearchWithRetry = (...asked) => (holding ? held.promise : spoiler.search(...asked));
   const scheduler = createScheduler({ slots: 1, maxWaitMs: 10_000 });
   const cache = createMemoryCache<Findings>({ bytes: 0 });
   const analyzer = createAnalyzer({ search, scheduler, cache, movetimeMaxMs: 60_000 });

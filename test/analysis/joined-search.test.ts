@@ -4,7 +4,7 @@ import { createAnalyzer } from "../../src/analysis/analyzer.ts";
 import type { Findings } from "../../src/analysis/findings.ts";
 import { createScheduler } from "../../src/analysis/scheduler.ts";
 import type { SearchEvent } from "../../src/engine/engine.ts";
-import type { Supervisor } from "../../src/engine/supervisor.ts";
+import type { SearchWithRetry } from "../../src/engine/search-with-retry.ts";
 import { createMemoryCache } from "../../src/storage/memory/cache.ts";
 import { analyzerOf } from "./analyzer-of.ts";
 import { doneOf, judgedOf, scripted } from "./made-up.ts";
@@ -16,7 +16,7 @@ describe("equal requests at the same time", () => {
   function held(...events: readonly SearchEvent[]) {
     const gate = Promise.withResolvers<void>();
     const { search, jobs } = scripted(...events);
-    const waiting: Supervisor = async (build, job, signal, onProgress) => {
+    const waiting: SearchWithRetry = async (build, job, signal, onProgress) => {
       await Promise.race([
         gate.promise,
         new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
@@ -106,7 +106,7 @@ describe("a search that two ask for while it waits", () => {
   function crowded() {
     const searched: number[] = [];
     const running: (() => void)[] = [];
-    const search: Supervisor = (_build, { depth }, signal) => {
+    const search: SearchWithRetry = (_build, { depth }, signal) => {
       searched.push(depth);
       return new Promise((resolve, reject) => {
         running.push(() => resolve(doneOf()));

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { createLatest } from "../../src/analysis/latest.ts";
+import { createLatest } from "../../src/analysis/coalesce.ts";
 
 const turn = () => new Promise(setImmediate);
 

@@ -11,7 +11,7 @@ import type {
   SearchJob,
   Snapshot,
 } from "../../src/engine/engine.ts";
-import type { Supervisor } from "../../src/engine/supervisor.ts";
+import type { SearchWithRetry } from "../../src/engine/search-with-retry.ts";
 import { positionOf, startFen } from "../chess/judged.ts";
 import { buildOf } from "../engine/build-of.ts";
 
@@ -116,7 +116,7 @@ export function doneOf(told: Partial<SearchDone> = {}): SearchDone {
 
 /** Says these events, the last one an answer, to whoever asks, or fails; and remembers what was asked. */
 export function scripted(...script: readonly (SearchEvent | Error)[]): {
-  readonly search: Supervisor;
+  readonly search: SearchWithRetry;
   readonly jobs: readonly SearchJob[];
 } {
   const jobs: SearchJob[] = [];

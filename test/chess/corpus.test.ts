@@ -80,7 +80,7 @@ describe("the corpus", () => {
     expect(again.fen).toBe(position.fen);
     expect(again.legalMoveCount).toBe(position.legalMoveCount);
     expect(again.terminal).toEqual(position.terminal);
-    expect(again.notices.filter((notice) => mendings.includes(notice.code))).toEqual([]);
+    expect(again.warnings.filter((notice) => mendings.includes(notice.code))).toEqual([]);
     // chess.js knows no Chess960.
     expect(position.chess960 || validateFen(position.fen).ok).toBe(true);
   });

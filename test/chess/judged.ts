@@ -29,5 +29,5 @@ export function faultsOf(fen: string, extras: Extras = {}): readonly PositionFau
 }
 
 export function noticesOf(fen: string, extras: Extras = {}): string[] {
-  return positionOf(fen, extras).notices.map((notice) => notice.code);
+  return positionOf(fen, extras).warnings.map((notice) => notice.code);
 }

@@ -27,7 +27,7 @@ describe("the text of a FEN", () => {
     ["castling letters in any order", `${board} w qkQK - 0 1`],
   ])("may have %s", (_, fen) => {
     expect(positionOf(fen).fen).toBe(startFen);
-    expect(positionOf(fen).notices).toEqual([]);
+    expect(positionOf(fen).warnings).toEqual([]);
   });
 
   test.each([
@@ -137,7 +137,7 @@ describe("the board field", () => {
 });
 
 describe("a FEN with fields missing", () => {
-  test("of four or five fields is completed, with a notice", () => {
+  test("of four or five fields is completed, with a warning", () => {
     expect(positionOf(`${board} w KQkq -`).fen).toBe(startFen);
     expect(noticesOf(`${board} w KQkq -`)).toEqual(["clocks_defaulted"]);
     expect(positionOf(`${board} w KQkq - 3`).fen).toBe(`${board} w KQkq - 3 1`);
@@ -166,7 +166,7 @@ describe("a FEN with fields missing", () => {
 });
 
 describe("the clocks", () => {
-  test("read a move number 0 as 1, with a notice", () => {
+  test("read a move number 0 as 1, with a warning", () => {
     expect(positionOf(`${board} w KQkq - 0 0`).fen).toBe(startFen);
     expect(noticesOf(`${board} w KQkq - 0 0`)).toEqual(["clocks_defaulted"]);
     expect(positionOf(`${board} w KQkq - 0 0`, { moves: ["Nf3", "Nf6"] }).fen).toMatch(/ 2 2$/);

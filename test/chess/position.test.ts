@@ -65,7 +65,7 @@ describe("castling rights", () => {
       `${rooks.replace("R3", "1R2")} w HA - 0 1`,
       "r3k2r/8/8/8/8/8/8/1R2K2R w H - 0 1",
     ],
-  ])("are removed, with a notice, for %s", (_, fen, mended) => {
+  ])("are removed, with a warning, for %s", (_, fen, mended) => {
     expect(positionOf(fen).fen).toBe(mended);
     expect(noticesOf(fen)).toEqual(["castling_rights_removed"]);
   });
@@ -99,7 +99,7 @@ describe("castling rights", () => {
   test("of Chess960 are written so that the FEN means the same when it is sent back alone", () => {
     const written = positionOf("1r2k2r/8/8/8/8/8/8/1R2K1R1 w KQkq - 0 1", { chess960: true }).fen;
     expect(written).toContain(" w GBhb - ");
-    expect(positionOf(written)).toMatchObject({ chess960: true, fen: written, notices: [] });
+    expect(positionOf(written)).toMatchObject({ chess960: true, fen: written, warnings: [] });
   });
 
   test("mean the outermost rook in an X-FEN, and an inner one is written by its file", () => {
@@ -121,7 +121,7 @@ describe("an en passant square", () => {
   const capture = "4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 2";
 
   test("stays where a capture is legal", () => {
-    expect(positionOf(capture)).toMatchObject({ fen: capture, notices: [] });
+    expect(positionOf(capture)).toMatchObject({ fen: capture, warnings: [] });
   });
 
   test.each([
@@ -132,7 +132,7 @@ describe("an en passant square", () => {
     ["the square itself is occupied", "4k3/8/3n4/3pP3/8/8/8/4K3 w - d6 0 2"],
     ["the capture would lay the king open along the rank", "4k3/8/8/K2pP2r/8/8/8/8 w - d6 0 2"],
     ["the capturing pawn is pinned", "4k3/8/4r3/3pP3/8/8/8/4K3 w - d6 0 2"],
-  ])("is removed, with a notice, where %s", (_, fen) => {
+  ])("is removed, with a warning, where %s", (_, fen) => {
     expect(positionOf(fen).fen).toBe(fen.replace("d6", "-"));
     expect(noticesOf(fen)).toEqual(["ep_square_removed"]);
   });

@@ -9,7 +9,7 @@ import type {
   SearchDone,
   SearchJob,
 } from "../../src/engine/engine.ts";
-import { defaultWatchTimes, type WatchTimes } from "../../src/engine/uci/watch-times.ts";
+import { defaultWatchTimes, type WatchTimes } from "../../src/engine/uci/watch.ts";
 import { startFen } from "../chess/judged.ts";
 import { eventsOf, jobOf, underWay } from "../engine/job-of.ts";
 import { enginesRunning, stillRunning } from "../engine/processes.ts";

@@ -1,15 +1,15 @@
 import { createWasmBackend } from "../../src/engine/backends/wasm/index.ts";
-import { noCage } from "../../src/engine/cage/cage.ts";
+import { noSandbox } from "../../src/engine/sandbox/sandbox.ts";
 import { testBackend } from "../contract/backend.ts";
 
 const settings = { hashMb: 16, threads: 1 };
 
-testBackend("WebAssembly, lite network", (times) => createWasmBackend(settings, noCage, times), {
+testBackend("WebAssembly, lite network", (times) => createWasmBackend(settings, noSandbox, times), {
   pickBuild: (builds) => builds.find(({ net }) => net === "lite"),
   depth: 10,
 });
 
-testBackend("WebAssembly, full network", (times) => createWasmBackend(settings, noCage, times), {
+testBackend("WebAssembly, full network", (times) => createWasmBackend(settings, noSandbox, times), {
   pickBuild: (builds) => builds.find(({ net }) => net === "full"),
   depth: 9,
 });

@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { createChildProcess } from "../../src/engine/uci/child-process.ts";
 import { createUciSession } from "../../src/engine/uci/session.ts";
 import type { UciTransport } from "../../src/engine/uci/transport.ts";
-import { defaultWatchTimes } from "../../src/engine/uci/watch-times.ts";
+import { defaultWatchTimes } from "../../src/engine/uci/watch.ts";
 import { commandOfFake } from "../support/fake-engine/index.ts";
 import { buildOf } from "./build-of.ts";
 import { jobOf, underWay } from "./job-of.ts";

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { digestOf, lazyDigestOf } from "../../src/engine/digest.ts";
+import { digestOf, lazyDigestOf } from "../../src/engine/file-integrity.ts";
 import { createFolder } from "./write-script.ts";
 
 test.each([0, 1, 262_143, 262_144, 262_145, 1_000_000])(

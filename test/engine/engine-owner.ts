@@ -1,12 +1,12 @@
 /**
  * A process that has engines and does not look after them: it starts one of each kind, has them idle or
- * searching, in a cage a search that cannot be stopped, says so, and waits to be killed.
+ * searching, in a sandbox a search that cannot be stopped, says so, and waits to be killed.
  */
 
 import { setTimeout } from "node:timers/promises";
 import { createNativeBackend } from "../../src/engine/backends/native/index.ts";
 import { createWasmBackend } from "../../src/engine/backends/wasm/index.ts";
-import { createCage, noCage } from "../../src/engine/cage/cage.ts";
+import { createSandbox, noSandbox } from "../../src/engine/sandbox/sandbox.ts";
 import { silentLog } from "../../src/log/log.ts";
 import { nativeStockfish } from "../support/native-stockfish.ts";
 import { jobOf, underWay } from "./job-of.ts";
@@ -18,11 +18,12 @@ const file = nativeStockfish();
 const where = { files: file === undefined ? [] : [file], searchPath: "" };
 
 const state = process.argv[2];
-const cage = state === "unstoppable" ? await createCage({ userName: undefined, hide: "/nowhere" }) : noCage;
+const sandbox =
+  state === "unstoppable" ? await createSandbox({ userName: undefined, hide: "/nowhere" }) : noSandbox;
 
 for (const backend of [
-  createWasmBackend(settings, cage),
-  createNativeBackend(settings, where, cage, silentLog),
+  createWasmBackend(settings, sandbox),
+  createNativeBackend(settings, where, sandbox, silentLog),
 ]) {
   for (const build of await backend.discover(forever)) {
     if (backend.path === "wasm" && build.net !== "lite") {

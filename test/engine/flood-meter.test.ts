@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createFloodMeter } from "../../src/engine/uci/flood-meter.ts";
+import { createFloodMeter } from "../../src/engine/uci/watch.ts";
 
 describe("a flood meter", () => {
   /** Ten of these lines, with their ends, are what may come at once. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { identityFromName } from "../../src/engine/backends/native/identity.ts";
+import { identityFromName } from "../../src/engine/backends/native/discover.ts";
 
 const gpl = "GPL-3.0-or-later";
 

@@ -4,10 +4,10 @@ import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { EngineBackend } from "../../src/engine/engine.ts";
 import { createPool } from "../../src/engine/pool.ts";
-import { createSupervisor, type Supervisor } from "../../src/engine/supervisor.ts";
+import { createSearchWithRetry, type SearchWithRetry } from "../../src/engine/search-with-retry.ts";
 import { createUciSession } from "../../src/engine/uci/session.ts";
 import type { ProcessEnd, UciTransport } from "../../src/engine/uci/transport.ts";
-import { defaultWatchTimes } from "../../src/engine/uci/watch-times.ts";
+import { defaultWatchTimes } from "../../src/engine/uci/watch.ts";
 import { silentLog } from "../../src/log/log.ts";
 import { buildOf } from "./build-of.ts";
 import { jobOf } from "./job-of.ts";
@@ -67,7 +67,7 @@ const endless = jobOf({ depth: 99 });
  * when they have seen a state, one whose caller has seen none. Without `expect`, of which the test runner keeps
  * every call.
  */
-async function searchInEveryWay(search: Supervisor, signal: AbortSignal): Promise<void> {
+async function searchInEveryWay(search: SearchWithRetry, signal: AbortSignal): Promise<void> {
   await search(build, job, signal);
   await search(build, job, signal);
   await new Promise(setImmediate);
@@ -132,7 +132,7 @@ async function growthOf(once: (signal: AbortSignal) => Promise<void>, times: num
 
 test("thousands of searches leave no listener, no timer and no memory behind", async () => {
   await using pool = createObedientPool();
-  const search = createSupervisor(pool, silentLog);
+  const search = createSearchWithRetry(pool, silentLog);
   const growth = await growthOf((signal) => searchInEveryWay(search, signal), 800);
   // A promise with its closure for each search would be more.
   expect(growth.heapBytes).toBeLessThan(300_000);

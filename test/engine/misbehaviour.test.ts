@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { EngineSession, FailureKind } from "../../src/engine/engine.ts";
-import { defaultWatchTimes } from "../../src/engine/uci/watch-times.ts";
+import { defaultWatchTimes } from "../../src/engine/uci/watch.ts";
 import { createFakeBackend, type Misbehaviour } from "../support/fake-engine/index.ts";
 import { buildOf } from "./build-of.ts";
 import { jobOf } from "./job-of.ts";

@@ -3,10 +3,10 @@ import { createRequire } from "node:module";
 import { delimiter, dirname, join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { createNativeBackend } from "../../src/engine/backends/native/index.ts";
-import { noCage } from "../../src/engine/cage/cage.ts";
-import { digestOf } from "../../src/engine/digest.ts";
 import type { EngineBuild } from "../../src/engine/engine.ts";
-import { defaultWatchTimes } from "../../src/engine/uci/watch-times.ts";
+import { digestOf } from "../../src/engine/file-integrity.ts";
+import { noSandbox } from "../../src/engine/sandbox/sandbox.ts";
+import { defaultWatchTimes } from "../../src/engine/uci/watch.ts";
 import { type Log, silentLog } from "../../src/log/log.ts";
 import { commandOfFake, type FakeEngineOptions } from "../support/fake-engine/index.ts";
 import { testWith } from "../support/needs.ts";
@@ -35,7 +35,7 @@ async function discover(
   const backend = createNativeBackend(
     settings,
     { files: where.files, searchPath: where.searchPath ?? "" },
-    noCage,
+    noSandbox,
     { ...silentLog, warn },
     times,
   );
@@ -163,7 +163,7 @@ test("a search that is no longer wanted ends with its reason, blames nobody, and
   const backend = createNativeBackend(
     settings,
     { files: [fakeEngine({ misbehaviour: "mute" })], searchPath: "" },
-    noCage,
+    noSandbox,
     { ...silentLog, warn },
   );
   const found = backend.discover(owner.signal);

@@ -91,8 +91,8 @@ describeWith(
     }
     expect((await Promise.all(searches)).map(({ status }) => status)).toEqual(engines.map(() => 200));
 
-    const cage = JSON.parse(logged.find((line) => line.includes("engine cage")) ?? "{}");
-    expect(cage).toMatchObject({ user: "nobody", lacks: [] });
+    const sandbox = JSON.parse(logged.find((line) => line.includes("engine sandbox")) ?? "{}");
+    expect(sandbox).toMatchObject({ user: "nobody", lacks: [] });
     const staged = /\S*\/kibitz-engines-[^/]*/.exec(programOf(running[0] ?? 0).join(" "))?.[0] ?? "";
     expect(existsSync(staged)).toBe(true);
     expect(await server.stop()).toBe(0);

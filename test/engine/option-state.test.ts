@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createOptionState } from "../../src/engine/uci/option-state.ts";
+import { createOptionState } from "../../src/engine/uci/options.ts";
 import { parseLine, type UciOption } from "../../src/engine/uci/parse-line.ts";
 
 function optionFrom(line: string): UciOption {

@@ -49,7 +49,7 @@ describeWith(
   "namespaces",
   "util-linux",
 )("what engines need and only root can read", () => {
-  test("is linked into a folder that root and the engines' user may enter, and gone after the cage", () => {
+  test("is linked into a folder that root and the engines' user may enter, and gone after the sandbox", () => {
     const program = programOfRoot();
     const told = place(program);
     const { placed, ino, folder } = told;

@@ -151,7 +151,7 @@ describe("the build that is kept warm", () => {
     });
     const broken = await pool.lend(full, forever);
     await expect(broken.search(jobOf(), forever)).rejects.toThrow();
-    // As the supervisor does.
+    // As the retrying search does.
     pool.giveBack(broken);
     pool.giveBack(await pool.lend(full, forever));
     await settled();

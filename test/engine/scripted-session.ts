@@ -1,7 +1,6 @@
 import { onTestFinished } from "vitest";
-import type { UciSession } from "../../src/engine/uci/session.ts";
-import { createUciSession } from "../../src/engine/uci/session.ts";
-import { defaultWatchTimes } from "../../src/engine/uci/watch-times.ts";
+import { createUciSession, type UciSession } from "../../src/engine/uci/session.ts";
+import { defaultWatchTimes } from "../../src/engine/uci/watch.ts";
 import { buildOf } from "./build-of.ts";
 import { createScript, type Script } from "./scripted-transport.ts";
 

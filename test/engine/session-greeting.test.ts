@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { createUciSession } from "../../src/engine/uci/session.ts";
-import { defaultWatchTimes } from "../../src/engine/uci/watch-times.ts";
+import { defaultWatchTimes } from "../../src/engine/uci/watch.ts";
 import { buildOf } from "./build-of.ts";
 import { giveClockBack, openTimers, takeClock, wait } from "./clock.ts";
 import { greetedScript, greeting, openScripted, script } from "./scripted-session.ts";

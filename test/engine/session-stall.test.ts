@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { defaultWatchTimes } from "../../src/engine/uci/watch-times.ts";
+import { defaultWatchTimes } from "../../src/engine/uci/watch.ts";
 import { createFakeBackend } from "../support/fake-engine/index.ts";
 import { buildOf } from "./build-of.ts";
 import { jobOf, underWay } from "./job-of.ts";

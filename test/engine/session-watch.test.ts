@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { defaultWatchTimes } from "../../src/engine/uci/watch-times.ts";
+import { defaultWatchTimes } from "../../src/engine/uci/watch.ts";
 import { startFen } from "../chess/judged.ts";
 import { giveClockBack, openTimers, takeClock, wait } from "./clock.ts";
 import { jobOf } from "./job-of.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { createWasmBackend } from "../../src/engine/backends/wasm/index.ts";
-import { noCage } from "../../src/engine/cage/cage.ts";
 import type { SearchEvent } from "../../src/engine/engine.ts";
-import { openEngineRoom } from "../../src/engine/room.ts";
+import { startEngines } from "../../src/engine/engines.ts";
+import { noSandbox } from "../../src/engine/sandbox/sandbox.ts";
 import { silentLog } from "../../src/log/log.ts";
 import { createRecordedBackend } from "../support/recorded-engine/index.ts";
 import { eventsOf, jobOf } from "./job-of.ts";
@@ -12,7 +12,7 @@ const job = jobOf({ depth: 6 });
 
 /** What the lite network says to the start position. */
 async function record(): Promise<Record<string, readonly SearchEvent[]>> {
-  const backend = createWasmBackend({ hashMb: 16, threads: 1 }, noCage);
+  const backend = createWasmBackend({ hashMb: 16, threads: 1 }, noSandbox);
   const lite =
     (await backend.discover(forever)).find(({ net }) => net === "lite") ?? expect.fail("no lite build");
   await using session = await backend.start(lite, forever);
@@ -24,7 +24,7 @@ const options = { defaultEngine: undefined, idleMax: 2, memoryMaxBytes: 1e9, log
 describe("a third way to run engines", () => {
   test("needs a folder and nothing else: rooms, pools and supervisors take it as it is", async () => {
     const recording = await record();
-    await using room = await openEngineRoom(
+    await using room = await startEngines(
       { ...options, backends: [createRecordedBackend(recording)] },
       forever,
     );
@@ -39,7 +39,7 @@ describe("a third way to run engines", () => {
 describe("auto", () => {
   // No native Stockfish 19 is to be had here: recorded ones stand for it.
   const roomOf = (nodes: number) =>
-    openEngineRoom(
+    startEngines(
       {
         ...options,
         backends: [
@@ -68,7 +68,7 @@ describe("auto", () => {
 
 test("the builds that are installed visit the nodes that their table says", async () => {
   const { selfTest } = await import("../../src/engine/self-test.ts");
-  const backend = createWasmBackend({ hashMb: 16, threads: 1 }, noCage);
+  const backend = createWasmBackend({ hashMb: 16, threads: 1 }, noSandbox);
   const builds = await backend.discover(forever);
   expect(builds.map(({ id }) => id)).toEqual(["stockfish-19", "stockfish-19-lite"]);
   for (const build of builds) {

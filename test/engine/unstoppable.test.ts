@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createNativeBackend } from "../../src/engine/backends/native/index.ts";
 import { createWasmBackend } from "../../src/engine/backends/wasm/index.ts";
-import { noCage } from "../../src/engine/cage/cage.ts";
 import type { EngineBackend, EngineBuild, EngineSession } from "../../src/engine/engine.ts";
+import { noSandbox } from "../../src/engine/sandbox/sandbox.ts";
 import { silentLog } from "../../src/log/log.ts";
 import { nativeStockfish } from "../support/native-stockfish.ts";
 import { testWith } from "../support/needs.ts";
@@ -25,7 +25,7 @@ const search = (session: EngineSession) => session.search(jobOf({ fen: unstoppab
 
 describe("a position that an engine cannot get out of", () => {
   test("ends in time as a failure, and leaves no process", async () => {
-    const session = await start(createWasmBackend(settings, noCage), ({ net }) => net === "lite");
+    const session = await start(createWasmBackend(settings, noSandbox), ({ net }) => net === "lite");
     const startedAt = performance.now();
     await expect(search(session)).rejects.toMatchObject({ name: "EngineFailure", kind: "overran" });
     // The promise; the watch itself takes 600 of the 1500 ms, the rest is for a busy machine.
@@ -35,21 +35,21 @@ describe("a position that an engine cannot get out of", () => {
   });
 
   test("is found out too when it lies in the pipe behind another search", async () => {
-    const session = await start(createWasmBackend(settings, noCage), ({ net }) => net === "lite");
+    const session = await start(createWasmBackend(settings, noSandbox), ({ net }) => net === "lite");
     await session.search(jobOf({ depth: 4 }), forever);
     // As what it is: it was begun, so no other engine is to be tried.
     await expect(search(session)).rejects.toMatchObject({ name: "EngineFailure", kind: "overran" });
   });
 
   test("is answered by the full network", async () => {
-    const session = await start(createWasmBackend(settings, noCage), ({ net }) => net === "full");
+    const session = await start(createWasmBackend(settings, noSandbox), ({ net }) => net === "full");
     expect((await search(session)).snapshot.lines).toHaveLength(1);
     expect(session.alive).toBe(true);
   });
 
   testWith("native")("is answered by a native engine", async () => {
     const where = { files: [nativeStockfish() ?? ""], searchPath: "" };
-    const session = await start(createNativeBackend(settings, where, noCage, silentLog), () => true);
+    const session = await start(createNativeBackend(settings, where, noSandbox, silentLog), () => true);
     expect((await search(session)).snapshot.lines).toHaveLength(1);
     expect(session.alive).toBe(true);
   });

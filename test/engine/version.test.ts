@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { compareVersions, isRelease } from "../../src/engine/version.ts";
+import { compareVersions, isRelease } from "../../src/engine/catalog.ts";
 
 describe("versions of one family", () => {
   test.each([

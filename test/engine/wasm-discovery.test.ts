@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { wasmBuilds } from "../../src/engine/backends/wasm/builds.ts";
 import { discoverWasm } from "../../src/engine/backends/wasm/discover.ts";
-import { noCage } from "../../src/engine/cage/cage.ts";
+import { noSandbox } from "../../src/engine/sandbox/sandbox.ts";
 
 test("WebAssembly engines take as much hash as the operator gives all engines, and never more than they can", async () => {
   const hashOf = async (hashMb: number) =>
-    (await discoverWasm({ hashMb, threads: 1 }, noCage)).map(({ settings }) => settings.hashMb);
+    (await discoverWasm({ hashMb, threads: 1 }, noSandbox)).map(({ settings }) => settings.hashMb);
   const each = <T>(value: T, { length }: { readonly length: number }) => Array.from({ length }, () => value);
   const some = await hashOf(64);
   expect(some.length).toBeGreaterThan(0);
@@ -17,7 +17,7 @@ test("a build that the table says goes is found as one that does, and no other",
   const rows = wasmBuilds.map((row) =>
     row.net === "lite" ? { ...row, deprecatedSince: "2026-11-22" as const } : row,
   );
-  const found = await discoverWasm({ hashMb: 16, threads: 1 }, noCage, rows);
+  const found = await discoverWasm({ hashMb: 16, threads: 1 }, noSandbox, rows);
   expect(found.map(({ net }) => net)).toContain("lite");
   for (const { net, deprecatedSince } of found) {
     expect(deprecatedSince).toBe(net === "lite" ? "2026-11-22" : undefined);

@@ -1,8 +1,8 @@
 import { expect, onTestFinished } from "vitest";
 import { createNativeBackend } from "../../src/engine/backends/native/index.ts";
-import { noCage } from "../../src/engine/cage/cage.ts";
 import type { EngineSession } from "../../src/engine/engine.ts";
 import { createPool } from "../../src/engine/pool.ts";
+import { noSandbox } from "../../src/engine/sandbox/sandbox.ts";
 import { silentLog } from "../../src/log/log.ts";
 import { nativeStockfish } from "../support/native-stockfish.ts";
 import { testWith } from "../support/needs.ts";
@@ -16,7 +16,7 @@ const forever = new AbortController().signal;
 /** A backend whose engine is a script that does not become Stockfish but waits for it, as such scripts mostly do. */
 function wrapped() {
   const where = { files: [writeScript(`"${nativeStockfish()}"\necho over`)], searchPath: "" };
-  return createNativeBackend(settings, where, noCage, silentLog);
+  return createNativeBackend(settings, where, noSandbox, silentLog);
 }
 
 interface Wrapped {

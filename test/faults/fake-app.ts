@@ -1,8 +1,8 @@
-import { startApp } from "../../src/app.ts";
-import { loadConfig } from "../../src/config.ts";
-import { openEngineRoom } from "../../src/engine/room.ts";
-import { defaultWatchTimes, type WatchTimes } from "../../src/engine/uci/watch-times.ts";
+import { startEngines } from "../../src/engine/engines.ts";
+import { defaultWatchTimes, type WatchTimes } from "../../src/engine/uci/watch.ts";
 import type { Log } from "../../src/log/log.ts";
+import { startApp } from "../../src/wiring/app.ts";
+import { loadConfig } from "../../src/wiring/config.ts";
 import { createFakeBackend, type Misbehaviour } from "../support/fake-engine/index.ts";
 
 /** The app over the fake engine, which misbehaves as it is told. Disposing of it stops it. */
@@ -41,7 +41,7 @@ export async function startFakeApp(
       return starts-- > 0 ? told : undefined;
     },
   });
-  const room = openEngineRoom(
+  const room = startEngines(
     { backends: [backend], defaultEngine: undefined, idleMax: 2, memoryMaxBytes: 4e9, log },
     new AbortController().signal,
   );

@@ -1,4 +1,5 @@
-import fc, { type Arbitrary, type RunDetails } from "fast-check";
+import type { Arbitrary, RunDetails } from "fast-check";
+import fc from "fast-check";
 import { expect } from "vitest";
 import { budgetOf, type TargetName } from "./budget.ts";
 import { startProgress } from "./progress.ts";

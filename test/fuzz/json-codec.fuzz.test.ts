@@ -14,12 +14,12 @@ import { AnalysisRequestSchema } from "../../gen/chess/analysis/v1/analysis_pb.t
 import { EvaluateBatchRequestSchema } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { CreateKeyRequestSchema } from "../../gen/chess/analysis/v1/key_service_pb.ts";
 import type { Fault } from "../../src/errors/errors.ts";
-import { explainJson } from "../../src/gateway/codec/explain-json.ts";
-import { parseJsonObject } from "../../src/gateway/codec/json-text.ts";
-import { createMessageReader, type MessageReading } from "../../src/gateway/codec/read-message.ts";
-import { createMessageWriter } from "../../src/gateway/codec/write-message.ts";
+import { explainJson } from "../../src/protocols/json/codec/explain-json.ts";
+import { parseJsonObject } from "../../src/protocols/json/codec/json-text.ts";
+import { createMessageReader, type MessageReading } from "../../src/protocols/json/codec/read-message.ts";
+import { createMessageWriter } from "../../src/protocols/json/codec/write-message.ts";
 import { nestingMax } from "../../src/text/json-scan.ts";
-import { inOneGo } from "../../src/time-slicer.ts";
+import { inOneGo } from "../../src/thread/time-slicer.ts";
 import { corpusOf } from "./corpus.ts";
 import { fuzz } from "./fuzz.ts";
 import { type WrittenJson, writtenJson } from "./written-json.ts";

@@ -5,7 +5,7 @@ import { runInNewContext } from "node:vm";
 import { Chess } from "chess.js";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { findingsFromEvent } from "../../src/analysis/findings-from-event.ts";
+import { findingsFromEvent } from "../../src/analysis/findings.ts";
 import type { EngineBuild, Snapshot } from "../../src/engine/engine.ts";
 import { parseLine, type UciInfo, type UciLine } from "../../src/engine/uci/parse-line.ts";
 import { createSnapshotFold } from "../../src/engine/uci/snapshot.ts";

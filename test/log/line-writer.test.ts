@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { constants, openSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createLineWriter } from "../../src/log/line-writer.ts";
+import { createLineWriter } from "../../src/log/create-log.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
 const folder = useTemporaryFolder();

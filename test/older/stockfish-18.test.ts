@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { createWasmBackend } from "../../src/engine/backends/wasm/index.ts";
-import { noCage } from "../../src/engine/cage/cage.ts";
+import { noSandbox } from "../../src/engine/sandbox/sandbox.ts";
 import { selfTest } from "../../src/engine/self-test.ts";
 import { testBackend } from "../contract/backend.ts";
 
 const settings = { hashMb: 16, threads: 1 };
 const forever = new AbortController().signal;
 
-testBackend("Stockfish 18, lite network", (times) => createWasmBackend(settings, noCage, times), {
+testBackend("Stockfish 18, lite network", (times) => createWasmBackend(settings, noSandbox, times), {
   pickBuild: (builds) => builds.find(({ id }) => id === "stockfish-18-lite"),
   depth: 10,
 });
@@ -15,7 +15,7 @@ testBackend("Stockfish 18, lite network", (times) => createWasmBackend(settings,
 test.each(["stockfish-18", "stockfish-18-lite"])(
   "%s visits the nodes that the table of builds says",
   async (id) => {
-    const backend = createWasmBackend(settings, noCage);
+    const backend = createWasmBackend(settings, noSandbox);
     const build =
       (await backend.discover(forever)).find((one) => one.id === id) ?? expect.fail(`${id} is not installed`);
     await build.assertGenuine();

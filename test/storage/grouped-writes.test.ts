@@ -3,7 +3,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { afterEach, expect, test } from "vitest";
 import { StoreUnavailable } from "../../src/storage/ports.ts";
 import { createAsk, openDatabase } from "../../src/storage/sqlite/database.ts";
-import { createGroupedWrites } from "../../src/storage/sqlite/grouped-writes.ts";
+import { createGroupedWrites } from "../../src/storage/sqlite/key-store.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
 const root = useTemporaryFolder();

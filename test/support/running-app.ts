@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, vi } from "vitest";
-import { type App, startApp } from "../../src/app.ts";
-import { loadConfig } from "../../src/config.ts";
 import type { Log } from "../../src/log/log.ts";
-import { openEngines } from "../../src/open-engines.ts";
+import { type App, startApp } from "../../src/wiring/app.ts";
+import { loadConfig } from "../../src/wiring/config.ts";
+import { openEngines } from "../../src/wiring/engines.ts";
 import { quickestSettings } from "./quickest-settings.ts";
 import { useTemporaryFolder } from "./temporary-folder.ts";
 

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { createApiKey } from "../../src/access/api-key.ts";
-import { requestIdFrom } from "../../src/caller.ts";
+import { createApiKey } from "../../src/access/keys.ts";
 import { KibitzError } from "../../src/errors/errors.ts";
 import { problemFromError } from "../../src/errors/problem.ts";
-import { welcome } from "../../src/server/pages/welcome.ts";
+import { welcome } from "../../src/http/pages/welcome.ts";
+import { requestIdFrom } from "../../src/request/context.ts";
 import { echo } from "../../src/text/plain-text.ts";
 
 const key = createApiKey();

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { splitList } from "../../src/text/split-list.ts";
-import { inOneGo } from "../../src/time-slicer.ts";
+import { splitList } from "../../src/text/json-scan.ts";
+import { inOneGo } from "../../src/thread/time-slicer.ts";
 
 const split = (text: string, itemsMax = 200) => inOneGo(splitList(text, "requests", itemsMax));
 

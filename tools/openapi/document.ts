@@ -1,5 +1,5 @@
 import type { DescService } from "@bufbuild/protobuf";
-import { routesFromServices } from "../../src/gateway/routes.ts";
+import { routesFromServices } from "../../src/protocols/json/routes.ts";
 import { commentOf } from "./comment.ts";
 import { createExamples, type Example } from "./examples.ts";
 import { headers } from "./headers.ts";

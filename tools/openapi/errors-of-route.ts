@@ -1,5 +1,5 @@
 import type { ErrorCode } from "../../src/errors/catalogue.ts";
-import type { Route } from "../../src/gateway/routes.ts";
+import type { Route } from "../../src/protocols/json/routes.ts";
 
 /**
  * Which errors a call by plain JSON can end with. The catalogue says what errors there are; which call meets which is

@@ -1,6 +1,6 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { ErrorCode } from "../../src/errors/catalogue.ts";
-import type { Route } from "../../src/gateway/routes.ts";
+import type { Route } from "../../src/protocols/json/routes.ts";
 import { type Json, refTo } from "./json.ts";
 
 /** A request and its real answer, as recorded in `docs/examples`. */

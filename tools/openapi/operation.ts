@@ -1,8 +1,7 @@
 import type { DescField, DescMessage, DescMethod, DescService } from "@bufbuild/protobuf";
-import { eventStream } from "../../src/gateway/answer-stream.ts";
-import { kindOfRoute, streamOfRoute } from "../../src/gateway/route-kind.ts";
-import type { Route } from "../../src/gateway/routes.ts";
-import { eventsOf } from "../../src/gateway/stream-events.ts";
+import { eventStream } from "../../src/protocols/json/answer-stream.ts";
+import { kindOfRoute, type Route, streamOfRoute } from "../../src/protocols/json/routes.ts";
+import { eventsOf } from "../../src/protocols/json/stream-events.ts";
 import { commentOf, summaryOf } from "./comment.ts";
 import { isCounted, needsKey } from "./errors-of-route.ts";
 import { headersNamed } from "./headers.ts";

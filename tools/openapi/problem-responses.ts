@@ -1,6 +1,6 @@
 import { type ErrorCode, errorKind } from "../../src/errors/catalogue.ts";
 import { problemMediaType, problemTypeOf } from "../../src/errors/problem.ts";
-import type { Route } from "../../src/gateway/routes.ts";
+import type { Route } from "../../src/protocols/json/routes.ts";
 import { errorsOfRoute, isCounted } from "./errors-of-route.ts";
 import type { Examples } from "./examples.ts";
 import { headersNamed } from "./headers.ts";

@@ -1,7 +1,6 @@
 import { type DescEnum, type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
-import type { FieldRules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
-import { Ignore } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
-import { wordsOfEnum } from "../../src/gateway/codec/enum-words.ts";
+import { type FieldRules, Ignore } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import { wordsOfEnum } from "../../src/protocols/json/codec/enum-words.ts";
 import type { Json } from "./json.ts";
 import { keywordsFromRules, rulesOfField } from "./rules-of-field.ts";
 

@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
 import { EngineFailure } from "../engine.ts";
-import { processTreeOf } from "./process-tree.ts";
 import type { ProcessEnd, UciTransport } from "./transport.ts";
 
 /** What is run, and with which arguments. */
@@ -165,5 +164,23 @@ function residentBytes(pid: number): number | undefined {
     return Number.isFinite(pages) ? pages * pageBytes : undefined;
   } catch {
     return undefined;
+  }
+}
+
+/**
+ * A process and those that it has started, as Linux tells: an engine may be the child of a script around it. Only the
+ * process itself where that is not to be learnt.
+ */
+export function processTreeOf(pid: number): readonly number[] {
+  return [pid, ...childrenOf(pid).flatMap(processTreeOf)];
+}
+
+/** Of the thread that has the process's own number, which is the one that shells and engines start others from. */
+function childrenOf(pid: number): readonly number[] {
+  try {
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "latin1");
+    return children.split(" ").filter(Boolean).map(Number);
+  } catch {
+    return [];
   }
 }

@@ -1,10 +1,9 @@
 import { isLegal } from "../../chess/notation.ts";
 import { EngineFailure, type OnProgress, type SearchDone, type SearchJob, type Snapshot } from "../engine.ts";
-import { createDeadline, type Deadline } from "./deadline.ts";
 import type { UciLine } from "./parse-line.ts";
 import { createSnapshotFold } from "./snapshot.ts";
 import type { UciTransport } from "./transport.ts";
-import type { WatchTimes } from "./watch-times.ts";
+import { createDeadline, type Deadline, type WatchTimes } from "./watch.ts";
 
 /** One search on one engine, from `go` to `bestmove`, watched by the clock. */
 export interface UciSearch {

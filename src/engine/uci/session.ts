@@ -8,14 +8,11 @@ import {
   type SearchDone,
   type SearchJob,
 } from "../engine.ts";
-import { createDeadline, type Deadline } from "./deadline.ts";
-import { createFloodMeter } from "./flood-meter.ts";
-import { createOptionState, type OptionState } from "./option-state.ts";
-import { callersOptionsFrom, uciValuesFrom } from "./options.ts";
+import { callersOptionsFrom, createOptionState, type OptionState, uciValuesFrom } from "./options.ts";
 import { parseLine, type UciLine, type UciOption } from "./parse-line.ts";
 import { startSearch, type UciSearch } from "./search.ts";
 import type { ProcessEnd, UciTransport } from "./transport.ts";
-import type { WatchTimes } from "./watch-times.ts";
+import { createDeadline, createFloodMeter, type Deadline, type WatchTimes } from "./watch.ts";
 
 /** How long after its pipe a process takes to end, in milliseconds. */
 const exitNewsMs = 200;

@@ -1,9 +1,8 @@
-import { accessSync, chmodSync, constants, statSync } from "node:fs";
-import { join } from "node:path";
+import { accessSync, chmodSync, constants, existsSync, mkdirSync, statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { StoreUnavailable, type StoreWatch, unwatched } from "../ports.ts";
-import { makeFolder } from "./make-folder.ts";
 
 /**
  * Each brings the database one version up. What has once been released is never changed: a change is a new one.
@@ -199,8 +198,27 @@ export function isConstraint(error: unknown): boolean {
 }
 
 const busy = 5;
-/** SQLITE_READONLY_DBMOVED, which SQLite itself notices only where it opens a rollback journal. */
+/** SQLITE_READONLY_DBMOVED, which SQLite itself warnings only where it opens a rollback journal. */
 const readonlyMoved = 1032;
 
 /** Locked, no memory, read-only, broken disk, corrupt, full, no file, locked, no database: not what was asked is wrong. */
 const unavailable: ReadonlySet<number> = new Set([busy, 6, 7, 8, 10, 11, 13, 14, 15, 26]);
+
+/**
+ * Makes a folder, for its owner alone, with its parents. Node's own way (26.10) never returns where a file system
+ * denies what it shows, as /proc does.
+ */
+export function makeFolder(folder: string): void {
+  if (existsSync(folder)) {
+    return;
+  }
+  makeFolder(dirname(resolve(folder)));
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    // Another process that starts at the same time was quicker.
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") {
+      throw error;
+    }
+  }
+}

@@ -18,7 +18,7 @@ async function linesOf(requestId: string): Promise<readonly object[]> {
 const json = { "Content-Type": "application/json" };
 const ndjson = JSON.stringify({ fen: startFen, depth: 1 });
 
-type Refused = [name: string, path: string, init: RequestInit, code: string, door: string];
+type Refused = [name: string, path: string, init: RequestInit, code: string, protocol: string];
 const refused: readonly Refused[] = [
   ["broken JSON", "/v1/eval", { method: "POST", headers: json, body: "{bad" }, "malformed_json", "json"],
   [
@@ -81,7 +81,7 @@ const refused: readonly Refused[] = [
 ];
 
 describe("what is refused before it becomes a call has one line", () => {
-  test.each(refused)("%s", async (name, path, init, code, door) => {
+  test.each(refused)("%s", async (name, path, init, code, protocol) => {
     const requestId = `refused-${name.replaceAll(/\W/g, "-")}`;
     const headers = { ...init.headers, "X-Request-Id": requestId, "X-Forwarded-For": "203.0.113.7" };
     const response = await fetch(app.url + path, { ...init, headers });
@@ -90,7 +90,7 @@ describe("what is refused before it becomes a call has one line", () => {
       {
         message: "call",
         requestId,
-        door,
+        protocol,
         method: init.method,
         request: path,
         code,
@@ -104,7 +104,7 @@ describe("what is refused before it becomes a call has one line", () => {
     const requestId = `grpc-${call}`;
     await trailersOf(app.url, call, { fen: startFen, x: 1 }, { "x-request-id": requestId });
     expect(await linesOf(requestId)).toMatchObject([
-      { message: "call", door: "grpc", code: "unknown_field", address: "127.0.0.0/24" },
+      { message: "call", protocol: "grpc", code: "unknown_field", address: "127.0.0.0/24" },
     ]);
   });
 });

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createApiKey } from "../../../src/access/api-key.ts";
+import { createApiKey } from "../../../src/access/keys.ts";
 import { runKibitz } from "../../cli/run-kibitz.ts";
 import { remainingOf } from "../../support/remaining-of.ts";
 import { useApp } from "../../support/running-app.ts";

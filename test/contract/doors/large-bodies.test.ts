@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
 import type { Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
-import { open, problemOf } from "../../server/exchange.ts";
+import { open, problemOf } from "../../http/exchange.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
 import { post } from "./post.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { open } from "../../server/exchange.ts";
+import { open } from "../../http/exchange.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
 import { heads } from "./heads.ts";

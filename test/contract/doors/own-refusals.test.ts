@@ -13,7 +13,7 @@ const app = useApp();
 const service = "/chess.analysis.v1.AnalysisService";
 
 /** How a protocol sends a message, and where it says what was wrong. */
-interface Protocol {
+interface Door {
   readonly name: string;
   readonly timeout: string;
   readonly encoding: string;
@@ -22,7 +22,7 @@ interface Protocol {
 
 const suffix = (json: boolean) => (json ? "json" : "proto");
 
-const unary: Protocol = {
+const unary: Door = {
   name: "Connect",
   timeout: "Connect-Timeout-Ms",
   encoding: "Content-Encoding",
@@ -36,7 +36,7 @@ const unary: Protocol = {
   },
 };
 
-const stream: Protocol = {
+const stream: Door = {
   name: "Connect, streaming",
   timeout: "Connect-Timeout-Ms",
   encoding: "Connect-Content-Encoding",
@@ -51,7 +51,7 @@ const stream: Protocol = {
   },
 };
 
-const grpcWebTo = (call: string): Protocol => ({
+const grpcWebTo = (call: string): Door => ({
   name: `gRPC-Web, ${call}`,
   timeout: "grpc-timeout",
   encoding: "grpc-encoding",
@@ -75,7 +75,7 @@ const grpcWebTo = (call: string): Protocol => ({
   },
 });
 
-const grpcTo = (call: string): Protocol => ({
+const grpcTo = (call: string): Door => ({
   name: `gRPC, ${call}`,
   timeout: "grpc-timeout",
   encoding: "grpc-encoding",
@@ -135,7 +135,7 @@ function trailerError(trailer: Headers): ConnectError {
 
 type Wrong = [
   name: string,
-  send: (protocol: Protocol) => Promise<ConnectError>,
+  send: (protocol: Door) => Promise<ConnectError>,
   rpc: string,
   code: string,
   fields: readonly string[],

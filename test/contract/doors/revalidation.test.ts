@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { http2Get } from "../../server/http2-get.ts";
+import { http2Get } from "../../http/http2-get.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
 import type { Plain } from "./door.ts";

@@ -1,8 +1,8 @@
 import { afterAll, expect, test, vi } from "vitest";
-import { type App, startApp } from "../../../src/app.ts";
-import { loadConfig } from "../../../src/config.ts";
 import { silentLog } from "../../../src/log/log.ts";
-import { openEngines } from "../../../src/open-engines.ts";
+import { type App, startApp } from "../../../src/wiring/app.ts";
+import { loadConfig } from "../../../src/wiring/config.ts";
+import { openEngines } from "../../../src/wiring/engines.ts";
 import { enginesRunning } from "../../engine/processes.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 

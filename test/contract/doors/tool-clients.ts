@@ -5,12 +5,12 @@ import {
   createGrpcWebTransport,
   type Http2SessionManager,
 } from "@connectrpc/connect-node";
-import type { Door } from "../../../src/caller.ts";
+import type { Protocol } from "../../../src/request/context.ts";
 
 /** A way to call services that are not of the API: as many tools do, with Connect's client for each protocol. */
 export interface ToolClient {
   readonly name: string;
-  readonly door: Door;
+  readonly door: Protocol;
   /** Whether both sides can talk at a time. */
   readonly duplex: boolean;
   /** @param sessions where connections of HTTP/2 are opened, for the caller to close */

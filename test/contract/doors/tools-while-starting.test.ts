@@ -6,11 +6,11 @@ import {
   HealthCheckResponse_ServingStatus as Status,
 } from "../../../gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../../gen/grpc/reflection/v1/reflection_pb.ts";
-import { type App, startApp } from "../../../src/app.ts";
-import { loadConfig } from "../../../src/config.ts";
 import { silentLog } from "../../../src/log/log.ts";
-import { openEngines } from "../../../src/open-engines.ts";
-import { open } from "../../server/exchange.ts";
+import { type App, startApp } from "../../../src/wiring/app.ts";
+import { loadConfig } from "../../../src/wiring/config.ts";
+import { openEngines } from "../../../src/wiring/engines.ts";
+import { open } from "../../http/exchange.ts";
 import { freePort } from "../../support/free-port.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 

@@ -12,8 +12,8 @@ import {
 } from "../../../gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionV1alpha } from "../../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
-import { exchange, problemOf } from "../../server/exchange.ts";
-import { http2Get } from "../../server/http2-get.ts";
+import { exchange, problemOf } from "../../http/exchange.ts";
+import { http2Get } from "../../http/http2-get.ts";
 import { useApp } from "../../support/running-app.ts";
 import { type ToolClient, toolClients } from "./tool-clients.ts";
 

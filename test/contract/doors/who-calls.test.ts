@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { KeyService } from "../../../gen/chess/analysis/v1/key_service_pb.ts";
-import { createApiKey } from "../../../src/access/api-key.ts";
+import { createApiKey } from "../../../src/access/keys.ts";
 import { envelope, matedFen } from "../../abuse/calls.ts";
 import { type RunningApp, useApp } from "../../support/running-app.ts";
 

@@ -133,7 +133,7 @@ function differenceOfPositions(
     asked.fields[3] !== ep ? "ep_square_removed" : "",
     asked.fields.length < 6 || Number(asked.fields[5]) === 0 ? "clocks_defaulted" : "",
   ].filter((code) => code !== "");
-  const told = position.notices
+  const told = position.warnings
     .map((notice) => notice.code)
     .filter((code) => !["no_history", "fifty_move_horizon"].includes(code));
   if (told.toSorted().join() !== mended.toSorted().join()) {

@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { lazyDigestOf } from "../../../src/engine/digest.ts";
 import type { EngineBackend, EngineBuild } from "../../../src/engine/engine.ts";
+import { lazyDigestOf } from "../../../src/engine/file-integrity.ts";
 import { createChildProcess, type EngineCommand } from "../../../src/engine/uci/child-process.ts";
 import { createUciSession } from "../../../src/engine/uci/session.ts";
-import { defaultWatchTimes, type WatchTimes } from "../../../src/engine/uci/watch-times.ts";
+import { defaultWatchTimes, type WatchTimes } from "../../../src/engine/uci/watch.ts";
 import { copyCheckout } from "../copy-checkout.ts";
 
 /** What the fake engine can be told to do wrong. */

@@ -1,15 +1,13 @@
 import { access, constants, realpath, stat } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import type { Log } from "../../../log/log.ts";
-import type { Cage } from "../../cage/cage.ts";
-import type { EngineBuild, EngineSettings } from "../../engine.ts";
-import { sealFiles } from "../../seal.ts";
+import type { EngineBuild, EngineSettings, Net } from "../../engine.ts";
+import { fingerprintFiles } from "../../file-integrity.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { selfTest } from "../../self-test.ts";
-import { createChildProcess } from "../../uci/child-process.ts";
+import { createChildProcess, type EngineCommand } from "../../uci/child-process.ts";
 import { createUciSession } from "../../uci/session.ts";
-import type { WatchTimes } from "../../uci/watch-times.ts";
-import { commandOfNative } from "./command.ts";
-import { identityFromName } from "./identity.ts";
+import type { WatchTimes } from "../../uci/watch.ts";
 
 /** Where native engines are looked for. */
 export interface NativeSearch {
@@ -35,13 +33,13 @@ const usualFolders = [
 export async function discoverNative(
   where: NativeSearch,
   settings: EngineSettings,
-  cage: Cage,
+  sandbox: Sandbox,
   times: WatchTimes,
   log: Log,
   signal: AbortSignal,
 ): Promise<readonly EngineBuild[]> {
   const found = await Promise.all(
-    (await candidates(where, log)).map((file) => identify(file, settings, cage, times, log, signal)),
+    (await candidates(where, log)).map((file) => identify(file, settings, sandbox, times, log, signal)),
   );
   const builds = new Map<string, EngineBuild>();
   for (const build of found.flat()) {
@@ -87,14 +85,14 @@ async function candidates({ files, searchPath }: NativeSearch, log: Log): Promis
 async function identify(
   found: string,
   settings: EngineSettings,
-  cage: Cage,
+  sandbox: Sandbox,
   times: WatchTimes,
   log: Log,
   signal: AbortSignal,
 ): Promise<readonly EngineBuild[]> {
   try {
-    const [file = found] = await cage.place([found]);
-    const seal = await sealFiles([file]);
+    const [file = found] = await sandbox.place([found]);
+    const seal = await fingerprintFiles([file]);
     // The real identity is only known when the engine has said its name.
     const unknown: EngineBuild = {
       id: "unknown",
@@ -113,7 +111,7 @@ async function identify(
     };
     await using session = await createUciSession(
       unknown,
-      createChildProcess(commandOfNative(unknown, cage)),
+      createChildProcess(commandOfNative(unknown, sandbox)),
       { ...times, startMs: Math.min(times.startMs, greetingMaxMs) },
       signal,
     );
@@ -130,4 +128,43 @@ async function identify(
     log.warn({ file: found, error: String(error) }, "native engine left out");
     return [];
   }
+}
+
+export function commandOfNative(
+  { file, settings }: Pick<EngineBuild, "file" | "settings">,
+  sandbox: Sandbox,
+): EngineCommand {
+  return sandbox.around({ file, args: [] }, settings);
+}
+
+/** What the name of an engine tells of its build. */
+export interface NativeIdentity {
+  readonly id: string;
+  readonly family: string;
+  readonly version: string;
+  readonly net: Net;
+  readonly license: string | undefined;
+}
+
+/**
+ * From what the engine says of itself: `Stockfish 15.1` is `stockfish-15.1`. A development build
+ * (`Stockfish dev-20260110-3a1b2c4d`) keeps its whole name, so that two of them never share an id.
+ */
+export function identityFromName(name: string): NativeIdentity | undefined {
+  const words = name
+    .toLowerCase()
+    .split(/[^a-z0-9.-]+/)
+    .filter(Boolean);
+  const [family, version] = words;
+  if (family === undefined || !/^[a-z0-9]/.test(family)) {
+    return undefined;
+  }
+  const net = words.includes("lite") ? "lite" : "full";
+  return {
+    id: [family, version, net === "lite" ? "lite" : undefined].filter(Boolean).join("-"),
+    family,
+    version: version ?? "unknown",
+    net,
+    license: family === "stockfish" ? "GPL-3.0-or-later" : undefined,
+  };
 }

@@ -1,24 +1,23 @@
 import type { Log } from "../../../log/log.ts";
-import type { Cage } from "../../cage/cage.ts";
 import type { EngineBackend, EngineSettings } from "../../engine.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { createChildProcess } from "../../uci/child-process.ts";
 import { createUciSession } from "../../uci/session.ts";
-import { defaultWatchTimes, type WatchTimes } from "../../uci/watch-times.ts";
-import { commandOfNative } from "./command.ts";
-import { discoverNative, type NativeSearch } from "./discover.ts";
+import { defaultWatchTimes, type WatchTimes } from "../../uci/watch.ts";
+import { commandOfNative, discoverNative, type NativeSearch } from "./discover.ts";
 
 /** UCI binaries on this machine. */
 export function createNativeBackend(
   settings: EngineSettings,
   where: NativeSearch,
-  cage: Cage,
+  sandbox: Sandbox,
   log: Log,
   times: WatchTimes = defaultWatchTimes,
 ): EngineBackend {
   return {
     path: "native",
-    discover: (signal) => discoverNative(where, settings, cage, times, log, signal),
+    discover: (signal) => discoverNative(where, settings, sandbox, times, log, signal),
     start: async (build, signal) =>
-      createUciSession(build, createChildProcess(commandOfNative(build, cage)), times, signal),
+      createUciSession(build, createChildProcess(commandOfNative(build, sandbox)), times, signal),
   };
 }

@@ -1,8 +1,11 @@
 import type { EngineBuild } from "../../engine.ts";
-import type { Pin, Seal } from "../../seal.ts";
+import type { FileIntegrity, Pin } from "../../file-integrity.ts";
 
 /** A row of the table. */
-export type WasmBuild = Omit<EngineBuild, "path" | "settings" | "file" | "deprecatedSince" | keyof Seal> & {
+export type WasmBuild = Omit<
+  EngineBuild,
+  "path" | "settings" | "file" | "deprecatedSince" | keyof FileIntegrity
+> & {
   /** The day of the release that first says so. The row may go 90 days later, which is promised to callers. */
   readonly deprecatedSince?: `${number}-${number}-${number}`;
   /** The npm package that carries the build, and the loader in it. The module lies beside it, `.wasm`. */

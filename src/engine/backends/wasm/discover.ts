@@ -1,9 +1,9 @@
 import { readdir, realpath } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
-import type { Cage } from "../../cage/cage.ts";
 import type { EngineBuild, EngineSettings } from "../../engine.ts";
-import { sealFiles } from "../../seal.ts";
+import { fingerprintFiles } from "../../file-integrity.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { type WasmBuild, wasmBuilds } from "./builds.ts";
 
 const require = createRequire(import.meta.url);
@@ -20,7 +20,7 @@ const hashMaxMb = 1024;
  */
 export async function discoverWasm(
   { hashMb }: EngineSettings,
-  cage: Cage,
+  sandbox: Sandbox,
   rows: readonly WasmBuild[] = wasmBuilds,
 ): Promise<readonly EngineBuild[]> {
   const settings = { hashMb: Math.min(hashMb, hashMaxMb), threads: 1 };
@@ -30,8 +30,8 @@ export async function discoverWasm(
       if (installed === undefined) {
         return [];
       }
-      const [file = "", ...modules] = await cage.place(installed);
-      const seal = await sealFiles(modules, [file], pin);
+      const [file = "", ...modules] = await sandbox.place(installed);
+      const seal = await fingerprintFiles(modules, [file], pin);
       return [{ ...build, path: "wasm", deprecatedSince, settings, file, ...seal }];
     }),
   );
@@ -41,7 +41,7 @@ export async function discoverWasm(
 /** The loader and its modules; undefined if they are not installed: the operator chose so. */
 async function installedFiles(name: string, loader: string): Promise<readonly string[] | undefined> {
   try {
-    // The cage refuses links, and npm may install by links.
+    // The sandbox refuses links, and npm may install by links.
     const file = await realpath(join(dirname(require.resolve(`${name}/package.json`)), loader));
     const modules = await modulesOf(file);
     return modules.length === 0 ? undefined : [file, ...modules];

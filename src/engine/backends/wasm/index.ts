@@ -1,21 +1,38 @@
-import type { Cage } from "../../cage/cage.ts";
-import type { EngineBackend, EngineSettings } from "../../engine.ts";
-import { createChildProcess } from "../../uci/child-process.ts";
+import { dirname } from "node:path";
+import type { EngineBackend, EngineBuild, EngineSettings } from "../../engine.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
+import { createChildProcess, type EngineCommand } from "../../uci/child-process.ts";
 import { createUciSession } from "../../uci/session.ts";
-import { defaultWatchTimes, type WatchTimes } from "../../uci/watch-times.ts";
-import { commandOfWasm } from "./command.ts";
+import { defaultWatchTimes, type WatchTimes } from "../../uci/watch.ts";
 import { discoverWasm } from "./discover.ts";
 
 /** Stockfish compiled to WebAssembly, from npm. */
 export function createWasmBackend(
   settings: EngineSettings,
-  cage: Cage,
+  sandbox: Sandbox,
   times: WatchTimes = defaultWatchTimes,
 ): EngineBackend {
   return {
     path: "wasm",
-    discover: () => discoverWasm(settings, cage),
+    discover: () => discoverWasm(settings, sandbox),
     start: async (build, signal) =>
-      createUciSession(build, createChildProcess(commandOfWasm(build, cage)), times, signal),
+      createUciSession(build, createChildProcess(commandOfWasm(build, sandbox)), times, signal),
   };
+}
+
+/**
+ * A Node process of its own, because a search that can't be stopped can only be killed from outside,
+ * and with Node's permissions of its own: the engine may read its folder and nothing else.
+ */
+export function commandOfWasm(
+  { file, settings }: Pick<EngineBuild, "file" | "settings">,
+  sandbox: Sandbox,
+): EngineCommand {
+  const permissions = [
+    "--permission",
+    `--allow-fs-read=${dirname(file)}`,
+    // node:sqlite does not ask the permission model.
+    "--no-experimental-sqlite",
+  ];
+  return sandbox.around({ file: sandbox.node, args: [...permissions, file] }, settings);
 }

@@ -1,6 +1,5 @@
 import { expect } from "vitest";
-import type { AnswerCase } from "./case.ts";
-import { startFen } from "./case.ts";
+import { type AnswerCase, startFen } from "./case.ts";
 
 const common = { kind: "answer", call: "evaluate" } as const;
 

@@ -1,4 +1,4 @@
-import { createApiKey } from "../../../../src/access/api-key.ts";
+import { createApiKey } from "../../../../src/access/keys.ts";
 import type { Call, Plain } from "../door.ts";
 import { type RefusalCase, startFen } from "./case.ts";
 

@@ -1,5 +1,4 @@
-import type { AnswerCase } from "./case.ts";
-import { startFen } from "./case.ts";
+import { type AnswerCase, startFen } from "./case.ts";
 
 const common = { kind: "answer", call: "evaluate" } as const;
 

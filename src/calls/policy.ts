@@ -1,0 +1,50 @@
+import type { DescMethod } from "@bufbuild/protobuf";
+import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { costOfBytes, KibitzError, withCost } from "../errors/errors.ts";
+
+const { evaluate, findBestMove, streamEvaluate, evaluateBatch } = AnalysisService.method;
+const counted: ReadonlySet<DescMethod> = new Set<DescMethod>([
+  evaluate,
+  findBestMove,
+  streamEvaluate,
+  evaluateBatch,
+]);
+
+/** Calls whose requests are lists of requests. */
+export const batchMethods: readonly DescMethod[] = [evaluateBatch];
+
+/** Whether calls of a method count: the analyses do, and what tells of the service does not. */
+export function isCounted(method: DescMethod): boolean {
+  return counted.has(method);
+}
+
+/** The greatest request that a method takes, before and after inflation, whatever the door. */
+export function readMaxBytesOf(method: DescMethod): number {
+  return method === AnalysisService.method.evaluateBatch ? batchMaxBytes : requestMaxBytes;
+}
+
+const requestMaxBytes = 64 * 1024;
+
+/** 200 requests of 5 KiB, which is a long game each. */
+const batchMaxBytes = 1024 * 1024;
+
+/**
+ * How long one item of a list may be, and what stands beside the list: five times the longest request, and read in a
+ * millisecond.
+ */
+const partMaxBytes = 32 * 1024;
+
+/** @throws KibitzError where one part of a list of requests takes long to read */
+export function refuseLongParts(
+  name: string,
+  frame: { readonly length: number },
+  items: readonly { readonly length: number }[],
+): void {
+  const index = items.findIndex(({ length }) => length > partMaxBytes);
+  if (index !== -1 || frame.length > partMaxBytes) {
+    const where = index === -1 ? `What stands beside \`${name}\`` : `\`${name}[${index}]\``;
+    const detail = `${where} is larger than ${partMaxBytes} bytes, the maximum for one request of a batch.`;
+    const bytes = items.reduce((sum, { length }) => sum + length, frame.length);
+    throw withCost(new KibitzError("body_too_large", detail), costOfBytes(bytes));
+  }
+}

@@ -1,0 +1,164 @@
+import type { Chess } from "chessops/chess";
+import { makeFen } from "chessops/fen";
+import { parseSan } from "chessops/san";
+import { SquareSet } from "chessops/squareSet";
+import { CASTLING_SIDES, COLORS, FILE_NAMES, isDrop, type NormalMove, type Square } from "chessops/types";
+import { kingCastlesTo, makeSquare, makeUci, parseUci, squareFile } from "chessops/util";
+import { quote } from "../text/plain-text.ts";
+import type { PositionFault } from "./position.ts";
+
+/** `occurrences` counts how often the last position stood on the board, itself included. */
+export type History =
+  | { kind: "history"; ucis: readonly string[]; occurrences: number }
+  | { kind: "fault"; fault: PositionFault };
+
+/** Moves that are played in one piece: about a quarter of a millisecond, two at the worst. */
+export const movesAtOnce = 50;
+
+/**
+ * Plays a caller's moves, UCI or SAN, on `chess` itself; stops at the first one that is not legal. Yields now and again:
+ * the longest game takes up to ten milliseconds.
+ */
+export function* playMoves(
+  chess: Chess,
+  moves: readonly string[],
+  chess960: boolean,
+): Generator<void, History> {
+  const ucis: string[] = [];
+  const seen = new Map<string, number>();
+  let key = repetitionKey(chess);
+  seen.set(key, 1);
+  for (const [index, text] of moves.entries()) {
+    if (index > 0 && index % movesAtOnce === 0) {
+      yield;
+    }
+    const move = moveFromText(chess, text);
+    if (move === undefined) {
+      return { kind: "fault", fault: faultOfMove(chess, text, index, chess960) };
+    }
+    ucis.push(uciFromMove(chess, move, chess960));
+    chess.play(move);
+    key = repetitionKey(chess);
+    seen.set(key, (seen.get(key) ?? 0) + 1);
+  }
+  return { kind: "history", ucis, occurrences: seen.get(key) ?? 1 };
+}
+
+function faultOfMove(chess: Chess, text: string, index: number, chess960: boolean): PositionFault {
+  const mover = chess.turn === "white" ? "White" : "Black";
+  const where = `moves[${index}], in the position ${normalFen(chess, chess960)}`;
+  const meant = movesFromSan(chess, text).map((move) => uciFromMove(chess, move, chess960));
+  const named =
+    meant.length > 1
+      ? `matches more than one legal move for ${mover}: ${meant.join(", ")}`
+      : `is not a legal move for ${mover}`;
+  const message = `${quote(text)} ${named} (${where}).`;
+  return { code: "illegal_move", field: "moves", index, message };
+}
+
+/** A legal move of a position. Castling is always king takes own rook, in standard chess too. */
+export type LegalMove = NormalMove;
+
+/** The one legal move that a text in UCI or SAN names. */
+export function moveFromText(chess: Chess, text: string): LegalMove | undefined {
+  return moveFromUci(chess, text) ?? moveFromSan(chess, text);
+}
+
+/** Reads UCI; castling may be written e1g1 or e1h1, whatever the variant. */
+export function moveFromUci(chess: Chess, text: string): LegalMove | undefined {
+  if (!/^([a-h][1-8]){2}[qrbnQRBN]?$/.test(text)) {
+    return undefined;
+  }
+  const move = parseUci(text);
+  if (move === undefined || isDrop(move)) {
+    return undefined;
+  }
+  if (!chess.board.king.has(move.from)) {
+    return chess.isLegal(move) ? move : undefined;
+  }
+
+  // Not by chessops' isLegal(): it takes any king move of two squares, like f1d1 in Chess960, for castling.
+  const to = rookOfCastling(chess, move.from, move.to) ?? move.to;
+  const legal = move.promotion === undefined && chess.dests(move.from).has(to);
+  return legal ? { from: move.from, to } : undefined;
+}
+
+/** Reads SAN, with or without check signs, castling with letters or zeros. */
+export function moveFromSan(chess: Chess, text: string): LegalMove | undefined {
+  const san = /^0-0(-0)?[+#]?$/.test(text) ? text.replaceAll("0", "O") : text;
+  const move = parseSan(chess, san);
+  if (move === undefined || isDrop(move)) {
+    return undefined;
+  }
+  // chessops would take Kh1 for castling when the king stands beside its rook on h1.
+  return isCastling(chess, move) === san.startsWith("O") ? move : undefined;
+}
+
+/** The legal moves that a text in SAN may mean; more than one where it does not say which of two pieces moves. */
+export function movesFromSan(chess: Chess, text: string): readonly LegalMove[] {
+  const [, role, file = "", rank = "", target] =
+    /^([NBRQ])([a-h])?([1-8])?[-x]?([a-h][1-8])[+#]?$/.exec(text) ?? [];
+  const origins = role === undefined ? [] : [...chess.board[chess.turn]].map(makeSquare);
+  return origins.flatMap((origin) => {
+    const meant = origin.includes(file) && origin.includes(rank);
+    const move = meant ? moveFromSan(chess, `${role}${origin}${target}`) : undefined;
+    return move ? [move] : [];
+  });
+}
+
+/** Before the move is played. */
+export function isCastling(chess: Chess, move: LegalMove): boolean {
+  return chess.board[chess.turn].has(move.to);
+}
+
+/** Where the king goes to in the notation that an engine expects: e1g1 in standard chess, e1h1 in Chess960. */
+export function targetSquare(chess: Chess, move: LegalMove, chess960: boolean): Square {
+  if (chess960 || !isCastling(chess, move)) {
+    return move.to;
+  }
+  return kingCastlesTo(chess.turn, move.to < move.from ? "a" : "h");
+}
+
+/** Before the move is played. */
+export function uciFromMove(chess: Chess, move: LegalMove, chess960: boolean): string {
+  return makeUci({ ...move, to: targetSquare(chess, move, chess960) });
+}
+
+/** The rook of a castling that is written as the king's own move; one square would be an ordinary king move. */
+function rookOfCastling(chess: Chess, from: Square, to: Square): Square | undefined {
+  if (Math.abs(to - from) < 2) {
+    return undefined;
+  }
+  const side = CASTLING_SIDES.find((side) => kingCastlesTo(chess.turn, side) === to);
+  return side && chess.castles.rook[chess.turn][side];
+}
+
+/**
+ * The one way a position is written: six fields, the en passant square only where a capture on it is legal.
+ * Castling is `KQkq` in standard chess and file letters (Shredder-FEN) in Chess960, so that a FEN from an answer
+ * means the same when it is sent back alone.
+ */
+export function normalFen(chess: Chess, chess960: boolean): string {
+  // toSetup() would cut the half-move clock off at 150.
+  const fen = makeFen({ ...chess.toSetup(), halfmoves: chess.halfmoves });
+  if (!chess960) {
+    return fen;
+  }
+  const [board, turn, , ...rest] = fen.split(" ");
+  return [board, turn, shredderCastling(chess), ...rest].join(" ");
+}
+
+/** What makes two positions the same for repetition: board, turn, castling rights, legal en passant. */
+export function repetitionKey(chess: Chess): string {
+  return makeFen(chess.toSetup(), { epd: true });
+}
+
+function shredderCastling(chess: Chess): string {
+  const letters = COLORS.flatMap((color) =>
+    [...chess.castles.castlingRights.intersect(SquareSet.backrank(color)).reversed()].map((rook) => {
+      const file = FILE_NAMES[squareFile(rook)] ?? "";
+      return color === "white" ? file.toUpperCase() : file;
+    }),
+  );
+  return letters.join("") || "-";
+}

@@ -1,0 +1,91 @@
+import type { EventEmitter } from "node:events";
+import type { Log } from "../log/log.ts";
+import { type Catalog, createCatalog } from "./catalog.ts";
+import type { EngineTally } from "./counters.ts";
+import type { EngineBackend, EngineBuild, EngineInfo } from "./engine.ts";
+import { createPool } from "./pool.ts";
+import { createSearchWithRetry, type SearchWithRetry } from "./search-with-retry.ts";
+
+/** The engines of this node: which there are, and how to search with them. */
+export interface Engines extends AsyncDisposable {
+  readonly catalog: Catalog;
+  readonly search: SearchWithRetry;
+  readonly tally: EngineTally;
+  /** Whether engines of the build can be started. Only at the time: one whose file is gone may come back. */
+  available(build: EngineBuild): boolean;
+  /** Emits `change` when a build is available no more, or again. */
+  readonly changes: EventEmitter<{ change: [EngineBuild] }>;
+  /** Ends all searches under way as if their time were up: their callers get what was found. */
+  cutShort(): void;
+  describe(build: EngineBuild): Promise<EngineInfo>;
+}
+
+export interface EnginesOptions {
+  readonly backends: readonly EngineBackend[];
+  /** Id that `latest` means; the newest stable version if undefined. */
+  readonly defaultEngine: string | undefined;
+  /** Most engines of one build that are kept idle. */
+  readonly idleMax: number;
+  /** Bytes that all engines together may take. */
+  readonly memoryMaxBytes: number;
+  readonly log: Log;
+  /** Told when the first engine has been started: its process loads, and this one may be busy with something else. */
+  readonly onStarted?: (() => void) | undefined;
+}
+
+/**
+ * Finds the engines, starts the default one and keeps one of it, so that its callers meet a warm engine.
+ *
+ * What the fastest backend finds is started while the others still look: the full network takes most
+ * of a second to load, a native engine a quarter of one to be tested.
+ */
+export async function startEngines(options: EnginesOptions, signal: AbortSignal): Promise<Engines> {
+  const { backends, defaultEngine, log, onStarted = () => {} } = options;
+  const pool = createPool(options);
+  try {
+    const finds = backends.map((backend) => backend.discover(signal));
+    // All together too: without backends nothing else would ever settle.
+    const early = await Promise.race([...finds, Promise.all(finds).then((all) => all.flat())]);
+    const guess = early.length > 0 ? defaultBuildOf(early, defaultEngine) : undefined;
+    const guessing = new AbortController();
+    const guessed = guess && pool.lend(guess, AbortSignal.any([signal, guessing.signal]));
+    // Awaited below; a failure must not count as unhandled until then.
+    guessed?.catch(() => {});
+    onStarted();
+
+    const builds = (await Promise.all(finds)).flat();
+    signal.throwIfAborted();
+    const catalog = createCatalog(builds, defaultEngine);
+    const { defaultBuild } = catalog.latest;
+    if (guessed && defaultBuild === guess) {
+      pool.giveBack(await guessed);
+    } else {
+      // A full network that nobody asked for is half a gigabyte of memory.
+      guessing.abort();
+      void guessed?.then((session) => session[Symbol.asyncDispose]()).catch(() => {});
+      pool.giveBack(await pool.lend(defaultBuild, signal));
+    }
+    pool.keepWarm(defaultBuild);
+    return {
+      catalog,
+      search: createSearchWithRetry(pool, log),
+      tally: pool.tally,
+      available: pool.available,
+      changes: pool.changes,
+      cutShort: pool.cutShort,
+      describe: pool.describe,
+      [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
+    };
+  } catch (error) {
+    await pool[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+function defaultBuildOf(
+  builds: readonly EngineBuild[],
+  defaultEngine: string | undefined,
+): EngineBuild | undefined {
+  const named = defaultEngine === undefined || builds.some(({ id }) => id === defaultEngine);
+  return named ? createCatalog(builds, defaultEngine).latest.defaultBuild : undefined;
+}

@@ -1,0 +1,78 @@
+import { KibitzError } from "../errors/errors.ts";
+import { type Caller, endingOf } from "../request/context.ts";
+import type { NodeRequest } from "./message.ts";
+
+/** The memory of all bodies that are being read together. */
+export interface BodyBudget {
+  /**
+   * Counts what is read of the body of a request until that is closed.
+   * @throws KibitzError `overloaded`, when it is told of bytes for which there is no room
+   */
+  countOf(req: NodeRequest): (bytes: number) => void;
+}
+
+export interface BodyBudgetOptions {
+  readonly maxBytes?: number;
+  /** For the bodies of callers at one address. */
+  readonly maxBytesPerAddress?: number;
+  /**
+   * What every body may take beside the budget: all that most calls read, so that large ones cannot crowd them out. As
+   * many as calls may be open over HTTP/2 take 320 MiB.
+   */
+  readonly freeBytes?: number;
+  /** The address that a caller is known by. */
+  readonly addressOf?: (caller: Caller) => string;
+}
+
+const mib = 1024 * 1024;
+
+/** Large bodies (batches) that are sent slowly, or not to their end, on many connections take no more than this. */
+export function createBodyBudget({
+  maxBytes = 64 * mib,
+  maxBytesPerAddress = 16 * mib,
+  freeBytes = 16 * 1024,
+  addressOf = ({ address }) => address,
+}: BodyBudgetOptions = {}): BodyBudget {
+  let used = 0;
+  const usedBy = new Map<string, number>();
+
+  /** @param bytes fewer than none for those that are given back */
+  function use(bytes: number, address: string): void {
+    const own = (usedBy.get(address) ?? 0) + bytes;
+    if (bytes > 0 && (used + bytes > maxBytes || own > maxBytesPerAddress)) {
+      const whose = own > maxBytesPerAddress ? " from your address" : "";
+      const detail = `Too many large requests are being received${whose}. Send this one later, or split it into smaller ones.`;
+      throw new KibitzError("overloaded", detail, { retryAfterMs: 1000 });
+    }
+    used += bytes;
+    if (own === 0) {
+      usedBy.delete(address);
+    } else {
+      usedBy.set(address, own);
+    }
+  }
+
+  return {
+    countOf(req) {
+      let read = 0;
+      let held = 0;
+      let address = "";
+      return (bytes) => {
+        read += bytes;
+        const more = read - freeBytes - held;
+        if (more <= 0) {
+          return;
+        }
+        if (held === 0) {
+          const { caller } = endingOf(req);
+          address = caller === undefined ? "" : addressOf(caller);
+        }
+        use(more, address);
+        if (held === 0) {
+          req.once("close", () => use(-held, address));
+        }
+        held += more;
+      };
+    },
+  };
+}

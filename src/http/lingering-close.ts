@@ -1,0 +1,118 @@
+import type { ServerHttp2Stream } from "node:http2";
+import type { NodeRequest, NodeResponse } from "./message.ts";
+
+/** What is read on and thrown away, so that an HTTP/1.1 connection can be kept. */
+const worthReadingBytes = 64 * 1024;
+
+/** How long the rest of a body is thrown away before the client is cut. */
+const lingerMs = 1000;
+
+/**
+ * Ends an answer with its body, before the request has been read. Nobody may read the request any more.
+ *
+ * Merely closing an HTTP/1.1 connection with unread bytes resets it, and the reset overtakes the answer: of
+ * clients that send 2 MB, a third saw "broken pipe" instead of the 413. So what still comes is thrown away for
+ * a moment (RFC 9112 section 9.6).
+ */
+export function endBeforeBody(req: NodeRequest, res: NodeResponse, body: Buffer | undefined): void {
+  if (body === undefined || "stream" in res || req.complete || res.shouldKeepAlive) {
+    discardAfterAnswer(req, res);
+    // An empty write would keep HTTP/2 from ending the stream with the headers.
+    if (body === undefined) {
+      res.end();
+    } else {
+      res.end(body);
+    }
+    return;
+  }
+  res.write(body);
+  const end = () => {
+    stopLingering();
+    res.end();
+  };
+  const stopLingering = linger(req, end);
+  discardSlowly(req.once("close", end));
+}
+
+/** Throws away what is still to come of a request when its answer ends. */
+export function discardAfterAnswer(req: NodeRequest, res: NodeResponse): void {
+  if (req.complete) {
+    return;
+  }
+  if ("stream" in res) {
+    res.stream.once("finish", () => discardStream(req, res.stream));
+  } else {
+    res.once("finish", () => req.resume());
+  }
+}
+
+/** Bytes that are thrown away at once, and how long it then waits for each body that is thrown away: 16 MB a second of all. */
+const discardedAtOnceBytes = 64 * 1024;
+const discardPauseMs = 4;
+
+let discarding = 0;
+
+/**
+ * Throws away what still comes, the slower the more bodies there are: to read a megabyte takes milliseconds of the thread
+ * and of V8's collectors, and whoever is refused with one could send the next at once.
+ */
+function discardSlowly(req: NodeRequest): void {
+  discarding++;
+  let bytes = 0;
+  const goOnLater = () => setTimeout(() => req.resume(), discardPauseMs * discarding);
+  let pause = goOnLater();
+  req.on("data", (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes >= discardedAtOnceBytes) {
+      bytes = 0;
+      req.pause();
+      pause = goOnLater();
+    }
+  });
+  req.pause().once("close", () => {
+    discarding--;
+    clearTimeout(pause);
+  });
+}
+
+/** Connections of one address that linger at a time. They take its places. */
+const lingeringMax = 100;
+
+const lingering = new Map<string, Set<() => void>>();
+
+/** Ends a connection in a moment, or when too many of its address linger behind it. */
+function linger({ socket }: Pick<NodeRequest, "socket">, end: () => void): () => void {
+  const address = socket.remoteAddress ?? "";
+  const others = lingering.get(address) ?? new Set();
+  lingering.set(address, others.add(end));
+  const timer = setTimeout(end, lingerMs);
+  const [longest] = others;
+  if (others.size > lingeringMax) {
+    longest?.();
+  }
+  return () => {
+    clearTimeout(timer);
+    if (others.delete(end) && others.size === 0) {
+      lingering.delete(address);
+    }
+  };
+}
+
+/** Closing the stream at once would be right (RFC 9113 section 8.1), but Node's client loses the answer over it. */
+function discardStream(req: NodeRequest, stream: ServerHttp2Stream): void {
+  if (stream.destroyed || stream.closed) {
+    return;
+  }
+  const timer = setTimeout(() => stream.close(), lingerMs);
+  stream.once("close", () => clearTimeout(timer));
+  discardSlowly(req);
+}
+
+/** Whether so much of the body is still to come that the connection had better end with this answer. */
+export function muchToCome(req: NodeRequest): boolean {
+  if (req.httpVersionMajor > 1 || req.complete) {
+    return false;
+  }
+  const { "content-length": length, "transfer-encoding": coding } = req.headers;
+  return coding !== undefined || Number(length ?? 0) > worthReadingBytes;
+}

@@ -1,0 +1,88 @@
+import { cors as connectCors } from "@connectrpc/connect";
+import { addVary } from "../headers.ts";
+import { endBeforeBody } from "../lingering-close.ts";
+import type { NodeRequest, NodeResponse } from "../message.ts";
+
+/** What scripts of other origins may do here: the Fetch standard's CORS protocol, never with credentials. */
+export interface Cors {
+  /**
+   * Puts the header fields into an answer that is about to be made, so that scripts can read errors, too. A
+   * preflight is answered at once: `true` says so.
+   */
+  apply(req: NodeRequest, res: NodeResponse): boolean;
+  /** For answers to what could not be read: nobody knows its origin. */
+  readonly unread: Fields;
+}
+
+/** Two hours: what Chromium keeps a preflight at most. */
+const preflightMaxAgeS = "7200";
+
+const allowedMethods = ["GET", "HEAD", "POST", "DELETE"].join(", ");
+
+const allowedHeaders = [
+  ...connectCors.allowedHeaders,
+  "Authorization",
+  "If-None-Match",
+  "X-Request-Id",
+  "traceparent",
+  "tracestate",
+].join(", ");
+
+const exposedHeaders = [
+  ...connectCors.exposedHeaders,
+  "RateLimit",
+  "RateLimit-Policy",
+  "Retry-After",
+  "X-Request-Id",
+  "WWW-Authenticate",
+  "ETag",
+  "Allow",
+  "traceparent",
+].join(", ");
+
+/** @param origins that scripts may come from: `*` for every one, none if empty. */
+export function createCors(origins: readonly string[]): Cors {
+  const all = origins.includes("*");
+  const allowedFor = (origin: string) => (all ? "*" : origins.find((known) => known === origin));
+  return {
+    apply(req, res) {
+      const { origin } = req.headers;
+      if (origins.length > 0 && req.method !== "POST") {
+        // What a cache has kept for somebody else would lack the fields.
+        addVary(res, "Origin");
+      }
+      if (origin === undefined) {
+        return false;
+      }
+      const allowOrigin = allowedFor(origin);
+      const preflight =
+        req.method === "OPTIONS" && req.headers["access-control-request-method"] !== undefined;
+      for (const [name, value] of allowOrigin ? fields(allowOrigin, preflight) : []) {
+        res.setHeader(name, value);
+      }
+      if (!preflight) {
+        return false;
+      }
+      res.statusCode = 204;
+      res.setHeader("X-Request-Id", req.headers["x-request-id"] ?? "");
+      endBeforeBody(req, res, undefined);
+      return true;
+    },
+    unread: all ? fields("*", false) : [],
+  };
+}
+
+type Fields = readonly (readonly [string, string])[];
+
+function fields(allowOrigin: string, preflight: boolean): Fields {
+  const origin = ["Access-Control-Allow-Origin", allowOrigin] as const;
+  if (!preflight) {
+    return [origin, ["Access-Control-Expose-Headers", exposedHeaders]];
+  }
+  return [
+    origin,
+    ["Access-Control-Allow-Methods", allowedMethods],
+    ["Access-Control-Allow-Headers", allowedHeaders],
+    ["Access-Control-Max-Age", preflightMaxAgeS],
+  ];
+}

@@ -1,0 +1,162 @@
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from "node:http";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { v7 as uuidv7 } from "uuid";
+import { errorKind } from "../../errors/catalogue.ts";
+import { KibitzError } from "../../errors/errors.ts";
+import { headersFromError, problemFromError, problemMediaType } from "../../errors/problem.ts";
+import { continueWhenRead } from "./check-request.ts";
+import type { Place } from "./connections.ts";
+import type { ListenerLimits } from "./limits.ts";
+
+/** The part of the listener that speaks HTTP/1.1. */
+export interface Http1Server {
+  /** Bound to the port: Node checks the time limits only of an HTTP server that listens itself. */
+  readonly server: Server;
+  /** Takes a connection over. */
+  accept(place: Place): void;
+  /** From now on every answer is the last one on its connection. */
+  drain(): void;
+}
+
+/**
+ * @param answer is asked for the answer to a request, and told whether its connection is a spare one
+ * @param unreadHeaders are put into answers to what could not be read.
+ */
+export function createHttp1Server(
+  answer: (req: IncomingMessage, res: ServerResponse, isSpare: boolean) => void,
+  limits: ListenerLimits,
+  unreadHeaders: readonly (readonly [string, string])[],
+): Http1Server {
+  const places = new Map<Socket, Place>();
+  let draining = false;
+  const server = createServer({
+    headersTimeout: limits.headersTimeoutMs,
+    requestTimeout: limits.requestTimeoutMs,
+    connectionsCheckingInterval: limits.checkIntervalMs,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    maxHeaderSize: limits.headersMaxBytes,
+    // Node would answer without a body; `checkRequest` does it with one.
+    requireHostHeader: false,
+    // RFC 9110 section 7.8: who offers an upgrade can be answered as if it had not. Covers websocket and h2c.
+    shouldUpgradeCallback: () => false,
+  });
+  server.timeout = limits.silenceTimeoutMs;
+  // Node would drop the 1001st header without a word, and it might be Authorization. Their size is limited anyway.
+  server.maxHeadersCount = 0;
+  const acceptors = server.listeners("connection") as ((socket: Socket) => void)[];
+  server.removeAllListeners("connection");
+
+  server.on("checkContinue", (req, res) => {
+    continueWhenRead(req, res);
+    server.emit("request", req, res);
+  });
+  const take = (req: IncomingMessage, res: ServerResponse) => {
+    const place = places.get(req.socket);
+    const isSpare = place?.isSpare === true;
+    if (draining || isSpare) {
+      res.shouldKeepAlive = false;
+    }
+    place?.begin(res);
+    answer(req, res, isSpare);
+  };
+  server.on("request", take);
+  server.on("checkExpectation", take);
+  server.on("connect", (_req, socket) => {
+    // Node has let go of the connection: without a listener, its error would end the process.
+    socket.on("error", () => {}).resume();
+    const error = new KibitzError("malformed_http", "CONNECT is for proxies, and this is not one.");
+    refuseSocket(socket, error, unreadHeaders);
+  });
+  server.on("clientError", (error: ClientError, socket) => {
+    // Refused already: Node tells of every further packet, too.
+    if (socket.writableEnded) {
+      return;
+    }
+    const calls = places.get(socket as Socket)?.calls ?? [];
+    const begun = [...calls].some((res) => res.headersSent);
+    if (begun || !socket.writable) {
+      socket.destroy();
+    } else {
+      refuseSocket(socket, errorFromClientError(error), unreadHeaders);
+    }
+  });
+
+  return {
+    server,
+    accept(place) {
+      const { socket } = place;
+      places.set(socket, place);
+      socket.once("close", () => places.delete(socket));
+      for (const acceptor of acceptors) {
+        acceptor.call(server, socket);
+      }
+    },
+    drain() {
+      draining = true;
+      for (const { calls } of places.values()) {
+        for (const res of calls as ReadonlySet<ServerResponse>) {
+          res.shouldKeepAlive = false;
+        }
+      }
+    },
+  };
+}
+
+interface ClientError extends Error {
+  readonly code?: string;
+  /** What Node's parser says is wrong. */
+  readonly reason?: string;
+  /** The packet that the parser stopped in. */
+  readonly rawPacket?: Buffer;
+}
+
+function errorFromClientError({ code, reason, rawPacket }: ClientError): KibitzError {
+  switch (code) {
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return new KibitzError("request_timeout", "The request did not arrive in time.");
+    case "HPE_HEADER_OVERFLOW":
+      // Node tells only of too many bytes; a packet that begins with a long target says which.
+      return /^[A-Z]+ \S{8000}/.test(rawPacket?.toString("latin1", 0, 8100) ?? "")
+        ? new KibitzError("uri_too_long", "The request target is too long. Send a POST with a body.")
+        : new KibitzError("headers_too_large", "The request headers are larger than 16 KiB.");
+    default:
+      return new KibitzError(
+        "malformed_http",
+        `The request is not valid HTTP: ${reason ?? "it cannot be parsed"}.`,
+      );
+  }
+}
+
+/** How long bytes that still come are thrown away: a reset for them would overtake the answer. */
+const lingerMs = 1000;
+
+/** Answers with a problem document where Node has made no response to write it to, and ends the connection. */
+export function refuseSocket(
+  socket: Duplex,
+  error: KibitzError,
+  extraHeaders: readonly (readonly [string, string])[],
+): void {
+  const requestId = uuidv7();
+  const body = `${JSON.stringify(problemFromError(error, requestId))}\n`;
+  const { status } = errorKind(error.code);
+  const headers = [
+    ["Content-Type", problemMediaType],
+    ["Content-Length", Buffer.byteLength(body)],
+    ["Cache-Control", "no-store"],
+    ["X-Request-Id", requestId],
+    ["Connection", "close"],
+    ...headersFromError(error),
+    ...extraHeaders,
+  ];
+  const head = headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n${body}`);
+  const timer = setTimeout(() => socket.destroy(), lingerMs);
+  socket.once("close", () => clearTimeout(timer));
+}

@@ -1,0 +1,195 @@
+import {
+  constants,
+  createServer,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
+import { KibitzError } from "../../errors/errors.ts";
+import { callerFromRequest } from "../../request/context.ts";
+import { sendProblem } from "../send-problem.ts";
+import { continueWhenRead } from "./check-request.ts";
+import type { Place } from "./connections.ts";
+import type { ListenerLimits } from "./limits.ts";
+
+type Http2Listener = (req: Http2ServerRequest, res: Http2ServerResponse, isSpare: boolean) => void;
+
+/** The part of the listener that speaks HTTP/2. It never listens: connections are handed to it. */
+export interface Http2Server {
+  /** Takes a connection over. */
+  accept(place: Place): void;
+  /** Tells every client to send no more calls here, and closes each connection after its last answer. */
+  drain(): void;
+}
+
+/** @param answer is asked for the answer to a request, and told whether its connection is a spare one */
+export function createHttp2Server(answer: Http2Listener, limits: ListenerLimits): Http2Server {
+  const sessions = new Map<ServerHttp2Session, Session>();
+  /** Whose session is being made. */
+  let accepted: Place | undefined;
+  const server = createServer({
+    settings: {
+      maxConcurrentStreams: limits.streamsMax,
+      maxHeaderListSize: limits.headersMaxBytes,
+      enablePush: false,
+    },
+    streamResetBurst: limits.streamResetsBurst,
+    streamResetRate: limits.streamResetsPerSecond,
+  });
+  server.on("session", (session) => {
+    const place = accepted;
+    const leave = closeWhenIdle(session, limits);
+    sessions.set(session, { place, leave });
+    cutStalled(session, limits.takeTimeoutMs);
+    session.once("close", () => sessions.delete(session));
+    if (place) {
+      // With a GOAWAY, which tells its client what was not looked at.
+      place.end = () => session.destroy();
+    }
+  });
+  const take = (req: Http2ServerRequest, res: Http2ServerResponse) => {
+    const { place, leave } = sessions.get(req.stream.session as ServerHttp2Session) ?? {};
+    if (place?.hasRoom() === false) {
+      // Nothing was done for it: clients know from this code that they may send it again.
+      req.stream.close(constants.NGHTTP2_REFUSED_STREAM);
+      return;
+    }
+    place?.begin(res);
+    if (place?.isSpare) {
+      leave?.();
+    }
+    // Until it is begun nobody else listens, and who leaves makes it emit this.
+    req.on("error", () => {});
+    // In the next turn: of a packet with hundreds of calls, those that it cancels too are never begun.
+    setImmediate(() => {
+      if (req.stream.closed || req.stream.destroyed) {
+        return;
+      }
+      if (!req.stream.endAfterHeaders) {
+        limitArrival(req, res, limits);
+      }
+      answer(req, res, place?.isSpare === true);
+    });
+  };
+  server.on("checkContinue", (req, res) => {
+    continueWhenRead(req, res);
+    take(req, res);
+  });
+  server.on("request", take);
+  server.on("checkExpectation", take);
+  server.on("connect", take);
+  return {
+    accept(place) {
+      const { socket } = place;
+      // An http.Server has its sockets half open; a session would then outlive a client that left, for ever.
+      socket.allowHalfOpen = false;
+      accepted = place;
+      server.emit("connection", socket);
+      accepted = undefined;
+    },
+    drain() {
+      for (const { leave } of sessions.values()) {
+        leave();
+      }
+    },
+  };
+}
+
+interface Session {
+  readonly place: Place | undefined;
+  /** Ends the connection with its last call. */
+  readonly leave: () => void;
+}
+
+/** How long a client may still send what it sent before it read the goodbye. */
+const goodbyeMs = 1000;
+
+/**
+ * Says goodbye to a client without calls, and then ends the connection. By open calls, because nothing tells of headers
+ * that arrive byte by byte: nghttp2 keeps half of them without a word, and for the session's own timer they are life.
+ *
+ * @returns says goodbye now: the connection ends with its last call
+ */
+function closeWhenIdle(session: ServerHttp2Session, limits: ListenerLimits): () => void {
+  let open = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const leave = () => {
+    session.close();
+    if (open === 0 && !session.destroyed) {
+      clearTimeout(timer);
+      timer = setTimeout(() => session.destroy(), goodbyeMs);
+    }
+  };
+  timer = setTimeout(leave, limits.headersTimeoutMs);
+  session.on("stream", (stream) => {
+    open++;
+    clearTimeout(timer);
+    stream.once("close", () => {
+      open--;
+      if (open === 0 && !session.destroyed) {
+        timer = setTimeout(leave, session.closed ? 0 : limits.keepAliveTimeoutMs);
+      }
+    });
+  });
+  session.once("close", () => clearTimeout(timer));
+  // A client that leaves everything lying.
+  session.setTimeout(limits.silenceTimeoutMs, () => session.destroy());
+  return leave;
+}
+
+/** HTTP/2 has no `requestTimeout` in Node. A stream that is open on both sides after that time still lacks bytes. */
+function limitArrival(req: Http2ServerRequest, res: Http2ServerResponse, limits: ListenerLimits): void {
+  const { stream } = req;
+  const timer = setTimeout(() => {
+    if (stream.state.state !== constants.NGHTTP2_STREAM_STATE_OPEN) {
+      return;
+    }
+    const error = new KibitzError("request_timeout", "The request did not arrive in time.");
+    sendProblem(req, res, error, callerFromRequest(req, "json").requestId);
+    // At once, and not when the answer is through: whoever still reads the request must not answer it, too.
+    stream.close();
+  }, limits.requestTimeoutMs);
+  stream.once("close", () => clearTimeout(timer));
+}
+
+/** Looks in the time that an answer has: one that nobody takes is cut when it is up, and half of it later at most. */
+const looksPerTime = 2;
+
+/**
+ * Cuts calls whose answer nobody takes. What waits is in memory, and over HTTP/2 a client can let calls wait for ever
+ * while it keeps their connection alive: with a window of nothing, and pings. (Over HTTP/1.1 the silence of the
+ * connection ends it.) The rest of the connection goes on.
+ *
+ * @param takeTimeoutMs how long what waits may stay the same, in milliseconds
+ */
+export function cutStalled(session: ServerHttp2Session, takeTimeoutMs: number): void {
+  const open = new Map<ServerHttp2Stream, Waiting>();
+  session.on("stream", (stream) => {
+    open.set(stream, { bytes: 0, since: 0 });
+    // Parts of one size look alike: that one was taken tells itself.
+    stream.on("drain", () => open.set(stream, { bytes: 0, since: 0 }));
+    stream.once("close", () => open.delete(stream));
+  });
+  const look = setInterval(() => {
+    const now = performance.now();
+    for (const [stream, { bytes, since }] of open) {
+      const waiting = stream.bufferSize;
+      if (waiting === 0 || waiting !== bytes) {
+        open.set(stream, { bytes: waiting, since: now });
+      } else if (now - since >= takeTimeoutMs) {
+        // With a code: what ends without one looks whole to its reader.
+        stream.close(constants.NGHTTP2_CANCEL);
+        stream.destroy();
+      }
+    }
+  }, takeTimeoutMs / looksPerTime);
+  session.once("close", () => clearInterval(look));
+}
+
+interface Waiting {
+  /** Bytes of the answer that its caller has not taken. */
+  readonly bytes: number;
+  /** Since when they are so many, by `performance.now()`. */
+  readonly since: number;
+}

@@ -1,0 +1,40 @@
+import { holdsKey } from "../../text/plain-text.ts";
+import { pathOf, type RequestHandler } from "../message.ts";
+import { answerGet, type Page } from "./page.ts";
+
+/** A host that can be copied into a shell. */
+const saneHost = /^([\w.-]{1,253}|\[[\da-f:.]{2,45}\])(:\d{1,5})?$/i;
+
+/** `GET /`: a first request to copy, and where the rest is. */
+export function createWelcome(): RequestHandler {
+  return (req, res) => {
+    const isWanted = pathOf(req) === "/";
+    if (isWanted) {
+      answerGet(req, res, welcome(req.headers.host));
+    }
+    return isWanted;
+  };
+}
+
+export function welcome(host: string | undefined): Page {
+  const base = `http://${host && saneHost.test(host) && !holdsKey(host) ? host : "localhost:8080"}`;
+  const body = `Kibitz analyses chess positions. Try:
+
+  curl ${base}/v1/eval \\
+    -H 'Content-Type: application/json' \\
+    -d '{"fen": "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", "depth": 14}'
+
+POST /v1/eval         score, best move and principal variations
+POST /v1/eval/stream  an evaluation after every depth (server-sent events)
+POST /v1/eval/batch   many positions at once
+POST /v1/bestmove     best move
+GET  /engines         engine versions and their options
+GET  /price           plans and their limits
+POST /v1/keys         an API key, where this service issues them
+GET  /problems        every error code, explained
+GET  /docs            API reference with forms to try each call, from GET /openapi.json
+
+The same port speaks gRPC, gRPC-Web and Connect: chess.analysis.v1.AnalysisService.
+`;
+  return { contentType: "text/plain; charset=utf-8", body };
+}

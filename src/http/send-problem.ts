@@ -1,0 +1,45 @@
+import { errorKind } from "../errors/catalogue.ts";
+import type { KibitzError } from "../errors/errors.ts";
+import { headersFromError, problemFromError, problemMediaType } from "../errors/problem.ts";
+import { endingOf } from "../request/context.ts";
+import { endBeforeBody, muchToCome } from "./lingering-close.ts";
+import { isGone, type NodeRequest, type NodeResponse } from "./message.ts";
+
+/**
+ * Answers with a problem document. The request may be unread, read in part or read; nobody may read it any more.
+ *
+ * Does nothing where an answer has begun or the caller has left: it is the last thing that code in trouble
+ * calls, and must not make more.
+ */
+export function sendProblem(
+  req: NodeRequest,
+  res: NodeResponse,
+  error: KibitzError,
+  requestId: string,
+  extraHeaders: readonly (readonly [string, string])[] = [],
+): void {
+  // What failed in here is logged by whoever caught it.
+  if (error.code !== "internal") {
+    endingOf(req).code ??= error.code;
+  }
+  if (res.headersSent || res.writableEnded || isGone(res)) {
+    return;
+  }
+  const body = Buffer.from(`${JSON.stringify(problemFromError(error, requestId))}\n`);
+  res.statusCode = errorKind(error.code).status;
+  const headers: (readonly [string, string])[] = [
+    ["Content-Type", problemMediaType],
+    ["Content-Length", String(body.length)],
+    ["Cache-Control", "no-store"],
+    ["X-Request-Id", requestId],
+    ...headersFromError(error),
+    ...extraHeaders,
+  ];
+  for (const [name, value] of headers) {
+    res.setHeader(name, value);
+  }
+  if (!("stream" in res) && muchToCome(req)) {
+    res.shouldKeepAlive = false;
+  }
+  endBeforeBody(req, res, req.method === "HEAD" ? undefined : body);
+}

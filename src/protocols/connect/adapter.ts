@@ -1,0 +1,186 @@
+import type { DescMethod } from "@bufbuild/protobuf";
+import { Code, ConnectError, type ContextValues } from "@connectrpc/connect";
+import type {
+  UniversalHandler,
+  UniversalServerRequest,
+  UniversalServerResponse,
+} from "@connectrpc/connect/protocol";
+import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
+import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
+import type { BodyBudget } from "../../http/body-budget.ts";
+import { addVary, isNotModified } from "../../http/headers.ts";
+import { discardAfterAnswer } from "../../http/lingering-close.ts";
+import {
+  isGone,
+  type NodeRequest,
+  type NodeResponse,
+  pathOf,
+  type RequestHandler,
+} from "../../http/message.ts";
+import { sendProblem } from "../../http/send-problem.ts";
+import type { Log } from "../../log/log.ts";
+import { type Caller, callerFromRequest } from "../../request/context.ts";
+import { echo } from "../../text/plain-text.ts";
+import { protocolOf, type Refusal, type RpcProtocol, refusalFromReply } from "./refuse-call.ts";
+import { cancelOnDisconnect, dropLongTimeout } from "./repairs.ts";
+
+export interface ConnectAdapterOptions {
+  /** What a Connect router made of the services: its `handlers`. */
+  readonly handlers: readonly UniversalHandler[];
+  /** What the interceptors are to know of a request. */
+  contextValues(req: NodeRequest, protocol: RpcProtocol): ContextValues;
+  /** An error as an RPC error, with the details that every error has. */
+  explain(error: KibitzError, requestId: string): ConnectError;
+  /** What Connect is to be given of the bytes of a request. */
+  readonly decodeBody?: (
+    method: DescMethod,
+    header: Headers,
+    values: ContextValues,
+    body: AsyncIterable<Uint8Array>,
+  ) => AsyncIterable<Uint8Array>;
+  /**
+   * Asked before a request is refused that is no call yet, for its method or its type. Rejects with a KibitzError where
+   * it is to be refused for who sends it.
+   */
+  readonly refusing?: (caller: Caller, method: DescMethod, error: KibitzError) => Promise<void>;
+  /** What all bodies together may take while they are read. */
+  readonly bodies: BodyBudget;
+  readonly log: Pick<Log, "error">;
+}
+
+/**
+ * Connect, gRPC and gRPC-Web: brings the requests for the paths of the RPCs to Connect's handlers. What is not among
+ * theirs is another door's.
+ *
+ * Stands in for `connectNodeAdapter`, which ends the process over a broken Host, refuses without a word what
+ * its handlers do not take, and cuts off the client whose message is too large instead of telling it.
+ */
+export function createConnectAdapter(options: ConnectAdapterOptions): RequestHandler {
+  const {
+    handlers,
+    contextValues,
+    explain,
+    decodeBody = (_method, _header, _values, body) => body,
+    refusing = async () => {},
+    bodies,
+    log,
+  } = options;
+  const handlerByPath = new Map(handlers.map((handler) => [handler.requestPath, handler]));
+
+  async function answer(handler: UniversalHandler, req: NodeRequest, res: NodeResponse): Promise<void> {
+    const protocol = protocolOf(req);
+    const values = contextValues(req, protocol);
+    const call = callFromRequest(req, res, values);
+    if (call instanceof KibitzError) {
+      await refuse(handler, req, res, { error: call, headers: [] });
+      return;
+    }
+    call.body = decodeBody(handler.method, call.header, values, bodyOf(req));
+    let reply = await handler(call);
+    const refusal = refusalFromReply(reply, handler, req);
+    if (refusal) {
+      await refuse(handler, req, res, refusal);
+      return;
+    }
+    if (req.method === "GET") {
+      addVary(res, "Authorization, Accept-Encoding");
+      if (reply.status !== 200) {
+        res.setHeader("Cache-Control", "no-store");
+      } else if (isNotModified(req, reply.header?.get("etag"))) {
+        reply = notModified(reply);
+      }
+    }
+    discardAfterAnswer(req, res);
+    await universalResponseToNodeResponse(cancelOnDisconnect(reply, res), res);
+  }
+
+  /** What Connect leaves to HTTP: it asks nobody who calls before. */
+  async function refuse(
+    { method }: UniversalHandler,
+    req: NodeRequest,
+    res: NodeResponse,
+    { error, headers }: Refusal,
+  ): Promise<void> {
+    const caller = callerFromRequest(req, protocolOf(req));
+    const told = await refusing(caller, method, error).then(
+      () => error,
+      (thrown: unknown) => errorFromUnknown(thrown),
+    );
+    const fields = told === error ? [...caller.answerHeaders, ...headers] : [...caller.answerHeaders];
+    sendProblem(req, res, told, caller.requestId, fields);
+  }
+
+  async function* bodyOf(req: NodeRequest): AsyncGenerator<Uint8Array> {
+    const count = bodies.countOf(req);
+    try {
+      // Connect's own iterator destroys the connection when a message is too large, and the answer with it.
+      for await (const chunk of req.iterator({ destroyOnReturn: false })) {
+        count(chunk.length);
+        yield chunk;
+      }
+    } catch (cause) {
+      if (cause instanceof KibitzError) {
+        throw explain(cause, callerFromRequest(req, protocolOf(req)).requestId);
+      }
+      // Without a code it would count as a failure of ours.
+      throw new ConnectError("the caller left while sending", Code.Canceled, undefined, undefined, cause);
+    }
+  }
+
+  function fail(req: NodeRequest, res: NodeResponse, thrown: unknown): void {
+    // Who left in the middle of an answer made the writing fail: nobody's fault, and nobody to tell.
+    if (isGone(res)) {
+      return;
+    }
+    const error = errorFromUnknown(thrown);
+    const { requestId } = callerFromRequest(req, protocolOf(req));
+    if (error.code === "internal") {
+      log.error(
+        { err: error.cause, requestId, request: echo(pathOf(req)) },
+        "an RPC failed outside of its handler",
+      );
+    }
+    if (res.headersSent) {
+      res.destroy();
+    } else {
+      sendProblem(req, res, error, requestId);
+    }
+  }
+
+  return (req, res) => {
+    const handler = handlerByPath.get(pathOf(req));
+    if (handler === undefined) {
+      return false;
+    }
+    answer(handler, req, res).catch((thrown) => fail(req, res, thrown));
+    return true;
+  };
+}
+
+/** The same answer for one who has it: RFC 9110 section 15.4.5 wants its headers, and what tells of the body left out. */
+function notModified({ header }: UniversalServerResponse): UniversalServerResponse {
+  const kept = new Headers(header);
+  for (const name of ["Content-Type", "Content-Length", "Content-Encoding"]) {
+    kept.delete(name);
+  }
+  return { status: 304, header: kept };
+}
+
+function callFromRequest(
+  req: NodeRequest,
+  res: NodeResponse,
+  contextValues: ContextValues,
+): UniversalServerRequest | KibitzError {
+  if (protocolOf(req) === "grpc" && req.httpVersionMajor < 2) {
+    return new KibitzError(
+      "unsupported_media_type",
+      "gRPC needs HTTP/2. Over HTTP/1.1, use gRPC-Web or Connect: Content-Type: application/json.",
+    );
+  }
+  dropLongTimeout(req);
+  try {
+    return universalRequestFromNodeRequest(req, res, undefined, contextValues);
+  } catch (cause) {
+    throw new KibitzError("malformed_http", "The host of the request cannot be read.", { cause });
+  }
+}

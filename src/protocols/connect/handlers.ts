@@ -1,0 +1,61 @@
+import type { DescMethod } from "@bufbuild/protobuf";
+import {
+  type ConnectRouter,
+  createConnectRouter,
+  type HandlerContext,
+  type Interceptor,
+} from "@connectrpc/connect";
+import type { UniversalHandler } from "@connectrpc/connect/protocol";
+import { callerKey, responseHeaderKey } from "../../calls/context-keys.ts";
+import type { Implementation } from "../../calls/invoke.ts";
+import type { KibitzError } from "../../errors/errors.ts";
+import type { Caller } from "../../request/context.ts";
+import { compressions } from "./compression.ts";
+import { type CountRefusal, completeErrors, fixGrpcMessageEncoding, refuseBrokenBase64 } from "./repairs.ts";
+
+/** Who is let in to Connect's handlers. */
+export interface Admittance {
+  /** Finds out who calls, before anything of the body is read. @throws ConnectError */
+  letIn(context: HandlerContext): Promise<void>;
+  readonly countRefusal: CountRefusal;
+  /** Asked before what is no call yet is refused: rejects where its sender is not known, or has been refused too often. */
+  refusing(caller: Caller, method: DescMethod, error: KibitzError): Promise<void>;
+}
+
+/** Whoever asks for health or reflection. */
+const openToAll: Admittance = { async letIn() {}, countRefusal() {}, async refusing() {} };
+
+/**
+ * Connect's handlers for gRPC, gRPC-Web and Connect.
+ */
+export function createHandlers(
+  implementations: readonly Implementation[],
+  interceptors: readonly Interceptor[],
+  readMaxBytesOf: (method: DescMethod) => number,
+  { letIn, countRefusal }: Admittance = openToAll,
+): readonly UniversalHandler[] {
+  const router: ConnectRouter = createConnectRouter({
+    interceptors: [...interceptors],
+    // By default, fields that are not known are ignored, and a typing error would go unseen.
+    jsonOptions: { ignoreUnknownFields: false },
+    // Ignored as protobuf wants it, and not kept: each would be an object, and 32,000 of them held the thread for 15 ms.
+    binaryOptions: { readUnknownFields: false },
+    acceptCompression: [...compressions],
+    // Before anything is read: what Connect itself refuses carries the id and the details, too.
+    async requestGate(context) {
+      context.responseHeader.set("X-Request-Id", context.values.get(callerKey).requestId);
+      context.values.set(responseHeaderKey, context.responseHeader);
+      completeErrors(context, countRefusal);
+      fixGrpcMessageEncoding(context.responseTrailer);
+      await letIn(context);
+      refuseBrokenBase64(context, countRefusal);
+    },
+  });
+  for (const { service, methods } of implementations) {
+    for (const method of service.methods) {
+      // The default is 4 GiB.
+      router.rpc(method, methods[method.localName] as never, { readMaxBytes: readMaxBytesOf(method) });
+    }
+  }
+  return router.handlers;
+}

@@ -1,0 +1,158 @@
+import { type DescMethod, isMessage, type Message } from "@bufbuild/protobuf";
+import type { HandlerContext, Interceptor, StreamRequest, UnaryRequest } from "@connectrpc/connect";
+import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import type { Account } from "../../access/account.ts";
+import { type Entrance, tellWindows } from "../../access/entrance.ts";
+import type { Limits } from "../../access/limits.ts";
+import { accountKey, callerKey, decodedKey, responseHeaderKey } from "../../calls/context-keys.ts";
+import { messageFromPlain, plainFromMessage } from "../../calls/convert.ts";
+import { isCounted } from "../../calls/policy.ts";
+import { type PreflightMessage, withSuggestion } from "../../calls/suggest.ts";
+import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
+import { connectErrorFrom } from "./errors.ts";
+import type { Admittance } from "./handlers.ts";
+
+/** Lets calls in through Connect's handlers: what they ask before they read anything of a body. */
+export function createAdmittance(entrance: Entrance, limits: Limits): Admittance {
+  async function letIn({ values, method, responseHeader }: HandlerContext): Promise<void> {
+    const caller = values.get(callerKey);
+    const isLimited = isCounted(method);
+    try {
+      const { account } = await entrance.enter(caller, isLimited);
+      values.set(accountKey, account);
+      if (isLimited) {
+        // Beforehand: of the errors that Connect itself makes nobody can tell later.
+        await tellWindows(limits, account, caller);
+      }
+    } catch (thrown) {
+      const error = errorFromUnknown(thrown);
+      caller.ending.code = error.code;
+      throw connectErrorFrom(error, caller.requestId);
+    } finally {
+      for (const [name, value] of caller.answerHeaders) {
+        responseHeader.set(name, value);
+      }
+    }
+  }
+
+  return {
+    letIn,
+    async refusing(caller, method, error) {
+      const entry = await entrance.enter(caller, isCounted(method));
+      await entry.refused(error);
+    },
+    countRefusal(error, { values, method }) {
+      if (isCounted(method)) {
+        limits.refusals.count(values.get(accountKey), error, values.get(callerKey).ending.readBytes);
+      }
+    },
+  };
+}
+
+/**
+ * What only Connect's own doors need, outermost: errors of the catalogue become Connect errors, and the
+ * headers that interceptors left with the caller go into the answer. The gateway does both by itself.
+ */
+export function connectErrors(): Interceptor {
+  return (next) => async (sent) => {
+    const request = withDecoded(sent);
+    const caller = request.contextValues.get(callerKey);
+    const header = request.contextValues.get(responseHeaderKey);
+    const tell = () => {
+      for (const [name, value] of caller.answerHeaders) {
+        header?.set(name, value);
+      }
+    };
+    const explain = (thrown: unknown) => {
+      tell();
+      return connectErrorFrom(thrown, caller.requestId);
+    };
+    try {
+      const response = await next(request);
+      if (response.stream) {
+        return { ...response, message: told(response.message, tell, explain) };
+      }
+      tell();
+      return response;
+    } catch (thrown) {
+      throw explain(thrown);
+    }
+  };
+}
+
+/** The request with the message that was decoded before Connect could, as `decode-batch` does. */
+function withDecoded(request: UnaryRequest | StreamRequest): UnaryRequest | StreamRequest {
+  if (!request.stream) {
+    return request;
+  }
+  const { message: messages, contextValues } = request;
+  const message = (async function* () {
+    // What stands in its stead is read, too: with it comes what is wrong with the call.
+    for await (const one of messages) {
+      yield contextValues.get(decodedKey) ?? one;
+    }
+  })();
+  return { ...request, message };
+}
+
+/** A stream is begun and fails where its messages are read. Connect sends the headers with the first (connect 2.2.0). */
+async function* told<T>(messages: AsyncIterable<T>, tell: () => void, explain: (thrown: unknown) => Error) {
+  try {
+    for await (const message of messages) {
+      tell();
+      yield message;
+    }
+  } catch (thrown) {
+    throw explain(thrown);
+  }
+}
+
+const { input } = AnalysisService.method.evaluate;
+
+/**
+ * Adds to the error of a refused analysis the nearest request that would be answered. For Connect's own doors: the
+ * gateway suggests what its callers wrote, in JSON.
+ */
+export function suggest(judge: PreflightMessage): Interceptor {
+  async function explain(thrown: unknown, sent: Message | undefined, method: DescMethod, account: Account) {
+    if (!(thrown instanceof KibitzError) || thrown.suggestedRequest || !isMessage(sent, input)) {
+      return thrown;
+    }
+    return withSuggestion(thrown, plainFromMessage(sent), (candidate) =>
+      judge(messageFromPlain(candidate), method, account),
+    );
+  }
+
+  return (next) => async (request) => {
+    const { method, contextValues } = request;
+    const account = contextValues.get(accountKey);
+    if (!request.stream) {
+      try {
+        return await next(request);
+      } catch (thrown) {
+        throw await explain(thrown, request.message, method, account);
+      }
+    }
+    let sent: Message | undefined;
+    const messages = request.message;
+    const message = (async function* () {
+      for await (const one of messages) {
+        sent = one;
+        yield one;
+      }
+    })();
+    const response = await next({ ...request, message });
+    if (!response.stream) {
+      return response;
+    }
+    const answers = response.message;
+    const explained = (async function* () {
+      try {
+        yield* answers;
+      } catch (thrown) {
+        throw await explain(thrown, sent, method, account);
+      }
+    })();
+    return { ...response, message: explained };
+  };
+}

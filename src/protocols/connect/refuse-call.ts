@@ -1,0 +1,160 @@
+import type { ConnectError } from "@connectrpc/connect";
+import type { UniversalHandler, UniversalServerResponse } from "@connectrpc/connect/protocol";
+import { codeToHttpStatus, endStreamFlag, errorToJson } from "@connectrpc/connect/protocol-connect";
+import { headerGrpcMessage, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
+import { KibitzError } from "../../errors/errors.ts";
+import { endBeforeBody } from "../../http/lingering-close.ts";
+import { type NodeRequest, type NodeResponse, pathOf } from "../../http/message.ts";
+import { callerFromRequest, type Protocol } from "../../request/context.ts";
+import { echo, grpcMessage } from "../../text/plain-text.ts";
+
+/**
+ * Media types that only RPC clients send, so that an unknown service, too, is answered in their protocol. The answer
+ * has the same type: nothing else that a caller writes there comes back.
+ */
+const rpcType = /^application\/(grpc(-web(-text)?)?(\+[\w.-]{1,32})?|proto|connect\+[\w.-]{1,32})$/;
+
+/**
+ * Refuses a call before any service sees it, in the protocol of the caller, so that its library says what is wrong, and
+ * not that the answer cannot be read. `false` where the request is no RPC client's.
+ *
+ * @param explain makes the RPC error of it, with the details that every error has
+ */
+export function refuseCall(
+  req: NodeRequest,
+  res: NodeResponse,
+  error: KibitzError,
+  serviceIsKnown: boolean,
+  explain: (error: KibitzError, requestId: string) => ConnectError,
+): boolean {
+  const type = req.headers["content-type"]?.split(";", 1)[0]?.trim() ?? "";
+  const isCall = rpcType.test(type) || (serviceIsKnown && type === "application/json");
+  if (req.method !== "POST" || !isCall) {
+    return false;
+  }
+  const protocol = protocolOf(req);
+  const { requestId, ending } = callerFromRequest(req, protocol);
+  ending.code = error.code;
+  const explained = explain(error, requestId);
+  const answer = protocol === "connect" ? connectAnswer(type, explained) : grpcAnswer(type, explained);
+  res.statusCode = answer.status;
+  res.setHeader("X-Request-Id", requestId);
+  for (const [name, value] of [...explained.metadata, ...Object.entries(answer.headers)]) {
+    res.setHeader(name, value);
+  }
+  endBeforeBody(req, res, answer.body);
+  return true;
+}
+
+/** {@link refuseCall} for a call that no service has. */
+export function refuseUnknownCall(
+  req: NodeRequest,
+  res: NodeResponse,
+  serviceIsKnown: boolean,
+  explain: (error: KibitzError, requestId: string) => ConnectError,
+): boolean {
+  const detail = `${echo(pathOf(req).slice(1))} is not a method of this service.`;
+  return refuseCall(req, res, new KibitzError("unimplemented", detail), serviceIsKnown, explain);
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: Buffer;
+}
+
+/** Headers that end the stream are gRPC's Trailers-Only. */
+function grpcAnswer(type: string, error: ConnectError): Answer {
+  const trailer = new Headers();
+  setTrailerStatus(trailer, error);
+  trailer.set(headerGrpcMessage, grpcMessage(error.rawMessage));
+  return { status: 200, headers: { "Content-Type": type, ...Object.fromEntries(trailer) } };
+}
+
+/** Connect's protocol has a status for each code; but streams are always 200, and end with the error. */
+function connectAnswer(type: string, refusal: ConnectError): Answer {
+  const error = errorToJson(refusal, undefined);
+  if (!type.startsWith("application/connect+")) {
+    const headers = { "Content-Type": "application/json" };
+    return { status: codeToHttpStatus(refusal.code), headers, body: Buffer.from(JSON.stringify(error)) };
+  }
+  const end = Buffer.from(JSON.stringify({ error }));
+  const envelope = Buffer.alloc(5);
+  envelope.writeUInt8(endStreamFlag, 0);
+  envelope.writeUInt32BE(end.length, 1);
+  return { status: 200, headers: { "Content-Type": type }, body: Buffer.concat([envelope, end]) };
+}
+
+const unaryTypes = ["application/json", "application/proto"];
+const streamTypes = ["application/connect+json", "application/connect+proto"];
+const grpcTypes = ["application/grpc-web", "application/grpc"];
+
+/** An error, and what its answer says beside it. */
+export interface Refusal {
+  readonly error: KibitzError;
+  readonly headers: readonly (readonly [string, string])[];
+}
+
+/** What Connect's handler refused without a body, for a problem document to say; `undefined` where it did not. */
+export function refusalFromReply(
+  reply: UniversalServerResponse,
+  handler: UniversalHandler,
+  req: NodeRequest,
+): Refusal | undefined {
+  if (reply.body !== undefined) {
+    return undefined;
+  }
+  const { name, methodKind } = handler.method;
+  // Connect counts GET in for streams without side effects, too, and then refuses it.
+  const methods = methodKind === "unary" ? handler.allowedMethods : ["POST"];
+  if (reply.status === 405 || !methods.includes(req.method ?? "")) {
+    const error = new KibitzError(
+      "method_not_allowed",
+      `${name} must be called with ${methods.join(" or ")}.`,
+    );
+    return { error, headers: [["Allow", methods.join(", ")]] };
+  }
+  if (req.method === "GET" && reply.status === 415) {
+    return { error: new KibitzError("malformed_http", unreadableQuery(name, req)), headers: [] };
+  }
+  if (reply.status === 415) {
+    const types = [...(methodKind === "unary" ? unaryTypes : streamTypes), ...grpcTypes];
+    const accepted = types.filter((type) => handler.supportedContentType(type));
+    const detail = `${name} does not accept this type of body. Add the header Content-Type: ${accepted[0]}.`;
+    const error = new KibitzError("unsupported_media_type", detail);
+    return { error, headers: [["Accept-Post", accepted.join(", ")]] };
+  }
+  if (reply.status === 505) {
+    const error = new KibitzError(
+      "malformed_http",
+      `${name} streams in both directions, which requires HTTP/2.`,
+    );
+    // Its client may wait for an answer before it ends its request.
+    return { error, headers: [["Connection", "close"]] };
+  }
+  return undefined;
+}
+
+/** What a GET lacks of its query. */
+function unreadableQuery(name: string, { url = "" }: NodeRequest): string {
+  const query = new URLSearchParams(url.split("?", 2)[1]);
+  const missing = ["encoding", "message"].filter((parameter) => !query.has(parameter));
+  const needed = `${name} by GET needs the query ?encoding=json&message={…}, with the JSON URL-encoded`;
+  if (missing.length === 0) {
+    return `${needed}: \`encoding\` must be json or proto, not "${echo(query.get("encoding") ?? "")}".`;
+  }
+  const names = missing.map((parameter) => `\`${parameter}\``).join(" and ");
+  return `${needed}: ${names} ${missing.length > 1 ? "are" : "is"} missing.`;
+}
+
+/** The protocols that share the paths of the RPCs. */
+export type RpcProtocol = Extract<Protocol, "connect" | "grpc" | "grpc-web">;
+
+/** The protocol that a request to an RPC speaks: its content type says so. GET is always Connect. */
+export function protocolOf(req: NodeRequest): RpcProtocol {
+  const type = req.headers["content-type"] ?? "";
+  if (type.startsWith("application/grpc-web")) {
+    return "grpc-web";
+  }
+  return type.startsWith("application/grpc") ? "grpc" : "connect";
+}

@@ -1,0 +1,49 @@
+import type { Message } from "@bufbuild/protobuf";
+import { KibitzError } from "../../errors/errors.ts";
+import { addVary, isNotModified } from "../../http/headers.ts";
+import { type Answer, ResponseContext, type UnaryAnswerOptions } from "./call.ts";
+import { createMessageWriter } from "./codec/write-message.ts";
+import { createRequestReader } from "./read-request.ts";
+import type { Route } from "./routes.ts";
+import { accepts, send } from "./send.ts";
+
+/** Answers with one JSON object on one line. */
+export function createUnaryAnswer(route: Route, options: UnaryAnswerOptions): Answer {
+  const readRequest = createRequestReader(route, options);
+  const call = options.calls.unary(route.method);
+  const write = createMessageWriter(route.method.output);
+  const mayBeKept = route.verb === "GET";
+
+  return async (req, res, caller, entry) => {
+    if (!accepts(req.headers.accept, "application/json")) {
+      throw new KibitzError(
+        "not_acceptable",
+        "This call answers with application/json, which the Accept header excludes.",
+      );
+    }
+    const reading = await readRequest(req, entry);
+    if (reading.kind === "left") {
+      return;
+    }
+    let answer: Message;
+    try {
+      answer = await call(reading.message, new ResponseContext(caller, entry, res, route));
+    } catch (thrown) {
+      throw await reading.explain(thrown);
+    }
+    const { answerHeaders } = caller;
+    if (mayBeKept) {
+      addVary(res, "Authorization");
+      if (isNotModified(req, answerHeaders.get("etag"))) {
+        send(res, 304, [], caller);
+        return;
+      }
+    }
+    const text = `${write(answer)}\n`;
+    const length = String(Buffer.byteLength(text));
+    const kept = answerHeaders.has("cache-control") ? [] : ["Cache-Control", "no-store"];
+    send(res, 200, ["Content-Type", jsonMediaType, "Content-Length", length, ...kept], caller, text);
+  };
+}
+
+const jsonMediaType = "application/json; charset=utf-8";

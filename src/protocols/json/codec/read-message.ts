@@ -1,0 +1,194 @@
+import {
+  create,
+  type DescField,
+  type DescMessage,
+  type DescOneof,
+  type Message,
+  ScalarType,
+} from "@bufbuild/protobuf";
+import { scalarZeroValue } from "@bufbuild/protobuf/reflect";
+import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
+import { type Fault, faultsMax } from "../../../errors/errors.ts";
+import { isJsonObject } from "./json-text.ts";
+import { createValueReader, nameOfValue } from "./read-value.ts";
+import { prefixFaults, type ReadValue, refuse, unknownFieldFault } from "./refuse.ts";
+
+/** A message, and what was wrong with the JSON for it. */
+export interface MessageReading {
+  /** Without the fields at fault; in a list, an item at fault is empty. */
+  readonly message: Message;
+  /** About 20 at most: reading ends there. In the order of the JSON. */
+  readonly faults: readonly Fault[];
+}
+
+/**
+ * The reader of plain JSON for a type of message, put together once from its descriptor. Strict: only
+ * the field names of the proto, only JSON's own types. `null` means absent where a field can be absent.
+ * What the field's rules say is not checked here, but behind the gateway, for every door alike.
+ */
+export function createMessageReader(desc: DescMessage): (json: unknown) => MessageReading {
+  const read = createObjectReader("The request", desc, new Map());
+  return (json) => {
+    const faults: Fault[] = [];
+    const message = (read(json, faults) ?? create(desc)) as Message;
+    return { message, faults };
+  };
+}
+
+type ReadMembers = (json: Readonly<Record<string, unknown>>, faults: Fault[]) => Message;
+
+function createObjectReader(name: string, desc: DescMessage, made: Map<DescMessage, ReadMembers>): ReadValue {
+  const read = made.get(desc) ?? createMembersReader(desc, made);
+  const must = `${name} must be an object`;
+  return (json, faults) =>
+    isJsonObject(json) ? read(json, faults) : refuse(faults, "invalid_type", must, json);
+}
+
+/** `made` lets a message type hold itself. */
+function createMembersReader(desc: DescMessage, made: Map<DescMessage, ReadMembers>): ReadMembers {
+  const names = desc.fields.map(({ name }) => name);
+  const fields = new Map<string, ReadField>();
+  const read: ReadMembers = (json, faults) => {
+    const message: Message & Record<string, unknown> = create(desc);
+    for (const key in json) {
+      const before = faults.length;
+      const readField = fields.get(key);
+      if (readField) {
+        readField(message, json[key], faults);
+      } else {
+        faults.push(unknownFieldFault(key, names));
+      }
+      if (faults.length > before) {
+        prefixFaults(faults, before, key);
+        if (faults.length >= faultsMax) {
+          break;
+        }
+      }
+    }
+    return message;
+  };
+  made.set(desc, read);
+  for (const field of desc.fields) {
+    fields.set(field.name, createFieldReader(field, itemReader(field, made)));
+  }
+  return read;
+}
+
+function itemReader(field: DescField, made: Map<DescMessage, ReadMembers>): ReadValue {
+  const { message } = field;
+  return message && !message.typeName.startsWith("google.protobuf.")
+    ? createObjectReader(nameOfValue(field), message, made)
+    : createValueReader(field);
+}
+
+/** Sets a field of a message from JSON, or leaves it unset where the JSON is at fault. */
+export type ReadField = (message: Record<string, unknown>, json: unknown, faults: Fault[]) => void;
+
+/** The reader of a field whose value, or whose every item, `read` reads. */
+export function createFieldReader(field: DescField, read: ReadValue): ReadField {
+  switch (field.fieldKind) {
+    case "list":
+      return readList(field, read);
+    case "map":
+      return readMap(field, read);
+    default:
+      return field.oneof ? readMember(field, field.oneof, read) : readSingle(field, read);
+  }
+}
+
+function readSingle(field: DescField, read: ReadValue): ReadField {
+  const { localName } = field;
+  const nullable = field.fieldKind !== "scalar" || field.presence !== FeatureSet_FieldPresence.IMPLICIT;
+  return (message, json, faults) => {
+    if (json === null && nullable) {
+      return;
+    }
+    const value = read(json, faults);
+    if (value !== undefined) {
+      message[localName] = value;
+    }
+  };
+}
+
+function readMember(field: DescField, oneof: DescOneof, read: ReadValue): ReadField {
+  const group = oneof.localName;
+  const names = oneof.fields.map(({ name }) => `\`${name}\``).join(", ");
+  const must = { pointer: "", code: "invalid_type", message: `Only one of ${names} can be set.` } as const;
+  return (message, json, faults) => {
+    if (json === null) {
+      return;
+    }
+    if ((message[group] as { case?: string }).case !== undefined) {
+      faults.push(must);
+      return;
+    }
+    const value = read(json, faults);
+    if (value !== undefined) {
+      message[group] = { case: field.localName, value };
+    }
+  };
+}
+
+function readList(field: DescField & { fieldKind: "list" }, read: ReadValue): ReadField {
+  const must = `\`${field.name}\` must be an array`;
+  return (message, json, faults) => {
+    if (json === null) {
+      return;
+    }
+    if (!Array.isArray(json)) {
+      return refuse(faults, "invalid_type", must, json);
+    }
+    const items: unknown[] = [];
+    for (let index = 0; index < json.length && faults.length < faultsMax; index++) {
+      const before = faults.length;
+      // An item at fault keeps its place, so that the rules see the others where they stand.
+      items.push(read(json[index], faults) ?? emptyItem(field));
+      if (faults.length > before) {
+        prefixFaults(faults, before, index);
+      }
+    }
+    message[field.localName] = items;
+  };
+}
+
+function emptyItem(field: DescField & { fieldKind: "list" }): unknown {
+  switch (field.listKind) {
+    case "scalar":
+      return scalarZeroValue(field.scalar, field.longAsString);
+    case "enum":
+      return 0;
+    case "message":
+      return field.message.typeName === "google.protobuf.Struct" ? {} : create(field.message);
+  }
+}
+
+function readMap(field: DescField & { fieldKind: "map" }, read: ReadValue): ReadField {
+  if (field.mapKey !== ScalarType.STRING) {
+    throw new Error(`${field}: keys other than text are not supported in plain JSON`);
+  }
+  const must = `\`${field.name}\` must be an object`;
+  return (message, json, faults) => {
+    if (json === null) {
+      return;
+    }
+    if (!isJsonObject(json)) {
+      return refuse(faults, "invalid_type", must, json);
+    }
+    const entries: [string, unknown][] = [];
+    for (const [key, item] of Object.entries(json)) {
+      const before = faults.length;
+      const value = read(item, faults);
+      if (value !== undefined) {
+        entries.push([key, value]);
+      }
+      if (faults.length > before) {
+        prefixFaults(faults, before, key);
+      }
+      if (faults.length >= faultsMax) {
+        break;
+      }
+    }
+    // fromEntries makes own properties, of `__proto__` too.
+    message[field.localName] = Object.fromEntries(entries);
+  };
+}

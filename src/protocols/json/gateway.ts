@@ -1,0 +1,161 @@
+import type { DescMethod, DescService } from "@bufbuild/protobuf";
+import type { Entry } from "../../access/entrance.ts";
+import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
+import {
+  isGone,
+  type NodeRequest,
+  type NodeResponse,
+  pathOf,
+  type RequestHandler,
+} from "../../http/message.ts";
+import { sendProblem } from "../../http/send-problem.ts";
+import type { Log } from "../../log/log.ts";
+import { type Caller, callerFromRequest } from "../../request/context.ts";
+import { echo } from "../../text/plain-text.ts";
+import { createBatchAnswer } from "./answer-batch.ts";
+import { createStreamAnswer, eventStream } from "./answer-stream.ts";
+import { createUnaryAnswer } from "./answer-unary.ts";
+import type { Answer, Enter, StreamAnswerOptions, UnaryAnswerOptions } from "./call.ts";
+import { kindOfRoute, type Route, routesFromServices, streamOfRoute } from "./routes.ts";
+import { prefers, send } from "./send.ts";
+
+export interface GatewayOptions extends UnaryAnswerOptions, StreamAnswerOptions {
+  readonly services: readonly DescService[];
+  readonly enter: Enter;
+  readonly log: Pick<Log, "error">;
+}
+
+/** What answers a verb at a path. */
+interface Answering {
+  readonly method: DescMethod;
+  readonly answer: Answer;
+}
+
+/** What stands at one path. */
+interface Place {
+  readonly answers: Map<string, Answering>;
+  /** The value of the Allow header. */
+  allow: string;
+  /** Whether it answers with events. */
+  streams: boolean;
+}
+
+/**
+ * Serves the methods of the services as plain JSON over HTTP, at the paths that their proto gives them:
+ * one more protocol in front of the same calls. All that depends on a descriptor is done here, once.
+ */
+export function createGateway(options: GatewayOptions): RequestHandler {
+  const places = new Map<string, Place>();
+  const routes = routesFromServices(options.services);
+  for (const route of routes) {
+    const place = places.get(route.path) ?? {
+      answers: new Map<string, Answering>(),
+      allow: "",
+      streams: false,
+    };
+    const answer = { method: route.method, answer: answerOf(route, routes, options) };
+    place.answers.set(route.verb, answer);
+    if (route.verb === "GET") {
+      place.answers.set("HEAD", answer);
+    }
+    place.streams ||= kindOfRoute(route) === "stream";
+    place.allow = [...place.answers.keys(), "OPTIONS"].join(", ");
+    places.set(route.path, place);
+  }
+
+  async function answer({ method, answer }: Answering, req: NodeRequest, res: NodeResponse, caller: Caller) {
+    let entry: Entry | undefined;
+    try {
+      const entering = options.enter(caller, method);
+      entry = entering instanceof Promise ? await entering : entering;
+      // Nothing tells of a request that was closed while nobody read it.
+      if (entering instanceof Promise && isGone(res)) {
+        return;
+      }
+      await answer(req, res, caller, entry);
+    } catch (thrown) {
+      // What a call throws is logged by its interceptors and arrives here translated.
+      if (!(thrown instanceof KibitzError)) {
+        options.log.error(
+          { err: thrown, requestId: caller.requestId, request: echo(pathOf(req)) },
+          "the gateway failed",
+        );
+      }
+      if (res.headersSent) {
+        // Half an answer must not look like a whole one.
+        res.destroy();
+        return;
+      }
+      const error = errorFromUnknown(thrown);
+      // What becomes a call is counted there.
+      if (entry && !caller.ending.hasLine) {
+        await entry.refused(error);
+      }
+      sendProblem(req, res, error, caller.requestId, [...caller.answerHeaders]);
+    }
+  }
+
+  /** Refuses what is no call, in front of which nobody has asked yet who sends it. */
+  async function refuse(
+    req: NodeRequest,
+    res: NodeResponse,
+    caller: Caller,
+    error: KibitzError,
+    headers: readonly (readonly [string, string])[] = [],
+  ) {
+    try {
+      await options.enter(caller, undefined);
+      sendProblem(req, res, error, caller.requestId, headers);
+    } catch (thrown) {
+      sendProblem(req, res, errorFromUnknown(thrown), caller.requestId);
+    }
+  }
+
+  return (req, res) => {
+    const { method = "" } = req;
+    const path = pathOf(req);
+    const place = places.get(path);
+    if (!place) {
+      const isKnown = path.endsWith("/") && places.has(path.slice(0, -1));
+      if (isKnown) {
+        const detail = `There is nothing at ${path}. Leave out the slash at the end: ${path.slice(0, -1)}.`;
+        void refuse(req, res, callerFromRequest(req, "json"), new KibitzError("not_found", detail));
+      }
+      return isKnown;
+    }
+    const caller = callerFromRequest(req, "json");
+    const answering = place.answers.get(method);
+    if (answering) {
+      void answer(answering, req, res, caller);
+    } else if (method === "OPTIONS") {
+      send(res, 204, ["Allow", place.allow], caller);
+    } else {
+      const hint =
+        place.streams && method === "GET" ? " EventSource cannot POST: read the events with fetch()." : "";
+      const error = new KibitzError("method_not_allowed", `This path supports ${place.allow}.${hint}`);
+      void refuse(req, res, caller, error, [["Allow", place.allow]]);
+    }
+    return true;
+  };
+}
+
+function answerOf(route: Route, routes: readonly Route[], options: GatewayOptions): Answer {
+  switch (kindOfRoute(route)) {
+    case "unary": {
+      const answerOnce = createUnaryAnswer(route, options);
+      const stream = streamOfRoute(route, routes);
+      if (!stream) {
+        return answerOnce;
+      }
+      const answerStream = createStreamAnswer(stream, options);
+      return (req, res, caller, entry) =>
+        prefers(req.headers.accept, eventStream, "application/json")
+          ? answerStream(req, res, caller, entry)
+          : answerOnce(req, res, caller, entry);
+    }
+    case "stream":
+      return createStreamAnswer(route, options);
+    case "batch":
+      return createBatchAnswer(route, options);
+  }
+}

@@ -1,0 +1,81 @@
+import { type DescMethod, type DescService, getOption, hasOption } from "@bufbuild/protobuf";
+import { http } from "../../../gen/google/api/annotations_pb.ts";
+import type { HttpRule } from "../../../gen/google/api/http_pb.ts";
+import { batch } from "../../../gen/kibitz/json/v1/options_pb.ts";
+import { eventsOf } from "./stream-events.ts";
+
+/** A method of the service at a place of HTTP. */
+export interface Route {
+  readonly verb: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** The whole path, to be matched exactly. */
+  readonly path: string;
+  readonly method: DescMethod;
+  /** Whether the request is the JSON body; else it is the query. */
+  readonly body: boolean;
+}
+
+/**
+ * The routes that the `google.api.http` options of these services declare. Throws where a rule says
+ * more than the gateway does: path variables, parts of a message as body, one place for two methods.
+ */
+export function routesFromServices(services: readonly DescService[]): Route[] {
+  const routes = new Map<string, Route>();
+  for (const method of services.flatMap((service) => service.methods)) {
+    if (!hasOption(method, http)) {
+      continue;
+    }
+    const rule = getOption(method, http);
+    for (const route of [rule, ...rule.additionalBindings].map((each) => routeFromRule(method, each))) {
+      const place = `${route.verb} ${route.path}`;
+      const taken = routes.get(place);
+      if (taken) {
+        throw new Error(`${method}: ${place} already belongs to ${taken.method}`);
+      }
+      routes.set(place, route);
+    }
+  }
+  return [...routes.values()];
+}
+
+function routeFromRule(method: DescMethod, rule: HttpRule): Route {
+  const { case: kind, value: path } = rule.pattern;
+  if (kind === undefined || kind === "custom") {
+    throw new Error(`${method}: google.api.http needs get, put, post, delete or patch`);
+  }
+  if (!path.startsWith("/") || path.includes("{") || path.includes("*")) {
+    throw new Error(`${method}: only a fixed path can be served, not "${path}"`);
+  }
+  if (rule.body !== "*" && rule.body !== "") {
+    throw new Error(`${method}: the body is the whole request ("*") or nothing (""), not "${rule.body}"`);
+  }
+  return { verb: verbs[kind], path, method, body: rule.body === "*" };
+}
+
+const verbs = { get: "GET", put: "PUT", post: "POST", delete: "DELETE", patch: "PATCH" } as const;
+
+/** What a route answers with: one object, server-sent events, or an answer for each item of a list. */
+export type RouteKind = "unary" | "stream" | "batch";
+
+/** A stream is sent as events unless its proto says that it is a batch. */
+export function kindOfRoute({ method }: Pick<Route, "method">): RouteKind {
+  switch (method.methodKind) {
+    case "unary":
+      return "unary";
+    case "server_streaming":
+      return getOption(method, batch) ? "batch" : "stream";
+    default:
+      throw new Error(`${method}: a stream of requests has no form in plain JSON`);
+  }
+}
+
+/** The route with the states of another route's answer, if there is one: the same question and answer, at the path below. */
+export function streamOfRoute({ verb, path, method }: Route, routes: readonly Route[]): Route | undefined {
+  return routes.find(
+    (stream) =>
+      kindOfRoute(stream) === "stream" &&
+      stream.method.input === method.input &&
+      eventsOf(stream.method).answer.message === method.output &&
+      stream.verb === verb &&
+      stream.path === `${path}/stream`,
+  );
+}

@@ -1,0 +1,139 @@
+import type { ContextValues, ServiceImpl } from "@connectrpc/connect";
+import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import type { Access } from "../access/access.ts";
+import { estimateOf, keyUrl } from "../access/over-plan.ts";
+import type { Analyzer } from "../analysis/analyzer.ts";
+import { defaultDepth, type KnownEngines } from "../analysis/judge-request.ts";
+import { accountKey, callerKey, unreadableKey } from "../calls/context-keys.ts";
+import {
+  messageFromAnalysis,
+  messageFromEstimate,
+  messageFromPlace,
+  messageFromPlan,
+  messageFromVersion,
+} from "../calls/convert.ts";
+import type { Implementation } from "../calls/invoke.ts";
+import type { EngineVersion } from "../engine/catalog.ts";
+import type { EngineBuild } from "../engine/engine.ts";
+import type { Log } from "../log/log.ts";
+import { uuidv7 } from "../text/uuid.ts";
+import type { BeginWork } from "../thread/time-slicer.ts";
+import { type Asker, createAdmissionControl, type Preflight } from "./admission.ts";
+import { createBatchEvaluation } from "./batch.ts";
+
+export interface AnalysisServiceOptions {
+  readonly analyzer: Analyzer;
+  readonly engines: KnownEngines;
+  readonly access: Access;
+  readonly judge: Preflight;
+  /** Slices of the thread, for what takes long. */
+  readonly beginWork: BeginWork;
+  /** How many items of one batch may be under way: the node's slots and one more. */
+  readonly batchItemsAtOnce: number;
+  readonly log: Pick<Log, "error">;
+}
+
+type Methods = ServiceImpl<typeof AnalysisService>;
+
+/** AnalysisService over the domain: messages in, messages out, and no rule of its own. */
+export function createAnalysisService(
+  options: AnalysisServiceOptions,
+): Implementation<typeof AnalysisService> {
+  const { analyzer, engines: known, access, judge, beginWork, batchItemsAtOnce: itemsAtOnce, log } = options;
+  const { plans } = access;
+  const gate = createAdmissionControl(access.limits, analyzer.expectMs);
+  const evaluateBatch = createBatchEvaluation({ analyzer, judge, gate, access, beginWork, itemsAtOnce, log });
+
+  const analyze: Methods["evaluate"] & Methods["findBestMove"] = async (message, { signal, values }) => {
+    const asker = askerOf(values);
+    const request = await judge.request(message, asker.account);
+    using admitted = await gate.admit(request, asker);
+    const analysis = await analyzer.analyze(request, asker.account.subject, signal, admitted.terms);
+    admitted.answered();
+    return messageFromAnalysis(analysis);
+  };
+
+  return {
+    service: AnalysisService,
+    methods: {
+      evaluate: analyze,
+      findBestMove: analyze,
+      async *streamEvaluate(message, { signal, values }) {
+        const asker = askerOf(values);
+        const request = await judge.request(message, asker.account);
+        using admitted = await gate.admit(request, asker);
+        const id = uuidv7();
+        let depth = 0;
+        // The analyzer's states never wait for their reader: one that is slow, or gone without a word, skips some.
+        for await (const followed of analyzer.follow(
+          request,
+          asker.account.subject,
+          signal,
+          admitted.terms,
+        )) {
+          if (followed.kind === "waiting") {
+            yield { event: { case: "queued" as const, value: messageFromPlace(followed.at) } };
+            continue;
+          }
+          const { analysis: state } = followed;
+          admitted.answered();
+          // One state a depth: the deepest is the final one, and a search that was begun again says nothing twice.
+          if (state.stopReason || (state.depth > depth && state.depth < request.depth)) {
+            depth = state.depth;
+            yield { event: { case: "evaluation" as const, value: { ...messageFromAnalysis(state), id } } };
+          }
+        }
+      },
+      evaluateBatch: (message, { signal, values }) =>
+        evaluateBatch(message, askerOf(values), values.get(unreadableKey), signal),
+      async listEngines() {
+        const { versions, latest } = known.catalog;
+        const describe = async (version: EngineVersion) => {
+          const digestOf = async (build: EngineBuild) => [build, await build.sha256()] as const;
+          // Together: what failed while nobody waited for it would end the process.
+          const [info, ...digests] = await Promise.all([
+            known.describe(version.defaultBuild),
+            ...version.builds.map(digestOf),
+          ]);
+          const facts = {
+            version,
+            info,
+            latest: version === latest,
+            digests: new Map(digests),
+            available: known.available,
+          };
+          return messageFromVersion(facts);
+        };
+        // One that cannot be started or was replaced is left out: the others are there. That it failed is in the log.
+        const listed = await Promise.allSettled(versions.map(describe));
+        const engines = listed.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+        if (engines.length === 0) {
+          throw listed.find((one) => one.status === "rejected")?.reason;
+        }
+        return { latest: latest.id, engines };
+      },
+      getPrice({ depth, multipv, movetimeMs }) {
+        const asked = depth !== undefined || multipv !== undefined || movetimeMs !== undefined;
+        const limits = { depth: depth ?? defaultDepth, multipv: multipv ?? 1, movetimeMs };
+        return {
+          operation: "eval",
+          unit: "call",
+          amount: "0",
+          currency: "USD",
+          paidEnabled: false,
+          plans: plans.map(messageFromPlan),
+          ...(access.selfService && { keyUrl }),
+          ...(asked && {
+            estimate: messageFromEstimate(
+              estimateOf(limits, plans, analyzer.expectMs(known.catalog.latest.defaultBuild, limits)),
+            ),
+          }),
+        };
+      },
+    },
+  };
+}
+
+function askerOf(values: ContextValues): Asker {
+  return { account: values.get(accountKey), caller: values.get(callerKey) };
+}

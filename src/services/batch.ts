@@ -1,0 +1,204 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import type { Access } from "../access/access.ts";
+import type { Account } from "../access/account.ts";
+import { refuseSpent } from "../access/entrance.ts";
+import type { Analyzer } from "../analysis/analyzer.ts";
+import type { UnreadableItem } from "../calls/context-keys.ts";
+import { messageFromAnalysis, messageFromPlain, plainFromMessage } from "../calls/convert.ts";
+import { problemMessage } from "../calls/convert-problem.ts";
+import { withSuggestion } from "../calls/suggest.ts";
+import type { ErrorCode } from "../errors/catalogue.ts";
+import { errorFromUnknown, KibitzError } from "../errors/errors.ts";
+import type { Log } from "../log/log.ts";
+import type { BeginWork, Turn } from "../thread/time-slicer.ts";
+import type { AdmissionControl, Asker, Preflight } from "./admission.ts";
+
+export interface BatchOptions {
+  readonly analyzer: Analyzer;
+  /** Asked for each item, from the proto's rules on: in a batch, they are the item's own affair. */
+  readonly judge: Preflight;
+  readonly gate: AdmissionControl;
+  readonly access: Access;
+  /** Slices of the thread: an item of 600 moves takes milliseconds to judge, and may need no engine. */
+  readonly beginWork: BeginWork;
+  /** How many items of a batch may be under way: one more than the slots keeps them all busy. */
+  readonly itemsAtOnce: number;
+  readonly log: Pick<Log, "error">;
+}
+
+const { evaluate: single, evaluateBatch: batch } = AnalysisService.method;
+type RequestMessage = MessageShape<typeof single.input>;
+type Item = MessageInitShape<typeof batch.output>;
+
+/** Refusals that every further item would meet, too, until their time is over. */
+const lasting: ReadonlySet<ErrorCode> = new Set(["rate_limited", "quota_exhausted"]);
+
+/** Answers the requests of a batch as they are ready. What is wrong with one is told in its own answer. */
+export function createBatchEvaluation(options: BatchOptions) {
+  const { analyzer, judge, gate, access, beginWork, itemsAtOnce, log } = options;
+  async function evaluate(
+    message: RequestMessage,
+    asker: Asker,
+    flow: string,
+    since: () => number,
+    signal: AbortSignal,
+  ) {
+    const request = await judge.item(message, asker.account);
+    // Admitted anew each time: an item that waits to be tried again must not take a place from the caller's other searches.
+    const run = async () => {
+      using admitted = await gate.admit(request, asker, signal);
+      const analysis = await analyzer.analyze(request, flow, signal, admitted.terms);
+      admitted.answered();
+      return analysis;
+    };
+    return retryOverloaded(run, signal, { since });
+  }
+
+  /** What is wrong with an item that could not be read. */
+  function refuseUnread(unread: UnreadableItem): never {
+    throw unread.explain();
+  }
+
+  /** The nearest request that would be answered, in the words of the item's sender. */
+  function suggest(
+    error: KibitzError,
+    message: RequestMessage,
+    unread: UnreadableItem | undefined,
+    account: Account,
+    turn: Turn,
+  ): Promise<KibitzError> {
+    return withSuggestion(error, unread?.sent ?? plainFromMessage(message), async (candidate) => {
+      await turn();
+      await judge.item(
+        unread ? (unread.read(candidate) as RequestMessage) : messageFromPlain(candidate),
+        account,
+      );
+    });
+  }
+
+  return (
+    { requests }: MessageShape<typeof batch.input>,
+    asker: Asker,
+    unreadable: ReadonlyMap<number, UnreadableItem>,
+    signal: AbortSignal,
+  ): AsyncIterable<Item> => {
+    // A flow of its own: beside the caller's single requests a batch is one more caller, not two hundred.
+    const { account, caller } = asker;
+    const { requestId } = caller;
+    const flow = `${account.subject}#${requestId}`;
+    judge.batch(requests.length, account);
+    // An item waits as long as the others go on: what keeps it waiting may be its own batch.
+    let progressedAt = performance.now();
+    const turn = beginWork(() => signal.throwIfAborted());
+    /** Whether an item was refused for what further ones would be refused for, too: they are not judged for that. */
+    let used = false;
+    const answer = async (index: number, either: AbortSignal): Promise<Item> => {
+      const message = requests[index] as RequestMessage;
+      const unread = unreadable.get(index);
+      try {
+        await turn();
+        refuseSpent(access.limits, account);
+        if (used) {
+          await gate.refuseUsedUp(account);
+        }
+        if (unread) {
+          refuseUnread(unread);
+        }
+        const analysis = await evaluate(message, asker, flow, () => progressedAt, either);
+        return { index, outcome: { case: "result", value: messageFromAnalysis(analysis) } };
+      } catch (thrown) {
+        either.throwIfAborted();
+        const error = errorFromUnknown(thrown);
+        used ||= lasting.has(error.code);
+        if (error.code === "internal") {
+          log.error({ err: thrown, requestId, index }, "an item of a batch failed");
+        }
+        const suggested = await suggest(error, message, unread, account, turn);
+        access.limits.refusals.count(account, suggested);
+        return { index, outcome: { case: "problem", value: problemMessage(suggested, requestId) } };
+      } finally {
+        progressedAt = performance.now();
+      }
+    };
+    const atOnce = Math.min(itemsAtOnce, account.plan.limits.concurrent ?? itemsAtOnce);
+    return runConcurrently(requests.length, atOnce, answer, signal);
+  };
+}
+
+/**
+ * Starts tasks in their order, a few at a time, and gives each result when it is there. A slow reader slows
+ * the starting down: no more results wait for it than may be under way.
+ *
+ * @param atOnce how many may be under way
+ * @param start task by index. Its signal is aborted when the reader leaves or one of the tasks fails.
+ */
+export async function* runConcurrently<T>(
+  count: number,
+  atOnce: number,
+  start: (index: number, signal: AbortSignal) => Promise<T>,
+  signal: AbortSignal,
+): AsyncGenerator<T> {
+  const left = new AbortController();
+  const either = AbortSignal.any([signal, left.signal]);
+  const running = new Map<number, Promise<{ readonly index: number; readonly result: T }>>();
+  let next = 0;
+  try {
+    while (next < count || running.size > 0) {
+      for (; next < count && running.size < atOnce; next++) {
+        const index = next;
+        running.set(
+          index,
+          start(index, either).then((result) => ({ index, result })),
+        );
+      }
+      const { index, result } = await Promise.race(running.values());
+      running.delete(index);
+      yield result;
+    }
+  } finally {
+    left.abort(new Error("the reader left"));
+    await Promise.allSettled(running.values());
+  }
+}
+
+/** Least wait before a new try, in milliseconds, whatever the refusal says: it may say 0. */
+const pauseMinMs = 100;
+
+export interface RetryOptions {
+  /** When to begin counting the patience, by `performance.now()`: it may move on between tries. */
+  readonly since: () => number;
+  /** How long a task is tried again, in milliseconds. The last try is at its end. */
+  readonly patienceMs?: number;
+}
+
+/**
+ * Runs a task, and again while it is refused as `overloaded`, each time after as long as the refusal says:
+ * for work whose caller waits anyway. Throws what the last try threw; an AbortError when the caller has left.
+ */
+export async function retryOverloaded<T>(
+  task: () => Promise<T>,
+  signal: AbortSignal,
+  { since, patienceMs = 60_000 }: RetryOptions,
+): Promise<T> {
+  /** The count that the last try was set to end. A timer may fire before its time, so the clock alone cannot tell. */
+  let ended: number | undefined;
+  for (;;) {
+    try {
+      return await task();
+    } catch (thrown) {
+      const begun = since();
+      const leftMs = begun + patienceMs - performance.now();
+      const again = thrown instanceof KibitzError && thrown.code === "overloaded";
+      if (!again || leftMs <= 0 || begun === ended) {
+        throw thrown;
+      }
+      const pauseMs = Math.max(thrown.retryAfterMs ?? 1000, pauseMinMs);
+      if (pauseMs >= leftMs) {
+        ended = begun;
+      }
+      await sleep(Math.min(pauseMs, leftMs), undefined, { signal });
+    }
+  }
+}

@@ -1,0 +1,90 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import { KeyService } from "../../gen/chess/analysis/v1/key_service_pb.ts";
+import type { Access } from "../access/access.ts";
+import { keyRequired } from "../access/entrance.ts";
+import type { IssuedKey } from "../access/keys.ts";
+import { accountKey, callerKey } from "../calls/context-keys.ts";
+import { messageFromKey, messageFromNewKey } from "../calls/convert.ts";
+import type { Implementation, MethodContext } from "../calls/invoke.ts";
+import { errorFromFaults, KibitzError } from "../errors/errors.ts";
+import { durationText, holdsKey } from "../text/plain-text.ts";
+
+type TooMany = Extract<IssuedKey, { readonly kind: "too_many" }>;
+
+/** KeyService over the issuer of keys. */
+export function createKeyService(access: Access): Implementation<typeof KeyService> {
+  const methods: ServiceImpl<typeof KeyService> = {
+    async createKey({ name, idempotencyKey }, context) {
+      keepPrivate(context);
+      const { selfService } = access;
+      if (selfService === undefined) {
+        throw new KibitzError(
+          "self_service_disabled",
+          "This service does not issue keys on request. Ask its operator for one.",
+        );
+      }
+      refuseSecrets({ name, idempotency_key: idempotencyKey });
+      const { address } = context.values.get(accountKey);
+      const issued = await selfService.issue({ address, name, idempotencyKey });
+      switch (issued.kind) {
+        case "issued":
+          return messageFromNewKey(issued.record, issued.key);
+        case "too_many":
+          throw tooMany(issued);
+        case "full":
+          throw new KibitzError(
+            "self_service_disabled",
+            "This service has issued as many keys as it may, and issues no more on request. Ask its operator for one.",
+          );
+      }
+    },
+    async getKey(_, context) {
+      keepPrivate(context);
+      const { account, key } = keyOf(context);
+      return messageFromKey(key, account.plan, await access.limits.allWindowsOf(account));
+    },
+    async revokeKey(_, context) {
+      keepPrivate(context);
+      await access.keys.revoke(keyOf(context).key.id);
+      return {};
+    },
+  };
+
+  function keyOf({ values }: Pick<MethodContext, "values">) {
+    const account = values.get(accountKey);
+    if (account.key === undefined) {
+      throw keyRequired(access);
+    }
+    return { account, key: account.key };
+  }
+
+  return { service: KeyService, methods };
+}
+
+/** @throws KibitzError where a text that is kept as it is holds a key. */
+function refuseSecrets(texts: Readonly<Record<string, string | undefined>>): void {
+  const faults = Object.entries(texts)
+    .filter(([, text]) => text !== undefined && holdsKey(text))
+    .map(([field]) => {
+      const message = `\`${field}\` contains an API key, and such texts are stored as they are.`;
+      return { pointer: `/${field}`, code: "invalid_type", message } as const;
+    });
+  if (faults.length > 0) {
+    throw errorFromFaults(faults);
+  }
+}
+
+function tooMany({ of, max, againAt }: TooMany): KibitzError {
+  const seconds = Math.max(1, Math.ceil((againAt - Date.now()) / 1000));
+  const who = of === "address" ? "This address" : "The network (/48) of this address";
+  return new KibitzError(
+    "rate_limited",
+    `${who} has reached its limit of ${max} ${max === 1 ? "key" : "keys"} in 24 hours. Try again in ${durationText(seconds)}.`,
+    { retryAfterMs: seconds * 1000, quota: "keys-per-day" },
+  );
+}
+
+/** No store on the way may keep the answer. */
+function keepPrivate({ values }: Pick<MethodContext, "values">): void {
+  values.get(callerKey).answerHeaders.set("cache-control", "no-store");
+}

@@ -1,0 +1,46 @@
+import type { DescService } from "@bufbuild/protobuf";
+import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { KeyService } from "../../gen/chess/analysis/v1/key_service_pb.ts";
+import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
+import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
+import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
+import { ServerReflection as ServerReflectionV1alpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
+import type { Implementation } from "../calls/invoke.ts";
+import { type AnalysisServiceOptions, createAnalysisService } from "./analysis-service.ts";
+import { createKeyService } from "./key-service.ts";
+import { createHealth, type HealthOptions } from "./tools/health.ts";
+import { createReflection, type ReflectionOptions } from "./tools/reflection.ts";
+
+/** What the server is for. */
+const apiServices: readonly DescService[] = [AnalysisService, KeyService];
+
+/** What tells tools of the API. Needs no engine. */
+const toolServices: readonly DescService[] = [Health, ServerReflection, ServerReflectionV1alpha];
+
+/** Names of all services, for telling an unknown method from an unknown service. */
+export const serviceNames: ReadonlySet<string> = new Set(
+  [...apiServices, ...toolServices].map(({ typeName }) => typeName),
+);
+
+/** Every service of the API with what answers its calls. */
+export function createImplementations(options: AnalysisServiceOptions): readonly Implementation[] {
+  return [
+    createAnalysisService(options) as unknown as Implementation,
+    createKeyService(options.access) as unknown as Implementation,
+  ];
+}
+
+/** Health and reflection, for tools and load balancers. */
+export function createToolImplementations(
+  state: Omit<HealthOptions, "services"> & Pick<ReflectionOptions, "stopping">,
+): readonly Implementation[] {
+  return [
+    createHealth({ ...state, services: apiServices }) as unknown as Implementation,
+    ...createReflection({
+      services: [...apiServices, ...toolServices],
+      files: [file_google_rpc_error_details],
+      stopping: state.stopping,
+      addressOf: state.addressOf,
+    }),
+  ];
+}

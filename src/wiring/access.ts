@@ -1,0 +1,146 @@
+import { readFileSync, statSync } from "node:fs";
+import { type Access, createAccess } from "../access/access.ts";
+import { builtInPlans, type Plan } from "../access/plans.ts";
+import type { Log } from "../log/log.ts";
+import { StoreUnavailable, type StoreWatch } from "../storage/ports.ts";
+import { openDatabase, StoreUnusable } from "../storage/sqlite/database.ts";
+import { createSqliteKeyStore } from "../storage/sqlite/key-store.ts";
+import { createSqliteUsageStore } from "../storage/sqlite/usage-store.ts";
+import { type Config, ConfigError } from "./config.ts";
+import { plansFromJson } from "./plans.ts";
+
+/** Milliseconds between two writes of what was used: so much a killed process forgets of it. */
+const flushMs = 3000;
+
+/** Milliseconds until keys that have ended are forgotten for the first time: a clock that was wrong at boot is right by then. */
+const pruneAfterMs = 3_600_000;
+
+/**
+ * Who may ask and how much, as the settings say, over the database in their folder. Disposing of it writes the rest.
+ *
+ * @throws ConfigError for plans and folders that cannot be used
+ */
+export async function openAccess(config: Config, log: Log): Promise<Access & AsyncDisposable> {
+  const plans = loadPlans(config);
+  const database = openData(config);
+  const watch = createStoreLog(log);
+  try {
+    const access = await createAccess({
+      mode: config.access,
+      plans,
+      keysPerDay: (config.selfServiceKeys ?? config.access === "public") ? config.keysPerDay : 0,
+      keyExpiryDays: config.keyExpiryDays,
+      selfServiceKeysMax: config.selfServiceKeysMax,
+      pepper: config.keyPepper,
+      trustedProxies: config.trustProxy,
+      stores: { keys: createSqliteKeyStore(database, watch), usage: createSqliteUsageStore(database, watch) },
+      log,
+    });
+    const openedAt = performance.now();
+    async function keepUp(): Promise<void> {
+      await access.flush();
+      if (performance.now() - openedAt > pruneAfterMs) {
+        await access.prune();
+      }
+    }
+    /** One at a time: it may wait for somebody who has the database locked. */
+    let keeping: Promise<void> | undefined;
+    const timer = setInterval(() => {
+      keeping ??= keepUp()
+        .catch((err: unknown) => {
+          // That the store cannot be asked is in the log once, and not every time.
+          if (!(err instanceof StoreUnavailable)) {
+            log.error({ err }, "usage could not be saved, or what has ended not be deleted");
+          }
+        })
+        .finally(() => {
+          keeping = undefined;
+        });
+    }, flushMs);
+    const close = async () => {
+      clearInterval(timer);
+      await keeping;
+      await access
+        .flush()
+        .catch((err: unknown) => log.error({ err }, "the latest usage could not be saved and is lost"));
+      database.close();
+    };
+    let closed: Promise<void> | undefined;
+    return Object.assign(access, {
+      [Symbol.asyncDispose]() {
+        closed ??= close();
+        return closed;
+      },
+    });
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** The plans of the operator's file, or the built-in ones. @throws ConfigError */
+export function loadPlans({ plansFile }: Config): readonly Plan[] {
+  if (plansFile === undefined) {
+    return builtInPlans;
+  }
+  const reading = plansFromJson(readText(plansFile));
+  if (reading.kind === "faults") {
+    const lines = reading.faults.map(({ pointer, message }) => {
+      const place = pointer === "" ? "" : `, at ${pointer}`;
+      return `KIBITZ_PLANS: in ${plansFile}${place}: ${message}`;
+    });
+    throw new ConfigError(lines.join("\n"));
+  }
+  return reading.plans;
+}
+
+/** More than any plans; what goes on for ever, such as a device, would fill the memory. */
+const plansMaxBytes = 1_000_000;
+
+function readText(file: string): string {
+  try {
+    const found = statSync(file);
+    if (!found.isFile() || found.size > plansMaxBytes) {
+      throw new Error(`it is not a file of at most ${plansMaxBytes} bytes`);
+    }
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw new ConfigError(`KIBITZ_PLANS: ${file} cannot be read: ${(error as Error).message}`);
+  }
+}
+
+/** The database in the settings' folder. @throws ConfigError */
+export function openData({ dataDir }: Config): ReturnType<typeof openDatabase> {
+  try {
+    return openDatabase(dataDir);
+  } catch (error) {
+    if (error instanceof StoreUnusable) {
+      throw new ConfigError(`KIBITZ_DATA_DIR: ${error.message}. Name a folder that Kibitz may write to.`);
+    }
+    throw error;
+  }
+}
+
+/** Says once that the database cannot be read or written, however often it is tried, and once that it can again. */
+export function createStoreLog(log: Pick<Log, "info" | "warn">): StoreWatch {
+  /** Apart: a full disk is read as ever. */
+  const failing = new Set<string>();
+  return {
+    failed(what, error) {
+      if (!failing.has(what)) {
+        failing.add(what);
+        log.warn(
+          { error },
+          `the database cannot be ${past[what]}: analyses continue, their usage is kept in memory, and changes to keys have to wait`,
+        );
+      }
+    },
+    worked(what) {
+      if (failing.delete(what)) {
+        log.info({}, `the database can be ${past[what]} again`);
+      }
+    },
+  };
+}
+
+const past = { read: "read", write: "written" } as const;

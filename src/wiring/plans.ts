@@ -1,0 +1,70 @@
+import { create, type DescMessage } from "@bufbuild/protobuf";
+import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import type { Plan } from "../access/plans.ts";
+import { type PlanForm, type PlansFault, type PlansReading, readPlans } from "../access/read-plans.ts";
+import { messageFromPlan } from "../calls/convert.ts";
+import { planFromMessage } from "../calls/convert-plan.ts";
+import type { ShownPlan } from "../http/pages/openapi-document.ts";
+import { parseJsonObject } from "../protocols/json/codec/json-text.ts";
+import { createMessageReader } from "../protocols/json/codec/read-message.ts";
+import { unknownFieldFault } from "../protocols/json/codec/refuse.ts";
+import { createMessageWriter } from "../protocols/json/codec/write-message.ts";
+import { pointerStep } from "../text/json-pointer.ts";
+
+/** Reads a file of plans, `{"plans": […]}`, each in the form in which `GET /price` shows it. */
+export function plansFromJson(text: string): PlansReading {
+  const reading = parseJsonObject(text);
+  if (reading.kind === "faults") {
+    return faultsOf(
+      reading.faults.map(({ pointer, message }) => ({
+        pointer,
+        message: message.replace(/^The body/, "The file"),
+      })),
+    );
+  }
+  const { plans, ...others } = reading.value;
+  const faults: PlansFault[] = Object.keys(others).map((key) => ({
+    ...unknownFieldFault(key, ["plans"]),
+    pointer: pointerStep(key),
+  }));
+  if (!Array.isArray(plans)) {
+    return faultsOf([...faults, { pointer: "/plans", message: "`plans` must be a list of plans." }]);
+  }
+  const read = readPlans(plans, createPlanForm());
+  if (read.kind === "plans") {
+    return faults.length === 0 ? read : faultsOf(faults);
+  }
+  const inPlans = read.faults.map((fault) => ({ ...fault, pointer: `/plans${fault.pointer}` }));
+  return faultsOf([...faults, ...inPlans]);
+}
+
+function faultsOf(faults: readonly PlansFault[]): PlansReading {
+  return { kind: "faults", faults };
+}
+
+function createPlanForm(): PlanForm {
+  const read = createMessageReader(planMessage());
+  return {
+    write: (plan) => ({ ...shownPlans([plan])[0] }),
+    read(json) {
+      const { message, faults } = read(json);
+      return { plan: planFromMessage(message), faults };
+    },
+  };
+}
+
+/** Plans as `GET /price` shows them: by the same message, in the same JSON. */
+export function shownPlans(plans: readonly Plan[]): readonly ShownPlan[] {
+  const message = planMessage();
+  const write = createMessageWriter(message);
+  return plans.map((plan) => JSON.parse(write(create(message, messageFromPlan(plan)))));
+}
+
+/** What `GET /price` shows of a plan. */
+export function planMessage(): DescMessage {
+  const { message } = AnalysisService.method.getPrice.output.field.plans;
+  if (message === undefined) {
+    throw new Error("the plans of GetPriceResponse are no messages");
+  }
+  return message;
+}

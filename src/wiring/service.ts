@@ -1,0 +1,94 @@
+import type { Interceptor } from "@connectrpc/connect";
+import { type Access, createLocalAccess } from "../access/access.ts";
+import { openPlan } from "../access/plans.ts";
+import { type Analyzer, createAnalyzer } from "../analysis/analyzer.ts";
+import { errorFromFailure } from "../analysis/error-from-failure.ts";
+import type { Findings } from "../analysis/findings.ts";
+import type { KnownEngines } from "../analysis/judge-request.ts";
+import { createPositionCache } from "../analysis/position-cache.ts";
+import { createScheduler, type Scheduler } from "../analysis/scheduler.ts";
+import { createChain } from "../calls/chain.ts";
+import { type Calls, createCalls, type Implementation } from "../calls/invoke.ts";
+import { createRules, type Rules } from "../calls/rules.ts";
+import { EngineFailure } from "../engine/engine.ts";
+import type { Engines } from "../engine/engines.ts";
+import { createLog } from "../log/create-log.ts";
+import type { Log } from "../log/log.ts";
+import { createAddressShower } from "../log/show-address.ts";
+import { errorFromConnect } from "../protocols/connect/errors.ts";
+import { createPreflight, type Preflight } from "../services/admission.ts";
+import { createImplementations } from "../services/routes.ts";
+import { createMemoryCache } from "../storage/memory/cache.ts";
+import { type BeginWork, createTimeSlicer } from "../thread/time-slicer.ts";
+import { type Config, loadConfig } from "./config.ts";
+import { openEngines } from "./engines.ts";
+
+/** What Kibitz does, before any door: the command line asks it directly, the server opens doors to it. */
+export interface Service {
+  readonly analyzer: Analyzer;
+  readonly scheduler: Scheduler;
+  readonly engines: KnownEngines;
+  readonly implementations: readonly Implementation[];
+  readonly chain: readonly Interceptor[];
+  readonly rules: Rules;
+  readonly judge: Preflight;
+  /** Slices of the thread, for all works that take long. */
+  readonly beginWork: BeginWork;
+  /** Every method, behind the chain. */
+  readonly calls: Calls;
+}
+
+/** An engine that cannot be started to be asked what it is. */
+function explainFailure(thrown: unknown): never {
+  throw thrown instanceof EngineFailure ? errorFromFailure(thrown) : thrown;
+}
+
+export function createService(
+  room: Engines,
+  access: Access,
+  config: Config,
+  log: Log,
+  showAddress = createAddressShower(config.logAddresses),
+): Service {
+  const beginWork = createTimeSlicer();
+  const scheduler = createScheduler({ slots: config.slots, maxWaitMs: config.queueMaxWaitMs });
+  const analyzer = createAnalyzer({
+    search: room.search,
+    scheduler,
+    cache: createMemoryCache<Findings>({ bytes: config.cacheMb * 1e6 }),
+    movetimeMaxMs: openPlan.limits.movetimeMaxMs,
+  });
+  const engines: KnownEngines = {
+    get catalog() {
+      return room.catalog;
+    },
+    available: room.available,
+    describe: (build) => room.describe(build).catch(explainFailure),
+    judgePosition: createPositionCache(beginWork),
+  };
+  const rules = createRules();
+  const judge = createPreflight({ access, engines, rules });
+  const chain = createChain(access, rules, log, showAddress, errorFromConnect);
+  const implementations = createImplementations({
+    analyzer,
+    engines,
+    access,
+    judge,
+    beginWork,
+    batchItemsAtOnce: config.slots + 1,
+    log,
+  });
+  const calls = createCalls(implementations, chain);
+  return { analyzer, scheduler, engines, implementations, chain, rules, judge, beginWork, calls };
+}
+
+/** The service in this process, without a server: what the commands ask. */
+export async function openLocal(env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<Service & AsyncDisposable> {
+  const config = loadConfig({ KIBITZ_LOG_LEVEL: "warn", ...env });
+  const log = await createLog(config.logLevel, process.stderr);
+  const engines = await openEngines(config, log, signal);
+  return {
+    ...createService(engines, await createLocalAccess(), config, log),
+    [Symbol.asyncDispose]: () => engines[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,38 @@
+import { describe, expect, test } from "vitest";
+import { createPositionCache } from "../../src/analysis/position-cache.ts";
+import { judgePosition } from "../../src/chess/judge-position.ts";
+import type { PositionInput } from "../../src/chess/position.ts";
+import { createTimeSlicer } from "../../src/thread/time-slicer.ts";
+import { startFen } from "../chess/judged.ts";
+
+const inputOf = (told: Partial<PositionInput> = {}): PositionInput => ({
+  fen: startFen,
+  moves: [],
+  chess960: false,
+  ...told,
+});
+
+describe("a position that is judged again", () => {
+  test("is the same one from the second time on: those that are asked for once are not kept", () => {
+    const judge = createPositionCache(createTimeSlicer());
+    const [first, second, third] = [judge(inputOf()), judge(inputOf()), judge(inputOf())];
+    expect(second).not.toBe(first);
+    expect(third).toBe(second);
+    expect(judge(inputOf())).toEqual(judgePosition(inputOf()));
+  });
+
+  test.each<[string, Partial<PositionInput>]>([
+    ["another FEN text", { fen: ` ${startFen}` }],
+    ["another variant", { chess960: true }],
+    ["moves", { moves: ["e4"] }],
+    ["a FEN that begins like the name of a variant", { fen: `960 ${startFen}` }],
+    ["a FEN with a fault", { fen: "nonsense" }],
+    ["a FEN that is too long", { fen: `${startFen}${" ".repeat(200)}x` }],
+  ])("is told apart from one with %s", (_, told) => {
+    const judge = createPositionCache(createTimeSlicer());
+    for (const chess960 of [false, true, false, true]) {
+      judge(inputOf({ chess960 }));
+    }
+    expect(judge(inputOf(told))).toEqual(judgePosition(inputOf(told)));
+  });
+});

@@ -1,0 +1,254 @@
+import { create } from "@bufbuild/protobuf";
+import { Code, ConnectError, createContextValues, type Interceptor } from "@connectrpc/connect";
+import { describe, expect, test } from "vitest";
+import { AnalysisRequestSchema } from "../../gen/chess/analysis/v1/analysis_pb.ts";
+import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { validate } from "../../src/calls/chain.ts";
+import { callerKey, responseHeaderKey } from "../../src/calls/context-keys.ts";
+import { logCalls } from "../../src/calls/log-calls.ts";
+import { createRules } from "../../src/calls/rules.ts";
+import { KibitzError } from "../../src/errors/errors.ts";
+import { silentLog } from "../../src/log/log.ts";
+import { errorFromConnect } from "../../src/protocols/connect/errors.ts";
+import { connectErrors } from "../../src/protocols/connect/interceptors.ts";
+import { type Caller, localCaller } from "../../src/request/context.ts";
+
+interface Answer {
+  readonly header: Headers;
+  readonly message: AsyncIterable<unknown>;
+}
+
+interface Asked {
+  readonly caller?: Partial<Caller>;
+  readonly signal?: AbortSignal;
+  readonly fen?: string;
+  readonly stream?: boolean;
+  /** Of the answer that Connect is going to send. */
+  readonly header?: Headers;
+}
+
+/** Runs an interceptor in front of a method, as Connect does. */
+async function run(
+  interceptor: Interceptor,
+  method: (request: Answer) => unknown,
+  { caller, signal, fen = "x", stream = false, header }: Asked = {},
+): Promise<Answer> {
+  const message = create(AnalysisRequestSchema, { fen });
+  const request = {
+    stream,
+    method: stream ? AnalysisService.method.streamEvaluate : AnalysisService.method.evaluate,
+    contextValues: createContextValues()
+      .set(callerKey, { ...localCaller(), requestId: "id-1", ...caller })
+      .set(responseHeaderKey, header),
+    signal: signal ?? new AbortController().signal,
+    message: stream ? messages(message) : message,
+  };
+  return (await interceptor(method as never)(request as never)) as unknown as Answer;
+}
+
+async function* messages<T>(...items: readonly (T | Error)[]): AsyncGenerator<T> {
+  for (const item of items) {
+    if (item instanceof Error) {
+      throw item;
+    }
+    yield item;
+  }
+}
+
+const answer = () => ({ stream: false, header: new Headers(), message: {} });
+const streaming =
+  (...items: readonly unknown[]) =>
+  () => ({
+    stream: true,
+    header: new Headers(),
+    message: messages(...items),
+  });
+const refuse = (error: unknown) => () => {
+  throw error;
+};
+const refusal = new KibitzError("invalid_fen", "bad");
+
+describe("a line in the log", () => {
+  function recording() {
+    const lines: unknown[] = [];
+    const write = (level: string) => (fields: Readonly<Record<string, unknown>>) => {
+      lines.push([level, fields.code]);
+    };
+    return {
+      lines,
+      logged: logCalls(
+        { ...silentLog, info: write("info"), error: write("error") },
+        () => undefined,
+        errorFromConnect,
+      ),
+    };
+  }
+
+  test("tells who asked what, through which door, and for how long", async () => {
+    const lines: unknown[] = [];
+    const log = { ...silentLog, info: (fields: object, message: string) => lines.push([message, fields]) };
+    await run(
+      logCalls(log, () => undefined, errorFromConnect),
+      answer,
+      { caller: { protocol: "grpc" } },
+    );
+    expect(lines).toEqual([
+      [
+        "call",
+        { requestId: "id-1", protocol: "grpc", method: "Evaluate", ms: expect.any(Number), code: "ok" },
+      ],
+    ]);
+  });
+
+  test("about what tools ask every second is for those who look for it, but a mistake of ours is not", async () => {
+    const lines: unknown[] = [];
+    const write = (level: string) => (fields: { readonly code?: unknown }) =>
+      lines.push([level, fields.code]);
+    const log = { ...silentLog, debug: write("debug"), info: write("info"), error: write("error") };
+    await run(
+      logCalls(log, () => undefined, errorFromConnect, "debug"),
+      answer,
+    );
+    await expect(
+      run(
+        logCalls(log, () => undefined, errorFromConnect, "debug"),
+        refuse(new TypeError("mistake")),
+      ),
+    ).rejects.toThrow();
+    expect(lines).toEqual([
+      ["debug", "ok"],
+      ["error", "internal"],
+    ]);
+  });
+
+  test.each([
+    ["a refusal", refusal, "info", "invalid_fen"],
+    ["a mistake of ours", new TypeError("mistake"), "error", "internal"],
+    ["a deadline", new ConnectError("late", Code.DeadlineExceeded), "info", "deadline_exceeded"],
+  ])("after %s says so, and lets it pass", async (_, error, level, code) => {
+    const { lines, logged } = recording();
+    await expect(run(logged, refuse(error))).rejects.toBe(error);
+    expect(lines).toEqual([[level, code]]);
+  });
+
+  test("about a caller that left is no error, whatever the reason of the signal", async () => {
+    const { lines, logged } = recording();
+    for (const reason of [new Error("the caller left"), undefined]) {
+      const signal = AbortSignal.abort(reason);
+      await expect(run(logged, refuse(signal.reason), { signal })).rejects.toBe(signal.reason);
+    }
+    expect(lines).toEqual([
+      ["info", "canceled"],
+      ["info", "canceled"],
+    ]);
+  });
+
+  test.each([
+    ["a client that resets its stream is no error, whatever its code", Code.Internal, "canceled"],
+    ["a deadline that has passed calls it so", Code.DeadlineExceeded, "deadline_exceeded"],
+  ])("about %s", async (_, reason, code) => {
+    const { lines, logged } = recording();
+    const signal = AbortSignal.abort(new ConnectError("http/2 stream closed", reason));
+    await expect(run(logged, refuse(signal.reason), { signal })).rejects.toBe(signal.reason);
+    expect(lines).toEqual([["info", code]]);
+  });
+
+  test("about a mistake of ours stays an error when the caller has left, too", async () => {
+    const { lines, logged } = recording();
+    const signal = AbortSignal.abort(new Error("the caller left"));
+    await expect(run(logged, refuse(new TypeError("mistake")), { signal })).rejects.toThrow("mistake");
+    expect(lines).toEqual([["error", "internal"]]);
+  });
+
+  test("of a stream comes when it has ended, and once", async () => {
+    const { lines, logged } = recording();
+    const { message } = await run(logged, streaming(1, 2));
+    expect(lines).toEqual([]);
+    expect(await Array.fromAsync(message)).toEqual([1, 2]);
+    expect(lines).toEqual([["info", "ok"]]);
+  });
+
+  test("of a stream tells how it failed", async () => {
+    const { lines, logged } = recording();
+    const { message } = await run(logged, streaming(1, refusal));
+    await expect(Array.fromAsync(message)).rejects.toBe(refusal);
+    expect(lines).toEqual([["info", "invalid_fen"]]);
+  });
+
+  test("of a stream tells when its reader left", async () => {
+    const { lines, logged } = recording();
+    const { message } = await run(logged, streaming(1, 2));
+    const reader = message[Symbol.asyncIterator]();
+    expect((await reader.next()).value).toBe(1);
+    await reader.return?.();
+    expect(lines).toEqual([["info", "canceled"]]);
+  });
+
+  test("of a stream that could not be delivered is no error of ours", async () => {
+    const { lines, logged } = recording();
+    const { message } = await run(logged, streaming(1, 2));
+    const reading = (message as AsyncIterable<unknown>)[Symbol.asyncIterator]();
+    await reading.next();
+    const gone = new Error("The stream has been destroyed");
+    await expect(reading.throw?.(gone)).rejects.toBe(gone);
+    expect(lines).toEqual([["info", "canceled"]]);
+  });
+});
+
+describe("Connect's doors", () => {
+  const ofCatalogue = expect.objectContaining({ code: Code.InvalidArgument, rawMessage: "bad" });
+
+  test("give the answer the headers that interceptors left with the caller", async () => {
+    const answerHeaders = new Map([
+      ["x-request-id", "id-1"],
+      ["x-other", "2"],
+    ]);
+    const header = new Headers();
+    await run(connectErrors(), answer, { caller: { answerHeaders }, header });
+    expect([...header]).toEqual([
+      ["x-other", "2"],
+      ["x-request-id", "id-1"],
+    ]);
+  });
+
+  test("make Connect errors of those of the catalogue", async () => {
+    await expect(run(connectErrors(), refuse(refusal))).rejects.toEqual(ofCatalogue);
+  });
+
+  test("also where a stream fails while it is read", async () => {
+    const { message } = await run(connectErrors(), streaming(1, refusal));
+    const read: unknown[] = [];
+    const reading = (async () => {
+      for await (const one of message) {
+        read.push(one);
+      }
+    })();
+    await expect(reading).rejects.toEqual(ofCatalogue);
+    expect(read).toEqual([1]);
+  });
+});
+
+describe("the rules of the proto", () => {
+  const rules = validate(createRules());
+
+  test("let a good request pass, untouched", async () => {
+    let seen: unknown;
+    await run(rules, (request) => {
+      seen = request.message;
+      return answer();
+    });
+    expect(seen).toMatchObject({ fen: "x" });
+  });
+
+  test("refuse a bad one before the method is asked", async () => {
+    await expect(run(rules, () => expect.fail("asked"), { fen: "" })).rejects.toMatchObject({
+      code: "invalid_fen",
+      faults: [{ pointer: "/fen" }],
+    });
+  });
+
+  test("refuse the bad message of a stream when it is read", async () => {
+    const reading = run(rules, async ({ message }) => Array.fromAsync(message), { fen: "", stream: true });
+    await expect(reading).rejects.toMatchObject({ code: "invalid_fen" });
+  });
+});

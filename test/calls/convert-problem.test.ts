@@ -1,0 +1,21 @@
+import { expect, test } from "vitest";
+import { ProblemSchema } from "../../gen/chess/analysis/v1/problem_pb.ts";
+import { problemMessage } from "../../src/calls/convert-problem.ts";
+import { errorFromFaults, KibitzError } from "../../src/errors/errors.ts";
+import { problemFromError } from "../../src/errors/problem.ts";
+import { createMessageWriter } from "../../src/protocols/json/codec/write-message.ts";
+
+test.each([
+  new KibitzError("overloaded", "busy", { retryAfterMs: 1500 }),
+  errorFromFaults(
+    [
+      { pointer: "/depth", code: "out_of_range", message: "no", allowed: { minimum: 1, maximum: 30 } },
+      { pointer: "/fen", code: "invalid_fen", message: "no" },
+    ],
+    { suggestedRequest: { fen: "x", depth: 30 } },
+  ),
+  new KibitzError("upgrade_needed", "more", { upgrade: { plan: "free", url: "/v1/keys" } }),
+])("an error in an answer says what its problem document says: $code", (error) => {
+  const written = JSON.parse(createMessageWriter(ProblemSchema)(problemMessage(error, "id-1")));
+  expect(written).toEqual({ ...problemFromError(error, "id-1"), instance: written.instance });
+});

@@ -1,0 +1,243 @@
+import { create, isMessage, type MessageInitShape, toJson } from "@bufbuild/protobuf";
+import { describe, expect, test } from "vitest";
+import * as pb from "../../gen/chess/analysis/v1/analysis_pb.ts";
+import { EvaluateResponseSchema } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { openPlan } from "../../src/access/plans.ts";
+import type { Analysis } from "../../src/analysis/analysis.ts";
+import {
+  messageFromAnalysis,
+  messageFromPlan,
+  messageFromVersion,
+  requestFromMessage,
+} from "../../src/calls/convert.ts";
+import type { Score } from "../../src/chess/score.ts";
+import type { EngineBuild } from "../../src/engine/engine.ts";
+import { analysisFromEvent } from "../analysis/analysis-from-event.ts";
+import { doneOf, judgedOf, knownEngines, lineOf, options, snapshotOf } from "../analysis/made-up.ts";
+import { startFen } from "../chess/judged.ts";
+import { buildOf } from "../engine/build-of.ts";
+
+function messageOf(told: Partial<Analysis> = {}): MessageInitShape<typeof EvaluateResponseSchema> {
+  return messageFromAnalysis({ ...analysisFromEvent(doneOf(), judgedOf(), 3), ...told });
+}
+
+describe("a request", () => {
+  test("has its defaults where the message says nothing", () => {
+    expect(requestFromMessage(create(pb.AnalysisRequestSchema, { fen: startFen }))).toEqual({
+      fen: startFen,
+      moves: [],
+      depth: undefined,
+      multipv: undefined,
+      movetimeMs: undefined,
+      engine: "latest",
+      path: "auto",
+      options: {},
+    });
+  });
+
+  test("has what the message says, and tells 0 from nothing", () => {
+    const told = {
+      fen: "f",
+      moves: ["e4"],
+      depth: 0,
+      multipv: 0,
+      movetimeMs: 0,
+      engine: "",
+      options: { a: 1 },
+    };
+    const message = create(pb.AnalysisRequestSchema, { ...told, path: pb.Path.NATIVE });
+    expect(requestFromMessage(message)).toEqual({ ...told, path: "native" });
+  });
+
+  test.each([
+    [pb.Path.UNSPECIFIED, "auto"],
+    [pb.Path.AUTO, "auto"],
+    [pb.Path.WASM, "wasm"],
+    [pb.Path.NATIVE, "native"],
+  ] as const)("with path %i means %s", (path, word) => {
+    expect(requestFromMessage(create(pb.AnalysisRequestSchema, { path })).path).toBe(word);
+  });
+});
+
+describe("an analysis", () => {
+  test("becomes a message with everything that it knows", () => {
+    const message = create(
+      EvaluateResponseSchema,
+      messageOf({ warnings: [{ code: "c", message: "m", field: "fen" }] }),
+    );
+    expect(isMessage(message, EvaluateResponseSchema)).toBe(true);
+    expect(toJson(EvaluateResponseSchema, message)).toEqual({
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      fen: startFen,
+      turn: "COLOR_WHITE",
+      engine: { id: "stockfish-19", name: "Stockfish 19", version: "19", path: "PATH_WASM" },
+      score: { cp: 30, bound: "BOUND_EXACT", wdl: { win: 100, draw: 850, loss: 50 }, winPercent: 52.8 },
+      bestMove: {
+        uci: "e2e4",
+        san: "e4",
+        from: "e2",
+        to: "e4",
+        fenAfter: "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1",
+      },
+      ponder: {
+        uci: "e7e5",
+        san: "e5",
+        from: "e7",
+        to: "e5",
+        fenAfter: "rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2",
+      },
+      lines: [
+        {
+          rank: 1,
+          depth: 14,
+          seldepth: 20,
+          score: { cp: 30, bound: "BOUND_EXACT", wdl: { win: 100, draw: 850, loss: 50 }, winPercent: 52.8 },
+          moves: ["e2e4", "e7e5"],
+          san: ["e4", "e5"],
+        },
+      ],
+      search: {
+        depth: 14,
+        seldepth: 20,
+        nodes: "5000",
+        nps: "100000",
+        timeMs: 50,
+        queueMs: 3,
+        hashfull: 3,
+        stopReason: "STOP_REASON_DEPTH",
+        deterministic: true,
+        limits: { depth: 14, multipv: 1, options: {} },
+      },
+      warnings: [{ code: "c", message: "m", field: "fen" }],
+      summary: "White is slightly better (+0.30). Best move: e4.",
+    });
+  });
+
+  test("shares with the next answer from the cache what they have in common, which nobody can change", () => {
+    const analysis = { ...analysisFromEvent(doneOf(), judgedOf(), 3), cached: true };
+    const [first, second] = [messageFromAnalysis(analysis), messageFromAnalysis({ ...analysis })];
+    for (const part of ["engine", "score", "bestMove", "ponder"] as const) {
+      expect(second[part]).toBe(first[part]);
+      expect(Object.isFrozen(first[part])).toBe(true);
+    }
+    expect(second.lines?.[0]).toBe(first.lines?.[0]);
+    expect(Object.isFrozen(first.lines?.[0]?.moves)).toBe(true);
+    expect(first.lines?.[0]?.score).toBe(first.score);
+  });
+
+  test("keeps nothing beside what a search has found and is in no cache: the engine alone", () => {
+    const analysis = analysisFromEvent(doneOf(), judgedOf(), 3);
+    const [first, second] = [messageFromAnalysis(analysis), messageFromAnalysis(analysis)];
+    expect(second).toEqual({ ...first, id: second.id });
+    expect(second.engine).toBe(first.engine);
+    for (const part of ["score", "bestMove", "ponder"] as const) {
+      expect(second[part]).not.toBe(first[part]);
+    }
+    expect(second.lines?.[0]?.score).not.toBe(first.lines?.[0]?.score);
+  });
+
+  test("has an id of its own each time", () => {
+    expect(messageOf().id).not.toBe(messageOf().id);
+  });
+
+  test("leaves unset what an engine does not report, and tells 0 from it", () => {
+    const score: Score = { value: { kind: "cp", cp: 0 }, bound: "exact", wdl: undefined };
+    const message = messageOf({ score, warnings: [{ code: "c", message: "m", field: undefined }] });
+    const expected = { value: { case: "cp", value: 0 }, bound: pb.Bound.EXACT, winPercent: 50 } as const;
+    expect(message.score).toEqual(create(pb.ScoreSchema, expected));
+    expect(message.warnings).toEqual([{ code: "c", message: "m" }]);
+    expect(message.search?.limits).not.toHaveProperty("movetimeMs");
+    const timed = messageOf({ request: judgedOf({ movetimeMs: 50 }) });
+    expect(timed.search?.limits).toMatchObject({ movetimeMs: 50 });
+  });
+
+  test("numbers its lines from 1", () => {
+    const { lines } = analysisFromEvent(
+      doneOf({ snapshot: snapshotOf({ lines: [lineOf(["e2e4"]), lineOf(["d2d4"]), lineOf(["c2c4"])] }) }),
+      judgedOf({ multipv: 3 }),
+      0,
+    );
+    expect(messageOf({ lines }).lines?.map(({ rank, san }) => [rank, san])).toEqual([
+      [1, ["e4"]],
+      [2, ["d4"]],
+      [3, ["c4"]],
+    ]);
+  });
+});
+
+describe("an engine version", () => {
+  const full = buildOf();
+  const native = buildOf({ path: "native", license: undefined });
+  const lite = buildOf({ id: "stockfish-19-lite", net: "lite" });
+  const info = { name: "Stockfish 19", author: "the authors", options };
+
+  test("is told with its builds, options and digests", () => {
+    const { catalog } = knownEngines([full, native]);
+    const digests = new Map([
+      [full, "a".repeat(64)],
+      [native, "b".repeat(64)],
+    ]);
+    const available = (build: EngineBuild) => build === full;
+    const facts = { version: catalog.latest, info, latest: true, digests, available };
+    expect(messageFromVersion(facts)).toMatchObject({
+      id: "stockfish-19",
+      author: "the authors",
+      latest: true,
+      status: pb.EngineStatus.STABLE,
+      variants: [pb.Variant.STANDARD, pb.Variant.CHESS960],
+      defaultPath: pb.Path.NATIVE,
+      paths: [
+        {
+          path: pb.Path.WASM,
+          net: pb.NetSize.FULL,
+          sha256: "a".repeat(64),
+          threads: 1,
+          hashMb: 16,
+          available: true,
+        },
+        { path: pb.Path.NATIVE, sha256: "b".repeat(64), available: false },
+      ],
+      optionsDefaults: { skill_level: 20, uci_limit_strength: false, uci_elo: 1320, uci_chess960: false },
+    });
+  });
+
+  test("is deprecated when all of its builds go, and stable while one stays", () => {
+    const facts = { info, latest: false, digests: new Map(), available: () => true };
+    const going = buildOf({ deprecatedSince: "2026-11-22" });
+    const statusOf = (builds: readonly EngineBuild[]) =>
+      messageFromVersion({ version: knownEngines(builds).catalog.latest, ...facts }).status;
+    expect(statusOf([going])).toBe(pb.EngineStatus.DEPRECATED);
+    expect(statusOf([going, native])).toBe(pb.EngineStatus.STABLE);
+  });
+
+  test("says what it is not: no licence, no Chess960, no full network", () => {
+    const version = knownEngines([native]).catalog.latest;
+    const facts = {
+      info: { ...info, options: [] },
+      latest: false,
+      digests: new Map(),
+      available: () => true,
+    };
+    const message = messageFromVersion({ version, ...facts });
+    expect(message).toMatchObject({ variants: [pb.Variant.STANDARD], latest: false });
+    expect(message).not.toHaveProperty("license");
+    const small = knownEngines([lite]).catalog.latest;
+    expect(messageFromVersion({ version: small, ...facts })).toMatchObject({
+      paths: [{ net: pb.NetSize.LITE }],
+    });
+  });
+});
+
+test("a plan is told with its limits, and without those that it has not", () => {
+  expect(messageFromPlan(openPlan)).toEqual({
+    id: "keyless",
+    requiresKey: false,
+    limits: { depthMax: 30, multipvMax: 10, movetimeMsMax: 60_000, rates: [] },
+  });
+  const rates = [{ name: "minute", quota: 60, windowS: 60, unit: "request" }] as const;
+  expect(
+    messageFromPlan({ ...openPlan, limits: { ...openPlan.limits, concurrent: 2, rates } }),
+  ).toMatchObject({
+    limits: { concurrent: 2, rates: [{ name: "minute", quota: 60n, windowS: 60, unit: "request" }] },
+  });
+});

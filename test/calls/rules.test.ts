@@ -1,0 +1,156 @@
+import { create, type DescMessage, getOption, type MessageInitShape } from "@bufbuild/protobuf";
+import { field as fieldRules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import { describe, expect, test } from "vitest";
+import {
+  AnalysisRequestSchema,
+  file_chess_analysis_v1_analysis,
+  Path,
+} from "../../gen/chess/analysis/v1/analysis_pb.ts";
+import {
+  EvaluateBatchRequestSchema,
+  GetPriceRequestSchema,
+} from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import {
+  CreateKeyRequestSchema,
+  file_chess_analysis_v1_key_service,
+} from "../../gen/chess/analysis/v1/key_service_pb.ts";
+import { createRules } from "../../src/calls/rules.ts";
+
+const rules = createRules();
+const faultsOf = <D extends DescMessage>(desc: D, init: MessageInitShape<D>) =>
+  rules(create(desc, init), desc);
+
+type RequestInit = MessageInitShape<typeof AnalysisRequestSchema>;
+
+describe("a request within the rules has no faults", () => {
+  test.each<[RequestInit]>([
+    [{ fen: "not judged here" }],
+    [{ fen: "x".repeat(128), moves: Array(600).fill("e4"), depth: 1, multipv: 1, movetimeMs: 50 }],
+    [{ fen: "x", depth: 30, multipv: 10, movetimeMs: 60_000, engine: "x".repeat(64), path: Path.NATIVE }],
+    [{ fen: "x", path: Path.UNSPECIFIED, options: { anything: [1, { two: null }] } }],
+  ])("%j", (init) => {
+    expect(faultsOf(AnalysisRequestSchema, init)).toEqual([]);
+  });
+});
+
+describe("a fault names its place, what is wrong and what is allowed", () => {
+  test.each<[RequestInit, pointer: string, code: string, message: RegExp, allowed: object | undefined]>([
+    [{}, "/fen", "invalid_fen", /^`fen` is required: it is missing or empty\.$/, undefined],
+    [
+      { fen: "x".repeat(129) },
+      "/fen",
+      "invalid_fen",
+      /^`fen` must have at most 128 characters, not 129\.$/,
+      undefined,
+    ],
+    [
+      { depth: 0 },
+      "/depth",
+      "out_of_range",
+      /^`depth` must be from 1 to 30, not 0\.$/,
+      { minimum: 1, maximum: 30 },
+    ],
+    [
+      { depth: 31 },
+      "/depth",
+      "out_of_range",
+      /^`depth` must be from 1 to 30, not 31\.$/,
+      { minimum: 1, maximum: 30 },
+    ],
+    [
+      { multipv: 11 },
+      "/multipv",
+      "out_of_range",
+      /^`multipv` must be from 1 to 10/,
+      { minimum: 1, maximum: 10 },
+    ],
+    [
+      { movetimeMs: 49 },
+      "/movetime_ms",
+      "out_of_range",
+      /^`movetime_ms` must be from 50 to 60000/,
+      { minimum: 50, maximum: 60_000 },
+    ],
+    [
+      { moves: Array(601).fill("e4") },
+      "/moves",
+      "out_of_range",
+      /^`moves` must have at most 600 items, not 601\.$/,
+      undefined,
+    ],
+    [{ moves: ["e4", ""] }, "/moves/1", "illegal_move", /^`moves\[1\]` must not be empty\.$/, undefined],
+    [
+      { moves: ["x".repeat(17)] },
+      "/moves/0",
+      "illegal_move",
+      /^`moves\[0\]` must have at most 16 characters, not 17\.$/,
+      undefined,
+    ],
+    [
+      { engine: "x".repeat(65) },
+      "/engine",
+      "out_of_range",
+      /^`engine` must have at most 64 characters, not 65\.$/,
+      undefined,
+    ],
+    [
+      { path: 4 as Path },
+      "/path",
+      "out_of_range",
+      /^`path` must be one of auto, wasm, native, not 4\.$/,
+      undefined,
+    ],
+  ])("%#: %j", (init, pointer, code, message, allowed) => {
+    const faults = faultsOf(AnalysisRequestSchema, {
+      fen: init.fen ?? (pointer === "/fen" ? "" : "x"),
+      ...init,
+    });
+    expect(faults).toEqual([
+      { pointer, code, message: expect.stringMatching(message), ...(allowed && { allowed }) },
+    ]);
+  });
+
+  test("each, in the order of the proto", () => {
+    const faults = faultsOf(AnalysisRequestSchema, { movetimeMs: 1, multipv: 0, depth: 99, moves: [""] });
+    expect(faults.map(({ pointer }) => pointer)).toEqual([
+      "/fen",
+      "/moves/0",
+      "/depth",
+      "/multipv",
+      "/movetime_ms",
+    ]);
+  });
+
+  test("of a batch only where its length is wrong: each request in it is answered on its own", () => {
+    const batchOf = (requests: readonly RequestInit[]) =>
+      faultsOf(EvaluateBatchRequestSchema, { requests: [...requests] });
+    expect(batchOf([{ fen: "x" }, { fen: "x", depth: 0 }, { moves: [""] }])).toEqual([]);
+    expect(batchOf([])).toMatchObject([
+      { pointer: "/requests", code: "out_of_range", message: "`requests` must have at least 1 item, not 0." },
+    ]);
+    expect(batchOf(Array(200).fill({ fen: "x" }))).toEqual([]);
+    expect(batchOf(Array(201).fill({ fen: "x" }))).toMatchObject([{ pointer: "/requests" }]);
+  });
+
+  test("for every call", () => {
+    expect(faultsOf(GetPriceRequestSchema, { depth: 31 })).toMatchObject([{ pointer: "/depth" }]);
+    expect(faultsOf(CreateKeyRequestSchema, { name: "x".repeat(65) })).toMatchObject([{ pointer: "/name" }]);
+  });
+});
+
+test("every pattern of a request is told in words", () => {
+  const messages = [file_chess_analysis_v1_analysis, file_chess_analysis_v1_key_service]
+    .flatMap((file) => file.messages)
+    .filter(({ name }) => name.endsWith("Request"));
+  const fields = messages.flatMap((message) => message.fields);
+  const patterned = fields.filter((field) => {
+    const { type } = getOption(field, fieldRules);
+    return type.case === "string" && type.value.pattern !== "";
+  });
+  expect(patterned.length).toBeGreaterThan(1);
+  for (const field of patterned) {
+    const desc = field.parent;
+    const found = rules(create(desc, { [field.localName]: " \u0001 ".repeat(6) }), desc);
+    expect(found.map(({ message }) => message).join()).toMatch(/must (not contain|consist of) /);
+  }
+});

@@ -1,0 +1,126 @@
+import { expect, it, vi } from "vitest";
+import { withSuggestion } from "../../src/calls/suggest.ts";
+import { errorFromFaults, type Fault, KibitzError } from "../../src/errors/errors.ts";
+
+type Plain = Readonly<Record<string, unknown>>;
+
+const depth: Fault = {
+  pointer: "/depth",
+  code: "out_of_range",
+  message: "",
+  allowed: { minimum: 1, maximum: 30 },
+};
+const shortFen: Fault = {
+  pointer: "/fen",
+  code: "invalid_fen",
+  message: "",
+  allowed: { examples: ["8/8 w"] },
+};
+const overPlan = new KibitzError("upgrade_needed", "Too deep.", {
+  faults: [{ ...depth, code: "over_plan_limit", allowed: { minimum: 1, maximum: 20 } }],
+  upgrade: { plan: "free", url: "/v1/keys" },
+  nextAction: "get_api_key",
+});
+
+/** What is suggested for a request with these faults, where everything else is right. */
+const suggestionFor = async (sent: Plain, faults: readonly Fault[], judge = async (_: Plain) => {}) =>
+  (await withSuggestion(errorFromFaults(faults), sent, judge)).suggestedRequest;
+
+it("moves each number to the nearest that is allowed, and leaves the sent request as it was", async () => {
+  const sent = { fen: "8/8", depth: 99, movetime_ms: 1, options: { skill_level: 3 } };
+  const movetime = { ...depth, pointer: "/movetime_ms", allowed: { minimum: 50, maximum: 60000 } };
+  expect(await suggestionFor(sent, [depth, movetime])).toEqual({
+    fen: "8/8",
+    depth: 30,
+    movetime_ms: 50,
+    options: { skill_level: 3 },
+  });
+  expect(sent.depth).toBe(99);
+});
+
+it("finds numbers in lists and under keys that a pointer escapes", async () => {
+  const sent = { requests: [{ depth: 3 }, { depth: 0, "a/b~": 77 }] };
+  const faults = ["/requests/1/depth", "/requests/1/a~1b~0"].map((pointer) => ({ ...depth, pointer }));
+  expect(await suggestionFor(sent, faults)).toEqual({ requests: [{ depth: 3 }, { depth: 1, "a/b~": 30 }] });
+});
+
+it("puts the example in the place of a text", async () => {
+  expect(await suggestionFor({ fen: "8/8", depth: 3 }, [shortFen])).toEqual({ fen: "8/8 w", depth: 3 });
+});
+
+it("has nothing to say where any fault is of another kind", async () => {
+  const sent = { depth: 99, path: "fast", deph: 1 };
+  const path: Fault = { pointer: "/path", code: "out_of_range", message: "", allowed: { enum: ["auto"] } };
+  const unknown: Fault = { pointer: "/deph", code: "unknown_field", message: "" };
+  expect(await suggestionFor(sent, [depth, unknown])).toBeUndefined();
+  expect(await suggestionFor(sent, [depth, path])).toBeUndefined();
+  expect(
+    await suggestionFor(sent, [{ pointer: "/depth", code: "out_of_range", message: "" }]),
+  ).toBeUndefined();
+});
+
+it.each(["", "/multipv", "/depth/0", "/constructor/name", "/__proto__"])(
+  "has nothing to say where %j leads to no number",
+  async (pointer) => {
+    expect(await suggestionFor({ depth: "99" }, [{ ...depth, pointer }])).toBeUndefined();
+  },
+);
+
+it("does not repeat a key", async () => {
+  const sent = { depth: 99, engine: `kbz_${"a".repeat(36)}` };
+  expect(await suggestionFor(sent, [depth])).toBeUndefined();
+});
+
+it("mends what shows behind what was mended, in the order of the judges", async () => {
+  const judge = vi.fn(async ({ fen, depth }: Plain) => {
+    if (fen === "8/8") {
+      throw errorFromFaults([shortFen]);
+    }
+    if (Number(depth) > 20) {
+      throw overPlan;
+    }
+  });
+  expect(await suggestionFor({ fen: "8/8", depth: 99 }, [depth], judge)).toEqual({ fen: "8/8 w", depth: 20 });
+  expect(judge.mock.calls.map(([candidate]) => candidate.depth)).toEqual([30, 30, 20]);
+});
+
+it("has nothing to say where something is left that cannot be mended", async () => {
+  const error = errorFromFaults([depth]);
+  const refused = async () => {
+    throw errorFromFaults([{ pointer: "/engine", code: "unknown_engine", message: "" }]);
+  };
+  expect(await withSuggestion(error, { depth: 99 }, refused)).toBe(error);
+  const withoutFaults = async () => {
+    throw new KibitzError("starting", "Soon.");
+  };
+  expect(await withSuggestion(error, { depth: 99 }, withoutFaults)).toBe(error);
+});
+
+it("gives up on judges who contradict each other", async () => {
+  const judge = async ({ depth: asked }: Plain) => {
+    throw errorFromFaults([{ ...depth, allowed: { minimum: asked === 30 ? 1 : 30, maximum: 9 } }]);
+  };
+  expect(await suggestionFor({ depth: 99 }, [depth], judge)).toBeUndefined();
+});
+
+it("does not hide what fails while a candidate is judged", async () => {
+  const judge = async () => {
+    throw new TypeError("a bug");
+  };
+  await expect(suggestionFor({ depth: 99 }, [depth], judge)).rejects.toThrow("a bug");
+});
+
+it("keeps all else that the error says, and a key is the better way", async () => {
+  const told = await withSuggestion(overPlan, { depth: 30 }, async () => {});
+  expect(told).toMatchObject({
+    code: "upgrade_needed",
+    message: "Too deep.",
+    faults: overPlan.faults,
+    upgrade: { plan: "free", url: "/v1/keys" },
+    nextAction: "get_api_key",
+    suggestedRequest: { depth: 20 },
+  });
+  expect((await withSuggestion(errorFromFaults([depth]), { depth: 30 }, async () => {})).nextAction).toBe(
+    "send_suggested_request",
+  );
+});

@@ -1,0 +1,252 @@
+import { describe, expect, test } from "vitest";
+import { EngineFailure } from "../../src/engine/engine.ts";
+import { startEngines } from "../../src/engine/engines.ts";
+import { silentLog } from "../../src/log/log.ts";
+import { buildOf } from "./build-of.ts";
+import { createFakeEngines, type FakeEngines } from "./fake-engines.ts";
+import { jobOf, underWay } from "./job-of.ts";
+
+const forever = new AbortController().signal;
+const wasm = buildOf({ id: "stockfish-18", version: "18", path: "wasm" });
+const native = buildOf({ id: "stockfish-19", version: "19", path: "native" });
+const turn = () => new Promise(setImmediate);
+const never = new Promise<never>(() => {});
+
+interface Told {
+  readonly defaultEngine?: string;
+  readonly idleMax?: number;
+  readonly signal?: AbortSignal;
+  readonly onStarted?: () => void;
+}
+
+function open(
+  backends: readonly FakeEngines[],
+  { defaultEngine, idleMax = 2, signal = forever, onStarted }: Told = {},
+) {
+  return startEngines(
+    { backends, defaultEngine, idleMax, memoryMaxBytes: Number.POSITIVE_INFINITY, log: silentLog, onStarted },
+    signal,
+  );
+}
+
+/** A backend whose discovery the test ends when it likes. */
+function slowEngines(build = native) {
+  const found = Promise.withResolvers<void>();
+  const engines = createFakeEngines({
+    path: build.path,
+    discover: (signal) => {
+      signal.addEventListener("abort", () => found.reject(signal.reason), { once: true });
+      return found.promise.then(() => [build]);
+    },
+  });
+  return { engines, found };
+}
+
+const alive = ({ sessions }: FakeEngines) => sessions.filter((session) => session.alive).length;
+
+describe("a room that opens", () => {
+  test("has its default engine warm: the first search starts none", async () => {
+    const engines = createFakeEngines({ builds: [wasm] });
+    const room = await open([engines]);
+    expect(room.catalog.latest.id).toBe("stockfish-18");
+    await room.search(wasm, jobOf(), forever);
+    expect((await room.describe(wasm)).name).toBe(wasm.name);
+    expect(engines.starts).toBe(1);
+  });
+
+  test("tells when the first engine loads, before the others have been looked for", async () => {
+    const early = createFakeEngines({ builds: [native], path: "native" });
+    const late = slowEngines(wasm);
+    const startsWhenTold = new Promise<number>((resolve) => {
+      const opening = open([early, late.engines], { onStarted: () => resolve(early.starts) });
+      opening.catch(() => {});
+    });
+    expect(await startsWhenTold).toBe(1);
+    late.found.resolve();
+  });
+
+  test("starts what the fastest backend finds while the others still look", async () => {
+    const early = createFakeEngines({ builds: [native], path: "native" });
+    const late = slowEngines(wasm);
+    const opening = open([early, late.engines]);
+    await turn();
+    expect(early.starts).toBe(1);
+    late.found.resolve();
+    await (await opening).search(native, jobOf(), forever);
+    expect(early.starts).toBe(1);
+    expect(late.engines.starts).toBe(0);
+  });
+
+  test("closes the engine that it started by a wrong guess, and has the right one warm", async () => {
+    const early = createFakeEngines({ builds: [wasm] });
+    const late = slowEngines();
+    const opening = open([early, late.engines]);
+    await turn();
+    expect(alive(early)).toBe(1);
+    late.found.resolve();
+    const room = await opening;
+    await turn();
+    expect(room.catalog.latest.defaultBuild).toBe(native);
+    expect(alive(early)).toBe(0);
+    await room.search(native, jobOf(), forever);
+    expect(late.engines.starts).toBe(1);
+  });
+
+  test("is not kept waiting by a wrong guess that starts slowly, and keeps the right engine warm", async () => {
+    const ready = Promise.withResolvers<void>();
+    const early = createFakeEngines({ builds: [wasm], starting: () => ready.promise });
+    const late = slowEngines();
+    late.found.resolve();
+    const room = await open([early, late.engines], { idleMax: 1 });
+    ready.resolve();
+    await turn();
+    await turn();
+    // Its start was broken off.
+    expect(early.starts).toBe(1);
+    expect(early.sessions).toEqual([]);
+    expect(alive(late.engines)).toBe(1);
+    await room.search(native, jobOf(), forever);
+    expect(late.engines.starts).toBe(1);
+  });
+
+  test("does not mind a wrong guess that does not start", async () => {
+    const failure = new EngineFailure("no_start", "no memory");
+    const early = createFakeEngines({ builds: [wasm], starting: () => Promise.reject(failure) });
+    const late = slowEngines();
+    const opening = open([early, late.engines]);
+    await turn();
+    late.found.resolve();
+    expect((await opening).catalog.latest.id).toBe("stockfish-19");
+  });
+
+  test("guesses nothing that the operator did not choose", async () => {
+    const early = createFakeEngines({ builds: [wasm] });
+    const late = slowEngines();
+    const opening = open([early, late.engines], { defaultEngine: "stockfish-19" });
+    await turn();
+    late.found.resolve();
+    await opening;
+    expect(early.starts).toBe(0);
+  });
+
+  test("keeps the operator's choice warm where newer ones are, also when those are asked for", async () => {
+    const early = createFakeEngines({ builds: [wasm] });
+    const late = slowEngines();
+    late.found.resolve();
+    const room = await open([early, late.engines], { defaultEngine: "stockfish-18", idleMax: 1 });
+    expect(room.catalog.latest.id).toBe("stockfish-18");
+    expect(late.engines.starts).toBe(0);
+    for (let times = 0; times < 3; times++) {
+      await room.search(native, jobOf(), forever);
+      expect(alive(early)).toBe(1);
+      await room.search(wasm, jobOf(), forever);
+    }
+    expect([early.starts, late.engines.starts]).toEqual([1, 1]);
+  });
+
+  test("has its default engine started again at once when that dies", async () => {
+    const engines = createFakeEngines({ builds: [wasm] });
+    const room = await open([engines]);
+    engines.sessions[0]?.die(new EngineFailure("killed", "from outside"));
+    await expect.poll(() => alive(engines)).toBe(1);
+    await room.search(wasm, jobOf(), forever);
+    expect(engines.starts).toBe(2);
+  });
+
+  test("makes do with what one backend finds, if it is the first or the last", async () => {
+    const nothing = createFakeEngines({ builds: [], path: "native" });
+    for (const order of [0, 1]) {
+      const engines = createFakeEngines({ builds: [wasm] });
+      const room = await open(order === 0 ? [nothing, engines] : [engines, nothing]);
+      expect(room.catalog.versions.map(({ id }) => id)).toEqual(["stockfish-18"]);
+      expect(engines.starts).toBe(1);
+    }
+  });
+});
+
+describe("a room that cannot open", () => {
+  test("because there are no engines says what to install", async () => {
+    const nothing = createFakeEngines({ builds: [] });
+    await expect(open([nothing])).rejects.toThrow("no engine was found: install the npm package");
+  });
+
+  test("because there is nowhere to look for them says the same, and does not wait for ever", async () => {
+    await expect(open([])).rejects.toThrow("no engine was found");
+  });
+
+  test("because the operator's choice is not there says what is, and leaves no engine", async () => {
+    const engines = createFakeEngines({ builds: [wasm] });
+    await expect(open([engines], { defaultEngine: "stockfish-99" })).rejects.toThrow(
+      "KIBITZ_DEFAULT_ENGINE is stockfish-99, but the available engines are: stockfish-18",
+    );
+    expect(alive(engines)).toBe(0);
+  });
+
+  test("because its default engine does not start says why", async () => {
+    const failure = new EngineFailure("no_start", "no memory");
+    const engines = createFakeEngines({ builds: [wasm], starting: () => Promise.reject(failure) });
+    await expect(open([engines])).rejects.toBe(failure);
+  });
+
+  test.each(["first", "last"])("because the backend that looks %s fails leaves no engine", async (which) => {
+    const engines = createFakeEngines({ builds: [wasm] });
+    const failing = Promise.withResolvers<never>();
+    const broken = createFakeEngines({ path: "native", discover: () => failing.promise });
+    if (which === "first") {
+      failing.reject(new Error("a bug in the search"));
+    }
+    const opening = open([broken, engines]);
+    opening.catch(() => {});
+    await turn();
+    failing.reject(new Error("a bug in the search"));
+    await expect(opening).rejects.toThrow("a bug in the search");
+    await turn();
+    expect(alive(engines)).toBe(0);
+  });
+
+  test("because it is no longer wanted says so, also if everything was found by then", async () => {
+    const owner = new AbortController();
+    const engines = createFakeEngines({ builds: [wasm] });
+    const found = Promise.withResolvers<[]>();
+    const late = createFakeEngines({ path: "native", discover: () => found.promise });
+    const opening = open([engines, late], { signal: owner.signal });
+    opening.catch(() => {});
+    await turn();
+    expect(alive(engines)).toBe(1);
+    owner.abort(new Error("interrupted"));
+    found.resolve([]);
+    await expect(opening).rejects.toThrow("interrupted");
+    expect(alive(engines)).toBe(0);
+  });
+
+  test("because it is no longer wanted ends at once, and leaves no engine", async () => {
+    const owner = new AbortController();
+    const early = createFakeEngines({ builds: [wasm] });
+    const opening = open([early, slowEngines().engines], { signal: owner.signal });
+    opening.catch(() => {});
+    await turn();
+    expect(alive(early)).toBe(1);
+    owner.abort(new Error("interrupted"));
+    await expect(opening).rejects.toThrow("interrupted");
+    expect(alive(early)).toBe(0);
+  });
+});
+
+describe("closing a room", () => {
+  test("ends all of its engines, those too that are just being started", async () => {
+    const engines = createFakeEngines({
+      builds: [wasm],
+      conduct: () => "go on",
+      starting: (number) => (number === 1 ? undefined : never),
+    });
+    const room = await open([engines]);
+    await underWay((onProgress) => room.search(wasm, jobOf(), forever, onProgress));
+    const waiting = room.search(wasm, jobOf(), forever);
+    waiting.catch(() => {});
+    await turn();
+    await room[Symbol.asyncDispose]();
+    await expect(waiting).rejects.toThrow("closed");
+    expect(engines.starts).toBe(2);
+    expect(alive(engines)).toBe(0);
+  });
+});

@@ -1,0 +1,150 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { builtInPlans, openPlan } from "../../src/access/plans.ts";
+import { createApiPages } from "../../src/http/pages/docs.ts";
+import type { ShownPlan } from "../../src/http/pages/openapi-document.ts";
+import { shownPlans } from "../../src/wiring/plans.ts";
+import { http2Get } from "./http2-get.ts";
+import { startListener } from "./start-listener.ts";
+
+const log = { error: (fields: object) => expect.fail(JSON.stringify(fields)) };
+const start = (plans: readonly ShownPlan[] | undefined = shownPlans(builtInPlans)) =>
+  startListener([createApiPages({ plans: () => plans, log })]);
+
+/** A fetch that sends the path as it is. */
+async function raw(base: string, path: string) {
+  return http2Get(base, { ":path": path });
+}
+
+describe("GET /openapi.json", () => {
+  test("is JSON that is asked for anew, and sent only if it has changed", async () => {
+    const { base } = await start();
+    const first = await fetch(`${base}/openapi.json`);
+    const tag = first.headers.get("etag") ?? "";
+    expect(first.status).toBe(200);
+    expect(Object.fromEntries(first.headers)).toMatchObject({
+      "content-type": "application/json; charset=utf-8",
+      "cache-control": "no-cache",
+      etag: expect.stringMatching(/^"[\w-]{22}"$/),
+      "x-content-type-options": "nosniff",
+      "x-request-id": expect.any(String),
+    });
+    expect(await first.json()).toMatchObject({ openapi: "3.1.1", servers: [{ url: "/" }] });
+    for (const known of [tag, `W/${tag}`, `"other", ${tag}`, "*"]) {
+      const again = await fetch(`${base}/openapi.json`, { headers: { "If-None-Match": known } });
+      expect([again.status, await again.text(), again.headers.get("etag")]).toEqual([304, "", tag]);
+    }
+    const other = await fetch(`${base}/openapi.json`, { headers: { "If-None-Match": '"other"' } });
+    expect(other.status).toBe(200);
+  });
+
+  test("answers HEAD with the same headers, and other methods with 405", async () => {
+    const { base } = await start();
+    const get = await fetch(`${base}/openapi.json`);
+    const head = await fetch(`${base}/openapi.json`, { method: "HEAD" });
+    expect([head.status, await head.text()]).toEqual([200, ""]);
+    for (const name of ["content-length", "content-type", "etag"]) {
+      expect(head.headers.get(name)).toBe(get.headers.get(name));
+    }
+    const post = await fetch(`${base}/openapi.json`, { method: "POST", body: "{}" });
+    expect([post.status, post.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+  });
+
+  test("tells the plans in force, for people and for programs", async () => {
+    const { base } = await start();
+    const document = (await (await fetch(`${base}/openapi.json`)).json()) as {
+      readonly info: { readonly version: string; readonly description: string };
+      readonly "x-kibitz-plans": unknown;
+    };
+    const { version } = JSON.parse(readFileSync("package.json", "utf8"));
+    expect(document.info.version).toBe(version);
+    expect(document.info.description).toContain(
+      "| keyless | no | to 20 | to 5 | to 5000 ms | 2 | 60 requests in 60 s, 120 refusals in 60 s |",
+    );
+    expect(document.info.description).toContain(
+      "| free | yes | to 30 | to 10 | to 60000 ms | 4 | 240 requests in 60 s, 3600 s of engine time in 86400 s, 120 refusals in 60 s |",
+    );
+    expect(document["x-kibitz-plans"]).toEqual(shownPlans(builtInPlans));
+  });
+
+  test("says so where nothing is limited", async () => {
+    const { base } = await start(shownPlans([openPlan]));
+    expect(await (await fetch(`${base}/openapi.json`)).text()).toContain(
+      "| keyless | no | to 30 | to 10 | to 60000 ms | not limited | not limited |",
+    );
+  });
+
+  test("waits for the plans to be known, and is there before any engine", async () => {
+    let plans: readonly ShownPlan[] | undefined;
+    const { base } = await startListener([createApiPages({ plans: () => plans, log })]);
+    const early = await fetch(`${base}/openapi.json`);
+    expect([early.status, early.headers.get("retry-after")]).toEqual([503, "1"]);
+    expect(await early.json()).toMatchObject({ code: "starting" });
+    plans = shownPlans(builtInPlans);
+    expect((await fetch(`${base}/openapi.json`)).status).toBe(200);
+  });
+});
+
+describe("GET /docs", () => {
+  test("is a page that may load nothing from elsewhere", async () => {
+    const { base } = await start();
+    for (const path of ["/docs", "/docs/", "/docs?x=1"]) {
+      const page = await fetch(base + path);
+      expect(page.status).toBe(200);
+      expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8");
+      const policy = page.headers.get("content-security-policy") ?? "";
+      expect(policy).toContain("default-src 'none'");
+      expect(policy).not.toMatch(/https?:|\*|unsafe/);
+      expect(await page.text()).not.toMatch(/(src|href)="(?!\/)/);
+    }
+  });
+
+  test("finds every file that it names, over HTTP/1.1 and HTTP/2", async () => {
+    const { base } = await start();
+    const html = await (await fetch(`${base}/docs`)).text();
+    const files = [...html.matchAll(/(?:src|href)="(\/docs\/[^"]+)"/g)].map(([, path = ""]) => path);
+    expect(files).toHaveLength(4);
+    for (const path of files) {
+      const answer = await fetch(base + path);
+      const body = await answer.bytes();
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get("content-type")).toMatch(
+        /^(text\/(javascript|css); charset=utf-8|image\/png)$/,
+      );
+      expect(Number(answer.headers.get("content-length"))).toBe(body.length);
+      expect((await raw(base, path)).body.length).toBeGreaterThan(0);
+    }
+  });
+
+  test.each([
+    "/docs/package.json",
+    "/docs/index.html",
+    "/docs/../package.json",
+    "/docs/%2e%2e/package.json",
+    "/docs/..%2fpackage.json",
+    "/docs//swagger-ui.css",
+    "/docs/swagger-ui.css/",
+    "/docs/__proto__",
+    "/docs/constructor",
+    "/docs/\\..\\package.json",
+  ])("gives out nothing else: %s", async (path) => {
+    const { base } = await start();
+    const answer = await raw(base, path);
+    expect([answer.status, JSON.parse(answer.body).code]).toEqual([404, "not_found"]);
+  });
+
+  test("leaves other paths to others", async () => {
+    const { base } = await start();
+    for (const path of ["/docsx", "/openapi.jsonx", "/openapi.json/", "/doc"]) {
+      expect((await fetch(base + path)).status).toBe(404);
+    }
+    expect((await fetch(`${base}/healthz`)).status).toBe(200);
+  });
+});
+
+test("GET /favicon.ico is the icon of /docs", async () => {
+  const { base } = await start();
+  const icon = await fetch(`${base}/favicon.ico`);
+  expect([icon.status, icon.headers.get("content-type")]).toEqual([200, "image/png"]);
+  expect(await icon.bytes()).toEqual(await (await fetch(`${base}/docs/favicon-32x32.png`)).bytes());
+});

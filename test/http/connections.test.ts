@@ -1,0 +1,142 @@
+import { once } from "node:events";
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect as connectHttp2,
+  type OutgoingHttpHeaders,
+} from "node:http2";
+import { connect } from "node:net";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { useApp } from "../support/running-app.ts";
+import { open, problemOf } from "./exchange.ts";
+
+const get = (path: string, more = "") => `GET ${path} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
+
+/** The other end of a service: connections from loopback addresses of one's choice. */
+function callersOf(app: { readonly url: string }) {
+  const port = () => Number(new URL(app.url).port);
+  const enter = async (from: string, bytes: string) => {
+    const client = await open(port(), from);
+    onTestFinished(() => void client.socket.destroy());
+    client.socket.write(bytes);
+    return client;
+  };
+  const enterHttp2 = (from: string) => {
+    const client = connectHttp2(app.url, {
+      createConnection: () => connect({ port: port(), host: "127.0.0.1", localAddress: from }),
+    });
+    client.on("error", () => {});
+    onTestFinished(() => client.destroy());
+    return client;
+  };
+  return {
+    enter,
+    enterHttp2,
+    /** A connection that has a call under way for as long as it likes. */
+    async watch(from: string) {
+      const client = enterHttp2(from);
+      const call = health(client, "Watch");
+      await once(call, "data");
+      return client;
+    },
+    /** The whole answer to a request, on a connection of its own. */
+    async ask(from: string, path: string) {
+      const { closed } = await enter(from, get(path, "Connection: close\r\n"));
+      return closed;
+    },
+  };
+}
+
+/** Calls gRPC's health check about the server. */
+function health(
+  client: ClientHttp2Session,
+  method: "Check" | "Watch",
+  headers: OutgoingHttpHeaders = {},
+): ClientHttp2Stream {
+  const call = client.request({
+    ...headers,
+    ":method": "POST",
+    ":path": `/grpc.health.v1.Health/${method}`,
+    "content-type": "application/grpc",
+    te: "trailers",
+  });
+  call.on("error", () => {}).end(Buffer.alloc(5));
+  return call;
+}
+
+describe("an address with as many connections as KIBITZ_CONNECTIONS_PER_ADDRESS, all in use", () => {
+  const app = useApp({
+    KIBITZ_ACCESS: "public",
+    KIBITZ_CONNECTIONS_PER_ADDRESS: "2",
+    KIBITZ_TRUST_PROXY: "127.0.0.9",
+  });
+  const { enter, enterHttp2, watch, ask } = callersOf(app);
+
+  test("is told to come later on the next one, its probes are answered, and nobody else warnings", async () => {
+    const watching = [await watch("127.0.0.2"), await watch("127.0.0.2")];
+    for (const path of ["/price", "/v1/eval", "/", "/nothing"]) {
+      const answer = await (await enter("127.0.0.2", get(path))).closed;
+      if (path === "/") {
+        expect(answer).toContain("200 OK");
+      } else {
+        const problem = problemOf(answer);
+        expect(problem).toMatchObject({ status: 503, code: "overloaded" });
+        expect(problem.head).toMatch(/^Retry-After: \d+\r$/m);
+        expect(problem.head).toMatch(/^Connection: close\r?$/m);
+      }
+    }
+    for (const path of ["/healthz", "/readyz"]) {
+      expect(await ask("127.0.0.2", path)).toContain("200 OK");
+    }
+    const check = health(enterHttp2("127.0.0.2"), "Check").resume();
+    expect((await once(check, "trailers"))[0]).toMatchObject({ "grpc-status": "0" });
+    const other = health(enterHttp2("127.0.0.2"), "Watch").resume();
+    expect((await once(other, "response"))[0]).toMatchObject({ ":status": 200, "grpc-status": "14" });
+    expect(await ask("127.0.0.3", "/price")).toContain("200 OK");
+    expect(watching.every(({ closed }) => !closed)).toBe(true);
+    // As every call, each that was refused has a line in the log.
+    const lines = () => app.logged.filter((fields) => "code" in fields && fields.code === "overloaded");
+    await expect.poll(lines).toHaveLength(4);
+  });
+
+  test("is not a trusted proxy", async () => {
+    const watching = [await watch("127.0.0.9"), await watch("127.0.0.9"), await watch("127.0.0.9")];
+    expect(await ask("127.0.0.9", "/price")).toContain("200 OK");
+    expect(watching.every(({ closed }) => !closed)).toBe(true);
+  });
+});
+
+describe.each([
+  ["in open mode", { KIBITZ_ACCESS: "open", KIBITZ_CONNECTIONS_PER_ADDRESS: "2" }],
+  ["with 0", { KIBITZ_ACCESS: "public", KIBITZ_CONNECTIONS_PER_ADDRESS: "0" }],
+])("%s", (_, env) => {
+  const { watch, ask } = callersOf(useApp(env));
+
+  test("an address may have any number of connections", async () => {
+    const watching = [await watch("127.0.0.2"), await watch("127.0.0.2"), await watch("127.0.0.2")];
+    expect(await ask("127.0.0.2", "/price")).toContain("200 OK");
+    expect(watching.every(({ closed }) => !closed)).toBe(true);
+  });
+});
+
+describe("watchers of health", () => {
+  const app = useApp({ KIBITZ_ACCESS: "public", KIBITZ_TRUST_PROXY: "127.0.0.9" });
+  const { enterHttp2 } = callersOf(app);
+
+  test("are so many of one address, by whomever it is forwarded; Check always answers", async () => {
+    const from = (address: string) => ({ "x-forwarded-for": address });
+    const proxy = enterHttp2("127.0.0.9");
+    const watching = Array.from({ length: 100 }, () => health(proxy, "Watch", from("192.0.2.1")));
+    await Promise.all(watching.map((call) => once(call, "data")));
+    const other = enterHttp2("127.0.0.9");
+    const refused = health(other, "Watch", from("192.0.2.1")).resume();
+    const [trailers] = await once(refused, "trailers");
+    expect(trailers).toMatchObject({ "grpc-status": "14" });
+    const details = Buffer.from(String(trailers["grpc-status-details-bin"]), "base64").toString("latin1");
+    expect(details).toContain("google.rpc.RetryInfo");
+    expect(details).toContain("OVERLOADED");
+    await once(health(other, "Watch", from("192.0.2.2")), "data");
+    await once(health(other, "Check", from("192.0.2.1")), "data");
+    expect(watching.every(({ closed }) => !closed)).toBe(true);
+  });
+});

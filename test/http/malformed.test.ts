@@ -1,0 +1,216 @@
+import { once } from "node:events";
+import { connect } from "node:http2";
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { RequestHandler } from "../../src/http/message.ts";
+import { exchange, open, problemOf } from "./exchange.ts";
+import { http2Get } from "./http2-get.ts";
+import { startListener } from "./start-listener.ts";
+
+const close = "Connection: close\r\n";
+
+/** Reads bodies, and says how long they were. */
+const echoLength: RequestHandler = (req, res) => {
+  if (req.url !== "/length") {
+    return false;
+  }
+  let length = 0;
+  req.on("data", (chunk: Buffer) => {
+    length += chunk.length;
+  });
+  req.on("end", () => res.end(`length ${length}`));
+  return true;
+};
+
+async function isAlive(base: string): Promise<boolean> {
+  return (await fetch(`${base}/healthz`)).ok;
+}
+
+describe("over HTTP/1.1, a problem document and a closed connection answer", () => {
+  const chunked = "POST /length HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n";
+  test.each([
+    ["Host: [", `GET /healthz HTTP/1.1\r\nHost: [\r\n${close}\r\n`, 400, "malformed_http"],
+    ["Host: a b", `GET /healthz HTTP/1.1\r\nHost: a b\r\n${close}\r\n`, 400, "malformed_http"],
+    ["Host: x:99999", `GET /healthz HTTP/1.1\r\nHost: x:99999\r\n${close}\r\n`, 400, "malformed_http"],
+    ["a user in Host", `GET /healthz HTTP/1.1\r\nHost: a@b\r\n${close}\r\n`, 400, "malformed_http"],
+    ["no Host", "GET /healthz HTTP/1.1\r\n\r\n", 400, "malformed_http"],
+    ["two Hosts", "GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400, "malformed_http"],
+    [
+      "an absolute target without sense",
+      `GET http://[/ HTTP/1.1\r\nHost: x\r\n${close}\r\n`,
+      400,
+      "malformed_http",
+    ],
+    ["a target that is no path", "GET healthz HTTP/1.1\r\nHost: x\r\n\r\n", 400, "malformed_http"],
+    ["CONNECT", "CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n", 400, "malformed_http"],
+    ["OPTIONS *", `OPTIONS * HTTP/1.1\r\nHost: x\r\n${close}\r\n`, 404, "not_found"],
+    ["garbage", "\x00\x01\x02\r\n\r\n", 400, "malformed_http"],
+    ["a TLS hello", Buffer.from("1603010200010001fc0303", "hex"), 400, "malformed_http"],
+    ["what is nearly a preface", "PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n", 400, "malformed_http"],
+    ["a version of the future", "GET /healthz HTTP/3.7\r\nHost: x\r\n\r\n", 400, "malformed_http"],
+    ["HTTP/2 written as HTTP/1", `GET /healthz HTTP/2.0\r\nHost: x\r\n${close}\r\n`, 400, "malformed_http"],
+    ["HTTP/0.9", "GET /healthz\r\n\r\n", 400, "malformed_http"],
+    [
+      "two credentials",
+      `GET /healthz HTTP/1.1\r\nHost: x\r\nAuthorization: a\r\nauthorization: b\r\n${close}\r\n`,
+      400,
+      "malformed_http",
+    ],
+    [
+      "two types of one body",
+      `GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Type: a/b\r\nContent-Type: a/b\r\n${close}\r\n`,
+      400,
+      "malformed_http",
+    ],
+    [
+      "a transfer coding that is not undone here",
+      "POST /length HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+      501,
+      "unimplemented",
+    ],
+    [
+      "chunks in HTTP/1.0",
+      "POST /length HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+      400,
+      "malformed_http",
+    ],
+    ["two framings of one body", `${chunked}Content-Length: 3\r\n\r\n0\r\n\r\n`, 400, "malformed_http"],
+    ["a broken chunk", `${chunked}\r\nzz\r\n`, 400, "malformed_http"],
+    ["a folded header", "GET /healthz HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n", 400, "malformed_http"],
+    ["a NUL in a header", "GET /healthz HTTP/1.1\r\nHost: x\r\nA: \0\r\n\r\n", 400, "malformed_http"],
+    [
+      "an unknown Expect",
+      `GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: gold\r\n${close}\r\n`,
+      400,
+      "malformed_http",
+    ],
+    [
+      "20 kB of headers",
+      `GET / HTTP/1.1\r\nHost: x\r\nA: ${"x".repeat(20_000)}\r\n\r\n`,
+      431,
+      "headers_too_large",
+    ],
+    [
+      "2 MB of headers",
+      `GET / HTTP/1.1\r\nHost: x\r\nA: ${"x".repeat(2_000_000)}\r\n\r\n`,
+      431,
+      "headers_too_large",
+    ],
+    ["a target of 20 kB", `GET /${"x".repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 414, "uri_too_long"],
+  ])("%s", async (_, bytes, status, code) => {
+    const { port, base, errors } = await startListener([echoLength]);
+    const answer = problemOf(await exchange(port, bytes));
+    expect(answer).toMatchObject({ status, code });
+    expect(answer.head).toContain("Content-Type: application/problem+json");
+    expect(answer.head).toContain("Connection: close");
+    expect(await isAlive(base)).toBe(true);
+    expect(errors).toEqual([]);
+  });
+});
+
+describe("over HTTP/1.1, it is fine to send", () => {
+  test.each([
+    ["HTTP/1.0 without a Host", "GET /healthz HTTP/1.0\r\n\r\n", '{"status":"ok"}'],
+    ["an empty Host", `GET /healthz HTTP/1.1\r\nHost:\r\n${close}\r\n`, '{"status":"ok"}'],
+    [
+      "a target meant for proxies",
+      `GET http://y/healthz HTTP/1.1\r\nHost: x\r\n${close}\r\n`,
+      '{"status":"ok"}',
+    ],
+    [
+      "such a target without a path",
+      `GET http://kibitz.test HTTP/1.1\r\nHost: x\r\n${close}\r\n`,
+      "http://kibitz.test/v1/eval",
+    ],
+    [
+      "an offer to speak websocket",
+      "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, close\r\nUpgrade: websocket\r\n\r\n",
+      '{"status":"ok"}',
+    ],
+    [
+      "an offer to speak HTTP/2",
+      "POST /length HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, close\r\nUpgrade: h2c\r\nContent-Length: 3\r\n\r\nabc",
+      "length 3",
+    ],
+    [
+      "3000 short headers",
+      `GET /healthz HTTP/1.1\r\n${"a:b\r\n".repeat(3000)}Host: x\r\n${close}\r\n`,
+      '{"status":"ok"}',
+    ],
+    [
+      "Expect: 100-continue",
+      `POST /length HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 3\r\n${close}\r\nabc`,
+      "length 3",
+    ],
+  ])("%s", async (_, bytes, expected) => {
+    const { port } = await startListener([echoLength]);
+    expect(await exchange(port, bytes)).toContain(expected);
+  });
+});
+
+test("100 Continue asks for a body that somebody reads, and never for one that is refused by its headers", async () => {
+  const { port, base } = await startListener([echoLength]);
+  const asking = `HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 3\r\n${close}\r\n`;
+  expect(await exchange(port, `POST /length ${asking}abc`)).toMatch(
+    /^HTTP\/1.1 100 Continue\r\n\r\nHTTP\/1.1 200/,
+  );
+  expect(await exchange(port, `POST /nope ${asking}`)).toMatch(/^HTTP\/1.1 404/);
+
+  const client = connect(base);
+  onTestFinished(() => client.destroy());
+  const asked = (path: string) =>
+    client.request({ ":method": "POST", ":path": path, expect: "100-continue" }, { endStream: false });
+  const read = asked("/length");
+  await once(read, "continue");
+  read.end("abc");
+  expect(String((await once(read, "data"))[0])).toBe("length 3");
+  const refused = asked("/nope");
+  const continued = once(refused, "continue").then(() => "continued");
+  const [headers] = (await Promise.race([once(refused, "response"), continued])) as [Record<string, unknown>];
+  expect(headers[":status"]).toBe(404);
+});
+
+test("garbage after the end of an answer closes the connection and leaves the answer whole", async () => {
+  const { port } = await startListener();
+  const answer = await exchange(port, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n\x01\x02garbage\r\n\r\n");
+  expect(answer).toMatch(/^HTTP\/1.1 200 OK[\s\S]*{"status":"ok"}\n$/);
+});
+
+test("garbage in the middle of an answer closes the connection and adds nothing to the answer", async () => {
+  const { port } = await startListener([
+    (_req, res) => Boolean((res as NodeJS.WritableStream).write("begun")),
+  ]);
+  const { socket, received, closed } = await open(port);
+  socket.write("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
+  await expect.poll(received).toMatch(/^HTTP\/1\.1 200 OK[\s\S]*begun/);
+  socket.write("\x01\x02garbage\r\n\r\n");
+  expect(await closed).toMatch(/begun\r\n$/);
+});
+
+describe("over HTTP/2, a problem document answers", () => {
+  test.each([
+    [{ ":authority": "[" }, 400, "malformed_http"],
+    [{ ":authority": "%" }, 400, "malformed_http"],
+    [{ ":authority": "x:99999" }, 400, "malformed_http"],
+    [{ ":method": "CONNECT", ":authority": "a:443" }, 400, "malformed_http"],
+    [{ ":method": "OPTIONS", ":path": "*" }, 404, "not_found"],
+    [{ expect: "gold" }, 400, "malformed_http"],
+    [{ a: "x".repeat(20_000) }, 431, "headers_too_large"],
+  ])("%o", async (headers: Record<string, string>, status, code) => {
+    const { base } = await startListener();
+    const isConnect = headers[":method"] === "CONNECT";
+    const answer = await http2Get(base, isConnect ? headers : { ":path": "/healthz", ...headers });
+    expect(answer.status).toBe(status);
+    expect(JSON.parse(answer.body)).toMatchObject({ code });
+    expect(answer.headers["content-type"]).toBe("application/problem+json");
+    expect(await isAlive(base)).toBe(true);
+  });
+
+  test.each([{ ":authority": "a b" }, { ":authority": "" }, { ":path": "x" }, { a: "x".repeat(70_000) }])(
+    "or the stream is refused: %o",
+    async (headers) => {
+      const { base } = await startListener();
+      await expect(http2Get(base, { ":path": "/healthz", ...headers })).rejects.toThrow("NGHTTP2");
+      expect(await isAlive(base)).toBe(true);
+    },
+  );
+});

@@ -1,0 +1,126 @@
+import { once } from "node:events";
+import type { ServerResponse } from "node:http";
+import { connect as connectHttp2 } from "node:http2";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { KibitzError } from "../../src/errors/errors.ts";
+import type { RequestHandler } from "../../src/http/message.ts";
+import { sendProblem } from "../../src/http/send-problem.ts";
+import { open } from "./exchange.ts";
+import { startListener } from "./start-listener.ts";
+
+const error = new KibitzError("body_too_large", "Too much.");
+
+/** `/unread` refuses at once, `/part` after 64 KiB. */
+const refuse: RequestHandler = (req, res) => {
+  if (req.url === "/unread") {
+    sendProblem(req, res, error, "id-1");
+  }
+  if (req.url !== "/part") {
+    return req.url === "/unread";
+  }
+  let length = 0;
+  const count = (chunk: Buffer) => {
+    length += chunk.length;
+    if (length <= 65_536) {
+      return;
+    }
+    req.off("data", count);
+    sendProblem(req, res, error, "id-1");
+  };
+  req.on("data", count);
+  return true;
+};
+
+describe("a problem document", () => {
+  test("is one line of JSON with the headers that belong to the error", async () => {
+    const busy = new KibitzError("overloaded", "Busy.", { retryAfterMs: 1200 });
+    const { base } = await startListener([
+      (req, res) => {
+        sendProblem(req, res, busy, "id-1", [["Allow", "GET"]]);
+        return true;
+      },
+    ]);
+    const answer = await fetch(base);
+    expect(answer.status).toBe(503);
+    expect(Object.fromEntries(answer.headers)).toMatchObject({
+      "content-type": "application/problem+json",
+      "cache-control": "no-store",
+      "x-request-id": "id-1",
+      "retry-after": "2",
+      allow: "GET",
+    });
+    const text = await answer.text();
+    expect(text.endsWith("}\n")).toBe(true);
+    expect(JSON.parse(text)).toMatchObject({ code: "overloaded", request_id: "id-1", retry_after_ms: 1200 });
+    const head = await fetch(base, { method: "HEAD" });
+    expect(head.headers.get("content-length")).toBe(String(text.length));
+    expect(await head.text()).toBe("");
+  });
+
+  test.each(["/unread", "/part"])("reaches a client that is still sending 8 MB to %s", async (path) => {
+    const { base } = await startListener([refuse]);
+    const body = Buffer.alloc(8_000_000);
+    for (let round = 0; round < 5; round += 1) {
+      const answer = await fetch(base + path, { method: "POST", body });
+      expect(answer.status).toBe(413);
+      expect(answer.headers.get("connection")).toBe("close");
+      expect(await answer.json()).toMatchObject({ code: "body_too_large" });
+    }
+  });
+
+  test("reaches an HTTP/2 client that is still sending, and ends its stream", async () => {
+    const { base } = await startListener([refuse]);
+    const client = connectHttp2(base);
+    onTestFinished(() => client.destroy());
+    const answers = ["/unread", "/part"].map(async (path) => {
+      const stream = client.request({ ":path": path, ":method": "POST" });
+      stream.write(Buffer.alloc(200_000));
+      const [headers] = await once(stream, "response");
+      expect(headers[":status"]).toBe(413);
+      stream.resume();
+      await once(stream, "close");
+    });
+    await Promise.all(answers);
+    expect(client.destroyed).toBe(false);
+  });
+
+  test("cuts a client that goes on sending all the same", async () => {
+    const { port } = await startListener([refuse]);
+    const { socket, closed } = await open(port);
+    socket.write("POST /unread HTTP/1.1\r\nHost: x\r\nContent-Length: 10000000000\r\n\r\n");
+    const more = setInterval(() => socket.write(Buffer.alloc(1000)), 10);
+    onTestFinished(() => clearInterval(more));
+    expect(await closed).toContain("413");
+  });
+
+  test("is not sent into an answer that has begun, or to a client that has left", async () => {
+    let answered = 0;
+    const { port, base, errors } = await startListener([
+      (req, res) => {
+        if (req.url === "/begun") {
+          res.statusCode = 200;
+          (res as ServerResponse).flushHeaders();
+          sendProblem(req, res, error, "id-1");
+          res.end("as begun");
+        }
+        if (req.url === "/left") {
+          res.once("close", () => {
+            sendProblem(req, res, error, "id-1");
+            answered += 1;
+          });
+        }
+        return true;
+      },
+    ]);
+    expect(await (await fetch(`${base}/begun`)).text()).toBe("as begun");
+    const { socket } = await open(port);
+    socket.end("GET /left HTTP/1.1\r\nHost: x\r\n\r\n");
+    const client = connectHttp2(base);
+    onTestFinished(() => client.destroy());
+    const stream = client.request({ ":path": "/left" });
+    stream.on("error", () => {});
+    stream.once("ready", () => setTimeout(() => stream.close(8), 20));
+    await expect.poll(() => answered).toBe(2);
+    expect(errors).toEqual([]);
+  });
+});

@@ -1,0 +1,128 @@
+import { once } from "node:events";
+import { Agent, get } from "node:http";
+import { connect as connectHttp2 } from "node:http2";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { createCors } from "../../src/http/listener/cors.ts";
+import { createListener } from "../../src/http/listener/listener.ts";
+import type { NodeResponse, RequestHandler } from "../../src/http/message.ts";
+import { exchange, open } from "./exchange.ts";
+import { startListener } from "./start-listener.ts";
+
+/** Leaves `/slow` unanswered until told. */
+function slowHandler(): { handler: RequestHandler; waiting: NodeResponse[] } {
+  const waiting: NodeResponse[] = [];
+  return { handler: (req, res) => req.url === "/slow" && waiting.push(res) > 0, waiting };
+}
+
+const slow = "GET /slow HTTP/1.1\r\nHost: x\r\n\r\n";
+
+describe("a stop", () => {
+  test("finishes the answer under way on HTTP/1.1, says so, and closes the connection", async () => {
+    const { handler, waiting } = slowHandler();
+    const { listener, port } = await startListener([handler]);
+    const answer = exchange(port, slow);
+    await expect.poll(() => waiting).toHaveLength(1);
+    expect(listener.draining).toBe(false);
+    const stopped = listener.stop();
+    expect(listener.draining).toBe(true);
+    await sleep(150);
+    waiting[0]?.end("finished");
+    expect(await answer).toMatch(/Connection: close[\s\S]*finished/);
+    await stopped;
+  });
+
+  test("finishes the answer under way on HTTP/2, says goodbye, and closes the connection", async () => {
+    const { handler, waiting } = slowHandler();
+    const { listener, base } = await startListener([handler]);
+    const client = connectHttp2(base);
+    const stream = client.request({ ":path": "/slow" });
+    await expect.poll(() => waiting).toHaveLength(1);
+    const goaway = once(client, "goaway");
+    const stopped = listener.stop();
+    expect((await goaway)[0]).toBe(0);
+    waiting[0]?.end("finished");
+    expect(String((await once(stream, "data"))[0])).toBe("finished");
+    await Promise.all([stopped, once(client, "close")]);
+  });
+
+  test("takes no new connections", async () => {
+    const { handler, waiting } = slowHandler();
+    const { listener, port, base } = await startListener([handler]);
+    const answer = exchange(port, slow);
+    await expect.poll(() => waiting).toHaveLength(1);
+    const stopped = listener.stop();
+    await expect(fetch(`${base}/healthz`)).rejects.toThrow();
+    waiting[0]?.end();
+    await Promise.all([answer, stopped]);
+  });
+
+  test("still answers requests on the connections it has, /readyz with 503", async () => {
+    const { handler, waiting } = slowHandler();
+    const { listener, port } = await startListener([handler]);
+    const { socket, received, closed } = await open(port);
+    socket.write(slow);
+    await expect.poll(() => waiting).toHaveLength(1);
+    socket.write("GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n");
+    const stopped = listener.stop();
+    socket.write("GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n");
+    await sleep(20);
+    waiting[0]?.end("finished");
+    await Promise.all([closed, stopped]);
+    expect(received()).toContain("finished");
+  });
+
+  test("is not held up by connections that are idle, silent or half-way through a preface", async () => {
+    const { listener, port, base } = await startListener();
+    const agent = new Agent({ keepAlive: true });
+    onTestFinished(() => agent.destroy());
+    const [response] = await once(get(`${base}/healthz`, { agent }), "response");
+    response.resume();
+    const client = connectHttp2(base);
+    await Promise.all([once(response, "end"), once(client, "remoteSettings")]);
+    const silent = await open(port);
+    const half = await open(port);
+    half.socket.write("PRI *");
+    const begun = Date.now();
+    await listener.stop();
+    // One that waited for them would have no end.
+    expect(Date.now() - begun).toBeLessThan(2000);
+    await Promise.all([silent.closed, half.closed]);
+  });
+
+  test("still ends requests that do not arrive in time", async () => {
+    const { listener, port } = await startListener([], { headersTimeoutMs: 200, checkIntervalMs: 20 });
+    const answer = exchange(port, "GET /healthz HTTP/1.1\r\nHos");
+    await sleep(50);
+    await listener.stop();
+    expect(await answer).toContain("408");
+  });
+
+  test("cuts what is left at its deadline", async () => {
+    const { handler, waiting } = slowHandler();
+    const { listener, port, base } = await startListener([handler]);
+    const answer = exchange(port, slow);
+    const client = connectHttp2(base);
+    client.on("error", () => {});
+    const stream = client.request({ ":path": "/slow" });
+    stream.on("error", () => {});
+    await expect.poll(() => waiting).toHaveLength(2);
+    const left = waiting.map((res) => once(res, "close"));
+    await listener.stop(50);
+    expect(await answer).toBe("");
+    await Promise.all(left);
+  });
+
+  test("may be asked for twice", async () => {
+    const { listener, base } = await startListener();
+    await Promise.all([listener.stop(), listener.stop()]);
+    await expect(fetch(base)).rejects.toThrow("fetch failed");
+  });
+
+  test("may be asked for before anything was listened to", async () => {
+    const log = { error: () => {}, warn: () => {} };
+    const listener = createListener({ handlers: [], cors: createCors(["*"]), log, limits: {} });
+    await listener.stop();
+    expect(listener.draining).toBe(true);
+  });
+});

@@ -1,0 +1,365 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import {
+  Code,
+  ConnectError,
+  type ConnectRouter,
+  createClient,
+  createConnectRouter,
+  createContextKey,
+  createContextValues,
+  type Transport,
+} from "@connectrpc/connect";
+import type { UniversalHandler } from "@connectrpc/connect/protocol";
+import {
+  createConnectTransport,
+  createGrpcTransport,
+  createGrpcWebTransport,
+} from "@connectrpc/connect-node";
+import { Client, credentials, type ServiceError, status } from "@grpc/grpc-js";
+import { describe, expect, onTestFinished, test } from "vitest";
+import {
+  AnalysisService,
+  ListEnginesRequestSchema,
+  ListEnginesResponseSchema,
+} from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
+import { createBodyBudget } from "../../../src/http/body-budget.ts";
+import { silentLog } from "../../../src/log/log.ts";
+import { createConnectAdapter } from "../../../src/protocols/connect/adapter.ts";
+import { connectErrorFrom } from "../../../src/protocols/connect/errors.ts";
+import { type RpcProtocol, refuseUnknownCall } from "../../../src/protocols/connect/refuse-call.ts";
+import { exchange, open, problemOf } from "../../http/exchange.ts";
+import { http2Get } from "../../http/http2-get.ts";
+import { startListener } from "../../http/start-listener.ts";
+
+const service = "/chess.analysis.v1.AnalysisService";
+const doorKey = createContextKey<RpcProtocol | undefined>(undefined);
+
+function createDoor(router: ConnectRouter) {
+  const contextValues = (_req: unknown, door: RpcProtocol) => createContextValues().set(doorKey, door);
+  return createConnectAdapter({
+    handlers: router.handlers,
+    contextValues,
+    explain: connectErrorFrom,
+    bodies: createBodyBudget(),
+    log: silentLog,
+  });
+}
+
+/** ListEngines answers with the door that the call came through; StreamEvaluate with the FEN. */
+function analysisRouter(): ConnectRouter {
+  return createConnectRouter({ readMaxBytes: 1000 }).service(AnalysisService, {
+    listEngines: (_, context) => ({ latest: context.values.get(doorKey) ?? "none" }),
+    async *streamEvaluate({ fen }) {
+      yield { event: { case: "evaluation" as const, value: { fen } } };
+    },
+  });
+}
+
+/** As the app has them: what no door has is refused by itself. */
+const start = (router = analysisRouter()) =>
+  startListener([
+    createDoor(router),
+    (req, res) => refuseUnknownCall(req, res, req.url?.startsWith(`${service}/`) ?? false, connectErrorFrom),
+  ]);
+
+type ClientKind = [string, RpcProtocol, (baseUrl: string) => Transport];
+const clients: ClientKind[] = [
+  [
+    "Connect, binary, HTTP/1.1",
+    "connect",
+    (baseUrl) => createConnectTransport({ baseUrl, httpVersion: "1.1" }),
+  ],
+  [
+    "Connect, JSON, HTTP/1.1",
+    "connect",
+    (baseUrl) => createConnectTransport({ baseUrl, httpVersion: "1.1", useBinaryFormat: false }),
+  ],
+  ["Connect, HTTP/2", "connect", (baseUrl) => createConnectTransport({ baseUrl, httpVersion: "2" })],
+  ["gRPC-Web, HTTP/1.1", "grpc-web", (baseUrl) => createGrpcWebTransport({ baseUrl, httpVersion: "1.1" })],
+  ["gRPC-Web, HTTP/2", "grpc-web", (baseUrl) => createGrpcWebTransport({ baseUrl, httpVersion: "2" })],
+  ["gRPC", "grpc", (baseUrl) => createGrpcTransport({ baseUrl })],
+];
+
+describe.each(clients)("a client of %s", (_, door, transportTo) => {
+  test("is answered, and its door is known", async () => {
+    const { base } = await start();
+    const client = createClient(AnalysisService, transportTo(base));
+    expect(await client.listEngines({})).toMatchObject({ latest: door });
+    const stream = [];
+    for await (const message of client.streamEvaluate({ fen: "x" })) {
+      stream.push(message.event);
+    }
+    expect(stream).toMatchObject([{ case: "evaluation", value: { fen: "x" } }]);
+  });
+
+  // Timers of Node count to 2^31 ms and take what is longer for 1.
+  test.each([
+    ["Connect-Timeout-Ms", "2147483648"],
+    ["Connect-Timeout-Ms", "9999999999"],
+    ["Grpc-Timeout", "597H"],
+    ["Grpc-Timeout", "99999999H"],
+  ])("has the time that it gives, weeks and years too: %s %s", async (header, value) => {
+    const slow = createConnectRouter().rpc(AnalysisService.method.listEngines, async (_, { signal }) => {
+      await sleep(20);
+      return { latest: signal.aborted ? "late" : "in time" };
+    });
+    const { base } = await start(slow);
+    const client = createClient(AnalysisService, transportTo(base));
+    expect(await client.listEngines({}, { headers: { [header]: value } })).toMatchObject({
+      latest: "in time",
+    });
+  });
+
+  test("gets unimplemented, with the name, for a call that no service has", async () => {
+    const { base } = await start(createConnectRouter().rpc(AnalysisService.method.evaluate, () => ({})));
+    const client = createClient(AnalysisService, transportTo(base));
+    const unimplemented = (call: string) => ({
+      code: Code.Unimplemented,
+      rawMessage: `chess.analysis.v1.AnalysisService/${call} is not a method of this service.`,
+    });
+    expect(await client.listEngines({}).catch(ConnectError.from)).toMatchObject(unimplemented("ListEngines"));
+    const stream = client.streamEvaluate({})[Symbol.asyncIterator]();
+    expect(await stream.next().catch(ConnectError.from)).toMatchObject(unimplemented("StreamEvaluate"));
+  });
+
+  test("gets the details of every error for a call that no service has", async () => {
+    const { base } = await start(createConnectRouter().rpc(AnalysisService.method.evaluate, () => ({})));
+    const client = createClient(AnalysisService, transportTo(base));
+    const headers = { "X-Request-Id": "mine" };
+    const unary: unknown = await client.listEngines({}, { headers }).catch(ConnectError.from);
+    const stream = client.streamEvaluate({}, { headers })[Symbol.asyncIterator]();
+    const streamed: unknown = await stream.next().catch(ConnectError.from);
+    for (const error of [unary, streamed]) {
+      expect((error as ConnectError).findDetails(ErrorInfoSchema)).toMatchObject([
+        {
+          domain: "kibitz",
+          reason: "UNIMPLEMENTED",
+          metadata: { code: "unimplemented", next_action: "fix_request", request_id: "mine" },
+        },
+      ]);
+    }
+  });
+
+  test("is told that its message is too large, whatever its size, and can go on", async () => {
+    const { base } = await start();
+    const client = createClient(AnalysisService, transportTo(base));
+    for (const length of [2_000, 200_000, 2_000_000]) {
+      const fen = "x".repeat(length);
+      const exhausted = { code: Code.ResourceExhausted };
+      expect(await client.evaluate({ fen }).catch(ConnectError.from)).toMatchObject(exhausted);
+      const stream = client.streamEvaluate({ fen })[Symbol.asyncIterator]();
+      expect(await stream.next().catch(ConnectError.from)).toMatchObject(exhausted);
+    }
+    expect(await client.listEngines({})).toMatchObject({ latest: door });
+  });
+});
+
+describe("grpc-js", () => {
+  function call(port: number, path: string): Promise<Buffer> {
+    const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
+    onTestFinished(() => client.close());
+    const message = Buffer.from(toBinary(ListEnginesRequestSchema, create(ListEnginesRequestSchema)));
+    const asIs = (bytes: Buffer) => bytes;
+    return new Promise((resolve, reject) => {
+      client.makeUnaryRequest(path, asIs, asIs, message, (error, answer) =>
+        answer === undefined ? reject(error) : resolve(answer),
+      );
+    });
+  }
+
+  test("is answered", async () => {
+    const { port } = await start();
+    const answer = await call(port, `${service}/ListEngines`);
+    expect(fromBinary(ListEnginesResponseSchema, answer)).toMatchObject({ latest: "grpc" });
+  });
+
+  test.each([`${service}/Nope`, "/some.other.Service/Call"])("gets UNIMPLEMENTED for %s", async (path) => {
+    const { port } = await start();
+    const error: ServiceError = await call(port, path).catch((thrown) => thrown);
+    expect(error.code).toBe(status.UNIMPLEMENTED);
+    expect(error.details).toBe(`${path.slice(1)} is not a method of this service.`);
+  });
+});
+
+describe("Connect by GET", () => {
+  test("is answered", async () => {
+    const { base } = await start();
+    const transport = createConnectTransport({ baseUrl: base, httpVersion: "1.1", useHttpGet: true });
+    expect(await createClient(AnalysisService, transport).listEngines({})).toMatchObject({
+      latest: "connect",
+    });
+  });
+
+  test.each([
+    ["", /needs the query .*: `encoding` and `message` are missing\./],
+    ["?message=%7B%7D", /needs the query .*: `encoding` is missing\./],
+    ["?encoding=xml&message=%7B%7D", /`encoding` must be json or proto, not "xml"\./],
+  ])("says what is missing in the query %j", async (query, detail) => {
+    const { base } = await start();
+    const answer = await fetch(`${base}${service}/ListEngines${query}`);
+    expect(answer.status).toBe(400);
+    expect(answer.headers.get("accept-post")).toBeNull();
+    expect(await answer.json()).toMatchObject({
+      code: "malformed_http",
+      next_action: "fix_request",
+      detail: expect.stringMatching(detail),
+    });
+  });
+
+  test("needs no more than what it names", async () => {
+    const { base } = await start();
+    const answer = await fetch(`${base}${service}/ListEngines?encoding=json&message=%7B%7D`);
+    expect(await answer.json()).toEqual({ latest: "connect" });
+  });
+});
+
+describe("a problem document, never an empty body, answers", () => {
+  const post = (base: string, path: string, type: string) =>
+    fetch(base + path, { method: "POST", body: "{}", headers: { "content-type": type } });
+
+  test("a content type that the call does not read, with those that it does", async () => {
+    const { base } = await start();
+    const unary = await post(base, `${service}/ListEngines`, "text/plain");
+    expect(unary.status).toBe(415);
+    expect(unary.headers.get("accept-post")).toBe(
+      "application/json, application/proto, application/grpc-web, application/grpc",
+    );
+    expect(await unary.json()).toMatchObject({
+      code: "unsupported_media_type",
+      detail: expect.stringContaining("Content-Type: application/json."),
+    });
+    const stream = await post(base, `${service}/StreamEvaluate`, "application/json");
+    expect(stream.status).toBe(415);
+    expect(await stream.json()).toMatchObject({
+      detail: expect.stringContaining("Content-Type: application/connect+json."),
+    });
+  });
+
+  test("a method that the call does not have, with those that it does", async () => {
+    const { base } = await start();
+    for (const [call, allow] of [
+      ["ListEngines", "POST, GET"],
+      ["StreamEvaluate", "POST"],
+    ]) {
+      const answer = await fetch(`${base}${service}/${call}`, { method: "DELETE" });
+      expect(answer.status).toBe(405);
+      expect(answer.headers.get("allow")).toBe(allow);
+      expect(await answer.json()).toMatchObject({ code: "method_not_allowed" });
+    }
+  });
+
+  test("gRPC over HTTP/1.1", async () => {
+    const { base } = await start();
+    const answer = await post(base, `${service}/ListEngines`, "application/grpc");
+    expect(answer.status).toBe(415);
+    expect(await answer.json()).toMatchObject({ detail: expect.stringContaining("HTTP/2") });
+  });
+
+  test("a call that streams both ways, over HTTP/1.1", async () => {
+    // Connect's handler answers so for all calls that do.
+    const [handler] = analysisRouter().handlers;
+    const refuses = Object.assign(async () => ({ status: 505 }), { ...handler, requestPath: "/x.Y/Talk" });
+    const door = createConnectAdapter({
+      handlers: [refuses as UniversalHandler],
+      contextValues: () => createContextValues(),
+      explain: connectErrorFrom,
+      bodies: createBodyBudget(),
+      log: silentLog,
+    });
+    const { base } = await startListener([door]);
+    const answer = await post(base, "/x.Y/Talk", "application/connect+json");
+    expect(answer.status).toBe(400);
+    expect(answer.headers.get("connection")).toBe("close");
+    expect(await answer.json()).toMatchObject({ detail: expect.stringContaining("HTTP/2") });
+  });
+
+  test("a call that nobody has, from a client that is no RPC client", async () => {
+    const { base } = await start();
+    for (const answer of [
+      await fetch(`${base}${service}/Nope`),
+      await post(base, `${service}/Nope`, "text/plain"),
+      await post(base, "/some.other.Service/Call", "application/json"),
+    ]) {
+      expect(answer.status).toBe(404);
+      expect(await answer.json()).toMatchObject({ code: "not_found" });
+    }
+  });
+});
+
+describe("a broken host cannot end the process", () => {
+  const request = (host: string) =>
+    `POST ${service}/ListEngines HTTP/1.1\r\n${host}Content-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}`;
+  const hosts = ["Host: [\r\n", "Host: a b\r\n", "Host: %\r\n", "Host: x:99999\r\n", "Host:\r\n"];
+
+  test.each(hosts)("over HTTP/1.1, even without the listener before the door: %s", async (host) => {
+    const door = createDoor(analysisRouter());
+    const server = createServer((req, res) => void door(req, res)).listen(0, "127.0.0.1");
+    onTestFinished(async () => void (await server[Symbol.asyncDispose]()));
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    expect(problemOf(await exchange(port, request(host)))).toMatchObject({
+      status: 400,
+      code: "malformed_http",
+    });
+    expect(await exchange(port, request("Host: x\r\n"))).toContain('{"latest":"connect"}');
+  });
+
+  test.each(["[", "%", "x:99999"])("over HTTP/2: %s", async (authority) => {
+    const { base } = await start();
+    const headers = {
+      ":path": `${service}/ListEngines`,
+      ":method": "POST",
+      "content-type": "application/json",
+    };
+    expect(await http2Get(base, { ...headers, ":authority": authority }, "{}")).toMatchObject({
+      status: 400,
+    });
+    expect(await http2Get(base, headers, "{}")).toMatchObject({ body: '{"latest":"connect"}' });
+  });
+
+  test("and a missing one on HTTP/1.0 is no fault", async () => {
+    const { port } = await start();
+    const answer = await exchange(port, request("").replace("HTTP/1.1", "HTTP/1.0"));
+    expect(answer).toContain('{"latest":"connect"}');
+  });
+});
+
+test("a caller who leaves while an answer waits for the one before it cannot end the process", async () => {
+  const waits = createConnectRouter().rpc(AnalysisService.method.listEngines, async (_, { signal }) => {
+    await once(signal, "abort");
+    return {};
+  });
+  const { port, base } = await start(waits);
+  const post = `POST ${service}/ListEngines HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n`;
+  const { socket, closed } = await open(port);
+  socket.write(`${post}Content-Type: application/json\r\n\r\n{}${post}Content-Type: text/plain\r\n\r\n{}`);
+  await sleep(50);
+  socket.destroy();
+  await closed;
+  expect((await fetch(`${base}/healthz`)).status).toBe(200);
+});
+
+test("a caller who leaves aborts its call, and nobody else's", async () => {
+  const aborted: unknown[] = [];
+  const router = createConnectRouter().rpc(AnalysisService.method.listEngines, async (_, { signal }) => {
+    await once(signal, "abort");
+    aborted.push(signal.reason);
+    return {};
+  });
+  const { port, base } = await start(router);
+  const { socket } = await open(port);
+  socket.write(
+    `POST ${service}/ListEngines HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}`,
+  );
+  setTimeout(() => socket.destroy(), 30);
+  const client = createClient(AnalysisService, createGrpcTransport({ baseUrl: base }));
+  const leaves = AbortSignal.timeout(30);
+  await expect(client.listEngines({}, { signal: leaves })).rejects.toThrow();
+  await expect.poll(() => aborted).toHaveLength(2);
+  expect((await fetch(`${base}/healthz`)).status).toBe(200);
+});

@@ -1,0 +1,194 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import { codeToString } from "@connectrpc/connect/protocol-connect";
+import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
+import { describe, expect, test } from "vitest";
+import { ProblemSchema } from "../../../gen/chess/analysis/v1/problem_pb.ts";
+import {
+  BadRequestSchema,
+  ErrorInfoSchema,
+  RetryInfoSchema,
+} from "../../../gen/google/rpc/error_details_pb.ts";
+import { errorCodes, errorKind } from "../../../src/errors/catalogue.ts";
+import { errorFromFaults, type Fault, KibitzError } from "../../../src/errors/errors.ts";
+import { connectErrorFrom } from "../../../src/protocols/connect/errors.ts";
+import { grpcMessage } from "../../../src/text/plain-text.ts";
+import { statuses } from "../../contract/doors/statuses.ts";
+
+/** What gRPC's trailers carry of the error. */
+function encodedBytesOf(error: ConnectError): number {
+  const trailer = new Headers();
+  setTrailerStatus(trailer, error);
+  return grpcMessage(error.rawMessage).length + (trailer.get("grpc-status-details-bin")?.length ?? 0);
+}
+
+const infoOf = (error: ConnectError) => error.findDetails(ErrorInfoSchema)[0];
+
+describe("an error of the catalogue", () => {
+  test.each(errorCodes)("%s has the contract's code and an ErrorInfo", (code) => {
+    const error = connectErrorFrom(new KibitzError(code, "what is wrong"), "id-1");
+    expect(codeToString(error.code)).toBe(statuses[code]?.[1]);
+    expect(error.rawMessage).toBe("what is wrong");
+    expect(infoOf(error)).toMatchObject({ domain: "kibitz", reason: code.toUpperCase() });
+    expect(infoOf(error)?.metadata).toMatchObject({ code, request_id: "id-1" });
+  });
+
+  test("carries its problem document, with a request to send", () => {
+    const error = connectErrorFrom(
+      new KibitzError("invalid_fen", "short", { suggestedRequest: { fen: "long" } }),
+      "id-1",
+    );
+    expect(infoOf(error)?.metadata.next_action).toBe("send_suggested_request");
+    expect(error.findDetails(ProblemSchema)).toMatchObject([
+      {
+        type: "/problems/invalid-fen",
+        status: 400,
+        detail: "short",
+        requestId: "id-1",
+        nextAction: "send_suggested_request",
+        suggestedRequest: { fen: "long" },
+      },
+    ]);
+  });
+
+  test("has the faults in BadRequest alone where both have no room", () => {
+    const faults = Array.from({ length: 20 }, (_, index): Fault => {
+      return { pointer: `/moves/${index}`, code: "illegal_move", message: "m".repeat(100) };
+    });
+    const error = connectErrorFrom(errorFromFaults(faults), "id-1");
+    expect(error.findDetails(BadRequestSchema)[0]?.fieldViolations).toHaveLength(20);
+    expect(error.findDetails(ProblemSchema)).toMatchObject([{ detail: error.rawMessage, errors: [] }]);
+    expect(encodedBytesOf(error)).toBeLessThanOrEqual(6144);
+  });
+
+  test("says to mend the request where the one to send has no room", () => {
+    const suggestedRequest = { fen: "x", moves: Array(600).fill("e2e4") };
+    const fault: Fault = { pointer: "/fen", code: "invalid_fen", message: "short" };
+    const error = connectErrorFrom(errorFromFaults([fault], { suggestedRequest }), "id-1");
+    expect(infoOf(error)?.metadata.next_action).toBe("fix_request");
+    expect(error.findDetails(BadRequestSchema)).toHaveLength(1);
+    expect(error.findDetails(ProblemSchema)).toEqual([]);
+    expect(encodedBytesOf(error)).toBeLessThanOrEqual(6144);
+  });
+
+  test.each(["list_engines", "use_auto_path", "retry_later", "contact_operator"] as const)(
+    "names the next action %s",
+    (nextAction) => {
+      const error = new KibitzError("internal", "bad", { nextAction });
+      expect(infoOf(connectErrorFrom(error, "id-1"))?.metadata.next_action).toBe(nextAction);
+    },
+  );
+});
+
+describe("faults", () => {
+  test.each([
+    ["/fen", "fen"],
+    ["/moves/3", "moves[3]"],
+    ["/requests/0/moves/12", "requests[0].moves[12]"],
+    ["/options/skill_level", "options.skill_level"],
+    ["/options/a~1b~0c", "options.a/b~c"],
+    ["", ""],
+  ])("at %j are field violations at %j", (pointer, field) => {
+    const fault: Fault = { pointer, code: "out_of_range", message: "too much" };
+    const error = connectErrorFrom(errorFromFaults([fault]), "id-1");
+    expect(error.findDetails(BadRequestSchema)[0]?.fieldViolations).toMatchObject([
+      { field, reason: "OUT_OF_RANGE", description: "too much" },
+    ]);
+  });
+
+  test("that have no room are counted in the message, and when to come back is told before them", () => {
+    const message = "\u{1f600}".repeat(32);
+    const faults = Array.from({ length: 20 }, (_, index): Fault => {
+      return {
+        pointer: `/options/${index}${message}`,
+        code: "option_not_allowed",
+        message: message.repeat(4),
+      };
+    });
+    const error = connectErrorFrom(errorFromFaults(faults, { retryAfterMs: 1000 }), "id-1");
+    const told = error.findDetails(BadRequestSchema)[0]?.fieldViolations.length ?? 0;
+    expect(told).toBeGreaterThan(0);
+    expect(error.rawMessage).toMatch(new RegExp(` ${20 - told} faults had no room in this error\\.$`));
+    expect(error.details.map((detail) => "desc" in detail && detail.desc.name)).toEqual([
+      "ErrorInfo",
+      "RetryInfo",
+      "BadRequest",
+    ]);
+    expect(encodedBytesOf(error)).toBeLessThanOrEqual(6144);
+  });
+
+  test("that are not there make no BadRequest", () => {
+    expect(
+      connectErrorFrom(new KibitzError("internal", "bad"), "id-1").findDetails(BadRequestSchema),
+    ).toEqual([]);
+  });
+});
+
+describe("an error that passes", () => {
+  test.each([
+    [0, 0n, 0, "1"],
+    [1, 0n, 1_000_000, "1"],
+    [1500, 1n, 500_000_000, "2"],
+    [60_000, 60n, 0, "60"],
+  ])("in %i ms says so in RetryInfo and Retry-After", (retryAfterMs, seconds, nanos, header) => {
+    const error = connectErrorFrom(new KibitzError("overloaded", "busy", { retryAfterMs }), "id-1");
+    expect(error.findDetails(RetryInfoSchema)[0]?.retryDelay).toMatchObject({ seconds, nanos });
+    expect(error.metadata.get("retry-after")).toBe(header);
+  });
+
+  test("at an unknown time says nothing of it", () => {
+    const error = connectErrorFrom(new KibitzError("body_too_large", "big"), "id-1");
+    expect(error.findDetails(RetryInfoSchema)).toEqual([]);
+    expect(error.metadata.get("retry-after")).toBeNull();
+  });
+});
+
+test.each(["x".repeat(9000), "é".repeat(9000), "\u{1f600}".repeat(9000), "%".repeat(9000)])(
+  "a message that no client takes is cut: %#",
+  (message) => {
+    const error = connectErrorFrom(new KibitzError("rate_limited", message, { quota: "a/b" }), "id-1");
+    expect(error.rawMessage).toMatch(/^.{50,1020}…$/u);
+    expect(message.startsWith(error.rawMessage.slice(0, -1))).toBe(true);
+    expect(encodedBytesOf(error)).toBeLessThanOrEqual(6144);
+  },
+);
+
+test.each([
+  ["invalid_api_key", 'Bearer error="invalid_token"'],
+  ["api_key_required", "Bearer"],
+] as const)("%s says how to authenticate", (code, challenge) => {
+  expect(connectErrorFrom(new KibitzError(code, "who?"), "id-1").metadata.get("www-authenticate")).toBe(
+    challenge,
+  );
+});
+
+describe("what was not thrown on purpose", () => {
+  test("is internal, and what it says stays inside", () => {
+    const mistake = new TypeError("password is 1234");
+    const error = connectErrorFrom(mistake, "id-1");
+    expect(error.code).toBe(Code.Internal);
+    expect(error.rawMessage).not.toContain("1234");
+    expect(error.cause).toBe(mistake);
+    expect(infoOf(error)?.metadata).toMatchObject({
+      code: "internal",
+      next_action: errorKind("internal").nextAction,
+    });
+  });
+
+  test("but by Connect is Connect's to say", () => {
+    const error = new ConnectError("protocol error", Code.InvalidArgument);
+    expect(connectErrorFrom(error, "id-1")).toBe(error);
+  });
+
+  test("but by Connect's clock is the catalogue's deadline_exceeded", () => {
+    const error = connectErrorFrom(
+      new ConnectError("the operation timed out", Code.DeadlineExceeded),
+      "id-1",
+    );
+    expect(error.code).toBe(Code.DeadlineExceeded);
+    expect(infoOf(error)?.metadata).toEqual({
+      code: "deadline_exceeded",
+      next_action: "reduce_limits",
+      request_id: "id-1",
+    });
+  });
+});

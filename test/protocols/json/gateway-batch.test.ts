@@ -1,0 +1,222 @@
+import { once } from "node:events";
+import { create, type Message } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import {
+  type EvaluateBatchRequest,
+  EvaluateBatchResponseSchema,
+} from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import type { UnreadableItem } from "../../../src/calls/context-keys.ts";
+import { problemMessage } from "../../../src/calls/convert-problem.ts";
+import type { StreamCall } from "../../../src/calls/invoke.ts";
+import { KibitzError } from "../../../src/errors/errors.ts";
+import { type ServedGateway, serveGateway } from "./serve-gateway.ts";
+
+const call = vi.fn<StreamCall>();
+
+let served: ServedGateway;
+beforeAll(async () => {
+  served = await serveGateway({}, "http1", { EvaluateBatch: call });
+});
+afterAll(() => served[Symbol.asyncDispose]());
+beforeEach(() => {
+  call.mockReset().mockImplementation(async function* (message, { unreadable }) {
+    // The last one first.
+    for (const [index, { fen }] of [...requestsOf(message).entries()].toReversed()) {
+      const unread = unreadable?.get(index);
+      yield unread ? refusal(index, unread.explain()) : answer(index, fen);
+    }
+  });
+});
+
+const requestsOf = (message: Message) => (message as EvaluateBatchRequest).requests;
+
+const answer = (index: number, summary: string) =>
+  create(EvaluateBatchResponseSchema, { index, outcome: { case: "result", value: { summary } } });
+
+const refusal = (index: number, error: KibitzError) =>
+  create(EvaluateBatchResponseSchema, {
+    index,
+    outcome: { case: "problem", value: problemMessage(error, "") },
+  });
+
+const post = (body: unknown, accept = "*/*") =>
+  fetch(`${served.url}/v1/eval/batch`, {
+    method: "POST",
+    body: JSON.stringify(body),
+    headers: { "Content-Type": "application/json", accept },
+  });
+
+const ndjson = "application/x-ndjson";
+const fens = (...names: readonly string[]) => ({ requests: names.map((fen) => ({ fen })) });
+
+interface Item {
+  readonly index: number;
+  readonly result: { readonly summary: string } | null;
+  readonly problem: Record<string, unknown> | null;
+}
+
+const short = ({ index, result, problem }: Item) => [index, result?.summary ?? problem?.code];
+const array = async (response: Response) => ((await response.json()) as readonly Item[]).map(short);
+const lines = async (response: Response) =>
+  (await response.text())
+    .trimEnd()
+    .split("\n")
+    .map((line) => short(JSON.parse(line)));
+
+describe("a batch", () => {
+  it("is answered as an array in the order of its requests", async () => {
+    const response = await post(fens("a", "b", "c"));
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      "content-type": "application/json; charset=utf-8",
+      "cache-control": "no-store",
+      "x-request-id": expect.any(String),
+    });
+    expect(await array(response)).toEqual([
+      [0, "a"],
+      [1, "b"],
+      [2, "c"],
+    ]);
+  });
+
+  it("is answered by a line for each request, as ready, where Accept asks for lines", async () => {
+    const response = await post(fens("a", "b", "c"), ndjson);
+    expect(response.headers.get("content-type")).toBe(ndjson);
+    expect(await lines(response)).toEqual([
+      [2, "c"],
+      [1, "b"],
+      [0, "a"],
+    ]);
+  });
+
+  it("sends what is ready while the rest is thought about", async () => {
+    const rest = Promise.withResolvers<void>();
+    call.mockImplementation(async function* () {
+      yield answer(0, "a");
+      await rest.promise;
+      yield answer(1, "b");
+    });
+    const response = await post(fens("a", "b"));
+    let text = "";
+    for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      text += chunk;
+      rest.resolve();
+    }
+    expect(JSON.parse(text)).toHaveLength(2);
+  });
+
+  it("is refused to who accepts neither", async () => {
+    expect((await post(fens("a"), "text/html")).status).toBe(406);
+  });
+});
+
+describe("a request of a batch that cannot be read", () => {
+  const mixed = {
+    requests: [{ fen: "a" }, { fen: "b", deph: 3 }, 7, { fen: "c" }, { depth: "x" }, null, { fen: "d" }],
+  };
+
+  it("is answered by its problem, at its place, and the others are asked for", async () => {
+    expect(await array(await post(mixed))).toEqual([
+      [0, "a"],
+      [1, "unknown_field"],
+      [2, "invalid_type"],
+      [3, "c"],
+      [4, "invalid_type"],
+      [5, "invalid_type"],
+      [6, "d"],
+    ]);
+    expect(requestsOf(call.mock.calls[0]?.[0] as Message).map(({ fen }) => fen)).toEqual([
+      "a",
+      "",
+      "",
+      "c",
+      "",
+      "",
+      "d",
+    ]);
+    expect((await lines(await post(mixed, ndjson))).toSorted()).toEqual(await array(await post(mixed)));
+  });
+
+  it("is told its faults with pointers that begin at the request, and those of the rules with them", async () => {
+    const items = (await (await post(mixed)).json()) as readonly Item[];
+    expect(items[4]).toMatchObject({
+      index: 4,
+      result: null,
+      problem: { status: 400, errors: [{ pointer: "/depth" }, { pointer: "/fen" }] },
+    });
+    expect(items[2]).toMatchObject({ problem: { errors: [{ pointer: "" }] } });
+    expect(Object.keys(items[0] ?? {})).toEqual(Object.keys(items[1] ?? {}));
+  });
+
+  it("is a call as every other where there are only such: who calls, and how much, is asked there", async () => {
+    expect(await array(await post({ requests: [1] }))).toEqual([[0, "invalid_type"]]);
+    expect(call).toHaveBeenCalledOnce();
+  });
+
+  it("can be read anew, for a suggestion", async () => {
+    const sent = { fen: "a", depth: -5 };
+    let unread: UnreadableItem | undefined;
+    call.mockImplementation(async function* (_, { unreadable }) {
+      unread = unreadable?.get(0);
+      yield answer(0, "a");
+    });
+    await post({ requests: [sent] });
+    expect(unread?.sent).toEqual(sent);
+    expect(unread?.read({ ...sent, depth: 1 })).toMatchObject({ fen: "a", depth: 1 });
+    expect(() => unread?.read({ x: 1 })).toThrow("x");
+  });
+});
+
+describe("a batch as a whole is refused", () => {
+  it.each<[string, unknown, string, string]>([
+    ["where it is no object", [], "", "invalid_type"],
+    ["for a field that is not known", { ...fens("a"), rquests: [] }, "/rquests", "unknown_field"],
+    ["where its requests are no array", { requests: {} }, "/requests", "invalid_type"],
+  ])("%s", async (_, body, pointer, code) => {
+    const response = await post(body);
+    expect([response.status, await response.json()]).toMatchObject([400, { code, errors: [{ pointer }] }]);
+    expect(call).not.toHaveBeenCalled();
+  });
+
+  it("with a status while nothing is answered yet, though one of its requests cannot be read", async () => {
+    call.mockImplementation(() => {
+      throw new KibitzError("overloaded", "busy", { retryAfterMs: 2000 });
+    });
+    const response = await post({ requests: [{}, { fen: "a" }, 7] }, ndjson);
+    expect([response.status, response.headers.get("retry-after")]).toEqual([503, "2"]);
+  });
+});
+
+describe("an error that ends a batch which has begun", () => {
+  it.each(["*/*", ndjson])("is the problem of every request still open, with Accept: %s", async (accept) => {
+    call.mockImplementation(async function* () {
+      yield answer(1, "b");
+      throw new KibitzError("shutting_down", "bye");
+    });
+    const response = await post(fens("a", "b", "c"), accept);
+    expect(response.status).toBe(200);
+    const told = accept === ndjson ? await lines(response) : await array(response);
+    expect(told.toSorted()).toEqual([
+      [0, "shutting_down"],
+      [1, "b"],
+      [2, "shutting_down"],
+    ]);
+  });
+});
+
+it("a caller that leaves aborts the signal of its batch", async () => {
+  const left = Promise.withResolvers<AbortSignal>();
+  call.mockImplementation(async function* (_, { signal }) {
+    yield answer(0, "a");
+    await once(signal, "abort");
+    left.resolve(signal);
+  });
+  const leave = new AbortController();
+  await fetch(`${served.url}/v1/eval/batch`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(fens("a", "b")),
+    signal: leave.signal,
+  });
+  leave.abort();
+  expect((await left.promise).reason).toEqual(new Error("the caller left"));
+});

@@ -1,0 +1,258 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
+import { create } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { EvaluateResponseSchema } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import type { UnaryCall } from "../../../src/calls/invoke.ts";
+import { type ServedGateway, serveGateway, startFen } from "./serve-gateway.ts";
+
+const evaluate = vi.fn<UnaryCall>(async () => create(EvaluateResponseSchema, { id: "a1" }));
+const request = JSON.stringify({ fen: startFen });
+
+let served: ServedGateway;
+beforeAll(async () => {
+  served = await serveGateway({ Evaluate: evaluate });
+});
+afterAll(() => served[Symbol.asyncDispose]());
+
+const post = (body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string>) =>
+  fetch(`${served.url}/v1/eval`, { method: "POST", body, headers });
+
+const json = { "Content-Type": "application/json" };
+
+async function codeOf(response: Response) {
+  const { code } = (await response.json()) as { code?: string };
+  return [response.status, code];
+}
+
+/** A request written byte by byte, as no client library would. */
+function rawRequest(...lines: string[]): Socket {
+  const socket = connect(served.port, "127.0.0.1");
+  socket.write(["POST /v1/eval HTTP/1.1", "Host: x", ...lines, "", ""].join("\r\n"));
+  return socket;
+}
+
+async function readAll(socket: Socket): Promise<string> {
+  let text = "";
+  for await (const chunk of socket) {
+    text += chunk;
+  }
+  return text;
+}
+
+describe("a query beside a body", () => {
+  const ask = (target: string, headers: Record<string, string> = json) =>
+    fetch(`${served.url}${target}`, { method: "POST", body: request, headers });
+
+  it.each(["/v1/eval", "/v1/eval/stream", "/v1/eval/batch", "/v1/bestmove"])(
+    "is refused, and its fields are said to go into the body: %s",
+    async (path) => {
+      const response = await ask(`${path}?depth=5&a%2Fb=1&depth=6`);
+      expect(response.status).toBe(400);
+      expect(await response.json()).toMatchObject({
+        code: "unknown_field",
+        detail:
+          "This call takes no query parameters, but the URL has `depth`: put fields in the JSON body instead. There is 1 more fault.",
+        next_action: "fix_request",
+        errors: [{ pointer: "/depth" }, { pointer: "/a~1b" }],
+      });
+    },
+  );
+
+  it("is told before the type of the body, which who writes a query leaves out", async () => {
+    expect(await codeOf(await ask("/v1/eval?depth=5", {}))).toEqual([400, "unknown_field"]);
+  });
+
+  it.each(["?", "?&"])("that is empty is none: %s", async (query) => {
+    expect((await ask(`/v1/eval${query}`)).status).toBe(200);
+  });
+});
+
+describe("Content-Type", () => {
+  it.each(["application/json", "application/json; charset=UTF-8", "APPLICATION/JSON;profile=x"])(
+    "%s is read",
+    async (type) => {
+      expect((await post(request, { "Content-Type": type })).status).toBe(200);
+    },
+  );
+
+  it.each(["text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin1"])(
+    "%s is refused, and the answer shows the header to add",
+    async (type) => {
+      const response = await post(request, { "Content-Type": type });
+      expect(await response.clone().text()).toContain("-H 'Content-Type: application/json'");
+      expect(await codeOf(response)).toEqual([415, "unsupported_media_type"]);
+    },
+  );
+
+  it("is missed, and the answer shows the header to add", async () => {
+    const response = await readAll(rawRequest("Content-Length: 2", "Connection: close", "", "{}"));
+    expect(response).toMatch(/^HTTP\/1\.1 415 /);
+    expect(response).toContain("The request has no Content-Type: add the header, in curl with -H");
+  });
+});
+
+describe("Content-Encoding", () => {
+  it.each([
+    ["gzip", gzipSync(request)],
+    ["GZIP", gzipSync(request)],
+    ["x-gzip", gzipSync(request)],
+    ["br", brotliCompressSync(request)],
+    ["deflate", deflateSync(request)],
+    ["identity", Buffer.from(request)],
+  ])("%s is inflated", async (encoding, body) => {
+    expect((await post(new Uint8Array(body), { ...json, "Content-Encoding": encoding })).status).toBe(200);
+    expect(evaluate.mock.lastCall?.[0]).toMatchObject({ fen: startFen });
+  });
+
+  it.each(["zstd", "compress", "gzip, br", "nonsense"])("%s is refused", async (encoding) => {
+    const response = await post(request, { ...json, "Content-Encoding": encoding });
+    expect(await codeOf(response)).toEqual([415, "unsupported_media_type"]);
+  });
+
+  it.each([
+    ["gzip", request],
+    ["gzip", new Uint8Array(gzipSync(request).subarray(0, -9))],
+    ["br", "x"],
+    ["deflate", new Uint8Array(deflateRawSync(request))],
+    ["gzip", ""],
+  ])("%s that is none is refused", async (encoding, body) => {
+    const response = await post(body, { ...json, "Content-Encoding": encoding });
+    expect(await codeOf(response)).toEqual([400, "malformed_http"]);
+  });
+
+  it.each([
+    ["gzip", gzipSync(Buffer.alloc(32 * 1024 * 1024))],
+    ["br", brotliCompressSync(Buffer.alloc(32 * 1024 * 1024))],
+    ["deflate", deflateSync(Buffer.alloc(65 * 1024))],
+  ])("%s does not get past the limit", async (encoding, body) => {
+    expect(body.length).toBeLessThan(64 * 1024);
+    const response = await post(new Uint8Array(body), { ...json, "Content-Encoding": encoding });
+    expect(await codeOf(response)).toEqual([413, "body_too_large"]);
+  });
+});
+
+describe("the size of a body", () => {
+  const sized = (bytes: number) => request + " ".repeat(bytes - request.length);
+
+  it("may be 64 KiB", async () => {
+    expect((await post(sized(64 * 1024), json)).status).toBe(200);
+  });
+
+  it("may not be a byte more", async () => {
+    expect(await codeOf(await post(sized(64 * 1024 + 1), json))).toEqual([413, "body_too_large"]);
+  });
+
+  it("is judged by Content-Length before the body comes", async () => {
+    const socket = rawRequest("Content-Type: application/json", "Content-Length: 100000000");
+    const [answer] = (await once(socket, "data")) as [Buffer];
+    socket.destroy();
+    expect(answer.toString()).toMatch(/^HTTP\/1\.1 413 /);
+    expect(answer.toString()).toMatch(/\r\nconnection: close\r\n/i);
+  });
+
+  it("is counted where no Content-Length tells it, and the connection ends", async () => {
+    const socket = rawRequest("Content-Type: application/json", "Transfer-Encoding: chunked");
+    const chunk = `8000\r\n${"x".repeat(0x8000)}\r\n`;
+    const pump = setInterval(() => socket.write(chunk), 5);
+    socket.on("error", () => {}); // it is cut while we write
+    const [answer] = (await once(socket, "data")) as [Buffer];
+    expect(answer.toString()).toMatch(/^HTTP\/1\.1 413 /);
+    expect(answer.toString()).toMatch(/\r\nconnection: close\r\n/i);
+    // By then it has had a second to read the answer, and is still writing: that ends with an error of its own.
+    await new Promise((resolve) => socket.once("close", resolve));
+    clearInterval(pump);
+  });
+});
+
+it("reads a body that comes in pieces, and keeps the connection", async () => {
+  const socket = rawRequest("Content-Type: application/json", `Content-Length: ${request.length}`);
+  for (const piece of [request.slice(0, 10), request.slice(10, 11), request.slice(11)]) {
+    socket.write(piece);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  const [answer] = (await once(socket, "data")) as [Buffer];
+  expect(answer.toString()).toMatch(/^HTTP\/1\.1 200 /);
+  socket.write("GET /engines HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  expect(await readAll(socket)).toMatch(/^HTTP\/1\.1 200 /);
+});
+
+it("answers nobody where the caller left while sending", async () => {
+  evaluate.mockClear();
+  const socket = rawRequest("Content-Type: application/json", `Content-Length: ${request.length}`);
+  socket.write(request.slice(0, 20));
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  socket.destroy();
+  await once(socket, "close");
+  // The same connection count and the next answer show that nothing broke.
+  expect((await post(request, json)).status).toBe(200);
+  expect(evaluate).toHaveBeenCalledTimes(1);
+});
+
+it("ignores the body of a GET", async () => {
+  const socket = connect(served.port, "127.0.0.1");
+  socket.write("GET /engines HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nConnection: close\r\n\r\n{{{");
+  expect(await readAll(socket)).toMatch(/^HTTP\/1\.1 200 /);
+});
+
+describe("the signal of a call", () => {
+  /** What becomes of the signal of the next call. */
+  function nextSignal(): Promise<AbortSignal> {
+    return new Promise((resolve) => {
+      evaluate.mockImplementationOnce(async (_, context) => {
+        resolve(context.signal);
+        await new Promise<void>((left) => context.signal.addEventListener("abort", () => left()));
+        throw context.signal.reason;
+      });
+    });
+  }
+
+  it("is aborted when the caller leaves", async () => {
+    const signalMade = nextSignal();
+    const socket = rawRequest("Content-Type: application/json", `Content-Length: ${request.length}`);
+    socket.write(request);
+    const signal = await signalMade;
+    expect(signal.aborted).toBe(false);
+    socket.destroy();
+    await once(signal, "abort");
+    expect(signal.reason).toEqual(new Error("the caller left"));
+  });
+
+  it("is aborted at once where the caller has left before anybody asked for it", async () => {
+    const gone = Promise.withResolvers<void>();
+    const asked = Promise.withResolvers<AbortSignal>();
+    const called = Promise.withResolvers<void>();
+    evaluate.mockImplementationOnce(async (_, context) => {
+      called.resolve();
+      await gone.promise;
+      // The server learns of the end a moment after the client.
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      asked.resolve(context.signal);
+      return create(EvaluateResponseSchema);
+    });
+    const socket = rawRequest("Content-Type: application/json", `Content-Length: ${request.length}`);
+    socket.write(request);
+    await called.promise;
+    socket.destroy();
+    gone.resolve();
+    expect((await asked.promise).aborted).toBe(true);
+  });
+
+  it("is left alone when the answer is sent", async () => {
+    let kept: AbortSignal | undefined;
+    evaluate.mockImplementationOnce(async (_, { signal }) => {
+      kept = signal;
+      return create(EvaluateResponseSchema);
+    });
+    const socket = rawRequest(
+      "Content-Type: application/json",
+      "Connection: close",
+      `Content-Length: ${request.length}`,
+    );
+    socket.write(request);
+    await readAll(socket);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(kept?.aborted).toBe(false);
+  });
+});

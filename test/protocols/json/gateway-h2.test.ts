@@ -1,0 +1,134 @@
+import { once } from "node:events";
+import { type ClientHttp2Session, connect, constants, type IncomingHttpHeaders } from "node:http2";
+import { create } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { EvaluateResponseSchema } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import type { UnaryCall } from "../../../src/calls/invoke.ts";
+import { type ServedGateway, serveGateway, startFen } from "./serve-gateway.ts";
+
+const evaluate = vi.fn<UnaryCall>(async (_, { caller }) => {
+  caller.answerHeaders.set("ratelimit", "x");
+  return create(EvaluateResponseSchema, { summary: "♞" });
+});
+const request = JSON.stringify({ fen: startFen });
+
+let served: ServedGateway;
+let session: ClientHttp2Session;
+beforeAll(async () => {
+  served = await serveGateway({ Evaluate: evaluate }, "h2c");
+  session = connect(served.url);
+});
+afterAll(async () => {
+  await new Promise<void>((resolve) => session.close(resolve));
+  await served[Symbol.asyncDispose]();
+});
+
+async function ask(method: string, path: string, body = "", more: Record<string, string> = {}) {
+  const stream = session.request({ ":method": method, ":path": path, ...more });
+  if (body === "") {
+    stream.end();
+  } else {
+    stream.end(body);
+  }
+  const [headers] = (await once(stream, "response")) as [IncomingHttpHeaders & { ":status": number }];
+  let text = "";
+  for await (const chunk of stream.setEncoding("utf8")) {
+    text += chunk;
+  }
+  return { status: headers[":status"], headers, text };
+}
+
+const json = { "content-type": "application/json" };
+
+it("answers over HTTP/2 as over HTTP/1.1", async () => {
+  const { status, headers, text } = await ask("POST", "/v1/eval", request, json);
+  expect(status).toBe(200);
+  expect(headers).toMatchObject({
+    "content-type": "application/json; charset=utf-8",
+    "content-length": String(Buffer.byteLength(text)),
+    "cache-control": "no-store",
+    ratelimit: "x",
+  });
+  expect(JSON.parse(text)).toMatchObject({ summary: "♞", lines: [] });
+});
+
+it("answers GET, HEAD, OPTIONS and what is not allowed", async () => {
+  const whole = await ask("GET", "/engines");
+  const head = await ask("HEAD", "/engines");
+  expect([head.status, head.text]).toEqual([200, ""]);
+  expect(head.headers["content-length"]).toBe(String(whole.text.length));
+  const allow = { allow: "POST, OPTIONS" };
+  expect(await ask("OPTIONS", "/v1/eval")).toMatchObject({ status: 204, headers: allow, text: "" });
+  expect(await ask("GET", "/v1/eval")).toMatchObject({ status: 405, headers: allow });
+});
+
+it("answers problems without a Connection header", async () => {
+  const { status, headers, text } = await ask("POST", "/v1/eval", '{"deph":3}', json);
+  expect([status, headers["content-type"]]).toEqual([400, "application/problem+json"]);
+  expect(headers.connection).toBeUndefined();
+  expect(JSON.parse(text)).toMatchObject({ code: "unknown_field" });
+});
+
+it.each([
+  ["told", { ...json, "content-length": "200000" }],
+  ["counted", json],
+])("refuses a body that is too large, %s, and the session goes on", async (_, headers) => {
+  const { status, text } = await ask("POST", "/v1/eval", "x".repeat(200_000), headers);
+  expect([status, JSON.parse(text).code]).toEqual([413, "body_too_large"]);
+  expect((await ask("GET", "/engines")).status).toBe(200);
+});
+
+it("ends the stream of a body that is too large while it is still being sent", async () => {
+  const stream = session.request({ ":method": "POST", ":path": "/v1/eval", ...json });
+  stream.write("x".repeat(70_000));
+  const [headers] = (await once(stream, "response")) as [IncomingHttpHeaders & { ":status": number }];
+  expect(headers[":status"]).toBe(413);
+  stream.resume();
+  await once(stream, "close");
+  expect(stream.rstCode).toBe(constants.NGHTTP2_NO_ERROR);
+});
+
+it("answers nobody where the caller left while sending", async () => {
+  evaluate.mockClear();
+  const stream = session.request({ ":method": "POST", ":path": "/v1/eval", ...json });
+  stream.write(request);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  // All of the JSON has come, but not the end of the body (which Node's `close` would send).
+  stream.destroy();
+  await once(stream, "close");
+  await ask("GET", "/engines");
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(evaluate).not.toHaveBeenCalled();
+});
+
+it("aborts the signal of a call when the caller leaves", async () => {
+  const { promise, resolve } = Promise.withResolvers<AbortSignal>();
+  evaluate.mockImplementationOnce(async (_, context) => {
+    resolve(context.signal);
+    await once(context.signal, "abort");
+    return create(EvaluateResponseSchema); // an answer that nobody waits for does no harm
+  });
+  const stream = session.request({ ":method": "POST", ":path": "/v1/eval", ...json });
+  stream.end(request);
+  const signal = await promise;
+  stream.close(constants.NGHTTP2_CANCEL);
+  await once(signal, "abort");
+  expect(signal.reason).toEqual(new Error("the caller left"));
+  expect((await ask("GET", "/engines")).status).toBe(200);
+});
+
+it("aborts the signal at once where the caller has left before anybody asked for it", async () => {
+  const asked = Promise.withResolvers<AbortSignal>();
+  const called = Promise.withResolvers<void>();
+  evaluate.mockImplementationOnce(async (_, context) => {
+    called.resolve();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    asked.resolve(context.signal);
+    return create(EvaluateResponseSchema);
+  });
+  const stream = session.request({ ":method": "POST", ":path": "/v1/eval", ...json });
+  stream.end(request);
+  await called.promise;
+  stream.close(constants.NGHTTP2_CANCEL);
+  expect((await asked.promise).aborted).toBe(true);
+});

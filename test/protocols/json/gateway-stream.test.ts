@@ -1,0 +1,261 @@
+import { once } from "node:events";
+import { connect as connect2 } from "node:http2";
+import { connect } from "node:net";
+import { create, type Message } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import {
+  EvaluateResponseSchema,
+  StreamEvaluateResponseSchema,
+} from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import type { StreamCall, UnaryCall } from "../../../src/calls/invoke.ts";
+import { KibitzError } from "../../../src/errors/errors.ts";
+import { depthFault, type ServedGateway, serveGateway, startFen } from "./serve-gateway.ts";
+
+const stream = vi.fn<StreamCall>();
+const evaluate = vi.fn<UnaryCall>(async () => create(EvaluateResponseSchema, { id: "whole" }));
+
+let served: ServedGateway;
+beforeAll(async () => {
+  served = await serveGateway({ Evaluate: evaluate }, "http1", { StreamEvaluate: stream });
+});
+afterAll(() => served[Symbol.asyncDispose]());
+beforeEach(() => {
+  stream.mockReset().mockImplementation(() => states("a", "b"));
+});
+
+const state = (id: string, summary = "½\n♞") =>
+  create(StreamEvaluateResponseSchema, { event: { case: "evaluation", value: { id, summary } } });
+
+const queued = (place: number) =>
+  create(StreamEvaluateResponseSchema, {
+    event: { case: "queued", value: { place, expectedWaitMs: place * 100 } },
+  });
+
+/** A stream of states; an error ends it. */
+async function* states(...items: readonly (string | Error)[]): AsyncGenerator<Message> {
+  for (const item of items) {
+    if (item instanceof Error) {
+      throw item;
+    }
+    yield state(item);
+  }
+}
+
+const post = (path: string, headers: Readonly<Record<string, string>> = {}, body = `{"fen":"${startFen}"}`) =>
+  fetch(`${served.url}${path}`, {
+    method: "POST",
+    body,
+    headers: { "Content-Type": "application/json", ...headers },
+  });
+
+/** Each event as its name and what its one line of data says. */
+function eventsOf(text: string): readonly (readonly [string, Record<string, unknown>])[] {
+  return text
+    .split("\n\n")
+    .filter((block) => block !== "" && !block.startsWith(":"))
+    .map((block) => {
+      const [, name = "", data = ""] = /^event: (\w+)\ndata: (.*)$/.exec(block) ?? [];
+      return [name, JSON.parse(data)] as const;
+    });
+}
+
+describe("a stream of events", () => {
+  it("sends an event for every state, and the last one again as done", async () => {
+    const response = await post("/v1/eval/stream", { "X-Request-Id": "mine" });
+    expect(response.status).toBe(200);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      "content-type": "text/event-stream; charset=utf-8",
+      "cache-control": "no-store",
+      "x-accel-buffering": "no",
+      "x-request-id": "mine",
+    });
+    const events = eventsOf(await response.text());
+    expect(events.map(([name, { id }]) => [name, id])).toEqual([
+      ["evaluation", "a"],
+      ["evaluation", "b"],
+      ["done", "b"],
+    ]);
+    expect(events[2]?.[1]).toEqual(events[1]?.[1]);
+    // Plain JSON as everywhere: what is unset is null, line breaks are escaped.
+    expect(events[0]?.[1]).toMatchObject({ best_move: null, lines: [], summary: "½\n♞" });
+  });
+
+  it("names each event after what it says, and only the answer comes again as done", async () => {
+    stream.mockImplementation(async function* () {
+      yield queued(2);
+      yield queued(1);
+      // What a later version says, and this one does not know.
+      yield create(StreamEvaluateResponseSchema);
+      yield state("a");
+    });
+    const events = eventsOf(await (await post("/v1/eval/stream")).text());
+    expect(events.slice(0, 2)).toEqual([
+      ["queued", { place: 2, expected_wait_ms: 200 }],
+      ["queued", { place: 1, expected_wait_ms: 100 }],
+    ]);
+    expect(events.slice(2)).toMatchObject([
+      ["evaluation", { id: "a", lines: [] }],
+      ["done", { id: "a", lines: [] }],
+    ]);
+  });
+
+  it.each(["text/event-stream", "text/event-stream, application/json;q=0.9"])(
+    "is what /v1/eval answers to Accept: %s",
+    async (accept) => {
+      const text = await (await post("/v1/eval", { accept })).text();
+      expect(text).toBe(await (await post("/v1/eval/stream")).text());
+    },
+  );
+
+  it.each(["*/*", "application/json", "application/json, text/event-stream", "text/event-stream;q=0, */*"])(
+    "is not what /v1/eval answers to Accept: %s",
+    async (accept) => {
+      expect(await (await post("/v1/eval", { accept })).json()).toMatchObject({ id: "whole" });
+    },
+  );
+
+  it("is refused to who accepts none", async () => {
+    const response = await post("/v1/eval/stream", { accept: "application/json" });
+    expect([response.status, await response.json()]).toMatchObject([406, { code: "not_acceptable" }]);
+  });
+
+  it("says that it lives while nothing happens, and only until its end", async () => {
+    const release = Promise.withResolvers<void>();
+    stream.mockImplementation(async function* () {
+      yield state("a");
+      await release.promise;
+    });
+    const response = await post("/v1/eval/stream");
+    let text = "";
+    for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      text += chunk;
+      if (text.split(": keep-alive\n\n").length > 2) {
+        release.resolve();
+      }
+    }
+    expect(text).toMatch(/\}\n\n(: keep-alive\n\n){2,}event: done\n/);
+  });
+});
+
+describe("an error", () => {
+  it.each(["*/*", "text/event-stream"])(
+    "before the first state is a problem like any other, with Accept: %s",
+    async (accept) => {
+      stream.mockImplementation(() =>
+        states(new KibitzError("out_of_range", "too deep", { faults: [depthFault] })),
+      );
+      const response = await post("/v1/eval/stream", { accept }, `{"fen":"${startFen}","depth":99}`);
+      expect([response.status, response.headers.get("content-type")]).toEqual([
+        400,
+        "application/problem+json",
+      ]);
+      expect(await response.json()).toMatchObject({
+        code: "out_of_range",
+        suggested_request: { fen: startFen, depth: 30 },
+      });
+    },
+  );
+
+  it("in the request is found before the call is made", async () => {
+    const response = await post("/v1/eval/stream", {}, '{"deph":3}');
+    expect(response.status).toBe(400);
+    expect(stream).not.toHaveBeenCalled();
+  });
+
+  it.each([
+    [new KibitzError("engine_timeout", "slow"), "engine_timeout", 504],
+    [new Error("secret"), "internal", 500],
+  ])("after the first state is the last event: %s", async (error, code, status) => {
+    stream.mockImplementation(() => states("a", error));
+    const response = await post("/v1/eval/stream", { "X-Request-Id": "mine" });
+    const text = await response.text();
+    const events = eventsOf(text);
+    expect(events.map(([name]) => name)).toEqual(["evaluation", "error"]);
+    expect(events[1]?.[1]).toMatchObject({ type: expect.any(String), code, status, request_id: "mine" });
+    expect(text).not.toContain("secret");
+  });
+});
+
+/** Large enough that a few fill every buffer between a server and a client that does not read. */
+const large = "x".repeat(500_000);
+
+/** States without end. It counts how many were taken and says when it was left. */
+function endless() {
+  const left = Promise.withResolvers<AbortSignal>();
+  const seen = { taken: 0, left: left.promise };
+  stream.mockImplementation(async function* (_, { signal }) {
+    try {
+      for (;;) {
+        seen.taken++;
+        yield state("a", large);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    } finally {
+      left.resolve(signal);
+    }
+  });
+  return seen;
+}
+
+/** Resolves when a number no longer grows. */
+async function settled(read: () => number): Promise<number> {
+  for (let before = -1; before !== read(); ) {
+    before = read();
+    await new Promise((resolve) => setTimeout(resolve, 300));
+  }
+  return read();
+}
+
+const head = (port: number) =>
+  `POST /v1/eval/stream HTTP/1.1\r\nHost: localhost:${port}\r\nContent-Type: application/json\r\nContent-Length: ${startFen.length + 10}\r\n\r\n{"fen":"${startFen}"}`;
+
+describe("a reader", () => {
+  it("that does not read is waited for over HTTP/1.1, and one that leaves ends the call", async () => {
+    const seen = endless();
+    const socket = connect(served.port, "127.0.0.1");
+    socket.pause();
+    socket.write(head(served.port));
+    await vi.waitFor(() => expect(seen.taken).toBeGreaterThan(0));
+    expect(await settled(() => seen.taken)).toBeLessThan(100);
+    socket.destroy();
+    expect((await seen.left).aborted).toBe(true);
+  });
+
+  it("that does not read is waited for over HTTP/2, and one that leaves ends the call", async () => {
+    await using served2 = await serveGateway({}, "h2c", { StreamEvaluate: stream });
+    const seen = endless();
+    const session = connect2(served2.url);
+    const request = session.request({
+      ":method": "POST",
+      ":path": "/v1/eval/stream",
+      "content-type": "application/json",
+    });
+    request.end(`{"fen":"${startFen}"}`);
+    const [headers] = await once(request, "response");
+    expect(headers["content-type"]).toBe("text/event-stream; charset=utf-8");
+    expect(await settled(() => seen.taken)).toBeLessThan(100);
+    request.close();
+    expect((await seen.left).aborted).toBe(true);
+    session.destroy();
+  });
+
+  it("that leaves while the next state is thought about aborts the signal", async () => {
+    const left = Promise.withResolvers<AbortSignal>();
+    stream.mockImplementation(async function* (_, { signal }) {
+      yield state("a");
+      await once(signal, "abort");
+      left.resolve(signal);
+      throw signal.reason;
+    });
+    const leave = new AbortController();
+    const response = await fetch(`${served.url}/v1/eval/stream`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: `{"fen":"${startFen}"}`,
+      signal: leave.signal,
+    });
+    expect(response.status).toBe(200);
+    leave.abort();
+    expect((await left.promise).reason).toEqual(new Error("the caller left"));
+  });
+});

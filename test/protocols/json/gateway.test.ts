@@ -1,0 +1,302 @@
+import { create } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import type { AnalysisRequest } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
+import {
+  EvaluateResponseSchema,
+  GetPriceResponseSchema,
+  ListEnginesResponseSchema,
+} from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import {
+  CreateKeyResponseSchema,
+  RevokeKeyResponseSchema,
+} from "../../../gen/chess/analysis/v1/key_service_pb.ts";
+import type { UnaryCall } from "../../../src/calls/invoke.ts";
+import { errorFromFaults, KibitzError } from "../../../src/errors/errors.ts";
+import { depthFault, type ServedGateway, serveGateway, startFen } from "./serve-gateway.ts";
+
+const evaluate = vi.fn<UnaryCall>();
+const getPrice = vi.fn<UnaryCall>(async () => create(GetPriceResponseSchema, { operation: "eval" }));
+
+let served: ServedGateway;
+beforeAll(async () => {
+  served = await serveGateway({
+    Evaluate: evaluate,
+    GetPrice: getPrice,
+    ListEngines: async () => create(ListEnginesResponseSchema, { latest: "stockfish-19" }),
+    CreateKey: async (_, { caller }) => {
+      caller.answerHeaders.set("ratelimit", '"minute";r=59;t=60');
+      return create(CreateKeyResponseSchema, { id: "k1" });
+    },
+    RevokeKey: async () => create(RevokeKeyResponseSchema),
+  });
+  evaluate.mockImplementation(async (request) =>
+    create(EvaluateResponseSchema, {
+      id: "a1",
+      fen: (request as AnalysisRequest).fen,
+      summary: "½ — équilibré ♞",
+    }),
+  );
+});
+afterAll(() => served[Symbol.asyncDispose]());
+
+const get = (path: string, init?: RequestInit) => fetch(`${served.url}${path}`, init);
+
+const post = (path: string, body: string, headers: Record<string, string> = {}) =>
+  fetch(`${served.url}${path}`, {
+    method: "POST",
+    body,
+    headers: { "Content-Type": "application/json", ...headers },
+  });
+
+/** The problem that a response is. */
+async function problemOf(response: Response) {
+  expect(response.headers.get("content-type")).toBe("application/problem+json");
+  const problem = (await response.json()) as Record<string, unknown>;
+  expect(problem).toMatchObject({
+    status: response.status,
+    request_id: response.headers.get("x-request-id"),
+  });
+  return problem as { readonly errors: readonly { readonly pointer: string }[] };
+}
+
+describe("an answer", () => {
+  it("is one line of JSON with its length, its request id, and never stored", async () => {
+    const response = await post("/v1/eval", JSON.stringify({ fen: startFen }), { "X-Request-Id": "mine-1" });
+    const body = Buffer.from(await response.arrayBuffer());
+    expect(response.status).toBe(200);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      "content-type": "application/json; charset=utf-8",
+      "content-length": String(body.length),
+      "cache-control": "no-store",
+      "x-request-id": "mine-1",
+    });
+    expect(body.toString().indexOf("\n")).toBe(body.toString().length - 1);
+    expect(JSON.parse(body.toString())).toMatchObject({ id: "a1", fen: startFen, best_move: null });
+  });
+
+  it("has the headers that interceptors left with the caller", async () => {
+    const response = await post("/v1/keys", "{}");
+    expect(response.headers.get("ratelimit")).toBe('"minute";r=59;t=60');
+  });
+
+  it("comes at every path of a call", async () => {
+    for (const path of ["/engines", "/v1/engines", "/engines?"]) {
+      const response = await get(path);
+      expect(response.headers.get("cache-control")).toBe("no-store");
+      expect(await response.json()).toEqual({ latest: "stockfish-19", engines: [] });
+    }
+  });
+
+  it("to HEAD is that to GET without its body", async () => {
+    const [head, whole] = await Promise.all([get("/engines", { method: "HEAD" }), get("/engines")]);
+    expect(head.status).toBe(200);
+    expect(head.headers.get("content-length")).toBe(whole.headers.get("content-length"));
+    expect(await head.text()).toBe("");
+  });
+
+  it("comes to DELETE too", async () => {
+    const response = await get("/v1/keys/self", { method: "DELETE" });
+    expect([response.status, await response.text()]).toEqual([200, "{}\n"]);
+  });
+});
+
+it("hands the message of the body and the caller to the call", async () => {
+  await post("/v1/eval", JSON.stringify({ fen: startFen, movetime_ms: 500 }), { Authorization: "Bearer x" });
+  expect(evaluate.mock.lastCall?.[0]).toMatchObject({ fen: startFen, movetimeMs: 500 });
+  expect(evaluate.mock.lastCall?.[1].caller).toMatchObject({
+    protocol: "json",
+    address: "127.0.0.1",
+    authorization: "Bearer x",
+  });
+  expect(evaluate.mock.lastCall?.[1].signal.aborted).toBe(false);
+});
+
+it("hands the message of the query to the call", async () => {
+  await get("/price?depth=20&movetime_ms=500");
+  expect(getPrice.mock.lastCall?.[0]).toMatchObject({ depth: 20, movetimeMs: 500 });
+  const problem = await problemOf(await get("/price?depth=abc"));
+  expect(problem).toMatchObject({ code: "invalid_type", errors: [{ pointer: "/depth" }] });
+});
+
+describe("places", () => {
+  it("that are not in the proto are left to others", async () => {
+    for (const path of ["/", "/v1/eval/", "/v1/Eval", "/v1/evals", "/v1", "/__proto__"]) {
+      expect((await get(path)).status).toBe(404);
+    }
+  });
+
+  it.each(["/v1/eval/", "/engines/"])("are named where only the slash is too much: %s", async (path) => {
+    expect(await problemOf(await get(path))).toMatchObject({
+      code: "not_found",
+      detail: `There is nothing at ${path}. Leave out the slash at the end: ${path.slice(0, -1)}.`,
+    });
+  });
+
+  it("with events tell an EventSource why it gets none", async () => {
+    expect(await problemOf(await get("/v1/eval/stream"))).toMatchObject({
+      code: "method_not_allowed",
+      detail: "This path supports POST, OPTIONS. EventSource cannot POST: read the events with fetch().",
+    });
+  });
+
+  it.each([
+    ["GET", "/v1/eval", "POST, OPTIONS"],
+    ["HEAD", "/v1/eval", "POST, OPTIONS"],
+    ["POST", "/engines", "GET, HEAD, OPTIONS"],
+    ["PUT", "/v1/keys/self?x=1", "GET, HEAD, DELETE, OPTIONS"],
+  ])("say which methods work: %s %s", async (method, path, allow) => {
+    const response = await get(path, { method });
+    expect([response.status, response.headers.get("allow")]).toEqual([405, allow]);
+    if (method !== "HEAD") {
+      expect(await problemOf(response)).toMatchObject({
+        code: "method_not_allowed",
+        detail: `This path supports ${allow}.`,
+      });
+    }
+  });
+
+  it("answer OPTIONS with the methods alone", async () => {
+    const response = await get("/v1/eval", { method: "OPTIONS" });
+    expect([response.status, response.headers.get("allow"), await response.text()]).toEqual([
+      204,
+      "POST, OPTIONS",
+      "",
+    ]);
+  });
+});
+
+describe("what a caller accepts", () => {
+  it.each(["text/html", "text/event-stream", "application/json;q=0"])("is refused: %s", async (accept) => {
+    expect(await problemOf(await get("/engines", { headers: { accept } }))).toMatchObject({
+      status: 406,
+      code: "not_acceptable",
+    });
+  });
+
+  it("may be a list that has JSON in it", async () => {
+    const accept = "text/html, application/json;q=0.1";
+    expect((await get("/engines", { headers: { accept } })).status).toBe(200);
+  });
+});
+
+describe("faults", () => {
+  it("of the JSON come alone", async () => {
+    const problem = await problemOf(await post("/v1/eval", '{"fen":1,"depth":3,"depth":3}'));
+    expect(problem).toMatchObject({
+      status: 400,
+      code: "malformed_json",
+      errors: [{ pointer: "/depth", code: "malformed_json" }],
+      suggested_request: null,
+    });
+  });
+
+  it("of an empty body say what to send", async () => {
+    expect(await problemOf(await post("/v1/eval", ""))).toMatchObject({
+      code: "malformed_json",
+      detail: "The body is empty: send a JSON object with at least `fen`.",
+    });
+    expect(await problemOf(await post("/v1/keys", ""))).toMatchObject({
+      detail: "The body is empty: send a JSON object, such as {}.",
+    });
+  });
+
+  it("of the fields come all at once, with those of the rules", async () => {
+    const body = '{"deph":3,"depth":99,"moves":["e4",""],"path":"fast"}';
+    const problem = await problemOf(await post("/v1/eval", body));
+    expect(problem).toMatchObject({
+      code: "unknown_field",
+      detail: "There is no field `deph` here: did you mean `depth`? There are 4 more faults.",
+      next_action: "fix_request",
+      suggested_request: null,
+    });
+    expect(problem.errors.map(({ pointer }) => pointer)).toEqual([
+      "/deph",
+      "/path",
+      "/fen",
+      "/depth",
+      "/moves/1",
+    ]);
+  });
+
+  it("of the rules are left out where the reader has said what is wrong", async () => {
+    const problem = await problemOf(await post("/v1/eval", '{"fen":null,"moves":[5,""]}'));
+    expect(problem.errors).toHaveLength(3);
+    expect(problem).toMatchObject({
+      errors: [
+        { pointer: "/fen", code: "invalid_type" },
+        { pointer: "/moves/0", code: "invalid_type" },
+        { pointer: "/moves/1", code: "out_of_range" },
+      ],
+    });
+  });
+
+  it("do not reach the call", async () => {
+    evaluate.mockClear();
+    expect((await post("/v1/eval", '{"deph":3}')).status).toBe(400);
+    expect((await post("/v1/eval", "[]")).status).toBe(400);
+    expect(evaluate).not.toHaveBeenCalled();
+  });
+
+  it("that are numbers out of range come with a request that would pass", async () => {
+    const sent = { fen: startFen, depth: -5, multipv: 2 };
+    expect(await problemOf(await post("/v1/eval", JSON.stringify(sent)))).toMatchObject({
+      code: "out_of_range",
+      next_action: "send_suggested_request",
+      suggested_request: { ...sent, depth: 1 },
+    });
+  });
+
+  it("come with none where the request, as it would be, is refused, too", async () => {
+    for (const sent of [{ depth: -5 }, { fen: startFen, depth: -5, moves: [""] }]) {
+      expect(await problemOf(await post("/v1/eval", JSON.stringify(sent)))).toMatchObject({
+        next_action: "fix_request",
+        suggested_request: null,
+      });
+    }
+  });
+
+  it("that the rules behind the gateway find come with one, too", async () => {
+    evaluate.mockRejectedValueOnce(errorFromFaults([depthFault]));
+    const sent = { fen: startFen, depth: 99 };
+    expect(await problemOf(await post("/v1/eval", JSON.stringify(sent)))).toMatchObject({
+      detail: depthFault.message,
+      next_action: "send_suggested_request",
+      errors: [depthFault],
+      suggested_request: { ...sent, depth: 30 },
+    });
+  });
+});
+
+describe("errors of a call", () => {
+  it("are problems, with the headers that interceptors left", async () => {
+    evaluate.mockImplementationOnce(async (_, { caller }) => {
+      caller.answerHeaders.set("ratelimit", '"minute";r=0;t=7');
+      throw new KibitzError("rate_limited", "Too many.", { retryAfterMs: 6500 });
+    });
+    const response = await post("/v1/eval", JSON.stringify({ fen: startFen }));
+    expect([response.headers.get("ratelimit"), response.headers.get("retry-after")]).toEqual([
+      '"minute";r=0;t=7',
+      "7",
+    ]);
+    expect(await problemOf(response)).toMatchObject({
+      status: 429,
+      code: "rate_limited",
+      detail: "Too many.",
+    });
+  });
+
+  it("that nobody meant say nothing of the inside", async () => {
+    evaluate.mockRejectedValueOnce(new TypeError("secret is not a function"));
+    const response = await post("/v1/eval", JSON.stringify({ fen: startFen }));
+    const text = await response.clone().text();
+    expect(await problemOf(response)).toMatchObject({ status: 500, code: "internal" });
+    expect(text).not.toContain("secret");
+  });
+
+  it("that are thrown before the first await are problems as well", async () => {
+    evaluate.mockImplementationOnce(() => {
+      throw new KibitzError("starting", "Soon.", { retryAfterMs: 1000 });
+    });
+    expect((await post("/v1/eval", JSON.stringify({ fen: startFen }))).status).toBe(503);
+  });
+});

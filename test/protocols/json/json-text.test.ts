@@ -1,0 +1,236 @@
+import { describe, expect, it } from "vitest";
+import { explainJson } from "../../../src/protocols/json/codec/explain-json.ts";
+import { parseJsonObject } from "../../../src/protocols/json/codec/json-text.ts";
+import { inOneGo } from "../../../src/thread/time-slicer.ts";
+import { createRandom } from "../../support/random.ts";
+
+function faultsOf(body: string | Uint8Array) {
+  const reading = parseJsonObject(body);
+  return reading.kind === "faults" ? reading.faults : [];
+}
+
+function objectOf(body: string | Uint8Array) {
+  const reading = parseJsonObject(body);
+  if (reading.kind === "faults") {
+    throw new Error(reading.faults[0]?.message);
+  }
+  return reading.value;
+}
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+describe("what is read", () => {
+  it.each([
+    ["{}", {}],
+    [' {"a" : [ 1, {"b":null} ], "c":"x\\"y"}\r\n', { a: [1, { b: null }], c: 'x"y' }],
+    ['{"a":1,"b":{"a":2},"c":[{"a":3},{"a":4}]}', { a: 1, b: { a: 2 }, c: [{ a: 3 }, { a: 4 }] }],
+    ['{"a:b":"c:{[","d\\\\":"e\\\\"}', { "a:b": "c:{[", "d\\": "e\\" }],
+    ['{"é":"♞ 🐴"}', { é: "♞ 🐴" }],
+  ])("%s", (text, value) => {
+    expect(objectOf(text)).toEqual(value);
+    expect(objectOf(bytes(text))).toEqual(value);
+  });
+
+  it("lets a byte order mark pass", () => {
+    expect(objectOf(bytes('\ufeff{"a":1}'))).toEqual({ a: 1 });
+  });
+
+  it("holds `__proto__` and `constructor` as keys like any other", () => {
+    const value = objectOf('{"__proto__":{"admin":true},"constructor":1}');
+    expect(Object.keys(value)).toEqual(["__proto__", "constructor"]);
+    expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
+    expect(Object.prototype).not.toHaveProperty("admin");
+  });
+
+  it("reads 1000 keys in all and refuses 1001", () => {
+    const keyed = (keys: number) =>
+      `{"options":{${Array.from({ length: keys - 1 }, (_, index) => `"o${index}":1`)}}}`;
+    expect(faultsOf(keyed(1000))).toEqual([]);
+    expect(faultsOf(keyed(1001))).toMatchObject([
+      {
+        pointer: "",
+        code: "malformed_json",
+        message: "The body has more than 1000 keys at line 1, column 8894.",
+      },
+    ]);
+  });
+
+  it("reads 32 levels and refuses 33", () => {
+    const nested = (levels: number) => `{"a":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}}`;
+    expect(faultsOf(nested(32))).toEqual([]);
+    expect(faultsOf(nested(33))).toMatchObject([
+      {
+        pointer: "",
+        code: "malformed_json",
+        message: "The body is nested more than 32 levels deep at line 1, column 37.",
+      },
+    ]);
+  });
+});
+
+describe("what is not JSON", () => {
+  it.each([
+    [
+      "{",
+      "The body is cut off: it ends at line 1, column 2, where a key in double quotes or `}` is expected.",
+    ],
+    ['{"fen":', "The body is cut off: it ends at line 1, column 8, where a value is expected."],
+    ['{"a": tru}', "The body is not JSON: it has `tru}` at line 1, column 7, where a value is expected."],
+    [
+      '{"a":1,}',
+      "The body is not JSON: it has `}` at line 1, column 8, where a key in double quotes is expected.",
+    ],
+    [
+      "{'a':1}",
+      "The body is not JSON: it has `'a':1}` at line 1, column 2, where a key in double quotes or `}` is expected.",
+    ],
+    [
+      '{"a":1}\n x',
+      "The body continues after its JSON value, with `x` at line 2, column 2: send one value and nothing else.",
+    ],
+    ['{"a" 1}', "The body is not JSON: it has `1}` at line 1, column 6, where `:` is expected."],
+    ['{"a":01}', "The body is not JSON: it has `01}` at line 1, column 6, where a value is expected."],
+    ['{"a":[1 2]}', "The body is not JSON: it has `2]}` at line 1, column 9, where `,` or `]` is expected."],
+    [
+      '{"a":[,]}',
+      "The body is not JSON: it has `,]}` at line 1, column 7, where a value or `]` is expected.",
+    ],
+    ['{"a":NaN}', "The body is not JSON: it has `NaN}` at line 1, column 6, where a value is expected."],
+    [
+      '{"a":1}}',
+      "The body continues after its JSON value, with `}` at line 1, column 8: send one value and nothing else.",
+    ],
+    ["[}", "The body is not JSON: it has `}` at line 1, column 2, where a value or `]` is expected."],
+    ["fen=8/8", "The body is not JSON: it has `fen=8/8` at line 1, column 1, where a value is expected."],
+  ])("%s", (text, message) => {
+    expect(faultsOf(text)).toEqual([{ pointer: "", code: "malformed_json", message }]);
+  });
+
+  it.each(['{"a":"x\ny"}', '{"a":"x\ty"}', '{"a":"\\x"}', '{"a":"unclosed}', '{"a\n":1}'])(
+    "points to the string that is broken: %j",
+    (text) => {
+      expect(faultsOf(text)[0]?.message).toMatch(
+        /^The body is not JSON: the string at line 1, column [26] is/,
+      );
+    },
+  );
+
+  it.each(["", " \r\n\t"])("says what to send instead of nothing: %j", (text) => {
+    const reading = parseJsonObject(text, "a JSON object with at least `fen`");
+    expect(reading).toEqual({
+      kind: "faults",
+      faults: [
+        {
+          pointer: "",
+          code: "malformed_json",
+          message: "The body is empty: send a JSON object with at least `fen`.",
+        },
+      ],
+    });
+  });
+
+  it.each([
+    ["Latin-1", [0x7b, 0x22, 0xe9, 0x22, 0x3a, 0x31, 0x7d]],
+    ["an overlong slash", [0x22, 0xc0, 0xaf, 0x22]],
+    ["a surrogate in UTF-8", [0x22, 0xed, 0xa0, 0x80, 0x22]],
+    ["UTF-16", [0xff, 0xfe, 0x7b, 0x00, 0x7d, 0x00]],
+  ])("refuses %s", (_, body) => {
+    expect(faultsOf(Uint8Array.from(body))).toMatchObject([
+      { code: "malformed_json", message: "The body is not valid UTF-8." },
+    ]);
+  });
+
+  it("repeats at most 64 characters of the caller's text", () => {
+    const [fault] = faultsOf(`{"a":${"x".repeat(60_000)}}`);
+    expect(fault?.message.length).toBeLessThan(64 + 80);
+  });
+});
+
+it.each(["[]", "null", "14", '"{}"', "true"])("refuses %s, which is JSON but no object", (text) => {
+  expect(faultsOf(text)).toEqual([
+    { pointer: "", code: "invalid_type", message: "The body must be a JSON object." },
+  ]);
+});
+
+describe("keys that stand twice in their object", () => {
+  it.each([
+    ['{"a":1,"a":1}', ["/a"]],
+    ['{"a":1,"\\u0061":2}', ["/a"]],
+    ['{"o":{"x":1,"y":2,"x":3}}', ["/o/x"]],
+    ['{"l":[0,{"x":1,"x":3},{"x":1}]}', ["/l/1/x"]],
+    ['{"a":{"b":1,"b":2},"c":0,"a":{}}', ["/a/b", "/a"]],
+    ['{"a/b":1,"a/b":2,"~":1,"~":2}', ["/a~1b", "/~0"]],
+    ['{"__proto__":1,"__proto__":2}', ["/__proto__"]],
+    ['{"":1,"":2}', ["/"]],
+    ['{"1":1,"1":2}', ["/1"]],
+  ])("%s", (text, pointers) => {
+    const faults = faultsOf(text);
+    expect(faults.map(({ pointer }) => pointer)).toEqual(pointers);
+    expect(new Set(faults.map(({ code }) => code))).toEqual(new Set(["malformed_json"]));
+  });
+
+  it("are all named, up to 20", () => {
+    const pairs = Array.from({ length: 50 }, (_, index) => `"k${index}":1,"k${index}":2`);
+    expect(faultsOf(`{${pairs.join()}}`)).toHaveLength(20);
+  });
+
+  it("are told beside the place where the text stops being JSON", () => {
+    expect(faultsOf('{"a":1,"a":2,').map(({ pointer }) => pointer)).toEqual(["/a", ""]);
+  });
+
+  it("are cut to 64 characters", () => {
+    const key = "k".repeat(30_000);
+    const [fault] = faultsOf(`{"${key}":1,"${key}":2}`);
+    expect(fault?.pointer).toBe(`/${"k".repeat(63)}…`);
+    expect(fault?.message.length).toBeLessThan(130);
+  });
+});
+
+describe("hostile texts take no longer than their length", () => {
+  const kib64 = 64 * 1024;
+  const keys = Array.from({ length: 3000 }, (_, index) => `"key${index}":${index}`);
+  it.each([
+    ["20,000 arrays", "[".repeat(20_000)],
+    ["20,000 objects", '{"a":'.repeat(20_000)],
+    ["3,000 keys", `{${keys.join()}}`],
+    ["3,000 keys twice", `{${keys.join()},${keys.join()}}`],
+    ["a string of quotes", `{"a":"${'\\"'.repeat(kib64 / 2)}"}`],
+    ["a string of backslashes", `{"a":"${"\\\\".repeat(kib64 / 2)}"}`],
+    ["a string that never ends", `{"a":"${"\\".repeat(kib64)}`],
+    ["64 KiB of white space", `{${" ".repeat(kib64)}x`],
+    ["64 KiB of line breaks", `{${"\n".repeat(kib64)}x`],
+    ["64 KiB of digits", `{"a":${"1".repeat(kib64)}x}`],
+    ["64 KiB of colons", ":".repeat(kib64)],
+    ["64 KiB of closing", "]".repeat(kib64)],
+    ["a key of 64 KiB twice", `{"${"k".repeat(kib64)}":1,"${"k".repeat(kib64)}":1}`],
+  ])("%s", (_, text) => {
+    const startedAt = performance.now();
+    parseJsonObject(text);
+    // A quadratic walk would take seconds; the bound is wide for machines that are busy.
+    expect(performance.now() - startedAt).toBeLessThan(250);
+  });
+});
+
+it("finds the place in everything that V8 does not take for JSON, and in nothing else", () => {
+  const random = createRandom(1972);
+  const whole = '{"a":[1,-2.5e+3,true,null,{"b":"x\\u00e9\\n\\"","c":{}}],"d":false,"e":[],"f":0}';
+  const pieces = [...'{}[],:"\\ \n\t01-+.eEtn', "\u0001", "\u00a0", "\ufeff", "é", "true", "null", '"g":1'];
+  for (let round = 0; round < 20_000; round++) {
+    let text = whole;
+    for (let change = random.below(3); change >= 0; change--) {
+      const place = random.below(text.length);
+      text = text.slice(0, place) + random.pick(["", ...pieces]) + text.slice(place + random.below(3));
+    }
+    const breaks = inOneGo(explainJson(text)).filter(({ pointer }) => pointer === "");
+    expect(breaks.length === 0, text).toBe(isJson(text));
+  }
+});
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

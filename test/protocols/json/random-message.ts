@@ -1,0 +1,84 @@
+import { create, type DescField, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
+import { wordsOfEnum } from "../../../src/protocols/json/codec/enum-words.ts";
+import type { createRandom } from "../../support/random.ts";
+
+type Random = ReturnType<typeof createRandom>;
+
+/** A message with about half of its fields set, to anything that plain JSON can carry. */
+export function randomMessage(desc: DescMessage, random: Random): Message {
+  const message: Message & Record<string, unknown> = create(desc);
+  for (const member of desc.members) {
+    if (flip(random)) {
+      continue;
+    }
+    if (member.kind === "oneof") {
+      const field = random.pick(member.fields);
+      message[member.localName] = { case: field.localName, value: randomValue(field, random) };
+    } else if (member.fieldKind === "list") {
+      message[member.localName] = several(() => randomValue(member, random), random);
+    } else if (member.fieldKind === "map") {
+      const entries = several(() => [randomText(random), randomValue(member, random)] as const, random);
+      message[member.localName] = Object.fromEntries(entries);
+    } else {
+      message[member.localName] = randomValue(member, random);
+    }
+  }
+  return message;
+}
+
+function randomValue(field: DescField, random: Random): unknown {
+  if (field.enum) {
+    return random.pick([...wordsOfEnum(field.enum).keys()]);
+  }
+  if (field.message?.typeName === "google.protobuf.Struct") {
+    return randomStruct(random);
+  }
+  if (field.message) {
+    return randomMessage(field.message, random);
+  }
+  // Between 0 and 1, and often one of them.
+  const share = random.pick([random.below(2 ** 32) / 2 ** 32, 0, 1]);
+  switch (field.scalar) {
+    case ScalarType.STRING:
+      return randomText(random);
+    case ScalarType.BOOL:
+      return flip(random);
+    case ScalarType.DOUBLE:
+      return (share - 0.5) * 200;
+    case ScalarType.UINT32:
+      return Math.floor(share * (2 ** 32 - 1));
+    case ScalarType.SINT32:
+      return Math.floor(share * (2 ** 32 - 1)) - 2 ** 31;
+    case ScalarType.UINT64:
+      return BigInt(Math.floor(share * Number.MAX_SAFE_INTEGER));
+    default:
+      throw new Error(`${field}: no random value is known`);
+  }
+}
+
+function randomStruct(random: Random, levels = 3): Record<string, unknown> {
+  const value = (): unknown => {
+    const kinds = [
+      () => random.below(2 ** 32) / 1e3,
+      () => randomText(random),
+      () => null,
+      () => flip(random),
+    ];
+    const deep = [() => several(value, random), () => randomStruct(random, levels - 1)];
+    return random.pick(levels > 0 ? [...kinds, ...deep] : kinds)();
+  };
+  return Object.fromEntries(several(() => [randomText(random), value()] as const, random));
+}
+
+function randomText(random: Random): string {
+  const characters = [...'aZ0 /~"\\\n\u0000éß♞🐴\u2028', "__proto__"];
+  return Array.from({ length: random.below(6) }, () => random.pick(characters)).join("");
+}
+
+function several<T>(make: () => T, random: Random): T[] {
+  return Array.from({ length: random.below(4) }, make);
+}
+
+function flip(random: Random): boolean {
+  return random.below(2) === 0;
+}

@@ -1,0 +1,33 @@
+import { create } from "@bufbuild/protobuf";
+import { FieldDescriptorProto_Type as Type } from "@bufbuild/protobuf/wkt";
+import { describe, expect, it } from "vitest";
+import { createMessageReader } from "../../../src/protocols/json/codec/read-message.ts";
+import { messageWith } from "./made-up-proto.ts";
+
+describe("maps", () => {
+  const withMap = messageWith({ name: "remaining", type: Type.UINT64, map: true });
+  const read = (text: string) => createMessageReader(withMap)(JSON.parse(text));
+
+  it("are objects", () => {
+    expect(read('{"remaining":{"a":1,"b/c":0}}')).toEqual({
+      faults: [],
+      message: create(withMap, { remaining: { a: 1n, "b/c": 0n } }),
+    });
+  });
+
+  it("name the entry at fault and leave it out", () => {
+    expect(read('{"remaining":{"a":"1","b/c":-1,"d":2}}')).toMatchObject({
+      faults: [
+        { pointer: "/remaining/a", code: "invalid_type" },
+        { pointer: "/remaining/b~1c", code: "out_of_range" },
+      ],
+      message: { remaining: { d: 2n } },
+    });
+    expect(read('{"remaining":[]}').faults).toMatchObject([{ pointer: "/remaining" }]);
+  });
+
+  it("hold `__proto__` as a key like any other", () => {
+    const { message } = read('{"remaining":{"__proto__":5}}');
+    expect(Object.entries((message as { remaining?: object }).remaining ?? {})).toEqual([["__proto__", 5n]]);
+  });
+});

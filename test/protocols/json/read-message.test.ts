@@ -1,0 +1,375 @@
+import { create, type DescMessage, type JsonObject } from "@bufbuild/protobuf";
+import { FieldDescriptorProto_Type as Type } from "@bufbuild/protobuf/wkt";
+import { describe, expect, it } from "vitest";
+import { AnalysisRequestSchema, Path, ScoreSchema } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
+import {
+  EvaluateBatchRequestSchema,
+  ListEnginesRequestSchema,
+} from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { CreateKeyResponseSchema } from "../../../gen/chess/analysis/v1/key_service_pb.ts";
+import { createMessageReader } from "../../../src/protocols/json/codec/read-message.ts";
+import { messageWith } from "./made-up-proto.ts";
+
+const readRequest = createMessageReader(AnalysisRequestSchema);
+const fen = "8/8/8/8/8/8/8/K1k5 w - - 0 1";
+
+/** Reads JSON text, as a caller would send it. */
+function read(desc: DescMessage, text: string) {
+  return createMessageReader(desc)(JSON.parse(text));
+}
+
+/** The one fault that the request has beside its `fen`. */
+function faultOf(field: string) {
+  const { faults, message } = readRequest(JSON.parse(`{"fen":"${fen}",${field}}`));
+  expect(faults).toHaveLength(1);
+  expect(message).toEqual(create(AnalysisRequestSchema, { fen }));
+  return faults[0];
+}
+
+describe("a request", () => {
+  it("is read by the field names of the proto", () => {
+    const { message, faults } = readRequest({
+      fen,
+      moves: ["e2e4", "e5"],
+      depth: 14,
+      multipv: 2,
+      movetime_ms: 1000,
+      engine: "latest",
+      path: "native",
+      options: { skill_level: 3, deep: { list: [1, null, "x", false] } },
+    });
+    expect(faults).toEqual([]);
+    expect(message).toEqual(
+      create(AnalysisRequestSchema, {
+        fen,
+        moves: ["e2e4", "e5"],
+        depth: 14,
+        multipv: 2,
+        movetimeMs: 1000,
+        engine: "latest",
+        path: Path.NATIVE,
+        options: { skill_level: 3, deep: { list: [1, null, "x", false] } },
+      }),
+    );
+  });
+
+  it("may be empty: what is missing is for the rules to say", () => {
+    expect(readRequest({})).toEqual({ message: create(AnalysisRequestSchema), faults: [] });
+  });
+
+  it.each(["moves", "depth", "multipv", "movetime_ms", "engine", "path", "options"])(
+    "takes null for an absent %s",
+    (name) => {
+      expect(readRequest({ [name]: null })).toEqual({ message: create(AnalysisRequestSchema), faults: [] });
+    },
+  );
+
+  it("keeps zero apart from absent", () => {
+    expect(readRequest({ depth: 0 }).message).toEqual(create(AnalysisRequestSchema, { depth: 0 }));
+  });
+
+  it.each([null, [], "x", 1, true])("is not %j", (json) => {
+    expect(readRequest(json).faults).toMatchObject([{ pointer: "", code: "invalid_type" }]);
+  });
+});
+
+describe("integers", () => {
+  it.each([
+    ["14", 14],
+    ["14.0", 14],
+    ["1e1", 10],
+    ["0", 0],
+    ["4294967295", 4294967295],
+  ])("%s is %d", (text, depth) => {
+    expect(read(AnalysisRequestSchema, `{"depth":${text}}`)).toEqual({
+      faults: [],
+      message: create(AnalysisRequestSchema, { depth }),
+    });
+  });
+
+  it("take -0 for 0", () => {
+    expect(Object.is(Reflect.get(readRequest({ depth: -0 }).message, "depth"), 0)).toBe(true);
+  });
+
+  it.each([
+    ['"14"', '"14"'],
+    ["14.5", "14.5"],
+    ["true", "true"],
+    ["[14]", "an array"],
+    ["{}", "an object"],
+  ])("refuse %s as a type", (text, shown) => {
+    expect(faultOf(`"depth":${text}`)).toEqual({
+      pointer: "/depth",
+      code: "invalid_type",
+      message: `\`depth\` must be an integer from 1 to 30, not ${shown}.`,
+      allowed: { minimum: 1, maximum: 30 },
+    });
+  });
+
+  it.each(["-1", "4294967296", "1e400", "-1e400"])("refuse %s with the range of the field's rule", (text) => {
+    expect(faultOf(`"movetime_ms":${text}`)).toMatchObject({
+      pointer: "/movetime_ms",
+      code: "out_of_range",
+      allowed: { minimum: 50, maximum: 60000 },
+    });
+  });
+
+  it("leave what the type can hold to the rules", () => {
+    expect(readRequest({ depth: 99 }).faults).toEqual([]);
+  });
+
+  it("of 32 bits with a sign have the range of their type", () => {
+    expect(read(ScoreSchema, '{"cp":-2147483648}').faults).toEqual([]);
+    expect(read(ScoreSchema, '{"cp":2147483648}').faults).toMatchObject([
+      { code: "out_of_range", allowed: { minimum: -2147483648, maximum: 2147483647 } },
+    ]);
+  });
+
+  it("of 64 bits are bigints, and exact or refused", () => {
+    const desc = messageWith({ name: "n", type: Type.INT64 }, { name: "u", type: Type.UINT64 });
+    expect(read(desc, '{"n":-9007199254740991,"u":9007199254740991}')).toMatchObject({
+      faults: [],
+      message: { n: -9007199254740991n, u: 9007199254740991n },
+    });
+    expect(read(desc, '{"n":9007199254740993,"u":-1}').faults).toMatchObject([
+      { pointer: "/n", code: "out_of_range" },
+      { pointer: "/u", code: "out_of_range" },
+    ]);
+  });
+});
+
+describe("other types", () => {
+  it.each([
+    ['"fen":null', "`fen` must be a string, not null."],
+    ['"fen":14', "`fen` must be a string, not 14."],
+    ['"fen":"\\ud800"', "`fen` contains an unpaired surrogate."],
+  ])("%s", (field, message) => {
+    expect(read(AnalysisRequestSchema, `{${field}}`).faults).toEqual([
+      { pointer: "/fen", code: "invalid_type", message },
+    ]);
+  });
+
+  it.each([
+    ['"engine":19', "/engine", "`engine` must be a string, not 19."],
+    ['"moves":"e4"', "/moves", '`moves` must be an array, not "e4".'],
+    ['"options":[]', "/options", "`options` must be an object, not an array."],
+    ['"options":"x"', "/options", '`options` must be an object, not "x".'],
+  ])("%s", (field, pointer, message) => {
+    expect(faultOf(field)).toEqual({ pointer, code: "invalid_type", message });
+  });
+
+  it("refuses a boolean and a double that are none", () => {
+    const desc = messageWith({ name: "yes", type: Type.BOOL }, { name: "x", type: Type.DOUBLE });
+    expect(read(desc, '{"yes":true,"x":-0.5}')).toMatchObject({
+      faults: [],
+      message: { yes: true, x: -0.5 },
+    });
+    expect(read(desc, '{"yes":"true","x":"1"}').faults).toMatchObject([
+      { pointer: "/yes", code: "invalid_type", message: '`yes` must be true or false, not "true".' },
+      { pointer: "/x", code: "invalid_type", message: '`x` must be a number, not "1".' },
+    ]);
+    expect(read(desc, '{"x":1e999}').faults).toMatchObject([{ pointer: "/x", code: "out_of_range" }]);
+  });
+
+  it("repeats at most 64 characters of a value", () => {
+    const { faults } = readRequest({ depth: "9".repeat(50_000) });
+    expect(faults[0]?.message.length).toBeLessThan(64 + 60);
+  });
+
+  it.each([Type.BYTES, Type.FLOAT])("refuses to be built for a type that it does not read: %d", (type) => {
+    expect(() => createMessageReader(messageWith({ name: "raw", type }))).toThrow(/test\.v1\.Thing\.raw/);
+  });
+
+  it("refuses to be built for a well-known type that it does not read", () => {
+    const desc = messageWith({ name: "wait", type: Type.MESSAGE, typeName: ".google.protobuf.Duration" });
+    expect(() => createMessageReader(desc)).toThrow(/Thing\.wait: this type is not supported/);
+  });
+});
+
+describe("enums", () => {
+  it.each([
+    ["auto", Path.AUTO],
+    ["wasm", Path.WASM],
+    ["native", Path.NATIVE],
+  ])("%s", (word, path) => {
+    expect(readRequest({ path: word }).message).toEqual(create(AnalysisRequestSchema, { path }));
+  });
+
+  it.each(["unspecified", "WASM", "PATH_WASM", "", "constructor", "__proto__"])("have no word %j", (word) => {
+    expect(faultOf(`"path":"${word}"`)).toEqual({
+      pointer: "/path",
+      code: "out_of_range",
+      message: `\`path\` must be one of "auto", "wasm", "native", not "${word}".`,
+      allowed: { enum: ["auto", "wasm", "native"] },
+    });
+  });
+
+  it("are never numbers", () => {
+    expect(faultOf('"path":2')).toMatchObject({ pointer: "/path", code: "invalid_type" });
+  });
+});
+
+describe("unknown fields", () => {
+  it.each([
+    ["movetimeMs", "movetime_ms"],
+    ["movetime", "movetime_ms"],
+    ["MoveTime-MS", "movetime_ms"],
+    ["multiPV", "multipv"],
+    ["deph", "depth"],
+    ["Depth", "depth"],
+    ["FEN", "fen"],
+    ["option", "options"],
+  ])("%s: did you mean %s", (key, meant) => {
+    expect(faultOf(`"${key}":1`)).toEqual({
+      pointer: `/${key}`,
+      code: "unknown_field",
+      message: `There is no field \`${key}\` here: did you mean \`${meant}\`?`,
+    });
+  });
+
+  it("without a likely meaning are told which fields there are", () => {
+    expect(faultOf('"position":1')?.message).toBe(
+      "There is no field `position` here: the fields are `fen`, `moves`, `depth`, `multipv`, `movetime_ms`, `engine`, `path`, `options`.",
+    );
+    expect(read(ListEnginesRequestSchema, '{"all":1}').faults).toEqual([
+      { pointer: "/all", code: "unknown_field", message: "There is no field `all` here." },
+    ]);
+  });
+
+  it.each(["__proto__", "constructor", "toString", "$typeName"])(
+    "%s is one of them, and pollutes nothing",
+    (key) => {
+      const { message, faults } = read(AnalysisRequestSchema, `{"${key}":{"admin":true}}`);
+      expect(faults).toMatchObject([{ pointer: `/${key}`, code: "unknown_field" }]);
+      expect(message).toEqual(create(AnalysisRequestSchema));
+      expect(Object.prototype).not.toHaveProperty("admin");
+    },
+  );
+
+  it("have pointers that RFC 6901 can read", () => {
+    expect(readRequest({ "a/b~c": 1, "": 2 }).faults.map(({ pointer }) => pointer)).toEqual([
+      "/a~1b~0c",
+      "/",
+    ]);
+  });
+
+  it("are cut to 64 characters, in the pointer too", () => {
+    const [fault] = readRequest({ ["/".repeat(40_000)]: 1 }).faults;
+    expect(fault?.pointer).toBe(`/${"~1".repeat(63)}…`);
+    expect(fault?.message.length).toBeLessThan(300);
+  });
+});
+
+describe("lists and nested messages", () => {
+  it("name the item at fault", () => {
+    const { message, faults } = readRequest({ fen, moves: ["e4", 5, null, "e5"] });
+    expect(faults).toEqual([
+      { pointer: "/moves/1", code: "invalid_type", message: "Each item of `moves` must be a string, not 5." },
+      {
+        pointer: "/moves/2",
+        code: "invalid_type",
+        message: "Each item of `moves` must be a string, not null.",
+      },
+    ]);
+    // In their places, for the rules that are checked next.
+    expect(message).toEqual(create(AnalysisRequestSchema, { fen, moves: ["e4", "", "", "e5"] }));
+  });
+
+  it("name the field of the item", () => {
+    const { message, faults } = read(
+      EvaluateBatchRequestSchema,
+      `{"requests":[{"fen":"${fen}"},7,{"fen":"${fen}","depth":"x","deph":1,"options":{"a/b":[1e999]}}]}`,
+    );
+    expect(faults.map(({ pointer, code }) => [pointer, code])).toEqual([
+      ["/requests/1", "invalid_type"],
+      ["/requests/2/depth", "invalid_type"],
+      ["/requests/2/deph", "unknown_field"],
+      ["/requests/2/options/a~1b/0", "out_of_range"],
+    ]);
+    expect(message).toEqual(create(EvaluateBatchRequestSchema, { requests: [{ fen }, {}, { fen }] }));
+  });
+
+  it("may hold themselves", () => {
+    const desc = messageWith(
+      { name: "inner", type: Type.MESSAGE, typeName: ".test.v1.Thing" },
+      { name: "all", type: Type.MESSAGE, typeName: ".test.v1.Thing", repeated: true },
+    );
+    expect(read(desc, '{"inner":{"all":[{"inner":null},{"x":1}]}}').faults).toMatchObject([
+      { pointer: "/inner/all/1/x", code: "unknown_field" },
+    ]);
+  });
+
+  it("stop at 20 faults, however many there are", () => {
+    const keys = Object.fromEntries(Array.from({ length: 3000 }, (_, index) => [`k${index}`, 1]));
+    expect(readRequest(keys).faults).toHaveLength(20);
+    expect(readRequest({ moves: Array(3000).fill(1) }).faults).toHaveLength(20);
+  });
+});
+
+describe("structs", () => {
+  it("may hold any JSON", () => {
+    const text = '{"options":{"a":[1,"x",null,true,{"b":{}}],"__proto__":{"c":1}}}';
+    const { message, faults } = read(AnalysisRequestSchema, text);
+    expect(faults).toEqual([]);
+    expect(JSON.stringify((message as { options?: JsonObject }).options)).toBe(text.slice(11, -1));
+  });
+
+  it("hold nothing that protobuf cannot carry", () => {
+    const { message, faults } = read(
+      AnalysisRequestSchema,
+      '{"options":{"a":1e999,"b":["\\udc00"],"\\ud800":0}}',
+    );
+    expect(faults.map(({ pointer, code }) => [pointer, code])).toEqual([
+      ["/options/a", "out_of_range"],
+      ["/options/b/0", "invalid_type"],
+      ["/options/\ud800", "invalid_type"],
+    ]);
+    expect(message).toEqual(create(AnalysisRequestSchema));
+  });
+
+  it("are items of lists", () => {
+    const desc = messageWith({
+      name: "all",
+      type: Type.MESSAGE,
+      typeName: ".google.protobuf.Struct",
+      repeated: true,
+    });
+    expect(read(desc, '{"all":[{"a":1},{}]}').message).toMatchObject({ all: [{ a: 1 }, {}] });
+    expect(read(desc, '{"all":[1]}')).toMatchObject({
+      faults: [{ pointer: "/all/0" }],
+      message: { all: [{}] },
+    });
+  });
+});
+
+describe("oneofs", () => {
+  it("take one member", () => {
+    expect(read(ScoreSchema, '{"cp":null,"mate":-3}').message).toEqual(
+      create(ScoreSchema, { value: { case: "mate", value: -3 } }),
+    );
+  });
+
+  it("refuse the second", () => {
+    expect(read(ScoreSchema, '{"cp":1,"mate":2}')).toEqual({
+      message: create(ScoreSchema, { value: { case: "cp", value: 1 } }),
+      faults: [{ pointer: "/mate", code: "invalid_type", message: "Only one of `cp`, `mate` can be set." }],
+    });
+  });
+});
+
+describe("timestamps", () => {
+  it.each([
+    ["2026-11-21T12:00:00Z", 0],
+    ["2026-11-21T13:00:00.5+01:00", 500_000_000],
+  ])("%s", (text, nanos) => {
+    const { message, faults } = read(CreateKeyResponseSchema, `{"created_at":"${text}"}`);
+    expect(faults).toEqual([]);
+    expect(message).toMatchObject({ createdAt: { seconds: 1795262400n, nanos } });
+  });
+
+  it.each(['"yesterday"', '"2026-11-21"', "1795262400", "{}"])("not %s", (text) => {
+    expect(read(CreateKeyResponseSchema, `{"created_at":${text}}`).faults).toMatchObject([
+      { pointer: "/created_at", code: "invalid_type" },
+    ]);
+  });
+});

@@ -1,0 +1,22 @@
+import { expect, it } from "vitest";
+import type { Fault } from "../../../src/errors/errors.ts";
+import { refuse } from "../../../src/protocols/json/codec/refuse.ts";
+
+it.each([
+  ["true", "true"],
+  ["null", "null"],
+  ["14.5", "14.5"],
+  ['"14"', '"14"'],
+  ["[14]", "an array"],
+  ['{"a":14}', "an object"],
+  ["9007199254740991", "9007199254740991"],
+  ["12345678901234567891", "a number that large"],
+  ["1e400", "a number that large"],
+  ["-1e400", "a number that far below zero"],
+])("tells a value as it was sent, or not at all: %s", (text, shown) => {
+  const faults: Fault[] = [];
+  refuse(faults, "invalid_type", "`depth` must be an integer", JSON.parse(text));
+  expect(faults).toEqual([
+    { pointer: "", code: "invalid_type", message: `\`depth\` must be an integer, not ${shown}.` },
+  ]);
+});

@@ -1,0 +1,40 @@
+import { type DescMessage, equals } from "@bufbuild/protobuf";
+import { expect, it } from "vitest";
+import { AnalysisRequestSchema } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
+import {
+  EvaluateBatchResponseSchema,
+  EvaluateResponseSchema,
+  GetPriceResponseSchema,
+  ListEnginesResponseSchema,
+} from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { GetKeyResponseSchema } from "../../../gen/chess/analysis/v1/key_service_pb.ts";
+import { parseJsonObject } from "../../../src/protocols/json/codec/json-text.ts";
+import { createMessageReader } from "../../../src/protocols/json/codec/read-message.ts";
+import { createMessageWriter } from "../../../src/protocols/json/codec/write-message.ts";
+import { createRandom } from "../../support/random.ts";
+import { randomMessage } from "./random-message.ts";
+
+it.each<DescMessage>([
+  EvaluateResponseSchema,
+  AnalysisRequestSchema,
+  EvaluateBatchResponseSchema,
+  ListEnginesResponseSchema,
+  GetPriceResponseSchema,
+  GetKeyResponseSchema,
+])("300 random messages are the same after writing and reading: $name", (desc) => {
+  const read = createMessageReader(desc);
+  const write = createMessageWriter(desc);
+  const random = createRandom(1972);
+  for (let round = 0; round < 300; round++) {
+    const message = randomMessage(desc, random);
+    const text = write(message);
+    const json = parseJsonObject(new TextEncoder().encode(text));
+    if (json.kind === "faults") {
+      throw new Error(`${json.faults[0]?.message}: ${text}`);
+    }
+    const reading = read(json.value);
+    expect(reading.faults, text).toEqual([]);
+    expect(equals(desc, reading.message, message), text).toBe(true);
+    expect(write(reading.message)).toBe(text);
+  }
+});

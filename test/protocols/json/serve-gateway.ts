@@ -1,0 +1,98 @@
+import { createServer, type Server } from "node:http";
+import { createServer as createServer2, type Http2Server } from "node:http2";
+import type { AddressInfo } from "node:net";
+import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
+import { expect } from "vitest";
+import { AnalysisRequestSchema } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
+import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { KeyService } from "../../../gen/chess/analysis/v1/key_service_pb.ts";
+import { localAccount } from "../../../src/access/account.ts";
+import type { StreamCall, UnaryCall } from "../../../src/calls/invoke.ts";
+import { errorFromFaults, type Fault } from "../../../src/errors/errors.ts";
+import { createBodyBudget } from "../../../src/http/body-budget.ts";
+import type { NodeRequest, NodeResponse } from "../../../src/http/message.ts";
+import { silentLog } from "../../../src/log/log.ts";
+import { createGateway } from "../../../src/protocols/json/gateway.ts";
+import { createTimeSlicer } from "../../../src/thread/time-slicer.ts";
+
+export const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+
+/** A gateway on a port of its own, in front of calls that a test makes up, by the name of the method. */
+export interface ServedGateway extends AsyncDisposable {
+  readonly url: string;
+  readonly port: number;
+}
+
+export async function serveGateway(
+  calls: Readonly<Record<string, UnaryCall>>,
+  protocol: "http1" | "h2c" = "http1",
+  streams: Readonly<Record<string, StreamCall>> = {},
+): Promise<ServedGateway> {
+  const gateway = createGateway({
+    log: silentLog,
+    services: [AnalysisService, KeyService],
+    enter: () => ({ account: localAccount, check() {}, async refused() {} }),
+    costOf: () => 1,
+    beginWork: createTimeSlicer(),
+    calls: {
+      unary: (method) => calls[method.name] ?? (async () => create(method.output)),
+      stream: (method) => streams[method.name] ?? (() => expect.fail(`${method.name} was called`)),
+    },
+    keepAliveMs: 50,
+    faultsOf: faultsOfRequest,
+    async judge(message) {
+      const [fault] = faultsOfRequest(message, AnalysisRequestSchema);
+      if (message.$typeName === AnalysisRequestSchema.typeName && fault) {
+        throw errorFromFaults([fault]);
+      }
+    },
+    readMaxBytesOf: () => 64 * 1024,
+    bodies: createBodyBudget(),
+  });
+  const listener = (req: NodeRequest, res: NodeResponse) => {
+    if (gateway(req, res)) {
+      return;
+    }
+    res.statusCode = 404;
+    res.end();
+  };
+  const server = protocol === "h2c" ? createServer2(listener) : createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, port, [Symbol.asyncDispose]: () => close(server) };
+}
+
+function close(server: Server | Http2Server): Promise<void> {
+  if ("closeAllConnections" in server) {
+    server.closeAllConnections();
+  }
+  return new Promise((resolve) => server.close(() => resolve()));
+}
+
+/** Stands in for the rules of the proto. */
+function faultsOfRequest(message: Message, desc: DescMessage): Fault[] {
+  if (desc !== AnalysisRequestSchema) {
+    return [];
+  }
+  const { fen, depth, moves } = message as unknown as { fen: string; depth?: number; moves: string[] };
+  const faults: Fault[] = [];
+  if (fen === "") {
+    faults.push({ pointer: "/fen", code: "invalid_fen", message: "`fen` is required." });
+  }
+  if (depth !== undefined && (depth < 1 || depth > 30)) {
+    faults.push(depthFault);
+  }
+  for (const [index, move] of moves.entries()) {
+    if (move === "") {
+      faults.push({ pointer: `/moves/${index}`, code: "out_of_range", message: "A move is empty." });
+    }
+  }
+  return faults;
+}
+
+export const depthFault: Fault = {
+  pointer: "/depth",
+  code: "out_of_range",
+  message: "`depth` must be from 1 to 30.",
+  allowed: { minimum: 1, maximum: 30 },
+};

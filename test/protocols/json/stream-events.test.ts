@@ -1,0 +1,104 @@
+import { describe, expect, it } from "vitest";
+import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { createBatchAnswer } from "../../../src/protocols/json/answer-batch.ts";
+import { kindOfRoute, routesFromServices, streamOfRoute } from "../../../src/protocols/json/routes.ts";
+import { eventsOf } from "../../../src/protocols/json/stream-events.ts";
+import { compileProto } from "../../openapi/compile-proto.ts";
+import { useTemporaryFolder } from "../../support/temporary-folder.ts";
+
+const folder = useTemporaryFolder();
+
+/** The routes of a service whose one stream answers with a message that has these members. */
+function routesWith(members: string, option = "") {
+  const services = compileProto(
+    folder,
+    `syntax = "proto3";
+package made.v1;
+import "google/api/annotations.proto";
+import "kibitz/json/v1/options.proto";
+message Ask {}
+message Told { uint32 index = 1; }
+message Other {}
+message Event { ${members} }
+service Things {
+  rpc TellOnce(Ask) returns (Told) { option (google.api.http) = {post: "/v1/things" body: "*"}; }
+  rpc Tell(Ask) returns (stream Event) {
+    option (google.api.http) = {post: "/v1/things/stream" body: "*"};
+    ${option}
+  }
+}`,
+  );
+  const routes = routesFromServices(services);
+  const [once, stream] = routes;
+  if (once === undefined || stream === undefined) {
+    throw new Error("two routes");
+  }
+  return { routes, once, stream };
+}
+
+const events = "oneof event { Other waits = 1; Told told = 2 [(kibitz.json.v1.answer) = true]; }";
+
+describe("a stream", () => {
+  it("is one of events, also where its messages have an index", () => {
+    expect(kindOfRoute(routesWith(events).stream)).toBe("stream");
+    expect(kindOfRoute(routesWith(`${events} uint32 index = 3;`).stream)).toBe("stream");
+  });
+
+  it("is a batch where its proto says so, whatever its messages have", () => {
+    const option = "option (kibitz.json.v1.batch) = true;";
+    expect(kindOfRoute(routesWith("uint32 index = 1;", option).stream)).toBe("batch");
+    expect(kindOfRoute(routesWith("uint32 number = 1;", option).stream)).toBe("batch");
+  });
+
+  it("belongs to the call that has its answer as the only one", () => {
+    const { routes, once, stream } = routesWith(events);
+    expect(streamOfRoute(once, routes)).toBe(stream);
+    const other = routesWith(
+      "oneof event { Told told = 1; Other other = 2 [(kibitz.json.v1.answer) = true]; }",
+    );
+    expect(streamOfRoute(other.once, other.routes)).toBeUndefined();
+  });
+
+  it.each([
+    ["has no choice", "Told told = 1;"],
+    ["has a field beside the choice", `${events} uint32 index = 3;`],
+    ["has two choices", `${events} oneof more { Other other = 3; }`],
+    [
+      "chooses from a number",
+      "oneof event { uint32 place = 1; Told told = 2 [(kibitz.json.v1.answer) = true]; }",
+    ],
+    ["marks no answer", "oneof event { Other waits = 1; Told told = 2; }"],
+    [
+      "marks two",
+      "oneof event { Other waits = 1 [(kibitz.json.v1.answer) = true]; Told told = 2 [(kibitz.json.v1.answer) = true]; }",
+    ],
+    ["takes the name of the end", "oneof event { Told done = 1 [(kibitz.json.v1.answer) = true]; }"],
+    [
+      "takes the name of a failure",
+      "oneof event { Other error = 1; Told told = 2 [(kibitz.json.v1.answer) = true]; }",
+    ],
+  ])("is refused at start where its message %s, and named", (_, members) => {
+    const { stream } = routesWith(members);
+    expect(() => eventsOf(stream.method)).toThrow(
+      /^rpc made\.v1\.Things\.Tell: message made\.v1\.Event must be/,
+    );
+  });
+});
+
+it("a batch is refused at start where its answers have no index", () => {
+  const { stream } = routesWith("uint32 number = 1;", "option (kibitz.json.v1.batch) = true;");
+  expect(() => createBatchAnswer(stream, {} as never)).toThrow("says by its index");
+});
+
+describe("the API", () => {
+  it("has one stream of events, which is how Evaluate is watched, and one batch", () => {
+    const routes = routesFromServices([AnalysisService]);
+    const kinds = routes.map((route) => [route.method.name, kindOfRoute(route)]);
+    expect(kinds.filter(([, kind]) => kind !== "unary")).toEqual([
+      ["StreamEvaluate", "stream"],
+      ["EvaluateBatch", "batch"],
+    ]);
+    const streamed = routes.filter((route) => streamOfRoute(route, routes));
+    expect(streamed.map(({ method }) => method.name)).toEqual(["Evaluate"]);
+  });
+});

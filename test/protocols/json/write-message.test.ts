@@ -1,0 +1,189 @@
+import { create, type DescMessage, type Message, type MessageInitShape } from "@bufbuild/protobuf";
+import { FieldDescriptorProto_Type as Type } from "@bufbuild/protobuf/wkt";
+import { describe, expect, it } from "vitest";
+import {
+  Bound,
+  EngineSchema,
+  type MoveSchema,
+  type NetSize,
+  Path,
+  PromotionPiece,
+  ScoreSchema,
+  SearchSchema,
+  StopReason,
+  Variant,
+} from "../../../gen/chess/analysis/v1/analysis_pb.ts";
+import {
+  EvaluateBatchResponseSchema,
+  EvaluateResponseSchema,
+} from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import {
+  CreateKeyResponseSchema,
+  RevokeKeyResponseSchema,
+} from "../../../gen/chess/analysis/v1/key_service_pb.ts";
+import { createMessageWriter } from "../../../src/protocols/json/codec/write-message.ts";
+import { messageWith } from "./made-up-proto.ts";
+
+/** What a JSON reader makes of what is written. */
+const plainOf = (desc: DescMessage, message: Message) => JSON.parse(createMessageWriter(desc)(message));
+
+describe("an evaluation", () => {
+  it("has every field, in the order of the proto", () => {
+    const plain = plainOf(EvaluateResponseSchema, create(EvaluateResponseSchema));
+    expect(Object.keys(plain)).toEqual(EvaluateResponseSchema.fields.map(({ name }) => name));
+    expect(plain).toEqual({
+      id: "",
+      fen: "",
+      turn: null,
+      chess960: false,
+      engine: null,
+      score: null,
+      best_move: null,
+      ponder: null,
+      lines: [],
+      terminal: null,
+      draw_claimable: null,
+      search: null,
+      warnings: [],
+      summary: "",
+    });
+  });
+
+  it("has every field of what lies in it", () => {
+    const move: MessageInitShape<typeof MoveSchema> = {
+      uci: "a7a8r",
+      promotion: PromotionPiece.ROOK,
+      capture: true,
+    };
+    const plain = plainOf(
+      EvaluateResponseSchema,
+      create(EvaluateResponseSchema, {
+        bestMove: move,
+        lines: [
+          { rank: 1, moves: ["a7a8r"], score: { value: { case: "mate", value: 0 }, bound: Bound.EXACT } },
+        ],
+        warnings: [{ code: "no_history", field: "fen" }, { code: "clocks_defaulted" }],
+      }),
+    );
+    expect(plain).toMatchObject({
+      best_move: {
+        uci: "a7a8r",
+        san: "",
+        from: "",
+        to: "",
+        promotion: "rook",
+        capture: true,
+        check: false,
+        castling: null,
+        fen_after: "",
+      },
+      lines: [
+        {
+          rank: 1,
+          depth: 0,
+          seldepth: 0,
+          score: { cp: null, mate: 0, bound: "exact", wdl: null, win_percent: 0 },
+          moves: ["a7a8r"],
+          san: [],
+        },
+      ],
+      warnings: [
+        { code: "no_history", message: "", field: "fen" },
+        { code: "clocks_defaulted", message: "", field: null },
+      ],
+    });
+  });
+});
+
+it("writes 64-bit integers as numbers", () => {
+  const search = create(SearchSchema, { nodes: 97789n, nps: 2n ** 53n, stopReason: StopReason.SERVER_LIMIT });
+  expect(plainOf(SearchSchema, search)).toMatchObject({
+    nodes: 97789,
+    nps: 9007199254740992,
+    tbhits: 0,
+    stop_reason: "server_limit",
+    limits: null,
+  });
+});
+
+it("writes a oneof as the fields that it is made of", () => {
+  const writeScore = (score: Message) => plainOf(ScoreSchema, score);
+  expect(writeScore(create(ScoreSchema))).toMatchObject({ cp: null, mate: null });
+  expect(writeScore(create(ScoreSchema, { value: { case: "cp", value: -35 } }))).toMatchObject({
+    cp: -35,
+    mate: null,
+  });
+  const problem = create(EvaluateBatchResponseSchema, {
+    index: 3,
+    outcome: { case: "problem", value: { code: "invalid_fen", suggestedRequest: { fen: "8/8" } } },
+  });
+  expect(plainOf(EvaluateBatchResponseSchema, problem)).toMatchObject({
+    index: 3,
+    result: null,
+    problem: { code: "invalid_fen", retry_after_ms: null, errors: [], suggested_request: { fen: "8/8" } },
+  });
+});
+
+it("writes enums in lists, structs, and null for a number that no word is known for", () => {
+  const engine = create(EngineSchema, {
+    variants: [Variant.STANDARD, Variant.CHESS960],
+    paths: [{ path: Path.WASM, net: 99 as NetSize }],
+    optionsSchema: { type: "object", properties: { skill_level: { maximum: 20 } } },
+  });
+  expect(plainOf(EngineSchema, engine)).toMatchObject({
+    license: null,
+    variants: ["standard", "chess960"],
+    paths: [{ path: "wasm", net: null }],
+    options_schema: { type: "object", properties: { skill_level: { maximum: 20 } } },
+    options_defaults: null,
+  });
+});
+
+it("writes maps as objects, with `__proto__` as a key like any other", () => {
+  const desc = messageWith({ name: "left", type: Type.UINT64, map: true });
+  const left = Object.fromEntries([
+    ["__proto__", 1n],
+    ["minute", 59n],
+  ]);
+  expect(createMessageWriter(desc)({ $typeName: desc.typeName, left } as Message)).toBe(
+    '{"left":{"__proto__":1,"minute":59}}',
+  );
+});
+
+it("writes a time as RFC 3339", () => {
+  const createdAt = { seconds: 1795262400n, nanos: 500_000_000 };
+  const plain = plainOf(CreateKeyResponseSchema, create(CreateKeyResponseSchema, { createdAt }));
+  expect(plain).toMatchObject({ created_at: "2026-11-21T12:00:00.500Z", name: null });
+});
+
+it("writes a message without fields as {}", () => {
+  expect(plainOf(RevokeKeyResponseSchema, create(RevokeKeyResponseSchema))).toEqual({});
+});
+
+it("writes messages that hold themselves", () => {
+  const desc = messageWith({ name: "inner", type: Type.MESSAGE, typeName: ".test.v1.Thing" });
+  const inner = create(desc);
+  expect(plainOf(desc, create(desc, { inner } as Record<string, unknown>))).toEqual({
+    inner: { inner: null },
+  });
+});
+
+it("keeps what it wrote of frozen messages, and of no others", () => {
+  const write = createMessageWriter(EvaluateResponseSchema);
+  const score = create(ScoreSchema, { value: { case: "cp", value: 1 } });
+  const answer = create(EvaluateResponseSchema, { score });
+  const first = write(answer);
+  score.value = { case: "cp", value: 2 };
+  const second = write(answer);
+  expect(second).toBe(first.replace('"cp":1', '"cp":2'));
+  Object.freeze(score);
+  expect([write(answer), write(answer)]).toEqual([second, second]);
+});
+
+it("refuses to be built for a type that it does not write, and names the field", () => {
+  const build = (type: Type, typeName?: string) => () =>
+    createMessageWriter(messageWith({ name: "raw", type, ...(typeName !== undefined && { typeName }) }));
+  expect(build(Type.BYTES)).toThrow("Thing.raw: this type is not supported in plain JSON");
+  expect(build(Type.FLOAT)).toThrow("Thing.raw");
+  expect(build(Type.MESSAGE, ".google.protobuf.Duration")).toThrow("Thing.raw");
+});

@@ -1,0 +1,86 @@
+import { create } from "@bufbuild/protobuf";
+import { expect, test } from "vitest";
+import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { createLocalAccess } from "../../src/access/access.ts";
+import { localAccount } from "../../src/access/account.ts";
+import { KibitzError } from "../../src/errors/errors.ts";
+import { silentLog } from "../../src/log/log.ts";
+import { localCaller } from "../../src/request/context.ts";
+import { createBatchEvaluation } from "../../src/services/batch.ts";
+import { createTimeSlicer } from "../../src/thread/time-slicer.ts";
+
+const { input } = AnalysisService.method.evaluateBatch;
+
+interface Fakes {
+  analyze(): Promise<never>;
+  admit?(): void;
+  refuseUsedUp?(): Promise<void>;
+}
+
+/** A batch of so many requests over an analyzer and a gate that are made up, and how many places it holds. */
+async function evaluate(count: number, { analyze, admit = () => {}, refuseUsedUp = async () => {} }: Fakes) {
+  const held = { places: 0 };
+  const evaluateBatch = createBatchEvaluation({
+    analyzer: { analyze },
+    judge: { item: async () => ({}), batch() {} },
+    gate: {
+      async admit() {
+        admit();
+        held.places++;
+        return {
+          terms: {},
+          answered() {},
+          [Symbol.dispose]() {
+            held.places--;
+          },
+        };
+      },
+      refuseUsedUp,
+    },
+    access: await createLocalAccess(),
+    beginWork: createTimeSlicer(),
+    itemsAtOnce: 1,
+    log: silentLog,
+  } as never);
+  const message = create(input, { requests: Array.from({ length: count }, () => ({ fen: "x" })) });
+  const asker = { account: localAccount, caller: localCaller() };
+  const answers = Array.fromAsync(evaluateBatch(message, asker, new Map(), new AbortController().signal));
+  return { held, answers };
+}
+
+test("a request of a batch that waits to be tried again holds no place of its caller", async () => {
+  let tries = 0;
+  const { held, answers } = await evaluate(1, {
+    async analyze() {
+      tries++;
+      throw tries === 1
+        ? new KibitzError("overloaded", "Busy.", { retryAfterMs: 300 })
+        : new KibitzError("engine_timeout", "Late.");
+    },
+  });
+  await expect.poll(() => tries).toBe(1);
+  await expect.poll(() => held.places).toBe(0);
+  expect(tries).toBe(1);
+  expect(await answers).toMatchObject([{ index: 0, outcome: { value: { code: "engine_timeout" } } }]);
+  expect([tries, held.places]).toEqual([2, 0]);
+});
+
+test("further requests of a batch are told when they may come at the moment that they are refused", async () => {
+  let retryAfterMs = 9000;
+  const limited = () => new KibitzError("rate_limited", "Later.", { retryAfterMs });
+  let admitted = 0;
+  const { answers } = await evaluate(3, {
+    admit() {
+      admitted++;
+      throw limited();
+    },
+    async refuseUsedUp() {
+      retryAfterMs -= 1000;
+      throw limited();
+    },
+    analyze: () => expect.fail("nothing was admitted"),
+  });
+  const told = (await answers).map(({ outcome }) => outcome?.value);
+  expect(told).toMatchObject([{ retryAfterMs: 9000 }, { retryAfterMs: 8000 }, { retryAfterMs: 7000 }]);
+  expect(admitted).toBe(1);
+});

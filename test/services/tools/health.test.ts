@@ -1,0 +1,115 @@
+import { Code, type ConnectError, createClient, createRouterTransport } from "@connectrpc/connect";
+import { describe, expect, test } from "vitest";
+import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { KeyService } from "../../../gen/chess/analysis/v1/key_service_pb.ts";
+import {
+  Health,
+  HealthCheckResponse_ServingStatus as Status,
+} from "../../../gen/grpc/health/v1/health_pb.ts";
+import { createReadiness } from "../../../src/http/pages/probes.ts";
+import { connectErrors } from "../../../src/protocols/connect/interceptors.ts";
+import { createHealth } from "../../../src/services/tools/health.ts";
+
+const names = ["", AnalysisService.typeName, KeyService.typeName];
+
+function start() {
+  const readiness = createReadiness();
+  const { methods } = createHealth({
+    services: [AnalysisService, KeyService],
+    ...readiness,
+    addressOf: ({ address }) => address,
+  });
+  const transport = createRouterTransport(({ service }) => service(Health, methods), {
+    router: { interceptors: [connectErrors()] },
+  });
+  const client = createClient(Health, transport);
+  const watch = (service: string, signal?: AbortSignal) =>
+    client.watch({ service }, signal ? { signal } : {})[Symbol.asyncIterator]();
+  return { readiness, client, watch };
+}
+
+describe("Check", () => {
+  test.each(names)("of %j says whether the server takes calls", async (service) => {
+    const { readiness, client } = start();
+    const statuses = [(await client.check({ service })).status];
+    for (const state of ["ready", "draining"] as const) {
+      readiness.become(state);
+      statuses.push((await client.check({ service })).status);
+    }
+    expect(statuses).toEqual([Status.NOT_SERVING, Status.SERVING, Status.NOT_SERVING]);
+  });
+
+  test.each(["nope", "chess.analysis.v1", Health.typeName])("of %j is not found", async (service) => {
+    const error: ConnectError = await start()
+      .client.check({ service })
+      .catch((thrown) => thrown);
+    expect(error).toMatchObject({
+      code: Code.NotFound,
+      rawMessage: `There is no service "${service}" here.`,
+    });
+  });
+});
+
+test("List has every service, and the server as the empty name", async () => {
+  const { readiness, client } = start();
+  readiness.become("ready");
+  const { statuses } = await client.list({});
+  expect(Object.entries(statuses).map(([name, { status }]) => [name, status])).toEqual(
+    names.map((name) => [name, Status.SERVING]),
+  );
+});
+
+describe("Watch", () => {
+  test("tells the status at once and again when it changes, and ends when the server stops", async () => {
+    const { readiness, watch } = start();
+    const stream = watch(KeyService.typeName);
+    const statuses = [(await stream.next()).value?.status];
+    for (const state of ["ready", "draining"] as const) {
+      const next = stream.next();
+      readiness.become(state);
+      statuses.push((await next).value?.status);
+    }
+    expect(statuses).toEqual([Status.NOT_SERVING, Status.SERVING, Status.NOT_SERVING]);
+    expect(await stream.next()).toMatchObject({ done: true });
+  });
+
+  test("tells a slow reader only what holds", async () => {
+    const { readiness, watch } = start();
+    readiness.become("ready");
+    const stream = watch("");
+    expect((await stream.next()).value).toMatchObject({ status: Status.SERVING });
+    readiness.become("draining");
+    expect((await stream.next()).value).toMatchObject({ status: Status.NOT_SERVING });
+    expect(await stream.next()).toMatchObject({ done: true });
+  });
+
+  test("of a service that is not known says so, and goes on until the server stops", async () => {
+    const { readiness, watch } = start();
+    const stream = watch("nope");
+    expect((await stream.next()).value).toMatchObject({ status: Status.SERVICE_UNKNOWN });
+    const next = stream.next();
+    readiness.become("ready");
+    expect(await Promise.race([next, new Promise((resolve) => setTimeout(resolve, 50, "open"))])).toBe(
+      "open",
+    );
+    readiness.become("draining");
+    expect(await next).toMatchObject({ done: true });
+  });
+
+  test("leaves nothing behind of callers that leave, and warns of nothing when there are many", async () => {
+    const { readiness, watch } = start();
+    const warnings: Error[] = [];
+    const note = (warning: Error) => void warnings.push(warning);
+    process.on("warning", note);
+    const leaving = new AbortController();
+    const streams = Array.from({ length: 100 }, () => watch("", leaving.signal));
+    await Promise.all(streams.map((stream) => stream.next()));
+    const rest = streams.map((stream) => stream.next());
+    await expect.poll(() => readiness.changes.listenerCount("change")).toBe(100);
+    leaving.abort();
+    expect((await Promise.allSettled(rest)).map(({ status }) => status)).toEqual(rest.map(() => "rejected"));
+    await expect.poll(() => readiness.changes.listenerCount("change")).toBe(0);
+    process.off("warning", note);
+    expect(warnings).toEqual([]);
+  });
+});

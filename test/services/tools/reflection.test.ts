@@ -1,0 +1,248 @@
+import { create, createFileRegistry, fromBinary, type MessageInitShape } from "@bufbuild/protobuf";
+import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import {
+  Code,
+  type ConnectError,
+  type ConnectRouter,
+  createClient,
+  createRouterTransport,
+} from "@connectrpc/connect";
+import { describe, expect, test, vi } from "vitest";
+import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { file_google_rpc_error_details } from "../../../gen/google/rpc/error_details_pb.ts";
+import {
+  ServerReflection,
+  type ServerReflectionRequestSchema,
+  type ServerReflectionResponse,
+} from "../../../gen/grpc/reflection/v1/reflection_pb.ts";
+import { ServerReflection as ServerReflectionV1alpha } from "../../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
+import { connectErrors } from "../../../src/protocols/connect/interceptors.ts";
+import { createReflection } from "../../../src/services/tools/reflection.ts";
+
+type Question = NonNullable<MessageInitShape<typeof ServerReflectionRequestSchema>["messageRequest"]>;
+type Answer = ServerReflectionResponse["messageResponse"];
+
+const versions = [ServerReflection, ServerReflectionV1alpha as unknown as typeof ServerReflection];
+
+function start(lifeMs?: number, version = versions[0] ?? expect.fail()) {
+  const stopping = new AbortController();
+  const implementations = createReflection({
+    services: [AnalysisService, ...versions],
+    files: [file_google_rpc_error_details],
+    stopping: stopping.signal,
+    addressOf: ({ address }) => address,
+    ...(lifeMs !== undefined && { lifeMs }),
+  });
+  const routes = ({ service }: ConnectRouter) => {
+    for (const one of implementations) {
+      service(one.service, one.methods);
+    }
+  };
+  const transport = createRouterTransport(routes, { router: { interceptors: [connectErrors()] } });
+  const client = createClient(version, transport);
+  return { stop: () => stopping.abort(), client };
+}
+
+/** One conversation. */
+async function ask(questions: readonly Question[], version = versions[0]): Promise<readonly Answer[]> {
+  const { client } = start(undefined, version);
+  const requests = (async function* () {
+    for (const messageRequest of questions) {
+      yield { host: "here", messageRequest };
+    }
+  })();
+  const answers = await Array.fromAsync(client.serverReflectionInfo(requests));
+  expect(answers.map(({ validHost }) => validHost)).toEqual(questions.map(() => "here"));
+  expect(answers.map(({ originalRequest }) => originalRequest?.messageRequest.case)).toEqual(
+    questions.map((question) => question.case),
+  );
+  return answers.map(({ messageResponse }) => messageResponse);
+}
+
+const filesIn = (answer: Answer | undefined) =>
+  answer?.case === "fileDescriptorResponse"
+    ? answer.value.fileDescriptorProto.map((bytes) => fromBinary(FileDescriptorProtoSchema, bytes))
+    : expect.fail(JSON.stringify(answer));
+const namesIn = (answer: Answer | undefined) => filesIn(answer).map(({ name }) => name);
+
+const analysis = "chess/analysis/v1/analysis.proto";
+const analysisService = "chess/analysis/v1/analysis_service.proto";
+const problem = "chess/analysis/v1/problem.proto";
+const symbol = (value: string): Question => ({ case: "fileContainingSymbol", value });
+const named = (value: string): Question => ({ case: "fileByFilename", value });
+const extension = (containingType: string, extensionNumber: number): Question => ({
+  case: "fileContainingExtension",
+  value: { containingType, extensionNumber },
+});
+
+describe.each(versions)("$typeName", (version) => {
+  test("lists the services, itself too", async () => {
+    const [answer] = await ask([{ case: "listServices", value: "" }], version);
+    expect(answer).toMatchObject({
+      case: "listServicesResponse",
+      value: { service: [AnalysisService, ...versions].map(({ typeName }) => ({ name: typeName })) },
+    });
+  });
+
+  test("has the file of a service with all that it needs, as it was before", async () => {
+    const [answer] = await ask([symbol(AnalysisService.typeName)], version);
+    const file = filesIn(answer);
+    expect(file[0]?.name).toBe(analysisService);
+    // It throws where something is missing, or comes after what needs it.
+    const registry = createFileRegistry(create(FileDescriptorSetSchema, { file: file.toReversed() }));
+    expect(registry.getService(AnalysisService.typeName)?.proto).toEqual(AnalysisService.proto);
+    expect(registry.getMessage("buf.validate.FieldRules")).toBeDefined();
+    expect(registry.getMessage("google.api.HttpRule")).toBeDefined();
+    expect(registry.getMessage("google.protobuf.MethodOptions")).toBeDefined();
+  });
+});
+
+test.each([
+  ["a service", "chess.analysis.v1.AnalysisService", analysisService],
+  ["a method", "chess.analysis.v1.AnalysisService.FindBestMove", analysisService],
+  ["a message", "chess.analysis.v1.AnalysisRequest", analysis],
+  ["a field", "chess.analysis.v1.AnalysisRequest.fen", analysis],
+  ["a choice", "chess.analysis.v1.Score.value", analysis],
+  ["an enum", "chess.analysis.v1.Path", analysis],
+  ["an enum value", "chess.analysis.v1.PATH_WASM", analysis],
+  ["a nested message", "google.rpc.BadRequest.FieldViolation", "google/rpc/error_details.proto"],
+  [
+    "a nested enum value",
+    "google.protobuf.FieldDescriptorProto.TYPE_INT32",
+    "google/protobuf/descriptor.proto",
+  ],
+  ["an extension", "google.api.http", "google/api/annotations.proto"],
+])("%s is found", async (_, name, file) => {
+  const [answer] = await ask([symbol(name)]);
+  expect(namesIn(answer)[0]).toBe(file);
+});
+
+test("an extension is found by its number, and all numbers are told", async () => {
+  const [byNumber, numbers, none] = await ask([
+    extension("google.protobuf.MethodOptions", 72295728),
+    { case: "allExtensionNumbersOfType", value: "google.protobuf.FieldOptions" },
+    { case: "allExtensionNumbersOfType", value: "chess.analysis.v1.Move" },
+  ]);
+  expect(namesIn(byNumber)).toEqual([
+    "google/api/annotations.proto",
+    "google/protobuf/descriptor.proto",
+    "google/api/http.proto",
+  ]);
+  expect(numbers).toMatchObject({
+    case: "allExtensionNumbersResponse",
+    value: { baseTypeName: "google.protobuf.FieldOptions", extensionNumber: [1159, 1160, 78641] },
+  });
+  expect(none).toMatchObject({ case: "allExtensionNumbersResponse", value: { extensionNumber: [] } });
+});
+
+test("a file is sent once in a conversation, but for one that is asked for", async () => {
+  const answers = await ask([named(problem), named(analysisService), named(problem)]);
+  expect(namesIn(answers[0])).toEqual([problem, "google/protobuf/struct.proto"]);
+  expect(namesIn(answers[1])).toContain(analysis);
+  expect(namesIn(answers[1])).not.toContain(problem);
+  expect(namesIn(answers[2])).toEqual([problem]);
+});
+
+describe("what is not there is refused, and the conversation goes on:", () => {
+  test.each<[string, Question, Code, string]>([
+    ["a file", named("nope.proto"), Code.NotFound, 'There is no file "nope.proto" here.'],
+    ["no file", named(""), Code.NotFound, 'There is no file "" here.'],
+    ["a symbol", symbol("chess.Nope"), Code.NotFound, 'There is no symbol "chess.Nope" here.'],
+    ["a package", symbol("chess.analysis.v1"), Code.NotFound, 'There is no symbol "chess.analysis.v1" here.'],
+    [
+      "a long symbol",
+      symbol("x".repeat(60_000)),
+      Code.NotFound,
+      `There is no symbol "${"x".repeat(63)}…" here.`,
+    ],
+    ["an inherited name", symbol("__proto__"), Code.NotFound, 'There is no symbol "__proto__" here.'],
+    [
+      "an extension",
+      extension("google.protobuf.MethodOptions", -1),
+      Code.NotFound,
+      'There is no extension -1 of "google.protobuf.MethodOptions" here.',
+    ],
+    ["extensions", extension("nope", 1), Code.NotFound, 'There is no extension 1 of "nope" here.'],
+    [
+      "a message",
+      { case: "allExtensionNumbersOfType", value: "chess.analysis.v1.Path" },
+      Code.NotFound,
+      'There is no message "chess.analysis.v1.Path" here.',
+    ],
+    [
+      "no question",
+      { case: undefined },
+      Code.InvalidArgument,
+      "The request is empty: set one field of message_request.",
+    ],
+  ])("%s", async (_, question, errorCode, errorMessage) => {
+    const [refused, answered] = await ask([question, named(problem)]);
+    expect(refused).toMatchObject({ case: "errorResponse", value: { errorCode, errorMessage } });
+    expect(namesIn(answered)).toContain(problem);
+  });
+});
+
+describe("a conversation", () => {
+  const forever = async function* (signal?: AbortSignal) {
+    yield { messageRequest: named(problem) };
+    await new Promise((resolve) => signal?.addEventListener("abort", resolve));
+  };
+  const endless = async function* () {
+    for (;;) {
+      yield { messageRequest: named(problem) };
+      await new Promise(setImmediate);
+    }
+  };
+
+  test.each([
+    ["in which nothing is asked any more", forever],
+    ["in which there is no end of questions", endless],
+  ])("%s ends", async (_, requests) => {
+    const { client } = start(200);
+    const answers = await Array.fromAsync(client.serverReflectionInfo(requests()));
+    expect(answers.length).toBeGreaterThan(0);
+  });
+
+  test("ends when the server stops", async () => {
+    const { client, stop } = start();
+    const stream = client.serverReflectionInfo(forever())[Symbol.asyncIterator]();
+    await stream.next();
+    stop();
+    expect(await stream.next()).toMatchObject({ done: true });
+    const late = client.serverReflectionInfo(forever())[Symbol.asyncIterator]();
+    expect(await late.next()).toMatchObject({ done: true });
+  });
+
+  test("is refused while its address has too many, and has room again when one of them ends", async () => {
+    const { client } = start();
+    const leaving = new AbortController();
+    const others = Array.from({ length: 5 }, () =>
+      client.serverReflectionInfo(forever(), { signal: leaving.signal })[Symbol.asyncIterator](),
+    );
+    await Promise.all(others.map((stream) => stream.next()));
+    const one = () => client.serverReflectionInfo(forever())[Symbol.asyncIterator]().next();
+    await expect(one()).rejects.toMatchObject({ code: Code.Unavailable });
+    const ends = others.map((stream) => stream.next());
+    leaving.abort();
+    await Promise.allSettled(ends);
+    await expect.poll(() => one()).toMatchObject({ done: false });
+  });
+
+  test("whose deadline passes says so", async () => {
+    const { client } = start();
+    const stream = client.serverReflectionInfo(forever(), { timeoutMs: 50 })[Symbol.asyncIterator]();
+    await stream.next();
+    const error: ConnectError = await stream.next().catch((thrown) => thrown);
+    expect(error.code).toBe(Code.DeadlineExceeded);
+  });
+
+  test("leaves no timer behind", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      await ask([named(problem)]);
+      expect(vi.getTimerCount()).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});

@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { createTimeSlicer } from "../../src/thread/time-slicer.ts";
+
+/** Two works of four pieces, two at a time, beside a bystander who wants every turn of the event loop: who did what. */
+async function watchWork(pieceMs: number): Promise<string> {
+  const clock = { ms: 0 };
+  const beginWork = createTimeSlicer(() => clock.ms);
+  const order: string[] = [];
+  const work = async (name: string) => {
+    const turn = beginWork();
+    const two = async () => {
+      for (let piece = 1; piece <= 2; piece++) {
+        await turn();
+        order.push(name);
+        clock.ms += pieceMs;
+      }
+    };
+    await Promise.all([two(), two()]);
+  };
+  let working = true;
+  const bystander = () => {
+    order.push("-");
+    if (working) {
+      setImmediate(bystander);
+    }
+  };
+  setImmediate(bystander);
+  await Promise.all([work("a"), work("b")]);
+  working = false;
+  return order.join("");
+}
+
+test("pieces that take long are done one in a turn of the event loop, of one work and of another", async () => {
+  expect(await watchWork(6)).toMatch(/^-*(a-+b-+){3}a-+b-*$/);
+});
+
+test("pieces that take a moment are done together with the next ones of their work", async () => {
+  expect(await watchWork(0.25)).toMatch(/^-*aaaa-+bbbb-*$/);
+});

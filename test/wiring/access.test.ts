@@ -1,0 +1,190 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, test } from "vitest";
+import type { Access } from "../../src/access/access.ts";
+import type { Account } from "../../src/access/account.ts";
+import { openPlan } from "../../src/access/plans.ts";
+import { silentLog } from "../../src/log/log.ts";
+import { openAccess } from "../../src/wiring/access.ts";
+import { loadConfig } from "../../src/wiring/config.ts";
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
+
+const folder = useTemporaryFolder();
+const open = (env: Readonly<Record<string, string>> = {}) =>
+  openAccess(loadConfig({ KIBITZ_DATA_DIR: folder, ...env }), silentLog);
+
+const caller = { address: "192.0.2.1", forwardedFor: undefined, authorization: undefined };
+
+async function newKey(access: Access, plan = "free"): Promise<string> {
+  const issued = await access.keys.issue({ name: undefined, plan });
+  if (issued.kind !== "issued") {
+    throw new Error("not issued");
+  }
+  return `Bearer ${issued.key}`;
+}
+
+const accountOf = async (access: Access, authorization?: string): Promise<Account> =>
+  access.accountOf({ ...caller, authorization });
+
+test("keys, when they were used, and engine time survive a restart", async () => {
+  const before = await open();
+  const authorization = await newKey(before);
+  const account = await accountOf(before, authorization);
+  const entry = await before.limits.enter(account, { expectedMs: 1000, longestMs: 1000 });
+  if (entry.kind === "admitted") {
+    entry.admission.leave(1234, true);
+  }
+  await before[Symbol.asyncDispose]();
+
+  await using after = await open();
+  const again = await accountOf(after, authorization);
+  expect(again.key?.lastUsedAt).toBeGreaterThan(Date.now() - 60_000);
+  const left = (await after.limits.allWindowsOf(again)).map(({ policy, remaining }) => [
+    policy.name,
+    remaining,
+  ]);
+  expect(left).toEqual([
+    ["minute", 240],
+    ["engine-day", 3_600_000 - 1234],
+    ["refusals", 120],
+  ]);
+});
+
+describe("keys that an address got by itself", () => {
+  const from = (address: string) => ({ ...caller, address });
+  const get = async (access: Access, address: string, idempotencyKey?: string) => {
+    const issued = await access.selfService?.issue({ address, name: undefined, idempotencyKey });
+    return issued?.kind === "issued" ? `Bearer ${issued.key}` : issued?.kind;
+  };
+
+  test("are one caller, for the limits and the queue; those of the operator are each their own", async () => {
+    await using access = await open({ KIBITZ_DATA_DIR: join(folder, "one caller") });
+    const [one, other] = [await get(access, "198.51.100.1"), await get(access, "198.51.100.1")];
+    const elsewhere = await get(access, "198.51.100.2");
+    const subjects = [one, other, elsewhere, await newKey(access), await newKey(access), undefined].map(
+      async (authorization) =>
+        (await access.accountOf({ ...from("198.51.100.1"), authorization: authorization as string })).subject,
+    );
+    const [first, ...others] = await Promise.all(subjects);
+    expect(others.map((subject) => subject === first)).toEqual([true, false, false, false, false]);
+    expect(new Set(others).size).toBe(5);
+  });
+
+  test("are one caller after a restart, too, which goes on with the engine time that all of them used", async () => {
+    const env = { KIBITZ_DATA_DIR: join(folder, "restarted") };
+    const before = await open(env);
+    const [one, other] = [await get(before, "198.51.100.1"), await get(before, "198.51.100.1")];
+    // Each is used from elsewhere: what an address uses is bounded anyway.
+    for (const [index, authorization] of [one, other].entries()) {
+      const account = await before.accountOf({ ...from(`203.0.113.${index}`), authorization });
+      const entry = await before.limits.enter(account, { expectedMs: 1000, longestMs: 1000 });
+      if (entry.kind === "admitted") {
+        entry.admission.leave(1_800_000, true);
+      }
+    }
+    await before[Symbol.asyncDispose]();
+
+    await using after = await open(env);
+    for (const authorization of [one, other]) {
+      const account = await after.accountOf({ ...from("203.0.113.9"), authorization });
+      expect(account.subject).toBe("keys of 198.51.100.1");
+      expect(await after.limits.enter(account, { expectedMs: 1000, longestMs: 1000 })).toMatchObject({
+        refusal: { code: "quota_exhausted" },
+      });
+    }
+  });
+
+  test("with a secret of before a wish that was repeated are refused at once", async () => {
+    await using access = await open({ KIBITZ_DATA_DIR: join(folder, "repeated") });
+    const first = await get(access, "198.51.100.1", "a wish of 16 characters");
+    const account = await accountOf(access, first);
+    const second = await get(access, "198.51.100.1", "a wish of 16 characters");
+    await expect(accountOf(access, first)).rejects.toMatchObject({ code: "invalid_api_key" });
+    expect((await accountOf(access, second)).key?.id).toBe(account.key?.id);
+  });
+
+  test("are no more than the settings say, which the log says once", async () => {
+    const warned: string[] = [];
+    const log = { ...silentLog, warn: (_: unknown, text: string) => warned.push(text) };
+    const env = { KIBITZ_DATA_DIR: join(folder, "full"), KIBITZ_SELF_SERVICE_KEYS_MAX: "2" };
+    await using access = await openAccess(loadConfig(env), log);
+    const got: unknown[] = [];
+    for (const address of ["198.51.100.1", "198.51.100.2", "198.51.100.3", "198.51.100.4"]) {
+      got.push(await get(access, address));
+    }
+    expect(got).toEqual([expect.stringMatching(/^Bearer/), expect.stringMatching(/^Bearer/), "full", "full"]);
+    expect(warned).toEqual([expect.stringContaining("KIBITZ_SELF_SERVICE_KEYS_MAX")]);
+    await newKey(access);
+  });
+
+  test("are ten times as many for a /48 as for one of its addresses", async () => {
+    const env = { KIBITZ_DATA_DIR: join(folder, "network"), KIBITZ_KEYS_PER_DAY: "2" };
+    await using access = await open(env);
+    const asked = Array.from({ length: 30 }, (_, index) =>
+      get(access, `2001:db8:7:${index.toString(16)}::/64`),
+    );
+    const got = await Promise.all(asked);
+    expect(got.filter((one) => one === "too_many")).toHaveLength(10);
+    expect(await get(access, "2001:db8:8:0::/64")).toMatch(/^Bearer/);
+    expect(await get(access, "198.51.100.1")).toMatch(/^Bearer/);
+  });
+
+  test("and that nobody has used for long are deleted, a few at a time", async () => {
+    const env = { KIBITZ_DATA_DIR: join(folder, "pruned"), KIBITZ_KEY_EXPIRY_DAYS: "10" };
+    await using access = await open(env);
+    for (let count = 0; count < 25; count++) {
+      await access.keys.issue({ name: undefined, plan: "free", issuedTo: "198.51.100.1" });
+    }
+    await newKey(access);
+    const dayMs = 86_400_000;
+    const database = new DatabaseSync(join(folder, "pruned", "kibitz.db"));
+    const age = (days: number) =>
+      database.prepare("UPDATE api_key SET created_at = ?").run(Date.now() - days * dayMs);
+    age(39);
+    await access.prune();
+    expect(await access.keys.list()).toHaveLength(26);
+    age(41);
+    await access.prune();
+    expect(await access.keys.list()).toHaveLength(6);
+    await access.prune();
+    expect(await access.keys.list()).toMatchObject([{ issuedTo: undefined }]);
+    database.close();
+  });
+});
+
+describe("a caller", () => {
+  test("without a key is known by address, in the keyless plan", async () => {
+    await using access = await open();
+    expect(await accountOf(access)).toMatchObject({
+      subject: "192.0.2.1",
+      address: "192.0.2.1",
+      plan: { id: "keyless" },
+      key: undefined,
+    });
+  });
+
+  test("with a key is known by it, in its plan; if that is gone, in the free one", async () => {
+    await using access = await open();
+    const account = await accountOf(access, await newKey(access));
+    expect(account).toMatchObject({ subject: account.key?.id, address: "192.0.2.1", plan: { id: "free" } });
+    expect(await accountOf(access, await newKey(access, "gone"))).toMatchObject({ plan: { id: "free" } });
+  });
+
+  test("has no limits in an open network, with a key or without", async () => {
+    await using access = await open({ KIBITZ_ACCESS: "open" });
+    expect((await accountOf(access)).plan).toBe(openPlan);
+    expect((await accountOf(access, await newKey(access))).plan).toBe(openPlan);
+  });
+});
+
+test.each([
+  [{}, 5],
+  [{ KIBITZ_KEYS_PER_DAY: "2" }, 2],
+  [{ KIBITZ_SELF_SERVICE_KEYS: "false" }, undefined],
+  [{ KIBITZ_ACCESS: "keys" }, undefined],
+  [{ KIBITZ_ACCESS: "open" }, undefined],
+  [{ KIBITZ_ACCESS: "keys", KIBITZ_SELF_SERVICE_KEYS: "true" }, 5],
+])("with %o callers get so many keys by themselves: %s", async (env, max) => {
+  await using access = await open(env as unknown as Record<string, string>);
+  expect(access.selfService?.quota.max).toBe(max);
+});

@@ -1,0 +1,115 @@
+import { describe, expect, test } from "vitest";
+import { ConfigError, describeSettings, loadConfig, settingsForLog } from "../../src/wiring/config.ts";
+
+describe("settings", () => {
+  test("have defaults that work", () => {
+    expect(loadConfig({})).toMatchObject({
+      host: "127.0.0.1",
+      port: 8080,
+      hashMb: 16,
+      threads: 1,
+      defaultEngine: undefined,
+      nativeEngines: undefined,
+      logLevel: "info",
+    });
+    expect(loadConfig({}).slots).toBeGreaterThanOrEqual(1);
+  });
+
+  test("are frozen", () => {
+    expect(Object.isFrozen(loadConfig({}))).toBe(true);
+  });
+
+  test.each([
+    ["KIBITZ_PORT", "65536"],
+    ["KIBITZ_PORT", "-1"],
+    ["KIBITZ_PORT", "80a"],
+    ["KIBITZ_PORT", ""],
+    ["KIBITZ_SLOTS", "0"],
+    ["KIBITZ_HASH_MB", "16.5"],
+    ["KIBITZ_LOG_LEVEL", "loud"],
+    ["KIBITZ_HOST", ""],
+    ["KIBITZ_ACCESS", "closed"],
+    ["KIBITZ_SELF_SERVICE_KEYS", "yes"],
+    ["KIBITZ_KEYS_PER_DAY", "0"],
+    ["KIBITZ_TRUST_PROXY", "10.0.0.0/33"],
+    ["KIBITZ_TRUST_PROXY", "proxy.example.com"],
+    ["KIBITZ_TRUST_PROXY", "10.0.0.1/8/8"],
+    ["KIBITZ_CONNECTIONS_PER_ADDRESS", "-1"],
+    ["KIBITZ_CONNECTIONS_PER_ADDRESS", "10001"],
+    ["KIBITZ_CORS_ORIGINS", "app.example.com"],
+    ["KIBITZ_CORS_ORIGINS", "*,https://app.example.com"],
+    ["KIBITZ_CORS_ORIGINS", "https://app.example.com/"],
+    ["KIBITZ_CORS_ORIGINS", "https://App.example.com"],
+    ["KIBITZ_CORS_ORIGINS", "https://app.example.com:443"],
+    ["KIBITZ_CORS_ORIGINS", "https://a.example https://b.example"],
+  ])("refuse %s=%j and name the key", (key, value) => {
+    expect(() => loadConfig({ [key]: value })).toThrow(ConfigError);
+    expect(() => loadConfig({ [key]: value })).toThrow(key);
+  });
+
+  test.each([
+    ["KIBITZ_PORT", "abc", 'KIBITZ_PORT is "abc", but must be an integer from 0 to 65535'],
+    ["KIBITZ_LOG_LEVEL", "", /^KIBITZ_LOG_LEVEL is "", but must be one of fatal, .*, silent$/],
+    ["KIBITZ_HOST", "", 'KIBITZ_HOST is "", but must not be empty; unset it for the default'],
+  ])("say what %s=%j must be instead", (key, value, message) => {
+    expect(() => loadConfig({ [key]: value })).toThrow(message);
+  });
+
+  test("that cannot be used are told all at once", () => {
+    const wrong = { KIBITZ_SLOTS: "none", KIBITZ_PORT: "80a", KIBITZ_PROT: "80", KIBITZ_HASH_MB: "16" };
+    expect(() => loadConfig(wrong)).toThrow(
+      /^unknown setting KIBITZ_PROT; .*\nKIBITZ_PORT is .*\nKIBITZ_SLOTS is [^\n]*$/,
+    );
+  });
+
+  test("read what the environment says", () => {
+    const config = loadConfig({
+      KIBITZ_PORT: "0",
+      KIBITZ_NATIVE_ENGINES: "/a/b:/c",
+      KIBITZ_SLOTS: "7",
+      PATH: "/bin",
+    });
+    expect(config).toMatchObject({ port: 0, nativeEngines: ["/a/b", "/c"], slots: 7, searchPath: "/bin" });
+    expect(loadConfig({ KIBITZ_NATIVE_ENGINES: "" }).nativeEngines).toEqual([]);
+  });
+
+  test("with a name that is not known are an error, so that none is silently without effect", () => {
+    expect(() => loadConfig({ KIBITZ_PROT: "80", KIBITZ_ACCES: "keys", KIBITZ_COLOUR: "red" })).toThrow(
+      /^unknown setting KIBITZ_PROT; did you mean KIBITZ_PORT\?\nunknown setting KIBITZ_ACCES; did you mean KIBITZ_ACCESS\?\nunknown setting KIBITZ_COLOUR; kibitz serve --help lists the settings$/,
+    );
+  });
+
+  test("leave what Kubernetes injects for a Service named kibitz alone", () => {
+    const injected = {
+      KIBITZ_PORT: "tcp://10.0.0.1:8080",
+      KIBITZ_PORT_8080_TCP_ADDR: "10.0.0.1",
+      KIBITZ_SERVICE_HOST: "10.0.0.1",
+    };
+    expect(loadConfig(injected).port).toBe(8080);
+  });
+
+  test("that are secret are shown nowhere", () => {
+    const secret = "canary canary canary";
+    const shown = JSON.stringify(settingsForLog(loadConfig({ KIBITZ_KEY_PEPPER: secret })));
+    expect(shown).toContain('"keyPepper":"set"');
+    expect(shown).not.toContain("canary");
+    expect(() => loadConfig({ KIBITZ_KEY_PEPPER: "canary" })).toThrow(/^KIBITZ_KEY_PEPPER is not usable/);
+    expect(JSON.stringify(settingsForLog(loadConfig({})))).not.toContain("keyPepper");
+  });
+
+  test("take a list of proxies", () => {
+    const { trustProxy } = loadConfig({ KIBITZ_TRUST_PROXY: "10.0.0.0/8, 192.0.2.1,2001:db8::/32" });
+    expect(trustProxy).toEqual(["10.0.0.0/8", "192.0.2.1", "2001:db8::/32"]);
+    const { corsOrigins } = loadConfig({
+      KIBITZ_CORS_ORIGINS: "https://a.example, http://localhost:5173,chrome-extension://abcdef",
+    });
+    expect(corsOrigins).toEqual(["https://a.example", "http://localhost:5173", "chrome-extension://abcdef"]);
+    expect(loadConfig({ KIBITZ_CORS_ORIGINS: "" }).corsOrigins).toEqual([]);
+  });
+
+  test("are described for people, each with its default", () => {
+    expect(describeSettings()).toContainEqual(
+      expect.objectContaining({ key: "KIBITZ_HASH_MB", default: "16" }),
+    );
+  });
+});
