@@ -101,7 +101,10 @@ const laws: readonly Law[] = [
         path: "src/services/x.ts",
         text: 'import { PathSchema } from "../../gen/chess/analysis/v1/analysis_pb.ts";',
       },
-      { path: "src/services/x.ts", text: 'import * as pb from "../../gen/chess/analysis/v1/analysis_pb.ts";' },
+      {
+        path: "src/services/x.ts",
+        text: 'import * as pb from "../../gen/chess/analysis/v1/analysis_pb.ts";',
+      },
       {
         path: "src/analysis/x.ts",
         text: 'import type { Path } from "../../gen/chess/analysis/v1/analysis_pb.ts";',
@@ -128,7 +131,9 @@ const laws: readonly Law[] = [
       stringsOf(file)
         .filter(({ text, path }) =>
           // `bestmove` is also a call, of /v1 and of the command line.
-          isWiring(placeOf(path)) || inRoom("http", "protocols/json")(path) || path === "src/errors/catalogue.ts"
+          isWiring(placeOf(path)) ||
+          inRoom("http", "protocols/json")(path) ||
+          path === "src/errors/catalogue.ts"
             ? /\b(ucinewgame|setoption|isready|readyok|uciok)\b|bestmove [a-h]/.test(text)
             : /\b(ucinewgame|setoption|bestmove|isready|readyok|uciok)\b|\b(go depth|position fen)\b/.test(
                 text,
@@ -145,8 +150,7 @@ const laws: readonly Law[] = [
   {
     promise: "only the catalogue, its mappers and the doors know HTTP statuses",
     about: (path) =>
-      anySource(path) &&
-      !/^src\/(http\/|protocols\/|errors\/(catalogue|problem)\.ts$)/.test(path),
+      anySource(path) && !/^src\/(http\/|protocols\/|errors\/(catalogue|problem)\.ts$)/.test(path),
     breaches: (file) =>
       codeLinesOf(file)
         // Numbers of milliseconds, items or characters, and the exit codes that the command line makes of statuses.
@@ -175,7 +179,8 @@ const laws: readonly Law[] = [
   },
   {
     promise: "only who counts hours and days reads the wall clock: it may jump, and durations must not",
-    about: (path) => anySource(path) && !/^src\/(access\/|cli\/keys\.ts$|services\/key-service\.ts$)/.test(path),
+    about: (path) =>
+      anySource(path) && !/^src\/(access\/|cli\/keys\.ts$|services\/key-service\.ts$)/.test(path),
     breaches: (file) =>
       codeLinesOf(file)
         .filter(({ code }) => /\bDate\s*\.\s*now\b|\bnew\s+Date\b/.test(code))
@@ -260,9 +265,7 @@ describe.each(laws)("$promise", ({ about, breaches, broken }) => {
 
 test("every room of the house is known, and every file was read", () => {
   const rooms = new Set(files.filter(({ path }) => /^src\/.+\//.test(path)).map(({ path }) => placeOf(path)));
-  expect([...rooms].toSorted()).toEqual(
-    [...Object.keys(mayLookInto), ...basics, "cli", "wiring"].toSorted(),
-  );
+  expect([...rooms].toSorted()).toEqual([...Object.keys(mayLookInto), ...basics, "cli", "wiring"].toSorted());
   expect(files.length).toBeGreaterThan(100);
   const loose = files.filter(({ path }) => /^src\/[^/]+$/.test(path)).map(({ path }) => path);
   expect(loose.toSorted()).toEqual(["src/compile-cache.ts", "src/main.ts"]);

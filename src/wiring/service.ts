@@ -83,7 +83,10 @@ export function createService(
 }
 
 /** The service in this process, without a server: what the commands ask. */
-export async function openLocal(env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<Service & AsyncDisposable> {
+export async function openLocal(
+  env: NodeJS.ProcessEnv,
+  signal: AbortSignal,
+): Promise<Service & AsyncDisposable> {
   const config = loadConfig({ KIBITZ_LOG_LEVEL: "warn", ...env });
   const log = await createLog(config.logLevel, process.stderr);
   const engines = await openEngines(config, log, signal);
