@@ -1,3 +1,4 @@
+import { requestBounds } from "../analysis/analysis.ts";
 /** What a group of callers may ask. The same data is enforced and shown by `GET /price`. */
 export interface Plan {
   readonly id: string;
@@ -32,7 +33,13 @@ const refusals: RatePolicy = { name: "refusals", quota: 120, windowS: 60, unit: 
 export const openPlan: Plan = {
   id: "keyless",
   requiresKey: false,
-  limits: { depthMax: 30, multipvMax: 10, movetimeMaxMs: 60_000, concurrent: undefined, rates: [] },
+  limits: {
+    depthMax: requestBounds.depth.maximum,
+    multipvMax: requestBounds.multipv.maximum,
+    movetimeMaxMs: requestBounds.movetimeMs.maximum,
+    concurrent: undefined,
+    rates: [],
+  },
 };
 
 /** The plan of callers without a key. */

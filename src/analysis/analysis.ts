@@ -33,6 +33,16 @@ export interface JudgedRequest {
   readonly warnings: readonly Warning[];
 }
 
+/** What a request may ask for: the ranges that stand in the proto, for rooms that know none. */
+export const requestBounds = {
+  /** Plies. */
+  depth: { minimum: 1, maximum: 30, default: 14 },
+  /** Principal variations. */
+  multipv: { minimum: 1, maximum: 10, default: 1 },
+  /** Milliseconds. */
+  movetimeMs: { minimum: 50, maximum: 60_000 },
+} as const;
+
 /** Something that the caller should know. The answer is still right. */
 export interface Warning {
   readonly code: string;

@@ -1,3 +1,4 @@
+import { requestBounds } from "./analysis.ts";
 /**
  * Lets equal requests that are under way at the same time share one run of the work. It lives as long as its
  * last reader, not as its first; what ends it ends all.
@@ -201,10 +202,10 @@ export interface Latest<T> extends AsyncIterable<T> {
 }
 
 /**
- * Room for the states of one search: one a depth, of at most 30, and the last. A reader that keeps up
+ * Room for the states of one search: one a depth, and the last. A reader that keeps up
  * misses none, though shallow depths come many at a time.
  */
-export const statesOfSearch = 32;
+export const statesOfSearch = requestBounds.depth.maximum + 2;
 
 /**
  * For one reader.

@@ -1,5 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { EngineBuild, SearchDone } from "../engine/engine.ts";
+import { requestBounds } from "./analysis.ts";
 
 /** What decides how long a search takes. */
 export interface SearchLimits {
@@ -41,7 +42,7 @@ export function createExpectedTimes(): ExpectedTimes {
   return {
     expect(build, limits) {
       const searchMs = tableMs(limits) * (paces.get(build)?.value ?? 1);
-      return Math.min(newGameMs + searchMs, limits.movetimeMs ?? searchMaxMs);
+      return Math.min(newGameMs + searchMs, limits.movetimeMs ?? requestBounds.movetimeMs.maximum);
     },
     learn(build, limits, actualMs, endedBy, caller) {
       const typicalMs = tableMs(limits);
@@ -86,9 +87,6 @@ const medianMs: readonly (readonly [depth: number, ms: number])[] = [
 const growth = 1.8;
 /** Each line costs as much again, and deep lines find less in the hash: measured at depth 12 for 2 to 10 lines. */
 const linesFactor = 1.8;
-/** Every search ends by then. */
-const searchMaxMs = 60_000;
-
 function tableMs({ depth, multipv }: SearchLimits): number {
   const deepening = deepeningMs(depth);
   return multipv === 1 ? deepening : deepening * linesFactor * multipv;

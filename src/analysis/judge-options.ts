@@ -1,8 +1,8 @@
 import type { EngineOption, OptionValues } from "../engine/engine.ts";
 import { type Fault, faultsMax } from "../errors/errors.ts";
 import { pointerStep } from "../text/json-pointer.ts";
-import { nearestName } from "../text/nearest-name.ts";
-import { echo } from "../text/plain-text.ts";
+import { didYouMean } from "../text/nearest-name.ts";
+import { echo, nameOfJson } from "../text/plain-text.ts";
 
 export type JudgedOptions =
   | {
@@ -58,9 +58,8 @@ function pointerOf(name: string): string {
 
 function notAllowed(name: string, declared: readonly EngineOption[]): Fault {
   const names = declared.map((option) => option.name);
-  const meant = nearestName(name, names);
-  const known = names.length > 0 ? `: the options are ${names.join(", ")}.` : ".";
-  const hint = meant === undefined ? known : `: did you mean \`${meant}\`?`;
+  const known = `the options are ${names.join(", ")}.`;
+  const hint = names.length > 0 ? `: ${didYouMean(name, names, known)}` : ".";
   return {
     pointer: pointerOf(name),
     code: "option_not_allowed",
@@ -74,7 +73,7 @@ function faultsOfValue(option: EngineOption, value: unknown): Fault[] {
     {
       pointer: pointerOf(option.name),
       code: "invalid_option",
-      message: `\`${option.name}\` ${message}, not ${told(value)}.`,
+      message: `\`${option.name}\` ${message}, not ${nameOfJson(value)}.`,
       allowed,
     },
   ];
@@ -86,17 +85,6 @@ function faultsOfValue(option: EngineOption, value: unknown): Fault[] {
   return inside
     ? []
     : fault(`must be an integer from ${minimum} to ${maximum}`, { type: "integer", minimum, maximum });
-}
-
-/** A value of the caller's in a message. */
-function told(value: unknown): string {
-  if (typeof value === "string") {
-    return `"${echo(value)}"`;
-  }
-  if (Array.isArray(value)) {
-    return "an array";
-  }
-  return typeof value === "object" && value !== null ? "an object" : String(value);
 }
 
 /** What each value allows, but both together do not mean. */

@@ -3,12 +3,9 @@ import type { Catalog } from "../engine/catalog.ts";
 import type { EngineBuild, EngineInfo } from "../engine/engine.ts";
 import { errorFromFaults, type Fault } from "../errors/errors.ts";
 import { echo } from "../text/plain-text.ts";
-import type { AnalysisRequest, JudgedRequest, Warning } from "./analysis.ts";
+import { type AnalysisRequest, type JudgedRequest, requestBounds, type Warning } from "./analysis.ts";
 import { judgeOptions } from "./judge-options.ts";
 import type { PositionCache } from "./position-cache.ts";
-
-/** Plies, when the request names none. */
-export const defaultDepth = 14;
 
 /** What a request is judged against: the engine room's part, and who judges positions for it. */
 export interface KnownEngines {
@@ -46,11 +43,11 @@ export async function judgeRequest(
     await judgeVariant(build, engines);
   }
   const judged = await judgeOptionsOf(options, build, engines);
-  const multipv = request.multipv ?? 1;
+  const multipv = request.multipv ?? requestBounds.multipv.default;
   return {
     position,
     build,
-    depth: request.depth ?? defaultDepth,
+    depth: request.depth ?? requestBounds.depth.default,
     multipv,
     movetimeMs: request.movetimeMs,
     ...judged,
@@ -133,7 +130,7 @@ function warningsOf(
   if (request.movetimeMs !== undefined && request.depth === undefined) {
     warnings.push({
       code: "default_depth_applied",
-      message: `The default depth of ${defaultDepth} also applies and may end the search before movetime_ms; set a greater depth to search on.`,
+      message: `The default depth of ${requestBounds.depth.default} also applies and may end the search before movetime_ms; set a greater depth to search on.`,
       field: "depth",
     });
   }

@@ -5,6 +5,7 @@ import {
   FindBestMoveResponseSchema,
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import type { Analysis } from "../analysis/analysis.ts";
+import { requestBounds } from "../analysis/analysis.ts";
 import { judgeRequest } from "../analysis/judge-request.ts";
 import { messageFromAnalysis, requestFromMessage } from "../calls/convert.ts";
 import { createRules } from "../calls/rules.ts";
@@ -19,15 +20,28 @@ import { type Command, type CommandInput, exitCode, UsageError } from "./command
 import { evaluateFile } from "./evaluate-file.ts";
 import { createProgress, reportOfBestMove, reportOfEvaluation } from "./report.ts";
 
+const range = ({ minimum, maximum }: { readonly minimum: number; readonly maximum: number }) =>
+  `${minimum} to ${maximum}`;
+
 const options = {
-  depth: { type: "string", short: "d", value: "<plies>", about: "search depth, 1 to 30 (default 14)" },
+  depth: {
+    type: "string",
+    short: "d",
+    value: "<plies>",
+    about: `search depth, ${range(requestBounds.depth)} (default ${requestBounds.depth.default})`,
+  },
   multipv: {
     type: "string",
     short: "n",
     value: "<lines>",
-    about: "principal variations, 1 to 10 (default 1)",
+    about: `principal variations, ${range(requestBounds.multipv)} (default ${requestBounds.multipv.default})`,
   },
-  movetime: { type: "string", short: "t", value: "<ms>", about: "longest search, 50 to 60000" },
+  movetime: {
+    type: "string",
+    short: "t",
+    value: "<ms>",
+    about: `longest search, ${range(requestBounds.movetimeMs)}`,
+  },
   moves: { type: "string", short: "m", value: "<moves>", about: 'moves played from the FEN: "e4 e5 Nf3"' },
   engine: {
     type: "string",

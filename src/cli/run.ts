@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { nearestName } from "../text/nearest-name.ts";
+import { didYouMean } from "../text/nearest-name.ts";
 import { echo } from "../text/plain-text.ts";
 import { ConfigError } from "../wiring/config.ts";
 import {
@@ -38,9 +38,9 @@ export async function run(args: readonly string[]): Promise<number> {
   const name = named ? first : "serve";
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (command === undefined) {
-    const meant = nearestName(name, Object.keys(commands));
-    const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
-    return complain(`there is no command ${JSON.stringify(name)}${hint}`, "kibitz --help");
+    const complaint = `there is no command ${JSON.stringify(name)}`;
+    const hint = didYouMean(name, Object.keys(commands), "", (meant) => meant);
+    return complain([complaint, hint].filter(Boolean).join("; "), "kibitz --help");
   }
   return runCommand(name, await command(), named ? rest : args);
 }
@@ -129,9 +129,9 @@ function judge(
   names: readonly string[],
 ): void {
   if (option === undefined) {
-    const meant = rawName.startsWith("--") ? nearestName(name, names) : undefined;
-    const known = names.map((each) => `--${each}`).join(", ");
-    const hint = meant === undefined ? `the options are ${known}` : `did you mean --${meant}?`;
+    const written = (option: string) => `--${option}`;
+    const known = `the options are ${names.map(written).join(", ")}`;
+    const hint = rawName.startsWith("--") ? didYouMean(name, names, known, written) : known;
     throw new UsageError(`there is no option ${echo(rawName)}; ${hint}`);
   }
   if (option.type === "boolean") {

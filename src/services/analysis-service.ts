@@ -2,8 +2,9 @@ import type { ContextValues, ServiceImpl } from "@connectrpc/connect";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import type { Access } from "../access/access.ts";
 import { estimateOf, keyUrl } from "../access/over-plan.ts";
+import { requestBounds } from "../analysis/analysis.ts";
 import type { Analyzer } from "../analysis/analyzer.ts";
-import { defaultDepth, type KnownEngines } from "../analysis/judge-request.ts";
+import type { KnownEngines } from "../analysis/judge-request.ts";
 import { accountKey, callerKey, unreadableKey } from "../calls/context-keys.ts";
 import {
   messageFromAnalysis,
@@ -114,7 +115,11 @@ export function createAnalysisService(
       },
       getPrice({ depth, multipv, movetimeMs }) {
         const asked = depth !== undefined || multipv !== undefined || movetimeMs !== undefined;
-        const limits = { depth: depth ?? defaultDepth, multipv: multipv ?? 1, movetimeMs };
+        const limits = {
+          depth: depth ?? requestBounds.depth.default,
+          multipv: multipv ?? requestBounds.multipv.default,
+          movetimeMs,
+        };
         return {
           operation: "eval",
           unit: "call",

@@ -14,6 +14,22 @@ export function nearestName(written: string, names: readonly string[]): string |
   return best?.name;
 }
 
+/**
+ * How a complaint about an unknown name ends: with the one that was meant, if that can be guessed.
+ *
+ * @param otherwise what to say where it cannot be guessed
+ * @param show how the guess is written where its reader would write it
+ */
+export function didYouMean(
+  written: string,
+  names: readonly string[],
+  otherwise: string,
+  show = (name: string) => `\`${name}\``,
+): string {
+  const meant = nearestName(written, names);
+  return meant === undefined ? otherwise : `did you mean ${show(meant)}?`;
+}
+
 /** `movetimeMs`, `MoveTime-MS` and `movetime_ms` are one name to most people. */
 function withoutCase(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, "");

@@ -31,6 +31,21 @@ export function echo(text: string): string {
   return withoutControls(JSON.stringify(short).slice(1, -1));
 }
 
+/** What a caller sent where something else must stand: `"deep"`, `an array`. */
+export function nameOfJson(json: unknown): string {
+  if (typeof json === "string") {
+    return `"${echo(json)}"`;
+  }
+  if (Array.isArray(json)) {
+    return "an array";
+  }
+  if (typeof json === "number" && Math.abs(json) > Number.MAX_SAFE_INTEGER) {
+    // JSON.parse has rounded it, perhaps to infinity: its digits would not be the caller's.
+    return json > 0 ? "a number that large" : "a number that far below zero";
+  }
+  return typeof json === "object" && json !== null ? "an object" : String(json);
+}
+
 /** The most of a caller's own text that any message repeats. */
 const maxQuotedCharacters = 64;
 

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { availableParallelism, totalmem } from "node:os";
-import { nearestName } from "../text/nearest-name.ts";
+import { didYouMean } from "../text/nearest-name.ts";
 
 /** What the operator decides. `loadConfig` is the only reader of the environment. */
 export interface Config {
@@ -318,8 +318,9 @@ function valueOfSetting(setting: Setting<unknown>, environment: Environment, com
 /** The setting that was meant, if that can be guessed. */
 function wayOut(key: string, known: readonly string[]): string {
   const withoutPrefix = (name: string) => name.slice("KIBITZ_".length);
-  const meant = nearestName(withoutPrefix(key), known.map(withoutPrefix));
-  return meant === undefined ? "kibitz serve --help lists the settings" : `did you mean KIBITZ_${meant}?`;
+  const written = (name: string) => `KIBITZ_${name}`;
+  const otherwise = "kibitz serve --help lists the settings";
+  return didYouMean(withoutPrefix(key), known.map(withoutPrefix), otherwise, written);
 }
 
 /** Kubernetes gives every pod beside a Service named kibitz these names. */

@@ -14,7 +14,18 @@ import {
   CreateKeyRequestSchema,
   file_chess_analysis_v1_key_service,
 } from "../../gen/chess/analysis/v1/key_service_pb.ts";
-import { createRules } from "../../src/calls/rules.ts";
+import { requestBounds } from "../../src/analysis/analysis.ts";
+import { boundsOfField, createRules } from "../../src/calls/rules.ts";
+
+test("the ranges of a request are those that the domain knows", () => {
+  const rangeOf = (name: string) => {
+    const field = AnalysisRequestSchema.fields.find((one) => one.name === name);
+    return boundsOfField(field ?? expect.fail(`there is no ${name}`), { minimum: 0, maximum: 0 });
+  };
+  expect(requestBounds.depth).toMatchObject(rangeOf("depth"));
+  expect(requestBounds.multipv).toMatchObject(rangeOf("multipv"));
+  expect(requestBounds.movetimeMs).toEqual(rangeOf("movetime_ms"));
+});
 
 const rules = createRules();
 const faultsOf = <D extends DescMessage>(desc: D, init: MessageInitShape<D>) =>

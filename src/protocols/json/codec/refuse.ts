@@ -1,8 +1,8 @@
 import type { ErrorCode } from "../../../errors/catalogue.ts";
 import type { Fault } from "../../../errors/errors.ts";
 import { pointerStep } from "../../../text/json-pointer.ts";
-import { nearestName } from "../../../text/nearest-name.ts";
-import { echo } from "../../../text/plain-text.ts";
+import { didYouMean } from "../../../text/nearest-name.ts";
+import { echo, nameOfJson } from "../../../text/plain-text.ts";
 
 /**
  * Notes that a JSON value is at fault: "`depth` must be an integer from 1 to 30, not true.". Gives
@@ -18,21 +18,12 @@ export function refuse(
   json: unknown,
   allowed?: Fault["allowed"],
 ): undefined {
-  faults.push({ pointer: "", code, message: `${must}, not ${nameOf(json)}.`, ...(allowed && { allowed }) });
-}
-
-function nameOf(json: unknown): string {
-  if (typeof json === "string") {
-    return `"${echo(json)}"`;
-  }
-  if (Array.isArray(json)) {
-    return "an array";
-  }
-  if (typeof json === "number" && Math.abs(json) > Number.MAX_SAFE_INTEGER) {
-    // JSON.parse has rounded it, perhaps to infinity: its digits would not be the caller's.
-    return json > 0 ? "a number that large" : "a number that far below zero";
-  }
-  return typeof json === "object" && json !== null ? "an object" : String(json);
+  faults.push({
+    pointer: "",
+    code,
+    message: `${must}, not ${nameOfJson(json)}.`,
+    ...(allowed && { allowed }),
+  });
 }
 
 /** JSON can write one half of a surrogate pair, `"\ud800"`; the UTF-8 of protobuf cannot. */
@@ -51,9 +42,8 @@ export function prefixFaults(faults: Fault[], from: number, key: string | number
 
 /** The fault of a key that no field has, relative to the object that it stands in; with the field that was meant, if that can be guessed. */
 export function unknownFieldFault(key: string, names: readonly string[]): Fault {
-  const meant = nearestName(key, names);
-  const known = names.length > 0 ? `: the fields are ${names.map((name) => `\`${name}\``).join(", ")}.` : ".";
-  const hint = meant === undefined ? known : `: did you mean \`${meant}\`?`;
+  const known = `the fields are ${names.map((name) => `\`${name}\``).join(", ")}.`;
+  const hint = names.length > 0 ? `: ${didYouMean(key, names, known)}` : ".";
   return { pointer: "", code: "unknown_field", message: `There is no field \`${echo(key)}\` here${hint}` };
 }
 
