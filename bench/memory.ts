@@ -90,6 +90,13 @@ function askAll(): Promise<void> {
     if (start < 4 || received.length < start + length) {
       return;
     }
+    if (received.startsWith("HTTP/1.1 503")) {
+      // The machine is busy with something else.
+      const waitS = Number(/retry-after: (\d+)/i.exec(received)?.[1] ?? 1);
+      received = "";
+      setTimeout(ask, waitS * 1000);
+      return;
+    }
     if (!received.startsWith("HTTP/1.1 200")) {
       reject(new Error(`not the answer of a search: ${received}`));
       socket.destroy();
