@@ -3,19 +3,17 @@ import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 import { createAuthenticator } from "../../src/access/authenticate.ts";
 import { openDatabase } from "../../src/storage/sqlite/database.ts";
 import { createSqliteKeyStore } from "../../src/storage/sqlite/key-store.ts";
 import { createSqliteUsageStore } from "../../src/storage/sqlite/usage-store.ts";
 import { createRandom } from "../support/random.ts";
-import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
-const folder = useTemporaryFolder();
 const writer = fileURLToPath(new URL("killed-writer.ts", import.meta.url));
 
 /** Lets a writer print some keys, and kills it in the middle of whatever it does then. */
-async function keysUntilKilled(afterMs: number): Promise<readonly string[]> {
+async function keysUntilKilled(folder: string, afterMs: number): Promise<readonly string[]> {
   const child = spawn(process.execPath, [writer, folder], { stdio: ["ignore", "pipe", "inherit"] });
   const printed = text(child.stdout);
   await once(child.stdout, "readable");
@@ -24,11 +22,15 @@ async function keysUntilKilled(afterMs: number): Promise<readonly string[]> {
   return (await printed).split("\n").filter(Boolean);
 }
 
-test("a process that is killed while it writes leaves a database that opens, and every key that it showed valid", async () => {
+/**
+ * Kills so many processes while they write into the database of a folder, one after the other: each leaves one that
+ * opens, with every key that was shown.
+ */
+export async function killWriters(folder: string, killsMax: number): Promise<void> {
   const random = createRandom(4);
   let shown = 0;
-  for (let kills = 0; kills < 25; kills++) {
-    const keys = await keysUntilKilled(random.below(30));
+  for (let kills = 0; kills < killsMax; kills++) {
+    const keys = await keysUntilKilled(folder, random.below(30));
     shown += keys.length;
     const database = openDatabase(folder);
     const store = createSqliteKeyStore(database);
@@ -44,5 +46,5 @@ test("a process that is killed while it writes leaves a database that opens, and
     expect(used?.engineMs).toBeGreaterThanOrEqual(kept - kills - 1);
     database.close();
   }
-  expect(shown).toBeGreaterThan(25);
-}, 120_000);
+  expect(shown).toBeGreaterThan(killsMax);
+}
