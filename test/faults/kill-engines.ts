@@ -7,8 +7,8 @@ import { expect, onTestFinished } from "vitest";
 const bench = fileURLToPath(new URL("../../bench/kills.ts", import.meta.url));
 
 /** Has the bench kill and suspend so many engines at random under load: no request is lost, no process left. */
-export async function killEngines(kills: number): Promise<void> {
-  const child = spawn(process.execPath, [bench, String(kills), "300", "7"], {
+export async function killEngines(kills: number, engine: string): Promise<void> {
+  const child = spawn(process.execPath, [bench, String(kills), "300", "7", engine], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   onTestFinished(() => void child.kill());

@@ -1,11 +1,11 @@
 import { test } from "vitest";
 import { killEngines } from "./kill-engines.ts";
 
-/** More of them: `npm run test:slow`. The bench does a thousand: `npm run bench:kills`. */
+/** More of them, and those with the full network: `npm run test:slow`. The bench does a thousand: `npm run bench:kills`. */
 const kills = 10;
 
 test(
   "engines that are killed and suspended at random under load lose no request and leave no process behind",
-  () => killEngines(kills),
+  () => killEngines(kills, "stockfish-19-lite"),
   120_000,
 );

@@ -5,7 +5,7 @@ import { killWriters } from "./kill-writers.ts";
 const folder = useTemporaryFolder();
 
 /** More of them: `npm run test:slow`. */
-const kills = 6;
+const kills = 10;
 
 test("a process that is killed while it writes leaves a database that opens, and every key that it showed valid", () =>
   killWriters(folder, kills));

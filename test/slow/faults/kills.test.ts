@@ -6,6 +6,6 @@ const kills = 30;
 
 test(
   "engines that are killed and suspended at random under load lose no request and leave no process behind",
-  () => killEngines(kills),
+  () => killEngines(kills, "stockfish-19"),
   300_000,
 );

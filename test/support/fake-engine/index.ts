@@ -63,6 +63,8 @@ export interface FakeEngineOptions {
   readonly misbehaviour?: Misbehaviour | undefined;
   /** What an iteration takes. */
   readonly iterationMs?: number;
+  /** Passes the test by which a server trusts engines that it finds. */
+  readonly learned?: boolean;
   readonly times?: WatchTimes;
 }
 
@@ -109,6 +111,11 @@ export function fakeEngineCommandIn(folder: string): string {
 /** What the fake engine imports. */
 const needed = ["node_modules/chessops", "node_modules/@badrap/result"];
 
-export function commandOfFake({ misbehaviour, iterationMs = 2 }: FakeEngineOptions = {}): EngineCommand {
-  return { file: process.execPath, args: [file, misbehaviour ?? "none", String(iterationMs)] };
+export function commandOfFake({
+  misbehaviour,
+  iterationMs = 2,
+  learned = false,
+}: FakeEngineOptions = {}): EngineCommand {
+  const how = [misbehaviour ?? "none", String(iterationMs), ...(learned ? ["learned"] : [])];
+  return { file: process.execPath, args: [file, ...how] };
 }
