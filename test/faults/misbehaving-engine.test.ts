@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { defaultWatchTimes } from "../../src/engine/uci/watch-times.ts";
+import { defaultWatchTimes, type WatchTimes } from "../../src/engine/uci/watch-times.ts";
 import { startFen } from "../contract/doors/cases/case.ts";
 import { post } from "../contract/doors/post.ts";
 import { enginesRunning } from "../engine/processes.ts";
@@ -18,12 +18,16 @@ afterAll(async () => {
   expect(enginesRunning()).toEqual([]);
 });
 
-/** Of engines that misbehave: only they are to be waited for in vain. */
-const times = { ...defaultWatchTimes, silenceMs: 200, deafMs: 400, lateMs: 100, cleanMs: 500 };
-const mute = { ...times, startMs: 700 };
-/** Those that are never ready are given up soon. */
-const timesOf = (misbehaviour: Misbehaviour) =>
-  misbehaviour === "mute" || misbehaviour === "unready" ? mute : times;
+/** Of engines that are waited for in vain. The others are given their time, on a machine that is busy, too. */
+const shortTimes: Readonly<Partial<Record<Misbehaviour, Partial<WatchTimes>>>> = {
+  mute: { startMs: 300 },
+  unready: { startMs: 300 },
+  hang: { silenceMs: 200, deafMs: 300 },
+  "close-input": { silenceMs: 200, deafMs: 300 },
+  "half-answer": { silenceMs: 200 },
+  stuck: { cleanMs: 300 },
+  "go-on": { lateMs: 100 },
+};
 
 /**
  * Ends the engines that wait: the ones that are started instead, at once and by searches, behave as they are told.
@@ -34,7 +38,7 @@ async function armNextEngine(misbehaviour: Misbehaviour, starts = 1): Promise<()
   const { length: ended } = enginesRunning();
   const isOfThose = (complaint: string) => complaint === "engine failed: killed";
   const complaints = () => app.complaints.slice(before);
-  app.arm({ misbehaviour, times: timesOf(misbehaviour) }, starts);
+  app.arm({ misbehaviour, times: { ...defaultWatchTimes, ...shortTimes[misbehaviour] } }, starts);
   for (const pid of enginesRunning()) {
     process.kill(pid, "SIGKILL");
   }

@@ -7,7 +7,7 @@ import { logLevel, serve } from "../support/served.ts";
 /** Every request is another one, or they would share a search. */
 const requestOf = (number: number) => ({
   fen: startFen.replace(/1$/, String(number)),
-  depth: 10 + (number % 4),
+  depth: 8 + (number % 4),
   multipv: 1 + (number % 3),
 });
 

@@ -4,11 +4,6 @@ import { testBackend } from "../contract/backend.ts";
 
 const settings = { hashMb: 16, threads: 1 };
 
-testBackend("WebAssembly, lite network", (times) => createWasmBackend(settings, noCage, times), {
-  pickBuild: (builds) => builds.find(({ net }) => net === "lite"),
-  depth: 10,
-});
-
 testBackend("WebAssembly, full network", (times) => createWasmBackend(settings, noCage, times), {
   pickBuild: (builds) => builds.find(({ net }) => net === "full"),
   depth: 9,
