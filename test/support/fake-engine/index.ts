@@ -68,7 +68,7 @@ export interface FakeEngineOptions {
   readonly times?: WatchTimes;
 }
 
-const file = fileURLToPath(new URL("fake-engine.ts", import.meta.url));
+const file = fileURLToPath(new URL("run.js", import.meta.url));
 
 /** The fake engine as a backend, wired as the real ones are. */
 export function createFakeBackend(options: FakeEngineOptions = {}): EngineBackend {
@@ -105,7 +105,7 @@ export function fakeEngineCommandIn(folder: string): string {
   const engine = "test/support/fake-engine";
   const node = "node_modules/node/bin/node";
   const copy = copyCheckout(join(folder, "fake-engine"), ["package.json", engine, node, ...needed]);
-  return `exec "${join(copy, node)}" "${join(copy, engine, "fake-engine.ts")}" none 2 learned`;
+  return `exec "${join(copy, node)}" "${join(copy, engine, "run.js")}" none 2 learned`;
 }
 
 /** What the fake engine imports. */
