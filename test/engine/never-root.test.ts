@@ -11,11 +11,23 @@ import { startServer } from "../support/start-server.ts";
 import { descendantsOf } from "./processes.ts";
 import { createFolder } from "./write-script.ts";
 
+/** What is installed for a server to run, by its path in this checkout, and the Node that runs it. */
+function installed(): readonly string[] {
+  const lock = readFileSync(join(import.meta.dirname, "../../package-lock.json"), "utf8");
+  const { packages } = JSON.parse(lock) as {
+    packages: Record<string, { dev?: boolean; optional?: boolean }>;
+  };
+  const needed = Object.entries(packages).filter(
+    ([path, { dev, optional }]) => path !== "" && !dev && !optional,
+  );
+  return [...needed.map(([path]) => path), "node_modules/node/bin/node"];
+}
+
 /** A copy of this checkout in a folder that only its owner may enter, as root's home is. */
 function checkoutInHome(): string {
   const home = createFolder();
   chmodSync(home, 0o700);
-  return copyCheckout(join(home, "kibitz"), ["package.json", "bin", "src", "gen", "node_modules"]);
+  return copyCheckout(join(home, "kibitz"), ["package.json", "bin", "src", "gen", ...installed()]);
 }
 
 interface Status {
