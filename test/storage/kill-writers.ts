@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { text } from "node:stream/consumers";
+import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
@@ -12,14 +12,18 @@ import { createRandom } from "../support/random.ts";
 
 const writer = fileURLToPath(new URL("killed-writer.ts", import.meta.url));
 
-/** Lets a writer print some keys, and kills it in the middle of whatever it does then. */
+/** Lets a writer print two keys and more, and kills it in the middle of whatever it does then. */
 async function keysUntilKilled(folder: string, afterMs: number): Promise<readonly string[]> {
   const child = spawn(process.execPath, [writer, folder], { stdio: ["ignore", "pipe", "inherit"] });
-  const printed = text(child.stdout);
-  await once(child.stdout, "readable");
+  const lines = createInterface(child.stdout);
+  const keys: string[] = [];
+  const going = Promise.withResolvers<void>();
+  lines.on("line", (key) => keys.push(key) === 2 && going.resolve());
+  await going.promise;
   await sleep(afterMs);
   child.kill("SIGKILL");
-  return (await printed).split("\n").filter(Boolean);
+  await once(lines, "close");
+  return keys;
 }
 
 /**
