@@ -2,7 +2,7 @@
  * Engines that are killed and suspended at random under load, native and WebAssembly ones, busy, idle or just
  * starting. Told: requests that were lost, how long another engine takes to be ready, processes that were left.
  *
- *     node bench/kills.ts [kills, default 1000] [milliseconds between two, default 300] [seed, default 1]
+ *     node bench/kills.ts [kills, default 1000] [milliseconds between two, default 300] [seed, default 1] [engine, default stockfish-19]
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { descendantsOf, stillRunning } from "../test/engine/processes.ts";
@@ -14,6 +14,8 @@ import { benchPositions } from "./positions.ts";
 const killsMax = Number(process.argv[2] ?? 1000);
 const everyMs = Number(process.argv[3] ?? 300);
 const random = createRandom(Number(process.argv[4] ?? 1));
+/** The WebAssembly one, and the server's default. */
+const engine = process.argv[5] ?? "stockfish-19";
 const callers = 4;
 /** So many more engines than answers: on a machine that is busy otherwise, engines would all die before they are ready. */
 const aheadMax = 4;
@@ -28,6 +30,7 @@ const { url, pid, stop } = await startServer(
   {
     PATH: process.env.PATH,
     KIBITZ_ACCESS: "open",
+    KIBITZ_DEFAULT_ENGINE: engine,
     KIBITZ_SLOTS: "2",
     KIBITZ_CACHE_MB: "0",
     // Whoever waits is not lost.
@@ -55,9 +58,9 @@ function note(line: string): void {
 const { engines } = (await (await fetch(`${url}/engines`)).json()) as {
   engines: { id: string; paths: { path: string }[] }[];
 };
-/** The default engine, and a native one where there is one. */
+/** That engine, and a native one where there is one. */
 const choices = [
-  { engine: "stockfish-19", path: "wasm" },
+  { engine, path: "wasm" },
   ...engines
     .filter(({ paths }) => paths.some(({ path }) => path === "native"))
     .slice(0, 1)

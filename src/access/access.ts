@@ -52,6 +52,8 @@ export interface AccessOptions {
   readonly pepper: string | undefined;
   /** Addresses and CIDRs. */
   readonly trustedProxies: readonly string[];
+  /** How long a key counts as known, in milliseconds; as the authenticator has it, unless given. */
+  readonly knownMs?: number;
   readonly stores: { readonly keys: KeyStore; readonly usage: UsageStore };
   readonly log: Pick<Log, "warn">;
 }
@@ -60,7 +62,7 @@ export interface AccessOptions {
 const prunedAtOnce = 20;
 
 export async function createAccess(options: AccessOptions): Promise<Access> {
-  const { mode, keysPerDay, pepper, stores, log } = options;
+  const { mode, keysPerDay, pepper, knownMs, stores, log } = options;
   const keys = mapStoreErrors(stores.keys);
   const plans = plansIn(mode, options.plans);
   const keyless = planOf(options.plans, keylessPlan.id) ?? keylessPlan;
@@ -68,7 +70,7 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
   const planOfKey = ({ plan }: KeyRecord) => planOf(plans, plan) ?? planOf(plans, freePlan.id) ?? freePlan;
   const clientAddress = createClientAddress(options.trustedProxies, log);
   const expiry = createKeyExpiry(options.keyExpiryDays);
-  const authenticator = createAuthenticator({ keys, pepper, expiry });
+  const authenticator = createAuthenticator({ keys, pepper, expiry, ...(knownMs && { knownMs }) });
   const issuer = createKeyIssuer({ keys, pepper, onEnded: (id) => authenticator.forget(id) });
   const limits = await createLimits({ plans, usage: stores.usage, onFailure: tellUncounted(log) });
   const isOpen = mode === "open";

@@ -35,7 +35,7 @@ export interface AuthenticatorOptions {
 }
 
 /** Revocation is promised to work within 5 s. */
-const defaultKnownMs = 3000;
+export const defaultKnownMs = 3000;
 
 /** Keys in use at a time, beyond which the store is asked more often. */
 const knownMax = 10_000;

@@ -1,16 +1,27 @@
 import { readFileSync, statSync } from "node:fs";
 import { type Access, createAccess } from "../access/access.ts";
+import { defaultKnownMs } from "../access/authenticate.ts";
 import { builtInPlans, type Plan } from "../access/plans.ts";
 import type { Log } from "../log/log.ts";
 import { StoreUnavailable, type StoreWatch } from "../storage/ports.ts";
-import { openDatabase, StoreUnusable } from "../storage/sqlite/database.ts";
+import { defaultBusyMaxMs, openDatabase, StoreUnusable } from "../storage/sqlite/database.ts";
 import { createSqliteKeyStore } from "../storage/sqlite/key-store.ts";
 import { createSqliteUsageStore } from "../storage/sqlite/usage-store.ts";
 import { type Config, ConfigError } from "./config.ts";
 import { plansFromJson } from "./plans.ts";
 
-/** Milliseconds between two writes of what was used: so much a killed process forgets of it. */
-const flushMs = 3000;
+/** What the stores are asked, and how long they are waited for, in milliseconds. */
+export const accessTimes = {
+  /** Between two writes of what was used: so much a killed process forgets of it. */
+  flushMs: 3000,
+  /** A key is known from memory: so long one that another process has revoked still works. */
+  knownMs: defaultKnownMs,
+  /** For another process's write, at most. */
+  busyMaxMs: defaultBusyMaxMs,
+} as const;
+
+/** As {@link accessTimes}; tests make them short. */
+export type AccessTimes = { readonly [Time in keyof typeof accessTimes]: number };
 
 /** Milliseconds until keys that have ended are forgotten for the first time: a clock that was wrong at boot is right by then. */
 const pruneAfterMs = 3_600_000;
@@ -20,10 +31,15 @@ const pruneAfterMs = 3_600_000;
  *
  * @throws ConfigError for plans and folders that cannot be used
  */
-export async function openAccess(config: Config, log: Log): Promise<Access & AsyncDisposable> {
+export async function openAccess(
+  config: Config,
+  log: Log,
+  times: Partial<AccessTimes> = {},
+): Promise<Access & AsyncDisposable> {
+  const { flushMs, knownMs, busyMaxMs } = { ...accessTimes, ...times };
   const plans = loadPlans(config);
   const database = openData(config);
-  const watch = createStoreLog(log);
+  const asking = { watch: createStoreLog(log), busyMaxMs };
   try {
     const access = await createAccess({
       mode: config.access,
@@ -33,7 +49,11 @@ export async function openAccess(config: Config, log: Log): Promise<Access & Asy
       selfServiceKeysMax: config.selfServiceKeysMax,
       pepper: config.keyPepper,
       trustedProxies: config.trustProxy,
-      stores: { keys: createSqliteKeyStore(database, watch), usage: createSqliteUsageStore(database, watch) },
+      knownMs,
+      stores: {
+        keys: createSqliteKeyStore(database, asking),
+        usage: createSqliteUsageStore(database, asking),
+      },
       log,
     });
     const openedAt = performance.now();

@@ -32,13 +32,20 @@ import { type Caller, callerFromRequest } from "../request/context.ts";
 import { costOf } from "../services/admission.ts";
 import { createToolImplementations, serviceNames } from "../services/routes.ts";
 import { createEventLoopLag, type EventLoopLag } from "../thread/event-loop-lag.ts";
-import { openAccess } from "./access.ts";
+import { accessTimes, openAccess } from "./access.ts";
 import { type Config, ConfigError } from "./config.ts";
 import { shownPlans } from "./plans.ts";
 import { createService, type Service } from "./service.ts";
 
-/** How long a stop waits for what is under way before it cuts the searches short. */
-const drainMaxMs = 15_000;
+/** What an app waits for, in milliseconds. */
+export const appTimes = {
+  ...accessTimes,
+  /** A stop, for what is under way, before it cuts the searches short. */
+  drainMs: 15_000,
+} as const;
+
+/** As {@link appTimes}; tests make them short. */
+export type AppTimes = { readonly [Time in keyof typeof appTimes]: number };
 
 /** How long after that the answers may take to be out, those too that had to wait for an engine. */
 const answerMaxMs = 5000;
@@ -58,14 +65,14 @@ export interface App {
  * Listens at once, so that a port that is taken is told at once, and answers when the engines are there.
  *
  * @param opening the engine room being opened; rejected, it ends the server.
- * @param drainMs how long a stop waits for what is under way before it cuts the searches short.
  */
 export async function startApp(
   config: Config,
   log: Log,
   opening: Promise<Engines>,
-  drainMs = drainMaxMs,
+  times: Partial<AppTimes> = {},
 ): Promise<App> {
+  const { drainMs, ...storeTimes } = { ...appTimes, ...times };
   /** What answers calls, when the engines are there. */
   let doors: readonly RequestHandler[] = [];
   /** What answers calls of health and reflection, which need no engines. */
@@ -115,7 +122,7 @@ export async function startApp(
         `KIBITZ_HOST and KIBITZ_PORT: cannot listen on ${config.host}:${config.port} (${error.message}).${wayOut(error)}`,
       );
     });
-    const opened = await openAccess(config, log);
+    const opened = await openAccess(config, log, storeTimes);
     access = opened;
     const tools = createToolImplementations({ ...readiness, addressOf: opened.addressOf });
     toolDoor = createRpc({

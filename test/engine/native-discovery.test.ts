@@ -17,13 +17,17 @@ const settings = { hashMb: 16, threads: 1 };
 const forever = new AbortController().signal;
 const lite = createRequire(import.meta.url).resolve("stockfish/bin/stockfish-19-lite-single.js");
 
-/** A file that is run and is a real engine; the comment makes it another file than the next one. */
-const realEngine = (comment = "") => writeScript(`exec "${process.execPath}" "${lite}" ${comment}`);
+/** A file that is run and is a real engine. */
+const realEngine = () => writeScript(`exec "${process.execPath}" "${lite}"`);
 
-function fakeEngine(options: FakeEngineOptions = {}): string {
+/** One that is sooner there. The comment makes it another file than the next one. */
+function fakeEngine({ comment = "", ...options }: FakeEngineOptions & { readonly comment?: string } = {}) {
   const { file, args } = commandOfFake(options);
-  return writeScript(`exec "${file}" "${args.join('" "')}"`);
+  return writeScript(`exec "${file}" "${args.join('" "')}" ${comment}`);
 }
+
+/** One that is taken for an engine as real ones are. */
+const goodEngine = (comment = "") => fakeEngine({ learned: true, iterationMs: 1, comment });
 
 /** What is found, and what the operator is told. */
 async function discover(
@@ -70,7 +74,7 @@ describe("files that the operator names", () => {
   });
 
   test("are each one engine, by however many links they are named", async () => {
-    const file = realEngine();
+    const file = goodEngine();
     const link = join(createFolder(), "another-name");
     symlinkSync(file, link);
     const { builds } = await discover({ files: [link, file, link] });
@@ -78,7 +82,7 @@ describe("files that the operator names", () => {
   });
 
   test("are one engine if they are copies", async () => {
-    const file = realEngine();
+    const file = goodEngine();
     const copy = join(createFolder(), "copy");
     copyFileSync(file, copy);
     const { builds } = await discover({ files: [file, copy] });
@@ -86,10 +90,10 @@ describe("files that the operator names", () => {
   });
 
   test("are two engines if they differ, though both have one name", async () => {
-    const files = [realEngine("# one"), realEngine("# two")];
+    const files = [goodEngine("# one"), goodEngine("# two")];
     const { builds, ids } = await discover({ files });
     const second = (await builds[1]?.sha256())?.slice(0, 8);
-    expect(ids).toEqual(["stockfish-19-lite", `stockfish-19-lite-${second}`]);
+    expect(ids).toEqual(["fake-1.0", `fake-1.0-${second}`]);
   });
 
   test("are the only ones: none named, none searched for", async () => {
@@ -102,29 +106,30 @@ describe("files that the operator names", () => {
     [
       "may not be executed",
       () => {
-        const file = realEngine();
+        const file = goodEngine();
         chmodSync(file, 0o644);
         return file;
       },
     ],
   ])("and of which one %s: the operator is told, the others are found", async (_, create) => {
     const file = create();
-    const { ids, warnings } = await discover({ files: [file, realEngine()] });
-    expect(ids).toEqual(["stockfish-19-lite"]);
+    const { ids, warnings } = await discover({ files: [file, goodEngine()] });
+    expect(ids).toEqual(["fake-1.0"]);
     expect(warnings).toEqual([expect.stringContaining("KIBITZ_NATIVE_ENGINES names a file")]);
     expect(warnings[0]).toContain(file);
   });
 
-  test.each([
-    ["prints something else", () => writeScript("echo hello; cat > /dev/null"), "within 1500 ms"],
+  // Only those that are never ready are waited for.
+  test.each<[what: string, create: () => string, reason: string, startMs?: number]>([
+    ["prints something else", () => writeScript("echo hello; cat > /dev/null"), "within 500 ms", 500],
     ["ends at once", () => writeScript("exit 1"), "closed its pipe"],
-    ["is silent", () => fakeEngine({ misbehaviour: "mute" }), "no uciok within 1500 ms"],
+    ["is silent", () => fakeEngine({ misbehaviour: "mute" }), "no uciok within 500 ms", 500],
     ["has no name", () => writeScript(`echo uciok; read a; read b; echo readyok; cat`), "it reports no name"],
     ["plays too badly", () => fakeEngine(), "it does not see the mate in two"],
     ["fails in a search", () => fakeEngine({ misbehaviour: "exit" }), "closed its pipe"],
-  ])("and of which one %s: it is left out, and the operator is told", async (_, create, reason) => {
+  ])("and of which one %s: it is left out, and the operator is told", async (_, create, reason, startMs) => {
     const file = create();
-    const times = { ...defaultWatchTimes, startMs: 1500 };
+    const times = { ...defaultWatchTimes, startMs: startMs ?? defaultWatchTimes.startMs };
     const { builds, warnings } = await discover({ files: [file] }, { times });
     expect(builds).toEqual([]);
     expect(warnings).toEqual([expect.stringContaining("native engine left out")]);
@@ -135,7 +140,7 @@ describe("files that the operator names", () => {
 
 describe("a search on the path", () => {
   test("finds a program called stockfish, and not npm's loader of the same name", async () => {
-    const file = realEngine();
+    const file = goodEngine();
     const modules = join(createFolder(), "node_modules");
     mkdirSync(modules);
     writeScript(`exec "${process.execPath}" "${lite}" # npm`, "stockfish", modules);

@@ -1,15 +1,15 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { expect, onTestFinished, test } from "vitest";
+import { test } from "vitest";
 import { nativeStockfish } from "../support/native-stockfish.ts";
 import { descendantsOf, stillRunning } from "./processes.ts";
 
 const file = fileURLToPath(new URL("engine-owner.ts", import.meta.url));
 
-test.each(["idle", "searching", "unstoppable"])(
+test.concurrent.for(["idle", "searching", "unstoppable"])(
   "engines that are %s end when their server is killed",
-  async (state) => {
+  async (state, { expect, onTestFinished }) => {
     const owner = spawn(process.execPath, [file, state], { stdio: ["ignore", "pipe", "inherit"] });
     onTestFinished(() => void owner.kill("SIGKILL"));
     await once(owner.stdout, "data");

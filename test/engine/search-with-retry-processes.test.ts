@@ -6,7 +6,7 @@ import { createSearchWithRetry, type Quarantine } from "../../src/engine/search-
 import { defaultWatchTimes, type WatchTimes } from "../../src/engine/uci/watch.ts";
 import { type Log, silentLog } from "../../src/log/log.ts";
 import { jobOf, underWay } from "./job-of.ts";
-import { enginesRunning, stillRunning } from "./processes.ts";
+import { enginesRunning, processorMsOf, stillRunning } from "./processes.ts";
 import { unstoppable } from "./unstoppable.ts";
 
 const forever = new AbortController().signal;
@@ -33,6 +33,13 @@ async function supervise(times: Partial<WatchTimes> = {}) {
     failures,
     refused,
     search: (job = jobOf({ depth: 12 }), signal = forever) => searchWithRetry(build, job, signal),
+    /** Resolves when the engine has been in its first search for long enough to get lost in it, by its own time. */
+    async lostInSearch() {
+      await expect.poll(() => pool.tally.of(build).searches, { timeout: 20_000 }).toBe(1);
+      const [engine = 0] = enginesRunning();
+      const before = processorMsOf(engine);
+      await expect.poll(() => processorMsOf(engine) - before, { timeout: 20_000 }).toBeGreaterThan(400);
+    },
     searching: () =>
       underWay((onProgress) => searchWithRetry(build, jobOf({ depth: 12 }), forever, onProgress)),
   };
@@ -86,13 +93,11 @@ describe("an engine in a search", () => {
   });
 
   test("that its caller left and that cannot be stopped costs the next caller time, not the answer", async () => {
-    const { search, failures, refused } = await supervise();
+    const { search, lostInSearch, failures, refused } = await supervise();
     const caller = new AbortController();
     const lost = search(jobOf({ fen: unstoppable }), caller.signal);
     lost.catch(() => {});
-    await expect.poll(enginesRunning, { timeout: 5000 }).toHaveLength(1);
-    // Time enough to get lost in the search.
-    await new Promise((resolve) => setTimeout(resolve, 1000));
+    await lostInSearch();
     caller.abort(new Error("left"));
     await expect(lost).rejects.toThrow("left");
     expect((await search()).endedBy).toBe("depth");
@@ -102,12 +107,11 @@ describe("an engine in a search", () => {
   });
 
   test("that two callers have left broke on the first one's search: the second one's had not begun", async () => {
-    const { search, refused } = await supervise();
+    const { search, lostInSearch, refused } = await supervise();
     const callers = [new AbortController(), new AbortController()] as const;
     const first = search(jobOf({ fen: unstoppable }), callers[0].signal);
     first.catch(() => {});
-    await expect.poll(enginesRunning, { timeout: 5000 }).toHaveLength(1);
-    await new Promise((resolve) => setTimeout(resolve, 1000));
+    await lostInSearch();
     callers[0].abort(new Error("left"));
     await expect(first).rejects.toThrow("left");
     const second = search(jobOf(), callers[1].signal);

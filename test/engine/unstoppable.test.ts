@@ -12,7 +12,7 @@ import { unstoppable } from "./unstoppable.ts";
 
 const settings = { hashMb: 16, threads: 1 };
 const forever = new AbortController().signal;
-const movetimeMs = 1000;
+const movetimeMs = 500;
 
 async function start(backend: EngineBackend, pick: (build: EngineBuild) => boolean): Promise<EngineSession> {
   const build = (await backend.discover(forever)).find(pick) ?? expect.fail("the build was not found");

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { startFen } from "../contract/doors/cases/case.ts";
 import type { Plain } from "../contract/doors/door.ts";
 import { get, post } from "../contract/doors/post.ts";
@@ -32,26 +32,33 @@ const plans = usePlansFile(
   { id: "keyless", limits: { depth_max: 30, concurrent: null, rates: [rateOf("burst", 3, 2)] } },
   { id: "free", limits: { rates: [rateOf("engine-day", 60_000, 86_400, "engine_ms")] } },
 );
-const app = useApp({
-  KIBITZ_ACCESS: "public",
-  KIBITZ_PLANS: plans,
-  KIBITZ_DATA_DIR: folder,
-  KIBITZ_KEYS_PER_DAY: "20",
-  KIBITZ_CACHE_MB: "0",
+const app = useApp(
+  {
+    KIBITZ_ACCESS: "public",
+    KIBITZ_PLANS: plans,
+    KIBITZ_DATA_DIR: folder,
+    KIBITZ_CACHE_MB: "0",
+    KIBITZ_TRUST_PROXY: "127.0.0.1",
+  },
+  { flushMs: 100 },
+);
+
+/** Each test is somebody else: what one has used, no other waits for. */
+let tests = 0;
+beforeEach(() => void tests++);
+const ofThisTest = () => ({
+  "Content-Type": "application/json",
+  "X-Forwarded-For": `192.0.2.${tests}`,
 });
 const evaluate = (body: Plain = {}, headers: Readonly<Record<string, string>> = {}) =>
-  post(
-    `${app.url}/v1/eval`,
-    { fen: startFen, depth: 4, ...body },
-    { "Content-Type": "application/json", ...headers },
-  );
+  post(`${app.url}/v1/eval`, { fen: startFen, depth: 4, ...body }, { ...ofThisTest(), ...headers });
+const newKey = async () => (await post(`${app.url}/v1/keys`, {}, ofThisTest())).body.key;
 
 describe.each([
   ["forward by a year", yearMs],
   ["back by an hour", -hourMs],
 ])("a wall clock that is set %s", (_, ms) => {
   test("changes no search, no wait, no duration and no id", async () => {
-    await sleep(2100);
     const searching = evaluate({ depth: 30, movetime_ms: 600 });
     await sleep(200);
     jump(ms);
@@ -73,7 +80,6 @@ describe.each([
   });
 
   test("neither ends a window of requests for long nor makes it last: Retry-After stays within it", async () => {
-    await sleep(2100);
     for (let count = 0; count < 3; count++) {
       expect((await evaluate()).status).toBe(200);
     }
@@ -91,8 +97,7 @@ describe.each([
   });
 
   test("leaves keys valid, and one that is revoked is so at once", async () => {
-    const { body: issued } = await post(`${app.url}/v1/keys`, {});
-    const headers = { Authorization: `Bearer ${issued.key}` };
+    const headers = { Authorization: `Bearer ${await newKey()}` };
     expect((await evaluate({}, headers)).status).toBe(200);
     jump(ms);
     expect((await evaluate({}, headers)).status).toBe(200);
@@ -104,8 +109,7 @@ describe.each([
 test("a day that was written down by a clock a year ahead does not last for a year", async () => {
   const database = new DatabaseSync(join(folder, "kibitz.db"));
   onTestFinished(() => database.close());
-  const { body: issued } = await post(`${app.url}/v1/keys`, {});
-  const headers = { Authorization: `Bearer ${issued.key}` };
+  const headers = { Authorization: `Bearer ${await newKey()}` };
   jump(yearMs);
   expect((await evaluate({ depth: 12 }, headers)).status).toBe(200);
   const row = () =>

@@ -36,7 +36,26 @@ afterEach(async () => {
   await expect.poll(() => statusOf("fake-1.0"), { timeout: 40_000 }).toBe(200);
 });
 
+const idsListed = async () => {
+  const { status, body } = await get(`${app.url}/engines`);
+  expect(status).toBe(200);
+  return (body.engines as { id: string }[]).map(({ id }) => id);
+};
+
 describe("an engine's file", () => {
+  // The first test: nobody has asked that engine before.
+  test("that is gone before the engine was ever asked: it is left out of the list, until it is back", async () => {
+    rmSync(file);
+    expect(await idsListed()).toEqual(["stockfish-19", "stockfish-19-lite"]);
+    const refused = await evaluate("fake-1.0");
+    expect([refused.status, refused.body]).toMatchObject([
+      503,
+      { code: "starting", next_action: "retry_later" },
+    ]);
+    write();
+    await expect.poll(idsListed, { timeout: 40_000 }).toContain("fake-1.0");
+  });
+
   test("that is deleted: what runs goes on, a start is refused with a time, others go on, and it comes back", async () => {
     expect(await statusOf("fake-1.0")).toBe(200);
     rmSync(file);

@@ -1,25 +1,23 @@
+import type { EngineBackend } from "../../src/engine/engine.ts";
 import { startEngines } from "../../src/engine/engines.ts";
-import { defaultWatchTimes, type WatchTimes } from "../../src/engine/uci/watch.ts";
 import type { Log } from "../../src/log/log.ts";
 import { startApp } from "../../src/wiring/app.ts";
 import { loadConfig } from "../../src/wiring/config.ts";
-import { createFakeBackend, type Misbehaviour } from "../support/fake-engine/index.ts";
+import { createFakeBackend, type FakeEngineOptions } from "../support/fake-engine/index.ts";
 
 /** The app over the fake engine, which misbehaves as it is told. Disposing of it stops it. */
 export interface FakeApp extends AsyncDisposable {
   readonly url: string;
   /** What the log says from warnings up: its message, and of what kind the failure was. */
   readonly complaints: readonly string[];
-  /** How every engine behaves that is started from now on, for so many starts. */
-  arm(misbehaviour: Misbehaviour, starts?: number): void;
+  /** Engines that are being started, and those that it has. */
+  readonly engines: { readonly starting: number; readonly alive: number };
+  /** How every engine behaves that is started from now on, and what it is given time for, for so many starts. */
+  arm(options: FakeEngineOptions, starts?: number): void;
 }
 
-/** The idle engine of the start behaves. */
-export async function startFakeApp(
-  dataDir: string,
-  times: Partial<WatchTimes> = {},
-  env: Readonly<Record<string, string>> = {},
-): Promise<FakeApp> {
+/** Engines behave until they are told otherwise. */
+export async function startFakeApp(dataDir: string): Promise<FakeApp> {
   const complaints: string[] = [];
   const complain: Log["warn"] = ({ kind, code }, message) => {
     complaints.push([message, kind ?? code].filter(Boolean).join(": "));
@@ -31,16 +29,24 @@ export async function startFakeApp(
     KIBITZ_SLOTS: "2",
     KIBITZ_CACHE_MB: "0",
     KIBITZ_DATA_DIR: dataDir,
-    ...env,
   });
-  let told: Misbehaviour | undefined;
+  let told: FakeEngineOptions = {};
   let starts = 0;
-  const backend = createFakeBackend({
-    times: { ...defaultWatchTimes, ...times },
-    get misbehaviour() {
-      return starts-- > 0 ? told : undefined;
+  const engines = { starting: 0, alive: 0 };
+  const backend: EngineBackend = {
+    ...createFakeBackend(),
+    async start(build, signal) {
+      engines.starting++;
+      try {
+        const session = await createFakeBackend(starts-- > 0 ? told : {}).start(build, signal);
+        engines.alive++;
+        void session.exited.then(() => engines.alive--);
+        return session;
+      } finally {
+        engines.starting--;
+      }
     },
-  });
+  };
   const room = startEngines(
     { backends: [backend], defaultEngine: undefined, idleMax: 2, memoryMaxBytes: 4e9, log },
     new AbortController().signal,
@@ -49,8 +55,9 @@ export async function startFakeApp(
   return {
     url: app.url,
     complaints,
-    arm(misbehaviour, count = 1) {
-      told = misbehaviour;
+    engines,
+    arm(options, count = 1) {
+      told = options;
       starts = count;
     },
     [Symbol.asyncDispose]: () => app.stop(),

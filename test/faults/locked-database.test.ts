@@ -10,7 +10,11 @@ import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { probeHealth } from "./health-probe.ts";
 
 const folder = useTemporaryFolder();
-const app = useApp({ KIBITZ_ACCESS: "public", KIBITZ_DATA_DIR: folder, KIBITZ_CACHE_MB: "0" });
+const busyMaxMs = 1000;
+const app = useApp(
+  { KIBITZ_ACCESS: "public", KIBITZ_DATA_DIR: folder, KIBITZ_CACHE_MB: "0" },
+  { busyMaxMs, flushMs: 100 },
+);
 
 /** Another process that writes and does not end: to SQLite a connection is one. */
 function lock(): { release(): void } {
@@ -40,7 +44,7 @@ test("a database that another process has locked holds up neither health nor ana
   const { body: issued } = await post(`${app.url}/v1/keys`, {});
   const headers = withKey(issued.key);
   const { release } = lock();
-  const stopProbing = probeHealth(app.url);
+  const stopProbing = probeHealth(app.url, 5);
 
   const refusedAfter = performance.now();
   const refused = post(`${app.url}/v1/keys`, {}).then((reply) => ({
@@ -59,10 +63,10 @@ test("a database that another process has locked holds up neither health nor ana
     "5",
     { code: "store_unavailable", next_action: "retry_later", retryable: true, retry_after_ms: 5000 },
   ]);
-  expect(ms).toBeGreaterThan(4000);
-  expect(ms).toBeLessThan(8000);
-  // Time for several tries to write.
-  await sleep(4000);
+  expect(ms).toBeGreaterThan(busyMaxMs * 0.8);
+  expect(ms).toBeLessThan(busyMaxMs + 3000);
+  // Time for several tries to write, each of which waits for as long.
+  await sleep(2.5 * busyMaxMs);
   expect(complaints()).toHaveLength(1);
 
   const tookMs = await stopProbing();
@@ -84,7 +88,7 @@ test("a database that another process has locked holds up neither health nor ana
 test("a lock that ends in time costs a new key time, and nothing else", async () => {
   const { release } = lock();
   const asked = post(`${app.url}/v1/keys`, { name: "patient" });
-  await sleep(500);
+  await sleep(200);
   release();
   const { status, body } = await asked;
   expect([status, body]).toMatchObject([200, { name: "patient" }]);

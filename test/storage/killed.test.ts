@@ -1,48 +1,11 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { text } from "node:stream/consumers";
-import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import { expect, test } from "vitest";
-import { createAuthenticator } from "../../src/access/authenticate.ts";
-import { openDatabase } from "../../src/storage/sqlite/database.ts";
-import { createSqliteKeyStore } from "../../src/storage/sqlite/key-store.ts";
-import { createSqliteUsageStore } from "../../src/storage/sqlite/usage-store.ts";
-import { createRandom } from "../support/random.ts";
+import { test } from "vitest";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
+import { killWriters } from "./kill-writers.ts";
 
 const folder = useTemporaryFolder();
-const writer = fileURLToPath(new URL("killed-writer.ts", import.meta.url));
 
-/** Lets a writer print some keys, and kills it in the middle of whatever it does then. */
-async function keysUntilKilled(afterMs: number): Promise<readonly string[]> {
-  const child = spawn(process.execPath, [writer, folder], { stdio: ["ignore", "pipe", "inherit"] });
-  const printed = text(child.stdout);
-  await once(child.stdout, "readable");
-  await sleep(afterMs);
-  child.kill("SIGKILL");
-  return (await printed).split("\n").filter(Boolean);
-}
+/** More of them: `npm run test:slow`. */
+const kills = 10;
 
-test("a process that is killed while it writes leaves a database that opens, and every key that it showed valid", async () => {
-  const random = createRandom(4);
-  let shown = 0;
-  for (let kills = 0; kills < 25; kills++) {
-    const keys = await keysUntilKilled(random.below(30));
-    shown += keys.length;
-    const database = openDatabase(folder);
-    const store = createSqliteKeyStore(database);
-    const { keyOf } = createAuthenticator({ keys: store, pepper: undefined });
-    for (const key of keys) {
-      expect(await keyOf(`Bearer ${key}`)).toMatchObject({ plan: "free", revokedAt: undefined });
-    }
-    expect(database.prepare("PRAGMA integrity_check").get()).toEqual({ integrity_check: "ok" });
-    const [used] = await createSqliteUsageStore(database).current(Date.now());
-    const kept = (await store.list()).length;
-    expect(kept).toBeGreaterThanOrEqual(shown);
-    // Between two writes there may be a key whose millisecond was not counted, one for each kill.
-    expect(used?.engineMs).toBeGreaterThanOrEqual(kept - kills - 1);
-    database.close();
-  }
-  expect(shown).toBeGreaterThan(25);
-}, 120_000);
+test("a process that is killed while it writes leaves a database that opens, and every key that it showed valid", () =>
+  killWriters(folder, kills));

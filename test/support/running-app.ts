@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, vi } from "vitest";
 import type { Log } from "../../src/log/log.ts";
-import { type App, startApp } from "../../src/wiring/app.ts";
+import { type App, type AppTimes, startApp } from "../../src/wiring/app.ts";
 import { loadConfig } from "../../src/wiring/config.ts";
 import { openEngines } from "../../src/wiring/engines.ts";
 import { quickestSettings } from "./quickest-settings.ts";
@@ -24,7 +24,10 @@ const stopMaxMs = 14_000;
  *
  * @param env settings as the environment writes them, over those that start quickest.
  */
-export function useApp(env: Readonly<Record<string, string>> = {}): RunningApp {
+export function useApp(
+  env: Readonly<Record<string, string>> = {},
+  times: Partial<AppTimes> = {},
+): RunningApp {
   const errors: object[] = [];
   const logged: object[] = [];
   const note = (fields: object, message: string) => void logged.push({ message, ...fields });
@@ -49,7 +52,7 @@ export function useApp(env: Readonly<Record<string, string>> = {}): RunningApp {
       KIBITZ_DATA_DIR: dataDir,
       ...env,
     });
-    app = await startApp(config, log, openEngines(config, log, new AbortController().signal));
+    app = await startApp(config, log, openEngines(config, log, new AbortController().signal), times);
   });
 
   afterAll(async () => {

@@ -43,7 +43,7 @@ const migrations: readonly string[] = [
 ];
 
 /** Longest that one process waits for another one's write, in milliseconds. */
-const busyMaxMs = 5000;
+export const defaultBusyMaxMs = 5000;
 
 /** Between two looks whether the other one has ended, in milliseconds. SQLite's own wait would hold the thread. */
 const busyLookMs = 10;
@@ -61,7 +61,7 @@ export function openDatabase(folder: string): DatabaseSync {
   try {
     makeFolder(folder);
     accessSync(folder, constants.W_OK);
-    const database = new DatabaseSync(file, { timeout: busyMaxMs });
+    const database = new DatabaseSync(file, { timeout: defaultBusyMaxMs });
     try {
       // With write-ahead logging readers never wait; FULL, because a key that was shown must survive a power cut.
       keepPrivate(file);
@@ -136,8 +136,17 @@ export interface Ask {
   write<T>(work: () => T): Promise<T>;
 }
 
-/** @param watch told how every read and write went. */
-export function createAsk(database: DatabaseSync, watch: StoreWatch = unwatched): Ask {
+export interface AskOptions {
+  /** Told how every read and write went. */
+  readonly watch?: StoreWatch;
+  /** Longest wait for another process's write, in milliseconds. */
+  readonly busyMaxMs?: number;
+}
+
+export function createAsk(
+  database: DatabaseSync,
+  { watch = unwatched, busyMaxMs = defaultBusyMaxMs }: AskOptions = {},
+): Ask {
   const file = database.location();
   const inode = inodeOf(file);
 

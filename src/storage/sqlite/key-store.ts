@@ -1,14 +1,14 @@
 import type { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { EndedKeys, Issued, IssueTerms, KeyRecord, KeyStore, StoreWatch } from "../ports.ts";
-import { type Ask, createAsk, isConstraint } from "./database.ts";
+import type { EndedKeys, Issued, IssueTerms, KeyRecord, KeyStore } from "../ports.ts";
+import { type Ask, type AskOptions, createAsk, isConstraint } from "./database.ts";
 
 /** Keys that make room for one: a few more than that, so that not each of many looks for one. */
 const roomFor = 20;
 
 /** Keys in SQLite. */
-export function createSqliteKeyStore(database: DatabaseSync, watch?: StoreWatch): KeyStore {
-  const ask = createAsk(database, watch);
+export function createSqliteKeyStore(database: DatabaseSync, options?: AskOptions): KeyStore {
+  const ask = createAsk(database, options);
   const together = createGroupedWrites(ask);
   const insert = database.prepare(
     `INSERT INTO api_key

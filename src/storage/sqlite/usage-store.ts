@@ -1,10 +1,10 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { StoreWatch, UsageStore } from "../ports.ts";
-import { createAsk } from "./database.ts";
+import type { UsageStore } from "../ports.ts";
+import { type AskOptions, createAsk } from "./database.ts";
 
 /** Engine time used, in SQLite. */
-export function createSqliteUsageStore(database: DatabaseSync, watch?: StoreWatch): UsageStore {
-  const ask = createAsk(database, watch);
+export function createSqliteUsageStore(database: DatabaseSync, options?: AskOptions): UsageStore {
+  const ask = createAsk(database, options);
   const add = database.prepare(
     `INSERT INTO engine_time (rate, subject, engine_ms, resets_at) VALUES (:rate, :subject, :engineMs, :resetsAt)
      ON CONFLICT DO UPDATE SET

@@ -21,7 +21,8 @@ let app: App;
 afterAll(async () => app.stop());
 
 test("a stop that has waited long enough cuts searches short and answers them: those under way and those that wait", async () => {
-  app = await startApp(config, silentLog, openEngines(config, silentLog, new AbortController().signal), 400);
+  const opening = openEngines(config, silentLog, new AbortController().signal);
+  app = await startApp(config, silentLog, opening, { drainMs: 400 });
   const ask = (path: string, depth: number) =>
     fetch(`${app.url}${path}`, {
       method: "POST",

@@ -63,10 +63,12 @@ export interface FakeEngineOptions {
   readonly misbehaviour?: Misbehaviour | undefined;
   /** What an iteration takes. */
   readonly iterationMs?: number;
+  /** Passes the test by which a server trusts engines that it finds. */
+  readonly learned?: boolean;
   readonly times?: WatchTimes;
 }
 
-const file = fileURLToPath(new URL("fake-engine.ts", import.meta.url));
+const file = fileURLToPath(new URL("run.js", import.meta.url));
 
 /** The fake engine as a backend, wired as the real ones are. */
 export function createFakeBackend(options: FakeEngineOptions = {}): EngineBackend {
@@ -103,12 +105,17 @@ export function fakeEngineCommandIn(folder: string): string {
   const engine = "test/support/fake-engine";
   const node = "node_modules/node/bin/node";
   const copy = copyCheckout(join(folder, "fake-engine"), ["package.json", engine, node, ...needed]);
-  return `exec "${join(copy, node)}" "${join(copy, engine, "fake-engine.ts")}" none 2 learned`;
+  return `exec "${join(copy, node)}" "${join(copy, engine, "run.js")}" none 2 learned`;
 }
 
 /** What the fake engine imports. */
 const needed = ["node_modules/chessops", "node_modules/@badrap/result"];
 
-export function commandOfFake({ misbehaviour, iterationMs = 2 }: FakeEngineOptions = {}): EngineCommand {
-  return { file: process.execPath, args: [file, misbehaviour ?? "none", String(iterationMs)] };
+export function commandOfFake({
+  misbehaviour,
+  iterationMs = 2,
+  learned = false,
+}: FakeEngineOptions = {}): EngineCommand {
+  const how = [misbehaviour ?? "none", String(iterationMs), ...(learned ? ["learned"] : [])];
+  return { file: process.execPath, args: [file, ...how] };
 }

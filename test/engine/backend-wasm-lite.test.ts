@@ -8,8 +8,3 @@ testBackend("WebAssembly, lite network", (times) => createWasmBackend(settings, 
   pickBuild: (builds) => builds.find(({ net }) => net === "lite"),
   depth: 10,
 });
-
-testBackend("WebAssembly, full network", (times) => createWasmBackend(settings, noSandbox, times), {
-  pickBuild: (builds) => builds.find(({ net }) => net === "full"),
-  depth: 9,
-});
