@@ -62,19 +62,20 @@ export interface App {
  *
  * @param opening the engine room being opened; rejected, it ends the server.
  * @param drainMs how long a stop waits for what is under way before it cuts the searches short.
+ * @param lag tells when calls are refused because the thread is too busy to read them. Ended with the app.
  */
 export async function startApp(
   config: Config,
   log: Log,
   opening: Promise<EngineRoom>,
   drainMs = drainMaxMs,
+  lag: EventLoopLag = createEventLoopLag(),
 ): Promise<App> {
   /** What answers calls, when the engines are there. */
   let doors: readonly RequestHandler[] = [];
   /** What answers calls of health and reflection, which need no engines. */
   let toolDoor: RequestHandler = () => false;
   const readiness = createReadiness();
-  const lag = createEventLoopLag();
   let access: (Access & AsyncDisposable) | undefined;
   const showAddress = createAddressShower(config.logAddresses);
   const addressOf = (caller: Caller) => access?.addressOf(caller) ?? caller.address;

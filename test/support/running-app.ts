@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, expect, vi } from "vitest";
 import { type App, startApp } from "../../src/app.ts";
-import { loadConfig } from "../../src/config.ts";
+import { type Config, loadConfig } from "../../src/config.ts";
+import type { EngineBackend } from "../../src/engine/engine.ts";
+import { type EngineRoom, openEngineRoom } from "../../src/engine/room.ts";
+import type { EventLoopLag } from "../../src/event-loop-lag.ts";
 import type { Log } from "../../src/log/log.ts";
 import { openEngines } from "../../src/open-engines.ts";
 import { quickestSettings } from "./quickest-settings.ts";
@@ -17,14 +20,23 @@ export interface RunningApp {
 /** A stop cuts what is still under way after 15 s: so long it must not take. */
 const stopMaxMs = 14_000;
 
+/** The thread of these servers is that of their clients, and of what vitest reads meanwhile: it is no measure of load. */
+const neverLate: EventLoopLag = { isLasting: () => false, [Symbol.dispose]() {} };
+
 /**
  * Starts the real app in this process before the tests of a file, and stops it after them. They fail if it
  * leaves a connection or an engine behind, has to cut a call, or logs an error: what goes wrong inside is
  * never what a test wants.
  *
  * @param env settings as the environment writes them, over those that start quickest.
+ * @param engines instead of those that the settings name.
+ * @param lag whether the app takes its thread for busy. Never, unless given.
  */
-export function useApp(env: Readonly<Record<string, string>> = {}): RunningApp {
+export function useApp(
+  env: Readonly<Record<string, string>> = {},
+  engines?: EngineBackend,
+  lag = neverLate,
+): RunningApp {
   const errors: object[] = [];
   const logged: object[] = [];
   const note = (fields: object, message: string) => void logged.push({ message, ...fields });
@@ -49,7 +61,9 @@ export function useApp(env: Readonly<Record<string, string>> = {}): RunningApp {
       KIBITZ_DATA_DIR: dataDir,
       ...env,
     });
-    app = await startApp(config, log, openEngines(config, log, new AbortController().signal));
+    const never = new AbortController().signal;
+    const opening = engines ? openRoomOf(engines, config, log, never) : openEngines(config, log, never);
+    app = await startApp(config, log, opening, undefined, lag);
   });
 
   afterAll(async () => {
@@ -67,6 +81,16 @@ export function useApp(env: Readonly<Record<string, string>> = {}): RunningApp {
     },
     logged,
   };
+}
+
+function openRoomOf(
+  backend: EngineBackend,
+  { defaultEngine, slots, engineMemoryMb }: Config,
+  log: Log,
+  signal: AbortSignal,
+): Promise<EngineRoom> {
+  const memoryMaxBytes = engineMemoryMb * 1e6;
+  return openEngineRoom({ backends: [backend], defaultEngine, idleMax: slots, memoryMaxBytes, log }, signal);
 }
 
 /** Sockets, servers and child processes of this process, by the names that Node gives them. */

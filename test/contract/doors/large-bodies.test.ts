@@ -3,11 +3,12 @@ import { connect as connectHttp2 } from "node:http2";
 import type { Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { open, problemOf } from "../../server/exchange.ts";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
 import { post } from "./post.ts";
 
-const app = useApp();
+const app = useApp({}, createEnginesInProcess());
 
 /** What all bodies together may take beside 64 KiB for each, and what the largest one may have. */
 const budgetBytes = 64 * 1024 * 1024;

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
@@ -71,7 +72,10 @@ describe("a client that does nothing but what next_action says", () => {
 });
 
 describe("where a key is required", () => {
-  const app = useApp({ KIBITZ_ACCESS: "keys", KIBITZ_SELF_SERVICE_KEYS: "true", KIBITZ_PLANS: plansFile });
+  const app = useApp(
+    { KIBITZ_ACCESS: "keys", KIBITZ_SELF_SERVICE_KEYS: "true", KIBITZ_PLANS: plansFile },
+    createEnginesInProcess(),
+  );
 
   test.each(["/v1/eval", "/v1/bestmove", "/v1/eval/stream"])("%s is 401 without one", async (path) => {
     const { status, headers, body } = await post(app.url + path, { fen: startFen, depth: 1 });
@@ -97,7 +101,7 @@ describe("where a key is required", () => {
 });
 
 describe("in a private network", () => {
-  const app = useApp({ KIBITZ_ACCESS: "open", KIBITZ_SELF_SERVICE_KEYS: "true" });
+  const app = useApp({ KIBITZ_ACCESS: "open", KIBITZ_SELF_SERVICE_KEYS: "true" }, createEnginesInProcess());
 
   test("nobody is limited, and nobody told of limits", async () => {
     const asked = Array.from({ length: 70 }, () => post(`${app.url}/v1/eval`, { fen: startFen, depth: 1 }));

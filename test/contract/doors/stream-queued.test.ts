@@ -1,14 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
 import type { Plain } from "./door.ts";
 import { post } from "./post.ts";
 import { type StreamClient, streamClients } from "./stream-clients.ts";
-import { expectNoWork, expectWork } from "./stream-engine-work.ts";
+import { watchWork } from "./watch-work.ts";
 
-const app = useApp({ KIBITZ_SLOTS: "1", KIBITZ_QUEUE_MAX_WAIT_MS: "20000" });
+const engines = createEnginesInProcess();
+const { expectWork, expectNoWork } = watchWork(engines);
+const app = useApp({ KIBITZ_SLOTS: "1", KIBITZ_QUEUE_MAX_WAIT_MS: "20000" }, engines);
 const never = new AbortController().signal;
 const long = { fen: startFen, depth: 30, movetime_ms: 10_000 };
 
