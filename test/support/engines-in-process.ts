@@ -16,10 +16,12 @@ export interface EnginesInProcess extends EngineBackend {
   readonly begun: number;
 }
 
-/** So many plies are found at once. A search for more goes on until its time is up or it is told to stop. */
-const quickPlies = 19;
+export interface EnginesInProcessOptions {
+  /** So many plies are found at once. A search for more goes on until its time is up or it is told to stop. */
+  readonly quickPlies?: number;
+}
 
-export function createEnginesInProcess(): EnginesInProcess {
+export function createEnginesInProcess({ quickPlies = 19 }: EnginesInProcessOptions = {}): EnginesInProcess {
   let searching = 0;
   let begun = 0;
   const tell = (change: 1 | -1) => {
@@ -33,7 +35,8 @@ export function createEnginesInProcess(): EnginesInProcess {
   return {
     path: "wasm",
     discover: async () => builds,
-    start: (build, signal) => createUciSession(build, createEngine(tell), defaultWatchTimes, signal),
+    start: (build, signal) =>
+      createUciSession(build, createEngine(quickPlies, tell), defaultWatchTimes, signal),
     get searching() {
       return searching;
     },
@@ -59,7 +62,7 @@ const greeting = [
 ];
 
 /** @param tell told 1 when a search begins, and -1 when it ends. */
-function createEngine(tell: (change: 1 | -1) => void): UciTransport {
+function createEngine(quickPlies: number, tell: (change: 1 | -1) => void): UciTransport {
   const pipeEnd = Promise.withResolvers<void>();
   const processEnd = Promise.withResolvers<ProcessEnd>();
   const options = new Map<string, string>();

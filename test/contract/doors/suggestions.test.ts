@@ -27,10 +27,10 @@ interface Advice {
 const keysOnly = useApp({ KIBITZ_ACCESS: "keys", KIBITZ_PLANS: plans }, createEnginesInProcess());
 
 describe("to a caller", () => {
-  // Engines that need no processor: any number can search at a time.
+  // What is promised of a suggestion is that it is answered, and not by what: nothing waits for a search.
   const app = useApp(
-    { KIBITZ_ACCESS: "public", KIBITZ_PLANS: plans, KIBITZ_SLOTS: "16" },
-    createEnginesInProcess(),
+    { KIBITZ_ACCESS: "public", KIBITZ_PLANS: plans },
+    createEnginesInProcess({ quickPlies: 30 }),
   );
 
   async function adviceFor(
