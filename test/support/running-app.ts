@@ -3,9 +3,9 @@ import { type App, startApp } from "../../src/app.ts";
 import { type Config, loadConfig } from "../../src/config.ts";
 import type { EngineBackend } from "../../src/engine/engine.ts";
 import { type EngineRoom, openEngineRoom } from "../../src/engine/room.ts";
-import type { EventLoopLag } from "../../src/event-loop-lag.ts";
 import type { Log } from "../../src/log/log.ts";
 import { openEngines } from "../../src/open-engines.ts";
+import { neverLate } from "./never-late.ts";
 import { quickestSettings } from "./quickest-settings.ts";
 import { useTemporaryFolder } from "./temporary-folder.ts";
 
@@ -19,9 +19,6 @@ export interface RunningApp {
 
 /** A stop cuts what is still under way after 15 s: so long it must not take. */
 const stopMaxMs = 14_000;
-
-/** The thread of these servers is that of their clients, and of what vitest reads meanwhile: it is no measure of load. */
-const neverLate: EventLoopLag = { isLasting: () => false, [Symbol.dispose]() {} };
 
 /**
  * Starts the real app in this process before the tests of a file, and stops it after them. They fail if it

@@ -4,6 +4,7 @@ import { loadConfig } from "../../../src/config.ts";
 import { silentLog } from "../../../src/log/log.ts";
 import { openEngines } from "../../../src/open-engines.ts";
 import { enginesRunning } from "../../engine/processes.ts";
+import { neverLate } from "../../support/never-late.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const config = loadConfig({
@@ -21,7 +22,8 @@ let app: App;
 afterAll(async () => app.stop());
 
 test("a stop that has waited long enough cuts searches short and answers them: those under way and those that wait", async () => {
-  app = await startApp(config, silentLog, openEngines(config, silentLog, new AbortController().signal), 400);
+  const opening = openEngines(config, silentLog, new AbortController().signal);
+  app = await startApp(config, silentLog, opening, 400, neverLate);
   const ask = (path: string, depth: number) =>
     fetch(`${app.url}${path}`, {
       method: "POST",
