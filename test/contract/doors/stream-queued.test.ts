@@ -13,6 +13,8 @@ const engines = createEnginesInProcess();
 const { expectWork, expectNoWork } = watchWork(engines);
 const app = useApp({ KIBITZ_SLOTS: "1", KIBITZ_QUEUE_MAX_WAIT_MS: "20000" }, engines);
 const never = new AbortController().signal;
+/** On a machine that is busy with other tests. */
+const patience = { timeout: 5000 };
 const long = { fen: startFen, depth: 30, movetime_ms: 10_000 };
 
 /** Keeps the only engine busy while something is done. */
@@ -91,7 +93,7 @@ describe.each(streamClients)("$name", (kind) => {
       };
       const leftBefore = canceledStreams();
       await read().catch(() => {});
-      await expect.poll(canceledStreams).toBe(leftBefore + 1);
+      await expect.poll(canceledStreams, patience).toBe(leftBefore + 1);
       // The next one is the next one: nobody waits before it.
       const after = new AbortController();
       const events: unknown[] = [];
@@ -143,7 +145,7 @@ test("places move up as the queue does", async () => {
       return { seen, read };
     };
     const [one, two] = [told(first), told(second)];
-    await expect.poll(() => [one.seen[0], two.seen[0]].toSorted()).toEqual(["1", "2"]);
+    await expect.poll(() => [one.seen[0], two.seen[0]].toSorted(), patience).toEqual(["1", "2"]);
     await sleep(1500);
     // Nothing has changed, so nothing more was said.
     expect([one.seen.length, two.seen.length]).toEqual([1, 1]);
