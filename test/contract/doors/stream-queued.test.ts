@@ -183,15 +183,18 @@ test("the line of a stream that was left in the queue says that, and of one that
 });
 
 describe("what is not let in is a problem with its status, not an event", () => {
-  const small = useApp({
-    KIBITZ_SLOTS: "1",
-    KIBITZ_QUEUE_MAX_WAIT_MS: "50",
-    KIBITZ_ACCESS: "public",
-    KIBITZ_PLANS: usePlansFile({
-      id: "keyless",
-      limits: { concurrent: 8, rates: [rateOf("burst", 6, 600)] },
-    }),
-  });
+  const small = useApp(
+    {
+      KIBITZ_SLOTS: "1",
+      KIBITZ_QUEUE_MAX_WAIT_MS: "50",
+      KIBITZ_ACCESS: "public",
+      KIBITZ_PLANS: usePlansFile({
+        id: "keyless",
+        limits: { concurrent: 8, rates: [rateOf("burst", 6, 600)] },
+      }),
+    },
+    createEnginesInProcess(),
+  );
   const events = (depth: number, signal?: AbortSignal) =>
     fetch(`${small.url}/v1/eval/stream`, {
       method: "POST",
@@ -210,7 +213,7 @@ describe("what is not let in is a problem with its status, not an event", () => 
     expect([tooDeep.status, await tooDeep.json()]).toMatchObject([402, { code: "upgrade_needed" }]);
     // What is given back as refused may be asked again; what is answered is not.
     const mated = { fen: "rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 1 3" };
-    await expect.poll(async () => (await post(`${small.url}/v1/eval`, mated)).status).toBe(429);
+    await expect.poll(async () => (await post(`${small.url}/v1/eval`, mated)).status, patience).toBe(429);
     const limited = await events(2);
     expect([limited.status, await limited.json()]).toMatchObject([429, { code: "rate_limited" }]);
     leave.abort();
