@@ -47,6 +47,12 @@ export const appTimes = {
 /** As {@link appTimes}; tests make them short. */
 export type AppTimes = { readonly [Time in keyof typeof appTimes]: number };
 
+/** What tests may set otherwise. */
+export interface AppOptions extends Partial<AppTimes> {
+  /** Tells when calls are refused because the thread is too busy to read them. Ended with the app. */
+  readonly lag?: EventLoopLag;
+}
+
 /** How long after that the answers may take to be out, those too that had to wait for an engine. */
 const answerMaxMs = 5000;
 
@@ -70,7 +76,7 @@ export async function startApp(
   config: Config,
   log: Log,
   opening: Promise<Engines>,
-  times: Partial<AppTimes> = {},
+  { lag = createEventLoopLag(), ...times }: AppOptions = {},
 ): Promise<App> {
   const { drainMs, ...storeTimes } = { ...appTimes, ...times };
   /** What answers calls, when the engines are there. */
@@ -78,7 +84,6 @@ export async function startApp(
   /** What answers calls of health and reflection, which need no engines. */
   let toolDoor: RequestHandler = () => false;
   const readiness = createReadiness();
-  const lag = createEventLoopLag();
   let access: (Access & AsyncDisposable) | undefined;
   const showAddress = createAddressShower(config.logAddresses);
   const addressOf = (caller: Caller) => access?.addressOf(caller) ?? caller.address;

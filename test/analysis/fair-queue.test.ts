@@ -129,6 +129,8 @@ describe("whatever comes, leaves and is served", () => {
         const longest = (pieces: readonly Piece[], name: string) =>
           Math.max(0, ...pieces.filter(({ flow }) => flow === name).map(({ costMs }) => costMs));
         let before = new Set<string>();
+        /** By how much the bound was passed, at worst. */
+        let beyondMs = 0;
         play(all, {
           changed(waiting, served) {
             const now = flowsOf(served ? [...waiting, served] : waiting);
@@ -148,13 +150,15 @@ describe("whatever comes, leaves and is served", () => {
                   side.newMs += served?.flow === newcomer ? served.costMs : 0;
                   side.otherMs += served?.flow === other ? served.costMs : 0;
                   // The bound of Golestani's: the longest piece of each.
-                  expect(side.newMs - side.otherMs).toBeLessThanOrEqual(side.newMaxMs + side.otherMaxMs);
+                  const boundMs = side.newMaxMs + side.otherMaxMs;
+                  beyondMs = Math.max(beyondMs, side.newMs - side.otherMs - boundMs);
                 }
               }
             }
             before = flowsOf(waiting);
           },
         });
+        expect(beyondMs).toBe(0);
       }),
       { numRuns: 1000 },
     );

@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, expect, vi } from "vitest";
+import type { EngineBackend } from "../../src/engine/engine.ts";
+import { type Engines, startEngines } from "../../src/engine/engines.ts";
 import type { Log } from "../../src/log/log.ts";
-import { type App, type AppTimes, startApp } from "../../src/wiring/app.ts";
-import { loadConfig } from "../../src/wiring/config.ts";
+import { type App, type AppOptions, startApp } from "../../src/wiring/app.ts";
+import { type Config, loadConfig } from "../../src/wiring/config.ts";
 import { openEngines } from "../../src/wiring/engines.ts";
+import { neverLate } from "./never-late.ts";
 import { quickestSettings } from "./quickest-settings.ts";
 import { useTemporaryFolder } from "./temporary-folder.ts";
 
@@ -12,6 +15,12 @@ export interface RunningApp {
   readonly url: string;
   /** What it has logged so far, of all levels. */
   readonly logged: readonly object[];
+}
+
+/** What the app is to have otherwise. It never takes its thread for busy, unless told. */
+interface UseAppOptions extends AppOptions {
+  /** Instead of those that the settings name. */
+  readonly engines?: EngineBackend;
 }
 
 /** A stop cuts what is still under way after 15 s: so long it must not take. */
@@ -26,7 +35,7 @@ const stopMaxMs = 14_000;
  */
 export function useApp(
   env: Readonly<Record<string, string>> = {},
-  times: Partial<AppTimes> = {},
+  { engines, ...options }: UseAppOptions = {},
 ): RunningApp {
   const errors: object[] = [];
   const logged: object[] = [];
@@ -52,7 +61,9 @@ export function useApp(
       KIBITZ_DATA_DIR: dataDir,
       ...env,
     });
-    app = await startApp(config, log, openEngines(config, log, new AbortController().signal), times);
+    const never = new AbortController().signal;
+    const opening = engines ? startEnginesOf(engines, config, log, never) : openEngines(config, log, never);
+    app = await startApp(config, log, opening, { lag: neverLate, ...options });
   });
 
   afterAll(async () => {
@@ -70,6 +81,16 @@ export function useApp(
     },
     logged,
   };
+}
+
+function startEnginesOf(
+  backend: EngineBackend,
+  { defaultEngine, slots, engineMemoryMb }: Config,
+  log: Log,
+  signal: AbortSignal,
+): Promise<Engines> {
+  const memoryMaxBytes = engineMemoryMb * 1e6;
+  return startEngines({ backends: [backend], defaultEngine, idleMax: slots, memoryMaxBytes, log }, signal);
 }
 
 /** Sockets, servers and child processes of this process, by the names that Node gives them. */

@@ -1,13 +1,17 @@
 import { expect, test } from "vitest";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
 import { post } from "./post.ts";
 
 // One search at a time, and nobody may wait for longer than a moment.
-const app = useApp({ KIBITZ_SLOTS: "1", KIBITZ_QUEUE_MAX_WAIT_MS: "50" });
+const app = useApp(
+  { KIBITZ_SLOTS: "1", KIBITZ_QUEUE_MAX_WAIT_MS: "50" },
+  { engines: createEnginesInProcess() },
+);
 
 const evaluate = (depth: number, multipv: number) =>
-  post(`${app.url}/v1/eval`, { fen: startFen, depth, multipv, movetime_ms: 3000 });
+  post(`${app.url}/v1/eval`, { fen: startFen, depth, multipv, movetime_ms: 2000 });
 
 test("a batch waits where single requests are refused, and all its items are answered", async () => {
   const holding = evaluate(30, 1);

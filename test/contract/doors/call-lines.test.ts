@@ -1,10 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
 import { trailersOf } from "./grpc-trailers.ts";
 
-const app = useApp({ KIBITZ_LOG_ADDRESSES: "truncated", KIBITZ_TRUST_PROXY: "127.0.0.1" });
+const app = useApp(
+  { KIBITZ_LOG_ADDRESSES: "truncated", KIBITZ_TRUST_PROXY: "127.0.0.1" },
+  { engines: createEnginesInProcess() },
+);
 const rpc = "/chess.analysis.v1.AnalysisService";
 
 /** The lines of a call, when all of them are written. */

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http2";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { useApp } from "../../support/running-app.ts";
 import { rpcDoors } from "./all-doors.ts";
 import { startFen } from "./cases/case.ts";
@@ -11,7 +12,7 @@ import { trailersOf } from "./grpc-trailers.ts";
  * sent more sees RESOURCE_EXHAUSTED, whatever the error was.
  */
 
-const app = useApp();
+const app = useApp({}, { engines: createEnginesInProcess() });
 const trailersMaxBytes = 7 * 1024;
 
 const optionsOf = (count: number, letter: string) =>

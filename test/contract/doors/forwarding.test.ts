@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
 import { heads } from "./heads.ts";
 
 const plans = usePlansFile({ id: "keyless", limits: { rates: [rateOf("hour", heads.length, 3600)] } });
-const app = useApp({ KIBITZ_ACCESS: "public", KIBITZ_PLANS: plans });
+const app = useApp({ KIBITZ_ACCESS: "public", KIBITZ_PLANS: plans }, { engines: createEnginesInProcess() });
 
 test("forwarding headers of whoever is not trusted change nothing, on no door, and are warned of once", async () => {
   let count = 0;

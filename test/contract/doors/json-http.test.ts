@@ -1,11 +1,12 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
 import { get, post } from "./post.ts";
 import { statuses } from "./statuses.ts";
 
-const app = useApp();
+const app = useApp({}, { engines: createEnginesInProcess() });
 
 const json = { "Content-Type": "application/json" };
 

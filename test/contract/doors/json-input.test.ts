@@ -1,10 +1,11 @@
 import { describe, expect, test } from "vitest";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
 import type { Plain } from "./door.ts";
 import { post } from "./post.ts";
 
-const app = useApp();
+const app = useApp({}, { engines: createEnginesInProcess() });
 
 /** Quickly searched at every depth. */
 const fen = "8/8/4k3/8/8/4K3/4P3/8 w - - 0 1";

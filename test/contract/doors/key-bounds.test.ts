@@ -1,19 +1,23 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { useApp } from "../../support/running-app.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 import { get, post } from "./post.ts";
 
 const folder = useTemporaryFolder();
-const app = useApp({
-  KIBITZ_ACCESS: "public",
-  KIBITZ_DATA_DIR: folder,
-  KIBITZ_TRUST_PROXY: "127.0.0.1",
-  KIBITZ_KEYS_PER_DAY: "1",
-  KIBITZ_KEY_EXPIRY_DAYS: "30",
-  KIBITZ_SELF_SERVICE_KEYS_MAX: "12",
-});
+const app = useApp(
+  {
+    KIBITZ_ACCESS: "public",
+    KIBITZ_DATA_DIR: folder,
+    KIBITZ_TRUST_PROXY: "127.0.0.1",
+    KIBITZ_KEYS_PER_DAY: "1",
+    KIBITZ_KEY_EXPIRY_DAYS: "30",
+    KIBITZ_SELF_SERVICE_KEYS_MAX: "12",
+  },
+  { engines: createEnginesInProcess() },
+);
 
 const newKey = (address: string, body = {}) =>
   post(`${app.url}/v1/keys`, body, { "Content-Type": "application/json", "X-Forwarded-For": address });

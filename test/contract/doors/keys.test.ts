@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createApiKey } from "../../../src/access/keys.ts";
 import { runKibitz } from "../../cli/run-kibitz.ts";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { remainingOf } from "../../support/remaining-of.ts";
 import { useApp } from "../../support/running-app.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
@@ -14,13 +15,16 @@ import { heads } from "./heads.ts";
 import { get, post } from "./post.ts";
 
 const dataDir = useTemporaryFolder();
-const app = useApp({
-  KIBITZ_ACCESS: "public",
-  KIBITZ_DATA_DIR: dataDir,
-  KIBITZ_TRUST_PROXY: "127.0.0.1",
-  KIBITZ_KEYS_PER_DAY: "2",
-  KIBITZ_KEY_PEPPER: "canary pepper, never to be seen",
-});
+const app = useApp(
+  {
+    KIBITZ_ACCESS: "public",
+    KIBITZ_DATA_DIR: dataDir,
+    KIBITZ_TRUST_PROXY: "127.0.0.1",
+    KIBITZ_KEYS_PER_DAY: "2",
+    KIBITZ_KEY_PEPPER: "canary pepper, never to be seen",
+  },
+  { engines: createEnginesInProcess() },
+);
 
 let callers = 0;
 const newCaller = () => ({ "X-Forwarded-For": `203.0.113.${++callers}` });

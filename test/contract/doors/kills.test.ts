@@ -35,7 +35,8 @@ function hurt(signal: "SIGKILL" | "SIGSTOP", victim: number): void {
 
 /** Often enough to hit searches, and so seldom that no request meets three of them: it is tried three times. */
 const hurtEveryMs = 1500;
-const hurtsMin = 8;
+/** Three are killed and one is suspended. The bench does a thousand: `npm run bench:kills`. */
+const hurtsMin = 4;
 
 test("engines that are killed and suspended under load lose no request", async () => {
   const random = createRandom(7);

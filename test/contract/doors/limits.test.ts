@@ -10,6 +10,7 @@ import {
   QuotaFailureSchema,
   RetryInfoSchema,
 } from "../../../gen/google/rpc/error_details_pb.ts";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
@@ -28,23 +29,27 @@ const plans = usePlansFile(
   },
   { id: "free", limits: { movetime_ms_max: 2000 } },
 );
-const app = useApp({
-  KIBITZ_ACCESS: "public",
-  KIBITZ_PLANS: plans,
-  KIBITZ_TRUST_PROXY: "127.0.0.1",
-  KIBITZ_SLOTS: "3",
-});
+const app = useApp(
+  {
+    KIBITZ_ACCESS: "public",
+    KIBITZ_PLANS: plans,
+    KIBITZ_TRUST_PROXY: "127.0.0.1",
+    KIBITZ_SLOTS: "3",
+  },
+  { engines: createEnginesInProcess() },
+);
 
 const json = { "Content-Type": "application/json" };
 const ask = (request: Plain, caller: Readonly<Record<string, string>>, path = "/v1/eval") =>
   post(`${app.url}${path}`, request, { ...json, ...caller });
 const quick = { fen: startFen, depth: 1 };
 
+const fields = ({ headers }: { readonly headers: Headers }) => [
+  headers.get("ratelimit-policy"),
+  headers.get("ratelimit"),
+];
+
 describe.each(heads)("through $name", ({ ask: askHeads, ...kind }) => {
-  const fields = ({ headers }: { readonly headers: Headers }) => [
-    headers.get("ratelimit-policy"),
-    headers.get("ratelimit"),
-  ];
   const policy = '"burst";q=3;w=2, "hour";q=100;w=3600';
 
   test("every answer tells how the windows stand, in headers", async () => {
@@ -66,8 +71,12 @@ describe.each(heads)("through $name", ({ ask: askHeads, ...kind }) => {
     expect(over.status).toBe(kind.upgrade);
     expect(fields(over)).toEqual(full);
   });
+});
 
-  test("the fourth request of a window is refused, and Retry-After says exactly when it is not", async () => {
+// All at once: what takes time is the window of each.
+test.concurrent.each(heads)(
+  "through $name the fourth request of a window is refused, and Retry-After says exactly when it is not",
+  async ({ ask: askHeads, ...kind }) => {
     const caller = newCaller();
     for (let count = 0; count < 3; count++) {
       expect((await askHeads(app.url, quick, caller)).status).toBe(kind.ok);
@@ -83,8 +92,8 @@ describe.each(heads)("through $name", ({ ask: askHeads, ...kind }) => {
       kind.ok,
       expect.stringMatching(/^"burst";r=2;t=[12], "hour";r=96;/),
     ]);
-  });
-});
+  },
+);
 
 describe("a request over the plan", () => {
   test("is 402 with what is too much, the plan that allows it and one that may be sent at once", async () => {

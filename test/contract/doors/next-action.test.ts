@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
@@ -11,11 +12,13 @@ const plansFile = usePlansFile(
   { id: "free", limits: { depth_max: 25, rates: [rateOf("burst", 3, 2)] } },
 );
 
+const json = { "Content-Type": "application/json" };
+
 /** Follows what problems say, and knows nothing else of the service. Gives up after so many steps. */
-async function follow(url: string, path: string, request: Plain, stepsMax = 6) {
+async function follow(url: string, path: string, request: Plain, caller = {}, stepsMax = 6) {
   const steps: string[] = [];
   let body = request;
-  let headers: Readonly<Record<string, string>> = { "Content-Type": "application/json" };
+  let headers: Readonly<Record<string, string>> = { ...json, ...caller };
   while (steps.length < stepsMax) {
     const reply = await post(url + path, body, headers);
     if (reply.status === 200) {
@@ -45,7 +48,11 @@ async function follow(url: string, path: string, request: Plain, stepsMax = 6) {
 }
 
 describe("a client that does nothing but what next_action says", () => {
-  const app = useApp({ KIBITZ_ACCESS: "public", KIBITZ_PLANS: plansFile });
+  const app = useApp({
+    KIBITZ_ACCESS: "public",
+    KIBITZ_PLANS: plansFile,
+    KIBITZ_TRUST_PROXY: "127.0.0.1",
+  });
   const mate = "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - - 0 1";
 
   test("gets a key for what needs one, and then its answer", async () => {
@@ -61,17 +68,21 @@ describe("a client that does nothing but what next_action says", () => {
   });
 
   test("waits exactly as long as it is told, and not twice", async () => {
-    await sleep(2000);
+    // Somebody else than before, whose window is full.
+    const caller = { "X-Forwarded-For": "198.51.100.1" };
     for (let count = 0; count < 3; count++) {
-      await post(`${app.url}/v1/eval`, { fen: startFen, depth: 1 });
+      await post(`${app.url}/v1/eval`, { fen: startFen, depth: 1 }, { ...json, ...caller });
     }
-    const { steps } = await follow(app.url, "/v1/eval", { fen: startFen, depth: 1 });
+    const { steps } = await follow(app.url, "/v1/eval", { fen: startFen, depth: 1 }, caller);
     expect(steps).toEqual(["429 retry_later", "200"]);
   });
 });
 
 describe("where a key is required", () => {
-  const app = useApp({ KIBITZ_ACCESS: "keys", KIBITZ_SELF_SERVICE_KEYS: "true", KIBITZ_PLANS: plansFile });
+  const app = useApp(
+    { KIBITZ_ACCESS: "keys", KIBITZ_SELF_SERVICE_KEYS: "true", KIBITZ_PLANS: plansFile },
+    { engines: createEnginesInProcess() },
+  );
 
   test.each(["/v1/eval", "/v1/bestmove", "/v1/eval/stream"])("%s is 401 without one", async (path) => {
     const { status, headers, body } = await post(app.url + path, { fen: startFen, depth: 1 });
@@ -97,7 +108,10 @@ describe("where a key is required", () => {
 });
 
 describe("in a private network", () => {
-  const app = useApp({ KIBITZ_ACCESS: "open", KIBITZ_SELF_SERVICE_KEYS: "true" });
+  const app = useApp(
+    { KIBITZ_ACCESS: "open", KIBITZ_SELF_SERVICE_KEYS: "true" },
+    { engines: createEnginesInProcess() },
+  );
 
   test("nobody is limited, and nobody told of limits", async () => {
     const asked = Array.from({ length: 70 }, () => post(`${app.url}/v1/eval`, { fen: startFen, depth: 1 }));

@@ -1,20 +1,24 @@
 import { expect, test } from "vitest";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
 
 /** What is refused for its path, its method or its type is no call yet. Who sends it is asked all the same, and first. */
 const budget = 3;
-const app = useApp({
-  KIBITZ_ACCESS: "public",
-  KIBITZ_TRUST_PROXY: "127.0.0.1",
-  KIBITZ_PLANS: usePlansFile(
-    {
-      id: "keyless",
-      limits: { rates: [rateOf("minute", 9, 60), rateOf("refusals", budget, 60, "refusal")] },
-    },
-    { id: "free", limits: {} },
-  ),
-});
+const app = useApp(
+  {
+    KIBITZ_ACCESS: "public",
+    KIBITZ_TRUST_PROXY: "127.0.0.1",
+    KIBITZ_PLANS: usePlansFile(
+      {
+        id: "keyless",
+        limits: { rates: [rateOf("minute", 9, 60), rateOf("refusals", budget, 60, "refusal")] },
+      },
+      { id: "free", limits: {} },
+    ),
+  },
+  { engines: createEnginesInProcess() },
+);
 
 let callers = 0;
 const service = "/chess.analysis.v1.AnalysisService";

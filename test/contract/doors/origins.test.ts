@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { open } from "../../http/exchange.ts";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
 import { heads } from "./heads.ts";
@@ -34,7 +35,7 @@ const preflightOf = (url: string, headers: Readonly<Record<string, string>>) =>
   fetch(url, { method: "OPTIONS", headers: { "Access-Control-Request-Method": "POST", ...headers } });
 
 describe("scripts of every origin", () => {
-  const app = useApp({ KIBITZ_ACCESS: "public" });
+  const app = useApp({ KIBITZ_ACCESS: "public" }, { engines: createEnginesInProcess() });
 
   describe.each(heads)("through $name", ({ ask, ...kind }) => {
     test.each(requests)("may read the answer: %s", async (outcome, request, headers) => {
@@ -108,7 +109,10 @@ describe("scripts of every origin", () => {
 });
 
 describe("with a list of origins", () => {
-  const app = useApp({ KIBITZ_CORS_ORIGINS: `https://other.example, ${page}` });
+  const app = useApp(
+    { KIBITZ_CORS_ORIGINS: `https://other.example, ${page}` },
+    { engines: createEnginesInProcess() },
+  );
 
   test("each of them may read answers", async () => {
     const { headers } = await fetch(`${app.url}/price`, { headers: asked });
@@ -134,7 +138,7 @@ describe("with a list of origins", () => {
 /** `keys` is for those who have one, and `open` for a private network: any page that somebody there visits is a stranger. */
 describe.each(["keys", "open"])("with KIBITZ_ACCESS=%s", (mode) => {
   describe("and no origins named", () => {
-    const app = useApp({ KIBITZ_ACCESS: mode });
+    const app = useApp({ KIBITZ_ACCESS: mode }, { engines: createEnginesInProcess() });
 
     test.each(others)("no scripts of other origins may read what GET %s answers, or ask to", async (path) => {
       for (const answer of [
@@ -169,7 +173,10 @@ describe.each(["keys", "open"])("with KIBITZ_ACCESS=%s", (mode) => {
     ["*", "*"],
     [page, page],
   ])("and origins named: %s", (named, allowed) => {
-    const app = useApp({ KIBITZ_ACCESS: mode, KIBITZ_CORS_ORIGINS: named });
+    const app = useApp(
+      { KIBITZ_ACCESS: mode, KIBITZ_CORS_ORIGINS: named },
+      { engines: createEnginesInProcess() },
+    );
 
     test("they may", async () => {
       const { headers } = await fetch(`${app.url}/price`, { headers: asked });

@@ -6,10 +6,11 @@ import { codeToString, errorFromJson } from "@connectrpc/connect/protocol-connec
 import { findTrailerError } from "@connectrpc/connect/protocol-grpc";
 import { describe, expect, test } from "vitest";
 import { BadRequestSchema, ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
 
-const app = useApp();
+const app = useApp({}, { engines: createEnginesInProcess() });
 const service = "/chess.analysis.v1.AnalysisService";
 
 /** How a protocol sends a message, and where it says what was wrong. */

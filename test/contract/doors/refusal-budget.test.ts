@@ -1,20 +1,24 @@
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
 import { heads } from "./heads.ts";
 import { get, post } from "./post.ts";
 
-const app = useApp({
-  KIBITZ_ACCESS: "public",
-  KIBITZ_PLANS: usePlansFile({
-    id: "keyless",
-    limits: { rates: [rateOf("minute", 100, 60), rateOf("refusals", 4, 3, "refusal")] },
-  }),
-  KIBITZ_TRUST_PROXY: "127.0.0.1",
-});
+const app = useApp(
+  {
+    KIBITZ_ACCESS: "public",
+    KIBITZ_PLANS: usePlansFile({
+      id: "keyless",
+      limits: { rates: [rateOf("minute", 100, 60), rateOf("refusals", 4, 3, "refusal")] },
+    }),
+    KIBITZ_TRUST_PROXY: "127.0.0.1",
+  },
+  { engines: createEnginesInProcess() },
+);
 
 let callers = 0;
 const newCaller = () => ({ "x-forwarded-for": `198.51.100.${++callers}` });
@@ -23,8 +27,10 @@ const json = { "Content-Type": "application/json" };
 const badPosition = { fen: "8/8/8/8/8/8/8/8 w - - 0 1" };
 const tooDeep = { ...quick, depth: 30 };
 
-describe.each(heads)("through $name", ({ ask, ...kind }) => {
-  test("whoever has spent their refusals is refused, the right request too, and let in exactly when told", async () => {
+// All at once: what takes time is the window of each.
+test.concurrent.each(heads)(
+  "through $name whoever has spent their refusals is refused, the right request too, and let in exactly when told",
+  async ({ ask, ...kind }) => {
     const caller = newCaller();
     for (let count = 0; count < 4; count++) {
       expect((await ask(app.url, tooDeep, caller)).status).toBe(kind.upgrade);
@@ -37,8 +43,8 @@ describe.each(heads)("through $name", ({ ask, ...kind }) => {
     expect((await ask(app.url, quick, newCaller())).status).toBe(kind.ok);
     await sleep(Number(told ?? 3) * 1000);
     expect((await ask(app.url, quick, caller)).status).toBe(kind.ok);
-  });
-});
+  },
+);
 
 /** Spends what a caller has, by a game that is dear to refuse. */
 async function spend(caller: Readonly<Record<string, string>>): Promise<void> {

@@ -1,20 +1,24 @@
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { envelope } from "../../abuse/calls.ts";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
 
 /** What Connect's doors refuse before there is a call costs its sender as much as what they refuse afterwards. */
 const budget = 4;
-const app = useApp({
-  KIBITZ_ACCESS: "public",
-  KIBITZ_TRUST_PROXY: "127.0.0.1",
-  KIBITZ_PLANS: usePlansFile(
-    { id: "keyless", limits: { rates: [rateOf("refusals", budget, 60, "refusal")] } },
-    { id: "free", limits: {} },
-  ),
-});
+const app = useApp(
+  {
+    KIBITZ_ACCESS: "public",
+    KIBITZ_TRUST_PROXY: "127.0.0.1",
+    KIBITZ_PLANS: usePlansFile(
+      { id: "keyless", limits: { rates: [rateOf("refusals", budget, 60, "refusal")] } },
+      { id: "free", limits: {} },
+    ),
+  },
+  { engines: createEnginesInProcess() },
+);
 
 let callers = 0;
 const service = "/chess.analysis.v1.AnalysisService";

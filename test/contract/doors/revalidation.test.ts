@@ -1,11 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { http2Get } from "../../http/http2-get.ts";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
 import type { Plain } from "./door.ts";
 import { get, post } from "./post.ts";
 
-const app = useApp({ KIBITZ_ACCESS: "public" });
+const app = useApp({ KIBITZ_ACCESS: "public" }, { engines: createEnginesInProcess() });
 
 const service = "/chess.analysis.v1.AnalysisService";
 

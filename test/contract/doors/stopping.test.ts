@@ -4,6 +4,7 @@ import { type App, startApp } from "../../../src/wiring/app.ts";
 import { loadConfig } from "../../../src/wiring/config.ts";
 import { openEngines } from "../../../src/wiring/engines.ts";
 import { enginesRunning } from "../../engine/processes.ts";
+import { neverLate } from "../../support/never-late.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const config = loadConfig({
@@ -22,7 +23,7 @@ afterAll(async () => app.stop());
 
 test("a stop that has waited long enough cuts searches short and answers them: those under way and those that wait", async () => {
   const opening = openEngines(config, silentLog, new AbortController().signal);
-  app = await startApp(config, silentLog, opening, { drainMs: 400 });
+  app = await startApp(config, silentLog, opening, { drainMs: 400, lag: neverLate });
   const ask = (path: string, depth: number) =>
     fetch(`${app.url}${path}`, {
       method: "POST",

@@ -1,18 +1,22 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { useApp } from "../../support/running-app.ts";
 import { rpcDoors } from "./all-doors.ts";
 import { startFen } from "./cases/case.ts";
 import { json } from "./clients/json.ts";
 import { type StreamClient, streamClients } from "./stream-clients.ts";
-import { expectNoWork, expectWork } from "./stream-engine-work.ts";
+import { watchWork } from "./watch-work.ts";
 
-const app = useApp({ KIBITZ_SLOTS: "1" });
+// That a real engine stands still then is seen by its processor time, where `stream` and `leaving` ask one.
+const engines = createEnginesInProcess();
+const { expectWork, expectNoWork } = watchWork(engines);
+const app = useApp({ KIBITZ_SLOTS: "1" }, { engines });
 const never = new AbortController().signal;
 
 /** Searches for a minute, if nobody stops it. */
 const long = { fen: startFen, depth: 30 };
 const batch = { requests: [long, { ...long, multipv: 2 }, { ...long, multipv: 3 }] };
-const deadlineMs = 1500;
+const deadlineMs = 250;
 
 const calls = [
   ["streamEvaluate", long],
@@ -32,6 +36,18 @@ describe.each(streamClients)("$name", ({ open }) => {
     await expectWork();
     leave.abort();
     expect(await read).toBeInstanceOf(Error);
+    await expectNoWork();
+  });
+
+  test("streamEvaluate: a reader that stops in the middle ends the search", async () => {
+    const leave = new AbortController();
+    for await (const _ of client.stream("streamEvaluate", long, leave.signal)) {
+      await expectWork();
+      // Connect's clients do not call a stream off that is merely read no further (2.2.0).
+      leave.abort();
+      break;
+    }
+    expect(leave.signal.aborted).toBe(true);
     await expectNoWork();
   });
 });

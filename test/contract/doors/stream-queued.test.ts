@@ -1,15 +1,20 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
 import type { Plain } from "./door.ts";
 import { post } from "./post.ts";
 import { type StreamClient, streamClients } from "./stream-clients.ts";
-import { expectNoWork, expectWork } from "./stream-engine-work.ts";
+import { watchWork } from "./watch-work.ts";
 
-const app = useApp({ KIBITZ_SLOTS: "1", KIBITZ_QUEUE_MAX_WAIT_MS: "20000" });
+const engines = createEnginesInProcess();
+const { expectWork, expectNoWork } = watchWork(engines);
+const app = useApp({ KIBITZ_SLOTS: "1", KIBITZ_QUEUE_MAX_WAIT_MS: "20000" }, { engines });
 const never = new AbortController().signal;
+/** On a machine that is busy with other tests. */
+const patience = { timeout: 5000 };
 const long = { fen: startFen, depth: 30, movetime_ms: 10_000 };
 
 /** Keeps the only engine busy while something is done. */
@@ -88,7 +93,7 @@ describe.each(streamClients)("$name", (kind) => {
       };
       const leftBefore = canceledStreams();
       await read().catch(() => {});
-      await expect.poll(canceledStreams).toBe(leftBefore + 1);
+      await expect.poll(canceledStreams, patience).toBe(leftBefore + 1);
       // The next one is the next one: nobody waits before it.
       const after = new AbortController();
       const events: unknown[] = [];
@@ -140,7 +145,7 @@ test("places move up as the queue does", async () => {
       return { seen, read };
     };
     const [one, two] = [told(first), told(second)];
-    await expect.poll(() => [one.seen[0], two.seen[0]].toSorted()).toEqual(["1", "2"]);
+    await expect.poll(() => [one.seen[0], two.seen[0]].toSorted(), patience).toEqual(["1", "2"]);
     await sleep(1500);
     // Nothing has changed, so nothing more was said.
     expect([one.seen.length, two.seen.length]).toEqual([1, 1]);
@@ -178,15 +183,18 @@ test("the line of a stream that was left in the queue says that, and of one that
 });
 
 describe("what is not let in is a problem with its status, not an event", () => {
-  const small = useApp({
-    KIBITZ_SLOTS: "1",
-    KIBITZ_QUEUE_MAX_WAIT_MS: "50",
-    KIBITZ_ACCESS: "public",
-    KIBITZ_PLANS: usePlansFile({
-      id: "keyless",
-      limits: { concurrent: 8, rates: [rateOf("burst", 6, 600)] },
-    }),
-  });
+  const small = useApp(
+    {
+      KIBITZ_SLOTS: "1",
+      KIBITZ_QUEUE_MAX_WAIT_MS: "50",
+      KIBITZ_ACCESS: "public",
+      KIBITZ_PLANS: usePlansFile({
+        id: "keyless",
+        limits: { concurrent: 8, rates: [rateOf("burst", 6, 600)] },
+      }),
+    },
+    { engines: createEnginesInProcess() },
+  );
   const events = (depth: number, signal?: AbortSignal) =>
     fetch(`${small.url}/v1/eval/stream`, {
       method: "POST",
@@ -205,7 +213,7 @@ describe("what is not let in is a problem with its status, not an event", () => 
     expect([tooDeep.status, await tooDeep.json()]).toMatchObject([402, { code: "upgrade_needed" }]);
     // What is given back as refused may be asked again; what is answered is not.
     const mated = { fen: "rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 1 3" };
-    await expect.poll(async () => (await post(`${small.url}/v1/eval`, mated)).status).toBe(429);
+    await expect.poll(async () => (await post(`${small.url}/v1/eval`, mated)).status, patience).toBe(429);
     const limited = await events(2);
     expect([limited.status, await limited.json()]).toMatchObject([429, { code: "rate_limited" }]);
     leave.abort();

@@ -74,8 +74,15 @@ describe.each(streamClients)("$name", (kind) => {
     const search = { depth: 10, stop_reason: "depth", cached: true };
     expect(events).toMatchObject([{ evaluation: { search } }]);
   });
+});
 
+// One a protocol: what the engines are told then is seen for every client in `stream-deadlines`.
+const protocols = ["gRPC", "gRPC-Web over HTTP/1.1", "Connect over HTTP/1.1", "plain JSON over HTTP/1.1"];
+
+describe.each(protocols)("%s", (protocol) => {
   test("stops reading in the middle, and the engine stands still", async () => {
+    const kind = streamClients.find(({ name }) => name === protocol) ?? expect.fail("no such client");
+    await using client = kind.open(app.url);
     const leave = new AbortController();
     for await (const _ of client.stream("streamEvaluate", long, leave.signal)) {
       await expectWork();

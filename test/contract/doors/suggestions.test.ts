@@ -3,6 +3,7 @@ import { createConnectTransport } from "@connectrpc/connect-node";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
@@ -23,10 +24,17 @@ interface Advice {
   readonly suggested_request: Plain | null;
 }
 
-const keysOnly = useApp({ KIBITZ_ACCESS: "keys", KIBITZ_PLANS: plans });
+const keysOnly = useApp(
+  { KIBITZ_ACCESS: "keys", KIBITZ_PLANS: plans },
+  { engines: createEnginesInProcess() },
+);
 
 describe("to a caller", () => {
-  const app = useApp({ KIBITZ_ACCESS: "public", KIBITZ_PLANS: plans });
+  // What is promised of a suggestion is that it is answered, and not by what: nothing waits for a search.
+  const app = useApp(
+    { KIBITZ_ACCESS: "public", KIBITZ_PLANS: plans },
+    { engines: createEnginesInProcess({ quickPlies: 30 }) },
+  );
 
   async function adviceFor(
     request: Plain | string,

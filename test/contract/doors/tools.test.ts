@@ -14,11 +14,12 @@ import { ServerReflection } from "../../../gen/grpc/reflection/v1/reflection_pb.
 import { ServerReflection as ServerReflectionV1alpha } from "../../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
 import { exchange, problemOf } from "../../http/exchange.ts";
 import { http2Get } from "../../http/http2-get.ts";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { useApp } from "../../support/running-app.ts";
 import { type ToolClient, toolClients } from "./tool-clients.ts";
 
 // The strictest mode: analyses need a key, these do not.
-const app = useApp({ KIBITZ_ACCESS: "keys" });
+const app = useApp({ KIBITZ_ACCESS: "keys" }, { engines: createEnginesInProcess() });
 
 const services = [
   "chess.analysis.v1.AnalysisService",

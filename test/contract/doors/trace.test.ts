@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
 import { heads } from "./heads.ts";
 
-const app = useApp({ KIBITZ_ACCESS: "public" });
+const app = useApp({ KIBITZ_ACCESS: "public" }, { engines: createEnginesInProcess() });
 
 const traceId = "0af7651916cd43dd8448eb211c80319c";
 const parentId = "b7ad6b7169203331";

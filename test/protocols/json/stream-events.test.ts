@@ -1,3 +1,4 @@
+import type { DescService } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { createBatchAnswer } from "../../../src/protocols/json/answer-batch.ts";
@@ -8,58 +9,72 @@ import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const folder = useTemporaryFolder();
 
-/** The routes of a service whose one stream answers with a message that has these members. */
+const declared: string[] = [];
+let compiled: readonly DescService[] | undefined;
+
+/**
+ * The routes of a service whose one stream answers with a message that has these members. Asked for while tests are
+ * collected, and had while they run: all are compiled together.
+ */
 function routesWith(members: string, option = "") {
-  const services = compileProto(
-    folder,
-    `syntax = "proto3";
+  const number = declared.length + 1;
+  declared.push(`
+message Event${number} { ${members} }
+service Things${number} {
+  rpc TellOnce(Ask) returns (Told) { option (google.api.http) = {post: "/v1/things" body: "*"}; }
+  rpc Tell(Ask) returns (stream Event${number}) {
+    option (google.api.http) = {post: "/v1/things/stream" body: "*"};
+    ${option}
+  }
+}`);
+  return () => {
+    compiled ??= compileProto(folder, [head, ...declared].join("\n"));
+    const routes = routesFromServices(compiled.filter(({ name }) => name === `Things${number}`));
+    const [once, stream] = routes;
+    if (once === undefined || stream === undefined) {
+      throw new Error("two routes");
+    }
+    return { routes, once, stream };
+  };
+}
+
+const head = `syntax = "proto3";
 package made.v1;
 import "google/api/annotations.proto";
 import "kibitz/json/v1/options.proto";
 message Ask {}
 message Told { uint32 index = 1; }
-message Other {}
-message Event { ${members} }
-service Things {
-  rpc TellOnce(Ask) returns (Told) { option (google.api.http) = {post: "/v1/things" body: "*"}; }
-  rpc Tell(Ask) returns (stream Event) {
-    option (google.api.http) = {post: "/v1/things/stream" body: "*"};
-    ${option}
-  }
-}`,
-  );
-  const routes = routesFromServices(services);
-  const [once, stream] = routes;
-  if (once === undefined || stream === undefined) {
-    throw new Error("two routes");
-  }
-  return { routes, once, stream };
-}
+message Other {}`;
 
+const batchOption = "option (kibitz.json.v1.batch) = true;";
+const numberedBatch = routesWith("uint32 number = 1;", batchOption);
 const events = "oneof event { Other waits = 1; Told told = 2 [(kibitz.json.v1.answer) = true]; }";
 
 describe("a stream", () => {
+  const plain = routesWith(events);
+  const indexed = routesWith(`${events} uint32 index = 3;`);
   it("is one of events, also where its messages have an index", () => {
-    expect(kindOfRoute(routesWith(events).stream)).toBe("stream");
-    expect(kindOfRoute(routesWith(`${events} uint32 index = 3;`).stream)).toBe("stream");
+    expect(kindOfRoute(plain().stream)).toBe("stream");
+    expect(kindOfRoute(indexed().stream)).toBe("stream");
   });
 
+  const indexedBatch = routesWith("uint32 index = 1;", batchOption);
   it("is a batch where its proto says so, whatever its messages have", () => {
-    const option = "option (kibitz.json.v1.batch) = true;";
-    expect(kindOfRoute(routesWith("uint32 index = 1;", option).stream)).toBe("batch");
-    expect(kindOfRoute(routesWith("uint32 number = 1;", option).stream)).toBe("batch");
+    expect(kindOfRoute(indexedBatch().stream)).toBe("batch");
+    expect(kindOfRoute(numberedBatch().stream)).toBe("batch");
   });
 
+  const ofOther = routesWith(
+    "oneof event { Told told = 1; Other other = 2 [(kibitz.json.v1.answer) = true]; }",
+  );
   it("belongs to the call that has its answer as the only one", () => {
-    const { routes, once, stream } = routesWith(events);
+    const { routes, once, stream } = plain();
     expect(streamOfRoute(once, routes)).toBe(stream);
-    const other = routesWith(
-      "oneof event { Told told = 1; Other other = 2 [(kibitz.json.v1.answer) = true]; }",
-    );
+    const other = ofOther();
     expect(streamOfRoute(other.once, other.routes)).toBeUndefined();
   });
 
-  it.each([
+  const refused = [
     ["has no choice", "Told told = 1;"],
     ["has a field beside the choice", `${events} uint32 index = 3;`],
     ["has two choices", `${events} oneof more { Other other = 3; }`],
@@ -77,16 +92,17 @@ describe("a stream", () => {
       "takes the name of a failure",
       "oneof event { Other error = 1; Told told = 2 [(kibitz.json.v1.answer) = true]; }",
     ],
-  ])("is refused at start where its message %s, and named", (_, members) => {
-    const { stream } = routesWith(members);
-    expect(() => eventsOf(stream.method)).toThrow(
-      /^rpc made\.v1\.Things\.Tell: message made\.v1\.Event must be/,
+  ].map(([name, members = ""]) => [name, routesWith(members)] as const);
+  it.each(refused)("is refused at start where its message %s, and named", (_, routesOf) => {
+    const { method } = routesOf().stream;
+    expect(() => eventsOf(method)).toThrow(
+      /^rpc made\.v1\.Things\d+\.Tell: message made\.v1\.Event\d+ must be/,
     );
   });
 });
 
 it("a batch is refused at start where its answers have no index", () => {
-  const { stream } = routesWith("uint32 number = 1;", "option (kibitz.json.v1.batch) = true;");
+  const { stream } = numberedBatch();
   expect(() => createBatchAnswer(stream, {} as never)).toThrow("says by its index");
 });
 

@@ -35,7 +35,7 @@ export const warnings: readonly AnswerCase[] = [
   {
     ...common,
     name: "tells all at once, in the order of the fields",
-    request: { fen: "4k3/8/8/8/8/8/8/4K2R w KQ a6", multipv: 10, movetime_ms: 60_000 },
+    request: { fen: "4k3/8/8/8/8/8/8/4K2R w KQ a6", multipv: 2, movetime_ms: 60_000 },
     answer: { fen: "4k3/8/8/8/8/8/8/4K2R w K - 0 1" },
     warnings: ["castling_rights_removed", "clocks_defaulted", "ep_square_removed", "default_depth_applied"],
   },

@@ -1,0 +1,157 @@
+import type { EngineBackend, EngineBuild } from "../../src/engine/engine.ts";
+import { createUciSession } from "../../src/engine/uci/session.ts";
+import type { ProcessEnd, UciTransport } from "../../src/engine/uci/transport.ts";
+import { defaultWatchTimes } from "../../src/engine/uci/watch.ts";
+import { buildOf } from "../engine/build-of.ts";
+import { play, rateMoves } from "./fake-engine/moves.ts";
+
+/**
+ * Engines that are talked to in UCI as real ones are, but live in this process: they start at once, need no processor,
+ * and tell what they do. For tests of what stands before the engines.
+ */
+export interface EnginesInProcess extends EngineBackend {
+  /** Searches that have been told to go and have not said their best move. */
+  readonly searching: number;
+  /** Searches that were told to go so far. */
+  readonly begun: number;
+}
+
+export interface EnginesInProcessOptions {
+  /** So many plies are found at once. A search for more goes on until its time is up or it is told to stop. */
+  readonly quickPlies?: number;
+}
+
+export function createEnginesInProcess({ quickPlies = 19 }: EnginesInProcessOptions = {}): EnginesInProcess {
+  let searching = 0;
+  let begun = 0;
+  const tell = (change: 1 | -1) => {
+    searching += change;
+    begun += change === 1 ? 1 : 0;
+  };
+  const builds: readonly EngineBuild[] = [
+    buildOf({ name: "Stockfish 19 in process" }),
+    buildOf({ id: "stockfish-19-lite", name: "Stockfish 19 Lite in process", net: "lite" }),
+  ];
+  return {
+    path: "wasm",
+    discover: async () => builds,
+    start: (build, signal) =>
+      createUciSession(build, createEngine(quickPlies, tell), defaultWatchTimes, signal),
+    get searching() {
+      return searching;
+    },
+    get begun() {
+      return begun;
+    },
+  };
+}
+
+const greeting = [
+  "id name Stockfish 19 in process",
+  "id author nobody",
+  "option name Threads type spin default 1 min 1 max 8",
+  "option name Hash type spin default 16 min 1 max 1024",
+  "option name Clear Hash type button",
+  "option name MultiPV type spin default 1 min 1 max 256",
+  "option name Skill Level type spin default 20 min 0 max 20",
+  "option name UCI_LimitStrength type check default false",
+  "option name UCI_Elo type spin default 1320 min 1320 max 3190",
+  "option name UCI_Chess960 type check default false",
+  "option name UCI_ShowWDL type check default false",
+  "uciok",
+];
+
+/** @param tell told 1 when a search begins, and -1 when it ends. */
+function createEngine(quickPlies: number, tell: (change: 1 | -1) => void): UciTransport {
+  const pipeEnd = Promise.withResolvers<void>();
+  const processEnd = Promise.withResolvers<ProcessEnd>();
+  const options = new Map<string, string>();
+  let position: readonly string[] = [];
+  /** Ends the search under way. */
+  let end: ((said: boolean) => void) | undefined;
+  let receive: (line: string) => void = () => {};
+  // Not before the session has sent what it is sending.
+  const say = (...lines: readonly string[]) =>
+    queueMicrotask(() => {
+      for (const line of lines) {
+        receive(line);
+      }
+    });
+
+  function search(depth: number, movetimeMs: number): void {
+    const startedAt = performance.now();
+    const { chess, seen } = play(position);
+    const chess960 = options.get("UCI_Chess960") === "true";
+    const moves = rateMoves(chess, seen, chess960).slice(0, Number(options.get("MultiPV") ?? 1));
+    const print = (at: number) => {
+      const timeMs = Math.max(1, Math.round(performance.now() - startedAt));
+      const counters = `nodes ${20 * at} nps 1000 hashfull 0 tbhits 0 time ${timeMs}`;
+      say(
+        ...moves.map(({ uci, score, reply }, index) =>
+          `info depth ${at} seldepth ${at} multipv ${index + 1} score ${score} wdl 300 400 300 ${counters} pv ${uci} ${reply ?? ""}`.trim(),
+        ),
+      );
+    };
+    tell(1);
+    const late = setTimeout(() => end?.(true), movetimeMs);
+    end = (said) => {
+      clearTimeout(late);
+      end = undefined;
+      tell(-1);
+      if (said) {
+        print(Math.min(depth, quickPlies));
+        say(`bestmove ${moves[0]?.uci ?? "(none)"}`);
+      }
+    };
+    for (let at = 1; at <= Math.min(depth, quickPlies); at++) {
+      print(at);
+    }
+    if (depth <= quickPlies) {
+      end(true);
+    }
+  }
+
+  function hear(line: string): void {
+    const words = line.split(" ");
+    switch (words[0]) {
+      case "uci":
+        say(...greeting);
+        break;
+      case "isready":
+        say("readyok");
+        break;
+      case "setoption": {
+        const [, name = "", value = ""] = /^setoption name (.+) value (.+)$/.exec(line) ?? [];
+        options.set(name, value);
+        break;
+      }
+      case "position":
+        position = words;
+        break;
+      case "go":
+        search(Number(words[2]), Number(words[4]));
+        break;
+      case "stop":
+        end?.(true);
+        break;
+    }
+  }
+
+  return {
+    send(...lines) {
+      lines.forEach(hear);
+    },
+    read(receiveLine) {
+      receive = receiveLine;
+      return pipeEnd.promise;
+    },
+    async kill() {
+      end?.(false);
+      processEnd.resolve("itself");
+      pipeEnd.resolve();
+    },
+    ended: processEnd.promise,
+    memoryBytes: () => undefined,
+    suspended: () => false,
+  };
+}
