@@ -11,6 +11,7 @@ import { localCaller } from "../caller.ts";
 import { createMessageWriter } from "../gateway/codec/write-message.ts";
 import { createOrder } from "../gateway/in-order.ts";
 import { exitCode, UsageError } from "./command.ts";
+import type { Host, Output } from "./host.ts";
 import { openLocal } from "./open-local.ts";
 import { createProgressBar } from "./progress-bar.ts";
 import { isSolved, type PositionLine, positionFromLine } from "./read-epd.ts";
@@ -23,6 +24,7 @@ export interface FileInput {
   /** One line of JSON for each answer instead of a table. */
   readonly json: boolean;
   readonly signal: AbortSignal;
+  readonly host: Host;
 }
 
 /** A batch takes so many. */
@@ -34,12 +36,12 @@ const method = AnalysisService.method.evaluateBatch;
  * Evaluates a file of positions, a FEN or EPD a line, and the score where EPD asks for moves. Rows come in the order of
  * the file; lines of JSON come as they are ready, and name the line that they are of.
  */
-export async function evaluateFile({ file, requestOf, json, signal }: FileInput): Promise<number> {
-  const positions = await readPositions(file);
-  await using local = await openLocal(signal);
+export async function evaluateFile({ file, requestOf, json, signal, host }: FileInput): Promise<number> {
+  const positions = await readPositions(file, host);
+  await using local = await openLocal(host, signal);
   const call = local.streamOf(method);
   const write = createMessageWriter(EvaluateBatchResponseSchema);
-  const bar = createProgressBar(positions.length, process.stderr);
+  const bar = createProgressBar(positions.length, host.stderr);
   const tally = { solved: 0, asked: 0, refused: 0 };
   const order = createOrder<string>();
 
@@ -61,12 +63,12 @@ export async function evaluateFile({ file, requestOf, json, signal }: FileInput)
           ]
         : order(index, rowOf(answer, position, solved));
       bar.clear();
-      process.stdout.write(rows.join(""));
+      host.stdout.write(rows.join(""));
       bar.step();
     }
   }
   bar.clear();
-  tell(positions.length, tally);
+  tell(host.stderr, positions.length, tally);
   return tally.refused > 0 ? exitCode.usage : exitCode.ok;
 }
 
@@ -75,12 +77,10 @@ interface NumberedPosition extends PositionLine {
   readonly line: number;
 }
 
-async function readPositions(file: string): Promise<readonly NumberedPosition[]> {
-  const content = await (file === "-" ? text(process.stdin) : readFile(file, "utf8")).catch(
-    (error: Error) => {
-      throw new UsageError(`cannot read ${file}: ${error.message}`);
-    },
-  );
+async function readPositions(file: string, { stdin }: Host): Promise<readonly NumberedPosition[]> {
+  const content = await (file === "-" ? text(stdin) : readFile(file, "utf8")).catch((error: Error) => {
+    throw new UsageError(`cannot read ${file}: ${error.message}`);
+  });
   const positions = content.split("\n").flatMap((text, index) => {
     const position = positionFromLine(text);
     return position ? [{ ...position, line: index + 1 }] : [];
@@ -117,10 +117,11 @@ function wantedOf({ best, avoid }: PositionLine): string {
 
 /** The score, on the error stream: what is piped on is answers only. */
 function tell(
+  stderr: Output,
   total: number,
   { solved, asked, refused }: { solved: number; asked: number; refused: number },
 ): void {
   const score = asked > 0 ? [`solved ${solved} of ${asked} (${((100 * solved) / asked).toFixed(1)} %)`] : [];
   const refusals = refused > 0 ? [`${refused} refused`] : [];
-  process.stderr.write(`kibitz: ${[`${total} positions`, ...score, ...refusals].join(", ")}\n`);
+  stderr.write(`kibitz: ${[`${total} positions`, ...score, ...refusals].join(", ")}\n`);
 }

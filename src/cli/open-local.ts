@@ -3,11 +3,12 @@ import { loadConfig } from "../config.ts";
 import { createService, type Service } from "../create-service.ts";
 import { createLog } from "../log/create-log.ts";
 import { openEngines } from "../open-engines.ts";
+import type { Host } from "./host.ts";
 
 /** The service in this process, without a server: what the commands ask. */
-export async function openLocal(signal: AbortSignal): Promise<Service & AsyncDisposable> {
-  const config = loadConfig({ KIBITZ_LOG_LEVEL: "warn", ...process.env });
-  const log = await createLog(config.logLevel, process.stderr);
+export async function openLocal(host: Host, signal: AbortSignal): Promise<Service & AsyncDisposable> {
+  const config = loadConfig({ KIBITZ_LOG_LEVEL: "warn", ...host.env });
+  const log = await createLog(config.logLevel, host.stderr, host);
   const engines = await openEngines(config, log, signal);
   return {
     ...createService(engines, await createLocalAccess(), config, log),

@@ -1,3 +1,5 @@
+import type { Output } from "./host.ts";
+
 /** How much of a long work is done, on one line that is written over; nothing where nobody looks. */
 export interface ProgressBar {
   step(): void;
@@ -7,7 +9,7 @@ export interface ProgressBar {
 
 const widthChars = 30;
 
-export function createProgressBar(total: number, stream: NodeJS.WriteStream): ProgressBar {
+export function createProgressBar(total: number, stream: Output): ProgressBar {
   const startedAt = performance.now();
   let done = 0;
   return {

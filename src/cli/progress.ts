@@ -1,4 +1,5 @@
 import type { Analysis } from "../analysis/analysis.ts";
+import type { Output } from "./host.ts";
 import { countOf, pawnsOf } from "./report.ts";
 
 /** One line that is written over while the search deepens; nothing where nobody looks. */
@@ -7,7 +8,7 @@ export interface Progress {
   clear(): void;
 }
 
-export function createProgress(stream: NodeJS.WriteStream): Progress {
+export function createProgress(stream: Output): Progress {
   if (!stream.isTTY) {
     return { show() {}, clear() {} };
   }

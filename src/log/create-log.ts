@@ -1,4 +1,3 @@
-import type { WriteStream } from "node:tty";
 import pino, { type LevelWithSilent } from "pino";
 import { createLineWriter } from "./line-writer.ts";
 import { type Log, logFields } from "./log.ts";
@@ -6,7 +5,8 @@ import { type Log, logFields } from "./log.ts";
 /** JSON lines for programs; on a terminal, lines for people. */
 export async function createLog(
   level: LevelWithSilent,
-  stream: WriteStream & { readonly fd: number } = process.stdout,
+  stream: { readonly fd: number; readonly isTTY?: boolean } = process.stdout,
+  host: { once(event: "exit", listener: () => void): unknown } = process,
 ): Promise<Log> {
   const options = {
     level,
@@ -20,7 +20,7 @@ export async function createLog(
     const onLost = (count: number) =>
       lines.warn({ count }, "log lines were lost: there was no room for them");
     const writer = createLineWriter(stream.fd, { onLost });
-    process.once("exit", writer.flushNow);
+    host.once("exit", writer.flushNow);
     const lines: Log = pino(options, writer);
     return lines;
   }
