@@ -1,5 +1,6 @@
 import { EventEmitter } from "node:events";
-import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
+import { closeSync, mkdtempDisposableSync, openSync, readFileSync, writeSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
@@ -7,9 +8,6 @@ import type { Host, Output } from "../../src/cli/host.ts";
 import { run } from "../../src/cli/run.ts";
 import { quickestSettings } from "../support/quickest-settings.ts";
 import { startKibitz } from "../support/start-kibitz.ts";
-import { useTemporaryFolder } from "../support/temporary-folder.ts";
-
-const folder = useTemporaryFolder();
 
 export interface Finished {
   readonly code: number | null;
@@ -20,7 +18,8 @@ export interface Finished {
 export type Settings = Readonly<Record<string, string>>;
 
 /** With the engine that starts quickest and no native ones. */
-const settings = { ...quickestSettings, KIBITZ_DATA_DIR: join(folder, "data") };
+const settingsIn = (folder: string) => ({ ...quickestSettings, KIBITZ_DATA_DIR: join(folder, "data") });
+const temporaryFolder = () => mkdtempDisposableSync(join(tmpdir(), "kibitz-test-"));
 
 /** Runs `kibitz` to its end in this process, which takes a tenth of the time of a new one. */
 export async function runKibitz(
@@ -28,11 +27,12 @@ export async function runKibitz(
   env: Settings = {},
   stdin: readonly string[] = [],
 ): Promise<Finished> {
-  using stdout = createFile();
-  using stderr = createFile();
+  using folder = temporaryFolder();
+  using stdout = createFile(join(folder.path, "stdout"));
+  using stderr = createFile(join(folder.path, "stderr"));
   const events = new EventEmitter();
   const host: Host = Object.assign(events, {
-    env: { ...settings, ...env },
+    env: { ...settingsIn(folder.path), ...env },
     stdin: Readable.from(stdin),
     stdout,
     stderr,
@@ -52,16 +52,14 @@ export async function runKibitz(
 
 /** Runs `kibitz` to its end as its users do, in a process of its own. */
 export async function spawnKibitz(args: readonly string[], env: Settings = {}): Promise<Finished> {
-  const kibitz = startKibitz(args, { ...settings, ...env });
+  using folder = temporaryFolder();
+  const kibitz = startKibitz(args, { ...settingsIn(folder.path), ...env });
   const [stdout, stderr, code] = await Promise.all([text(kibitz.stdout), text(kibitz.stderr), kibitz.ended]);
   return { code, stdout, stderr };
 }
 
-let files = 0;
-
 /** Text and log go to the same end, as they do in a process. */
-function createFile(): Output & Disposable & { read(): string } {
-  const path = join(folder, `printed-${files++}`);
+function createFile(path: string): Output & Disposable & { read(): string } {
   const fd = openSync(path, "w");
   return {
     fd,
