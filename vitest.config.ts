@@ -20,13 +20,16 @@ export const serviceNeeds: Need[] = [
 
 const globalSetup = ["test/support/require-components.ts"];
 
-/** `npm test` runs both projects, `npm run test:unit` the first. A test is in one or the other by what it imports. */
+/** `npm test` runs both projects, `npm run test:unit` the first. In which a test is follows from what it imports. */
 export default defineConfig({
   test: {
     // Files share the modules that one worker has read: reading them anew takes longer than most of the tests.
     isolate: false,
     // Most of them wait for engines and timers, so there can be more than cores; vitest's own choice is one less.
     maxWorkers: 3,
+    // A real engine on a busy machine takes seconds to start; nothing here waits for a time-out to pass.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     reporters: ["default"],
     projects: [
       {
@@ -48,9 +51,6 @@ export default defineConfig({
           exclude: [...apart, ...units],
           globalSetup,
           provide: { needs: serviceNeeds },
-          // A real engine on a busy machine takes seconds to start; nothing here waits for a time-out to pass.
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
         },
       },
     ],
