@@ -1,17 +1,58 @@
 import { defineConfig } from "vitest/config";
+import type { Need } from "./test/support/components.ts";
+import { allTests, unitTests } from "./test/support/unit-tests.ts";
 
+// These install something first or take minutes, each by a command of its own: `npm run test:<folder>`.
+const apart = ["older", "clients", "tools", "fuzz", "abuse", "slow"].map((folder) => `test/${folder}/**`);
+
+const units = [...unitTests(allTests())];
+
+/** What a machine may lack for them; the same as `vitest.slow.config.ts`. */
+export const serviceNeeds: Need[] = [
+  "native",
+  "chromium",
+  "util-linux",
+  "root",
+  "namespaces",
+  "mounts",
+  "node 25",
+];
+
+const globalSetup = ["test/support/require-components.ts"];
+
+/** `npm test` runs both projects, `npm run test:unit` the first. In which a test is follows from what it imports. */
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
-    // These install something first or take minutes, each by a command of its own: `npm run test:<folder>`.
-    exclude: ["test/older/**", "test/clients/**", "test/tools/**", "test/fuzz/**", "test/abuse/**"],
-    globalSetup: ["test/support/require-components.ts"],
-    provide: { needs: ["native", "chromium", "util-linux", "root", "namespaces", "mounts", "node 25"] },
-    // A real engine on a busy machine takes seconds to start; nothing here waits for a time-out to pass.
+    // Files share the modules that one worker has read: reading them anew takes longer than most of the tests.
+    isolate: false,
     // Most of them wait for engines and timers, so there can be more than cores; vitest's own choice is one less.
     maxWorkers: 3,
+    // A real engine on a busy machine takes seconds to start; nothing here waits for a time-out to pass.
     testTimeout: 60_000,
     hookTimeout: 60_000,
     reporters: ["default"],
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "unit",
+          include: units,
+          exclude: apart,
+          globalSetup,
+          provide: { needs: [] },
+          pool: "threads",
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "service",
+          include: ["test/**/*.test.ts"],
+          exclude: [...apart, ...units],
+          globalSetup,
+          provide: { needs: serviceNeeds },
+        },
+      },
+    ],
   },
 });

@@ -15,9 +15,10 @@ import { errorFromFaults, KibitzError } from "../errors/errors.ts";
 import { problemFromError } from "../errors/problem.ts";
 import { createMessageReader } from "../protocols/json/codec/read-message.ts";
 import { createMessageWriter } from "../protocols/json/codec/write-message.ts";
-import { openLocal, type Service } from "../wiring/service.ts";
+import type { Service } from "../wiring/service.ts";
 import { type Command, type CommandInput, exitCode, UsageError } from "./command.ts";
 import { evaluateFile } from "./evaluate-file.ts";
+import { openLocal } from "./open-local.ts";
 import { createProgress, reportOfBestMove, reportOfEvaluation } from "./report.ts";
 
 const range = ({ minimum, maximum }: { readonly minimum: number; readonly maximum: number }) =>
@@ -92,11 +93,11 @@ export const evalCommand: Command = {
     if (input.positionals.length > 0) {
       throw new UsageError("give either a FEN or --file");
     }
-    return orTellError(json === true, () => {
+    return orTellError(input, () => {
       // What is asked of all is judged once; what is wrong with a position is told in its own answer.
       const asked = readRequest(requestFromInput({ ...input, positionals: [anyFen] }));
       const requestOf = (fen: string) => ({ ...asked, fen });
-      return evaluateFile({ file, requestOf, json: json === true, signal: input.signal });
+      return evaluateFile({ file, requestOf, json: json === true, signal: input.signal, host: input.host });
     });
   },
 };
@@ -114,15 +115,15 @@ async function analyse(
   answerSchema: DescMessage,
   report: (analysis: Analysis) => string,
 ): Promise<number> {
-  const { values, signal } = input;
-  const progress = createProgress(process.stderr);
+  const { values, signal, host } = input;
+  const progress = createProgress(host.stderr);
   const sent = requestFromInput(input);
-  return orTellError(values.json === true, async () => {
+  return orTellError(input, async () => {
     await using opened = new AsyncDisposableStack();
     let opening: Promise<Service> | undefined;
     /** When they are needed: what can be refused without engines is refused at once. */
     const local = () => {
-      opening ??= openLocal(process.env, signal).then((service) => opened.use(service));
+      opening ??= openLocal(host, signal).then((service) => opened.use(service));
       return opening;
     };
     const judge = async (plain: typeof sent) => {
@@ -141,7 +142,7 @@ async function analyse(
         throw new Error("the search ended without an answer");
       }
       progress.clear();
-      process.stdout.write(
+      host.stdout.write(
         values.json ? jsonOf(answerSchema, create(answerSchema, messageFromAnalysis(last))) : report(last),
       );
       return exitCode.ok;
@@ -154,14 +155,14 @@ async function analyse(
 }
 
 /** Runs, and tells what was thrown on purpose. */
-async function orTellError(json: boolean, run: () => Promise<number>): Promise<number> {
+async function orTellError(input: CommandInput, run: () => Promise<number>): Promise<number> {
   try {
     return await run();
   } catch (thrown) {
     if (!(thrown instanceof KibitzError)) {
       throw thrown;
     }
-    return tellError(thrown, json);
+    return tellError(thrown, input);
   }
 }
 
@@ -218,14 +219,14 @@ function jsonOf(schema: DescMessage, message: Message): string {
   return `${createMessageWriter(schema)(message)}\n`;
 }
 
-function tellError(error: KibitzError, json: boolean): number {
-  if (json) {
-    process.stdout.write(`${JSON.stringify(problemFromError(error, "cli"))}\n`);
+function tellError(error: KibitzError, { values, host }: CommandInput): number {
+  if (values.json === true) {
+    host.stdout.write(`${JSON.stringify(problemFromError(error, "cli"))}\n`);
   } else {
     const messages = error.faults.length > 0 ? error.faults.map(({ message }) => message) : [error.message];
-    process.stderr.write(messages.map((message) => `kibitz: ${message}\n`).join(""));
+    host.stderr.write(messages.map((message) => `kibitz: ${message}\n`).join(""));
     if (error.suggestedRequest) {
-      process.stderr.write(
+      host.stderr.write(
         `kibitz: this request would be answered: ${JSON.stringify(error.suggestedRequest)}\n`,
       );
     }

@@ -1,4 +1,5 @@
 import type { ParseArgsConfig } from "node:util";
+import type { Host } from "./host.ts";
 
 /** Exit codes: `usage` is for arguments and input that must be changed, `failure` for all that went wrong otherwise. */
 export const exitCode = { ok: 0, failure: 1, usage: 2, interrupted: 130 } as const;
@@ -27,6 +28,7 @@ export interface CommandInput {
   readonly positionals: readonly string[];
   /** Aborted by Ctrl-C and SIGTERM. */
   readonly signal: AbortSignal;
+  readonly host: Host;
 }
 
 /** The arguments are wrong: the message says how, and the way out. */

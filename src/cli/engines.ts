@@ -8,26 +8,26 @@ import type { EngineVersion } from "../engine/catalog.ts";
 import type { EngineInfo } from "../engine/engine.ts";
 import { createMessageWriter } from "../protocols/json/codec/write-message.ts";
 import { localCaller } from "../request/context.ts";
-import { openLocal } from "../wiring/service.ts";
 import { type Command, exitCode } from "./command.ts";
+import { openLocal } from "./open-local.ts";
 
 export const enginesCommand: Command = {
   usage: "engines",
   about: "List the available engines, newest first, with their options.",
   options: { json: { type: "boolean", about: "print the answer of GET /engines as one line of JSON" } },
   notes: [],
-  async run({ values, signal }) {
-    await using local = await openLocal(process.env, signal);
+  async run({ values, signal, host }) {
+    await using local = await openLocal(host, signal);
     if (values.json) {
       const call = local.calls.unary(AnalysisService.method.listEngines);
       const answer = await call(create(ListEnginesRequestSchema), { caller: localCaller(), signal });
-      process.stdout.write(`${createMessageWriter(ListEnginesResponseSchema)(answer)}\n`);
+      host.stdout.write(`${createMessageWriter(ListEnginesResponseSchema)(answer)}\n`);
       return exitCode.ok;
     }
     const { versions, latest } = local.engines.catalog;
     for (const version of versions) {
       const info = await local.engines.describe(version.defaultBuild);
-      process.stdout.write(reportOf(version, info, version === latest));
+      host.stdout.write(reportOf(version, info, version === latest));
     }
     return exitCode.ok;
   },

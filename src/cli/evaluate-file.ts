@@ -10,8 +10,9 @@ import {
 import { createMessageWriter } from "../protocols/json/codec/write-message.ts";
 import { createReorderBuffer } from "../protocols/json/streams.ts";
 import { localCaller } from "../request/context.ts";
-import { openLocal } from "../wiring/service.ts";
 import { exitCode, UsageError } from "./command.ts";
+import type { Host, Output } from "./host.ts";
+import { openLocal } from "./open-local.ts";
 import { isSolved, type PositionLine, positionFromLine } from "./read-epd.ts";
 
 export interface FileInput {
@@ -22,6 +23,7 @@ export interface FileInput {
   /** One line of JSON for each answer instead of a table. */
   readonly json: boolean;
   readonly signal: AbortSignal;
+  readonly host: Host;
 }
 
 /** A batch takes so many. */
@@ -33,12 +35,12 @@ const method = AnalysisService.method.evaluateBatch;
  * Evaluates a file of positions, a FEN or EPD a line, and the score where EPD asks for moves. Rows come in the order of
  * the file; lines of JSON come as they are ready, and name the line that they are of.
  */
-export async function evaluateFile({ file, requestOf, json, signal }: FileInput): Promise<number> {
-  const positions = await readPositions(file);
-  await using local = await openLocal(process.env, signal);
+export async function evaluateFile({ file, requestOf, json, signal, host }: FileInput): Promise<number> {
+  const positions = await readPositions(file, host);
+  await using local = await openLocal(host, signal);
   const call = local.calls.stream(method);
   const write = createMessageWriter(EvaluateBatchResponseSchema);
-  const bar = createProgressBar(positions.length, process.stderr);
+  const bar = createProgressBar(positions.length, host.stderr);
   const tally = { solved: 0, asked: 0, refused: 0 };
   const order = createReorderBuffer<string>();
 
@@ -60,12 +62,12 @@ export async function evaluateFile({ file, requestOf, json, signal }: FileInput)
           ]
         : order(index, rowOf(answer, position, solved));
       bar.clear();
-      process.stdout.write(rows.join(""));
+      host.stdout.write(rows.join(""));
       bar.step();
     }
   }
   bar.clear();
-  tell(positions.length, tally);
+  tell(host.stderr, positions.length, tally);
   return tally.refused > 0 ? exitCode.usage : exitCode.ok;
 }
 
@@ -74,12 +76,10 @@ interface NumberedPosition extends PositionLine {
   readonly line: number;
 }
 
-async function readPositions(file: string): Promise<readonly NumberedPosition[]> {
-  const content = await (file === "-" ? text(process.stdin) : readFile(file, "utf8")).catch(
-    (error: Error) => {
-      throw new UsageError(`cannot read ${file}: ${error.message}`);
-    },
-  );
+async function readPositions(file: string, { stdin }: Host): Promise<readonly NumberedPosition[]> {
+  const content = await (file === "-" ? text(stdin) : readFile(file, "utf8")).catch((error: Error) => {
+    throw new UsageError(`cannot read ${file}: ${error.message}`);
+  });
   const positions = content.split("\n").flatMap((text, index) => {
     const position = positionFromLine(text);
     return position ? [{ ...position, line: index + 1 }] : [];
@@ -116,12 +116,13 @@ function wantedOf({ best, avoid }: PositionLine): string {
 
 /** The score, on the error stream: what is piped on is answers only. */
 function tell(
+  stderr: Output,
   total: number,
   { solved, asked, refused }: { solved: number; asked: number; refused: number },
 ): void {
   const score = asked > 0 ? [`solved ${solved} of ${asked} (${((100 * solved) / asked).toFixed(1)} %)`] : [];
   const refusals = refused > 0 ? [`${refused} refused`] : [];
-  process.stderr.write(`kibitz: ${[`${total} positions`, ...score, ...refusals].join(", ")}\n`);
+  stderr.write(`kibitz: ${[`${total} positions`, ...score, ...refusals].join(", ")}\n`);
 }
 
 /** How much of a long work is done, on one line that is written over; nothing where nobody looks. */
@@ -133,7 +134,7 @@ export interface ProgressBar {
 
 const widthChars = 30;
 
-export function createProgressBar(total: number, stream: NodeJS.WriteStream): ProgressBar {
+export function createProgressBar(total: number, stream: Output): ProgressBar {
   const startedAt = performance.now();
   let done = 0;
   return {

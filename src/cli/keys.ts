@@ -38,7 +38,7 @@ export const keysCommand: Command = {
     if (action === undefined) {
       throw new UsageError(`give one of ${Object.keys(actions).join(", ")}`);
     }
-    const config = loadConfig(process.env);
+    const config = loadConfig(input.host.env);
     const database = openData(config);
     try {
       const issuer = createKeyIssuer({ keys: createSqliteKeyStore(database), pepper: config.keyPepper });
@@ -72,7 +72,7 @@ async function list(input: CommandInput, issuer: KeyIssuer, { keyExpiryDays }: C
   const records = await issuer.list();
   const expiry = createKeyExpiry(keyExpiryDays);
   if (input.values.json) {
-    process.stdout.write(records.map((record) => `${JSON.stringify(jsonOf(record, expiry))}\n`).join(""));
+    input.host.stdout.write(records.map((record) => `${JSON.stringify(jsonOf(record, expiry))}\n`).join(""));
     return exitCode.ok;
   }
   const rows = records.map((record) => [
@@ -83,7 +83,7 @@ async function list(input: CommandInput, issuer: KeyIssuer, { keyExpiryDays }: C
     stateOf(record, expiry),
     record.name ?? "",
   ]);
-  process.stdout.write(
+  input.host.stdout.write(
     columns([["ID", "PLAN", "CREATED", "LAST USED", "STATE", "NAME"], ...rows])
       .map((line) => `${line}\n`)
       .join(""),
@@ -103,7 +103,7 @@ async function revoke(input: CommandInput, issuer: KeyIssuer): Promise<number> {
   if (!(await issuer.revoke(id))) {
     throw unknownKey(id);
   }
-  process.stdout.write(
+  input.host.stdout.write(
     input.values.json ? `${JSON.stringify({ id, revoked: true })}\n` : `${id} is revoked\n`,
   );
   return exitCode.ok;
@@ -119,16 +119,16 @@ async function rotate(input: CommandInput, issuer: KeyIssuer, config: Config): P
 }
 
 /** The key alone on standard output, so that it can be piped; what is known of it on standard error. */
-function show({ values }: CommandInput, issued: IssuedKey, { keyExpiryDays }: Config): number {
+function show({ values, host }: CommandInput, issued: IssuedKey, { keyExpiryDays }: Config): number {
   if (issued.kind !== "issued") {
     throw new Error("keys that the operator issues have no terms");
   }
   const { key, record } = issued;
   if (values.json) {
-    process.stdout.write(`${JSON.stringify({ ...jsonOf(record, createKeyExpiry(keyExpiryDays)), key })}\n`);
+    host.stdout.write(`${JSON.stringify({ ...jsonOf(record, createKeyExpiry(keyExpiryDays)), key })}\n`);
   } else {
-    process.stdout.write(`${key}\n`);
-    process.stderr.write(`id ${record.id}, plan ${record.plan}. The key will not be shown again.\n`);
+    host.stdout.write(`${key}\n`);
+    host.stderr.write(`id ${record.id}, plan ${record.plan}. The key will not be shown again.\n`);
   }
   return exitCode.ok;
 }

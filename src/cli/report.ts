@@ -1,6 +1,7 @@
 import type { Analysis } from "../analysis/analysis.ts";
 import { type Score, winPercent } from "../chess/score.ts";
 import { summarize } from "../chess/summary.ts";
+import type { Output } from "./host.ts";
 
 /** The evaluation for people: the summary, a row for each line, and how it was found. */
 export function reportOfEvaluation(analysis: Analysis): string {
@@ -62,7 +63,7 @@ export interface Progress {
   clear(): void;
 }
 
-export function createProgress(stream: NodeJS.WriteStream): Progress {
+export function createProgress(stream: Output): Progress {
   if (!stream.isTTY) {
     return { show() {}, clear() {} };
   }

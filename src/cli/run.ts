@@ -12,6 +12,7 @@ import {
   helpOption,
   UsageError,
 } from "./command.ts";
+import type { Host } from "./host.ts";
 
 /** Read when asked for: `serve` starts its engine before the modules of the server are read. */
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
@@ -23,15 +24,15 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
 };
 
 /** Runs `kibitz` with its arguments. Without any it serves. Resolves with the exit code. */
-export async function run(args: readonly string[]): Promise<number> {
+export async function run(args: readonly string[], host: Host = process): Promise<number> {
   const [first, ...rest] = args;
   if (first === "--help" || first === "-h" || first === "help") {
-    process.stdout.write(helpOfAll(await Promise.all(Object.values(commands).map((read) => read()))));
+    host.stdout.write(helpOfAll(await Promise.all(Object.values(commands).map((read) => read()))));
     return exitCode.ok;
   }
   if (first === "--version" || first === "-v") {
     const { default: manifest } = await import("../../package.json", { with: { type: "json" } });
-    process.stdout.write(`${manifest.version}\n`);
+    host.stdout.write(`${manifest.version}\n`);
     return exitCode.ok;
   }
   const named = first !== undefined && !first.startsWith("-");
@@ -40,12 +41,17 @@ export async function run(args: readonly string[]): Promise<number> {
   if (command === undefined) {
     const complaint = `there is no command ${JSON.stringify(name)}`;
     const hint = didYouMean(name, Object.keys(commands), "", (meant) => meant);
-    return complain([complaint, hint].filter(Boolean).join("; "), "kibitz --help");
+    return complain(host, [complaint, hint].filter(Boolean).join("; "), "kibitz --help");
   }
-  return runCommand(name, await command(), named ? rest : args);
+  return runCommand(name, await command(), named ? rest : args, host);
 }
 
-async function runCommand(name: string, command: Command, args: readonly string[]): Promise<number> {
+async function runCommand(
+  name: string,
+  command: Command,
+  args: readonly string[],
+  host: Host,
+): Promise<number> {
   const interrupted = new AbortController();
   const interrupt = (cause: NodeJS.Signals) => {
     // The next one, whichever it is, ends the process at once.
@@ -53,40 +59,40 @@ async function runCommand(name: string, command: Command, args: readonly string[
     interrupted.abort(new Error(cause));
   };
   const listenNoMore = () => {
-    process.off("SIGINT", interrupt);
-    process.off("SIGTERM", interrupt);
+    host.off("SIGINT", interrupt);
+    host.off("SIGTERM", interrupt);
   };
-  process.on("SIGINT", interrupt);
-  process.on("SIGTERM", interrupt);
+  host.on("SIGINT", interrupt);
+  host.on("SIGTERM", interrupt);
   // Whoever read the answers has closed the pipe (`| head`): there is nobody left to answer.
-  process.stdout.once("error", () => process.exit(exitCode.ok));
+  host.stdout.once("error", () => host.exit(exitCode.ok));
   try {
     const { values, positionals } = readArguments(command, args);
     if (values.help === true) {
-      process.stdout.write(helpOf(command));
+      host.stdout.write(helpOf(command));
       return exitCode.ok;
     }
-    return await command.run({ values, positionals, signal: interrupted.signal });
+    return await command.run({ values, positionals, signal: interrupted.signal, host });
   } catch (error) {
     if (interrupted.signal.aborted) {
       return exitCode.interrupted;
     }
     if (error instanceof UsageError) {
-      return complain(error.message, `kibitz ${name} --help`);
+      return complain(host, error.message, `kibitz ${name} --help`);
     }
     if (error instanceof ConfigError) {
-      process.stderr.write(error.message.replace(/^/gm, "kibitz: ").concat("\n"));
+      host.stderr.write(error.message.replace(/^/gm, "kibitz: ").concat("\n"));
       return exitCode.failure;
     }
-    process.stderr.write(`kibitz: ${error instanceof Error ? error.message : String(error)}\n`);
+    host.stderr.write(`kibitz: ${error instanceof Error ? error.message : String(error)}\n`);
     return exitCode.failure;
   } finally {
     listenNoMore();
   }
 }
 
-function complain(message: string, help: string): number {
-  process.stderr.write(`kibitz: ${message}\n\nSee ${help}\n`);
+function complain({ stderr }: Host, message: string, help: string): number {
+  stderr.write(`kibitz: ${message}\n\nSee ${help}\n`);
   return exitCode.usage;
 }
 

@@ -15,12 +15,12 @@ export const serveCommand: Command = {
     );
     return ["Settings are environment variables, shown here with their defaults:", ...table(rows)];
   },
-  async run({ positionals, signal }) {
+  async run({ positionals, signal, host }) {
     if (positionals.length > 0) {
       throw new UsageError("serve takes no arguments; settings are environment variables");
     }
-    const config = loadConfig(process.env);
-    const log = await createLog(config.logLevel);
+    const config = loadConfig(host.env);
+    const log = await createLog(config.logLevel, host.stdout, host);
     log.info({ settings: settingsForLog(config) }, "settings");
 
     ensureFolder(config.dataDir);

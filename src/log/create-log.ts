@@ -1,5 +1,4 @@
 import { write, writeSync } from "node:fs";
-import type { WriteStream } from "node:tty";
 import type { LevelWithSilent } from "pino";
 import pino from "pino";
 import { type Log, logFields } from "./log.ts";
@@ -7,7 +6,8 @@ import { type Log, logFields } from "./log.ts";
 /** JSON lines for programs; on a terminal, lines for people. */
 export async function createLog(
   level: LevelWithSilent,
-  stream: WriteStream & { readonly fd: number } = process.stdout,
+  stream: { readonly fd: number; readonly isTTY?: boolean } = process.stdout,
+  host: { once(event: "exit", listener: () => void): unknown } = process,
 ): Promise<Log> {
   const options = {
     level,
@@ -21,7 +21,7 @@ export async function createLog(
     const onLost = (count: number) =>
       lines.warn({ count }, "log lines were lost: there was no room for them");
     const writer = createLineWriter(stream.fd, { onLost });
-    process.once("exit", writer.flushNow);
+    host.once("exit", writer.flushNow);
     const lines: Log = pino(options, writer);
     return lines;
   }

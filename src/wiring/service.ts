@@ -1,5 +1,5 @@
 import type { Interceptor } from "@connectrpc/connect";
-import { type Access, createLocalAccess } from "../access/access.ts";
+import type { Access } from "../access/access.ts";
 import { openPlan } from "../access/plans.ts";
 import { type Analyzer, createAnalyzer } from "../analysis/analyzer.ts";
 import { errorFromFailure } from "../analysis/error-from-failure.ts";
@@ -12,7 +12,6 @@ import { type Calls, createCalls, type Implementation } from "../calls/invoke.ts
 import { createRules, type Rules } from "../calls/rules.ts";
 import { EngineFailure } from "../engine/engine.ts";
 import type { Engines } from "../engine/engines.ts";
-import { createLog } from "../log/create-log.ts";
 import type { Log } from "../log/log.ts";
 import { createAddressShower } from "../log/show-address.ts";
 import { errorFromConnect } from "../protocols/connect/errors.ts";
@@ -20,8 +19,7 @@ import { createPreflight, type Preflight } from "../services/admission.ts";
 import { createImplementations } from "../services/routes.ts";
 import { createMemoryCache } from "../storage/memory/cache.ts";
 import { type BeginWork, createTimeSlicer } from "../thread/time-slicer.ts";
-import { type Config, loadConfig } from "./config.ts";
-import { openEngines } from "./engines.ts";
+import type { Config } from "./config.ts";
 
 /** What Kibitz does, before any door: the command line asks it directly, the server opens doors to it. */
 export interface Service {
@@ -80,18 +78,4 @@ export function createService(
   });
   const calls = createCalls(implementations, chain);
   return { analyzer, scheduler, engines, implementations, chain, rules, judge, beginWork, calls };
-}
-
-/** The service in this process, without a server: what the commands ask. */
-export async function openLocal(
-  env: NodeJS.ProcessEnv,
-  signal: AbortSignal,
-): Promise<Service & AsyncDisposable> {
-  const config = loadConfig({ KIBITZ_LOG_LEVEL: "warn", ...env });
-  const log = await createLog(config.logLevel, process.stderr);
-  const engines = await openEngines(config, log, signal);
-  return {
-    ...createService(engines, await createLocalAccess(), config, log),
-    [Symbol.asyncDispose]: () => engines[Symbol.asyncDispose](),
-  };
 }

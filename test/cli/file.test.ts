@@ -46,6 +46,12 @@ describe("eval --file", () => {
     expect([code, stderr]).toEqual([2, "kibitz: 2 positions, solved 1 of 1 (100.0 %), 1 refused\n"]);
   });
 
+  test("takes positions from standard input", async () => {
+    const { code, stdout } = await runKibitz(["eval", "-f", "-", "-d", "4"], {}, [`${mate} bm `, "Re8;\n"]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^ {4}1 ✓ .*\n +White mates in 1/);
+  });
+
   test("names a line that is refused by its number in the file", async () => {
     const { stdout } = await runKibitz(["eval", "-f", fileOf("# one", "", "", "", bad), "-d", "1"]);
     expect(stdout).toMatch(/^ {4}5 {3}8\/8\/.*\n +Line 5 was refused: .*king/);

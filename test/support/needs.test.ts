@@ -1,6 +1,8 @@
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { asRoot, components, lackOf } from "./components.ts";
@@ -12,15 +14,20 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const vitest = join(root, "node_modules/vitest/vitest.mjs");
 
 /** Test runs of their own: what they exit with, and what they say. */
-function run(command: readonly string[], env: Readonly<Record<string, string>>) {
+async function run(command: readonly string[], env: Readonly<Record<string, string>>) {
   const { CI: _, ...rest } = process.env;
   const [file = "", ...args] = command;
-  const { status, stdout, stderr } = spawnSync(file, args, {
+  const child = spawn(file, args, {
     cwd: root,
     env: { ...rest, ...env, NO_COLOR: "1" },
-    encoding: "utf8",
+    stdio: ["ignore", "pipe", "pipe"],
   });
-  return { status, said: stdout + stderr };
+  const [[status], stdout, stderr] = await Promise.all([
+    once(child, "close"),
+    text(child.stdout),
+    text(child.stderr),
+  ]);
+  return { status: status as number | null, said: stdout + stderr };
 }
 
 /** A namespace in which these files are no programs. */
@@ -29,14 +36,14 @@ const without = (files: readonly string[]): readonly string[] => {
   return ["unshare", ...asRoot(), "--mount", "sh", "-c", `${hide}exec "$@"`, "sh"];
 };
 
-testWith("namespaces").each([
+testWith("namespaces").concurrent.each([
   [{}, 0],
   [{ CI: "true" }, 1],
 ])(
   "where a component is missing, a run with %j says so and how to install it, and ends with %i",
-  (env, code) => {
+  async (env, code) => {
     const tests = [process.execPath, vitest, "run", "test/engine/backend-native.test.ts"];
-    const { status, said } = run([...without(everyNativeStockfish()), ...tests], env);
+    const { status, said } = await run([...without(everyNativeStockfish()), ...tests], env);
     expect(said.match(/no native Stockfish \(Debian: apt-get install stockfish\)/g)).toHaveLength(1);
     expect(status).toBe(code);
   },
@@ -44,28 +51,37 @@ testWith("namespaces").each([
 
 const folder = useTemporaryFolder();
 
-test.each([
+const left = ["sk", "ip"].join("");
+writeFileSync(join(folder, "x.test.js"), `test("runs", () => {}); test("does not", (at) => at.${left}());`);
+const config = {
+  globals: true,
+  globalSetup: join(import.meta.dirname, "require-components.ts"),
+  provide: { needs: [] },
+};
+writeFileSync(join(folder, "vitest.config.js"), `export default { test: ${JSON.stringify(config)} };`);
+
+test.concurrent.each([
   [{}, 0],
   [{ CI: "true" }, 1],
-])("a test that is left out in another way ends a run with %j with %i", (env, code) => {
-  const left = ["sk", "ip"].join("");
-  writeFileSync(join(folder, "x.test.js"), `test("runs", () => {}); test("does not", (at) => at.${left}());`);
-  const config = {
-    globals: true,
-    globalSetup: join(import.meta.dirname, "require-components.ts"),
-    provide: { needs: [] },
-  };
-  writeFileSync(join(folder, "vitest.config.js"), `export default { test: ${JSON.stringify(config)} };`);
-  const { status, said } = run([process.execPath, vitest, "run", "--root", folder], env);
+])("a test that is left out in another way ends a run with %j with %i", async (env, code) => {
+  const { status, said } = await run([process.execPath, vitest, "run", "--root", folder], env);
   expect(said.match(/in CI nothing may be:\n.*x\.test\.js: does not/g) ?? []).toHaveLength(code);
   expect(status).toBe(code);
 });
 
-testWith("namespaces", "native")("a package that is missing is one that .ci/run installs", () => {
-  const script = [process.execPath, join(import.meta.dirname, "missing-packages.ts")];
-  expect(run(script, {}).said.split(/\s+/)).not.toContain("stockfish");
-  expect(run([...without(everyNativeStockfish()), ...script], {}).said.split(/\s+/)).toContain("stockfish");
-});
+testWith("namespaces", "native").concurrent(
+  "a package that is missing is one that .ci/run installs",
+  async () => {
+    const script = [process.execPath, join(import.meta.dirname, "missing-packages.ts")];
+    const packages = async (command: readonly string[]) => (await run(command, {})).said.split(/\s+/);
+    const [here, missing] = await Promise.all([
+      packages(script),
+      packages([...without(everyNativeStockfish()), ...script]),
+    ]);
+    expect(here).not.toContain("stockfish");
+    expect(missing).toContain("stockfish");
+  },
+);
 
 test("each component says how it comes onto a machine", () => {
   for (const need of Object.keys(components)) {

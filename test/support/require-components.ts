@@ -32,6 +32,7 @@ export default function requireComponents(project: TestProject): () => void {
 function expectAllRun({ vitest, name }: TestProject): void {
   const leftOut = vitest.state
     .getTestModules()
+    .filter(({ project }) => project.name === name)
     .flatMap((module) =>
       [...module.children.allTests("skipped")].map((test) => `${module.moduleId}: ${test.fullName}`),
     );

@@ -1,7 +1,9 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { quickestSettings } from "./quickest-settings.ts";
 import { type Server, type ServerOptions, startServer } from "./start-server.ts";
-import { useTemporaryFolder } from "./temporary-folder.ts";
 
 /** A server of one test. */
 export interface Served extends Server {
@@ -18,17 +20,18 @@ interface LogLine {
 /** The levels of the log, as pino numbers them. */
 export const logLevel = { info: 30, warn: 40, error: 50 } as const;
 
-const dataDir = useTemporaryFolder();
-
-/** Resolves when it is ready. It is gone after the test. */
+/** Resolves when it is ready. It is gone after the test, and its data with it. */
 export async function serve(
   env: Readonly<Record<string, string>> = {},
   options: Omit<ServerOptions, "onLog"> = {},
 ): Promise<Served> {
   const logged: LogLine[] = [];
   const onLog = (line: string) => void logged.push(JSON.parse(line));
+  const dataDir = mkdtempSync(join(tmpdir(), "kibitz-test-"));
+  onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
   const settings = { ...quickestSettings, KIBITZ_DATA_DIR: dataDir, ...env };
   const server = await startServer(settings, { ...options, onLog });
-  onTestFinished(() => void server.stop("SIGKILL"));
+  // Before its data: the last one that is to be done is done first.
+  onTestFinished(async () => void (await server.stop("SIGKILL")));
   return { ...server, logged };
 }

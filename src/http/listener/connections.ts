@@ -191,13 +191,15 @@ export function createPlaces(options: PlacesOptions): Places {
   function freeOwn(holder: Holder): boolean {
     onFull("address");
     const now = performance.now();
-    const replacedAt = Math.max(holder.replacedAt, now - replaceAllMs) + replaceAllMs / maxPerAddress;
-    if (now < holder.lookAt || replacedAt > now) {
+    const replaceOneMs = replaceAllMs / maxPerAddress;
+    const replacedAt = Math.max(holder.replacedAt, now - replaceAllMs);
+    // Not by a sum, which may be rounded up: the only connection of an address could not be replaced then.
+    if (now < holder.lookAt || replacedAt > now - replaceOneMs) {
       return false;
     }
     for (const place of holder.places) {
       if (isWaiting(place)) {
-        holder.replacedAt = replacedAt;
+        holder.replacedAt = replacedAt + replaceOneMs;
         end(place, holder);
         return true;
       }

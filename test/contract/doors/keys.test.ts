@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createApiKey } from "../../../src/access/keys.ts";
-import { runKibitz } from "../../cli/run-kibitz.ts";
+import { spawnKibitz } from "../../cli/run-kibitz.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { remainingOf } from "../../support/remaining-of.ts";
 import { useApp } from "../../support/running-app.ts";
@@ -322,7 +322,7 @@ test.each(["/v1/eval", "/v1/eval/stream"])(
 
 describe("the command line, beside a server that runs", () => {
   const kibitz = (...args: readonly string[]) =>
-    runKibitz(["keys", ...args], {
+    spawnKibitz(["keys", ...args], {
       KIBITZ_DATA_DIR: dataDir,
       KIBITZ_KEY_PEPPER: "canary pepper, never to be seen",
     });

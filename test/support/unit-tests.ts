@@ -1,0 +1,54 @@
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { posix } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const here = fileURLToPath(new URL("../..", import.meta.url));
+
+/** What reaches out of a process or takes an engine, a port, a database or a browser. */
+const outside =
+  /^(node:)?(child_process|cluster|dgram|http|http2|https|net|sqlite|tls|worker_threads)$|^(@connectrpc\/connect-node|@grpc\/|playwright|stockfish)/;
+
+/**
+ * The tests for which this process is enough: neither they nor anything that they import can start a process or open a
+ * port. Nobody keeps a list of them: a new test is one of them by what it imports.
+ *
+ * @param files of tests, from the root of the repository.
+ */
+export function unitTests(files: readonly string[]): readonly string[] {
+  return files.filter((file) => wayOutside(file) === undefined);
+}
+
+/** The tests that any configuration runs, from the root of the repository. */
+export function allTests(): readonly string[] {
+  return globSync("test/**/*.test.ts", { cwd: here });
+}
+
+/** The imports by which a file reaches the outside, from the file on; undefined if none does. */
+export function wayOutside(file: string, root = here): readonly string[] | undefined {
+  const seen = new Set([file]);
+  const open: (readonly string[])[] = [[file]];
+  for (const way of open) {
+    for (const target of importsOf(way.at(-1) as string, root)) {
+      if (outside.test(target)) {
+        return [...way, target];
+      }
+      // What is not there stands in a text only, as the laws of test/architecture.test.ts do.
+      if (!seen.has(target) && existsSync(posix.join(root, target)) && target.endsWith(".ts")) {
+        seen.add(target);
+        open.push([...way, target]);
+      }
+    }
+  }
+  return undefined;
+}
+
+/** Types are gone before anything runs. What is imported by `import()` counts. */
+const statement = /^(?:import|export)\s+(?!type\b)(?:[^;"]*?\sfrom\s+)?"([^"]+)"|\bimport\(\s*"([^"]+)"/gm;
+
+function importsOf(file: string, root: string): readonly string[] {
+  const text = readFileSync(posix.join(root, file), "utf8");
+  return [...text.matchAll(statement)].map(([, fixed, dynamic = ""]) => {
+    const target = fixed ?? dynamic;
+    return target.startsWith(".") ? posix.join(posix.dirname(file), target) : target;
+  });
+}

@@ -1,0 +1,15 @@
+import { defineConfig } from "vitest/config";
+import { serviceNeeds } from "./vitest.config.ts";
+
+/** Tests of the service that take long by their nature: `npm run test:slow`, which `npm run check` calls. */
+export default defineConfig({
+  test: {
+    include: ["test/slow/**/*.test.ts"],
+    globalSetup: ["test/support/require-components.ts"],
+    provide: { needs: serviceNeeds },
+    maxWorkers: 3,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    reporters: ["default"],
+  },
+});
