@@ -48,20 +48,25 @@ export async function fingerprintFiles(
     return now === looks ? undefined : compareContent(now);
   }
 
-  async function compareContent(now: string): Promise<void> {
+  async function compareContent(now: string, attempts = 3): Promise<void> {
     const content = known ?? pin?.digested;
     const same =
       content !== undefined &&
       small === (await digestOf(...alongside)) &&
-      content === (await digestOf(...digested)) &&
-      now === fingerprintOf(files);
-    if (!same) {
-      throw new EngineFailure(
-        "replaced",
-        `${files.join(", ")}: replaced since this server was started, so not run under the old id; restart the server to list the new one`,
-      );
+      content === (await digestOf(...digested));
+    const later = fingerprintOf(files);
+    if (same && later === now) {
+      looks = now;
+      return;
     }
-    looks = now;
+    // A link more or less while it was read: other programs copy folders of packages so.
+    if (same && attempts > 1) {
+      return compareContent(later, attempts - 1);
+    }
+    throw new EngineFailure(
+      "replaced",
+      `${files.join(", ")}: replaced since this server was started, so not run under the old id; restart the server to list the new one`,
+    );
   }
 
   const digest = lazyDigestOf(digested);

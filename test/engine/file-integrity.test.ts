@@ -97,6 +97,19 @@ test("a file that got another link, before its content was read, is the same whe
   await expect(seal.assertUnchanged()).rejects.toMatchObject({ kind: "replaced" });
 });
 
+test("a file that gets one more link while it is read is still the same", async () => {
+  const { module, loader } = await sealed();
+  const content = "m".repeat(8_000_000);
+  writeFileSync(module, content);
+  const pin = { digested: sha256(content), alongside: sha256("loader") };
+  const seal = await fingerprintFiles([module], [loader], pin);
+  linkSync(module, `${module}.before`);
+  const compared = seal.assertUnchanged();
+  linkSync(module, `${module}.meanwhile`);
+  await compared;
+  expect(seal.assertUnchanged()).toBeUndefined();
+});
+
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
 test("files are genuine that are what they are known to be, or of which nothing is known", async () => {
