@@ -1,5 +1,11 @@
-import { create, isMessage, type Message, type MessageInitShape } from "@bufbuild/protobuf";
-import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import {
+  create,
+  type DescMessage,
+  isMessage,
+  type Message,
+  type MessageInitShape,
+  type MessageShape,
+} from "@bufbuild/protobuf";
 import * as pb from "../../gen/chess/analysis/v1/analysis_pb.ts";
 import {
   type EvaluateResponse,
@@ -8,27 +14,16 @@ import {
   FindBestMoveResponseSchema,
   StreamEvaluateResponseSchema,
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import type {
-  CreateKeyResponseSchema,
-  GetKeyResponseSchema,
-} from "../../gen/chess/analysis/v1/key_service_pb.ts";
-import type { KeyRecord } from "../access/account.ts";
-import type { RateWindow } from "../access/counters.ts";
-import type { Estimate } from "../access/over-plan.ts";
-import type { Plan, PlanLimits } from "../access/plans.ts";
 import type { Analysis, AnalysisLine, AnalysisRequest } from "../analysis/analysis.ts";
 import type { PlaceInQueue } from "../analysis/scheduler.ts";
 import type { MoveDescription } from "../chess/notation.ts";
 import { type Score, winPercent } from "../chess/score.ts";
 import { summarize } from "../chess/summary.ts";
-import type { EngineVersion } from "../engine/catalog.ts";
-import type { EngineBuild, EngineInfo } from "../engine/engine.ts";
+import type { EngineBuild } from "../engine/engine.ts";
 import type { LogFields } from "../log/log.ts";
 import { uuidv7 } from "../text/uuid.ts";
-import { memoize } from "./memoize.ts";
-import { defaultsOfOptions, schemaOfOptions } from "./options-schema.ts";
 
-/** The only place that sees generated and domain types together. */
+/** With `convert-engines` and `convert-access` the only place that sees generated and domain types together. */
 
 export function requestFromMessage(message: pb.AnalysisRequest): AnalysisRequest {
   return {
@@ -229,99 +224,44 @@ const messageFromLine = memoize(pb.LineSchema, (line: AnalysisLine, index, keep)
   san: [...line.san],
 }));
 
-/** What the service knows of an engine version. */
-export interface VersionFacts {
-  readonly version: EngineVersion;
-  readonly info: EngineInfo;
-  readonly latest: boolean;
-  readonly digests: ReadonlyMap<EngineBuild, string>;
-  readonly available: (build: EngineBuild) => boolean;
-}
-
-export function messageFromVersion(facts: VersionFacts): MessageInitShape<typeof pb.EngineSchema> {
-  const { version, info, latest, digests, available } = facts;
-  const { defaultBuild, builds } = version;
-  const chess960 = info.options.some(({ name }) => name === "uci_chess960");
-  return {
-    id: version.id,
-    name: defaultBuild.name,
-    author: info.author,
-    family: defaultBuild.family,
-    version: defaultBuild.version,
-    ...(defaultBuild.license && { license: defaultBuild.license }),
-    status: version.deprecated ? pb.EngineStatus.DEPRECATED : pb.EngineStatus.STABLE,
-    latest,
-    variants: [pb.Variant.STANDARD, ...(chess960 ? [pb.Variant.CHESS960] : [])],
-    paths: builds.map((build) => ({
-      path: enumValue(pb.Path, build.path),
-      available: available(build),
-      net: enumValue(pb.NetSize, build.net),
-      sha256: digests.get(build) ?? "",
-      threads: build.settings.threads,
-      hashMb: build.settings.hashMb,
-    })),
-    defaultPath: enumValue(pb.Path, defaultBuild.path),
-    optionsSchema: schemaOfOptions(info.options),
-    optionsDefaults: defaultsOfOptions(info.options),
+/**
+ * A conversion whose messages are made once for each value, and frozen: so whoever writes them may keep what
+ * was written. Unless they are said not to be worth keeping: what is kept beside a value that nobody asks for again
+ * outlives it until all of memory is searched for garbage.
+ *
+ * @param convert is given the place where the value stands, which must always be the same.
+ */
+export function memoize<T extends object, D extends DescMessage>(
+  desc: D,
+  convert: (value: T, index: number, keep: boolean) => MessageInitShape<D>,
+): (value: T, index?: number, keep?: boolean) => MessageShape<D> {
+  const made = new WeakMap<T, MessageShape<D>>();
+  return (value, index = 0, keep = true) => {
+    if (!keep) {
+      return create(desc, convert(value, index, false));
+    }
+    const known = made.get(value);
+    if (known) {
+      return known;
+    }
+    const message = create(desc, convert(value, index, true));
+    freeze(message);
+    made.set(value, message);
+    return message;
   };
 }
 
-export function messageFromPlan({ id, requiresKey, limits }: Plan): MessageInitShape<typeof pb.PlanSchema> {
-  return { id, requiresKey, limits: messageFromLimits(limits) };
-}
-
-function messageFromLimits(limits: PlanLimits): MessageInitShape<typeof pb.PlanLimitsSchema> {
-  return {
-    depthMax: limits.depthMax,
-    multipvMax: limits.multipvMax,
-    movetimeMsMax: limits.movetimeMaxMs,
-    ...(limits.concurrent !== undefined && { concurrent: limits.concurrent }),
-    rates: limits.rates.map(({ name, quota, windowS, unit }) => ({
-      name,
-      quota: BigInt(quota),
-      windowS,
-      unit,
-    })),
-  };
-}
-
-export function messageFromEstimate({
-  typicalMs,
-  allowed,
-}: Estimate): MessageInitShape<typeof pb.EstimateSchema> {
-  return { typicalMs, allowed: [...allowed] };
-}
-
-export function messageFromNewKey(
-  { id, name, plan, createdAt }: KeyRecord,
-  key: string,
-): MessageInitShape<typeof CreateKeyResponseSchema> {
-  return { id, key, ...(name !== undefined && { name }), plan, createdAt: timestampFromMs(createdAt) };
-}
-
-export function messageFromKey(
-  { id, name, plan }: KeyRecord,
-  { limits }: Plan,
-  windows: readonly RateWindow[],
-): MessageInitShape<typeof GetKeyResponseSchema> {
-  return {
-    id,
-    ...(name !== undefined && { name }),
-    plan,
-    limits: messageFromLimits(limits),
-    remaining: windows.map(({ policy: { name, unit, quota, windowS }, remaining, resetMs }) => ({
-      name,
-      unit,
-      quota: BigInt(quota),
-      remaining: BigInt(Math.floor(remaining)),
-      windowS,
-      resetMs: Math.ceil(resetMs),
-    })),
-  };
+function freeze(value: object): void {
+  for (const part of Object.values(value)) {
+    if (typeof part === "object" && part !== null && !Object.isFrozen(part)) {
+      freeze(part);
+    }
+  }
+  Object.freeze(value);
 }
 
 /** The value of an enum by its lower-case word: `server_limit` is STOP_REASON_SERVER_LIMIT. */
-function enumValue<E extends Readonly<Record<string, number | string>>>(
+export function enumValue<E extends Readonly<Record<string, number | string>>>(
   values: E,
   word: Lowercase<keyof E & string>,
 ): Extract<E[keyof E], number> {

@@ -6,13 +6,9 @@ import { requestBounds } from "../analysis/analysis.ts";
 import type { Analyzer } from "../analysis/analyzer.ts";
 import type { KnownEngines } from "../analysis/judge-request.ts";
 import { accountKey, callerKey, unreadableKey } from "../calls/context-keys.ts";
-import {
-  messageFromAnalysis,
-  messageFromEstimate,
-  messageFromPlace,
-  messageFromPlan,
-  messageFromVersion,
-} from "../calls/convert.ts";
+import { messageFromAnalysis, messageFromPlace } from "../calls/convert.ts";
+import { messageFromEstimate, messageFromPlan } from "../calls/convert-access.ts";
+import { messageFromVersion } from "../calls/convert-engines.ts";
 import type { Implementation } from "../calls/invoke.ts";
 import type { EngineVersion } from "../engine/catalog.ts";
 import type { EngineBuild } from "../engine/engine.ts";

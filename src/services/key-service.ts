@@ -4,7 +4,7 @@ import type { Access } from "../access/access.ts";
 import { keyRequired } from "../access/entrance.ts";
 import type { IssuedKey } from "../access/keys.ts";
 import { accountKey, callerKey } from "../calls/context-keys.ts";
-import { messageFromKey, messageFromNewKey } from "../calls/convert.ts";
+import { messageFromKey, messageFromNewKey } from "../calls/convert-access.ts";
 import type { Implementation, MethodContext } from "../calls/invoke.ts";
 import { errorFromFaults, KibitzError } from "../errors/errors.ts";
 import { durationText, holdsKey } from "../text/plain-text.ts";

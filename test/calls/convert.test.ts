@@ -4,12 +4,9 @@ import * as pb from "../../gen/chess/analysis/v1/analysis_pb.ts";
 import { EvaluateResponseSchema } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { openPlan } from "../../src/access/plans.ts";
 import type { Analysis } from "../../src/analysis/analysis.ts";
-import {
-  messageFromAnalysis,
-  messageFromPlan,
-  messageFromVersion,
-  requestFromMessage,
-} from "../../src/calls/convert.ts";
+import { messageFromAnalysis, requestFromMessage } from "../../src/calls/convert.ts";
+import { messageFromPlan } from "../../src/calls/convert-access.ts";
+import { messageFromVersion } from "../../src/calls/convert-engines.ts";
 import type { Score } from "../../src/chess/score.ts";
 import type { EngineBuild } from "../../src/engine/engine.ts";
 import { analysisFromEvent } from "../analysis/analysis-from-event.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { defaultsOfOptions, schemaOfOptions } from "../../src/calls/options-schema.ts";
+import { defaultsOfOptions, schemaOfOptions } from "../../src/calls/convert-engines.ts";
 import type { EngineOption } from "../../src/engine/engine.ts";
 import { options } from "../analysis/made-up.ts";
 

@@ -1,0 +1,89 @@
+import { isMessage, type Message, type MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import * as pb from "../../gen/chess/analysis/v1/analysis_pb.ts";
+import type {
+  CreateKeyResponseSchema,
+  GetKeyResponseSchema,
+} from "../../gen/chess/analysis/v1/key_service_pb.ts";
+import type { KeyRecord } from "../access/account.ts";
+import type { RateWindow } from "../access/counters.ts";
+import type { Estimate } from "../access/over-plan.ts";
+import type { Plan, PlanLimits, RatePolicy } from "../access/plans.ts";
+
+export function messageFromPlan({ id, requiresKey, limits }: Plan): MessageInitShape<typeof pb.PlanSchema> {
+  return { id, requiresKey, limits: messageFromLimits(limits) };
+}
+
+function messageFromLimits(limits: PlanLimits): MessageInitShape<typeof pb.PlanLimitsSchema> {
+  return {
+    depthMax: limits.depthMax,
+    multipvMax: limits.multipvMax,
+    movetimeMsMax: limits.movetimeMaxMs,
+    ...(limits.concurrent !== undefined && { concurrent: limits.concurrent }),
+    rates: limits.rates.map(({ name, quota, windowS, unit }) => ({
+      name,
+      quota: BigInt(quota),
+      windowS,
+      unit,
+    })),
+  };
+}
+
+export function messageFromEstimate({
+  typicalMs,
+  allowed,
+}: Estimate): MessageInitShape<typeof pb.EstimateSchema> {
+  return { typicalMs, allowed: [...allowed] };
+}
+
+export function messageFromNewKey(
+  { id, name, plan, createdAt }: KeyRecord,
+  key: string,
+): MessageInitShape<typeof CreateKeyResponseSchema> {
+  return { id, key, ...(name !== undefined && { name }), plan, createdAt: timestampFromMs(createdAt) };
+}
+
+export function messageFromKey(
+  { id, name, plan }: KeyRecord,
+  { limits }: Plan,
+  windows: readonly RateWindow[],
+): MessageInitShape<typeof GetKeyResponseSchema> {
+  return {
+    id,
+    ...(name !== undefined && { name }),
+    plan,
+    limits: messageFromLimits(limits),
+    remaining: windows.map(({ policy: { name, unit, quota, windowS }, remaining, resetMs }) => ({
+      name,
+      unit,
+      quota: BigInt(quota),
+      remaining: BigInt(Math.floor(remaining)),
+      windowS,
+      resetMs: Math.ceil(resetMs),
+    })),
+  };
+}
+
+/** The plan that a message describes, as far as it does: what it leaves out is empty. */
+export function planFromMessage(message: Message): Plan {
+  if (!isMessage(message, pb.PlanSchema)) {
+    throw new TypeError(`${message.$typeName} is no plan`);
+  }
+  const { id, requiresKey, limits } = message;
+  return {
+    id,
+    requiresKey,
+    limits: {
+      depthMax: limits?.depthMax ?? 0,
+      multipvMax: limits?.multipvMax ?? 0,
+      movetimeMaxMs: limits?.movetimeMsMax ?? 0,
+      concurrent: limits?.concurrent,
+      rates: (limits?.rates ?? []).map(({ name, quota, windowS, unit }) => ({
+        name,
+        quota: Number(quota),
+        windowS,
+        unit: unit as RatePolicy["unit"],
+      })),
+    },
+  };
+}

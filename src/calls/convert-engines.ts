@@ -1,0 +1,77 @@
+import type { JsonObject, MessageInitShape } from "@bufbuild/protobuf";
+import * as pb from "../../gen/chess/analysis/v1/analysis_pb.ts";
+import type { EngineVersion } from "../engine/catalog.ts";
+import type { EngineBuild, EngineInfo, EngineOption } from "../engine/engine.ts";
+import { enumValue } from "./convert.ts";
+
+/** What the service knows of an engine version. */
+export interface VersionFacts {
+  readonly version: EngineVersion;
+  readonly info: EngineInfo;
+  readonly latest: boolean;
+  readonly digests: ReadonlyMap<EngineBuild, string>;
+  readonly available: (build: EngineBuild) => boolean;
+}
+
+export function messageFromVersion(facts: VersionFacts): MessageInitShape<typeof pb.EngineSchema> {
+  const { version, info, latest, digests, available } = facts;
+  const { defaultBuild, builds } = version;
+  const chess960 = info.options.some(({ name }) => name === "uci_chess960");
+  return {
+    id: version.id,
+    name: defaultBuild.name,
+    author: info.author,
+    family: defaultBuild.family,
+    version: defaultBuild.version,
+    ...(defaultBuild.license && { license: defaultBuild.license }),
+    status: version.deprecated ? pb.EngineStatus.DEPRECATED : pb.EngineStatus.STABLE,
+    latest,
+    variants: [pb.Variant.STANDARD, ...(chess960 ? [pb.Variant.CHESS960] : [])],
+    paths: builds.map((build) => ({
+      path: enumValue(pb.Path, build.path),
+      available: available(build),
+      net: enumValue(pb.NetSize, build.net),
+      sha256: digests.get(build) ?? "",
+      threads: build.settings.threads,
+      hashMb: build.settings.hashMb,
+    })),
+    defaultPath: enumValue(pb.Path, defaultBuild.path),
+    optionsSchema: schemaOfOptions(info.options),
+    optionsDefaults: defaultsOfOptions(info.options),
+  };
+}
+
+/** The options that callers may send to an engine, as a JSON Schema. */
+export function schemaOfOptions(options: readonly EngineOption[]): JsonObject {
+  const properties = Object.fromEntries(options.map((option) => [option.name, schemaOfOption(option)]));
+  return {
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    type: "object",
+    properties,
+    additionalProperties: false,
+  };
+}
+
+/** The value of each option when the request sets none. */
+export function defaultsOfOptions(options: readonly EngineOption[]): JsonObject {
+  return Object.fromEntries(options.map((option) => [option.name, option.default]));
+}
+
+function schemaOfOption(option: EngineOption): JsonObject {
+  const common = { title: titleOf(option), default: option.default, "x-uci-name": option.engineName };
+  return option.kind === "boolean"
+    ? { type: "boolean", ...common }
+    : { type: "integer", minimum: option.minimum, maximum: option.maximum, ...common };
+}
+
+/** What the option does, for people. */
+function titleOf({ name, engineName }: EngineOption): string {
+  return titles.get(name) ?? engineName;
+}
+
+const titles: ReadonlyMap<string, string> = new Map([
+  ["skill_level", "Playing strength by level; the highest is full strength"],
+  ["uci_limit_strength", "Whether to play at the strength of uci_elo"],
+  ["uci_elo", "Playing strength in Elo; needs uci_limit_strength"],
+  ["uci_chess960", "Whether castling rights in the FEN are those of Chess960"],
+]);
