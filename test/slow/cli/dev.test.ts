@@ -23,7 +23,11 @@ test("npm run dev starts the server anew at a save, and leaves nothing behind", 
     stdio: ["ignore", "pipe", "ignore"],
   });
   const ended = new Promise((resolve) => dev.once("close", resolve));
-  onTestFinished(() => void (dev.exitCode === null && process.kill(-(dev.pid as number), "SIGKILL")));
+  onTestFinished(() => {
+    if (dev.exitCode === null && dev.signalCode === null) {
+      process.kill(-(dev.pid as number), "SIGKILL");
+    }
+  });
   const urls: string[] = [];
   createInterface(dev.stdout).on("line", (line) => {
     const url = /"url":"(http:[^"]+)"/.exec(line)?.[1];
