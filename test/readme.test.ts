@@ -5,20 +5,24 @@ import { useApp } from "./support/running-app.ts";
 import { withoutChance } from "./support/without-chance.ts";
 
 /**
- * The README shows real answers. `UPDATE_README=1 npm test -- readme` writes them anew.
+ * The README and docs/api.md show real answers. `UPDATE_README=1 npm test -- readme` writes them anew.
  */
-const file = new URL("../README.md", import.meta.url);
-const readme = readFileSync(file, "utf8");
+const documents = ["README.md", "docs/api.md"].map((name) => {
+  const file = new URL(`../${name}`, import.meta.url);
+  return { name, file, text: readFileSync(file, "utf8") };
+});
+
 /** A command, and below it its answer, which may be folded away. */
 const shown = /```sh\n(curl [^`]+)```\n+(?:<details>.*\n+)?```json\n((?:.*\n)*?)```/g;
-const examples = [...readme.matchAll(shown)].map(([, command = "", answer = ""]) => ({ command, answer }));
+const examples = documents.flatMap(({ name, file, text }) =>
+  [...text.matchAll(shown)].map(([, command = "", answer = ""]) => ({ name, file, command, answer })),
+);
+
 /** A command of whose answer jq shows one field. */
 const picked = /```sh\n(curl [^`]+) \| jq -r \.(\w+)\n```\n+```text\n(.*)\n```/g;
-const pickedExamples = [...readme.matchAll(picked)].map(([, command = "", field = "", answer = ""]) => ({
-  command,
-  field,
-  answer,
-}));
+const pickedExamples = documents.flatMap(({ text }) =>
+  [...text.matchAll(picked)].map(([, command = "", field = "", answer = ""]) => ({ command, field, answer })),
+);
 
 // As on a machine without a native Stockfish, where most readers are.
 const app = useApp({
@@ -27,18 +31,23 @@ const app = useApp({
   KIBITZ_ACCESS: "public",
 });
 
-test("has an example for each of the four JSON routes", () => {
-  const paths = examples.map(({ command }) => new URL(partsOf(command).url).pathname);
+test("docs/api.md has an example for each of the four JSON routes", () => {
+  const paths = examples
+    .filter(({ name }) => name === "docs/api.md")
+    .map(({ command }) => new URL(partsOf(command).url).pathname);
   expect(paths).toEqual(expect.arrayContaining(["/v1/eval", "/v1/bestmove", "/engines", "/price"]));
 });
 
-test("shows no answer that is not compared with the real one", () => {
-  const answers = [...readme.matchAll(/```sh\ncurl [^`]+```\n+(?:<details>.*\n+)?```(?:json|text)\n/g)];
+test("no answer is shown that is not compared with the real one", () => {
+  const answers = documents.flatMap(({ text }) => [
+    ...text.matchAll(/```sh\ncurl [^`]+```\n+(?:<details>.*\n+)?```(?:json|text)\n/g),
+  ]);
   expect(examples.length + pickedExamples.length).toBe(answers.length);
+  expect(examples).toHaveLength(7);
   expect(pickedExamples).toHaveLength(1);
 });
 
-test.each(examples)("is answered as shown: $command", async ({ command, answer }) => {
+test.each(examples)("$name is answered as shown: $command", async ({ file, command, answer }) => {
   const real = compactJson(await answerTo(command));
   if (process.env.UPDATE_README) {
     writeFileSync(
@@ -65,7 +74,15 @@ async function answerTo(command: string): Promise<unknown> {
   return response.json();
 }
 
-/** A curl command of the README: single quotes only, and `\` at line ends. */
+test("the README is short, and begins with the first request", () => {
+  const [readme] = documents;
+  const lines = readme?.text.split("\n") ?? [];
+  expect(lines.length).toBeLessThan(200);
+  expect(lines.slice(0, 25).join("\n")).toContain("npm install && npm start");
+  expect(lines.slice(0, 25).join("\n")).toContain(pickedExamples[0]?.command);
+});
+
+/** A curl command of the documents: single quotes only, and `\` at line ends. */
 function partsOf(command: string) {
   const url = /(localhost:8080\S*)/.exec(command)?.[1]?.replaceAll("'", "") ?? "";
   const header = /-H '([^:]+): ([^']+)'/.exec(command);

@@ -1,0 +1,111 @@
+import { existsSync, globSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, posix } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+/** Every document of the project: what others made, and what is made from something, is not ours to keep up. */
+const documents = globSync("**/*.md", { cwd: root, exclude: (path) => /(^|\/)node_modules$/.test(path) })
+  .map((path) => path.replaceAll("\\", "/"))
+  .filter((path) => !/(^|\/)(dist|release|data|node_modules|\.venv)\//.test(path))
+  .toSorted()
+  .map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
+
+/** Without blocks of code, in which nothing is a link. */
+function prose(text: string): string {
+  return text.replace(/^```[\s\S]*?^```/gm, "");
+}
+
+/** The anchors of headings, as GitHub makes them. */
+function anchorsOf(text: string): readonly string[] {
+  return [...prose(text).matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+}
+
+/** Links to somewhere in the project that lead nowhere. */
+function deadLinksIn({ path, text }: { readonly path: string; readonly text: string }): readonly string[] {
+  const links = [...prose(text).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = ""]) => link);
+  return links.filter((link) => {
+    if (/^[a-z]+:/.test(link)) {
+      return false;
+    }
+    const [target = "", anchor] = link.split("#");
+    const file = target === "" ? path : posix.join(dirname(path), target);
+    if (!existsSync(join(root, file))) {
+      return true;
+    }
+    return anchor !== undefined && !anchorsOf(readFileSync(join(root, file), "utf8")).includes(anchor);
+  });
+}
+
+/** Folders that a path in a document can begin in; most of them are named without `src/`. */
+const places = ["", "src", "test", "tools"];
+
+/** The rooms, but for one whose name begins media types as well. */
+const rooms = readdirSync(join(root, "src"), { withFileTypes: true })
+  .filter((entry) => entry.isDirectory() && entry.name !== "text")
+  .map(({ name }) => name);
+const inRoom = new RegExp(`^(${rooms.join("|")})/[\\w./*-]+$`);
+
+/** What a document names in code as a file or folder of the project, and what is not there. */
+function deadPathsIn({ path, text }: { readonly path: string; readonly text: string }): readonly string[] {
+  const named = [...prose(text).matchAll(/`([^`\s]+)`/g)].map(([, name = ""]) => name);
+  const paths = named.filter(
+    (name) =>
+      /^(src|test|bench|tools|docs|examples|proto|gen|third_party|\.ci)\/[\w./*-]*$/.test(name) ||
+      inRoom.test(name) ||
+      /^[\w.*-]+(\/[\w.*-]+)+\.(ts|js|sh|md|proto|json)$/.test(name),
+  );
+  const isThere = (name: string) =>
+    [...places, dirname(path)].some((place) => globSync(posix.join(place, name), { cwd: root }).length > 0);
+  // Modules are named without their ending, too.
+  return paths.filter((name) => ![name, `${name}.ts`, `${name}.test.ts`].some(isThere));
+}
+
+/** A record that another one supersedes tells how things were. */
+function isHistory(text: string): boolean {
+  return /^\*\*Status\.\*\* Superseded by/m.test(text);
+}
+
+test("every document was read", () => {
+  const paths = documents.map(({ path }) => path);
+  for (const path of ["README.md", "ARCHITECTURE.md", "docs/adr/README.md", "examples/go/README.md"]) {
+    expect(paths).toContain(path);
+  }
+});
+
+describe.each(documents)("$path", (document) => {
+  test("has no link that leads nowhere", () => {
+    expect(deadLinksIn(document)).toEqual([]);
+  });
+
+  test("names no file that is not there", () => {
+    expect(isHistory(document.text) ? [] : deadPathsIn(document)).toEqual([]);
+  });
+});
+
+test("docs/faults.md names the test of every fault", () => {
+  const { text = "" } = documents.find(({ path }) => path === "docs/faults.md") ?? {};
+  const cells = [...text.matchAll(/^\| .+ \| ([^|]+) \|$/gm)].map(([, cell = ""]) => cell);
+  const tests = cells.flatMap((cell) =>
+    [...cell.matchAll(/`([a-z-]+(?:\/[a-z-]+)+)`/g)].map(([, name]) => name),
+  );
+  expect(tests.length).toBeGreaterThan(10);
+  expect(tests.filter((name) => !existsSync(join(root, "test", `${name}.test.ts`)))).toEqual([]);
+});
+
+test("a dead link and a dead path would be found", () => {
+  const text =
+    "See [x](docs/none.md), [y](README.md#nowhere), [z](#here), `src/none.ts`, `calls/none`, `calls/chain`.";
+  expect(deadLinksIn({ path: "x.md", text: `${text}\n# There` })).toEqual([
+    "docs/none.md",
+    "README.md#nowhere",
+    "#here",
+  ]);
+  expect(deadPathsIn({ path: "x.md", text })).toEqual(["src/none.ts", "calls/none"]);
+});

@@ -1,0 +1,57 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { readMaxBytesOf } from "../../src/calls/policy.ts";
+import { listenerLimits } from "../../src/http/listener/limits.ts";
+import { logFields } from "../../src/log/log.ts";
+import { plansFromJson } from "../../src/wiring/plans.ts";
+
+const text = readFileSync(new URL("../../docs/running.md", import.meta.url), "utf8");
+const { evaluate, evaluateBatch } = AnalysisService.method;
+
+/** What the second column says of what the first one names. */
+function cellOf(first: string): string | undefined {
+  return text
+    .split("\n")
+    .map((line) => line.split(" | "))
+    .find(([name]) => name === `| ${first}`)?.[1]
+    ?.replace(/ \|$/, "");
+}
+
+describe("docs/running.md", () => {
+  test("shows a file of plans that is taken as it is", () => {
+    const [, json = ""] = /```json\n(.*)\n```/.exec(text) ?? [];
+    const reading = plansFromJson(json);
+    expect(reading).toMatchObject({ kind: "plans" });
+    expect(JSON.stringify(reading)).toContain('"club"');
+  });
+
+  test("says how large requests may be", () => {
+    const single = `${readMaxBytesOf(evaluate) / 1024} KiB`;
+    const batch = `${readMaxBytesOf(evaluateBatch) / 1024 / 1024} MiB`;
+    expect(cellOf("body of a request, and of a batch")).toContain(`${single}, ${batch};`);
+    expect(cellOf("headers of a request")).toBe(`${listenerLimits.headersMaxBytes / 1024} KiB`);
+  });
+
+  test("says how long connections are kept, and what one may hold", () => {
+    const seconds = (ms: number) => `${ms / 1000} s`;
+    const { headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs, silenceTimeoutMs } = listenerLimits;
+    expect(cellOf("time for headers, for a whole request")).toBe(
+      `${seconds(headersTimeoutMs)}, ${seconds(requestTimeoutMs)}`,
+    );
+    expect(cellOf("an idle connection; one on which nothing moves")).toBe(
+      `${seconds(keepAliveTimeoutMs)}; ${seconds(silenceTimeoutMs)}`,
+    );
+    expect(cellOf("calls at a time on an HTTP/2 connection; of one address")).toBe(
+      `${listenerLimits.streamsMax}; ${listenerLimits.streamsPerAddress}`,
+    );
+  });
+
+  test("names fields of the log that there are", () => {
+    const [, section = ""] = text.split("\n## The log\n");
+    const cells = [...section.matchAll(/^\| (`.*?) \|/gm)].map(([, cell = ""]) => cell);
+    const named = cells.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, name = ""]) => name));
+    expect(named).toContain("protocol");
+    expect(named.filter((name) => !logFields.has(name))).toEqual([]);
+  });
+});
