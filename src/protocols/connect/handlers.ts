@@ -5,13 +5,22 @@ import {
   type HandlerContext,
   type Interceptor,
 } from "@connectrpc/connect";
-import type { UniversalHandler } from "@connectrpc/connect/protocol";
+import type { Compression, UniversalHandler } from "@connectrpc/connect/protocol";
+import { compressionGzip } from "@connectrpc/connect-node";
 import { callerKey, responseHeaderKey } from "../../calls/context-keys.ts";
 import type { Implementation } from "../../calls/invoke.ts";
 import type { KibitzError } from "../../errors/errors.ts";
 import type { Caller } from "../../request/context.ts";
-import { compressions } from "./compression.ts";
-import { type CountRefusal, completeErrors, fixGrpcMessageEncoding, refuseBrokenBase64 } from "./repairs.ts";
+import {
+  type CountRefusal,
+  completeErrors,
+  compressionBrotli,
+  fixGrpcMessageEncoding,
+  refuseBrokenBase64,
+} from "./repairs.ts";
+
+/** What requests may be packed in, and answers are, where their readers say so. */
+export const compressions: readonly Compression[] = [compressionGzip, compressionBrotli];
 
 /** Who is let in to Connect's handlers. */
 export interface Admittance {

@@ -80,7 +80,7 @@ export function connectErrors(): Interceptor {
   };
 }
 
-/** The request with the message that was decoded before Connect could, as `decode-batch` does. */
+/** The request with the message that was decoded before Connect could: the other half of repair `decodeInPieces`. */
 function withDecoded(request: UnaryRequest | StreamRequest): UnaryRequest | StreamRequest {
   if (!request.stream) {
     return request;
@@ -95,7 +95,7 @@ function withDecoded(request: UnaryRequest | StreamRequest): UnaryRequest | Stre
   return { ...request, message };
 }
 
-/** A stream is begun and fails where its messages are read. Connect sends the headers with the first (connect 2.2.0). */
+/** A stream is begun and fails where its messages are read. Connect sends the headers with the first. */
 async function* told<T>(messages: AsyncIterable<T>, tell: () => void, explain: (thrown: unknown) => Error) {
   try {
     for await (const message of messages) {

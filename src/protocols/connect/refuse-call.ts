@@ -46,7 +46,7 @@ export function refuseCall(
   return true;
 }
 
-/** {@link refuseCall} for a call that no service has. */
+/** {@link refuseCall} for a call that no service has: repair `nameUnknownCalls`. */
 export function refuseUnknownCall(
   req: NodeRequest,
   res: NodeResponse,
@@ -63,7 +63,7 @@ interface Answer {
   readonly body?: Buffer;
 }
 
-/** Headers that end the stream are gRPC's Trailers-Only. */
+/** Headers that end the stream are gRPC's Trailers-Only. With repair `fixGrpcMessageEncoding`, as every trailer. */
 function grpcAnswer(type: string, error: ConnectError): Answer {
   const trailer = new Headers();
   setTrailerStatus(trailer, error);
@@ -95,7 +95,10 @@ export interface Refusal {
   readonly headers: readonly (readonly [string, string])[];
 }
 
-/** What Connect's handler refused without a body, for a problem document to say; `undefined` where it did not. */
+/**
+ * What Connect's handler refused without a body, for a problem document to say; `undefined` where it did not. Repair
+ * `explainRefusals`.
+ */
 export function refusalFromReply(
   reply: UniversalServerResponse,
   handler: UniversalHandler,
@@ -105,7 +108,7 @@ export function refusalFromReply(
     return undefined;
   }
   const { name, methodKind } = handler.method;
-  // Connect counts GET in for streams without side effects, too, and then refuses it.
+  // Repair `allowPostForStreams`: Connect counts GET in for streams without side effects, and then refuses it.
   const methods = methodKind === "unary" ? handler.allowedMethods : ["POST"];
   if (reply.status === 405 || !methods.includes(req.method ?? "")) {
     const error = new KibitzError(

@@ -1,7 +1,7 @@
 import { brotliDecompressSync } from "node:zlib";
 import { compressionGzip } from "@connectrpc/connect-node";
 import { expect, test } from "vitest";
-import { compressionBrotli } from "../../../src/protocols/connect/compression.ts";
+import { compressionBrotli } from "../../../src/protocols/connect/repairs.ts";
 
 const text = JSON.stringify(Array.from({ length: 2000 }, (_, index) => ({ index, word: Math.sin(index) })));
 const bytes = new Uint8Array(Buffer.from(text));
