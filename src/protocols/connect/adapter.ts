@@ -95,7 +95,7 @@ export function createConnectAdapter(options: ConnectAdapterOptions): RequestHan
     await universalResponseToNodeResponse(cancelOnDisconnect(reply, res), res);
   }
 
-  /** What Connect leaves to HTTP: it asks nobody who calls before. */
+  /** Repair `askWhoIsRefused`: what Connect leaves to HTTP, it refuses without asking who calls. */
   async function refuse(
     { method }: UniversalHandler,
     req: NodeRequest,
@@ -128,6 +128,7 @@ export function createConnectAdapter(options: ConnectAdapterOptions): RequestHan
     }
   }
 
+  /** Repair `answerFailures`. */
   function fail(req: NodeRequest, res: NodeResponse, thrown: unknown): void {
     // Who left in the middle of an answer made the writing fail: nobody's fault, and nobody to tell.
     if (isGone(res)) {

@@ -44,6 +44,10 @@ export const repairs: readonly RepairedLibrary[] = [
         worksAround: "A wrong method, media type or version of HTTP is refused without a word.",
         places: ["protocols/connect/refuse-call.ts"],
       },
+      answerFailures: {
+        worksAround: "What fails outside of a handler goes to the console, and its caller waits for ever.",
+        places: ["protocols/connect/adapter.ts"],
+      },
       nameUnknownCalls: {
         worksAround: "A call that no service has is answered by an empty 404, in nobody's protocol.",
         places: ["protocols/connect/refuse-call.ts"],
@@ -93,6 +97,11 @@ export const repairs: readonly RepairedLibrary[] = [
       allowPostForStreams: {
         worksAround: "Streams without side effects claim to allow GET, and refuse it.",
         places: ["protocols/connect/refuse-call.ts"],
+      },
+      askWhoIsRefused: {
+        worksAround:
+          "What is refused for its method or media type passes by the request gate, whoever sends it.",
+        places: ["protocols/connect/adapter.ts"],
       },
       dropLongTimeout: {
         worksAround: "A deadline further away than timers count has passed at once.",

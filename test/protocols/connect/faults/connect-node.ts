@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import type { RequestListener } from "node:http";
+import type { RequestListener, ServerResponse } from "node:http";
 import { connect as connectHttp2, constants as http2 } from "node:http2";
 import { setTimeout as sleep } from "node:timers/promises";
 import { brotliCompressSync, constants } from "node:zlib";
@@ -10,15 +10,16 @@ import {
   createClient,
   createConnectRouter,
 } from "@connectrpc/connect";
-import type { UniversalServerRequest } from "@connectrpc/connect/protocol";
+import type { Compression, UniversalServerRequest } from "@connectrpc/connect/protocol";
 import {
   compressionBrotli,
+  compressionGzip,
   connectNodeAdapter,
   createGrpcTransport,
   universalRequestFromNodeRequest,
   universalResponseToNodeResponse,
 } from "@connectrpc/connect-node";
-import { expect, onTestFinished } from "vitest";
+import { expect, onTestFinished, vi } from "vitest";
 import { AnalysisService } from "../../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { ServerReflection } from "../../../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { exchange, open } from "../../../http/exchange.ts";
@@ -36,6 +37,12 @@ const answersWhenLeft = (seen: unknown[]) => (router: ConnectRouter) =>
 
 /** How long an absence is waited for: what does not come by then would have come in a turn or two of the event loop. */
 const longEnoughMs = 200;
+
+/** How long is waited for what has to come. */
+const patiently = { timeout: 10_000 };
+
+/** The beginning of a request over HTTP/1.1. */
+const post = (call: string) => `POST ${service}/${call} HTTP/1.1\r\nHost: x\r\n`;
 
 /** Asks a bare server for one call over HTTP/1.1. */
 async function ask(method: string, call: string, type?: string) {
@@ -73,6 +80,26 @@ export const faultsOfConnectNode = {
     expect(await talk?.({ httpVersion: "1.1" } as UniversalServerRequest)).toMatchObject({ status: 505 });
   },
 
+  async answerFailures() {
+    const told = vi.spyOn(console, "error").mockReturnValue();
+    onTestFinished(() => told.mockRestore());
+    const broken: Compression = { ...compressionGzip, compress: () => Promise.reject(new Error("broken")) };
+    const adapter = connectNodeAdapter({ routes: answersAtOnce, acceptCompression: [broken] });
+    const answers: ServerResponse[] = [];
+    const port = await startServer("1.1", (req, res) => {
+      answers.push(res);
+      adapter(req, res);
+    });
+    const { socket } = await open(port);
+    onTestFinished(() => void socket.destroy());
+    socket.write(
+      `${post("ListEngines")}Accept-Encoding: gzip\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}`,
+    );
+    await expect.poll(() => told.mock.calls, patiently).toHaveLength(1);
+    await sleep(longEnoughMs);
+    expect(answers).toMatchObject([{ headersSent: false, destroyed: false }]);
+  },
+
   async nameUnknownCalls() {
     const answer = await ask("POST", "Nope", "application/grpc");
     expect(answer).toMatchObject({ status: 404, body: "" });
@@ -85,28 +112,30 @@ export const faultsOfConnectNode = {
 
   async goOnAfterTooLarge() {
     const port = await startServer("1.1", connectNodeAdapter({ routes: answersAtOnce, readMaxBytes: 1000 }));
-    const head = `POST ${service}/ListEngines HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n`;
     const { socket, received } = await open(port);
     onTestFinished(() => void socket.destroy());
+    const head = `${post("ListEngines")}Content-Type: application/json\r\n`;
     const tooLarge = "x".repeat(200_000);
     socket.write(
       `${head}Transfer-Encoding: chunked\r\n\r\n${tooLarge.length.toString(16)}\r\n${tooLarge}\r\n`,
     );
-    await expect.poll(received).toMatch(/^HTTP\/1\.1 429 [\s\S]*Connection: keep-alive/);
+    await expect.poll(received, patiently).toMatch(/^HTTP\/1\.1 429 [\s\S]*Connection: keep-alive/);
     socket.write(`0\r\n\r\n${head}Content-Length: 2\r\n\r\n{}`);
     await sleep(longEnoughMs);
     expect(received().match(/HTTP\/1\.1 \d+/g), "the next request is not answered").toHaveLength(1);
   },
 
   async cancelWhoLeavesSending() {
+    const begun = Promise.withResolvers<void>();
     const failed = Promise.withResolvers<unknown>();
     const port = await startServer("1.1", async (req, res) => {
       const { body } = universalRequestFromNodeRequest(req, res, undefined, undefined);
+      begun.resolve();
       await Array.fromAsync(body as AsyncIterable<Uint8Array>).then(failed.resolve, failed.resolve);
     });
     const { socket } = await open(port);
-    socket.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 200\r\n\r\nbegun");
-    await sleep(20);
+    socket.write(`${post("Evaluate")}Content-Length: 200\r\n\r\nbegun`);
+    await begun.promise;
     socket.destroy();
     const error = await failed.promise;
     expect(error).toMatchObject({ code: "ECONNRESET" });
@@ -136,8 +165,7 @@ export const faultsOfConnectNode = {
     const stream = client.request({ ...headers, "content-type": "application/connect+json" });
     stream.end(envelope("{}"));
     await once(stream, "response");
-    // Until the window of the stream is full.
-    await sleep(longEnoughMs);
+    // Nobody reads: the first message fills the window, and the writer waits.
     stream.close(http2.NGHTTP2_CANCEL);
     client.destroy();
     await closed.promise;
@@ -147,18 +175,22 @@ export const faultsOfConnectNode = {
 
   async hearLateErrors() {
     const adapter = connectNodeAdapter({ routes: answersWhenLeft([]) });
+    let begun = 0;
     const othersThatListen: number[] = [];
     const port = await startServer("1.1", (req, res) => {
+      begun++;
       adapter(req, res);
       req.on("error", () => othersThatListen.push(req.listenerCount("error") - 1));
     });
-    const post = `POST ${service}/ListEngines HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n`;
+    const head = `${post("ListEngines")}Content-Length: 2\r\n`;
     const { socket, closed } = await open(port);
-    socket.write(`${post}Content-Type: application/json\r\n\r\n{}${post}Content-Type: text/plain\r\n\r\n{}`);
-    await sleep(50);
+    // The second is answered at once, and its answer waits for the first.
+    socket.write(`${head}Content-Type: application/json\r\n\r\n{}${head}Content-Type: text/plain\r\n\r\n{}`);
+    await expect.poll(() => begun, patiently).toBe(2);
+    await sleep(longEnoughMs);
     socket.destroy();
     await closed;
-    await expect.poll(() => othersThatListen).toEqual([0]);
+    await expect.poll(() => othersThatListen, patiently).toEqual([0]);
   },
 
   async varyAnswersOfGet() {
@@ -177,8 +209,8 @@ export const faultsOfConnectNode = {
     };
     const baseUrl = `http://127.0.0.1:${await startServer("2", withoutDeadline)}`;
     const client = createClient(AnalysisService, createGrpcTransport({ baseUrl }));
-    await expect(client.listEngines({}, { timeoutMs: 50 })).rejects.toThrow();
-    await expect.poll(() => reasons).toMatchObject([{ code: Code.Internal }]);
+    await expect(client.listEngines({}, { timeoutMs: 300 })).rejects.toThrow();
+    await expect.poll(() => reasons, patiently).toMatchObject([{ code: Code.Internal }]);
     expect(String(reasons[0])).toContain("INTERNAL_ERROR");
   },
 

@@ -69,6 +69,20 @@ export const faultsOfConnect = {
     expect((await callBare("StreamEvaluate", { method: "GET", query, header: {} }, {})).status).toBe(415);
   },
 
+  async askWhoIsRefused() {
+    let asked = 0;
+    const requestGate = () => void asked++;
+    const { status } = await callBare(
+      "Evaluate",
+      { header: { "content-type": "text/plain" } },
+      {},
+      { requestGate },
+    );
+    expect({ status, asked }).toEqual({ status: 415, asked: 0 });
+    await callBare("Evaluate", { body: "{" }, {}, { requestGate });
+    expect(asked).toBe(1);
+  },
+
   async dropLongTimeout() {
     const longest = { ...json, "connect-timeout-ms": String(2 ** 31) };
     const { text } = await callBare(
