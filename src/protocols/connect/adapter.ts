@@ -1,3 +1,10 @@
+/**
+ * Where a request comes into this room: from Node to Connect's `handlers`, and its answer back. Who calls is asked by
+ * `interceptors`, before and around the services; long requests are read by `decode-batch`; what is refused is written
+ * by `errors` and `error-details`, or by `refuse-call` where no handler takes it. What Connect would get wrong on the
+ * way stands in `repairs`.
+ */
+
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ContextValues } from "@connectrpc/connect";
 import type {
@@ -91,6 +98,7 @@ export function createConnectAdapter(options: ConnectAdapterOptions): RequestHan
         reply = notModified(reply);
       }
     }
+    // Repair `goOnAfterTooLarge`, its other half: who leaves a request in the middle has to see to the rest of it.
     discardAfterAnswer(req, res);
     await universalResponseToNodeResponse(cancelOnDisconnect(reply, res), res);
   }

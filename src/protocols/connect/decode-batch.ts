@@ -1,3 +1,8 @@
+/**
+ * Bodies on their way to Connect's handlers: those of batches are decoded here in their stead, the others are looked
+ * through.
+ */
+
 import {
   create,
   type DescField,

@@ -1,3 +1,5 @@
+/** Errors on their way out, ours as Connect's, and on their way in: what one that Connect made itself means to us. */
+
 import type { DescMessage } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { codeFromString } from "@connectrpc/connect/protocol-connect";

@@ -1,3 +1,5 @@
+/** What takes a request from the `adapter`: Connect's handlers, as we want them. */
+
 import type { DescMethod } from "@bufbuild/protobuf";
 import {
   type ConnectRouter,
@@ -35,7 +37,10 @@ export interface Admittance {
 const openToAll: Admittance = { async letIn() {}, countRefusal() {}, async refusing() {} };
 
 /**
- * Connect's handlers for gRPC, gRPC-Web and Connect.
+ * Connect's handlers of all methods, each for gRPC, gRPC-Web and Connect: with the options in which we differ from its
+ * defaults, and the repairs that have to be there before anything of a body is read.
+ *
+ * @param interceptors outermost first
  */
 export function createHandlers(
   implementations: readonly Implementation[],

@@ -1,3 +1,8 @@
+/**
+ * What is refused outside of Connect's handlers, or by them without a word: calls in the protocol of the caller, the
+ * rest as problem documents.
+ */
+
 import type { ConnectError } from "@connectrpc/connect";
 import type { UniversalHandler, UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { codeToHttpStatus, endStreamFlag, errorToJson } from "@connectrpc/connect/protocol-connect";

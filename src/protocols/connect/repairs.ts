@@ -186,8 +186,8 @@ export function dropLongTimeout({ headers }: NodeRequest): void {
 }
 
 /**
- * An answer that ends with its reader: when they leave, so does what makes the messages. Connect waits for a message of
- * more than 16 KiB to be taken also when nobody is there any more.
+ * An answer that ends with its reader: when they leave, so does what makes the messages. Over HTTP/2, Connect waits for
+ * a message of more than 16 KiB to be taken also when nobody is there any more.
  */
 export function cancelOnDisconnect(
   reply: UniversalServerResponse,
