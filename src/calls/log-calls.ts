@@ -53,7 +53,8 @@ interface Asked {
 
 /**
  * A caller that leaves ends its call with the reason of its signal, whatever that is: no failure of ours.
- * Connect's gRPC client resets its stream with INTERNAL_ERROR when its deadline has passed (connect-node 2.2.0).
+ * Connect's gRPC client resets its stream with INTERNAL_ERROR when its deadline has passed (repair
+ * `expectDeadlineResets`).
  */
 function codeOf(thrown: unknown, { signal, method }: Asked, explain: ExplainConnectError): string {
   if (signal.aborted && thrown === signal.reason) {

@@ -39,7 +39,7 @@ function listLimitsOf(desc: DescMessage): readonly (readonly [localName: string,
 
 /**
  * A message whose lists have at most one item too many: of 32,000 empty moves each would be a violation, and finding
- * them all held the thread for 60 ms.
+ * them all held the thread for 60 ms (repair `shortenLists`).
  */
 function withoutExcess(message: Message, limits: ReturnType<typeof listLimitsOf>): Message {
   const values = message as Message & Record<string, unknown>;
@@ -82,6 +82,7 @@ function codeOf(field: DescField | undefined, ruleId: string): Fault["code"] {
 }
 
 function complaintOf({ ruleId, message }: Violation, field: DescField | undefined, value: unknown): string {
+  // Repair `readLimitsFromText`.
   const limit = /\d+/.exec(message)?.[0] ?? "";
   switch (ruleId) {
     case "required":

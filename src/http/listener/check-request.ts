@@ -4,7 +4,7 @@ import type { NodeRequest, NodeResponse } from "../message.ts";
 
 /**
  * Refuses what Node lets pass, and makes sure that `new URL(req.url, "http://" + host)` cannot throw: Connect
- * calls it outside of any try, and one request with `Host: [` ended the process (connect-node 2.1.2, 2.2.0).
+ * calls it outside of any try, and one request with `Host: [` ended the process (repair `guardHost`).
  *
  * Afterwards `req.headers.host` is there for every version, and the target is a path with its query, or `*`.
  */

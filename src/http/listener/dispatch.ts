@@ -63,8 +63,8 @@ export function createDispatch(
   }
 
   return (req, res) => {
-    // Who leaves may make the request emit this; Connect takes its own listener off too early (connect-node 2.2.0),
-    // and two pipelined requests with a disconnect ended the process.
+    // Who leaves may make the request emit this; Connect takes its own listener off too early, and two pipelined
+    // requests with a disconnect ended the process (repair `hearLateErrors`).
     req.on("error", () => {});
     // Writing after the end is a mistake in a handler, but one that would end the process.
     res.on("error", (err) => log.error({ err }, "writing an answer failed"));

@@ -1,3 +1,10 @@
+/**
+ * Where a request comes into this room: from Node to Connect's `handlers`, and its answer back. Who calls is asked by
+ * `interceptors`, before and around the services; long requests are read by `decode-batch`; what is refused is written
+ * by `errors` and `error-details`, or by `refuse-call` where no handler takes it. What Connect would get wrong on the
+ * way stands in `repairs`.
+ */
+
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ContextValues } from "@connectrpc/connect";
 import type {
@@ -52,8 +59,8 @@ export interface ConnectAdapterOptions {
  * Connect, gRPC and gRPC-Web: brings the requests for the paths of the RPCs to Connect's handlers. What is not among
  * theirs is another door's.
  *
- * Stands in for `connectNodeAdapter`, which ends the process over a broken Host, refuses without a word what
- * its handlers do not take, and cuts off the client whose message is too large instead of telling it.
+ * Stands in for `connectNodeAdapter`, for the sake of the repairs that are named below: of connect-node it keeps what
+ * turns a request of Node into one of Connect's, and the answer back.
  */
 export function createConnectAdapter(options: ConnectAdapterOptions): RequestHandler {
   const {
@@ -83,6 +90,7 @@ export function createConnectAdapter(options: ConnectAdapterOptions): RequestHan
       return;
     }
     if (req.method === "GET") {
+      // Repair `varyAnswersOfGet`.
       addVary(res, "Authorization, Accept-Encoding");
       if (reply.status !== 200) {
         res.setHeader("Cache-Control", "no-store");
@@ -90,11 +98,12 @@ export function createConnectAdapter(options: ConnectAdapterOptions): RequestHan
         reply = notModified(reply);
       }
     }
+    // Repair `goOnAfterTooLarge`, its other half: who leaves a request in the middle has to see to the rest of it.
     discardAfterAnswer(req, res);
     await universalResponseToNodeResponse(cancelOnDisconnect(reply, res), res);
   }
 
-  /** What Connect leaves to HTTP: it asks nobody who calls before. */
+  /** Repair `askWhoIsRefused`: what Connect leaves to HTTP, it refuses without asking who calls. */
   async function refuse(
     { method }: UniversalHandler,
     req: NodeRequest,
@@ -113,7 +122,7 @@ export function createConnectAdapter(options: ConnectAdapterOptions): RequestHan
   async function* bodyOf(req: NodeRequest): AsyncGenerator<Uint8Array> {
     const count = bodies.countOf(req);
     try {
-      // Connect's own iterator destroys the connection when a message is too large, and the answer with it.
+      // Repair `goOnAfterTooLarge`: Connect's own iterator destroys the request, and its connection is of no more use.
       for await (const chunk of req.iterator({ destroyOnReturn: false })) {
         count(chunk.length);
         yield chunk;
@@ -122,11 +131,12 @@ export function createConnectAdapter(options: ConnectAdapterOptions): RequestHan
       if (cause instanceof KibitzError) {
         throw explain(cause, callerFromRequest(req, protocolOf(req)).requestId);
       }
-      // Without a code it would count as a failure of ours.
+      // Repair `cancelWhoLeavesSending`: without a code it would count as a failure of ours.
       throw new ConnectError("the caller left while sending", Code.Canceled, undefined, undefined, cause);
     }
   }
 
+  /** Repair `answerFailures`. */
   function fail(req: NodeRequest, res: NodeResponse, thrown: unknown): void {
     // Who left in the middle of an answer made the writing fail: nobody's fault, and nobody to tell.
     if (isGone(res)) {
@@ -171,6 +181,7 @@ function callFromRequest(
   res: NodeResponse,
   contextValues: ContextValues,
 ): UniversalServerRequest | KibitzError {
+  // Repair `refuseGrpcOverHttp1`.
   if (protocolOf(req) === "grpc" && req.httpVersionMajor < 2) {
     return new KibitzError(
       "unsupported_media_type",
@@ -181,6 +192,7 @@ function callFromRequest(
   try {
     return universalRequestFromNodeRequest(req, res, undefined, contextValues);
   } catch (cause) {
+    // Repair `guardHost`, once more: the listener refuses such a host before.
     throw new KibitzError("malformed_http", "The host of the request cannot be read.", { cause });
   }
 }

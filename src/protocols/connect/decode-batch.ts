@@ -1,3 +1,8 @@
+/**
+ * Bodies on their way to Connect's handlers: those of batches are decoded here in their stead, the others are looked
+ * through.
+ */
+
 import {
   create,
   type DescField,
@@ -17,8 +22,8 @@ import { boundsOfList } from "../../calls/rules.ts";
 import { errorFromFaults, KibitzError } from "../../errors/errors.ts";
 import { countMembers, membersMax, splitList } from "../../text/json-scan.ts";
 import { type BeginWork, inTurns } from "../../thread/time-slicer.ts";
-import { compressions } from "./compression.ts";
 import { connectErrorFrom } from "./errors.ts";
+import { compressions } from "./handlers.ts";
 
 /** The bytes of a call's request, as they come, and what Connect is to be given of them. */
 export type DecodeBody = (
@@ -43,7 +48,9 @@ const compressedFlag = 1;
 /**
  * Decodes the requests of batches item by item, in slices of the thread, and gives Connect an empty message in their
  * stead; its interceptor `connectErrors` puts the decoded one back. Connect decodes a message in one go: a megabyte of
- * JSON with 350,000 empty requests held the thread for 260 ms, before anybody could count them (connect 2.2.0).
+ * JSON with 350,000 empty requests held the thread for 260 ms, before anybody could count them (repair `decodeInPieces`).
+ *
+ * Of other requests it only refuses those with more keys than any that means something (repair `refuseManyKeys`).
  */
 export function createBatchDecoder({
   methods,
@@ -152,7 +159,7 @@ async function inflated(
   return compression?.decompress(data, maxBytes).catch(() => undefined);
 }
 
-/** As Connect says it (2.2.0), for `error-from-connect`. */
+/** As Connect says it, for `errorFromConnect`. */
 function explained(thrown: unknown, isJson: boolean): ConnectError {
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   return isJson

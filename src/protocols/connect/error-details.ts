@@ -1,3 +1,5 @@
+/** What an RPC error says, and what of it is left out so that clients take it. */
+
 import {
   create,
   type DescMessage,

@@ -1,3 +1,5 @@
+/** Errors on their way out, ours as Connect's, and on their way in: what one that Connect made itself means to us. */
+
 import type { DescMessage } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { codeFromString } from "@connectrpc/connect/protocol-connect";
@@ -40,8 +42,9 @@ function errorFromThrown(thrown: unknown): KibitzError {
 }
 
 /**
- * What an error of Connect's own means in our catalogue; one that was made of ours means that. Connect tells most of them apart by nothing but
- * their text, so where that is not known (it was read in connect 2.2.0) the code is what decides.
+ * What an error of Connect's own means in our catalogue; one that was made of ours means that. Connect tells most of
+ * them apart by nothing but their text (repair `tellErrorsByText`), as protobuf-es does in them (repair
+ * `readDecodingErrors`), so where that is not known the code decides.
  *
  * @param input the type of the message that could not be read, if that is why
  */
@@ -55,6 +58,7 @@ export function errorFromConnect(error: ConnectError, input: DescMessage): Kibit
     const [, first = "", second = ""] = known.pattern.exec(text) ?? [];
     return known.explain(first, second, input);
   }
+  // Repair `keepErrorsWellFormed`.
   return new KibitzError(codes.get(code) ?? "internal", withoutControls(text.toWellFormed()));
 }
 

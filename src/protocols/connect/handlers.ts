@@ -1,3 +1,5 @@
+/** What takes a request from the `adapter`: Connect's handlers, as we want them. */
+
 import type { DescMethod } from "@bufbuild/protobuf";
 import {
   type ConnectRouter,
@@ -5,13 +7,22 @@ import {
   type HandlerContext,
   type Interceptor,
 } from "@connectrpc/connect";
-import type { UniversalHandler } from "@connectrpc/connect/protocol";
+import type { Compression, UniversalHandler } from "@connectrpc/connect/protocol";
+import { compressionGzip } from "@connectrpc/connect-node";
 import { callerKey, responseHeaderKey } from "../../calls/context-keys.ts";
 import type { Implementation } from "../../calls/invoke.ts";
 import type { KibitzError } from "../../errors/errors.ts";
 import type { Caller } from "../../request/context.ts";
-import { compressions } from "./compression.ts";
-import { type CountRefusal, completeErrors, fixGrpcMessageEncoding, refuseBrokenBase64 } from "./repairs.ts";
+import {
+  type CountRefusal,
+  completeErrors,
+  compressionBrotli,
+  fixGrpcMessageEncoding,
+  refuseBrokenBase64,
+} from "./repairs.ts";
+
+/** What requests may be packed in, and answers are, where their readers say so. */
+export const compressions: readonly Compression[] = [compressionGzip, compressionBrotli];
 
 /** Who is let in to Connect's handlers. */
 export interface Admittance {
@@ -26,7 +37,10 @@ export interface Admittance {
 const openToAll: Admittance = { async letIn() {}, countRefusal() {}, async refusing() {} };
 
 /**
- * Connect's handlers for gRPC, gRPC-Web and Connect.
+ * Connect's handlers of all methods, each for gRPC, gRPC-Web and Connect: with the options in which we differ from its
+ * defaults, and the repairs that have to be there before anything of a body is read.
+ *
+ * @param interceptors outermost first
  */
 export function createHandlers(
   implementations: readonly Implementation[],

@@ -1,3 +1,8 @@
+/**
+ * What a call through Connect's handlers needs beside the interceptors that all protocols share (`calls/chain`). The JSON
+ * gateway does the same by itself.
+ */
+
 import { type DescMethod, isMessage, type Message } from "@bufbuild/protobuf";
 import type { HandlerContext, Interceptor, StreamRequest, UnaryRequest } from "@connectrpc/connect";
 import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
@@ -50,8 +55,8 @@ export function createAdmittance(entrance: Entrance, limits: Limits): Admittance
 }
 
 /**
- * What only Connect's own doors need, outermost: errors of the catalogue become Connect errors, and the
- * headers that interceptors left with the caller go into the answer. The gateway does both by itself.
+ * The outermost: errors of the catalogue become Connect's, and the headers that interceptors left with the caller go
+ * into the answer.
  */
 export function connectErrors(): Interceptor {
   return (next) => async (sent) => {
@@ -80,7 +85,7 @@ export function connectErrors(): Interceptor {
   };
 }
 
-/** The request with the message that was decoded before Connect could, as `decode-batch` does. */
+/** The request with the message that was decoded before Connect could: the other half of repair `decodeInPieces`. */
 function withDecoded(request: UnaryRequest | StreamRequest): UnaryRequest | StreamRequest {
   if (!request.stream) {
     return request;
@@ -95,7 +100,7 @@ function withDecoded(request: UnaryRequest | StreamRequest): UnaryRequest | Stre
   return { ...request, message };
 }
 
-/** A stream is begun and fails where its messages are read. Connect sends the headers with the first (connect 2.2.0). */
+/** A stream is begun and fails where its messages are read. Connect sends the headers with the first. */
 async function* told<T>(messages: AsyncIterable<T>, tell: () => void, explain: (thrown: unknown) => Error) {
   try {
     for await (const message of messages) {
@@ -110,8 +115,8 @@ async function* told<T>(messages: AsyncIterable<T>, tell: () => void, explain: (
 const { input } = AnalysisService.method.evaluate;
 
 /**
- * Adds to the error of a refused analysis the nearest request that would be answered. For Connect's own doors: the
- * gateway suggests what its callers wrote, in JSON.
+ * Adds to the error of a refused analysis the nearest request that would be answered. The gateway suggests what its
+ * callers wrote, in JSON; here that is a message.
  */
 export function suggest(judge: PreflightMessage): Interceptor {
   async function explain(thrown: unknown, sent: Message | undefined, method: DescMethod, account: Account) {

@@ -1,3 +1,8 @@
+/**
+ * What is refused outside of Connect's handlers, or by them without a word: calls in the protocol of the caller, the
+ * rest as problem documents.
+ */
+
 import type { ConnectError } from "@connectrpc/connect";
 import type { UniversalHandler, UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { codeToHttpStatus, endStreamFlag, errorToJson } from "@connectrpc/connect/protocol-connect";
@@ -46,7 +51,7 @@ export function refuseCall(
   return true;
 }
 
-/** {@link refuseCall} for a call that no service has. */
+/** {@link refuseCall} for a call that no service has: repair `nameUnknownCalls`. */
 export function refuseUnknownCall(
   req: NodeRequest,
   res: NodeResponse,
@@ -63,7 +68,7 @@ interface Answer {
   readonly body?: Buffer;
 }
 
-/** Headers that end the stream are gRPC's Trailers-Only. */
+/** Headers that end the stream are gRPC's Trailers-Only. With repair `fixGrpcMessageEncoding`, as every trailer. */
 function grpcAnswer(type: string, error: ConnectError): Answer {
   const trailer = new Headers();
   setTrailerStatus(trailer, error);
@@ -95,7 +100,10 @@ export interface Refusal {
   readonly headers: readonly (readonly [string, string])[];
 }
 
-/** What Connect's handler refused without a body, for a problem document to say; `undefined` where it did not. */
+/**
+ * What Connect's handler refused without a body, for a problem document to say; `undefined` where it did not. Repair
+ * `explainRefusals`.
+ */
 export function refusalFromReply(
   reply: UniversalServerResponse,
   handler: UniversalHandler,
@@ -105,7 +113,7 @@ export function refusalFromReply(
     return undefined;
   }
   const { name, methodKind } = handler.method;
-  // Connect counts GET in for streams without side effects, too, and then refuses it.
+  // Repair `allowPostForStreams`: Connect counts GET in for streams without side effects, and then refuses it.
   const methods = methodKind === "unary" ? handler.allowedMethods : ["POST"];
   if (reply.status === 405 || !methods.includes(req.method ?? "")) {
     const error = new KibitzError(

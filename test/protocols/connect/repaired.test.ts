@@ -1,0 +1,133 @@
+import { once } from "node:events";
+import { connect } from "node:http2";
+import { brotliDecompressSync } from "node:zlib";
+import {
+  Code,
+  ConnectError,
+  type ConnectRouter,
+  createConnectRouter,
+  createContextValues,
+} from "@connectrpc/connect";
+import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
+import { compressionGzip } from "@connectrpc/connect-node";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { AnalysisRequestSchema } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
+import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { createBodyBudget } from "../../../src/http/body-budget.ts";
+import type { NodeRequest } from "../../../src/http/message.ts";
+import { createConnectAdapter } from "../../../src/protocols/connect/adapter.ts";
+import { connectErrorFrom, errorFromConnect } from "../../../src/protocols/connect/errors.ts";
+import { compressionBrotli, dropLongTimeout } from "../../../src/protocols/connect/repairs.ts";
+import { startListener } from "../../http/start-listener.ts";
+import { envelope, service } from "./faults/bare-library.ts";
+
+/** A listener with our adapter, and what that told the log. */
+async function start(router: ConnectRouter) {
+  const told: unknown[] = [];
+  const adapter = createConnectAdapter({
+    handlers: router.handlers,
+    contextValues: () => createContextValues(),
+    explain: connectErrorFrom,
+    bodies: createBodyBudget(),
+    log: { error: (...line) => void told.push(line) },
+  });
+  return { ...(await startListener([adapter])), told };
+}
+
+describe("a deadline", () => {
+  const withoutLong = (headers: Record<string, string>) => {
+    dropLongTimeout({ headers } as unknown as NodeRequest);
+    return headers;
+  };
+
+  test.each([
+    ["connect-timeout-ms", "9999999999"],
+    ["connect-timeout-ms", "2147483648"],
+    ["grpc-timeout", "99999999H"],
+    ["grpc-timeout", "99999999M"],
+    ["grpc-timeout", "99999999S"],
+  ])("%s: %s is further than Node can count, and none", (name, value) => {
+    expect(withoutLong({ [name]: value })).toEqual({});
+  });
+
+  test.each([
+    ["connect-timeout-ms", "2147483647"],
+    ["connect-timeout-ms", "0"],
+    ["connect-timeout-ms", "99999999999"],
+    ["connect-timeout-ms", "soon"],
+    ["grpc-timeout", "99999999m"],
+    ["grpc-timeout", "99999999n"],
+    ["grpc-timeout", "596H"],
+    ["grpc-timeout", "1"],
+  ])("%s: %s stays as it is", (name, value) => {
+    expect(withoutLong({ [name]: value })).toEqual({ [name]: value });
+  });
+});
+
+describe("an answer in brotli", () => {
+  const text = JSON.stringify(Array.from({ length: 2000 }, (_, index) => ({ index, word: Math.sin(index) })));
+  const bytes = new Uint8Array(Buffer.from(text));
+
+  /** The shortest of some runs: what other work on the machine adds is not of interest. */
+  async function msOf(task: () => Promise<unknown>): Promise<number> {
+    let best = Number.POSITIVE_INFINITY;
+    for (let run = 0; run < 5; run++) {
+      const begun = performance.now();
+      await task();
+      best = Math.min(best, performance.now() - begun);
+    }
+    return best;
+  }
+
+  test("costs no more than a few in gzip, and can be read", async () => {
+    const gzipMs = await msOf(() => compressionGzip.compress(bytes));
+    expect(await msOf(() => compressionBrotli.compress(bytes))).toBeLessThan(4 * gzipMs);
+    const packed = await compressionBrotli.compress(bytes);
+    expect(brotliDecompressSync(packed).toString()).toBe(text);
+    expect(Buffer.from(await compressionBrotli.decompress(packed, bytes.length)).toString()).toBe(text);
+  });
+});
+
+test("a stream over HTTP/2 ends when its reader has left with the window full", async () => {
+  const ended = Promise.withResolvers<string>();
+  const router = createConnectRouter().rpc(AnalysisService.method.streamEvaluate, async function* () {
+    try {
+      for (;;) {
+        yield { event: { case: "evaluation" as const, value: { fen: "x".repeat(200_000) } } };
+      }
+    } finally {
+      ended.resolve("ended");
+    }
+  });
+  const { base, told } = await start(router);
+  const client = connect(base);
+  onTestFinished(() => client.destroy());
+  const headers = { ":method": "POST", ":path": `${service}/StreamEvaluate` };
+  const stream = client.request({ ...headers, "content-type": "application/connect+json" });
+  stream.end(envelope("{}"));
+  await once(stream, "response");
+  client.destroy();
+  expect(await ended.promise).toBe("ended");
+  expect(told).toEqual([]);
+});
+
+test("what fails outside of its handler is answered, and told to the log", async () => {
+  const broken = { ...compressionGzip, compress: () => Promise.reject(new Error("broken")) };
+  const answer = () => ({ latest: "x".repeat(3000) });
+  const options = { acceptCompression: [broken] };
+  const { base, told } = await start(
+    createConnectRouter(options).rpc(AnalysisService.method.listEngines, answer),
+  );
+  const headers = { "content-type": "application/json" };
+  const failed = await fetch(`${base}${service}/ListEngines`, { method: "POST", body: "{}", headers });
+  expect(failed.status).toBe(500);
+  expect(await failed.json()).toMatchObject({ code: "internal" });
+  expect(told).toMatchObject([[{ err: { message: "broken" } }, "an RPC failed outside of its handler"]]);
+});
+
+test("half a surrogate pair in an error of Connect's can be written", () => {
+  const refused = new ConnectError("cannot read \ud800", Code.InvalidArgument);
+  const told = connectErrorFrom(errorFromConnect(refused, AnalysisRequestSchema), "id-1");
+  expect(told.rawMessage).toBe("cannot read \ufffd");
+  expect(setTrailerStatus(new Headers(), told).get("grpc-status")).toBe(String(Code.InvalidArgument));
+});
