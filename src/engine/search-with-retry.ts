@@ -107,7 +107,6 @@ export function createSearchWithRetry(
     onProgress: OnProgress | undefined,
   ): Promise<SearchDone> {
     watch(session);
-    pool.tally.of(session.build).searches++;
     const before = session.searches;
     try {
       return await session.search(job, signal, onProgress);
