@@ -1,5 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import { assertMayFollow, type Transitions } from "../errors/transitions.ts";
+import { beforeAbort } from "./before-abort.ts";
 import { type EngineBuild, EngineFailure, type EngineSession } from "./engine.ts";
 
 /**
@@ -94,16 +95,10 @@ async function shareStart(
   signal: AbortSignal,
   giveBack: (session: EngineSession) => void,
 ): Promise<EngineSession> {
-  const left = Promise.withResolvers<never>();
-  const leave = () => left.reject(signal.reason);
-  signal.addEventListener("abort", leave, { once: true });
   try {
-    signal.throwIfAborted();
-    return await Promise.race([started, left.promise]);
+    return await beforeAbort(started, signal);
   } catch (error) {
     started.then(giveBack, () => {});
     throw error;
-  } finally {
-    signal.removeEventListener("abort", leave);
   }
 }
