@@ -1,7 +1,6 @@
 import type { EventEmitter } from "node:events";
 import type { Log } from "../log/log.ts";
 import { type Catalog, createCatalog } from "./catalog.ts";
-import type { EngineTally } from "./counters.ts";
 import type { EngineBackend, EngineBuild, EngineInfo } from "./engine.ts";
 import { createPool } from "./pool.ts";
 import { createSearchWithRetry, type SearchWithRetry } from "./search-with-retry.ts";
@@ -10,7 +9,6 @@ import { createSearchWithRetry, type SearchWithRetry } from "./search-with-retry
 export interface Engines extends AsyncDisposable {
   readonly catalog: Catalog;
   readonly search: SearchWithRetry;
-  readonly tally: EngineTally;
   /** Whether engines of the build can be started. Only at the time: one whose file is gone may come back. */
   available(build: EngineBuild): boolean;
   /** Emits `change` when a build is available no more, or again. */
@@ -69,7 +67,6 @@ export async function startEngines(options: EnginesOptions, signal: AbortSignal)
     return {
       catalog,
       search: createSearchWithRetry(pool, log),
-      tally: pool.tally,
       available: pool.available,
       changes: pool.changes,
       cutShort: pool.cutShort,

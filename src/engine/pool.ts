@@ -1,22 +1,14 @@
-import { EventEmitter } from "node:events";
-import { setTimeout } from "node:timers/promises";
+import type { EventEmitter } from "node:events";
 import { KibitzError } from "../errors/errors.ts";
 import type { Log } from "../log/log.ts";
-import { countFailure, createEngineTally, type EngineTally } from "./counters.ts";
-import {
-  type EngineBackend,
-  type EngineBuild,
-  EngineFailure,
-  type EngineInfo,
-  type EngineSession,
-  isFromOutside,
-} from "./engine.ts";
+import type { EngineBackend, EngineBuild, EngineFailure, EngineInfo, EngineSession } from "./engine.ts";
 import { createEngineMemory } from "./memory.ts";
-import { type Backoff, createBackoff, shareStart, startGenuine } from "./starts.ts";
+import { createPlaces, type Manned, type Place } from "./places.ts";
+import { createRevivals } from "./revival.ts";
+import { createStarts } from "./starts.ts";
 
 /** Running engines, lent one at a time. */
 export interface EnginePool extends AsyncDisposable {
-  readonly tally: EngineTally;
   /** Whether engines of the build can be started. While none can, it is tried now and again. */
   available(build: EngineBuild): boolean;
   /** Emits `change` when a build is available no more, or again. */
@@ -53,152 +45,58 @@ const searchesBetweenLooks = 128;
 /** Growth over what it took when it was first given back, after which an engine is replaced. */
 const growthMaxBytes = 256e6;
 
-/** Starts of one build that fail one after the other before it counts as unavailable: as many as one search tries. */
-const failuresMax = 3;
-
-/** Longest that a caller waits for the next try to start an engine, in milliseconds. */
-const backoffPatienceMs = 1000;
-
 export function createPool(options: EnginePoolOptions): EnginePool {
   const { backends, idleMax, memoryMaxBytes, log, searchesMax = 100_000 } = options;
-  /** Longest idle first. */
-  let idle: EngineSession[] = [];
-  const running = new Set<EngineSession>();
-  const starting = new Set<Promise<unknown>>();
-  /** Those of them that take memory already. */
-  const loading = new Set<{ readonly build: EngineBuild }>();
-  const ending = new Set<Promise<unknown>>();
+  const places = createPlaces();
   const infos = new Map<EngineBuild, Promise<EngineInfo>>();
-  const backoffs = new Map<EngineBuild, Backoff>();
-  const lost = new Set<EngineBuild>();
-  let kept: EngineBuild | undefined;
-  /** Builds of which engines are started until there is one, and the one that is being started, unless it is promised. */
-  const reviving = new Map<EngineBuild, Promise<EngineSession> | undefined>();
-  const changes: EnginePool["changes"] = new EventEmitter();
+  /** What engines took when they were first looked at. */
   const firstBytes = new WeakMap<EngineSession, number>();
+  let kept: EngineBuild | undefined;
   const memory = createEngineMemory();
-  const tally = createEngineTally();
+  const starts = createStarts(backends, log);
   const closed = new AbortController();
+  const { revive, claim } = createRevivals({
+    needs: (build) => !starts.available(build) || isMissed(build),
+    start: (build) => start(build, closed.signal),
+    giveBack,
+    closed: closed.signal,
+  });
+  starts.changes.on("change", (build) => void revive(build));
 
-  function start(build: EngineBuild, signal: AbortSignal): Promise<EngineSession> {
-    const session = startNow(build, signal);
-    const forget = () => {
-      starting.delete(session);
-      lookAfterKept();
-    };
-    starting.add(session);
-    session.then(forget, forget);
-    return session;
-  }
-
-  async function startNow(build: EngineBuild, caller: AbortSignal): Promise<EngineSession> {
+  async function start(build: EngineBuild, caller: AbortSignal): Promise<EngineSession> {
     closed.signal.throwIfAborted();
-    const backend = backends.find(({ path }) => path === build.path);
-    if (backend === undefined) {
-      throw new Error(`no backend for the path ${build.path}`);
-    }
     const signal = caller === closed.signal ? caller : AbortSignal.any([caller, closed.signal]);
-    const backoff = backoffs.get(build) ?? createBackoff();
-    backoffs.set(build, backoff);
-    const { waitMs } = backoff;
-    if (waitMs > backoffPatienceMs) {
-      // Who waits holds a slot, which another build's caller could have.
-      throw new EngineFailure("backing_off", "the last engines of this build could not be started", {
-        retryAfterMs: Math.ceil(waitMs),
-      });
-    }
-    if (waitMs > 0) {
-      await setTimeout(waitMs, undefined, { signal }).catch(() => signal.throwIfAborted());
-    }
-    retireFor(memory.expected(build));
-    const load = { build };
-    loading.add(load);
-    const startedAt = performance.now();
-    let session: EngineSession;
+    const place = places.add(build);
     try {
-      session = await startGenuine(backend, build, signal);
+      const session = await starts.start(build, signal, () => {
+        retireFor(memory.expected(build));
+        places.move(place, { kind: "loading" });
+      });
+      if (closed.signal.aborted) {
+        await session[Symbol.asyncDispose]();
+        throw closed.signal.reason;
+      }
+      places.move(place, { kind: "lent", session });
+      infos.set(build, Promise.resolve(session.info));
+      void session.exited.then((failure) => forget(place, failure));
+      return session;
     } catch (error) {
-      loading.delete(load);
-      if (!signal.aborted) {
-        // One that was killed while it started says nothing of the next one.
-        const mostMs =
-          error instanceof EngineFailure && isFromOutside(error) ? backoffPatienceMs / 2 : undefined;
-        backoff.failed(startedAt, mostMs);
-        log.warn(
-          { engine: build.id, path: build.path, error: messageOf(error) },
-          "engine could not be started",
-        );
-        if (backoff.failures >= failuresMax) {
-          lose(build);
-        }
-      }
+      places.move(place, { kind: "gone" });
       throw error;
-    }
-    loading.delete(load);
-    if (closed.signal.aborted) {
-      await session[Symbol.asyncDispose]();
-      throw closed.signal.reason;
-    }
-    backoff.succeeded();
-    find(build);
-    running.add(session);
-    infos.set(build, Promise.resolve(session.info));
-    tally.of(build).started++;
-    const ms = Math.round(performance.now() - startedAt);
-    log.debug({ engine: build.id, path: build.path, ms }, "engine started");
-    void session.exited.then((failure) => {
-      running.delete(session);
-      idle = idle.filter((other) => other !== session);
+    } finally {
       lookAfterKept();
-      if (failure) {
-        const { kind, message: error } = failure;
-        countFailure(tally.of(build), kind);
-        log.warn({ engine: build.id, path: build.path, kind, error }, "engine failed");
-      }
-    });
-    return session;
-  }
-
-  function lose(build: EngineBuild): void {
-    if (lost.has(build)) {
-      return;
-    }
-    lost.add(build);
-    log.warn({ engine: build.id, path: build.path }, "engine is unavailable");
-    changes.emit("change", build);
-    void revive(build);
-  }
-
-  function find(build: EngineBuild): void {
-    if (lost.delete(build)) {
-      log.info({ engine: build.id, path: build.path }, "engine is available again");
-      changes.emit("change", build);
     }
   }
 
-  /**
-   * Starts engines of a build that is lost or missed until one is there. Callers go elsewhere when they see what is
-   * unavailable: nobody would find out that it is there again.
-   */
-  async function revive(build: EngineBuild): Promise<void> {
-    if (reviving.has(build)) {
-      return;
+  function forget(place: Place, failure: EngineFailure | undefined): void {
+    if ("session" in place.state) {
+      places.move(place, { kind: "gone" });
     }
-    while ((lost.has(build) || isMissed(build)) && !closed.signal.aborted) {
-      const started = start(build, closed.signal);
-      reviving.set(build, started);
-      try {
-        const session = await started;
-        if (reviving.get(build) === started) {
-          giveBack(session);
-        }
-      } catch (error) {
-        reviving.set(build, undefined);
-        const retryAfterMs = error instanceof EngineFailure ? error.retryAfterMs : undefined;
-        await setTimeout(retryAfterMs ?? 0, undefined, { signal: closed.signal }).catch(() => {});
-      }
+    lookAfterKept();
+    if (failure) {
+      const { id: engine, path } = place.build;
+      log.warn({ engine, path, kind: failure.kind, error: failure.message }, "engine failed");
     }
-    reviving.delete(build);
   }
 
   /** In a moment: a search whose engine has died starts the next one itself. */
@@ -213,15 +111,12 @@ export function createPool(options: EnginePoolOptions): EnginePool {
   }
 
   function hasEngineOf(build: EngineBuild): boolean {
-    return loading.values().some((load) => load.build === build) || countOf(build) > 0;
+    return places.loading().includes(build) || countOf(build) > 0;
   }
 
   function countOf(build: EngineBuild): number {
-    let count = 0;
-    for (const session of running) {
-      count += Number(session.build === build && session.alive);
-    }
-    return count;
+    return places.manned("lent", "idle").filter((place) => place.build === build && place.state.session.alive)
+      .length;
   }
 
   /** The build is to be kept, there is no engine of it, and there is room for one when idle ones of others go. */
@@ -229,59 +124,41 @@ export function createPool(options: EnginePoolOptions): EnginePool {
     if (build !== kept || hasEngineOf(build)) {
       return false;
     }
-    const stay = [...running].filter((session) => !idle.includes(session));
-    const isAlone = stay.length === 0 && loading.size === 0;
-    return isAlone || memory.of(stay) + loadingBytes() + memory.expected(build) <= memoryMaxBytes;
+    const isAlone = places.manned("lent").length === 0 && places.loading().length === 0;
+    return isAlone || bytesOf(places.manned("lent")) + memory.expected(build) <= memoryMaxBytes;
   }
 
-  function loadingBytes(): number {
-    return loading.values().reduce((sum, { build }) => sum + memory.expected(build), 0);
+  /** What these take, and what is about to be taken by those that load. */
+  function bytesOf(some: readonly Manned[]): number {
+    const expected = places.loading().reduce((sum, build) => sum + memory.expected(build), 0);
+    return memory.of(some.map(({ state }) => state.session)) + expected;
   }
 
-  /** Retires idle engines, longest idle first, the last of the kept build last, until there is room for so many bytes more. */
+  /** Closes idle engines, longest idle first, the last of the kept build last, until there is room for so many bytes more. */
   function retireFor(bytes: number): void {
-    let sum = memory.of(running) + loadingBytes() + bytes;
+    let sum = bytesOf(places.manned("lent", "idle")) + bytes;
     while (sum > memoryMaxBytes) {
       const keep = kept && countOf(kept) === 1 ? kept : undefined;
-      const at = Math.max(
-        0,
-        idle.findIndex(({ build }) => build !== keep),
-      );
-      const [session] = idle.splice(at, 1);
-      if (session === undefined) {
+      const idle = places.manned("idle");
+      const place = idle.find(({ build }) => build !== keep) ?? idle[0];
+      if (place === undefined) {
         return;
       }
-      sum -= session.memoryBytes() ?? memory.expected(session.build);
-      retire(session);
+      sum -= place.state.session.memoryBytes() ?? memory.expected(place.build);
+      close(place);
     }
   }
 
-  /** Retires what is idle longest of a build, if more of it are idle than may be. */
-  function retireExcess(build: EngineBuild): void {
-    const same = idle.filter((session) => session.build === build);
-    const [longest] = same;
-    if (longest && same.length > idleMax) {
-      idle.splice(idle.indexOf(longest), 1);
-      retire(longest);
-    }
-  }
-
-  function retire(session: EngineSession): void {
-    tally.of(session.build).retired++;
-    end(session);
-  }
-
-  function end(session: EngineSession): void {
-    // Out of the sum at once: its memory comes back in a moment.
-    running.delete(session);
-    const ended = Promise.resolve(session[Symbol.asyncDispose]());
-    const forget = () => ending.delete(ended);
-    ending.add(ended);
-    ended.then(forget, forget);
+  function close(place: Manned): void {
+    const { session } = place.state;
+    places.move(place, { kind: "closing" });
+    const gone = () => places.move(place, { kind: "gone" });
+    Promise.resolve(session[Symbol.asyncDispose]()).then(gone, gone);
   }
 
   /** Asked at the first search and then now and again. */
-  function isWorn(session: EngineSession): boolean {
+  function isWorn(place: Manned): boolean {
+    const { session } = place.state;
     const bytes = session.memoryBytes();
     const first = firstBytes.get(session) ?? bytes;
     if (bytes === undefined || first === undefined) {
@@ -292,18 +169,19 @@ export function createPool(options: EnginePoolOptions): EnginePool {
   }
 
   function giveBack(session: EngineSession): void {
-    if (!session.alive || closed.signal.aborted) {
+    const place = places.manned("lent").find(({ state }) => state.session === session);
+    if (place === undefined || !session.alive || closed.signal.aborted) {
       return;
     }
     const look = session.searches % searchesBetweenLooks === 1;
-    if (look && isWorn(session)) {
-      tally.of(session.build).recycled++;
-      end(session);
+    if (look && isWorn(place)) {
+      close(place);
       return;
     }
-    idle.push(session);
-    if (idle.length > idleMax) {
-      retireExcess(session.build);
+    places.move(place, { kind: "idle", session });
+    const [longest, ...others] = places.manned("idle").filter(({ build }) => build === place.build);
+    if (longest && others.length >= idleMax) {
+      close(longest);
     }
     if (look) {
       retireFor(0);
@@ -311,26 +189,23 @@ export function createPool(options: EnginePoolOptions): EnginePool {
     lookAfterKept();
   }
 
+  /** The one that was used last is the warmest; one that still ends another's search comes last. */
+  function warmestOf(build: EngineBuild): Manned | undefined {
+    const idle = places.manned("idle").filter((place) => place.build === build && place.state.session.alive);
+    return idle.findLast(({ state }) => state.session.state === "idle") ?? idle.at(-1);
+  }
+
   return {
-    tally,
-    changes,
-    available: (build) => !lost.has(build),
+    changes: starts.changes,
+    available: starts.available,
     async lend(build, signal) {
-      const fits = (session: EngineSession) => session.build === build && session.alive;
-      // The one that was used last is the warmest; one that still ends another's search comes last.
-      const ready = idle.findLastIndex((session) => fits(session) && session.state === "idle");
-      const at = ready < 0 ? idle.findLastIndex(fits) : ready;
-      const [session] = at < 0 ? [] : idle.splice(at, 1);
-      if (session) {
+      const place = warmestOf(build);
+      if (place) {
+        const { session } = place.state;
+        places.move(place, { kind: "lent", session });
         return session;
       }
-      const started = reviving.get(build);
-      if (started) {
-        // Promised to this caller: it is not given back, and nobody else gets it.
-        reviving.set(build, undefined);
-        return shareStart(started, signal, giveBack);
-      }
-      return start(build, signal);
+      return claim(build, signal) ?? start(build, signal);
     },
     giveBack,
     keepWarm(build) {
@@ -338,8 +213,8 @@ export function createPool(options: EnginePoolOptions): EnginePool {
       lookAfterKept();
     },
     cutShort() {
-      for (const session of running) {
-        session.cutShort();
+      for (const { state } of places.manned("lent", "idle")) {
+        state.session.cutShort();
       }
     },
     describe(build) {
@@ -358,15 +233,8 @@ export function createPool(options: EnginePoolOptions): EnginePool {
     },
     async [Symbol.asyncDispose]() {
       closed.abort(new KibitzError("shutting_down", "The engines are being closed."));
-      await Promise.allSettled([
-        ...starting,
-        ...ending,
-        ...[...running].map((session) => session[Symbol.asyncDispose]()),
-      ]);
+      places.manned("lent", "idle").forEach(close);
+      await places.whenEmpty();
     },
   };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

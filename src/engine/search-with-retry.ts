@@ -1,4 +1,3 @@
-import { LRUCache } from "lru-cache";
 import type { Log } from "../log/log.ts";
 import {
   type EngineBuild,
@@ -11,6 +10,7 @@ import {
   type SearchJob,
 } from "./engine.ts";
 import type { EnginePool } from "./pool.ts";
+import { createQuarantine } from "./quarantine.ts";
 
 /**
  * Runs a search on an engine of a build, and on another one when the engine fails. Settles when no engine is busy with
@@ -64,14 +64,72 @@ const leastMs = 20;
 /** So long an engine may be busy with a search whose caller has left, with room for a machine under load. */
 const leavingMaxMs = 1000;
 
-/** A search that its caller has left. */
-interface Abandoned {
-  readonly job: SearchJob;
-  /** Which of the engine's it was. */
-  readonly number: number;
-  /** By `performance.now()`. */
-  readonly leftAt: number;
+/** Whether callers have left searches of an engine, and the last of those. */
+type Leaving =
+  | { readonly kind: "none left" }
+  | {
+      readonly kind: "left";
+      readonly job: SearchJob;
+      /** Which of the engine's it was. */
+      readonly number: number;
+      /** By `performance.now()`. */
+      readonly leftAt: number;
+    };
+
+/** What became of earlier attempts. */
+interface History {
+  /** Attempts so far. */
+  readonly attempts: number;
+  /** Those that ended by the engine's own doing. */
+  readonly ownFailures: number;
+  /** By `performance.now()`, as the others. */
+  readonly firstFailedAt: number | undefined;
+  /** By when the search must have its answer. */
+  readonly endsAt: number;
 }
+
+/**
+ * How far it is with a search:
+ *
+ *     attempt ──its engine answers──▶ answered
+ *      │   ▲
+ *      │   └───on another engine───┐
+ *      └──its engine fails──▶ failed ──not worth another──▶ refused
+ *
+ * Refused is a search, too, whose position is in quarantine when an attempt is due, also the first. A caller who leaves
+ * ends it in any state, with their reason. What may follow stands in the types of `attempt` and `afterFailure`.
+ */
+type Supervision = Attempt | Failed | Answered | Refused;
+
+interface Attempt {
+  readonly kind: "attempt";
+  readonly history: History;
+}
+
+interface Failed {
+  readonly kind: "failed";
+  readonly history: History;
+  readonly failure: EngineFailure;
+  /** When an engine began, if one did. */
+  readonly begunAt: number | undefined;
+}
+
+interface Answered {
+  readonly kind: "answered";
+  readonly answer: SearchDone;
+}
+
+interface Refused {
+  readonly kind: "refused";
+  readonly failure: EngineFailure;
+}
+
+const untried: History = {
+  attempts: 0,
+  ownFailures: 0,
+  firstFailedAt: undefined,
+  endsAt: Number.POSITIVE_INFINITY,
+};
 
 /**
  * States may start again at a lower depth after a failure; each one is complete in itself. A position
@@ -82,19 +140,20 @@ export function createSearchWithRetry(
   log: Log,
   quarantine = createQuarantine(),
 ): SearchWithRetry {
-  const abandoned = new WeakMap<EngineSession, Abandoned>();
-  const watched = new WeakSet<EngineSession>();
+  const leavings = new WeakMap<EngineSession, Leaving>();
 
   /** What breaks an engine when nobody waits for it any more counts, too. */
   function watch(session: EngineSession): void {
-    if (watched.has(session)) {
+    if (leavings.has(session)) {
       return;
     }
-    watched.add(session);
+    leavings.set(session, { kind: "none left" });
     void session.exited.then((failure) => {
-      const last = abandoned.get(session);
-      const busyWithIt = last?.number === session.searches && performance.now() - last.leftAt < leavingMaxMs;
-      if (failure && last && busyWithIt) {
+      const last = leavings.get(session);
+      if (failure === undefined || last?.kind !== "left") {
+        return;
+      }
+      if (last.number === session.searches && performance.now() - last.leftAt < leavingMaxMs) {
         quarantine.note(session.build, last.job, failure.kind);
       }
     });
@@ -107,14 +166,14 @@ export function createSearchWithRetry(
     onProgress: OnProgress | undefined,
   ): Promise<SearchDone> {
     watch(session);
-    pool.tally.of(session.build).searches++;
     const before = session.searches;
     try {
       return await session.search(job, signal, onProgress);
     } catch (error) {
       // One that has not begun leaves nothing behind.
       if (!(error instanceof EngineFailure) && session.searches > before) {
-        abandoned.set(session, { job, number: session.searches, leftAt: performance.now() });
+        const leftAt = performance.now();
+        leavings.set(session, { kind: "left", job, number: session.searches, leftAt });
         // So long it has no time for others.
         await session.free;
       }
@@ -142,47 +201,84 @@ export function createSearchWithRetry(
     }
   }
 
-  return async (build, job, signal, onProgress) => {
-    /** By when the search must have its answer, by `performance.now()`. */
-    let endsAt = Number.POSITIVE_INFINITY;
-    let ownFailures = 0;
-    let firstFailedAt: number | undefined;
-    for (let attempt = 1; ; attempt++) {
-      const refusedMs = quarantine.refusedMs(build, job);
-      if (refusedMs > 0) {
-        throw new EngineFailure(
-          "quarantined",
-          `the position has broken engines and is refused for ${refusedMs} ms`,
-        );
+  /** One attempt. @throws the reason of the caller, or what is no engine's failure. */
+  async function attempt(
+    { history }: Attempt,
+    build: EngineBuild,
+    job: SearchJob,
+    signal: AbortSignal,
+    onProgress: OnProgress | undefined,
+  ): Promise<Answered | Failed | Refused> {
+    const refusedMs = quarantine.refusedMs(build, job);
+    if (refusedMs > 0) {
+      const message = `the position has broken engines and is refused for ${refusedMs} ms`;
+      return { kind: "refused", failure: new EngineFailure("quarantined", message) };
+    }
+    let begunAt: number | undefined;
+    try {
+      const session = await lendBy(history.endsAt, build, signal);
+      begunAt = performance.now();
+      const leftMs = Math.floor(history.endsAt - begunAt);
+      const within = leftMs < job.movetimeMs ? { ...job, movetimeMs: Math.max(1, leftMs) } : job;
+      return { kind: "answered", answer: await searchOn(session, within, signal, onProgress) };
+    } catch (error) {
+      if (!(error instanceof EngineFailure)) {
+        throw error;
       }
-      let begunAt: number | undefined;
-      try {
-        const session = await lendBy(endsAt, build, signal);
-        begunAt = performance.now();
-        const leftMs = Math.floor(endsAt - begunAt);
-        const within = leftMs < job.movetimeMs ? { ...job, movetimeMs: Math.max(1, leftMs) } : job;
-        return await searchOn(session, within, signal, onProgress);
-      } catch (error) {
-        if (!(error instanceof EngineFailure)) {
-          throw error;
+      return { kind: "failed", history, failure: error, begunAt };
+    }
+  }
+
+  /** Whether a search that has failed is worth another attempt, and until when that may take. */
+  function afterFailure(
+    { history, failure, begunAt }: Failed,
+    build: EngineBuild,
+    job: SearchJob,
+  ): Attempt | Refused {
+    quarantine.note(build, job, failure.kind);
+    const fromOutside = isFromOutside(failure);
+    const ownFailures = history.ownFailures + Number(!fromOutside);
+    const firstFailedAt = history.firstFailedAt ?? performance.now();
+    const isEnough = fromOutside
+      ? performance.now() - firstFailedAt > outsidePatienceMs
+      : ownFailures === attemptsMax;
+    if (!retried.has(failure.kind) || isEnough || quarantine.refusedMs(build, job) > 0) {
+      return { kind: "refused", failure };
+    }
+    const mustEndAt =
+      begunAt !== undefined && timed.has(failure.kind)
+        ? begunAt + job.movetimeMs + lateMaxMs
+        : Number.POSITIVE_INFINITY;
+    const endsAt = Math.min(history.endsAt, mustEndAt);
+    return {
+      kind: "attempt",
+      history: { attempts: history.attempts + 1, ownFailures, firstFailedAt, endsAt },
+    };
+  }
+
+  return async (build, job, signal, onProgress) => {
+    let state: Supervision = { kind: "attempt", history: untried };
+    for (;;) {
+      switch (state.kind) {
+        case "attempt":
+          state = await attempt(state, build, job, signal, onProgress);
+          break;
+        case "failed": {
+          const next = afterFailure(state, build, job);
+          if (next.kind === "attempt") {
+            signal.throwIfAborted();
+            const { kind } = state.failure;
+            const { id: engine, path } = build;
+            const fields = { engine, path, fen: job.position.fen, kind, attempt: next.history.attempts };
+            log.warn(fields, "search tried again");
+          }
+          state = next;
+          break;
         }
-        quarantine.note(build, job, error.kind);
-        firstFailedAt ??= performance.now();
-        const fromOutside = isFromOutside(error);
-        ownFailures += fromOutside ? 0 : 1;
-        const enough = fromOutside
-          ? performance.now() - firstFailedAt > outsidePatienceMs
-          : ownFailures === attemptsMax;
-        if (!retried.has(error.kind) || enough || quarantine.refusedMs(build, job) > 0) {
-          throw error;
-        }
-        signal.throwIfAborted();
-        if (begunAt !== undefined) {
-          const by = timed.has(error.kind) ? begunAt + job.movetimeMs + lateMaxMs : Number.POSITIVE_INFINITY;
-          endsAt = Math.min(endsAt, by);
-        }
-        const { id: engine, path } = build;
-        log.warn({ engine, path, fen: job.position.fen, kind: error.kind, attempt }, "search tried again");
+        case "answered":
+          return state.answer;
+        case "refused":
+          throw state.failure;
       }
     }
   };
@@ -190,39 +286,4 @@ export function createSearchWithRetry(
 
 function outOfTime(): EngineFailure {
   return new EngineFailure("out_of_time", "no other engine was ready in time");
-}
-
-/** Positions that break engines, each by the build that it breaks. */
-export interface Quarantine {
-  /** How long the search is still refused, in milliseconds; 0 if it may be tried. */
-  refusedMs(build: EngineBuild, job: SearchJob): number;
-  /** Notes a failure. Only what an engine does of itself, or what the watchdog had to end, counts. */
-  note(build: EngineBuild, job: SearchJob, kind: FailureKind): void;
-}
-
-const strikesMax = 2;
-const counted: ReadonlySet<FailureKind> = new Set(["exited", "flooded", "deaf", "overran"]);
-
-/** A position that has broken two engines within `refuseMs` is refused for that long. */
-export function createQuarantine(refuseMs = 60_000): Quarantine {
-  const strikes = new LRUCache<string, number>({ max: 10_000, ttl: refuseMs });
-  return {
-    refusedMs(build, job) {
-      if (strikes.size === 0) {
-        return 0;
-      }
-      const key = keyOf(build, job);
-      return (strikes.get(key) ?? 0) >= strikesMax ? Math.ceil(strikes.getRemainingTTL(key)) : 0;
-    },
-    note(build, job, kind) {
-      if (counted.has(kind)) {
-        const key = keyOf(build, job);
-        strikes.set(key, (strikes.get(key) ?? 0) + 1);
-      }
-    },
-  };
-}
-
-function keyOf({ id, path, file }: EngineBuild, { position }: SearchJob): string {
-  return `${id} ${path} ${file} ${position.fen}`;
 }

@@ -1,4 +1,113 @@
-import type { EngineBackend, EngineBuild, EngineSession } from "./engine.ts";
+import { EventEmitter } from "node:events";
+import { setTimeout } from "node:timers/promises";
+import type { Log } from "../log/log.ts";
+import {
+  type EngineBackend,
+  type EngineBuild,
+  EngineFailure,
+  type EngineSession,
+  isFromOutside,
+} from "./engine.ts";
+
+/** Starts engines, each build no faster than its last starts failed, and knows which builds can be started. */
+export interface EngineStarts {
+  /**
+   * @param onLoad told when its turn has come: from now on it takes memory.
+   * @throws EngineFailure, or the reason of `signal`.
+   */
+  start(build: EngineBuild, signal: AbortSignal, onLoad: () => void): Promise<EngineSession>;
+  /** Whether engines of the build can be started, as far as is known. */
+  available(build: EngineBuild): boolean;
+  /** Emits `change` when a build is available no more, or again. */
+  readonly changes: EventEmitter<{ change: [EngineBuild] }>;
+}
+
+/** Starts of one build that fail one after the other before it counts as unavailable: as many as one search tries. */
+const failuresMax = 3;
+
+/** Longest that a caller waits for the next try to start an engine, in milliseconds. */
+const backoffPatienceMs = 1000;
+
+export function createStarts(backends: readonly EngineBackend[], log: Log): EngineStarts {
+  const backoffs = new Map<EngineBuild, Backoff>();
+  const unavailable = new Set<EngineBuild>();
+  const changes: EngineStarts["changes"] = new EventEmitter();
+
+  function backoffOf(build: EngineBuild): Backoff {
+    const backoff = backoffs.get(build) ?? createBackoff();
+    backoffs.set(build, backoff);
+    return backoff;
+  }
+
+  function markUnavailable(build: EngineBuild): void {
+    if (!unavailable.has(build)) {
+      unavailable.add(build);
+      log.warn({ engine: build.id, path: build.path }, "engine is unavailable");
+      changes.emit("change", build);
+    }
+  }
+
+  function markAvailable(build: EngineBuild): void {
+    if (unavailable.delete(build)) {
+      log.info({ engine: build.id, path: build.path }, "engine is available again");
+      changes.emit("change", build);
+    }
+  }
+
+  async function waitForTurn({ waitMs }: Backoff, signal: AbortSignal): Promise<void> {
+    if (waitMs > backoffPatienceMs) {
+      // Who waits holds a slot, which another build's caller could have.
+      throw new EngineFailure("backing_off", "the last engines of this build could not be started", {
+        retryAfterMs: Math.ceil(waitMs),
+      });
+    }
+    if (waitMs > 0) {
+      await setTimeout(waitMs, undefined, { signal }).catch(() => signal.throwIfAborted());
+    }
+  }
+
+  return {
+    changes,
+    available: (build) => !unavailable.has(build),
+    async start(build, signal, onLoad) {
+      const { id: engine, path } = build;
+      const backend = backends.find((one) => one.path === path);
+      if (backend === undefined) {
+        throw new Error(`no backend for the path ${path}`);
+      }
+      const backoff = backoffOf(build);
+      // Mostly there is nothing to wait for, and an engine is started in this very turn.
+      if (backoff.waitMs > 0) {
+        await waitForTurn(backoff, signal);
+      }
+      onLoad();
+      const begunAt = performance.now();
+      try {
+        const session = await startGenuine(backend, build, signal);
+        backoff.succeeded();
+        markAvailable(build);
+        log.debug({ engine, path, ms: Math.round(performance.now() - begunAt) }, "engine started");
+        return session;
+      } catch (error) {
+        if (!signal.aborted) {
+          // One that was killed while it started says nothing of the next one.
+          const mostMs =
+            error instanceof EngineFailure && isFromOutside(error) ? backoffPatienceMs / 2 : undefined;
+          backoff.failed(begunAt, mostMs);
+          log.warn({ engine, path, error: messageOf(error) }, "engine could not be started");
+          if (backoff.failures >= failuresMax) {
+            markUnavailable(build);
+          }
+        }
+        throw error;
+      }
+    },
+  };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
 
 /**
  * Starts an engine whose files are those that were found. They are compared before it is run, and again before it is
@@ -10,7 +119,7 @@ export async function startGenuine(
   signal: AbortSignal,
 ): Promise<EngineSession> {
   const before = build.assertUnchanged();
-  // Mostly there is nothing to wait for, and an engine is started in this very turn.
+  // Mostly at once, see above.
   if (before) {
     await before;
   }
@@ -26,29 +135,6 @@ export async function startGenuine(
   } catch (error) {
     await session[Symbol.asyncDispose]();
     throw error;
-  }
-}
-
-/**
- * An engine that is being started anyway, for one caller. If that one leaves before it is there, it is for others.
- * @throws EngineFailure of the start, or the reason of `signal`.
- */
-export async function shareStart(
-  started: Promise<EngineSession>,
-  signal: AbortSignal,
-  giveBack: (session: EngineSession) => void,
-): Promise<EngineSession> {
-  const left = Promise.withResolvers<never>();
-  const leave = () => left.reject(signal.reason);
-  signal.addEventListener("abort", leave, { once: true });
-  try {
-    signal.throwIfAborted();
-    return await Promise.race([started, left.promise]);
-  } catch (error) {
-    started.then(giveBack, () => {});
-    throw error;
-  } finally {
-    signal.removeEventListener("abort", leave);
   }
 }
 

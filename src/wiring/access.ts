@@ -1,7 +1,9 @@
 import { readFileSync, statSync } from "node:fs";
 import { type Access, createAccess } from "../access/access.ts";
 import { defaultKnownMs } from "../access/authenticate.ts";
+import { createClientAddress } from "../access/client-address.ts";
 import { builtInPlans, type Plan } from "../access/plans.ts";
+import type { ListenerOptions } from "../http/listener/listener.ts";
 import type { Log } from "../log/log.ts";
 import { StoreUnavailable, type StoreWatch } from "../storage/ports.ts";
 import { defaultBusyMaxMs, openDatabase, StoreUnusable } from "../storage/sqlite/database.ts";
@@ -164,3 +166,22 @@ export function createStoreLog(log: Pick<Log, "info" | "warn">): StoreWatch {
 }
 
 const past = { read: "read", write: "written" } as const;
+
+/** Nobody's address: what a proxy is made to forward, to see whether it is believed. */
+const nobody = "0.0.0.0";
+
+/** How many connections one address may have: trusted proxies come for many, and in `open` mode nobody is limited. */
+export function connectionLimits(
+  config: Config,
+): Pick<ListenerOptions, "addressOf" | "connectionsPerAddress"> {
+  const clientAddress = createClientAddress(config.trustProxy, { warn() {} });
+  const isProxy = (address: string) => clientAddress({ address, forwardedFor: nobody }) === nobody;
+  const isLimited = config.access !== "open" && config.connectionsPerAddress > 0;
+  return {
+    connectionsPerAddress: isLimited ? config.connectionsPerAddress : Number.POSITIVE_INFINITY,
+    addressOf: (address) =>
+      config.trustProxy.length > 0 && isProxy(address)
+        ? undefined
+        : clientAddress({ address, forwardedFor: undefined }),
+  };
+}

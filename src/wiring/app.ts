@@ -1,6 +1,5 @@
 import { createContextValues, type Interceptor } from "@connectrpc/connect";
 import type { Access } from "../access/access.ts";
-import { createClientAddress } from "../access/client-address.ts";
 import { createEntrance } from "../access/entrance.ts";
 import { createToolChain } from "../calls/chain.ts";
 import { callerKey } from "../calls/context-keys.ts";
@@ -8,9 +7,10 @@ import type { Implementation } from "../calls/invoke.ts";
 import { batchMethods, isCounted, readMaxBytesOf } from "../calls/policy.ts";
 import type { Engines } from "../engine/engines.ts";
 import { errorFromUnknown, KibitzError } from "../errors/errors.ts";
+import { assertMayFollow } from "../errors/transitions.ts";
 import { type BodyBudget, createBodyBudget } from "../http/body-budget.ts";
 import { createCors } from "../http/listener/cors.ts";
-import { createListener, type ListenerOptions } from "../http/listener/listener.ts";
+import { createListener } from "../http/listener/listener.ts";
 import { type NodeRequest, type NodeResponse, pathOf, type RequestHandler } from "../http/message.ts";
 import { createApiPages } from "../http/pages/docs.ts";
 import { createProbes, createReadiness } from "../http/pages/probes.ts";
@@ -32,7 +32,8 @@ import { type Caller, callerFromRequest } from "../request/context.ts";
 import { costOf } from "../services/admission.ts";
 import { createToolImplementations, serviceNames } from "../services/routes.ts";
 import { createEventLoopLag, type EventLoopLag } from "../thread/event-loop-lag.ts";
-import { accessTimes, openAccess } from "./access.ts";
+import { accessTimes, connectionLimits, openAccess } from "./access.ts";
+import { type AppState, appTransitions, notServing, type Opened } from "./app-state.ts";
 import { type Config, ConfigError } from "./config.ts";
 import { shownPlans } from "./plans.ts";
 import { createService, type Service } from "./service.ts";
@@ -79,42 +80,46 @@ export async function startApp(
   { lag = createEventLoopLag(), ...times }: AppOptions = {},
 ): Promise<App> {
   const { drainMs, ...storeTimes } = { ...appTimes, ...times };
-  /** What answers calls, when the engines are there. */
-  let doors: readonly RequestHandler[] = [];
-  /** What answers calls of health and reflection, which need no engines. */
-  let toolDoor: RequestHandler = () => false;
+  let state: AppState = { kind: "opening" };
+  const move = (next: AppState) => {
+    assertMayFollow(appTransitions, state.kind, next.kind);
+    state = next;
+  };
+  const opened = (): Partial<Opened> => ("access" in state ? state : {});
   const readiness = createReadiness();
-  let access: (Access & AsyncDisposable) | undefined;
+  /** What is closed when everything is answered, or nothing can be. */
+  const open = new AsyncDisposableStack();
+  open.use(lag);
   const showAddress = createAddressShower(config.logAddresses);
-  const addressOf = (caller: Caller) => access?.addressOf(caller) ?? caller.address;
+  const addressOf = (caller: Caller) => opened().access?.addressOf(caller) ?? caller.address;
   const bodies = createBodyBudget({
     addressOf,
     ...(config.access === "open" && { maxBytesPerAddress: Number.POSITIVE_INFINITY }),
   });
+  const tools: RequestHandler = (req, res) => opened().tools?.(req, res) ?? false;
   const door =
     (index: number): RequestHandler =>
-    (request, response) =>
-      !readiness.draining() && (doors[index]?.(request, response) ?? false);
+    (req, res) =>
+      state.kind === "serving" && (state.doors[index]?.(req, res) ?? false);
   const listener = createListener({
     handlers: [
       createProbes(readiness),
-      (request, response) => toolDoor(request, response),
+      tools,
       // These look at credentials themselves, and refuse in their protocol.
       door(jsonDoor),
       door(rpcDoor),
-      (request, response) => access !== undefined && checkCredential(access, request, response),
+      (req, res) => "access" in state && checkCredential(state.access, req, res),
       createWelcome(),
       createProblemPages(),
-      createApiPages({ plans: () => access && shownPlans(access.plans), log }),
-      (request, response) => readiness.draining() && refuse(shuttingDown(), request, response),
-      (request, response) => doors.length === 0 && refuse(starting(), request, response),
+      createApiPages({ plans: () => ("access" in state ? shownPlans(state.access.plans) : undefined), log }),
+      (req, res) => state.kind !== "serving" && refuse(notServing(state.kind), req, res),
       refuseUnknown,
     ],
     spareHandlers: [
       createProbes(readiness),
       createWelcome(),
-      (request, response) => pathOf(request) === healthCheckPath && toolDoor(request, response),
-      (request, response) => refuse(noConnectionLeft(), request, response),
+      (req, res) => pathOf(req) === healthCheckPath && tools(req, res),
+      (req, res) => refuse(noConnectionLeft(), req, res),
     ],
     ...connectionLimits(config),
     tellRefused: createRefusalLog(createCallLine(log, showAddress), addressOf),
@@ -127,45 +132,56 @@ export async function startApp(
         `KIBITZ_HOST and KIBITZ_PORT: cannot listen on ${config.host}:${config.port} (${error.message}).${wayOut(error)}`,
       );
     });
-    const opened = await openAccess(config, log, storeTimes);
-    access = opened;
-    const tools = createToolImplementations({ ...readiness, addressOf: opened.addressOf });
-    toolDoor = createRpc({
-      implementations: tools,
+    const access = open.use(await openAccess(config, log, storeTimes));
+    const toolCalls = createRpc({
+      implementations: createToolImplementations({ ...readiness, addressOf: access.addressOf }),
       chain: createToolChain(log, errorFromConnect),
       bodies,
       log,
     });
+    move({ kind: "starting", access, tools: toolCalls });
     const engines = await opening;
-    const service = createService(engines, opened, config, log, showAddress);
-    doors = createDoors(service, opened, lag, bodies, log);
+    const service = createService(engines, access, config, log, showAddress);
     const { defaultBuild } = engines.catalog.latest;
     const follow = () => readiness.become(engines.available(defaultBuild) ? "ready" : "starting");
+    move({
+      kind: "serving",
+      access,
+      tools: toolCalls,
+      doors: createDoors(service, access, lag, bodies, log),
+    });
     engines.changes.on("change", follow);
     follow();
+    const drain = async () => {
+      engines.changes.off("change", follow);
+      readiness.become("draining");
+      // Again and again: what has waited until now begins when others end.
+      let cutting: NodeJS.Timeout | undefined;
+      const late = setTimeout(() => {
+        engines.cutShort();
+        cutting = setInterval(() => engines.cutShort(), 100);
+      }, drainMs);
+      await listener.stop(drainMs + answerMaxMs);
+      clearTimeout(late);
+      clearInterval(cutting);
+      await engines[Symbol.asyncDispose]();
+      await open.disposeAsync();
+      move({ kind: "stopped" });
+    };
     return {
       url: `http://${host.includes(":") ? `[${host}]` : host}:${port}`,
       async stop() {
-        engines.changes.off("change", follow);
-        readiness.become("draining");
-        // Again and again: what has waited until now begins when others end.
-        let cutting: NodeJS.Timeout | undefined;
-        const late = setTimeout(() => {
-          engines.cutShort();
-          cutting = setInterval(() => engines.cutShort(), 100);
-        }, drainMs);
-        await listener.stop(drainMs + answerMaxMs);
-        clearTimeout(late);
-        clearInterval(cutting);
-        await engines[Symbol.asyncDispose]();
-        await opened[Symbol.asyncDispose]();
-        lag[Symbol.dispose]();
+        if (state.kind === "serving") {
+          move({ kind: "draining", access, tools: toolCalls, ended: drain() });
+        }
+        await ("ended" in state ? state.ended : undefined);
       },
     };
   } catch (error) {
     await listener.stop(0);
     await opening.then((engines) => engines[Symbol.asyncDispose]()).catch(() => {});
-    await access?.[Symbol.asyncDispose]();
+    await open.disposeAsync();
+    move({ kind: "stopped" });
     throw error;
   }
 }
@@ -277,33 +293,7 @@ function refuseUnknown(req: NodeRequest, res: NodeResponse): boolean {
   return refuseUnknownCall(req, res, isOfService(req), connectErrorFrom);
 }
 
-function starting(): KibitzError {
-  return new KibitzError("starting", "The engine is being started.", { retryAfterMs: 1000 });
-}
-
 function noConnectionLeft(): KibitzError {
   const detail = "This server, or your address, has no connection left. Come again later.";
   return new KibitzError("overloaded", detail, { retryAfterMs: 1000 });
-}
-
-function shuttingDown(): KibitzError {
-  const detail = "This server is stopping and accepts no new work.";
-  return new KibitzError("shutting_down", detail, { retryAfterMs: 5000 });
-}
-
-/** Nobody's address: what a proxy is made to forward, to see whether it is believed. */
-const nobody = "0.0.0.0";
-
-/** Trusted proxies come for many, and in `open` mode nobody is limited. */
-function connectionLimits(config: Config): Pick<ListenerOptions, "addressOf" | "connectionsPerAddress"> {
-  const clientAddress = createClientAddress(config.trustProxy, { warn() {} });
-  const isProxy = (address: string) => clientAddress({ address, forwardedFor: nobody }) === nobody;
-  const isLimited = config.access !== "open" && config.connectionsPerAddress > 0;
-  return {
-    connectionsPerAddress: isLimited ? config.connectionsPerAddress : Number.POSITIVE_INFINITY,
-    addressOf: (address) =>
-      config.trustProxy.length > 0 && isProxy(address)
-        ? undefined
-        : clientAddress({ address, forwardedFor: undefined }),
-  };
 }

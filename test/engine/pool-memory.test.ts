@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { EngineFailure } from "../../src/engine/engine.ts";
 import { createPool } from "../../src/engine/pool.ts";
 import { silentLog } from "../../src/log/log.ts";
@@ -30,7 +30,6 @@ describe("a memory budget", () => {
     await pool.lend(full, forever);
     await new Promise(setImmediate);
     expect(engines.sessions.map(({ state }) => state)).toEqual(["idle", "dead", "idle"]);
-    expect(pool.tally.of(lite).retired).toBe(1);
   });
 
   test("counts engines that are still being started", async () => {
@@ -45,7 +44,12 @@ describe("a memory budget", () => {
     expect(engines.sessions.map(({ alive }) => alive)).toEqual([false]);
     gate.resolve();
     await Promise.all(starting);
-    expect(pool.tally.of(lite).retired).toBe(1);
+    expect(engines.sessions.map(({ alive, build }) => [build.id, alive])).toEqual([
+      ["lite", false],
+      ["other", true],
+      ["other", true],
+      ["other", true],
+    ]);
   });
 
   test("forgets engines that did not start", async () => {
@@ -91,38 +95,45 @@ describe("an engine is replaced", () => {
       pool.giveBack(session);
     }
     expect(engines.starts).toBeGreaterThan(1);
-    expect(pool.tally.of(lite).recycled).toBe(engines.starts - 1);
+    await new Promise(setImmediate);
+    expect(engines.sessions.slice(0, -1).filter(({ alive }) => alive)).toEqual([]);
   });
 
   test("when it has grown far beyond what it took at first", async () => {
     let bytes = 130e6;
-    const { pool } = poolOf(1e9, { memoryBytes: () => bytes });
+    const { engines, pool } = poolOf(1e9, { memoryBytes: () => bytes });
     for (let round = 0; round < 129; round++) {
       const session = await pool.lend(lite, forever);
       await session.search(jobOf(), forever);
       bytes += 10e6;
       pool.giveBack(session);
     }
-    expect(pool.tally.of(lite)).toMatchObject({ started: 1, recycled: 1 });
+    await new Promise(setImmediate);
+    expect(engines.sessions.map(({ alive }) => alive)).toEqual([false]);
   });
 });
 
 test("an engine whose memory was not to be learnt at first is not taken for one that has grown", async () => {
   let looks = 0;
-  const { pool } = poolOf(1e9, { memoryBytes: () => (looks++ < 3 ? undefined : 400e6) });
+  const { engines, pool } = poolOf(1e9, { memoryBytes: () => (looks++ < 3 ? undefined : 400e6) });
   for (let round = 0; round < 300; round++) {
     const session = await pool.lend(lite, forever);
     await session.search(jobOf(), forever);
     pool.giveBack(session);
   }
   expect(looks).toBeGreaterThan(3);
-  expect(pool.tally.of(lite)).toMatchObject({ started: 1, recycled: 0 });
+  await new Promise(setImmediate);
+  expect(engines.sessions.map(({ alive }) => alive)).toEqual([true]);
 });
 
-test("failures are counted by kind", async () => {
+test("an engine that fails is told to the operator, with what it died of", async () => {
+  const warn = vi.spyOn(silentLog, "warn");
+  onTestFinished(() => warn.mockRestore());
   const { pool } = poolOf(1e9, { conduct: () => "exited" });
   const session = await pool.lend(lite, forever);
   await expect(session.search(jobOf(), forever)).rejects.toThrow();
   await new Promise(setImmediate);
-  expect(pool.tally.of(lite).failures).toEqual(new Map([["exited", 1]]));
+  expect(warn.mock.calls).toEqual([
+    [expect.objectContaining({ engine: "lite", path: "wasm", kind: "exited" }), "engine failed"],
+  ]);
 });

@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { createWasmBackend } from "../../src/engine/backends/wasm/index.ts";
 import { createPool, type EnginePool } from "../../src/engine/pool.ts";
+import type { Quarantine } from "../../src/engine/quarantine.ts";
 import { noSandbox } from "../../src/engine/sandbox/sandbox.ts";
-import { createSearchWithRetry, type Quarantine } from "../../src/engine/search-with-retry.ts";
+import { createSearchWithRetry } from "../../src/engine/search-with-retry.ts";
 import { defaultWatchTimes, type WatchTimes } from "../../src/engine/uci/watch.ts";
 import { type Log, silentLog } from "../../src/log/log.ts";
 import { jobOf, underWay } from "./job-of.ts";
@@ -28,14 +29,20 @@ async function supervise(times: Partial<WatchTimes> = {}) {
   const pool = createPool({ backends: [backend], idleMax: 2, memoryMaxBytes: Number.POSITIVE_INFINITY, log });
   pools.push(pool);
   const refused = recording();
-  const searchWithRetry = createSearchWithRetry(pool, log, refused);
+  let lent = 0;
+  const lend: EnginePool["lend"] = async (...asked) => {
+    const session = await pool.lend(...asked);
+    lent++;
+    return session;
+  };
+  const searchWithRetry = createSearchWithRetry({ ...pool, lend }, log, refused);
   return {
     failures,
     refused,
     search: (job = jobOf({ depth: 12 }), signal = forever) => searchWithRetry(build, job, signal),
     /** Resolves when the engine has been in its first search for long enough to get lost in it, by its own time. */
     async lostInSearch() {
-      await expect.poll(() => pool.tally.of(build).searches, { timeout: 20_000 }).toBe(1);
+      await expect.poll(() => lent, { timeout: 20_000 }).toBe(1);
       const [engine = 0] = enginesRunning();
       const before = processorMsOf(engine);
       await expect.poll(() => processorMsOf(engine) - before, { timeout: 20_000 }).toBeGreaterThan(400);

@@ -1,7 +1,10 @@
 import { describe, expect, test } from "vitest";
+import { UciSession } from "../../src/engine/uci/session.ts";
+import { defaultWatchTimes } from "../../src/engine/uci/watch.ts";
 import { startFen } from "../chess/judged.ts";
+import { buildOf } from "./build-of.ts";
 import { jobOf } from "./job-of.ts";
-import { openScripted } from "./scripted-session.ts";
+import { openScripted, script } from "./scripted-session.ts";
 
 const forever = new AbortController().signal;
 const go = "go depth 14 movetime 60000";
@@ -121,4 +124,41 @@ test("an engine that dies while idle is known to be gone", async () => {
   conversation.hangUp();
   expect(await session.exited).toMatchObject({ kind: "exited" });
   expect(session.alive).toBe(false);
+});
+
+test("a search that comes when the pipe has just ended is to be tried elsewhere: it is not what ended it", async () => {
+  const { session, conversation } = await openScripted();
+  conversation.hangUp();
+  while (session.alive) {
+    await Promise.resolve();
+  }
+  await expect(session.search(jobOf(), forever)).rejects.toMatchObject({
+    kind: "no_start",
+    cause: { kind: "exited" },
+  });
+});
+
+describe("a session that is asked for what may not follow", () => {
+  test("says what that was, and asks its engine no more", async () => {
+    const { session, conversation } = await openScripted();
+    const failure = {
+      kind: "confused",
+      message: expect.stringContaining('"greeting" may not follow "idle"'),
+    };
+    await expect(session.greet()).rejects.toMatchObject(failure);
+    expect(await session.exited).toMatchObject(failure);
+    expect(conversation.killed).toBe(true);
+  });
+
+  test("starts no search before its greeting is over", async () => {
+    const conversation = script().expect("uci");
+    const session = new UciSession(buildOf(), conversation, defaultWatchTimes);
+    const greeted = session.greet();
+    await expect(session.search(jobOf(), forever)).rejects.toMatchObject({
+      kind: "confused",
+      message: expect.stringContaining('"searching" may not follow "greeting"'),
+    });
+    await expect(greeted).rejects.toMatchObject({ kind: "confused" });
+    expect(conversation.sent).toEqual(["uci"]);
+  });
 });

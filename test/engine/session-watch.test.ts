@@ -117,6 +117,31 @@ describe("an engine that does not end by its limit", () => {
     expect(lateMs + stopMs).toBeLessThan(1500);
   });
 
+  test("and is told to stop is not told again when its caller leaves, and has no more time for it", async () => {
+    const caller = new AbortController();
+    const { session, conversation, search } = await searching(300, caller.signal);
+    conversation.expect("stop");
+    await wait(300 + lateMs);
+    await wait(stopMs - 1);
+    caller.abort(new Error("left"));
+    await expect(search).rejects.toThrow("left");
+    expect(session.state).toBe("stopping");
+    expect(conversation.killed).toBe(false);
+    await wait(1);
+    expect(conversation.killed).toBe(true);
+    expect(conversation.sent.filter((line) => line === "stop")).toHaveLength(1);
+  });
+
+  test("and is told to stop is not told again when it is cut short, and says that it was", async () => {
+    const { session, conversation, search } = await searching(300);
+    conversation.expect("stop").expect("ucinewgame").expect("isready", ["readyok"]);
+    conversation.say(someLine);
+    await wait(300 + lateMs);
+    session.cutShort();
+    conversation.say("bestmove e2e4");
+    expect(await search).toMatchObject({ kind: "done", endedBy: "stop" });
+  });
+
   test("because it was suspended has not overrun, and is not told to stop", async () => {
     const { conversation, search } = await searching(300);
     conversation.suspendedFromOutside = true;

@@ -69,6 +69,8 @@ describe("a search", () => {
     const answer = session.search(jobOf(), forever);
     session.cutShort();
     await new Promise(setImmediate);
+    // As a server does that stops, again and again.
+    session.cutShort();
     expect(conversation.sent).not.toContain("stop");
     conversation.expect("stop", ["bestmove e2e4"]).expect("ucinewgame").expect("isready", ["readyok"]);
     conversation.say("info depth 1 score cp 30 time 1 pv e2e4");

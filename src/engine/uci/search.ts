@@ -1,12 +1,15 @@
 import { isLegal } from "../../chess/notation.ts";
+import { assertMayFollow, type Transitions } from "../../errors/transitions.ts";
 import { EngineFailure, type OnProgress, type SearchDone, type SearchJob, type Snapshot } from "../engine.ts";
 import type { UciLine } from "./parse-line.ts";
 import { createSnapshotFold } from "./snapshot.ts";
 import type { UciTransport } from "./transport.ts";
-import { createDeadline, type Deadline, type WatchTimes } from "./watch.ts";
+import { createDeadline, type Deadline, type WatchTimes, watchSilence } from "./watch.ts";
 
 /** One search on one engine, from `go` to `bestmove`, watched by the clock. */
 export interface UciSearch {
+  /** Whether its caller still waits for an answer. */
+  readonly wanted: boolean;
   /** Takes a line that the engine printed. */
   receive(line: UciLine): void;
   /**
@@ -24,10 +27,37 @@ export interface UciSearch {
 }
 
 /**
- * Sends `go`, behind lines that belong before it, and watches. An engine is killed, through `kill`, when it
+ * How far a search is:
+ *
+ *     searching ──cut short, and no line yet──▶ cutting
+ *       │   │                                  │     │
+ *       │   └──limit passed, cut short, left───┼──▶ stopping ⟲ cut short, left
+ *       │                                      │     │
+ *       ▼ bestmove, or the engine is gone      ▼     ▼
+ *     over ◀───────────────────────────────────┴─────┘
+ */
+type SearchState =
+  | { readonly kind: "searching" }
+  /** To be stopped at its first line: without one an engine has a move and no score, no answer for anybody. */
+  | { readonly kind: "cutting" }
+  /** `stop` was sent, and the engine owes its bestmove. */
+  | { readonly kind: "stopping"; readonly because: "limit" | "cut short" | "left"; readonly by: Deadline }
+  | { readonly kind: "over" };
+
+const transitions: Transitions<SearchState["kind"]> = {
+  searching: ["cutting", "stopping", "over"],
+  cutting: ["stopping", "over"],
+  stopping: ["stopping", "over"],
+  over: [],
+};
+
+/**
+ * Sends position and `go`, behind lines that belong before them, and watches. An engine is killed, through `kill`, when it
  * - says that it refuses the position,
  * - is silent and does not answer `isready` either (an engine that searches must), or is seen to be suspended,
  * - has not ended some time after it was told to stop, because its limit has passed or its caller has left.
+ *
+ * @param kill ends the engine: the search is lost then, before this returns.
  */
 export function startSearch(
   transport: UciTransport,
@@ -41,63 +71,64 @@ export function startSearch(
   const fold = createSnapshotFold({ lineCount, movetimeMs: job.movetimeMs });
   const answer = Promise.withResolvers<SearchDone>();
   const ended = Promise.withResolvers<void>();
-  let lastWordAt = performance.now();
-  let left = false;
-  let over = false;
-  let cut = false;
+  let state: SearchState = { kind: "searching" };
+  const silence = watchSilence(transport, times, (silentMs) =>
+    failAndKill("deaf", `no sign of life for ${silentMs} ms while searching`),
+  );
+  const late = createDeadline(job.movetimeMs + times.lateMs, () => stop("limit"));
 
-  /** Set while the engine owes a sign of life. */
-  let asked: Deadline | undefined;
-  const listen = setInterval(() => {
-    if (asked !== undefined || performance.now() - lastWordAt < times.silenceMs) {
-      return;
-    }
-    const deaf = () => {
-      const silentMs = Math.round(performance.now() - lastWordAt);
-      failAndKill("deaf", `no sign of life for ${silentMs} ms while searching`);
-    };
-    if (transport.suspended()) {
-      // It will not answer: another engine can begin at once.
-      deaf();
-      return;
-    }
-    asked = createDeadline(times.deafMs, deaf);
-    transport.send("isready");
-  }, times.silenceMs / 2);
-  const late = createDeadline(job.movetimeMs + times.lateMs, stop);
-  let stopping: Deadline | undefined;
+  transport.send(...before, positionLine(job), `go depth ${job.depth} movetime ${job.movetimeMs}`);
 
-  transport.send(...before, `go depth ${job.depth} movetime ${job.movetimeMs}`);
-
-  function stop() {
-    // A search that is over needs no stop, and its engine may be searching for somebody else by now.
-    if (over || stopping) {
-      return;
-    }
-    if (transport.suspended()) {
-      // It will not hear it: another engine can begin at once.
-      failAndKill("overran", "suspended when it was to stop");
-      return;
-    }
-    transport.send("stop");
-    stopping = createDeadline(times.stopMs, () =>
-      failAndKill("overran", `no bestmove ${times.stopMs} ms after stop`),
-    );
+  function move(next: SearchState) {
+    assertMayFollow(transitions, state.kind, next.kind);
+    state = next;
   }
 
-  /** Stopped before its first line, an engine has a move and no score: no answer for anybody. */
-  function stopIfAnswerable() {
-    if (cut && fold.final()) {
-      stop();
+  function isLeft() {
+    return state.kind === "stopping" && state.because === "left";
+  }
+
+  function isCutShort() {
+    return state.kind === "cutting" || (state.kind === "stopping" && state.because === "cut short");
+  }
+
+  function stop(because: "limit" | "cut short" | "left") {
+    switch (state.kind) {
+      case "searching":
+      case "cutting":
+        if (transport.suspended()) {
+          // It will not hear it: another engine can begin at once.
+          failAndKill("overran", "suspended when it was to stop");
+          return;
+        }
+        transport.send("stop");
+        move({
+          kind: "stopping",
+          because: isCutShort() && because === "limit" ? "cut short" : because,
+          by: createDeadline(times.stopMs, () =>
+            failAndKill("overran", `no bestmove ${times.stopMs} ms after stop`),
+          ),
+        });
+        return;
+      case "stopping":
+        // It was told so, and its time runs.
+        if (!isLeft() && because !== "limit") {
+          move({ ...state, because });
+        }
+        return;
+      case "over":
+        // Its engine may be searching for somebody else by now.
+        return;
     }
   }
 
   function finish() {
-    over = true;
-    clearInterval(listen);
-    asked?.clear();
+    if (state.kind === "stopping") {
+      state.by.clear();
+    }
+    silence.end();
     late.clear();
-    stopping?.clear();
+    move({ kind: "over" });
     ended.resolve();
   }
 
@@ -131,7 +162,7 @@ export function startSearch(
   }
 
   function done(bestMove: string | undefined, ponder: string | undefined) {
-    if (left) {
+    if (isLeft()) {
       // Stopped before its first line, an engine may have no move: that is no fault then.
       finish();
       return;
@@ -147,7 +178,7 @@ export function startSearch(
       return;
     }
     const reached = snapshot.complete && snapshot.depth >= job.depth;
-    const endedBy = reached ? "depth" : cut ? "stop" : "time";
+    const endedBy = reached ? "depth" : isCutShort() ? "stop" : "time";
     answer.resolve({ kind: "done", snapshot, bestMove, ponder, endedBy });
     finish();
   }
@@ -155,36 +186,43 @@ export function startSearch(
   return {
     answer: answer.promise,
     ended: ended.promise,
+    get wanted() {
+      return state.kind !== "over" && !isLeft();
+    },
     leave(reason) {
-      left = true;
       answer.reject(reason);
-      stop();
+      stop("left");
     },
     cutShort() {
-      cut = true;
       fold.close();
-      stopIfAnswerable();
+      if (state.kind === "searching" && fold.final() === undefined) {
+        move({ kind: "cutting" });
+      } else if (state.kind !== "cutting") {
+        stop("cut short");
+      }
     },
     lose(failure) {
       answer.reject(failure);
-      finish();
+      if (state.kind !== "over") {
+        finish();
+      }
     },
     receive(line) {
-      if (over) {
+      if (state.kind === "over") {
         if (line.kind === "bestmove") {
           failAndKill("confused", "a second bestmove");
         }
         return;
       }
-      lastWordAt = performance.now();
-      asked?.clear();
-      asked = undefined;
+      silence.heard();
       if (line.kind === "info") {
         const snapshot = fold.add(line.info);
-        if (snapshot && !left) {
+        if (snapshot && !isLeft()) {
           tellProgress(snapshot);
         }
-        stopIfAnswerable();
+        if (state.kind === "cutting" && fold.final()) {
+          stop("cut short");
+        }
       } else if (line.kind === "bestmove") {
         done(line.move, line.ponder);
       } else if (line.kind === "critical") {
@@ -192,6 +230,11 @@ export function startSearch(
       }
     },
   };
+}
+
+function positionLine({ position }: SearchJob): string {
+  const moves = position.moves.length > 0 ? ` moves ${position.moves.join(" ")}` : "";
+  return `position fen ${position.root}${moves}`;
 }
 
 function firstMovesOf({ lines }: Snapshot): readonly string[] {

@@ -1,3 +1,5 @@
+import { assertMayFollow } from "../../errors/transitions.ts";
+import { beforeAbort } from "../before-abort.ts";
 import {
   type EngineBuild,
   EngineFailure,
@@ -11,13 +13,21 @@ import {
 import { callersOptionsFrom, createOptionState, type OptionState, uciValuesFrom } from "./options.ts";
 import { parseLine, type UciLine, type UciOption } from "./parse-line.ts";
 import { startSearch, type UciSearch } from "./search.ts";
+import {
+  blamed,
+  engineStateOf,
+  isLeft,
+  type SessionState,
+  searchOf,
+  sessionTransitions,
+} from "./session-state.ts";
 import type { ProcessEnd, UciTransport } from "./transport.ts";
-import { createDeadline, createFloodMeter, type Deadline, type WatchTimes } from "./watch.ts";
+import { createDeadline, createFloodMeter, type WatchTimes } from "./watch.ts";
 
 /** How long after its pipe a process takes to end, in milliseconds. */
 const exitNewsMs = 200;
 
-/** An engine that speaks UCI. `createUciSession` starts one. */
+/** An engine that speaks UCI, in the states of `session-state.ts`. `createUciSession` starts one. */
 export class UciSession implements EngineSession {
   readonly build: EngineBuild;
   readonly exited: Promise<EngineFailure | undefined>;
@@ -28,22 +38,8 @@ export class UciSession implements EngineSession {
   /** As searches set them: what is set for life is never set back. */
   #options: OptionState = createOptionState([]);
   readonly #flood = createFloodMeter();
-  #listener: (line: UciLine) => void = () => {};
-  /** What waits for an answer to be exchanged. */
-  #waiting: PromiseWithResolvers<void> | undefined;
-  #search: UciSearch | undefined;
-  /** While a search goes on whose caller has left; resolves when the engine is free of it. */
-  #leaving: Promise<unknown> | undefined;
-  /** Lines of the cleaning that wait for a search to travel with. */
-  readonly #unsent: string[] = [];
-  /** Set while the engine owes the first line after its cleaning. */
-  #cleaning: Deadline | undefined;
-  #state: Exclude<EngineState, "dead"> = "starting";
+  #state: SessionState = { kind: "greeting", exchange: undefined };
   #searches = 0;
-  /** Set when the pipe has ended; how the process did comes a moment later. */
-  #closed = false;
-  /** Set when the engine is gone or being killed. */
-  #ending: { readonly failure: EngineFailure | undefined } | undefined;
 
   constructor(build: EngineBuild, transport: UciTransport, times: WatchTimes) {
     this.build = build;
@@ -58,11 +54,11 @@ export class UciSession implements EngineSession {
   }
 
   get alive(): boolean {
-    return this.#ending === undefined && !this.#closed;
+    return this.#state.kind !== "hung up" && this.#state.kind !== "ended";
   }
 
   get state(): EngineState {
-    return this.alive ? this.#state : "dead";
+    return engineStateOf(this.#state);
   }
 
   get searches(): number {
@@ -70,7 +66,13 @@ export class UciSession implements EngineSession {
   }
 
   get free(): Promise<unknown> {
-    return this.#ending ? this.exited : (this.#leaving ?? Promise.resolve());
+    if (!this.alive) {
+      return this.exited;
+    }
+    // The engine is busy until its bestmove.
+    return isLeft(this.#state)
+      ? this.#state.search.ended.then(() => (this.alive ? undefined : this.exited))
+      : Promise.resolve();
   }
 
   memoryBytes(): number | undefined {
@@ -82,7 +84,7 @@ export class UciSession implements EngineSession {
     const { settings } = this.build;
     const options: UciOption[] = [];
     const said = { name: "", author: "" };
-    await this.#exchange(["uci"], "uciok", this.#times.startMs, (line) => {
+    await this.#exchange(["uci"], "uciok", (line) => {
       if (line.kind === "id") {
         said[line.field] = line.value;
       } else if (line.kind === "option") {
@@ -97,56 +99,66 @@ export class UciSession implements EngineSession {
       ["Hash", String(settings.hashMb)],
       ["UCI_ShowWDL", "true"],
     ]);
-    await this.#exchange([...forLife, "isready"], "readyok", this.#times.startMs);
-    this.#state = "idle";
+    await this.#exchange([...forLife, "isready"], "readyok");
   }
 
   async search(job: SearchJob, signal: AbortSignal, onProgress: OnProgress = () => {}): Promise<SearchDone> {
-    if (this.#leaving) {
-      await beforeAbort(this.#leaving, signal);
+    if (isLeft(this.#state) || this.#state.kind === "hung up") {
+      await beforeAbort(this.free, signal);
     }
     signal.throwIfAborted();
-    if (this.#ending) {
+    const state = this.#state;
+    if (state.kind === "ended") {
       // Whatever it died of, it was not this search: that one can be tried on another engine.
-      const cause = this.#ending.failure;
+      const cause = state.failure;
       throw new EngineFailure("no_start", "the engine was gone before the search began", { cause });
     }
-    if (this.#search) {
+    if (searchOf(state)) {
       throw new Error("a session does one search at a time");
     }
-    const before = [...this.#takeCleaning(), ...this.#optionLines(job), positionLine(job)];
-    const kill = (failure: EngineFailure) => void this.#end(this.#blamed(failure));
+    const isQueued = "cleanBy" in state;
+    this.#assertMayFollow(isQueued ? "queued" : "searching");
+    // In one write with the cleaning: engines do one thing after the other, and each write wakes them.
+    const cleaning = state.kind === "unclean" ? state.lines : [];
+    const before = [...cleaning, ...this.#optionLines(job)];
+    const kill = (failure: EngineFailure) => void this.#end(blamed(failure, this.#state));
     const search = startSearch(this.#transport, before, job, this.#times, kill, onProgress);
-    this.#search = search;
+    this.#move(isQueued ? { kind: "queued", search, cleanBy: state.cleanBy } : { kind: "searching", search });
     this.#searches++;
     this.#flood.reset();
-    this.#state = "busy";
-    this.#listener = search.receive;
-    const leave = () => {
-      this.#state = "stopping";
-      search.leave(signal.reason);
-      // The engine is busy until its bestmove.
-      this.#leaving = search.ended.then(() => {
-        this.#cleanUpAfter(search);
-        return this.alive ? undefined : this.exited;
-      });
-    };
+    // Where that may not follow, it has ended with the reason.
+    search.ended.then(() => this.#cleanUpAfter(search)).catch(() => {});
+    const leave = () => search.leave(signal.reason);
     signal.addEventListener("abort", leave, { once: true });
     try {
-      const done = await search.answer;
-      this.#cleanUpAfter(search);
-      return done;
+      return await search.answer;
     } finally {
       signal.removeEventListener("abort", leave);
     }
   }
 
   cutShort(): void {
-    this.#search?.cutShort();
+    searchOf(this.#state)?.cutShort();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#end(undefined);
+  }
+
+  /** @throws EngineFailure where it may not: the service has lost count of the engine, which is ended then. */
+  #assertMayFollow(next: SessionState["kind"]): void {
+    try {
+      assertMayFollow(sessionTransitions, this.#state.kind, next);
+    } catch (cause) {
+      const failure = new EngineFailure("confused", `the session lost count: ${cause}`, { cause });
+      void this.#end(failure);
+      throw failure;
+    }
+  }
+
+  #move(next: SessionState): void {
+    this.#assertMayFollow(next.kind);
+    this.#state = next;
   }
 
   /** Sets what this search wants otherwise than the engine. */
@@ -158,74 +170,75 @@ export class UciSession implements EngineSession {
   }
 
   /**
-   * Leaves nothing of a caller behind. A search that follows at once is sent in the same write: engines do one thing
-   * after the other, and the first line of it says as well as a `readyok` that all before it is done.
+   * Leaves nothing of a caller behind. A search that follows at once is sent in the same write, and the first line of
+   * it says as well as a `readyok` that all before it is done.
    */
   #cleanUpAfter(search: UciSearch): void {
-    if (this.#search !== search || !this.alive) {
+    if (searchOf(this.#state) !== search || !this.alive) {
       return;
     }
-    this.#search = undefined;
-    this.#leaving = undefined;
-    this.#state = "stopping";
-    this.#unsent.push(...this.#options.reset(), "ucinewgame");
-    this.#listener = () => {};
-    this.#cleaning?.clear();
-    this.#cleaning = createDeadline(this.#times.cleanMs, () => {
+    const cleanBy = createDeadline(this.#times.cleanMs, () => {
       // Not the fault of a search that waits behind it: that one can be tried on another engine.
       void this.#end(new EngineFailure("no_start", `not ready again within ${this.#times.cleanMs} ms`));
     });
+    const unclean = { kind: "unclean", lines: [...this.#options.reset(), "ucinewgame"], cleanBy } as const;
+    this.#move(unclean);
     process.nextTick(() => {
-      if (this.#unsent.length > 0) {
-        this.#transport.send(...this.#takeCleaning(), "isready");
+      if (this.#state === unclean) {
+        this.#move({ kind: "cleaning", cleanBy });
+        this.#transport.send(...unclean.lines, "isready");
       }
     });
   }
 
-  /** The lines that clean up, for whoever sends them. */
-  #takeCleaning(): readonly string[] {
-    return this.#unsent.splice(0);
-  }
-
   #receive(line: UciLine): void {
-    if (this.#search === undefined && line.kind === "bestmove" && !this.#ending) {
-      // Nobody asked, and the next caller must not take it for their answer.
+    const state = this.#state;
+    switch (state.kind) {
+      case "queued":
+        state.cleanBy.clear();
+        this.#move({ kind: "searching", search: state.search });
+        state.search.receive(line);
+        return;
+      case "searching":
+        state.search.receive(line);
+        return;
+      case "hung up":
+      case "ended":
+        return;
+    }
+    if (line.kind === "bestmove") {
+      // The next caller must not take it for their answer.
       void this.#end(new EngineFailure("confused", "a bestmove that nobody asked for"));
-      return;
+    } else if (state.kind === "greeting") {
+      state.exchange?.receive(line);
+    } else if (state.kind === "cleaning" && line.kind === "readyok") {
+      state.cleanBy.clear();
+      this.#move({ kind: "idle" });
     }
-    if (this.#cleaning && (this.#search !== undefined || line.kind === "readyok")) {
-      this.#cleaning.clear();
-      this.#cleaning = undefined;
-      if (this.#search === undefined) {
-        this.#state = "idle";
-      }
-    }
-    this.#listener(line);
   }
 
-  /** An engine that is still being cleaned has not begun the search behind that: it is not what broke it. */
-  #blamed(failure: EngineFailure): EngineFailure {
-    return this.#cleaning && this.#search
-      ? new EngineFailure("no_start", "not ready again", { cause: failure })
-      : failure;
-  }
-
-  /** Sends lines and waits for an answer. @throws EngineFailure, and then the engine is gone. */
+  /** Sends lines and waits for an answer; `readyok` is the last one. @throws EngineFailure, and then the engine is gone. */
   async #exchange(
     lines: readonly string[],
     until: "uciok" | "readyok",
-    timeoutMs: number,
     each: (line: UciLine) => void = () => {},
   ): Promise<void> {
-    if (this.#closed) {
-      await this.exited;
-    }
-    if (this.#ending) {
-      throw this.#reason;
+    if (!this.alive) {
+      throw (await this.exited) ?? closedByUs();
     }
     const waiting = Promise.withResolvers<void>();
-    this.#waiting = waiting;
-    this.#listener = (line) => (line.kind === until ? waiting.resolve() : each(line));
+    const receive = (line: UciLine) => {
+      if (line.kind !== until) {
+        each(line);
+        return;
+      }
+      if (until === "readyok") {
+        this.#move({ kind: "idle" });
+      }
+      waiting.resolve();
+    };
+    this.#move({ kind: "greeting", exchange: { receive, fail: waiting.reject } });
+    const timeoutMs = this.#times.startMs;
     const deadline = createDeadline(timeoutMs, () => {
       void this.#end(new EngineFailure("no_start", `no ${until} within ${timeoutMs} ms`));
     });
@@ -250,13 +263,18 @@ export class UciSession implements EngineSession {
     try {
       await this.#transport.read((line) => {
         if (this.#flood.floods(line)) {
-          void this.#end(this.#blamed(new EngineFailure("flooded", "the engine prints without an end")));
+          const failure = new EngineFailure("flooded", "the engine prints without an end");
+          void this.#end(blamed(failure, this.#state));
         } else {
           this.#receive(parseLine(line));
         }
       });
-      this.#closed = true;
-      await this.#end(this.#blamed(await this.#failureOfExit()));
+      const was = this.#state;
+      if (was.kind === "hung up" || was.kind === "ended") {
+        return;
+      }
+      this.#move({ kind: "hung up", was });
+      await this.#end(blamed(await this.#failureOfExit(), was));
     } catch (cause) {
       await this.#end(new EngineFailure("exited", `the engine's pipe broke: ${cause}`, { cause }));
     }
@@ -273,19 +291,19 @@ export class UciSession implements EngineSession {
       : new EngineFailure("exited", "the engine closed its pipe");
   }
 
-  /** What those are told who wait for an engine that has ended. */
-  get #reason(): EngineFailure {
-    return this.#ending?.failure ?? new EngineFailure("exited", "the engine was closed");
-  }
-
   /** Ends the engine once; what is under way learns why. */
   async #end(failure: EngineFailure | undefined): Promise<void> {
-    if (this.#ending === undefined) {
-      this.#ending = { failure };
-      this.#cleaning?.clear();
-      this.#waiting?.reject(this.#reason);
-      this.#search?.lose(this.#reason);
-      this.#search = undefined;
+    const state = this.#state;
+    if (state.kind !== "ended") {
+      const was = state.kind === "hung up" ? state.was : state;
+      this.#move({ kind: "ended", failure });
+      if ("cleanBy" in was) {
+        was.cleanBy.clear();
+      }
+      if (was.kind === "greeting") {
+        was.exchange?.fail(failure ?? closedByUs());
+      }
+      searchOf(was)?.lose(failure ?? closedByUs());
       await this.#transport.kill();
       this.#exit.resolve(failure);
     }
@@ -293,22 +311,9 @@ export class UciSession implements EngineSession {
   }
 }
 
-/** Waits for a promise that never rejects. @throws the reason of `signal`, as soon as that is aborted. */
-async function beforeAbort(promise: Promise<unknown>, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
-  const aborted = Promise.withResolvers<never>();
-  const leave = () => aborted.reject(signal.reason);
-  signal.addEventListener("abort", leave, { once: true });
-  try {
-    await Promise.race([promise, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", leave);
-  }
-}
-
-function positionLine({ position }: SearchJob): string {
-  const moves = position.moves.length > 0 ? ` moves ${position.moves.join(" ")}` : "";
-  return `position fen ${position.root}${moves}`;
+/** What those are told who wait for an engine that was meant to end. */
+function closedByUs(): EngineFailure {
+  return new EngineFailure("exited", "the engine was closed");
 }
 
 /** Greets an engine. @throws EngineFailure of the kind `no_start`, or the reason of `signal`; the engine is gone then. */

@@ -1,3 +1,5 @@
+import type { UciTransport } from "./transport.ts";
+
 /** A moment by which something must have happened. */
 export interface Deadline {
   /** It has happened. */
@@ -18,6 +20,52 @@ export function createDeadline(ms: number, missed: () => void): Deadline {
     clear() {
       clearTimeout(timer);
       clearImmediate(lastLook);
+    },
+  };
+}
+
+/** Watches for signs of life of an engine that searches. */
+export interface SilenceWatch {
+  /** It has printed something. */
+  heard(): void;
+  end(): void;
+}
+
+/**
+ * An engine that is silent is asked for a sign of life: one that searches must answer `isready`.
+ *
+ * @param deaf told when it has given none, or will not: how long it has been silent, in milliseconds.
+ */
+export function watchSilence(
+  transport: UciTransport,
+  { silenceMs, deafMs }: WatchTimes,
+  deaf: (silentMs: number) => void,
+): SilenceWatch {
+  let heardAt = performance.now();
+  /** Set while the engine owes a sign of life. */
+  let asked: Deadline | undefined;
+  const tell = () => deaf(Math.round(performance.now() - heardAt));
+  const listen = setInterval(() => {
+    if (asked !== undefined || performance.now() - heardAt < silenceMs) {
+      return;
+    }
+    if (transport.suspended()) {
+      // It will not answer: another engine can begin at once.
+      tell();
+      return;
+    }
+    asked = createDeadline(deafMs, tell);
+    transport.send("isready");
+  }, silenceMs / 2);
+  return {
+    heard() {
+      heardAt = performance.now();
+      asked?.clear();
+      asked = undefined;
+    },
+    end() {
+      clearInterval(listen);
+      asked?.clear();
     },
   };
 }
