@@ -8,8 +8,8 @@ import { countRefusal, tellWindows } from "../access/entrance.ts";
 import type { Limits } from "../access/limits.ts";
 import { errorFromFaults, KibitzError } from "../errors/errors.ts";
 import type { Log } from "../log/log.ts";
-import type { Caller } from "../request/context.ts";
-import { accountKey, callerKey } from "./context-keys.ts";
+import type { RequestOutcome } from "../request/outcome.ts";
+import { accountKey, outcomeKey } from "./context-keys.ts";
 import { repeatablePart } from "./convert.ts";
 import { type ExplainConnectError, logCalls } from "./log-calls.ts";
 import { isCounted } from "./policy.ts";
@@ -70,7 +70,7 @@ export function setEtag(): Interceptor {
     if (request.stream || response.stream || request.requestMethod !== "GET") {
       return response;
     }
-    const { answerHeaders } = request.contextValues.get(callerKey);
+    const { answerHeaders } = request.contextValues.get(outcomeKey);
     if (!answerHeaders.has("cache-control")) {
       const part = repeatablePart(response.message);
       answerHeaders.set("cache-control", part ? "private, no-cache" : "no-store");
@@ -94,7 +94,7 @@ export function rateLimitHeaders(limits: Limits): Interceptor {
     if (!isCounted(method)) {
       return next(request);
     }
-    const call = { limits, caller: contextValues.get(callerKey), account: contextValues.get(accountKey) };
+    const call = { limits, outcome: contextValues.get(outcomeKey), account: contextValues.get(accountKey) };
     try {
       const response = await next(request);
       return response.stream ? { ...response, message: told(response.message, call) } : response;
@@ -108,24 +108,24 @@ export function rateLimitHeaders(limits: Limits): Interceptor {
 interface Call {
   readonly limits: Limits;
   readonly account: Account;
-  readonly caller: Caller;
+  readonly outcome: RequestOutcome;
 }
 
-function refuse({ limits, account, caller }: Call, thrown: unknown): Promise<void> {
+function refuse({ limits, account, outcome }: Call, thrown: unknown): Promise<void> {
   // What refused a request that was decoded before Connect could is an error of ours already made one of Connect's.
   const error = thrown instanceof ConnectError ? thrown.cause : thrown;
   // A caller who has left was not refused, and a failure of ours is none of theirs.
   return error instanceof KibitzError
-    ? countRefusal(limits, account, caller, error)
-    : tellWindows(limits, account, caller);
+    ? countRefusal(limits, account, outcome, error)
+    : tellWindows(limits, account, outcome);
 }
 
 /** A stream is refused where its messages are read; and of a batch, the first message may be a refusal. */
 async function* told<T>(messages: AsyncIterable<T>, call: Call) {
   try {
     for await (const message of messages) {
-      if (!hasRateLimitHeaders(call.caller)) {
-        await tellWindows(call.limits, call.account, call.caller);
+      if (!hasRateLimitHeaders(call.outcome)) {
+        await tellWindows(call.limits, call.account, call.outcome);
       }
       yield message;
     }

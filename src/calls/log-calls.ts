@@ -3,7 +3,7 @@ import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import { errorFromUnknown, type KibitzError } from "../errors/errors.ts";
 import { createCallLine } from "../log/call-line.ts";
 import type { Log } from "../log/log.ts";
-import { accountKey, callerKey } from "./context-keys.ts";
+import { accountKey, outcomeKey, requestKey } from "./context-keys.ts";
 import { searchFactsOf } from "./convert.ts";
 
 /** What an error of Connect's own means to the caller of a method with such requests. */
@@ -19,9 +19,8 @@ export function logCalls(
   const write = createCallLine(log, showAddress, level);
   return (next) => async (request) => {
     const { contextValues } = request;
-    const caller = contextValues.get(callerKey);
     const startedAt = performance.now();
-    caller.ending.hasLine = true;
+    contextValues.get(outcomeKey).hasLine = true;
     const end = (code: string, answer?: unknown, err?: unknown) => {
       const { key, address } = contextValues.get(accountKey);
       const fields = {
@@ -30,7 +29,7 @@ export function logCalls(
         ...searchFactsOf(answer),
         ...(code === "internal" && { err }),
       };
-      write(caller, { code, startedAt, address, fields });
+      write(contextValues.get(requestKey), { code, startedAt, address, fields });
     };
     try {
       const response = await next(request);

@@ -12,13 +12,14 @@ import { judgeRequest, type KnownEngines } from "../analysis/judge-request.ts";
 import { requestFromMessage } from "../calls/convert.ts";
 import type { Rules } from "../calls/rules.ts";
 import { errorFromFaults, KibitzError, withCost } from "../errors/errors.ts";
-import type { Caller } from "../request/context.ts";
+import type { RequestOutcome } from "../request/outcome.ts";
 import { durationText } from "../text/plain-text.ts";
 
-/** Who asks: the account, and the caller whose answer tells of its limits. */
+/** Who asks, and in which request: its answer tells how the windows of the account stand. */
 export interface Asker {
   readonly account: Account;
-  readonly caller: Caller;
+  readonly requestId: string;
+  readonly outcome: RequestOutcome;
 }
 
 /** Lets requests in that there is quota for. */
@@ -48,14 +49,14 @@ export interface Admitted extends Disposable {
 /** @param expectMs what searches take on this machine. */
 export function createAdmissionControl(limits: Limits, expectMs: Analyzer["expectMs"]): AdmissionControl {
   return {
-    async admit(request, { account, caller }, waiting) {
+    async admit(request, { account, outcome }, waiting) {
       const { movetimeMaxMs } = account.plan.limits;
       const { build, depth, multipv, movetimeMs = movetimeMaxMs } = request;
       const expectedMs = expectMs(build, { depth, multipv, movetimeMs });
       for (;;) {
         const entry = await limits.enter(account, { expectedMs, longestMs: movetimeMs });
         if (entry.kind === "admitted") {
-          setRateLimitHeaders(caller, entry.windows);
+          setRateLimitHeaders(outcome, entry.windows);
           return new Meter(entry.admission, movetimeMaxMs);
         }
         if (waiting === undefined || entry.refusal.code !== "concurrency_limited") {

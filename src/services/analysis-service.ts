@@ -4,7 +4,7 @@ import type { Access } from "../access/access.ts";
 import { estimateOf, keyUrl } from "../access/over-plan.ts";
 import type { Analyzer } from "../analysis/analyzer.ts";
 import { defaultDepth, type KnownEngines } from "../analysis/judge-request.ts";
-import { accountKey, callerKey, unreadableKey } from "../calls/context-keys.ts";
+import { accountKey, outcomeKey, requestKey, unreadableKey } from "../calls/context-keys.ts";
 import {
   messageFromAnalysis,
   messageFromEstimate,
@@ -135,5 +135,9 @@ export function createAnalysisService(
 }
 
 function askerOf(values: ContextValues): Asker {
-  return { account: values.get(accountKey), caller: values.get(callerKey) };
+  return {
+    account: values.get(accountKey),
+    requestId: values.get(requestKey).id,
+    outcome: values.get(outcomeKey),
+  };
 }

@@ -4,32 +4,41 @@ import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service
 import type { Account } from "../../access/account.ts";
 import { type Entrance, tellWindows } from "../../access/entrance.ts";
 import type { Limits } from "../../access/limits.ts";
-import { accountKey, callerKey, decodedKey, responseHeaderKey } from "../../calls/context-keys.ts";
+import {
+  accountKey,
+  decodedKey,
+  outcomeKey,
+  requestKey,
+  responseHeaderKey,
+} from "../../calls/context-keys.ts";
 import { messageFromPlain, plainFromMessage } from "../../calls/convert.ts";
 import { isCounted } from "../../calls/policy.ts";
 import { type PreflightMessage, withSuggestion } from "../../calls/suggest.ts";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
+import { contextOf } from "../../request/context.ts";
+import { outcomeOf } from "../../request/outcome.ts";
 import { connectErrorFrom } from "./errors.ts";
 import type { Admittance } from "./handlers.ts";
 
 /** Lets calls in through Connect's handlers: what they ask before they read anything of a body. */
 export function createAdmittance(entrance: Entrance, limits: Limits): Admittance {
   async function letIn({ values, method, responseHeader }: HandlerContext): Promise<void> {
-    const caller = values.get(callerKey);
+    const request = values.get(requestKey);
+    const outcome = values.get(outcomeKey);
     const isLimited = isCounted(method);
     try {
-      const { account } = await entrance.enter(caller, isLimited);
+      const { account } = await entrance.enter(request, outcome, isLimited);
       values.set(accountKey, account);
       if (isLimited) {
         // Beforehand: of the errors that Connect itself makes nobody can tell later.
-        await tellWindows(limits, account, caller);
+        await tellWindows(limits, account, outcome);
       }
     } catch (thrown) {
       const error = errorFromUnknown(thrown);
-      caller.ending.code = error.code;
-      throw connectErrorFrom(error, caller.requestId);
+      outcome.code = error.code;
+      throw connectErrorFrom(error, request.id);
     } finally {
-      for (const [name, value] of caller.answerHeaders) {
+      for (const [name, value] of outcome.answerHeaders) {
         responseHeader.set(name, value);
       }
     }
@@ -37,13 +46,13 @@ export function createAdmittance(entrance: Entrance, limits: Limits): Admittance
 
   return {
     letIn,
-    async refusing(caller, method, error) {
-      const entry = await entrance.enter(caller, isCounted(method));
+    async refusing(req, method, error) {
+      const entry = await entrance.enter(contextOf(req), outcomeOf(req), isCounted(method));
       await entry.refused(error);
     },
     countRefusal(error, { values, method }) {
       if (isCounted(method)) {
-        limits.refusals.count(values.get(accountKey), error, values.get(callerKey).ending.readBytes);
+        limits.refusals.count(values.get(accountKey), error, values.get(outcomeKey).readBytes);
       }
     },
   };
@@ -51,21 +60,22 @@ export function createAdmittance(entrance: Entrance, limits: Limits): Admittance
 
 /**
  * What only Connect's own doors need, outermost: errors of the catalogue become Connect errors, and the
- * headers that interceptors left with the caller go into the answer. The gateway does both by itself.
+ * headers that were added on the way go into the answer. The gateway does both by itself.
  */
 export function connectErrors(): Interceptor {
   return (next) => async (sent) => {
     const request = withDecoded(sent);
-    const caller = request.contextValues.get(callerKey);
+    const { id } = request.contextValues.get(requestKey);
+    const { answerHeaders } = request.contextValues.get(outcomeKey);
     const header = request.contextValues.get(responseHeaderKey);
     const tell = () => {
-      for (const [name, value] of caller.answerHeaders) {
+      for (const [name, value] of answerHeaders) {
         header?.set(name, value);
       }
     };
     const explain = (thrown: unknown) => {
       tell();
-      return connectErrorFrom(thrown, caller.requestId);
+      return connectErrorFrom(thrown, id);
     };
     try {
       const response = await next(request);

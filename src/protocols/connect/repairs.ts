@@ -3,7 +3,7 @@ import { base64Decode } from "@bufbuild/protobuf/wire";
 import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import type { UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
-import { callerKey } from "../../calls/context-keys.ts";
+import { outcomeKey, requestKey } from "../../calls/context-keys.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import type { NodeRequest, NodeResponse } from "../../http/message.ts";
 import { grpcMessage } from "../../text/plain-text.ts";
@@ -71,10 +71,9 @@ export function refuseBrokenBase64(context: HandlerContext, count: CountRefusal)
       "The query says base64=1, but `message` is not valid base64.",
       { cause },
     );
-    const { requestId, ending } = values.get(callerKey);
-    ending.code = error.code;
+    values.get(outcomeKey).code = error.code;
     count(error, context);
-    throw connectErrorFrom(error, requestId);
+    throw connectErrorFrom(error, values.get(requestKey).id);
   }
 }
 
@@ -89,13 +88,14 @@ type AbortableContext = HandlerContext & { abort(reason?: unknown): void };
  */
 export function completeErrors(context: HandlerContext, count: CountRefusal): void {
   const { values, method } = context;
-  const { requestId, ending } = values.get(callerKey);
+  const { id: requestId } = values.get(requestKey);
+  const outcome = values.get(outcomeKey);
   const abortable = context as AbortableContext;
   const { abort } = abortable;
   abortable.abort = (reason) => {
     const known = complete(reason, method.input, requestId);
     if (known) {
-      ending.code ??= known.code;
+      outcome.code ??= known.code;
       count(known, context);
     }
     abort(reason);

@@ -13,6 +13,7 @@ import { createBodyBudget } from "../../../src/http/body-budget.ts";
 import type { NodeRequest, NodeResponse } from "../../../src/http/message.ts";
 import { silentLog } from "../../../src/log/log.ts";
 import { createGateway } from "../../../src/protocols/json/gateway.ts";
+import { identifyRequest } from "../../../src/request/context.ts";
 import { createTimeSlicer } from "../../../src/thread/time-slicer.ts";
 
 export const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
@@ -50,6 +51,7 @@ export async function serveGateway(
     bodies: createBodyBudget(),
   });
   const listener = (req: NodeRequest, res: NodeResponse) => {
+    identifyRequest(req, () => "json");
     if (gateway(req, res)) {
       return;
     }
