@@ -3,9 +3,8 @@ import { Code, ConnectError, createContextValues, type Interceptor } from "@conn
 import { describe, expect, test } from "vitest";
 import { AnalysisRequestSchema } from "../../gen/chess/analysis/v1/analysis_pb.ts";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import { validate } from "../../src/calls/chain.ts";
+import { logCalls, validate } from "../../src/calls/chain.ts";
 import { outcomeKey, requestKey, responseHeaderKey } from "../../src/calls/context-keys.ts";
-import { logCalls } from "../../src/calls/log-calls.ts";
 import { createRules } from "../../src/calls/rules.ts";
 import { KibitzError } from "../../src/errors/errors.ts";
 import { silentLog } from "../../src/log/log.ts";

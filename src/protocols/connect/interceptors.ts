@@ -14,6 +14,7 @@ import {
 import { messageFromPlain, plainFromMessage } from "../../calls/convert.ts";
 import { isCounted } from "../../calls/policy.ts";
 import { type PreflightMessage, withSuggestion } from "../../calls/suggest.ts";
+import { watchAnswer, watchRequest } from "../../calls/watch-call.ts";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import { contextOf } from "../../request/context.ts";
 import { outcomeOf } from "../../request/outcome.ts";
@@ -63,7 +64,7 @@ export function createAdmittance(entrance: Entrance, limits: Limits): Admittance
  * headers that were added on the way go into the answer. The gateway does both by itself.
  */
 export function connectErrors(): Interceptor {
-  return (next) => async (sent) => {
+  return (next) => (sent) => {
     const request = withDecoded(sent);
     const { id } = request.contextValues.get(requestKey);
     const { answerHeaders } = request.contextValues.get(outcomeKey);
@@ -73,20 +74,14 @@ export function connectErrors(): Interceptor {
         header?.set(name, value);
       }
     };
-    const explain = (thrown: unknown) => {
-      tell();
-      return connectErrorFrom(thrown, id);
-    };
-    try {
-      const response = await next(request);
-      if (response.stream) {
-        return { ...response, message: told(response.message, tell, explain) };
-      }
-      tell();
-      return response;
-    } catch (thrown) {
-      throw explain(thrown);
-    }
+    return watchAnswer(() => next(request), {
+      // Of a stream, Connect sends the headers with the first message (connect 2.2.0).
+      message: tell,
+      failed(thrown) {
+        tell();
+        return connectErrorFrom(thrown, id);
+      },
+    });
   };
 }
 
@@ -105,18 +100,6 @@ function withDecoded(request: UnaryRequest | StreamRequest): UnaryRequest | Stre
   return { ...request, message };
 }
 
-/** A stream is begun and fails where its messages are read. Connect sends the headers with the first (connect 2.2.0). */
-async function* told<T>(messages: AsyncIterable<T>, tell: () => void, explain: (thrown: unknown) => Error) {
-  try {
-    for await (const message of messages) {
-      tell();
-      yield message;
-    }
-  } catch (thrown) {
-    throw explain(thrown);
-  }
-}
-
 const { input } = AnalysisService.method.evaluate;
 
 /**
@@ -133,36 +116,14 @@ export function suggest(judge: PreflightMessage): Interceptor {
     );
   }
 
-  return (next) => async (request) => {
+  return (next) => (request) => {
     const { method, contextValues } = request;
-    const account = contextValues.get(accountKey);
-    if (!request.stream) {
-      try {
-        return await next(request);
-      } catch (thrown) {
-        throw await explain(thrown, request.message, method, account);
-      }
-    }
     let sent: Message | undefined;
-    const messages = request.message;
-    const message = (async function* () {
-      for await (const one of messages) {
-        sent = one;
-        yield one;
-      }
-    })();
-    const response = await next({ ...request, message });
-    if (!response.stream) {
-      return response;
-    }
-    const answers = response.message;
-    const explained = (async function* () {
-      try {
-        yield* answers;
-      } catch (thrown) {
-        throw await explain(thrown, sent, method, account);
-      }
-    })();
-    return { ...response, message: explained };
+    const watched = watchRequest(request, (message) => {
+      sent = message;
+    });
+    return watchAnswer(() => next(watched), {
+      failed: (thrown) => explain(thrown, sent, method, contextValues.get(accountKey)),
+    });
   };
 }
