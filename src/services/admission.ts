@@ -8,6 +8,7 @@ import type { Admission, Limits, Refusal } from "../access/limits.ts";
 import { couldRun, excessOf, excessOfBatch, upgradeNeeded } from "../access/over-plan.ts";
 import type { JudgedRequest } from "../analysis/analysis.ts";
 import type { Analyzer, Terms } from "../analysis/analyzer.ts";
+import type { SearchTime } from "../analysis/expected-time.ts";
 import { judgeRequest, type KnownEngines } from "../analysis/judge-request.ts";
 import { requestFromMessage } from "../calls/convert.ts";
 import type { Rules } from "../calls/rules.ts";
@@ -46,18 +47,16 @@ export interface Admitted extends Disposable {
   answered(): void;
 }
 
-/** @param expectMs what searches take on this machine. */
-export function createAdmissionControl(limits: Limits, expectMs: Analyzer["expectMs"]): AdmissionControl {
+/** @param timeOf what searches take on this machine. */
+export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"]): AdmissionControl {
   return {
     async admit(request, { account, outcome }, waiting) {
-      const { movetimeMaxMs } = account.plan.limits;
-      const { build, depth, multipv, movetimeMs = movetimeMaxMs } = request;
-      const expectedMs = expectMs(build, { depth, multipv, movetimeMs });
       for (;;) {
-        const entry = await limits.enter(account, { expectedMs, longestMs: movetimeMs });
+        const time = timeOf(request, account.plan.limits.movetimeMaxMs);
+        const entry = await limits.enter(account, time);
         if (entry.kind === "admitted") {
           setRateLimitHeaders(outcome, entry.windows);
-          return new Meter(entry.admission, movetimeMaxMs);
+          return new Meter(entry.admission, time);
         }
         if (waiting === undefined || entry.refusal.code !== "concurrency_limited") {
           throw withCost(
@@ -88,10 +87,10 @@ class Meter implements Admitted {
   #engineMs = 0;
   #answered = false;
 
-  constructor(admission: Admission, movetimeMaxMs: number) {
+  constructor(admission: Admission, time: SearchTime) {
     this.#admission = admission;
     this.terms = {
-      movetimeMaxMs,
+      ...time,
       onEngineTime: (engineMs) => {
         this.#engineMs = engineMs;
       },

@@ -41,7 +41,7 @@ export function createAnalysisService(
 ): Implementation<typeof AnalysisService> {
   const { analyzer, engines: known, access, judge, beginWork, batchItemsAtOnce: itemsAtOnce, log } = options;
   const { plans } = access;
-  const gate = createAdmissionControl(access.limits, analyzer.expectMs);
+  const gate = createAdmissionControl(access.limits, analyzer.timeOf);
   const evaluateBatch = createBatchEvaluation({ analyzer, judge, gate, access, beginWork, itemsAtOnce, log });
 
   const analyze: Methods["evaluate"] & Methods["findBestMove"] = async (message, { signal, values }) => {

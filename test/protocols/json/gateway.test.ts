@@ -246,6 +246,18 @@ describe("faults", () => {
     });
   });
 
+  it("are let in once and count once, however often a request is mended until it would pass", async () => {
+    const { entered, refused } = served.entries;
+    evaluate.mockRejectedValueOnce(
+      errorFromFaults([{ ...depthFault, allowed: { minimum: 1, maximum: 31 } }]),
+    );
+    const problem = await problemOf(
+      await post("/v1/eval", JSON.stringify({ fen: startFen, depth: 99, multipv: 2 })),
+    );
+    expect(problem).toMatchObject({ suggested_request: { depth: 30 } });
+    expect(served.entries).toEqual({ entered: entered + 1, refused: refused + 1 });
+  });
+
   it("come with none where the request, as it would be, is refused, too", async () => {
     for (const sent of [{ depth: -5 }, { fen: startFen, depth: -5, moves: [""] }]) {
       expect(await problemOf(await post("/v1/eval", JSON.stringify(sent)))).toMatchObject({

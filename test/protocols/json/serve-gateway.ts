@@ -22,6 +22,8 @@ export const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 
 export interface ServedGateway extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
+  /** How often somebody was let in, and how often what came in was refused. */
+  readonly entries: { readonly entered: number; readonly refused: number };
 }
 
 export async function serveGateway(
@@ -29,10 +31,15 @@ export async function serveGateway(
   protocol: "http1" | "h2c" = "http1",
   streams: Readonly<Record<string, StreamCall>> = {},
 ): Promise<ServedGateway> {
+  const entries = { entered: 0, refused: 0 };
   const gateway = createGateway({
     log: silentLog,
     services: [AnalysisService, KeyService],
-    enter: () => ({ account: localAccount, check() {}, async refused() {} }),
+    enter() {
+      entries.entered++;
+      const refused = async () => void entries.refused++;
+      return { account: localAccount, check() {}, refused };
+    },
     costOf: () => 1,
     beginWork: createTimeSlicer(),
     calls: {
@@ -61,7 +68,7 @@ export async function serveGateway(
   const server = protocol === "h2c" ? createServer2(listener) : createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, port, [Symbol.asyncDispose]: () => close(server) };
+  return { url: `http://127.0.0.1:${port}`, port, entries, [Symbol.asyncDispose]: () => close(server) };
 }
 
 function close(server: Server | Http2Server): Promise<void> {
