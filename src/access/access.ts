@@ -1,6 +1,6 @@
 import { KibitzError } from "../errors/errors.ts";
 import type { Log } from "../log/log.ts";
-import type { Caller } from "../request/context.ts";
+import type { RequestContext } from "../request/context.ts";
 import { createMemoryKeyStore } from "../storage/memory/key-store.ts";
 import { createMemoryUsageStore } from "../storage/memory/usage-store.ts";
 import { type KeyRecord, type KeyStore, StoreUnavailable, type UsageStore } from "../storage/ports.ts";
@@ -15,9 +15,9 @@ import { createSelfService, type SelfService } from "./self-service.ts";
 /** Who may ask, and how much. */
 export interface Access {
   /** Who makes a call. At once where that is known, else with a promise. @throws KibitzError `invalid_api_key` */
-  accountOf(caller: Origin): Account | Promise<Account>;
+  accountOf(request: Origin): Account | Promise<Account>;
   /** The address that a caller is known by, whoever it is. */
-  addressOf(caller: Origin): string;
+  addressOf(request: Origin): string;
   /** Whether analyses are for holders of keys only. */
   readonly keysOnly: boolean;
   /** The plans that callers can have, smallest first. */
@@ -36,7 +36,7 @@ export interface Access {
   prune(): Promise<void>;
 }
 
-type Origin = Pick<Caller, "address" | "forwardedFor" | "authorization">;
+type Origin = Pick<RequestContext, "address" | "forwardedFor" | "authorization">;
 
 export interface AccessOptions {
   /** `open` knows no limits; `keys` answers analyses only with a key. */
@@ -83,12 +83,12 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
   });
 
   return {
-    accountOf(caller) {
-      const address = clientAddress(caller);
-      if (caller.authorization === undefined) {
+    accountOf(request) {
+      const address = clientAddress(request);
+      if (request.authorization === undefined) {
         return { subject: address, address, plan: isOpen ? openPlan : keyless, key: undefined };
       }
-      const key = authenticator.keyOf(caller.authorization);
+      const key = authenticator.keyOf(request.authorization);
       return key instanceof Promise
         ? key.then((record) => accountOfKey(record, address))
         : accountOfKey(key, address);

@@ -1,5 +1,5 @@
 import { RateLimiterMemory, type RateLimiterRes } from "rate-limiter-flexible";
-import type { Caller } from "../request/context.ts";
+import type { RequestOutcome } from "../request/outcome.ts";
 import type { Plan, RatePolicy } from "./plans.ts";
 
 /** One rate of one plan, counted. */
@@ -63,10 +63,10 @@ export function untilEndMs(
 }
 
 /**
- * Leaves with the caller the header fields of their windows, as draft-ietf-httpapi-ratelimit-headers-10 writes them:
+ * Adds the header fields of the caller's windows to the answer, as draft-ietf-httpapi-ratelimit-headers-10 writes them:
  * `"minute";q=60;w=60` and `"minute";r=59;t=42`. Nothing where nothing is limited.
  */
-export function setRateLimitHeaders({ answerHeaders }: Caller, windows: readonly RateWindow[]): void {
+export function setRateLimitHeaders({ answerHeaders }: RequestOutcome, windows: readonly RateWindow[]): void {
   if (windows.length === 0) {
     return;
   }
@@ -79,6 +79,6 @@ export function setRateLimitHeaders({ answerHeaders }: Caller, windows: readonly
 }
 
 /** Whether the fields are there already. */
-export function hasRateLimitHeaders({ answerHeaders }: Caller): boolean {
+export function hasRateLimitHeaders({ answerHeaders }: RequestOutcome): boolean {
   return answerHeaders.has("ratelimit");
 }

@@ -1,5 +1,6 @@
 import { KibitzError } from "../errors/errors.ts";
-import type { Caller } from "../request/context.ts";
+import type { RequestContext } from "../request/context.ts";
+import type { RequestOutcome } from "../request/outcome.ts";
 import { durationText } from "../text/plain-text.ts";
 import type { Access } from "./access.ts";
 import type { Account } from "./account.ts";
@@ -17,7 +18,7 @@ export interface Entrance {
    * @throws KibitzError, also as a rejection: `invalid_api_key`, `api_key_required`; for calls that are limited also
    * `overloaded`, and `rate_limited` where the caller has been refused too often
    */
-  enter(caller: Caller, limited: boolean): Entry | Promise<Entry>;
+  enter(request: RequestContext, outcome: RequestOutcome, limited: boolean): Entry | Promise<Entry>;
 }
 
 /** A call that was let in. */
@@ -31,7 +32,7 @@ export interface Entry {
 
 /** @param isLate whether the thread is so busy that new work would make honest answers late. */
 export function createEntrance(access: Access, isLate: () => boolean): Entrance {
-  function admit(account: Account, caller: Caller, limited: boolean): Entry | Promise<Entry> {
+  function admit(account: Account, outcome: RequestOutcome, limited: boolean): Entry | Promise<Entry> {
     if (!limited) {
       return new UnlimitedEntry(account);
     }
@@ -41,16 +42,16 @@ export function createEntrance(access: Access, isLate: () => boolean): Entrance 
     const { limits } = access;
     const refusal = isLate() ? tooBusy() : spentError(limits, account);
     return refusal
-      ? tellWindows(limits, account, caller).then(() => Promise.reject(refusal))
-      : new LimitedEntry(account, caller, limits);
+      ? tellWindows(limits, account, outcome).then(() => Promise.reject(refusal))
+      : new LimitedEntry(account, outcome, limits);
   }
 
   return {
-    enter(caller, limited) {
-      const account = access.accountOf(caller);
+    enter(request, outcome, limited) {
+      const account = access.accountOf(request);
       return account instanceof Promise
-        ? account.then((known) => admit(known, caller, limited))
-        : admit(account, caller, limited);
+        ? account.then((known) => admit(known, outcome, limited))
+        : admit(account, outcome, limited);
     },
   };
 }
@@ -71,12 +72,12 @@ class UnlimitedEntry implements Entry {
 
 class LimitedEntry implements Entry {
   readonly account: Account;
-  readonly #caller: Caller;
+  readonly #outcome: RequestOutcome;
   readonly #limits: Limits;
 
-  constructor(account: Account, caller: Caller, limits: Limits) {
+  constructor(account: Account, outcome: RequestOutcome, limits: Limits) {
     this.account = account;
-    this.#caller = caller;
+    this.#outcome = outcome;
     this.#limits = limits;
   }
 
@@ -85,7 +86,7 @@ class LimitedEntry implements Entry {
   }
 
   refused(error: KibitzError): Promise<void> {
-    return countRefusal(this.#limits, this.account, this.#caller, error);
+    return countRefusal(this.#limits, this.account, this.#outcome, error);
   }
 }
 
@@ -93,16 +94,16 @@ class LimitedEntry implements Entry {
 export async function countRefusal(
   limits: Limits,
   account: Account,
-  caller: Caller,
+  outcome: RequestOutcome,
   error: KibitzError,
 ): Promise<void> {
-  limits.refusals.count(account, error, caller.ending.readBytes);
-  await tellWindows(limits, account, caller);
+  limits.refusals.count(account, error, outcome.readBytes);
+  await tellWindows(limits, account, outcome);
 }
 
 /** Tells a caller how their windows stand, in the header fields of the answer. */
-export async function tellWindows(limits: Limits, account: Account, caller: Caller): Promise<void> {
-  setRateLimitHeaders(caller, await limits.windowsOf(account));
+export async function tellWindows(limits: Limits, account: Account, outcome: RequestOutcome): Promise<void> {
+  setRateLimitHeaders(outcome, await limits.windowsOf(account));
 }
 
 /** @throws KibitzError `rate_limited` where the caller has been refused too often. */

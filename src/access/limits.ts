@@ -1,4 +1,5 @@
 import { RateLimiterRes } from "rate-limiter-flexible";
+import type { SearchTime } from "../analysis/expected-time.ts";
 import type { EngineTime, UsageStore } from "../storage/ports.ts";
 import type { Account } from "./account.ts";
 import {
@@ -36,14 +37,6 @@ export interface Limits {
   placeFree(account: Account, signal: AbortSignal): Promise<void>;
   /** Writes down the engine time used since the last time. What cannot be written is kept for the next time. */
   flush(): Promise<void>;
-}
-
-/** How long a search takes, in milliseconds. */
-export interface SearchTime {
-  /** As such searches do. */
-  readonly expectedMs: number;
-  /** When it is ended. */
-  readonly longestMs: number;
 }
 
 export type Entry =

@@ -7,7 +7,7 @@ import { type Asker, createAsker, type RunTimes } from "./asker.ts";
 import { cacheKeyOf, flightKeyOf } from "./cache-key.ts";
 import { createCoalescer, type SharedWork, type Sharers } from "./coalesce.ts";
 import { errorFromFailure } from "./error-from-failure.ts";
-import { callerOf, createExpectedTimes, type ExpectedTimes } from "./expected-time.ts";
+import { callerOf, createExpectedTimes, type ExpectedTimes, type SearchTime } from "./expected-time.ts";
 import { analysisFromFindings, type Findings, findingsFromEvent } from "./findings.ts";
 import type { PlaceInQueue, Scheduler, Standing } from "./scheduler.ts";
 
@@ -29,6 +29,12 @@ export interface Analyzer {
   follow(request: JudgedRequest, flow: string, signal: AbortSignal, terms?: Terms): AsyncIterable<Followed>;
   /** Milliseconds that a search is expected to take on this machine by those that were run, at most its movetime. */
   readonly expectMs: ExpectedTimes["expect"];
+  /**
+   * The same for the search of a request, and when that ends.
+   *
+   * @param movetimeMaxMs when it ends if it sets no time of its own, in milliseconds
+   */
+  timeOf(request: JudgedRequest, movetimeMaxMs: number): SearchTime;
   readonly counters: AnalyzerCounters;
 }
 
@@ -37,10 +43,8 @@ export type Followed =
   | { readonly kind: "waiting"; readonly at: PlaceInQueue }
   | { readonly kind: "state"; readonly analysis: Analysis };
 
-/** What is agreed with a caller about their searches. */
-export interface Terms {
-  /** When a search ends that sets no time of its own, in milliseconds. */
-  readonly movetimeMaxMs: number;
+/** What is agreed with a caller about a search of theirs: how long it takes, and what they are told of that. */
+export interface Terms extends SearchTime {
   /**
    * Told of all engine time so far, in milliseconds; never for an answer that takes none. That is what the answer
    * says it took, or where there is none the time that the search has run while this caller waited for it.
@@ -62,7 +66,7 @@ export interface AnalyzerOptions {
   readonly search: SearchWithRetry;
   readonly scheduler: Scheduler;
   readonly cache: AnalysisCache<Findings>;
-  /** When a search ends that sets no time of its own, in milliseconds. */
+  /** When a search ends that sets no time of its own and about which nothing is agreed, in milliseconds. */
   readonly movetimeMaxMs: number;
 }
 
@@ -70,7 +74,7 @@ export interface AnalyzerOptions {
 interface Flight {
   readonly asker: Asker;
   readonly request: JudgedRequest;
-  readonly movetimeMs: number;
+  readonly time: SearchTime;
   /** Of the cache; undefined for what is not kept. */
   readonly key: string | undefined;
 }
@@ -99,11 +103,20 @@ interface SharedState {
 export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: AnalyzerOptions): Analyzer {
   const expectedTimes = createExpectedTimes();
   const coalescer = createCoalescer<SharedEvent, Asker>();
-  const ownTerms: Terms = { movetimeMaxMs, onEngineTime() {} };
   let hits = 0;
 
+  function timeOf({ build, depth, multipv, movetimeMs }: JudgedRequest, maxMs: number): SearchTime {
+    const longestMs = movetimeMs ?? maxMs;
+    return { expectedMs: expectedTimes.expect(build, { depth, multipv, movetimeMs: longestMs }), longestMs };
+  }
+
+  const ownTerms = (request: JudgedRequest): Terms => ({
+    ...timeOf(request, movetimeMaxMs),
+    onEngineTime() {},
+  });
+
   async function run(
-    { request, movetimeMs, key, asker }: Flight,
+    { request, time, key, asker }: Flight,
     publish: (event: SharedEvent) => void,
     signal: AbortSignal,
     sharers: Sharers<Asker>,
@@ -116,7 +129,7 @@ export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: Anal
       (who) => who.leaves(),
     );
     const { position, build, depth, multipv, options } = request;
-    const job: SearchJob = { position, depth, multipv, movetimeMs, options };
+    const job: SearchJob = { position, depth, multipv, movetimeMs: time.longestMs, options };
     const askedAt = performance.now();
     const state = (event: SearchEvent, queueMs: number): SharedState => {
       let described: Findings | undefined;
@@ -128,7 +141,7 @@ export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: Anal
     };
 
     async function searchInSlot(): Promise<{ done: SearchDone; queueMs: number }> {
-      const asked = { flow, expectedMs: expectedTimes.expect(build, job), sharers };
+      const asked = { flow, expectedMs: time.expectedMs, sharers };
       const tell = (standing: Standing) => publish({ kind: "waiting", standing });
       using slot = await scheduler.enter(asked, signal, tell);
       const { queueMs } = slot;
@@ -158,11 +171,10 @@ export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: Anal
   }
 
   /** By what equal searches are told, and the search if there is none: then it counts as the flow's. */
-  function flightOf(request: JudgedRequest, key: string | undefined, flow: string, terms: Terms) {
-    const movetimeMs = request.movetimeMs ?? terms.movetimeMaxMs;
-    const flightKey = key === undefined ? undefined : flightKeyOf(key, movetimeMs);
+  function flightOf(request: JudgedRequest, key: string | undefined, flow: string, time: SearchTime) {
+    const flightKey = key === undefined ? undefined : flightKeyOf(key, time.longestMs);
     const asker = createAsker(flow);
-    const flight = { asker, request, movetimeMs, key };
+    const flight = { asker, request, time, key };
     const work: SharedWork<SharedEvent, Asker> = (publish, signal, sharers) =>
       run(flight, publish, signal, sharers);
     return { asker, flightKey, work };
@@ -183,11 +195,12 @@ export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: Anal
 
   const analyzer: Analyzer = {
     expectMs: expectedTimes.expect,
+    timeOf,
     get counters() {
       const { started, joined } = coalescer.counters;
       return { hits, joins: joined, misses: started };
     },
-    async analyze(request, flow, signal, terms = ownTerms) {
+    async analyze(request, flow, signal, terms = ownTerms(request)) {
       const { terminal } = request.position;
       if (terminal) {
         return analysisOfFinishedGame(request, terminal);
@@ -216,7 +229,7 @@ export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: Anal
         }
       }
     },
-    async *follow(request, flow, signal, terms = ownTerms) {
+    async *follow(request, flow, signal, terms = ownTerms(request)) {
       const { terminal } = request.position;
       if (terminal) {
         yield { kind: "state", analysis: analysisOfFinishedGame(request, terminal) };

@@ -10,6 +10,14 @@ export interface SearchLimits {
   readonly movetimeMs: number | undefined;
 }
 
+/** How long a search takes, in milliseconds. */
+export interface SearchTime {
+  /** As such searches do. */
+  readonly expectedMs: number;
+  /** When it is ended. */
+  readonly longestMs: number;
+}
+
 /** How long searches take on this machine, learnt from those that were run. */
 export interface ExpectedTimes {
   /** Milliseconds that a search is expected to occupy an engine, at most its movetime. */

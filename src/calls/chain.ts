@@ -1,19 +1,24 @@
 import { createHash } from "node:crypto";
-import { type DescMessage, type DescMethod, type Message, toBinary } from "@bufbuild/protobuf";
-import { ConnectError, type Interceptor } from "@connectrpc/connect";
+import { type DescMessage, type Message, toBinary } from "@bufbuild/protobuf";
+import {
+  Code,
+  ConnectError,
+  type Interceptor,
+  type StreamRequest,
+  type UnaryRequest,
+} from "@connectrpc/connect";
 import type { Access } from "../access/access.ts";
-import type { Account } from "../access/account.ts";
 import { hasRateLimitHeaders } from "../access/counters.ts";
 import { countRefusal, tellWindows } from "../access/entrance.ts";
 import type { Limits } from "../access/limits.ts";
-import { errorFromFaults, KibitzError } from "../errors/errors.ts";
+import { errorFromFaults, errorFromUnknown, KibitzError } from "../errors/errors.ts";
+import { createCallLine } from "../log/call-line.ts";
 import type { Log } from "../log/log.ts";
-import type { Caller } from "../request/context.ts";
-import { accountKey, callerKey } from "./context-keys.ts";
-import { repeatablePart } from "./convert.ts";
-import { type ExplainConnectError, logCalls } from "./log-calls.ts";
+import { accountKey, outcomeKey, requestKey } from "./context-keys.ts";
+import { repeatablePart, searchFactsOf } from "./convert.ts";
 import { isCounted } from "./policy.ts";
 import type { Rules } from "./rules.ts";
+import { type AnswerEnd, watchAnswer, watchRequest } from "./watch-call.ts";
 
 /** The one chain for every door, outermost first. Who calls is known before: `access/entrance`. */
 export function createChain(
@@ -37,27 +42,15 @@ export function createToolChain(log: Log, explain: ExplainConnectError): readonl
 
 /** Refuses requests that break the rules of the proto, before any service method sees them. */
 export function validate(rules: Rules): Interceptor {
-  const check = (method: DescMethod, message: Message) => {
-    const faults = rules(message, method.input);
-    if (faults.length > 0) {
-      throw errorFromFaults(faults);
-    }
-  };
-  return (next) => (request) => {
-    if (!request.stream) {
-      check(request.method, request.message);
-      return next(request);
-    }
-    // A stream's messages come one by one, when they are read.
-    const { method, message: messages } = request;
-    const message = (async function* () {
-      for await (const one of messages) {
-        check(method, one);
-        yield one;
-      }
-    })();
-    return next({ ...request, message });
-  };
+  return (next) => async (request) =>
+    next(
+      watchRequest(request, (message) => {
+        const faults = rules(message, request.method.input);
+        if (faults.length > 0) {
+          throw errorFromFaults(faults);
+        }
+      }),
+    );
 }
 
 /**
@@ -70,7 +63,7 @@ export function setEtag(): Interceptor {
     if (request.stream || response.stream || request.requestMethod !== "GET") {
       return response;
     }
-    const { answerHeaders } = request.contextValues.get(callerKey);
+    const { answerHeaders } = request.contextValues.get(outcomeKey);
     if (!answerHeaders.has("cache-control")) {
       const part = repeatablePart(response.message);
       answerHeaders.set("cache-control", part ? "private, no-cache" : "no-store");
@@ -87,50 +80,86 @@ function etagOf(desc: DescMessage, message: Message): string {
   return `W/"${digest.slice(0, 22)}"`;
 }
 
-/** Counts requests that are refused, and tells how the caller's windows stand also in their answers. */
+/**
+ * Counts requests that are refused, and tells how the caller's windows stand also in their answers: of a batch, the
+ * first message may be a refusal.
+ */
 export function rateLimitHeaders(limits: Limits): Interceptor {
-  return (next) => async (request) => {
+  return (next) => (request) => {
     const { contextValues, method } = request;
     if (!isCounted(method)) {
       return next(request);
     }
-    const call = { limits, caller: contextValues.get(callerKey), account: contextValues.get(accountKey) };
-    try {
-      const response = await next(request);
-      return response.stream ? { ...response, message: told(response.message, call) } : response;
-    } catch (thrown) {
-      await refuse(call, thrown);
-      throw thrown;
-    }
+    const outcome = contextValues.get(outcomeKey);
+    const account = contextValues.get(accountKey);
+    return watchAnswer(() => next(request), {
+      message: () => (hasRateLimitHeaders(outcome) ? undefined : tellWindows(limits, account, outcome)),
+      async failed(thrown) {
+        // What refused a request that was decoded before Connect could is an error of ours already made one of Connect's.
+        const error = thrown instanceof ConnectError ? thrown.cause : thrown;
+        // A caller who has left was not refused, and a failure of ours is none of theirs.
+        await (error instanceof KibitzError
+          ? countRefusal(limits, account, outcome, error)
+          : tellWindows(limits, account, outcome));
+        return thrown;
+      },
+    });
   };
 }
 
-interface Call {
-  readonly limits: Limits;
-  readonly account: Account;
-  readonly caller: Caller;
+/** What an error of Connect's own means to the caller of a method with such requests. */
+export type ExplainConnectError = (error: ConnectError, input: DescMessage) => KibitzError;
+
+/** One line a call, when it has ended: who asked what through which door, how it ended, how long it took and what for. */
+export function logCalls(
+  log: Log,
+  showAddress: (address: string) => string | undefined,
+  explain: ExplainConnectError,
+  level?: "info" | "debug",
+): Interceptor {
+  const write = createCallLine(log, showAddress, level);
+  return (next) => (request) => {
+    const { contextValues, method } = request;
+    const startedAt = performance.now();
+    contextValues.get(outcomeKey).hasLine = true;
+    return watchAnswer(() => next(request), {
+      ended(end) {
+        const code = end.kind === "ok" ? "ok" : codeOf(end, request, explain);
+        const { key, address } = contextValues.get(accountKey);
+        const fields = {
+          method: method.name,
+          ...(key && { key: key.id }),
+          ...searchFactsOf(end.last),
+          ...(code === "internal" && end.kind === "failed" && { err: end.thrown }),
+        };
+        write(contextValues.get(requestKey), { code, startedAt, address, fields });
+      },
+    });
+  };
 }
 
-function refuse({ limits, account, caller }: Call, thrown: unknown): Promise<void> {
-  // What refused a request that was decoded before Connect could is an error of ours already made one of Connect's.
-  const error = thrown instanceof ConnectError ? thrown.cause : thrown;
-  // A caller who has left was not refused, and a failure of ours is none of theirs.
-  return error instanceof KibitzError
-    ? countRefusal(limits, account, caller, error)
-    : tellWindows(limits, account, caller);
-}
-
-/** A stream is refused where its messages are read; and of a batch, the first message may be a refusal. */
-async function* told<T>(messages: AsyncIterable<T>, call: Call) {
-  try {
-    for await (const message of messages) {
-      if (!hasRateLimitHeaders(call.caller)) {
-        await tellWindows(call.limits, call.account, call.caller);
-      }
-      yield message;
-    }
-  } catch (thrown) {
-    await refuse(call, thrown);
-    throw thrown;
+/**
+ * A caller that leaves ends its call with the reason of its signal, whatever that is: no failure of ours. Nor is what
+ * fails at the reader's: its HTTP/2 stream is gone, and the signal does not say so yet.
+ * Connect's gRPC client resets its stream with INTERNAL_ERROR when its deadline has passed (repair
+ * `expectDeadlineResets`).
+ */
+function codeOf(
+  end: Exclude<AnswerEnd, { kind: "ok" }>,
+  { signal, method }: UnaryRequest | StreamRequest,
+  explain: ExplainConnectError,
+): string {
+  const { thrown } = end;
+  if ("thrown" in end && signal.aborted && thrown === signal.reason) {
+    return thrown instanceof ConnectError && thrown.code === Code.DeadlineExceeded
+      ? "deadline_exceeded"
+      : "canceled";
   }
+  if (end.kind === "left") {
+    return "canceled";
+  }
+  if (!(thrown instanceof ConnectError)) {
+    return errorFromUnknown(thrown).code;
+  }
+  return thrown.code === Code.Canceled ? "canceled" : explain(thrown, method.input).code;
 }

@@ -1,8 +1,9 @@
 import type { Message } from "@bufbuild/protobuf";
-import { createContextKey } from "@connectrpc/connect";
+import { type ContextKey, createContextKey } from "@connectrpc/connect";
 import { type Account, localAccount } from "../access/account.ts";
 import type { KibitzError } from "../errors/errors.ts";
-import { type Caller, localCaller } from "../request/context.ts";
+import type { RequestContext } from "../request/context.ts";
+import type { RequestOutcome } from "../request/outcome.ts";
 
 /** An item of a batch that could not be read. */
 export interface UnreadableItem {
@@ -14,8 +15,21 @@ export interface UnreadableItem {
   read(sent: Readonly<Record<string, unknown>>): Message;
 }
 
-/** Where interceptors and services find who calls. */
-export const callerKey = createContextKey<Caller>(localCaller(), { description: "caller" });
+/** A key without a default: what one call is told must never be another's. */
+function requiredKey<T>(description: string): ContextKey<T> {
+  return {
+    id: Symbol(description),
+    get defaultValue(): T {
+      throw new TypeError(`the call was made without its ${description}`);
+    },
+  };
+}
+
+/** Where interceptors and services find who asks. */
+export const requestKey = requiredKey<RequestContext>("request");
+
+/** Where they find what becomes of it, and write down what they know. */
+export const outcomeKey = requiredKey<RequestOutcome>("outcome");
 
 /** Where services find what the caller may ask for: whoever was let in at the entrance. */
 export const accountKey = createContextKey<Account>(localAccount, { description: "account" });

@@ -17,8 +17,9 @@ import {
   type UnaryResponse,
 } from "@connectrpc/connect";
 import type { Account } from "../access/account.ts";
-import type { Caller } from "../request/context.ts";
-import { accountKey, callerKey, type UnreadableItem, unreadableKey } from "./context-keys.ts";
+import type { RequestContext } from "../request/context.ts";
+import { createOutcome, type RequestOutcome } from "../request/outcome.ts";
+import { accountKey, outcomeKey, requestKey, type UnreadableItem, unreadableKey } from "./context-keys.ts";
 
 /** What a service method is told beside its request, whatever the protocol. */
 export interface MethodContext {
@@ -26,9 +27,11 @@ export interface MethodContext {
   readonly values: ContextValues;
 }
 
-/** Who calls, and how the call is called off. */
+/** Who asks, and how the call is called off. */
 export interface CallContext {
-  readonly caller: Caller;
+  readonly request: RequestContext;
+  /** Where what becomes of it is written down; nobody looks if unset. */
+  readonly outcome?: RequestOutcome;
   /** Whoever asks from this process if unset. */
   readonly account?: Account;
   /** Of a batch, the items that could not be read. */
@@ -164,8 +167,13 @@ function streamCall(
 }
 
 /** What interceptors and services are to know of a call. */
-export function contextValuesOf({ caller, account, unreadable }: CallContext): ContextValues {
-  const values = createContextValues().set(callerKey, caller);
+export function contextValuesOf({
+  request,
+  outcome = createOutcome(),
+  account,
+  unreadable,
+}: CallContext): ContextValues {
+  const values = createContextValues().set(requestKey, request).set(outcomeKey, outcome);
   if (account) {
     values.set(accountKey, account);
   }

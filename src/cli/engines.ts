@@ -7,7 +7,7 @@ import {
 import type { EngineVersion } from "../engine/catalog.ts";
 import type { EngineInfo } from "../engine/engine.ts";
 import { createMessageWriter } from "../protocols/json/codec/write-message.ts";
-import { localCaller } from "../request/context.ts";
+import { localContext } from "../request/context.ts";
 import { type Command, exitCode } from "./command.ts";
 import { openLocal } from "./open-local.ts";
 
@@ -20,7 +20,7 @@ export const enginesCommand: Command = {
     await using local = await openLocal(host, signal);
     if (values.json) {
       const call = local.calls.unary(AnalysisService.method.listEngines);
-      const answer = await call(create(ListEnginesRequestSchema), { caller: localCaller(), signal });
+      const answer = await call(create(ListEnginesRequestSchema), { request: localContext(), signal });
       host.stdout.write(`${createMessageWriter(ListEnginesResponseSchema)(answer)}\n`);
       return exitCode.ok;
     }

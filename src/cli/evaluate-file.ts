@@ -9,7 +9,7 @@ import {
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { createMessageWriter } from "../protocols/json/codec/write-message.ts";
 import { createReorderBuffer } from "../protocols/json/streams.ts";
-import { localCaller } from "../request/context.ts";
+import { localContext } from "../request/context.ts";
 import { exitCode, UsageError } from "./command.ts";
 import type { Host, Output } from "./host.ts";
 import { openLocal } from "./open-local.ts";
@@ -47,7 +47,7 @@ export async function evaluateFile({ file, requestOf, json, signal, host }: File
   for (let first = 0; first < positions.length; first += batchMax) {
     const batch = positions.slice(first, first + batchMax);
     const request = create(method.input, { requests: batch.map(({ fen }) => requestOf(fen)) });
-    for await (const message of call(request, { caller: localCaller(), signal })) {
+    for await (const message of call(request, { request: localContext(), signal })) {
       const answer = message as EvaluateBatchResponse;
       const index = first + answer.index;
       const position = positions[index] as NumberedPosition;

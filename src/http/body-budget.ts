@@ -1,5 +1,5 @@
 import { KibitzError } from "../errors/errors.ts";
-import { type Caller, endingOf } from "../request/context.ts";
+import { contextOf, type RequestContext } from "../request/context.ts";
 import type { NodeRequest } from "./message.ts";
 
 /** The memory of all bodies that are being read together. */
@@ -21,7 +21,7 @@ export interface BodyBudgetOptions {
    */
   readonly freeBytes?: number;
   /** The address that a caller is known by. */
-  readonly addressOf?: (caller: Caller) => string;
+  readonly addressOf?: (request: RequestContext) => string;
 }
 
 const mib = 1024 * 1024;
@@ -64,8 +64,7 @@ export function createBodyBudget({
           return;
         }
         if (held === 0) {
-          const { caller } = endingOf(req);
-          address = caller === undefined ? "" : addressOf(caller);
+          address = addressOf(contextOf(req));
         }
         use(more, address);
         if (held === 0) {

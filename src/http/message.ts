@@ -19,13 +19,6 @@ export function isGone(res: NodeResponse): boolean {
   return "stream" in res ? res.stream.destroyed || res.stream.closed : res.destroyed;
 }
 
-/** The path that a request asks for, as sent, without its query. */
-export function pathOf(req: NodeRequest): string {
-  const target = req.url ?? "";
-  const query = target.indexOf("?");
-  return query === -1 ? target : target.slice(0, query);
-}
-
 /** Writes a part of an answer, and waits until its reader has room for more. `false` says that the reader is gone. */
 export function writePart(res: NodeResponse, part: string | Buffer): Promise<boolean> {
   if (isGone(res)) {

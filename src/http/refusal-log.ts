@@ -1,7 +1,8 @@
 import type { CallLine } from "../log/call-line.ts";
-import { type Caller, endingOf } from "../request/context.ts";
+import { contextOf, type RequestContext } from "../request/context.ts";
+import { outcomeOf } from "../request/outcome.ts";
 import { echo } from "../text/plain-text.ts";
-import { type NodeRequest, pathOf } from "./message.ts";
+import type { NodeRequest } from "./message.ts";
 
 /**
  * Gives a request that was refused before it became a call the line that every call has. To be told of every request
@@ -11,14 +12,15 @@ import { type NodeRequest, pathOf } from "./message.ts";
  */
 export function createRefusalLog(
   write: CallLine,
-  addressOf: (caller: Caller) => string,
+  addressOf: (request: RequestContext) => string,
 ): (req: NodeRequest, startedAt: number) => void {
   return (req, startedAt) => {
-    const { code, hasLine, caller } = endingOf(req);
-    if (hasLine || code === undefined || caller === undefined) {
+    const { code, hasLine } = outcomeOf(req);
+    if (hasLine || code === undefined) {
       return;
     }
-    const fields = { method: req.method ?? "", request: echo(pathOf(req)) };
-    write(caller, { code, startedAt, address: addressOf(caller), fields });
+    const request = contextOf(req);
+    const fields = { method: req.method ?? "", request: echo(request.path) };
+    write(request, { code, startedAt, address: addressOf(request), fields });
   };
 }

@@ -1,7 +1,8 @@
 import { errorKind } from "../errors/catalogue.ts";
 import type { KibitzError } from "../errors/errors.ts";
 import { headersFromError, problemFromError, problemMediaType } from "../errors/problem.ts";
-import { endingOf } from "../request/context.ts";
+import { contextOf } from "../request/context.ts";
+import { outcomeOf } from "../request/outcome.ts";
 import { endBeforeBody, muchToCome } from "./lingering-close.ts";
 import { isGone, type NodeRequest, type NodeResponse } from "./message.ts";
 
@@ -15,16 +16,16 @@ export function sendProblem(
   req: NodeRequest,
   res: NodeResponse,
   error: KibitzError,
-  requestId: string,
   extraHeaders: readonly (readonly [string, string])[] = [],
 ): void {
   // What failed in here is logged by whoever caught it.
   if (error.code !== "internal") {
-    endingOf(req).code ??= error.code;
+    outcomeOf(req).code ??= error.code;
   }
   if (res.headersSent || res.writableEnded || isGone(res)) {
     return;
   }
+  const { id: requestId } = contextOf(req);
   const body = Buffer.from(`${JSON.stringify(problemFromError(error, requestId))}\n`);
   res.statusCode = errorKind(error.code).status;
   const headers: (readonly [string, string])[] = [

@@ -1,4 +1,4 @@
-import type { Caller } from "../request/context.ts";
+import type { RequestContext } from "../request/context.ts";
 import type { Log, LogFields } from "./log.ts";
 
 /** How a call ended. */
@@ -13,14 +13,14 @@ export interface CallEnd {
 }
 
 /** Writes the one line of a call, whether or not it got as far as an answer. */
-export type CallLine = (caller: Caller, end: CallEnd) => void;
+export type CallLine = (request: RequestContext, end: CallEnd) => void;
 
 export function createCallLine(
   log: Log,
   showAddress: (address: string) => string | undefined,
   level: "info" | "debug" = "info",
 ): CallLine {
-  return ({ requestId, protocol, traceparent }, { code, startedAt, address, fields }) => {
+  return ({ id: requestId, protocol, traceparent }, { code, startedAt, address, fields }) => {
     const ms = Math.round((performance.now() - startedAt) * 10) / 10;
     const shown = showAddress(address);
     const line = {

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { holdsKey } from "../text/plain-text.ts";
 import { uuidv7 } from "../text/uuid.ts";
@@ -6,41 +7,85 @@ import { uuidv7 } from "../text/uuid.ts";
 export type Protocol = "json" | "connect" | "grpc" | "grpc-web" | "cli";
 
 /**
- * Who makes a call, and how: what the interceptors need to know of it, whatever the door.
+ * Who asks, and how: what there is to know of a request before anybody answers it, whatever its protocol. What becomes
+ * of it stands apart: `request/outcome`.
  *
  * Made once at the edge from the raw request, because reading and writing through `Headers` objects
  * costs a JSON call a third of its time.
  */
-export interface Caller {
+export interface RequestContext {
   /** Given by the caller in X-Request-Id if sane, else made. In every answer, error and log line. */
-  readonly requestId: string;
-  /** The call's own span in the trace of the caller, as the header `traceparent` (W3C Trace Context). */
+  readonly id: string;
+  /** The request's own span in the trace of its sender, as the header `traceparent` (W3C Trace Context). */
   readonly traceparent: string | undefined;
   readonly protocol: Protocol;
-  /** Address of the other end of the connection. */
+  /** As sent, without its query; empty where the call comes from this process. */
+  readonly path: string;
+  /** Address of the other end of the connection. Kept, because that is gone when the answer has ended. */
   readonly address: string;
   /** The header X-Forwarded-For, verbatim: only the word of whoever sent it. */
   readonly forwardedFor: string | undefined;
   /** The Authorization header, verbatim. */
   readonly authorization: string | undefined;
-  /** Headers that interceptors add to the answer, by lower-case name. */
-  readonly answerHeaders: Map<string, string>;
-  readonly ending: Ending;
 }
 
-/** What is known of how a request ends, for its line in the log. One for all callers that are made of a request. */
-export interface Ending {
-  /** As the last door that it came to saw them: when the answer has ended, their address may be gone. */
-  caller: Caller | undefined;
-  /** Why it was refused. */
-  code: string | undefined;
-  /** Whether it has a line, will get one, or is to have none. */
-  hasLine: boolean;
-  /** Bytes of the body that have been read, unpacked where that is done before it is decoded. */
-  readBytes: number;
+interface RawRequest {
+  readonly url?: string | undefined;
+  readonly headers: IncomingHttpHeaders;
+  readonly socket: { readonly remoteAddress?: string | undefined };
 }
 
-const endingKey = Symbol("ending");
+/** Beside Node's requests, of which nobody but Node should say what they hold. */
+const contexts = new WeakMap<object, RequestContext>();
+
+/**
+ * Makes the context of a request, which {@link contextOf} finds from then on. For the edge alone: to make it again
+ * would give the request another id.
+ *
+ * @param protocolOf the protocol that is spoken at a path
+ */
+export function identifyRequest<R extends RawRequest>(
+  request: R,
+  protocolOf: (request: R, path: string) => Protocol,
+): RequestContext {
+  const { headers } = request;
+  const forwardedFor = headers["x-forwarded-for"];
+  const path = pathFrom(request.url ?? "");
+  const context: RequestContext = {
+    id: requestIdFrom(headers["x-request-id"]),
+    // W3C Trace Context: what cannot be read is ignored, and a trace of our own would be of no use to anybody.
+    traceparent: headers.traceparent === undefined ? undefined : spanBelow(headers.traceparent),
+    protocol: protocolOf(request, path),
+    path,
+    address: addressOf(request),
+    forwardedFor: typeof forwardedFor === "object" ? forwardedFor.join() : forwardedFor,
+    authorization: headers.authorization,
+  };
+  contexts.set(request, context);
+  return context;
+}
+
+/** The context of a request that came through the edge. */
+export function contextOf(request: object): RequestContext {
+  const context = contexts.get(request);
+  if (context === undefined) {
+    throw new TypeError("the request did not come through the edge: nobody has identified it");
+  }
+  return context;
+}
+
+/** The context of a call that comes from this process. */
+export function localContext(): RequestContext {
+  return {
+    id: uuidv7(),
+    traceparent: undefined,
+    protocol: "cli",
+    path: "",
+    address: "local",
+    forwardedFor: undefined,
+    authorization: undefined,
+  };
+}
 
 const saneRequestId = /^[\w.:-]{1,64}$/;
 
@@ -50,34 +95,24 @@ export function requestIdFrom(header: unknown): string {
   return sane ? header : uuidv7();
 }
 
-interface RawRequest {
-  readonly headers: IncomingHttpHeaders;
-  readonly socket: { readonly remoteAddress?: string | undefined };
-  [endingKey]?: Ending;
+const traceparentPattern =
+  /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-([\da-f]{2})(-.*)?$/;
+
+/** A new span below the one that a `traceparent` header names, as such a header. */
+export function spanBelow(traceparent: string | readonly string[]): string | undefined {
+  const [, version, traceId, flags, more] = traceparentPattern.exec(String(traceparent)) ?? [];
+  // Later versions may add fields, and are read as far as this one knows them.
+  if (traceId === undefined || (version === "00" && more !== undefined)) {
+    return undefined;
+  }
+  // Of the flags one is known: that the caller records the trace. The others have to be zero.
+  const sampled = Number.parseInt(flags ?? "", 16) & 1;
+  return `00-${traceId}-${randomBytes(8).toString("hex")}-0${sampled}`;
 }
 
-/** The ending of a request, the same whenever it is asked for. */
-export function endingOf(request: RawRequest): Ending {
-  request[endingKey] ??= { caller: undefined, code: undefined, hasLine: false, readBytes: 0 };
-  return request[endingKey];
-}
-
-export function callerFromRequest(request: RawRequest, protocol: Protocol): Caller {
-  const forwardedFor = request.headers["x-forwarded-for"];
-  const requestId = requestIdFrom(request.headers["x-request-id"]);
-  const ending = endingOf(request);
-  const caller: Caller = {
-    requestId,
-    traceparent: request.headers.traceparent as string | undefined,
-    protocol,
-    address: addressOf(request),
-    forwardedFor: typeof forwardedFor === "object" ? forwardedFor.join() : forwardedFor,
-    authorization: request.headers.authorization,
-    answerHeaders: new Map([["x-request-id", requestId]]),
-    ending,
-  };
-  ending.caller = caller;
-  return caller;
+function pathFrom(target: string): string {
+  const query = target.indexOf("?");
+  return query === -1 ? target : target.slice(0, query);
 }
 
 function addressOf({ socket }: RawRequest): string {
@@ -88,19 +123,4 @@ function addressOf({ socket }: RawRequest): string {
     // Node's stand-in for the socket of an HTTP/2 session throws when that is gone.
     return "unknown";
   }
-}
-
-/** The caller of a call that comes from this process. */
-export function localCaller(): Caller {
-  const requestId = uuidv7();
-  return {
-    requestId,
-    traceparent: undefined,
-    protocol: "cli",
-    address: "local",
-    forwardedFor: undefined,
-    authorization: undefined,
-    answerHeaders: new Map(),
-    ending: { caller: undefined, code: undefined, hasLine: false, readBytes: 0 },
-  };
 }

@@ -8,17 +8,19 @@ import type { Admission, Limits, Refusal } from "../access/limits.ts";
 import { couldRun, excessOf, excessOfBatch, upgradeNeeded } from "../access/over-plan.ts";
 import type { JudgedRequest } from "../analysis/analysis.ts";
 import type { Analyzer, Terms } from "../analysis/analyzer.ts";
+import type { SearchTime } from "../analysis/expected-time.ts";
 import { judgeRequest, type KnownEngines } from "../analysis/judge-request.ts";
 import { requestFromMessage } from "../calls/convert.ts";
 import type { Rules } from "../calls/rules.ts";
 import { errorFromFaults, KibitzError, withCost } from "../errors/errors.ts";
-import type { Caller } from "../request/context.ts";
+import type { RequestOutcome } from "../request/outcome.ts";
 import { durationText } from "../text/plain-text.ts";
 
-/** Who asks: the account, and the caller whose answer tells of its limits. */
+/** Who asks, and in which request: its answer tells how the windows of the account stand. */
 export interface Asker {
   readonly account: Account;
-  readonly caller: Caller;
+  readonly requestId: string;
+  readonly outcome: RequestOutcome;
 }
 
 /** Lets requests in that there is quota for. */
@@ -45,18 +47,16 @@ export interface Admitted extends Disposable {
   answered(): void;
 }
 
-/** @param expectMs what searches take on this machine. */
-export function createAdmissionControl(limits: Limits, expectMs: Analyzer["expectMs"]): AdmissionControl {
+/** @param timeOf what searches take on this machine. */
+export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"]): AdmissionControl {
   return {
-    async admit(request, { account, caller }, waiting) {
-      const { movetimeMaxMs } = account.plan.limits;
-      const { build, depth, multipv, movetimeMs = movetimeMaxMs } = request;
-      const expectedMs = expectMs(build, { depth, multipv, movetimeMs });
+    async admit(request, { account, outcome }, waiting) {
       for (;;) {
-        const entry = await limits.enter(account, { expectedMs, longestMs: movetimeMs });
+        const time = timeOf(request, account.plan.limits.movetimeMaxMs);
+        const entry = await limits.enter(account, time);
         if (entry.kind === "admitted") {
-          setRateLimitHeaders(caller, entry.windows);
-          return new Meter(entry.admission, movetimeMaxMs);
+          setRateLimitHeaders(outcome, entry.windows);
+          return new Meter(entry.admission, time);
         }
         if (waiting === undefined || entry.refusal.code !== "concurrency_limited") {
           throw withCost(
@@ -87,10 +87,10 @@ class Meter implements Admitted {
   #engineMs = 0;
   #answered = false;
 
-  constructor(admission: Admission, movetimeMaxMs: number) {
+  constructor(admission: Admission, time: SearchTime) {
     this.#admission = admission;
     this.terms = {
-      movetimeMaxMs,
+      ...time,
       onEngineTime: (engineMs) => {
         this.#engineMs = engineMs;
       },

@@ -5,7 +5,7 @@ import { estimateOf, keyUrl } from "../access/over-plan.ts";
 import { requestBounds } from "../analysis/analysis.ts";
 import type { Analyzer } from "../analysis/analyzer.ts";
 import type { KnownEngines } from "../analysis/judge-request.ts";
-import { accountKey, callerKey, unreadableKey } from "../calls/context-keys.ts";
+import { accountKey, outcomeKey, requestKey, unreadableKey } from "../calls/context-keys.ts";
 import { messageFromAnalysis, messageFromPlace } from "../calls/convert.ts";
 import { messageFromEstimate, messageFromPlan } from "../calls/convert-access.ts";
 import { messageFromVersion } from "../calls/convert-engines.ts";
@@ -38,7 +38,7 @@ export function createAnalysisService(
 ): Implementation<typeof AnalysisService> {
   const { analyzer, engines: known, access, judge, beginWork, batchItemsAtOnce: itemsAtOnce, log } = options;
   const { plans } = access;
-  const gate = createAdmissionControl(access.limits, analyzer.expectMs);
+  const gate = createAdmissionControl(access.limits, analyzer.timeOf);
   const evaluateBatch = createBatchEvaluation({ analyzer, judge, gate, access, beginWork, itemsAtOnce, log });
 
   const analyze: Methods["evaluate"] & Methods["findBestMove"] = async (message, { signal, values }) => {
@@ -136,5 +136,9 @@ export function createAnalysisService(
 }
 
 function askerOf(values: ContextValues): Asker {
-  return { account: values.get(accountKey), caller: values.get(callerKey) };
+  return {
+    account: values.get(accountKey),
+    requestId: values.get(requestKey).id,
+    outcome: values.get(outcomeKey),
+  };
 }

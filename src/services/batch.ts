@@ -85,8 +85,7 @@ export function createBatchEvaluation(options: BatchOptions) {
     signal: AbortSignal,
   ): AsyncIterable<Item> => {
     // A flow of its own: beside the caller's single requests a batch is one more caller, not two hundred.
-    const { account, caller } = asker;
-    const { requestId } = caller;
+    const { account, requestId } = asker;
     const flow = `${account.subject}#${requestId}`;
     judge.batch(requests.length, account);
     // An item waits as long as the others go on: what keeps it waiting may be its own batch.

@@ -3,7 +3,7 @@ import { KeyService } from "../../gen/chess/analysis/v1/key_service_pb.ts";
 import type { Access } from "../access/access.ts";
 import { keyRequired } from "../access/entrance.ts";
 import type { IssuedKey } from "../access/keys.ts";
-import { accountKey, callerKey } from "../calls/context-keys.ts";
+import { accountKey, outcomeKey } from "../calls/context-keys.ts";
 import { messageFromKey, messageFromNewKey } from "../calls/convert-access.ts";
 import type { Implementation, MethodContext } from "../calls/invoke.ts";
 import { errorFromFaults, KibitzError } from "../errors/errors.ts";
@@ -86,5 +86,5 @@ function tooMany({ of, max, againAt }: TooMany): KibitzError {
 
 /** No store on the way may keep the answer. */
 function keepPrivate({ values }: Pick<MethodContext, "values">): void {
-  values.get(callerKey).answerHeaders.set("cache-control", "no-store");
+  values.get(outcomeKey).answerHeaders.set("cache-control", "no-store");
 }

@@ -1,8 +1,7 @@
-import { createContextValues, type Interceptor } from "@connectrpc/connect";
+import type { Interceptor } from "@connectrpc/connect";
 import type { Access } from "../access/access.ts";
 import { createEntrance } from "../access/entrance.ts";
 import { createToolChain } from "../calls/chain.ts";
-import { callerKey } from "../calls/context-keys.ts";
 import type { Implementation } from "../calls/invoke.ts";
 import { batchMethods, isCounted, readMaxBytesOf } from "../calls/policy.ts";
 import type { Engines } from "../engine/engines.ts";
@@ -11,7 +10,7 @@ import { assertMayFollow } from "../errors/transitions.ts";
 import { type BodyBudget, createBodyBudget } from "../http/body-budget.ts";
 import { createCors } from "../http/listener/cors.ts";
 import { createListener } from "../http/listener/listener.ts";
-import { type NodeRequest, type NodeResponse, pathOf, type RequestHandler } from "../http/message.ts";
+import type { NodeRequest, NodeResponse, RequestHandler } from "../http/message.ts";
 import { createApiPages } from "../http/pages/docs.ts";
 import { createProbes, createReadiness } from "../http/pages/probes.ts";
 import { createProblemPages } from "../http/pages/problems.ts";
@@ -26,9 +25,10 @@ import { createBatchDecoder, type DecodeBody } from "../protocols/connect/decode
 import { connectErrorFrom, errorFromConnect } from "../protocols/connect/errors.ts";
 import { type Admittance, createHandlers } from "../protocols/connect/handlers.ts";
 import { connectErrors, createAdmittance, suggest } from "../protocols/connect/interceptors.ts";
-import { refuseCall, refuseUnknownCall } from "../protocols/connect/refuse-call.ts";
+import { protocolOf, refuseCall, refuseUnknownCall } from "../protocols/connect/refuse-call.ts";
 import { createGateway } from "../protocols/json/gateway.ts";
-import { type Caller, callerFromRequest } from "../request/context.ts";
+import { contextOf, type RequestContext } from "../request/context.ts";
+import { outcomeOf } from "../request/outcome.ts";
 import { costOf } from "../services/admission.ts";
 import { createToolImplementations, serviceNames } from "../services/routes.ts";
 import { createEventLoopLag, type EventLoopLag } from "../thread/event-loop-lag.ts";
@@ -91,7 +91,7 @@ export async function startApp(
   const open = new AsyncDisposableStack();
   open.use(lag);
   const showAddress = createAddressShower(config.logAddresses);
-  const addressOf = (caller: Caller) => opened().access?.addressOf(caller) ?? caller.address;
+  const addressOf = (request: RequestContext) => opened().access?.addressOf(request) ?? request.address;
   const bodies = createBodyBudget({
     addressOf,
     ...(config.access === "open" && { maxBytesPerAddress: Number.POSITIVE_INFINITY }),
@@ -118,10 +118,11 @@ export async function startApp(
     spareHandlers: [
       createProbes(readiness),
       createWelcome(),
-      (req, res) => pathOf(req) === healthCheckPath && tools(req, res),
+      (req, res) => contextOf(req).path === healthCheckPath && tools(req, res),
       (req, res) => refuse(noConnectionLeft(), req, res),
     ],
     ...connectionLimits(config),
+    protocolOf: (request, path) => protocolOf(request, isOfService(path)),
     tellRefused: createRefusalLog(createCallLine(log, showAddress), addressOf),
     cors: createCors(config.corsOrigins ?? (config.access === "public" ? ["*"] : [])),
     log,
@@ -214,7 +215,8 @@ function createDoors(
   const entrance = createEntrance(access, lag.isLasting);
   const gateway = createGateway({
     services: implementations.map(({ service }) => service),
-    enter: (caller, method) => entrance.enter(caller, method !== undefined && isCounted(method)),
+    enter: (req, method) =>
+      entrance.enter(contextOf(req), outcomeOf(req), method !== undefined && isCounted(method)),
     calls,
     faultsOf: rules,
     judge: judge.message,
@@ -252,8 +254,6 @@ function createRpc({
   return createConnectAdapter({
     handlers: createHandlers(implementations, [connectErrors(), ...chain], readMaxBytesOf, admittance),
     ...(admittance && { refusing: admittance.refusing }),
-    contextValues: (request, protocol) =>
-      createContextValues().set(callerKey, callerFromRequest(request, protocol)),
     explain: connectErrorFrom,
     ...(decodeBody && { decodeBody }),
     bodies,
@@ -267,7 +267,7 @@ async function checkCredential(access: Access, req: NodeRequest, res: NodeRespon
     return false;
   }
   try {
-    await access.accountOf(callerFromRequest(req, "json"));
+    await access.accountOf(contextOf(req));
     return false;
   } catch (thrown) {
     return refuse(errorFromUnknown(thrown), req, res);
@@ -275,22 +275,21 @@ async function checkCredential(access: Access, req: NodeRequest, res: NodeRespon
 }
 
 /** Whether a path is below that of a service, also if the service has no such method. */
-function isOfService(req: NodeRequest): boolean {
-  const path = pathOf(req);
+function isOfService(path: string): boolean {
   return serviceNames.has(path.slice(1, path.lastIndexOf("/")));
 }
 
 /** Answers with an error in the protocol of the caller. */
 function refuse(error: KibitzError, req: NodeRequest, res: NodeResponse): true {
-  if (!refuseCall(req, res, error, isOfService(req), connectErrorFrom)) {
-    sendProblem(req, res, error, callerFromRequest(req, "json").requestId);
+  if (!refuseCall(req, res, error, connectErrorFrom)) {
+    sendProblem(req, res, error);
   }
   return true;
 }
 
 /** Tells RPC clients that there is no such call; the rest is nobody's. */
 function refuseUnknown(req: NodeRequest, res: NodeResponse): boolean {
-  return refuseUnknownCall(req, res, isOfService(req), connectErrorFrom);
+  return refuseUnknownCall(req, res, connectErrorFrom);
 }
 
 function noConnectionLeft(): KibitzError {

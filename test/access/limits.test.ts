@@ -1,8 +1,9 @@
 import { RateLimiterMemory } from "rate-limiter-flexible";
 import { afterEach, describe, expect, type MockInstance, test, vi } from "vitest";
 import type { Account } from "../../src/access/account.ts";
-import { createLimits, type Entry, type Limits, type SearchTime } from "../../src/access/limits.ts";
+import { createLimits, type Entry, type Limits } from "../../src/access/limits.ts";
 import { freePlan, keylessPlan, openPlan, type Plan, type RatePolicy } from "../../src/access/plans.ts";
+import type { SearchTime } from "../../src/analysis/expected-time.ts";
 import { createMemoryUsageStore } from "../../src/storage/memory/usage-store.ts";
 import type { KeyRecord } from "../../src/storage/ports.ts";
 

@@ -4,7 +4,8 @@ import type { Account } from "../../src/access/account.ts";
 import { createEntrance } from "../../src/access/entrance.ts";
 import type { Plan } from "../../src/access/plans.ts";
 import { errorFromFaults, KibitzError, withCost } from "../../src/errors/errors.ts";
-import { localCaller } from "../../src/request/context.ts";
+import { localContext } from "../../src/request/context.ts";
+import { createOutcome } from "../../src/request/outcome.ts";
 import { createMemoryKeyStore } from "../../src/storage/memory/key-store.ts";
 import { createMemoryUsageStore } from "../../src/storage/memory/usage-store.ts";
 
@@ -36,14 +37,11 @@ async function open(mode: "public" | "open" = "public", isLate = () => false) {
     log: { warn() {} },
   });
   const entrance = createEntrance(access, isLate);
-  const callerAt = (address: string) => ({
-    ...localCaller(),
-    address,
-    answerHeaders: new Map<string, string>(),
-  });
-  const enter = async (address: string, limited = true) => entrance.enter(callerAt(address), limited);
-  const accountAt = (address: string): Account => access.accountOf(callerAt(address)) as Account;
-  return { access, entrance, callerAt, enter, accountAt };
+  const requestFrom = (address: string) => ({ ...localContext(), address });
+  const enter = async (address: string, limited = true, outcome = createOutcome()) =>
+    entrance.enter(requestFrom(address), outcome, limited);
+  const accountAt = (address: string): Account => access.accountOf(requestFrom(address)) as Account;
+  return { access, enter, accountAt };
 }
 
 const wrong = () => errorFromFaults([{ pointer: "/fen", code: "invalid_fen", message: "It is wrong." }]);
@@ -53,12 +51,12 @@ const refusalOf = async (entering: Promise<unknown>) =>
   (await entering.catch((thrown) => thrown)) as KibitzError;
 
 test("whoever has been refused too often is refused unread, until the window ends", async () => {
-  const { enter, callerAt, entrance } = await open();
+  const { enter } = await open();
   for (let refused = 0; refused < 10; refused++) {
     await (await enter("192.0.2.1")).refused(wrong());
   }
-  const caller = callerAt("192.0.2.1");
-  const refusal = await refusalOf((async () => entrance.enter(caller, true))());
+  const outcome = createOutcome();
+  const refusal = await refusalOf(enter("192.0.2.1", true, outcome));
   expect(refusal).toMatchObject({
     code: "rate_limited",
     nextAction: "retry_later",
@@ -67,7 +65,7 @@ test("whoever has been refused too often is refused unread, until the window end
   expect(refusal.retryAfterMs).toBe(1000);
   expect(refusal.message).toContain("10 refusals");
   // Every limited answer tells how the windows of requests stand, and this one costs none.
-  expect(caller.answerHeaders.get("ratelimit")).toMatch(/^"minute";r=60;t=\d+$/);
+  expect(outcome.answerHeaders.get("ratelimit")).toMatch(/^"minute";r=60;t=\d+$/);
   await expect
     .poll(() => refusalOf(enter("192.0.2.1")).then(({ code }) => code), { timeout: 3000 })
     .toBeUndefined();

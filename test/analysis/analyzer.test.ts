@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Analysis, JudgedRequest } from "../../src/analysis/analysis.ts";
 import { createAnalyzer } from "../../src/analysis/analyzer.ts";
 import type { Findings } from "../../src/analysis/findings.ts";
-import { createScheduler } from "../../src/analysis/scheduler.ts";
+import { createScheduler, type Scheduler, type Work } from "../../src/analysis/scheduler.ts";
 import { EngineFailure, type FailureKind, type SearchEvent } from "../../src/engine/engine.ts";
 import type { SearchWithRetry } from "../../src/engine/search-with-retry.ts";
 import { KibitzError } from "../../src/errors/errors.ts";
@@ -29,6 +29,34 @@ describe("a search", () => {
     const { search, jobs } = scripted(doneOf());
     await analyzerOf(search).analyze(judgedOf(), "somebody", never);
     expect(jobs).toMatchObject([{ movetimeMs: 9000 }]);
+  });
+
+  test("has the time that was agreed, on the engine and in the queue", async () => {
+    const { search, jobs } = scripted(doneOf());
+    const works: Work[] = [];
+    const slots = createScheduler({ slots: 1, maxWaitMs: 1000 });
+    const scheduler: Scheduler = {
+      ...slots,
+      enter: (work, signal) => {
+        works.push(work);
+        return slots.enter(work, signal);
+      },
+    };
+    const cache = createMemoryCache<Findings>({ bytes: 1e6 });
+    const analyzer = createAnalyzer({ search, scheduler, cache, movetimeMaxMs: 9000 });
+    const terms = { expectedMs: 123, longestMs: 4567, onEngineTime() {} };
+    await analyzer.analyze(judgedOf(), "somebody", never, terms);
+    expect(jobs).toMatchObject([{ movetimeMs: 4567 }]);
+    expect(works).toMatchObject([{ flow: "somebody", expectedMs: 123 }]);
+  });
+
+  test("is expected to take no longer than its movetime, and than the plan's where it sets none", () => {
+    const { timeOf } = analyzerOf(endless);
+    expect(timeOf(judgedOf({ depth: 30, movetimeMs: 700 }), 5000)).toEqual({
+      expectedMs: 700,
+      longestMs: 700,
+    });
+    expect(timeOf(judgedOf({ depth: 30 }), 5000)).toEqual({ expectedMs: 5000, longestMs: 5000 });
   });
 
   test("is not asked for when the game is over, and takes no slot", async () => {

@@ -16,7 +16,8 @@ describe("engine time of a search that is watched", () => {
   ) {
     let engineMs = 0;
     const terms = {
-      movetimeMaxMs: 9000,
+      expectedMs: 10,
+      longestMs: 9000,
       onEngineTime(ms: number) {
         engineMs = ms;
       },
@@ -72,7 +73,7 @@ describe("engine time of a search that is watched", () => {
       engineMs = ms;
     };
     const cut = new AbortController();
-    const terms = { movetimeMaxMs: 9000, onEngineTime };
+    const terms = { expectedMs: 10, longestMs: 9000, onEngineTime };
     const states = analyzer.watch(judgedOf(), "somebody", cut.signal, terms)[Symbol.asyncIterator]();
     await states.next();
     cut.abort(new Error("cut"));
@@ -93,7 +94,7 @@ describe("engine time of a caller who leaves without an answer", () => {
       const onEngineTime = (ms: number) => {
         charged.engineMs = ms;
       };
-      const terms = { movetimeMaxMs: 9000, onEngineTime };
+      const terms = { expectedMs: 10, longestMs: 9000, onEngineTime };
       charged.ended = analyzer.analyze(judgedOf(), "somebody", leaving.signal, terms).catch(() => {});
       await passMs(0);
       return charged;

@@ -3,15 +3,15 @@ import { Code, ConnectError, createContextValues, type Interceptor } from "@conn
 import { describe, expect, test } from "vitest";
 import { AnalysisRequestSchema } from "../../gen/chess/analysis/v1/analysis_pb.ts";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import { validate } from "../../src/calls/chain.ts";
-import { callerKey, responseHeaderKey } from "../../src/calls/context-keys.ts";
-import { logCalls } from "../../src/calls/log-calls.ts";
+import { logCalls, validate } from "../../src/calls/chain.ts";
+import { outcomeKey, requestKey, responseHeaderKey } from "../../src/calls/context-keys.ts";
 import { createRules } from "../../src/calls/rules.ts";
 import { KibitzError } from "../../src/errors/errors.ts";
 import { silentLog } from "../../src/log/log.ts";
 import { errorFromConnect } from "../../src/protocols/connect/errors.ts";
 import { connectErrors } from "../../src/protocols/connect/interceptors.ts";
-import { type Caller, localCaller } from "../../src/request/context.ts";
+import { localContext, type RequestContext } from "../../src/request/context.ts";
+import { createOutcome, type RequestOutcome } from "../../src/request/outcome.ts";
 
 interface Answer {
   readonly header: Headers;
@@ -19,7 +19,8 @@ interface Answer {
 }
 
 interface Asked {
-  readonly caller?: Partial<Caller>;
+  readonly context?: Partial<RequestContext>;
+  readonly outcome?: RequestOutcome;
   readonly signal?: AbortSignal;
   readonly fen?: string;
   readonly stream?: boolean;
@@ -31,14 +32,15 @@ interface Asked {
 async function run(
   interceptor: Interceptor,
   method: (request: Answer) => unknown,
-  { caller, signal, fen = "x", stream = false, header }: Asked = {},
+  { context, outcome = createOutcome(), signal, fen = "x", stream = false, header }: Asked = {},
 ): Promise<Answer> {
   const message = create(AnalysisRequestSchema, { fen });
   const request = {
     stream,
     method: stream ? AnalysisService.method.streamEvaluate : AnalysisService.method.evaluate,
     contextValues: createContextValues()
-      .set(callerKey, { ...localCaller(), requestId: "id-1", ...caller })
+      .set(requestKey, { ...localContext(), id: "id-1", ...context })
+      .set(outcomeKey, outcome)
       .set(responseHeaderKey, header),
     signal: signal ?? new AbortController().signal,
     message: stream ? messages(message) : message,
@@ -90,7 +92,7 @@ describe("a line in the log", () => {
     await run(
       logCalls(log, () => undefined, errorFromConnect),
       answer,
-      { caller: { protocol: "grpc" } },
+      { context: { protocol: "grpc" } },
     );
     expect(lines).toEqual([
       [
@@ -198,13 +200,13 @@ describe("a line in the log", () => {
 describe("Connect's doors", () => {
   const ofCatalogue = expect.objectContaining({ code: Code.InvalidArgument, rawMessage: "bad" });
 
-  test("give the answer the headers that interceptors left with the caller", async () => {
-    const answerHeaders = new Map([
+  test("give the answer the headers that were added on the way", async () => {
+    const outcome = createOutcome([
       ["x-request-id", "id-1"],
       ["x-other", "2"],
     ]);
     const header = new Headers();
-    await run(connectErrors(), answer, { caller: { answerHeaders }, header });
+    await run(connectErrors(), answer, { outcome, header });
     expect([...header]).toEqual([
       ["x-other", "2"],
       ["x-request-id", "id-1"],

@@ -7,11 +7,11 @@ import { validate } from "../../src/calls/chain.ts";
 import { createCalls, type Implementation } from "../../src/calls/invoke.ts";
 import { createRules } from "../../src/calls/rules.ts";
 import { KibitzError } from "../../src/errors/errors.ts";
-import { localCaller } from "../../src/request/context.ts";
+import { localContext } from "../../src/request/context.ts";
 
 const method = AnalysisService.method.streamEvaluate;
 const request = create(AnalysisRequestSchema, { fen: "a fen" });
-const context = { caller: localCaller(), signal: new AbortController().signal };
+const context = { request: localContext(), signal: new AbortController().signal };
 
 const implementing = (streamEvaluate: (message: Message) => AsyncIterable<unknown>): Implementation => ({
   service: AnalysisService,

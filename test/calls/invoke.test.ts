@@ -4,13 +4,13 @@ import { describe, expect, test } from "vitest";
 import { AnalysisRequestSchema } from "../../gen/chess/analysis/v1/analysis_pb.ts";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { KeyService } from "../../gen/chess/analysis/v1/key_service_pb.ts";
-import { callerKey } from "../../src/calls/context-keys.ts";
+import { requestKey } from "../../src/calls/context-keys.ts";
 import { createCalls, type Implementation } from "../../src/calls/invoke.ts";
-import { localCaller } from "../../src/request/context.ts";
+import { localContext } from "../../src/request/context.ts";
 
 const evaluate = AnalysisService.method.evaluate;
 const request = create(AnalysisRequestSchema, { fen: "a fen" });
-const context = { caller: localCaller(), signal: new AbortController().signal };
+const context = { request: localContext(), signal: new AbortController().signal };
 
 const answering: Implementation = {
   service: AnalysisService,
@@ -51,22 +51,22 @@ describe("a lean call", () => {
     expect(lean).toEqual(byConnect);
   });
 
-  test("gives the method its request, caller and signal, and the answer as a message", async () => {
+  test("gives the method its message, request and signal, and the answer as a message", async () => {
     let given:
-      | { readonly message: Message; readonly caller: unknown; readonly signal: AbortSignal }
+      | { readonly message: Message; readonly request: unknown; readonly signal: AbortSignal }
       | undefined;
     const implementation: Implementation = {
       service: AnalysisService,
       methods: {
         evaluate: (async (message: Message, { values, signal }: { values: never; signal: AbortSignal }) => {
-          given = { message, caller: (values as Map<unknown, unknown>).get(callerKey), signal };
+          given = { message, request: (values as Map<unknown, unknown>).get(requestKey), signal };
           return { summary: "an answer" };
         }) as never,
       },
     };
     const answer = await createCalls([implementation], []).unary(evaluate)(request, context);
     expect(given?.message).toBe(request);
-    expect(given?.caller).toBe(context.caller);
+    expect(given?.request).toBe(context.request);
     expect(given?.signal).toBe(context.signal);
     expect(answer).toMatchObject({
       $typeName: "chess.analysis.v1.EvaluateResponse",
@@ -77,7 +77,7 @@ describe("a lean call", () => {
 
   test("does not make a signal that nobody asks for", async () => {
     const lazy = {
-      caller: context.caller,
+      request: context.request,
       get signal(): AbortSignal {
         return expect.fail("somebody asked for the signal");
       },

@@ -2,7 +2,6 @@ import { expect, onTestFinished, test } from "vitest";
 import type { KibitzError } from "../../src/errors/errors.ts";
 import { type BodyBudgetOptions, createBodyBudget } from "../../src/http/body-budget.ts";
 import { sendProblem } from "../../src/http/send-problem.ts";
-import { callerFromRequest } from "../../src/request/context.ts";
 import { open, problemOf } from "./exchange.ts";
 import { startListener } from "./start-listener.ts";
 
@@ -11,14 +10,13 @@ async function start(options: BodyBudgetOptions) {
   const budget = createBodyBudget(options);
   const { port } = await startListener([
     (req, res) => {
-      const { requestId } = callerFromRequest(req, "json");
       const count = budget.countOf(req);
       req.on("data", (chunk: Buffer) => {
         try {
           count(chunk.length);
         } catch (error) {
           req.removeAllListeners("data");
-          sendProblem(req, res, error as KibitzError, requestId);
+          sendProblem(req, res, error as KibitzError);
         }
       });
       req.on("end", () => res.writableEnded || res.end("read"));

@@ -13,7 +13,7 @@ const error = new KibitzError("body_too_large", "Too much.");
 /** `/unread` refuses at once, `/part` after 64 KiB. */
 const refuse: RequestHandler = (req, res) => {
   if (req.url === "/unread") {
-    sendProblem(req, res, error, "id-1");
+    sendProblem(req, res, error);
   }
   if (req.url !== "/part") {
     return req.url === "/unread";
@@ -25,7 +25,7 @@ const refuse: RequestHandler = (req, res) => {
       return;
     }
     req.off("data", count);
-    sendProblem(req, res, error, "id-1");
+    sendProblem(req, res, error);
   };
   req.on("data", count);
   return true;
@@ -36,11 +36,11 @@ describe("a problem document", () => {
     const busy = new KibitzError("overloaded", "Busy.", { retryAfterMs: 1200 });
     const { base } = await startListener([
       (req, res) => {
-        sendProblem(req, res, busy, "id-1", [["Allow", "GET"]]);
+        sendProblem(req, res, busy, [["Allow", "GET"]]);
         return true;
       },
     ]);
-    const answer = await fetch(base);
+    const answer = await fetch(base, { headers: { "X-Request-Id": "id-1" } });
     expect(answer.status).toBe(503);
     expect(Object.fromEntries(answer.headers)).toMatchObject({
       "content-type": "application/problem+json",
@@ -52,7 +52,7 @@ describe("a problem document", () => {
     const text = await answer.text();
     expect(text.endsWith("}\n")).toBe(true);
     expect(JSON.parse(text)).toMatchObject({ code: "overloaded", request_id: "id-1", retry_after_ms: 1200 });
-    const head = await fetch(base, { method: "HEAD" });
+    const head = await fetch(base, { method: "HEAD", headers: { "X-Request-Id": "id-1" } });
     expect(head.headers.get("content-length")).toBe(String(text.length));
     expect(await head.text()).toBe("");
   });
@@ -100,12 +100,12 @@ describe("a problem document", () => {
         if (req.url === "/begun") {
           res.statusCode = 200;
           (res as ServerResponse).flushHeaders();
-          sendProblem(req, res, error, "id-1");
+          sendProblem(req, res, error);
           res.end("as begun");
         }
         if (req.url === "/left") {
           res.once("close", () => {
-            sendProblem(req, res, error, "id-1");
+            sendProblem(req, res, error);
             answered += 1;
           });
         }

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect as connectHttp2, constants, type OutgoingHttpHeaders } from "node:http2";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ConnectRouter, createConnectRouter, createContextValues } from "@connectrpc/connect";
+import { type ConnectRouter, createConnectRouter } from "@connectrpc/connect";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { createBodyBudget } from "../../src/http/body-budget.ts";
@@ -15,10 +15,8 @@ import { startListener } from "./start-listener.ts";
 const service = `/${AnalysisService.typeName}`;
 
 function createDoor({ handlers }: ConnectRouter) {
-  const contextValues = () => createContextValues();
   return createConnectAdapter({
     handlers,
-    contextValues,
     explain: connectErrorFrom,
     bodies: createBodyBudget(),
     log: silentLog,

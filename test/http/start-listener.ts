@@ -20,7 +20,9 @@ export async function startListener(
   handlers: readonly RequestHandler[] = [],
   limits: ListenerOptions["limits"] = {},
   cors = createCors(["*"]),
-  more: Partial<Pick<ListenerOptions, "spareHandlers" | "addressOf" | "connectionsPerAddress">> = {},
+  more: Partial<
+    Pick<ListenerOptions, "spareHandlers" | "addressOf" | "connectionsPerAddress" | "protocolOf">
+  > = {},
 ): Promise<Started> {
   const errors: object[] = [];
   const warnings: string[] = [];

@@ -5,7 +5,7 @@ import { createLocalAccess } from "../../src/access/access.ts";
 import { localAccount } from "../../src/access/account.ts";
 import { KibitzError } from "../../src/errors/errors.ts";
 import { silentLog } from "../../src/log/log.ts";
-import { localCaller } from "../../src/request/context.ts";
+import { createOutcome } from "../../src/request/outcome.ts";
 import { createBatchEvaluation } from "../../src/services/batch.ts";
 import { createTimeSlicer } from "../../src/thread/time-slicer.ts";
 
@@ -43,7 +43,7 @@ async function evaluate(count: number, { analyze, admit = () => {}, refuseUsedUp
     log: silentLog,
   } as never);
   const message = create(input, { requests: Array.from({ length: count }, () => ({ fen: "x" })) });
-  const asker = { account: localAccount, caller: localCaller() };
+  const asker = { account: localAccount, requestId: "id-1", outcome: createOutcome() };
   const answers = Array.fromAsync(evaluateBatch(message, asker, new Map(), new AbortController().signal));
   return { held, answers };
 }

@@ -6,7 +6,8 @@ import type { NodeRequest, NodeResponse } from "../message.ts";
  * Refuses what Node lets pass, and makes sure that `new URL(req.url, "http://" + host)` cannot throw: Connect
  * calls it outside of any try, and one request with `Host: [` ended the process (repair `guardHost`).
  *
- * Afterwards `req.headers.host` is there for every version, and the target is a path with its query, or `*`.
+ * To be asked behind {@link takeAbsoluteTarget}. Afterwards `req.headers.host` is there for every version, and the target
+ * is a path with its query, or `*`.
  */
 export function checkRequest(req: NodeRequest, headersMaxBytes: number): void {
   if (req.method === "CONNECT") {
@@ -19,7 +20,6 @@ export function checkRequest(req: NodeRequest, headersMaxBytes: number): void {
   if (!("stream" in req)) {
     checkHttp1(req);
   }
-  takeAbsoluteTarget(req);
   const host = "authority" in req ? req.authority : req.headers.host;
   if (host === undefined && req.httpVersion === "1.1") {
     throw malformed("The request has no Host header, which HTTP/1.1 requires.");
@@ -79,7 +79,7 @@ function checkHttp1({ httpVersion, headers }: NodeRequest): void {
 }
 
 /** RFC 9112 section 3.2.2: servers accept the target that is meant for proxies, and its host counts. */
-function takeAbsoluteTarget(req: NodeRequest): void {
+export function takeAbsoluteTarget(req: NodeRequest): void {
   if (req.url?.startsWith("/")) {
     return;
   }

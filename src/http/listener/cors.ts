@@ -1,4 +1,5 @@
 import { cors as connectCors } from "@connectrpc/connect";
+import { contextOf } from "../../request/context.ts";
 import { addVary } from "../headers.ts";
 import { endBeforeBody } from "../lingering-close.ts";
 import type { NodeRequest, NodeResponse } from "../message.ts";
@@ -64,7 +65,7 @@ export function createCors(origins: readonly string[]): Cors {
         return false;
       }
       res.statusCode = 204;
-      res.setHeader("X-Request-Id", req.headers["x-request-id"] ?? "");
+      res.setHeader("X-Request-Id", contextOf(req).id);
       endBeforeBody(req, res, undefined);
       return true;
     },

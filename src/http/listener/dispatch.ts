@@ -1,39 +1,49 @@
-import { randomBytes } from "node:crypto";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import type { Log } from "../../log/log.ts";
-import { callerFromRequest, requestIdFrom } from "../../request/context.ts";
+import { contextOf, identifyRequest, type Protocol } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
-import { isGone, type NodeRequest, type NodeResponse, pathOf, type RequestHandler } from "../message.ts";
+import { isGone, type NodeRequest, type NodeResponse, type RequestHandler } from "../message.ts";
 import { sendProblem } from "../send-problem.ts";
-import { checkRequest } from "./check-request.ts";
+import { checkRequest, takeAbsoluteTarget } from "./check-request.ts";
 import type { Cors } from "./cors.ts";
 
+export interface DispatchOptions {
+  /** Asked in this order; the first one that takes a request keeps it. */
+  readonly handlers: readonly RequestHandler[];
+  readonly cors: Cors;
+  readonly log: Pick<Log, "error">;
+  readonly headersMaxBytes: number;
+  /** The protocol that a request for a path speaks. */
+  readonly protocolOf: (req: NodeRequest, path: string) => Protocol;
+  /** Told when the answer to a request has ended, whatever it was. */
+  readonly tellRefused: (req: NodeRequest, startedAt: number) => void;
+}
+
 /**
- * Offers each request to the handlers in turn; what none of them takes is 404. A request that breaks the rules,
- * or a handler that throws, ends in an answer and never in the process's end.
- *
- * @param tellRefused is told when the answer to a request has ended, whatever it was
+ * The edge: finds out once who asks, then offers the request to the handlers in turn; what none of them takes is 404.
+ * A request that breaks the rules, or a handler that throws, ends in an answer and never in the process's end.
  */
-export function createDispatch(
-  handlers: readonly RequestHandler[],
-  cors: Cors,
-  log: Pick<Log, "error">,
-  headersMaxBytes: number,
-  tellRefused: (req: NodeRequest, startedAt: number) => void,
-): (req: NodeRequest, res: NodeResponse) => void {
+export function createDispatch({
+  handlers,
+  cors,
+  log,
+  headersMaxBytes,
+  protocolOf,
+  tellRefused,
+}: DispatchOptions): (req: NodeRequest, res: NodeResponse) => void {
   function fail(req: NodeRequest, res: NodeResponse, thrown: unknown): void {
     const error = errorFromUnknown(thrown);
-    const { requestId } = callerFromRequest(req, "json");
     if (error.code === "internal") {
+      const { id: requestId, path } = contextOf(req);
       log.error(
-        { err: error.cause, requestId, method: req.method ?? "", request: echo(pathOf(req)) },
+        { err: error.cause, requestId, method: req.method ?? "", request: echo(path) },
         "a handler threw",
       );
     }
     if (res.headersSent) {
       res.destroy();
     } else {
-      sendProblem(req, res, error, requestId);
+      sendProblem(req, res, error);
     }
   }
 
@@ -57,7 +67,7 @@ export function createDispatch(
     }
     throw new KibitzError(
       "not_found",
-      `There is nothing at ${req.method} ${echo(pathOf(req))}. GET / shows how to start; the calls are ` +
+      `There is nothing at ${req.method} ${echo(contextOf(req).path)}. GET / shows how to start; the calls are ` +
         "POST /v1/eval, /v1/eval/stream, /v1/eval/batch, /v1/bestmove, /v1/keys, GET /engines and /price.",
     );
   }
@@ -68,7 +78,11 @@ export function createDispatch(
     req.on("error", () => {});
     // Writing after the end is a mistake in a handler, but one that would end the process.
     res.on("error", (err) => log.error({ err }, "writing an answer failed"));
-    identify(req, res);
+    takeAbsoluteTarget(req);
+    const { traceparent } = identifyRequest(req, protocolOf);
+    if (traceparent !== undefined) {
+      res.setHeader("traceparent", traceparent);
+    }
     const startedAt = performance.now();
     res.once("close", () => tellRefused(req, startedAt));
     try {
@@ -93,38 +107,4 @@ function check(req: NodeRequest, res: NodeResponse, headersMaxBytes: number): vo
     }
     throw error;
   }
-}
-
-/**
- * Gives a request its id and, if its sender traces, its own span of that trace. Afterwards both stand in the
- * request's headers `x-request-id` and `traceparent`, whoever reads them; the span is in the answer already.
- */
-export function identify(req: NodeRequest, res: NodeResponse): void {
-  const { headers } = req;
-  headers["x-request-id"] = requestIdFrom(headers["x-request-id"]);
-  if (headers.traceparent === undefined) {
-    return;
-  }
-  const span = spanBelow(headers.traceparent);
-  if (span === undefined) {
-    // W3C Trace Context: what cannot be read is ignored, and a trace of our own would be of no use to anybody.
-    delete headers.traceparent;
-  } else {
-    headers.traceparent = span;
-    res.setHeader("traceparent", span);
-  }
-}
-
-const pattern = /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-([\da-f]{2})(-.*)?$/;
-
-/** A new span below the one that a `traceparent` header names, as such a header. */
-export function spanBelow(traceparent: string | readonly string[]): string | undefined {
-  const [, version, traceId, flags, more] = pattern.exec(String(traceparent)) ?? [];
-  // Later versions may add fields, and are read as far as this one knows them.
-  if (traceId === undefined || (version === "00" && more !== undefined)) {
-    return undefined;
-  }
-  // Of the flags one is known: that the caller records the trace. The others have to be zero.
-  const sampled = Number.parseInt(flags ?? "", 16) & 1;
-  return `00-${traceId}-${randomBytes(8).toString("hex")}-0${sampled}`;
 }

@@ -7,7 +7,6 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import { KibitzError } from "../../errors/errors.ts";
-import { callerFromRequest } from "../../request/context.ts";
 import { sendProblem } from "../send-problem.ts";
 import { continueWhenRead } from "./check-request.ts";
 import type { Place } from "./connections.ts";
@@ -146,7 +145,7 @@ function limitArrival(req: Http2ServerRequest, res: Http2ServerResponse, limits:
       return;
     }
     const error = new KibitzError("request_timeout", "The request did not arrive in time.");
-    sendProblem(req, res, error, callerFromRequest(req, "json").requestId);
+    sendProblem(req, res, error);
     // At once, and not when the answer is through: whoever still reads the request must not answer it, too.
     stream.close();
   }, limits.requestTimeoutMs);

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import type { Log } from "../../log/log.ts";
+import type { Protocol } from "../../request/context.ts";
 import type { NodeRequest, NodeResponse, RequestHandler } from "../message.ts";
 import { createAdmission } from "./connections.ts";
 import type { Cors } from "./cors.ts";
@@ -29,6 +30,8 @@ export interface ListenerOptions {
   readonly spareHandlers?: readonly RequestHandler[];
   readonly cors: Cors;
   readonly log: Pick<Log, "error" | "warn">;
+  /** The protocol that a request for a path speaks; plain JSON if unset. */
+  readonly protocolOf?: (req: NodeRequest, path: string) => Protocol;
   /** Writes the line of a request that did not become a call. */
   readonly tellRefused?: (req: NodeRequest, startedAt: number) => void;
   /**
@@ -45,13 +48,13 @@ export interface ListenerOptions {
 const sweepIntervalMs = 100;
 
 export function createListener(options: ListenerOptions): Listener {
-  const { handlers, spareHandlers = [], cors, log, tellRefused = () => {}, limits: given } = options;
+  const { handlers, spareHandlers = [], cors, log, limits: given } = options;
+  const { protocolOf = () => "json", tellRefused = () => {} } = options;
   const { addressOf = (peer) => peer, connectionsPerAddress = Number.POSITIVE_INFINITY } = options;
   const limits = { ...listenerLimits, ...given };
-  const dispatch = (to: readonly RequestHandler[]) =>
-    createDispatch(to, cors, log, limits.headersMaxBytes, tellRefused);
-  const answerUsual = dispatch(handlers);
-  const answerSpare = dispatch(spareHandlers);
+  const dispatching = { cors, log, headersMaxBytes: limits.headersMaxBytes, protocolOf, tellRefused };
+  const answerUsual = createDispatch({ ...dispatching, handlers });
+  const answerSpare = createDispatch({ ...dispatching, handlers: spareHandlers });
   const answer = (req: NodeRequest, res: NodeResponse, isSpare: boolean) =>
     isSpare ? answerSpare(req, res) : answerUsual(req, res);
   const http1 = createHttp1Server(answer, limits, cors.unread);

@@ -3,9 +3,9 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import type { Log } from "../../log/log.ts";
-import { callerFromRequest } from "../../request/context.ts";
+import { contextOf } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
-import { type NodeRequest, type NodeResponse, pathOf, type RequestHandler } from "../message.ts";
+import type { NodeRequest, NodeResponse, RequestHandler } from "../message.ts";
 import { sendProblem } from "../send-problem.ts";
 import { openapiDocument, type ShownPlan } from "./openapi-document.ts";
 import { answerGet, type Page, tagOf } from "./page.ts";
@@ -65,14 +65,16 @@ export function createApiPages({ plans, log }: ApiPagesOptions): RequestHandler 
     } catch (thrown) {
       document = undefined;
       viewer.clear();
-      const { requestId } = callerFromRequest(req, "json");
-      log.error({ err: thrown, requestId, request: echo(path) }, "a page of the API could not be read");
-      sendProblem(req, res, errorFromUnknown(thrown), requestId);
+      log.error(
+        { err: thrown, requestId: contextOf(req).id, request: echo(path) },
+        "a page of the API could not be read",
+      );
+      sendProblem(req, res, errorFromUnknown(thrown));
     }
   }
 
   return (req, res) => {
-    const path = pathOf(req);
+    const { path } = contextOf(req);
     if (!pages.includes(path) && !path.startsWith("/docs/")) {
       return false;
     }

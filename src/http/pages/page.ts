@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { KibitzError } from "../../errors/errors.ts";
-import { callerFromRequest } from "../../request/context.ts";
+import { contextOf } from "../../request/context.ts";
 import { createTimeSlicer } from "../../thread/time-slicer.ts";
 import { addVary, isNotModified } from "../headers.ts";
-import { type NodeRequest, type NodeResponse, pathOf, writePart } from "../message.ts";
+import { type NodeRequest, type NodeResponse, writePart } from "../message.ts";
 import { sendProblem } from "../send-problem.ts";
 
 /** What a path without parameters shows. */
@@ -20,19 +20,19 @@ export interface Page {
  * page already, as its ETag tells, gets 304.
  */
 export function answerGet(req: NodeRequest, res: NodeResponse, page: Page | KibitzError): void {
-  const { requestId } = callerFromRequest(req, "json");
+  const { id, path } = contextOf(req);
   // What is not there cannot be read either.
   const missing = page instanceof KibitzError && page.code === "not_found";
   if (!missing && req.method !== "GET" && req.method !== "HEAD") {
-    const error = new KibitzError("method_not_allowed", `${pathOf(req)} supports only GET and HEAD.`);
-    sendProblem(req, res, error, requestId, [["Allow", "GET, HEAD"]]);
+    const error = new KibitzError("method_not_allowed", `${path} supports only GET and HEAD.`);
+    sendProblem(req, res, error, [["Allow", "GET, HEAD"]]);
     return;
   }
   if (page instanceof KibitzError) {
-    sendProblem(req, res, page, requestId);
+    sendProblem(req, res, page);
     return;
   }
-  res.setHeader("X-Request-Id", requestId);
+  res.setHeader("X-Request-Id", id);
   for (const [name, value] of Object.entries(page.headers ?? {})) {
     res.setHeader(name, value);
   }

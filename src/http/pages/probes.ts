@@ -1,7 +1,8 @@
 import { EventEmitter } from "node:events";
 import { KibitzError } from "../../errors/errors.ts";
-import { endingOf } from "../../request/context.ts";
-import { pathOf, type RequestHandler } from "../message.ts";
+import { contextOf } from "../../request/context.ts";
+import { outcomeOf } from "../../request/outcome.ts";
+import type { RequestHandler } from "../message.ts";
 import { answerGet, type Page } from "./page.ts";
 
 export interface ProbesOptions {
@@ -28,13 +29,13 @@ export function createProbes({ ready, draining }: ProbesOptions): RequestHandler
       : new KibitzError("starting", "The engine is being started.", { retryAfterMs });
   };
   return (req, res) => {
-    switch (pathOf(req)) {
+    switch (contextOf(req).path) {
       case "/healthz":
-        endingOf(req).hasLine = true;
+        outcomeOf(req).hasLine = true;
         answerGet(req, res, status("ok"));
         return true;
       case "/readyz":
-        endingOf(req).hasLine = true;
+        outcomeOf(req).hasLine = true;
         answerGet(req, res, readiness());
         return true;
       default:

@@ -1,9 +1,10 @@
 import { type ErrorCode, errorCodes, errorKind, type NextAction } from "../../errors/catalogue.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import { problemTypeOf } from "../../errors/problem.ts";
+import { contextOf } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
 import { preferredType } from "../headers.ts";
-import { type NodeRequest, pathOf, type RequestHandler } from "../message.ts";
+import type { NodeRequest, RequestHandler } from "../message.ts";
 import { answerGet, type Page } from "./page.ts";
 
 const indexPath = "/problems";
@@ -35,7 +36,7 @@ export function createProblemPages(): RequestHandler {
   };
 
   return (req, res) => {
-    const path = pathOf(req);
+    const { path } = contextOf(req);
     if (path !== indexPath && !path.startsWith(`${indexPath}/`)) {
       return false;
     }

@@ -1,5 +1,6 @@
+import { contextOf } from "../../request/context.ts";
 import { holdsKey } from "../../text/plain-text.ts";
-import { pathOf, type RequestHandler } from "../message.ts";
+import type { RequestHandler } from "../message.ts";
 import { answerGet, type Page } from "./page.ts";
 
 /** A host that can be copied into a shell. */
@@ -8,7 +9,7 @@ const saneHost = /^([\w.-]{1,253}|\[[\da-f:.]{2,45}\])(:\d{1,5})?$/i;
 /** `GET /`: a first request to copy, and where the rest is. */
 export function createWelcome(): RequestHandler {
   return (req, res) => {
-    const isWanted = pathOf(req) === "/";
+    const isWanted = contextOf(req).path === "/";
     if (isWanted) {
       answerGet(req, res, welcome(req.headers.host));
     }

@@ -6,36 +6,30 @@
  */
 
 import type { DescMethod } from "@bufbuild/protobuf";
-import { Code, ConnectError, type ContextValues } from "@connectrpc/connect";
+import { Code, ConnectError, type ContextValues, createContextValues } from "@connectrpc/connect";
 import type {
   UniversalHandler,
   UniversalServerRequest,
   UniversalServerResponse,
 } from "@connectrpc/connect/protocol";
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
+import { outcomeKey, requestKey } from "../../calls/context-keys.ts";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import type { BodyBudget } from "../../http/body-budget.ts";
 import { addVary, isNotModified } from "../../http/headers.ts";
 import { discardAfterAnswer } from "../../http/lingering-close.ts";
-import {
-  isGone,
-  type NodeRequest,
-  type NodeResponse,
-  pathOf,
-  type RequestHandler,
-} from "../../http/message.ts";
+import { isGone, type NodeRequest, type NodeResponse, type RequestHandler } from "../../http/message.ts";
 import { sendProblem } from "../../http/send-problem.ts";
 import type { Log } from "../../log/log.ts";
-import { type Caller, callerFromRequest } from "../../request/context.ts";
+import { contextOf } from "../../request/context.ts";
+import { outcomeOf } from "../../request/outcome.ts";
 import { echo } from "../../text/plain-text.ts";
-import { protocolOf, type Refusal, type RpcProtocol, refusalFromReply } from "./refuse-call.ts";
+import { type Refusal, refusalFromReply } from "./refuse-call.ts";
 import { cancelOnDisconnect, dropLongTimeout } from "./repairs.ts";
 
 export interface ConnectAdapterOptions {
   /** What a Connect router made of the services: its `handlers`. */
   readonly handlers: readonly UniversalHandler[];
-  /** What the interceptors are to know of a request. */
-  contextValues(req: NodeRequest, protocol: RpcProtocol): ContextValues;
   /** An error as an RPC error, with the details that every error has. */
   explain(error: KibitzError, requestId: string): ConnectError;
   /** What Connect is to be given of the bytes of a request. */
@@ -49,7 +43,7 @@ export interface ConnectAdapterOptions {
    * Asked before a request is refused that is no call yet, for its method or its type. Rejects with a KibitzError where
    * it is to be refused for who sends it.
    */
-  readonly refusing?: (caller: Caller, method: DescMethod, error: KibitzError) => Promise<void>;
+  readonly refusing?: (req: NodeRequest, method: DescMethod, error: KibitzError) => Promise<void>;
   /** What all bodies together may take while they are read. */
   readonly bodies: BodyBudget;
   readonly log: Pick<Log, "error">;
@@ -65,7 +59,6 @@ export interface ConnectAdapterOptions {
 export function createConnectAdapter(options: ConnectAdapterOptions): RequestHandler {
   const {
     handlers,
-    contextValues,
     explain,
     decodeBody = (_method, _header, _values, body) => body,
     refusing = async () => {},
@@ -75,8 +68,7 @@ export function createConnectAdapter(options: ConnectAdapterOptions): RequestHan
   const handlerByPath = new Map(handlers.map((handler) => [handler.requestPath, handler]));
 
   async function answer(handler: UniversalHandler, req: NodeRequest, res: NodeResponse): Promise<void> {
-    const protocol = protocolOf(req);
-    const values = contextValues(req, protocol);
+    const values = createContextValues().set(requestKey, contextOf(req)).set(outcomeKey, outcomeOf(req));
     const call = callFromRequest(req, res, values);
     if (call instanceof KibitzError) {
       await refuse(handler, req, res, { error: call, headers: [] });
@@ -110,13 +102,12 @@ export function createConnectAdapter(options: ConnectAdapterOptions): RequestHan
     res: NodeResponse,
     { error, headers }: Refusal,
   ): Promise<void> {
-    const caller = callerFromRequest(req, protocolOf(req));
-    const told = await refusing(caller, method, error).then(
+    const told = await refusing(req, method, error).then(
       () => error,
       (thrown: unknown) => errorFromUnknown(thrown),
     );
-    const fields = told === error ? [...caller.answerHeaders, ...headers] : [...caller.answerHeaders];
-    sendProblem(req, res, told, caller.requestId, fields);
+    const { answerHeaders } = outcomeOf(req);
+    sendProblem(req, res, told, told === error ? [...answerHeaders, ...headers] : [...answerHeaders]);
   }
 
   async function* bodyOf(req: NodeRequest): AsyncGenerator<Uint8Array> {
@@ -129,7 +120,7 @@ export function createConnectAdapter(options: ConnectAdapterOptions): RequestHan
       }
     } catch (cause) {
       if (cause instanceof KibitzError) {
-        throw explain(cause, callerFromRequest(req, protocolOf(req)).requestId);
+        throw explain(cause, contextOf(req).id);
       }
       // Repair `cancelWhoLeavesSending`: without a code it would count as a failure of ours.
       throw new ConnectError("the caller left while sending", Code.Canceled, undefined, undefined, cause);
@@ -143,22 +134,19 @@ export function createConnectAdapter(options: ConnectAdapterOptions): RequestHan
       return;
     }
     const error = errorFromUnknown(thrown);
-    const { requestId } = callerFromRequest(req, protocolOf(req));
     if (error.code === "internal") {
-      log.error(
-        { err: error.cause, requestId, request: echo(pathOf(req)) },
-        "an RPC failed outside of its handler",
-      );
+      const { id: requestId, path } = contextOf(req);
+      log.error({ err: error.cause, requestId, request: echo(path) }, "an RPC failed outside of its handler");
     }
     if (res.headersSent) {
       res.destroy();
     } else {
-      sendProblem(req, res, error, requestId);
+      sendProblem(req, res, error);
     }
   }
 
   return (req, res) => {
-    const handler = handlerByPath.get(pathOf(req));
+    const handler = handlerByPath.get(contextOf(req).path);
     if (handler === undefined) {
       return false;
     }
@@ -182,7 +170,7 @@ function callFromRequest(
   contextValues: ContextValues,
 ): UniversalServerRequest | KibitzError {
   // Repair `refuseGrpcOverHttp1`.
-  if (protocolOf(req) === "grpc" && req.httpVersionMajor < 2) {
+  if (contextOf(req).protocol === "grpc" && req.httpVersionMajor < 2) {
     return new KibitzError(
       "unsupported_media_type",
       "gRPC needs HTTP/2. Over HTTP/1.1, use gRPC-Web or Connect: Content-Type: application/json.",

@@ -16,7 +16,7 @@ import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { Code, ConnectError, type ContextValues } from "@connectrpc/connect";
 import { refuseSpent } from "../../access/entrance.ts";
 import type { Limits } from "../../access/limits.ts";
-import { accountKey, callerKey, decodedKey } from "../../calls/context-keys.ts";
+import { accountKey, decodedKey, outcomeKey, requestKey } from "../../calls/context-keys.ts";
 import { refuseLongParts } from "../../calls/policy.ts";
 import { boundsOfList } from "../../calls/rules.ts";
 import { errorFromFaults, KibitzError } from "../../errors/errors.ts";
@@ -59,11 +59,12 @@ export function createBatchDecoder({
   limits,
 }: BatchDecoderOptions): DecodeBody {
   return async function* (method, header, values, body) {
-    const { ending, requestId } = values.get(callerKey);
+    const { id: requestId } = values.get(requestKey);
+    const outcome = values.get(outcomeKey);
     if (!methods.includes(method)) {
       const chunks: Uint8Array[] = [];
       for await (const chunk of body) {
-        ending.readBytes += chunk.length;
+        outcome.readBytes += chunk.length;
         chunks.push(chunk);
         yield chunk;
       }
@@ -102,7 +103,7 @@ export function createBatchDecoder({
       yield bytes;
       return;
     }
-    ending.readBytes = payload.length;
+    outcome.readBytes = payload.length;
     const turn = beginWork(() => refuseSpent(limits, values.get(accountKey)));
     const json = isJson(header);
     const pieces = json ? decodeJson(payload, method) : decodeBinary(payload, method);

@@ -9,10 +9,10 @@ import {
 } from "@connectrpc/connect";
 import type { Compression, UniversalHandler } from "@connectrpc/connect/protocol";
 import { compressionGzip } from "@connectrpc/connect-node";
-import { callerKey, responseHeaderKey } from "../../calls/context-keys.ts";
+import { requestKey, responseHeaderKey } from "../../calls/context-keys.ts";
 import type { Implementation } from "../../calls/invoke.ts";
 import type { KibitzError } from "../../errors/errors.ts";
-import type { Caller } from "../../request/context.ts";
+import type { NodeRequest } from "../../http/message.ts";
 import {
   type CountRefusal,
   completeErrors,
@@ -30,7 +30,7 @@ export interface Admittance {
   letIn(context: HandlerContext): Promise<void>;
   readonly countRefusal: CountRefusal;
   /** Asked before what is no call yet is refused: rejects where its sender is not known, or has been refused too often. */
-  refusing(caller: Caller, method: DescMethod, error: KibitzError): Promise<void>;
+  refusing(req: NodeRequest, method: DescMethod, error: KibitzError): Promise<void>;
 }
 
 /** Whoever asks for health or reflection. */
@@ -57,7 +57,7 @@ export function createHandlers(
     acceptCompression: [...compressions],
     // Before anything is read: what Connect itself refuses carries the id and the details, too.
     async requestGate(context) {
-      context.responseHeader.set("X-Request-Id", context.values.get(callerKey).requestId);
+      context.responseHeader.set("X-Request-Id", context.values.get(requestKey).id);
       context.values.set(responseHeaderKey, context.responseHeader);
       completeErrors(context, countRefusal);
       fixGrpcMessageEncoding(context.responseTrailer);

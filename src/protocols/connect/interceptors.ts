@@ -9,32 +9,42 @@ import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service
 import type { Account } from "../../access/account.ts";
 import { type Entrance, tellWindows } from "../../access/entrance.ts";
 import type { Limits } from "../../access/limits.ts";
-import { accountKey, callerKey, decodedKey, responseHeaderKey } from "../../calls/context-keys.ts";
+import {
+  accountKey,
+  decodedKey,
+  outcomeKey,
+  requestKey,
+  responseHeaderKey,
+} from "../../calls/context-keys.ts";
 import { messageFromPlain, plainFromMessage } from "../../calls/convert.ts";
 import { isCounted } from "../../calls/policy.ts";
 import { type PreflightMessage, withSuggestion } from "../../calls/suggest.ts";
+import { watchAnswer, watchRequest } from "../../calls/watch-call.ts";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
+import { contextOf } from "../../request/context.ts";
+import { outcomeOf } from "../../request/outcome.ts";
 import { connectErrorFrom } from "./errors.ts";
 import type { Admittance } from "./handlers.ts";
 
 /** Lets calls in through Connect's handlers: what they ask before they read anything of a body. */
 export function createAdmittance(entrance: Entrance, limits: Limits): Admittance {
   async function letIn({ values, method, responseHeader }: HandlerContext): Promise<void> {
-    const caller = values.get(callerKey);
+    const request = values.get(requestKey);
+    const outcome = values.get(outcomeKey);
     const isLimited = isCounted(method);
     try {
-      const { account } = await entrance.enter(caller, isLimited);
+      const { account } = await entrance.enter(request, outcome, isLimited);
       values.set(accountKey, account);
       if (isLimited) {
         // Beforehand: of the errors that Connect itself makes nobody can tell later.
-        await tellWindows(limits, account, caller);
+        await tellWindows(limits, account, outcome);
       }
     } catch (thrown) {
       const error = errorFromUnknown(thrown);
-      caller.ending.code = error.code;
-      throw connectErrorFrom(error, caller.requestId);
+      outcome.code = error.code;
+      throw connectErrorFrom(error, request.id);
     } finally {
-      for (const [name, value] of caller.answerHeaders) {
+      for (const [name, value] of outcome.answerHeaders) {
         responseHeader.set(name, value);
       }
     }
@@ -42,46 +52,41 @@ export function createAdmittance(entrance: Entrance, limits: Limits): Admittance
 
   return {
     letIn,
-    async refusing(caller, method, error) {
-      const entry = await entrance.enter(caller, isCounted(method));
+    async refusing(req, method, error) {
+      const entry = await entrance.enter(contextOf(req), outcomeOf(req), isCounted(method));
       await entry.refused(error);
     },
     countRefusal(error, { values, method }) {
       if (isCounted(method)) {
-        limits.refusals.count(values.get(accountKey), error, values.get(callerKey).ending.readBytes);
+        limits.refusals.count(values.get(accountKey), error, values.get(outcomeKey).readBytes);
       }
     },
   };
 }
 
 /**
- * The outermost: errors of the catalogue become Connect's, and the headers that interceptors left with the caller go
- * into the answer.
+ * The outermost: errors of the catalogue become Connect's, and the headers that were added on the way go into the
+ * answer.
  */
 export function connectErrors(): Interceptor {
-  return (next) => async (sent) => {
+  return (next) => (sent) => {
     const request = withDecoded(sent);
-    const caller = request.contextValues.get(callerKey);
+    const { id } = request.contextValues.get(requestKey);
+    const { answerHeaders } = request.contextValues.get(outcomeKey);
     const header = request.contextValues.get(responseHeaderKey);
     const tell = () => {
-      for (const [name, value] of caller.answerHeaders) {
+      for (const [name, value] of answerHeaders) {
         header?.set(name, value);
       }
     };
-    const explain = (thrown: unknown) => {
-      tell();
-      return connectErrorFrom(thrown, caller.requestId);
-    };
-    try {
-      const response = await next(request);
-      if (response.stream) {
-        return { ...response, message: told(response.message, tell, explain) };
-      }
-      tell();
-      return response;
-    } catch (thrown) {
-      throw explain(thrown);
-    }
+    return watchAnswer(() => next(request), {
+      // Of a stream, Connect sends the headers with the first message.
+      message: tell,
+      failed(thrown) {
+        tell();
+        return connectErrorFrom(thrown, id);
+      },
+    });
   };
 }
 
@@ -100,18 +105,6 @@ function withDecoded(request: UnaryRequest | StreamRequest): UnaryRequest | Stre
   return { ...request, message };
 }
 
-/** A stream is begun and fails where its messages are read. Connect sends the headers with the first. */
-async function* told<T>(messages: AsyncIterable<T>, tell: () => void, explain: (thrown: unknown) => Error) {
-  try {
-    for await (const message of messages) {
-      tell();
-      yield message;
-    }
-  } catch (thrown) {
-    throw explain(thrown);
-  }
-}
-
 const { input } = AnalysisService.method.evaluate;
 
 /**
@@ -128,36 +121,14 @@ export function suggest(judge: PreflightMessage): Interceptor {
     );
   }
 
-  return (next) => async (request) => {
+  return (next) => (request) => {
     const { method, contextValues } = request;
-    const account = contextValues.get(accountKey);
-    if (!request.stream) {
-      try {
-        return await next(request);
-      } catch (thrown) {
-        throw await explain(thrown, request.message, method, account);
-      }
-    }
     let sent: Message | undefined;
-    const messages = request.message;
-    const message = (async function* () {
-      for await (const one of messages) {
-        sent = one;
-        yield one;
-      }
-    })();
-    const response = await next({ ...request, message });
-    if (!response.stream) {
-      return response;
-    }
-    const answers = response.message;
-    const explained = (async function* () {
-      try {
-        yield* answers;
-      } catch (thrown) {
-        throw await explain(thrown, sent, method, account);
-      }
-    })();
-    return { ...response, message: explained };
+    const watched = watchRequest(request, (message) => {
+      sent = message;
+    });
+    return watchAnswer(() => next(watched), {
+      failed: (thrown) => explain(thrown, sent, method, contextValues.get(accountKey)),
+    });
   };
 }

@@ -9,8 +9,9 @@ import { codeToHttpStatus, endStreamFlag, errorToJson } from "@connectrpc/connec
 import { headerGrpcMessage, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { KibitzError } from "../../errors/errors.ts";
 import { endBeforeBody } from "../../http/lingering-close.ts";
-import { type NodeRequest, type NodeResponse, pathOf } from "../../http/message.ts";
-import { callerFromRequest, type Protocol } from "../../request/context.ts";
+import type { NodeRequest, NodeResponse } from "../../http/message.ts";
+import { contextOf, type Protocol } from "../../request/context.ts";
+import { outcomeOf } from "../../request/outcome.ts";
 import { echo, grpcMessage } from "../../text/plain-text.ts";
 
 /**
@@ -29,17 +30,15 @@ export function refuseCall(
   req: NodeRequest,
   res: NodeResponse,
   error: KibitzError,
-  serviceIsKnown: boolean,
   explain: (error: KibitzError, requestId: string) => ConnectError,
 ): boolean {
-  const type = req.headers["content-type"]?.split(";", 1)[0]?.trim() ?? "";
-  const isCall = rpcType.test(type) || (serviceIsKnown && type === "application/json");
+  const { id: requestId, protocol } = contextOf(req);
+  const type = mediaTypeOf(req);
+  const isCall = protocol !== "json" && (rpcType.test(type) || type === "application/json");
   if (req.method !== "POST" || !isCall) {
     return false;
   }
-  const protocol = protocolOf(req);
-  const { requestId, ending } = callerFromRequest(req, protocol);
-  ending.code = error.code;
+  outcomeOf(req).code = error.code;
   const explained = explain(error, requestId);
   const answer = protocol === "connect" ? connectAnswer(type, explained) : grpcAnswer(type, explained);
   res.statusCode = answer.status;
@@ -55,11 +54,10 @@ export function refuseCall(
 export function refuseUnknownCall(
   req: NodeRequest,
   res: NodeResponse,
-  serviceIsKnown: boolean,
   explain: (error: KibitzError, requestId: string) => ConnectError,
 ): boolean {
-  const detail = `${echo(pathOf(req).slice(1))} is not a method of this service.`;
-  return refuseCall(req, res, new KibitzError("unimplemented", detail), serviceIsKnown, explain);
+  const detail = `${echo(contextOf(req).path.slice(1))} is not a method of this service.`;
+  return refuseCall(req, res, new KibitzError("unimplemented", detail), explain);
 }
 
 interface Answer {
@@ -155,14 +153,21 @@ function unreadableQuery(name: string, { url = "" }: NodeRequest): string {
   return `${needed}: ${names} ${missing.length > 1 ? "are" : "is"} missing.`;
 }
 
-/** The protocols that share the paths of the RPCs. */
-export type RpcProtocol = Extract<Protocol, "connect" | "grpc" | "grpc-web">;
-
-/** The protocol that a request to an RPC speaks: its content type says so. GET is always Connect. */
-export function protocolOf(req: NodeRequest): RpcProtocol {
-  const type = req.headers["content-type"] ?? "";
+/**
+ * The protocol that a request speaks. At the paths of the services it is one of three, as its content type says, and
+ * GET is always Connect; elsewhere it is JSON, but for what only an RPC client posts.
+ */
+export function protocolOf(req: NodeRequest, isOfService: boolean): Protocol {
+  const type = mediaTypeOf(req);
+  if (!isOfService && !(req.method === "POST" && rpcType.test(type))) {
+    return "json";
+  }
   if (type.startsWith("application/grpc-web")) {
     return "grpc-web";
   }
   return type.startsWith("application/grpc") ? "grpc" : "connect";
+}
+
+function mediaTypeOf({ headers }: NodeRequest): string {
+  return headers["content-type"]?.split(";", 1)[0]?.trim() ?? "";
 }

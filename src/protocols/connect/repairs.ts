@@ -6,7 +6,7 @@ import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import type { Compression, UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { compressionBrotli as slowBrotli } from "@connectrpc/connect-node";
 import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
-import { callerKey } from "../../calls/context-keys.ts";
+import { outcomeKey, requestKey } from "../../calls/context-keys.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import type { NodeRequest, NodeResponse } from "../../http/message.ts";
 import { grpcMessage } from "../../text/plain-text.ts";
@@ -82,7 +82,7 @@ export const repairs: readonly RepairedLibrary[] = [
       },
       expectDeadlineResets: {
         worksAround: "Its gRPC client resets a stream with INTERNAL_ERROR when the deadline has passed.",
-        places: ["calls/log-calls.ts"],
+        places: ["calls/chain.ts"],
       },
       compressionBrotli: {
         worksAround: "Answers are packed at brotli's highest quality, a hundred times slower than gzip.",
@@ -229,10 +229,9 @@ export function refuseBrokenBase64(context: HandlerContext, count: CountRefusal)
       "The query says base64=1, but `message` is not valid base64.",
       { cause },
     );
-    const { requestId, ending } = values.get(callerKey);
-    ending.code = error.code;
+    values.get(outcomeKey).code = error.code;
     count(error, context);
-    throw connectErrorFrom(error, requestId);
+    throw connectErrorFrom(error, values.get(requestKey).id);
   }
 }
 
@@ -247,13 +246,14 @@ type AbortableContext = HandlerContext & { abort(reason?: unknown): void };
  */
 export function completeErrors(context: HandlerContext, count: CountRefusal): void {
   const { values, method } = context;
-  const { requestId, ending } = values.get(callerKey);
+  const { id: requestId } = values.get(requestKey);
+  const outcome = values.get(outcomeKey);
   const abortable = context as AbortableContext;
   const { abort } = abortable;
   abortable.abort = (reason) => {
     const known = complete(reason, method.input, requestId);
     if (known) {
-      ending.code ??= known.code;
+      outcome.code ??= known.code;
       count(known, context);
     }
     abort(reason);

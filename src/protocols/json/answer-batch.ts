@@ -65,11 +65,11 @@ export function createBatchAnswer(route: Route, options: StreamAnswerOptions): A
       error = errorFromUnknown(thrown);
     }
     for (const index of open) {
-      yield refusal(index, error, context.caller.requestId);
+      yield refusal(index, error, context.request.id);
     }
   }
 
-  return async (req, res, caller, entry) => {
+  return async (req, res, entry) => {
     const { accept } = req.headers;
     if (!accepts(accept, json) && !accepts(accept, lines)) {
       throw new KibitzError(
@@ -82,10 +82,15 @@ export function createBatchAnswer(route: Route, options: StreamAnswerOptions): A
     if (batch.kind === "left") {
       return;
     }
-    const context = new ResponseContext(caller, entry, res, route, batch.unreadable);
+    const context = new ResponseContext(req, res, entry, route, batch.unreadable);
     const texts = textsOf(answersOf(batch, context), runConcurrently);
     const { all } = await peekStream(texts);
-    sendHead(res, 200, ["Content-Type", runConcurrently ? lines : `${json}; charset=utf-8`, ...keep], caller);
+    sendHead(
+      res,
+      200,
+      ["Content-Type", runConcurrently ? lines : `${json}; charset=utf-8`, ...keep],
+      context.outcome,
+    );
     for await (const text of all) {
       if (!(await writePart(res, text))) {
         return;

@@ -2,6 +2,8 @@ import type { Message } from "@bufbuild/protobuf";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import { problemFromError } from "../../errors/problem.ts";
 import { isGone, writePart } from "../../http/message.ts";
+import { contextOf } from "../../request/context.ts";
+import { outcomeOf } from "../../request/outcome.ts";
 import { type Answer, ResponseContext, type StreamAnswerOptions } from "./call.ts";
 import { createRequestReader } from "./read-request.ts";
 import type { Route } from "./routes.ts";
@@ -25,7 +27,7 @@ export function createStreamAnswer(route: Route, options: StreamAnswerOptions): 
   const call = options.calls.stream(route.method);
   const write = createEventWriter(route.method);
 
-  return async (req, res, caller, entry) => {
+  return async (req, res, entry) => {
     if (!accepts(req.headers.accept, eventStream)) {
       throw new KibitzError(
         "not_acceptable",
@@ -38,11 +40,11 @@ export function createStreamAnswer(route: Route, options: StreamAnswerOptions): 
     }
     let states: BegunStream<Message>;
     try {
-      states = await peekStream(call(reading.message, new ResponseContext(caller, entry, res, route)));
+      states = await peekStream(call(reading.message, new ResponseContext(req, res, entry, route)));
     } catch (thrown) {
       throw await reading.explain(thrown);
     }
-    sendHead(res, 200, headers, caller);
+    sendHead(res, 200, headers, outcomeOf(req));
     let hasRoom = true;
     const keepAlive = setInterval(() => {
       // What waits for a reader says so by itself.
@@ -71,7 +73,7 @@ export function createStreamAnswer(route: Route, options: StreamAnswerOptions): 
       }
       await say("done", last);
     } catch (thrown) {
-      const problem = problemFromError(errorFromUnknown(thrown), caller.requestId);
+      const problem = problemFromError(errorFromUnknown(thrown), contextOf(req).id);
       await say("error", JSON.stringify(problem));
     } finally {
       clearInterval(keepAlive);

@@ -1,6 +1,7 @@
 import type { Message } from "@bufbuild/protobuf";
 import { KibitzError } from "../../errors/errors.ts";
 import { addVary, isNotModified } from "../../http/headers.ts";
+import { outcomeOf } from "../../request/outcome.ts";
 import { type Answer, ResponseContext, type UnaryAnswerOptions } from "./call.ts";
 import { createMessageWriter } from "./codec/write-message.ts";
 import { createRequestReader } from "./read-request.ts";
@@ -14,7 +15,7 @@ export function createUnaryAnswer(route: Route, options: UnaryAnswerOptions): An
   const write = createMessageWriter(route.method.output);
   const mayBeKept = route.verb === "GET";
 
-  return async (req, res, caller, entry) => {
+  return async (req, res, entry) => {
     if (!accepts(req.headers.accept, "application/json")) {
       throw new KibitzError(
         "not_acceptable",
@@ -27,22 +28,22 @@ export function createUnaryAnswer(route: Route, options: UnaryAnswerOptions): An
     }
     let answer: Message;
     try {
-      answer = await call(reading.message, new ResponseContext(caller, entry, res, route));
+      answer = await call(reading.message, new ResponseContext(req, res, entry, route));
     } catch (thrown) {
       throw await reading.explain(thrown);
     }
-    const { answerHeaders } = caller;
+    const outcome = outcomeOf(req);
     if (mayBeKept) {
       addVary(res, "Authorization");
-      if (isNotModified(req, answerHeaders.get("etag"))) {
-        send(res, 304, [], caller);
+      if (isNotModified(req, outcome.answerHeaders.get("etag"))) {
+        send(res, 304, [], outcome);
         return;
       }
     }
     const text = `${write(answer)}\n`;
     const length = String(Buffer.byteLength(text));
-    const kept = answerHeaders.has("cache-control") ? [] : ["Cache-Control", "no-store"];
-    send(res, 200, ["Content-Type", jsonMediaType, "Content-Length", length, ...kept], caller, text);
+    const kept = outcome.answerHeaders.has("cache-control") ? [] : ["Cache-Control", "no-store"];
+    send(res, 200, ["Content-Type", jsonMediaType, "Content-Length", length, ...kept], outcome, text);
   };
 }
 

@@ -4,7 +4,8 @@ import type { Entry } from "../../access/entrance.ts";
 import type { UnreadableItem } from "../../calls/context-keys.ts";
 import type { CallContext, Calls } from "../../calls/invoke.ts";
 import { isGone, type NodeRequest, type NodeResponse } from "../../http/message.ts";
-import type { Caller } from "../../request/context.ts";
+import { contextOf, type RequestContext } from "../../request/context.ts";
+import { outcomeOf, type RequestOutcome } from "../../request/outcome.ts";
 import type { RequestReaderOptions } from "./read-request.ts";
 import type { Route } from "./routes.ts";
 
@@ -16,15 +17,23 @@ const nothing: ReadonlyMap<number, UnreadableItem> = new Map();
  * fifth of all.
  */
 export class ResponseContext implements CallContext {
-  readonly caller: Caller;
+  readonly request: RequestContext;
+  readonly outcome: RequestOutcome;
   readonly account: Account;
   readonly unreadable: ReadonlyMap<number, UnreadableItem>;
   readonly requestMethod: Route["verb"];
   readonly #res: NodeResponse;
   #signal: AbortSignal | undefined;
 
-  constructor(caller: Caller, { account }: Entry, res: NodeResponse, { verb }: Route, unreadable = nothing) {
-    this.caller = caller;
+  constructor(
+    req: NodeRequest,
+    res: NodeResponse,
+    { account }: Entry,
+    { verb }: Route,
+    unreadable = nothing,
+  ) {
+    this.request = contextOf(req);
+    this.outcome = outcomeOf(req);
     this.account = account;
     this.unreadable = unreadable;
     this.requestMethod = verb;
@@ -54,13 +63,13 @@ function signalOf(res: NodeResponse): AbortSignal {
 }
 
 /** Answers the requests of one route. What it rejects with is the problem that the caller is told of. */
-export type Answer = (req: NodeRequest, res: NodeResponse, caller: Caller, entry: Entry) => Promise<void>;
+export type Answer = (req: NodeRequest, res: NodeResponse, entry: Entry) => Promise<void>;
 
 /**
  * Lets calls of a method in, or what is no call, before anything of their bodies is read. At once where that can be
  * said. @throws KibitzError
  */
-export type Enter = (caller: Caller, method: DescMethod | undefined) => Entry | Promise<Entry>;
+export type Enter = (req: NodeRequest, method: DescMethod | undefined) => Entry | Promise<Entry>;
 
 export interface UnaryAnswerOptions extends RequestReaderOptions {
   readonly calls: Calls;

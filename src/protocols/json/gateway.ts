@@ -1,16 +1,11 @@
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import type { Entry } from "../../access/entrance.ts";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
-import {
-  isGone,
-  type NodeRequest,
-  type NodeResponse,
-  pathOf,
-  type RequestHandler,
-} from "../../http/message.ts";
+import { isGone, type NodeRequest, type NodeResponse, type RequestHandler } from "../../http/message.ts";
 import { sendProblem } from "../../http/send-problem.ts";
 import type { Log } from "../../log/log.ts";
-import { type Caller, callerFromRequest } from "../../request/context.ts";
+import { contextOf } from "../../request/context.ts";
+import { outcomeOf } from "../../request/outcome.ts";
 import { echo } from "../../text/plain-text.ts";
 import { createBatchAnswer } from "./answer-batch.ts";
 import { createStreamAnswer, eventStream } from "./answer-stream.ts";
@@ -63,23 +58,21 @@ export function createGateway(options: GatewayOptions): RequestHandler {
     places.set(route.path, place);
   }
 
-  async function answer({ method, answer }: Answering, req: NodeRequest, res: NodeResponse, caller: Caller) {
+  async function answer({ method, answer }: Answering, req: NodeRequest, res: NodeResponse) {
     let entry: Entry | undefined;
     try {
-      const entering = options.enter(caller, method);
+      const entering = options.enter(req, method);
       entry = entering instanceof Promise ? await entering : entering;
       // Nothing tells of a request that was closed while nobody read it.
       if (entering instanceof Promise && isGone(res)) {
         return;
       }
-      await answer(req, res, caller, entry);
+      await answer(req, res, entry);
     } catch (thrown) {
       // What a call throws is logged by its interceptors and arrives here translated.
       if (!(thrown instanceof KibitzError)) {
-        options.log.error(
-          { err: thrown, requestId: caller.requestId, request: echo(pathOf(req)) },
-          "the gateway failed",
-        );
+        const { id: requestId, path } = contextOf(req);
+        options.log.error({ err: thrown, requestId, request: echo(path) }, "the gateway failed");
       }
       if (res.headersSent) {
         // Half an answer must not look like a whole one.
@@ -88,10 +81,11 @@ export function createGateway(options: GatewayOptions): RequestHandler {
       }
       const error = errorFromUnknown(thrown);
       // What becomes a call is counted there.
-      if (entry && !caller.ending.hasLine) {
+      const { hasLine, answerHeaders } = outcomeOf(req);
+      if (entry && !hasLine) {
         await entry.refused(error);
       }
-      sendProblem(req, res, error, caller.requestId, [...caller.answerHeaders]);
+      sendProblem(req, res, error, [...answerHeaders]);
     }
   }
 
@@ -99,41 +93,39 @@ export function createGateway(options: GatewayOptions): RequestHandler {
   async function refuse(
     req: NodeRequest,
     res: NodeResponse,
-    caller: Caller,
     error: KibitzError,
     headers: readonly (readonly [string, string])[] = [],
   ) {
     try {
-      await options.enter(caller, undefined);
-      sendProblem(req, res, error, caller.requestId, headers);
+      await options.enter(req, undefined);
+      sendProblem(req, res, error, headers);
     } catch (thrown) {
-      sendProblem(req, res, errorFromUnknown(thrown), caller.requestId);
+      sendProblem(req, res, errorFromUnknown(thrown));
     }
   }
 
   return (req, res) => {
     const { method = "" } = req;
-    const path = pathOf(req);
+    const { path } = contextOf(req);
     const place = places.get(path);
     if (!place) {
       const isKnown = path.endsWith("/") && places.has(path.slice(0, -1));
       if (isKnown) {
         const detail = `There is nothing at ${path}. Leave out the slash at the end: ${path.slice(0, -1)}.`;
-        void refuse(req, res, callerFromRequest(req, "json"), new KibitzError("not_found", detail));
+        void refuse(req, res, new KibitzError("not_found", detail));
       }
       return isKnown;
     }
-    const caller = callerFromRequest(req, "json");
     const answering = place.answers.get(method);
     if (answering) {
-      void answer(answering, req, res, caller);
+      void answer(answering, req, res);
     } else if (method === "OPTIONS") {
-      send(res, 204, ["Allow", place.allow], caller);
+      send(res, 204, ["Allow", place.allow], outcomeOf(req));
     } else {
       const hint =
         place.streams && method === "GET" ? " EventSource cannot POST: read the events with fetch()." : "";
       const error = new KibitzError("method_not_allowed", `This path supports ${place.allow}.${hint}`);
-      void refuse(req, res, caller, error, [["Allow", place.allow]]);
+      void refuse(req, res, error, [["Allow", place.allow]]);
     }
     return true;
   };
@@ -148,10 +140,10 @@ function answerOf(route: Route, routes: readonly Route[], options: GatewayOption
         return answerOnce;
       }
       const answerStream = createStreamAnswer(stream, options);
-      return (req, res, caller, entry) =>
+      return (req, res, entry) =>
         prefers(req.headers.accept, eventStream, "application/json")
-          ? answerStream(req, res, caller, entry)
-          : answerOnce(req, res, caller, entry);
+          ? answerStream(req, res, entry)
+          : answerOnce(req, res, entry);
     }
     case "stream":
       return createStreamAnswer(route, options);

@@ -3,7 +3,7 @@ import { brotliDecompress, gunzip, inflate } from "node:zlib";
 import { KibitzError } from "../../errors/errors.ts";
 import type { BodyBudget } from "../../http/body-budget.ts";
 import type { NodeRequest } from "../../http/message.ts";
-import { endingOf } from "../../request/context.ts";
+import { outcomeOf } from "../../request/outcome.ts";
 
 /** Everything that was sent, or word that the caller left while sending. */
 export type BodyReading = { readonly kind: "bytes"; readonly bytes: Uint8Array } | { readonly kind: "left" };
@@ -29,14 +29,14 @@ export async function readBody(req: NodeRequest, maxBytes: number, budget: BodyB
   if (reading.kind === "left") {
     return reading;
   }
-  const ending = endingOf(req);
-  ending.readBytes = reading.bytes.length;
+  const outcome = outcomeOf(req);
+  outcome.readBytes = reading.bytes.length;
   if (!inflateBytes) {
     return reading;
   }
   try {
     const bytes = await inflateBytes(reading.bytes, { maxOutputLength: maxBytes });
-    ending.readBytes = bytes.length;
+    outcome.readBytes = bytes.length;
     return { kind: "bytes", bytes };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") {

@@ -2,17 +2,17 @@ import type { ServerResponse } from "node:http";
 import { parse } from "content-type";
 import { preferredType } from "../../http/headers.ts";
 import type { NodeResponse } from "../../http/message.ts";
-import type { Caller } from "../../request/context.ts";
+import type { RequestOutcome } from "../../request/outcome.ts";
 
-/** Answers in one go: what the call has to say in headers, then those that interceptors left with the caller. */
+/** Answers in one go: what the call has to say in headers, then those that were added on the way. */
 export function send(
   res: NodeResponse,
   status: number,
   headers: readonly string[],
-  caller: Caller,
+  outcome: RequestOutcome,
   body?: string,
 ): void {
-  sendHead(res, status, headers, caller);
+  sendHead(res, status, headers, outcome);
   (res as ServerResponse).end(body);
 }
 
@@ -21,10 +21,10 @@ export function sendHead(
   res: NodeResponse,
   status: number,
   headers: readonly string[],
-  caller: Caller,
+  outcome: RequestOutcome,
 ): void {
   const all = [...headers];
-  for (const [name, value] of caller.answerHeaders) {
+  for (const [name, value] of outcome.answerHeaders) {
     all.push(name, value);
   }
   // Both kinds of responses take a flat list, but the overloads of the two do not agree on it.

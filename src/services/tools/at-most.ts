@@ -1,7 +1,7 @@
-import { callerKey } from "../../calls/context-keys.ts";
+import { requestKey } from "../../calls/context-keys.ts";
 import type { MethodContext } from "../../calls/invoke.ts";
 import { KibitzError } from "../../errors/errors.ts";
-import type { Caller } from "../../request/context.ts";
+import type { RequestContext } from "../../request/context.ts";
 
 /** How many of a call may be open at a time. */
 export interface Most {
@@ -9,7 +9,7 @@ export interface Most {
   /** For one address. */
   readonly perAddress: number;
   /** The address that a caller is known by. */
-  readonly addressOf: (caller: Caller) => string;
+  readonly addressOf: (request: RequestContext) => string;
 }
 
 type Call<Q, A> = (request: Q, context: Pick<MethodContext, "signal" | "values">) => AsyncIterable<A>;
@@ -60,7 +60,7 @@ export function atMost<Q, A>({ inAll, perAddress, addressOf }: Most, call: Call<
   }
 
   return async function* (request, context) {
-    const address = addressOf(context.values.get(callerKey));
+    const address = addressOf(context.values.get(requestKey));
     const own = byAddress.get(address)?.size ?? 0;
     if (own >= perAddress) {
       const detail = `This call serves at most ${perAddress} callers at a time of one address.`;

@@ -8,7 +8,7 @@ import {
 } from "../../../gen/grpc/health/v1/health_pb.ts";
 import type { Implementation, MethodContext } from "../../calls/invoke.ts";
 import { KibitzError } from "../../errors/errors.ts";
-import type { Caller } from "../../request/context.ts";
+import type { RequestContext } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
 import { atMost } from "./at-most.ts";
 
@@ -22,7 +22,7 @@ export interface HealthOptions {
   /** Emits `change` when one of these has changed. */
   readonly changes: EventEmitter<{ change: [] }>;
   /** The address that a caller is known by. */
-  readonly addressOf: (caller: Caller) => string;
+  readonly addressOf: (request: RequestContext) => string;
 }
 
 /** Each costs up to 60 kB for as long as it likes. A client has one for each channel. */

@@ -15,7 +15,7 @@ import {
 } from "../../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionV1alpha } from "../../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
 import type { Implementation, MethodContext } from "../../calls/invoke.ts";
-import type { Caller } from "../../request/context.ts";
+import type { RequestContext } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
 import { atMost } from "./at-most.ts";
 
@@ -27,7 +27,7 @@ export interface ReflectionOptions {
   /** Aborted when the server stops: it does not wait for other questions. */
   readonly stopping: AbortSignal;
   /** The address that a caller is known by. */
-  readonly addressOf: (caller: Caller) => string;
+  readonly addressOf: (request: RequestContext) => string;
   /** How long a conversation may take, in milliseconds, however much is asked in it. */
   readonly lifeMs?: number;
 }

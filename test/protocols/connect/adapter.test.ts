@@ -9,8 +9,6 @@ import {
   type ConnectRouter,
   createClient,
   createConnectRouter,
-  createContextKey,
-  createContextValues,
   type Transport,
 } from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
@@ -27,23 +25,24 @@ import {
   ListEnginesResponseSchema,
 } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
+import { requestKey } from "../../../src/calls/context-keys.ts";
 import { createBodyBudget } from "../../../src/http/body-budget.ts";
+import { createCors } from "../../../src/http/listener/cors.ts";
 import { silentLog } from "../../../src/log/log.ts";
 import { createConnectAdapter } from "../../../src/protocols/connect/adapter.ts";
 import { connectErrorFrom } from "../../../src/protocols/connect/errors.ts";
-import { type RpcProtocol, refuseUnknownCall } from "../../../src/protocols/connect/refuse-call.ts";
+import { protocolOf, refuseUnknownCall } from "../../../src/protocols/connect/refuse-call.ts";
+import { identifyRequest, type Protocol } from "../../../src/request/context.ts";
 import { exchange, open, problemOf } from "../../http/exchange.ts";
 import { http2Get } from "../../http/http2-get.ts";
 import { startListener } from "../../http/start-listener.ts";
 
 const service = "/chess.analysis.v1.AnalysisService";
-const doorKey = createContextKey<RpcProtocol | undefined>(undefined);
+const isOfService = (path: string) => path.startsWith(`${service}/`);
 
 function createDoor(router: ConnectRouter) {
-  const contextValues = (_req: unknown, door: RpcProtocol) => createContextValues().set(doorKey, door);
   return createConnectAdapter({
     handlers: router.handlers,
-    contextValues,
     explain: connectErrorFrom,
     bodies: createBodyBudget(),
     log: silentLog,
@@ -53,7 +52,7 @@ function createDoor(router: ConnectRouter) {
 /** ListEngines answers with the door that the call came through; StreamEvaluate with the FEN. */
 function analysisRouter(): ConnectRouter {
   return createConnectRouter({ readMaxBytes: 1000 }).service(AnalysisService, {
-    listEngines: (_, context) => ({ latest: context.values.get(doorKey) ?? "none" }),
+    listEngines: (_, context) => ({ latest: context.values.get(requestKey).protocol }),
     async *streamEvaluate({ fen }) {
       yield { event: { case: "evaluation" as const, value: { fen } } };
     },
@@ -62,12 +61,14 @@ function analysisRouter(): ConnectRouter {
 
 /** As the app has them: what no door has is refused by itself. */
 const start = (router = analysisRouter()) =>
-  startListener([
-    createDoor(router),
-    (req, res) => refuseUnknownCall(req, res, req.url?.startsWith(`${service}/`) ?? false, connectErrorFrom),
-  ]);
+  startListener(
+    [createDoor(router), (req, res) => refuseUnknownCall(req, res, connectErrorFrom)],
+    {},
+    createCors(["*"]),
+    { protocolOf: (req, path) => protocolOf(req, isOfService(path)) },
+  );
 
-type ClientKind = [string, RpcProtocol, (baseUrl: string) => Transport];
+type ClientKind = [string, Protocol, (baseUrl: string) => Transport];
 const clients: ClientKind[] = [
   [
     "Connect, binary, HTTP/1.1",
@@ -266,7 +267,6 @@ describe("a problem document, never an empty body, answers", () => {
     const refuses = Object.assign(async () => ({ status: 505 }), { ...handler, requestPath: "/x.Y/Talk" });
     const door = createConnectAdapter({
       handlers: [refuses as UniversalHandler],
-      contextValues: () => createContextValues(),
       explain: connectErrorFrom,
       bodies: createBodyBudget(),
       log: silentLog,
@@ -298,7 +298,10 @@ describe("a broken host cannot end the process", () => {
 
   test.each(hosts)("over HTTP/1.1, even without the listener before the door: %s", async (host) => {
     const door = createDoor(analysisRouter());
-    const server = createServer((req, res) => void door(req, res)).listen(0, "127.0.0.1");
+    const server = createServer((req, res) => {
+      identifyRequest(req, () => "connect");
+      door(req, res);
+    }).listen(0, "127.0.0.1");
     onTestFinished(async () => void (await server[Symbol.asyncDispose]()));
     await once(server, "listening");
     const { port } = server.address() as AddressInfo;

@@ -1,13 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:http2";
 import { brotliDecompressSync } from "node:zlib";
-import {
-  Code,
-  ConnectError,
-  type ConnectRouter,
-  createConnectRouter,
-  createContextValues,
-} from "@connectrpc/connect";
+import { Code, ConnectError, type ConnectRouter, createConnectRouter } from "@connectrpc/connect";
 import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { compressionGzip } from "@connectrpc/connect-node";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -26,7 +20,6 @@ async function start(router: ConnectRouter) {
   const told: unknown[] = [];
   const adapter = createConnectAdapter({
     handlers: router.handlers,
-    contextValues: () => createContextValues(),
     explain: connectErrorFrom,
     bodies: createBodyBudget(),
     log: { error: (...line) => void told.push(line) },

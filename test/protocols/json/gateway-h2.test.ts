@@ -6,8 +6,8 @@ import { EvaluateResponseSchema } from "../../../gen/chess/analysis/v1/analysis_
 import type { UnaryCall } from "../../../src/calls/invoke.ts";
 import { type ServedGateway, serveGateway, startFen } from "./serve-gateway.ts";
 
-const evaluate = vi.fn<UnaryCall>(async (_, { caller }) => {
-  caller.answerHeaders.set("ratelimit", "x");
+const evaluate = vi.fn<UnaryCall>(async (_, { outcome }) => {
+  outcome?.answerHeaders.set("ratelimit", "x");
   return create(EvaluateResponseSchema, { summary: "♞" });
 });
 const request = JSON.stringify({ fen: startFen });

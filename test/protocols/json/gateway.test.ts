@@ -23,8 +23,8 @@ beforeAll(async () => {
     Evaluate: evaluate,
     GetPrice: getPrice,
     ListEngines: async () => create(ListEnginesResponseSchema, { latest: "stockfish-19" }),
-    CreateKey: async (_, { caller }) => {
-      caller.answerHeaders.set("ratelimit", '"minute";r=59;t=60');
+    CreateKey: async (_, { outcome }) => {
+      outcome?.answerHeaders.set("ratelimit", '"minute";r=59;t=60');
       return create(CreateKeyResponseSchema, { id: "k1" });
     },
     RevokeKey: async () => create(RevokeKeyResponseSchema),
@@ -74,7 +74,7 @@ describe("an answer", () => {
     expect(JSON.parse(body.toString())).toMatchObject({ id: "a1", fen: startFen, best_move: null });
   });
 
-  it("has the headers that interceptors left with the caller", async () => {
+  it("has the headers that were added on the way", async () => {
     const response = await post("/v1/keys", "{}");
     expect(response.headers.get("ratelimit")).toBe('"minute";r=59;t=60');
   });
@@ -100,10 +100,10 @@ describe("an answer", () => {
   });
 });
 
-it("hands the message of the body and the caller to the call", async () => {
+it("hands the message of the body and who asks to the call", async () => {
   await post("/v1/eval", JSON.stringify({ fen: startFen, movetime_ms: 500 }), { Authorization: "Bearer x" });
   expect(evaluate.mock.lastCall?.[0]).toMatchObject({ fen: startFen, movetimeMs: 500 });
-  expect(evaluate.mock.lastCall?.[1].caller).toMatchObject({
+  expect(evaluate.mock.lastCall?.[1].request).toMatchObject({
     protocol: "json",
     address: "127.0.0.1",
     authorization: "Bearer x",
@@ -246,6 +246,18 @@ describe("faults", () => {
     });
   });
 
+  it("are let in once and count once, however often a request is mended until it would pass", async () => {
+    const { entered, refused } = served.entries;
+    evaluate.mockRejectedValueOnce(
+      errorFromFaults([{ ...depthFault, allowed: { minimum: 1, maximum: 31 } }]),
+    );
+    const problem = await problemOf(
+      await post("/v1/eval", JSON.stringify({ fen: startFen, depth: 99, multipv: 2 })),
+    );
+    expect(problem).toMatchObject({ suggested_request: { depth: 30 } });
+    expect(served.entries).toEqual({ entered: entered + 1, refused: refused + 1 });
+  });
+
   it("come with none where the request, as it would be, is refused, too", async () => {
     for (const sent of [{ depth: -5 }, { fen: startFen, depth: -5, moves: [""] }]) {
       expect(await problemOf(await post("/v1/eval", JSON.stringify(sent)))).toMatchObject({
@@ -269,8 +281,8 @@ describe("faults", () => {
 
 describe("errors of a call", () => {
   it("are problems, with the headers that interceptors left", async () => {
-    evaluate.mockImplementationOnce(async (_, { caller }) => {
-      caller.answerHeaders.set("ratelimit", '"minute";r=0;t=7');
+    evaluate.mockImplementationOnce(async (_, { outcome }) => {
+      outcome?.answerHeaders.set("ratelimit", '"minute";r=0;t=7');
       throw new KibitzError("rate_limited", "Too many.", { retryAfterMs: 6500 });
     });
     const response = await post("/v1/eval", JSON.stringify({ fen: startFen }));

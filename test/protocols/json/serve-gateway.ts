@@ -13,6 +13,7 @@ import { createBodyBudget } from "../../../src/http/body-budget.ts";
 import type { NodeRequest, NodeResponse } from "../../../src/http/message.ts";
 import { silentLog } from "../../../src/log/log.ts";
 import { createGateway } from "../../../src/protocols/json/gateway.ts";
+import { identifyRequest } from "../../../src/request/context.ts";
 import { createTimeSlicer } from "../../../src/thread/time-slicer.ts";
 
 export const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
@@ -21,6 +22,8 @@ export const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 
 export interface ServedGateway extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
+  /** How often somebody was let in, and how often what came in was refused. */
+  readonly entries: { readonly entered: number; readonly refused: number };
 }
 
 export async function serveGateway(
@@ -28,10 +31,15 @@ export async function serveGateway(
   protocol: "http1" | "h2c" = "http1",
   streams: Readonly<Record<string, StreamCall>> = {},
 ): Promise<ServedGateway> {
+  const entries = { entered: 0, refused: 0 };
   const gateway = createGateway({
     log: silentLog,
     services: [AnalysisService, KeyService],
-    enter: () => ({ account: localAccount, check() {}, async refused() {} }),
+    enter() {
+      entries.entered++;
+      const refused = async () => void entries.refused++;
+      return { account: localAccount, check() {}, refused };
+    },
     costOf: () => 1,
     beginWork: createTimeSlicer(),
     calls: {
@@ -50,6 +58,7 @@ export async function serveGateway(
     bodies: createBodyBudget(),
   });
   const listener = (req: NodeRequest, res: NodeResponse) => {
+    identifyRequest(req, () => "json");
     if (gateway(req, res)) {
       return;
     }
@@ -59,7 +68,7 @@ export async function serveGateway(
   const server = protocol === "h2c" ? createServer2(listener) : createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, port, [Symbol.asyncDispose]: () => close(server) };
+  return { url: `http://127.0.0.1:${port}`, port, entries, [Symbol.asyncDispose]: () => close(server) };
 }
 
 function close(server: Server | Http2Server): Promise<void> {

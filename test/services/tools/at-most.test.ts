@@ -1,7 +1,7 @@
 import { createContextValues } from "@connectrpc/connect";
 import { expect, onTestFinished, test } from "vitest";
-import { callerKey } from "../../../src/calls/context-keys.ts";
-import { localCaller } from "../../../src/request/context.ts";
+import { requestKey } from "../../../src/calls/context-keys.ts";
+import { localContext } from "../../../src/request/context.ts";
 import { atMost } from "../../../src/services/tools/at-most.ts";
 
 /** A call that says one thing and then has no news until its caller leaves. */
@@ -28,7 +28,7 @@ function start(inAll: number, perAddress: number) {
   const open = async (address: string, waits = true): Promise<Stream> => {
     const leaving = new AbortController();
     onTestFinished(() => leaving.abort());
-    const values = createContextValues().set(callerKey, { ...localCaller(), address });
+    const values = createContextValues().set(requestKey, { ...localContext(), address });
     const stream = call("", { values, signal: leaving.signal })[Symbol.asyncIterator]();
     let end: unknown;
     const next = () =>

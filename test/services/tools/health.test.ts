@@ -9,6 +9,7 @@ import {
 import { createReadiness } from "../../../src/http/pages/probes.ts";
 import { connectErrors } from "../../../src/protocols/connect/interceptors.ts";
 import { createHealth } from "../../../src/services/tools/health.ts";
+import { fromThisProcess } from "../../support/from-this-process.ts";
 
 const names = ["", AnalysisService.typeName, KeyService.typeName];
 
@@ -20,7 +21,7 @@ function start() {
     addressOf: ({ address }) => address,
   });
   const transport = createRouterTransport(({ service }) => service(Health, methods), {
-    router: { interceptors: [connectErrors()] },
+    router: { interceptors: [fromThisProcess, connectErrors()] },
   });
   const client = createClient(Health, transport);
   const watch = (service: string, signal?: AbortSignal) =>

@@ -18,6 +18,7 @@ import {
 import { ServerReflection as ServerReflectionV1alpha } from "../../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
 import { connectErrors } from "../../../src/protocols/connect/interceptors.ts";
 import { createReflection } from "../../../src/services/tools/reflection.ts";
+import { fromThisProcess } from "../../support/from-this-process.ts";
 
 type Question = NonNullable<MessageInitShape<typeof ServerReflectionRequestSchema>["messageRequest"]>;
 type Answer = ServerReflectionResponse["messageResponse"];
@@ -38,7 +39,9 @@ function start(lifeMs?: number, version = versions[0] ?? expect.fail()) {
       service(one.service, one.methods);
     }
   };
-  const transport = createRouterTransport(routes, { router: { interceptors: [connectErrors()] } });
+  const transport = createRouterTransport(routes, {
+    router: { interceptors: [fromThisProcess, connectErrors()] },
+  });
   const client = createClient(version, transport);
   return { stop: () => stopping.abort(), client };
 }

@@ -1,0 +1,84 @@
+import { createContextValues } from "@connectrpc/connect";
+import { describe, expect, test } from "vitest";
+import { outcomeKey, requestKey } from "../../src/calls/context-keys.ts";
+import { contextOf, identifyRequest, spanBelow } from "../../src/request/context.ts";
+import { outcomeOf } from "../../src/request/outcome.ts";
+
+const trace = "0af7651916cd43dd8448eb211c80319c";
+const parent = "b7ad6b7169203331";
+
+test.each([
+  [`00-${trace}-${parent}-01`, "01"],
+  [`00-${trace}-${parent}-00`, "00"],
+  [`00-${trace}-${parent}-ff`, "01"],
+  [`00-${trace}-${parent}-fe`, "00"],
+  [`cc-${trace}-${parent}-01`, "01"],
+  [`cc-${trace}-${parent}-01-what-comes-later`, "01"],
+])("below %s there is a new span of the same trace", (header, flags) => {
+  expect(spanBelow(header)).toMatch(new RegExp(`^00-${trace}-[0-9a-f]{16}-${flags}$`));
+  expect(spanBelow(header)).not.toBe(spanBelow(header));
+});
+
+test.each([
+  "",
+  trace,
+  `00-${trace}-${parent}`,
+  `00-${trace}-${parent}-01-more`,
+  `00-${trace}-${parent}-01 `,
+  `ff-${trace}-${parent}-01`,
+  `00-${trace.toUpperCase()}-${parent}-01`,
+  `00-${"0".repeat(32)}-${parent}-01`,
+  `00-${trace}-${"0".repeat(16)}-01`,
+  `00-${trace}-${parent}-01, 00-${trace}-${parent}-01`,
+  `cc-${trace}-${parent}-01.`,
+])("%j is no trace", (header) => {
+  expect(spanBelow(header)).toBeUndefined();
+});
+
+describe("a request that came through the edge", () => {
+  const raw = (headers = {}) => ({ url: "/v1/eval?x=1", headers, socket: { remoteAddress: "192.0.2.1" } });
+  const json = () => "json" as const;
+
+  test("is the same for everybody, whatever becomes of its headers", () => {
+    const request = raw({ "x-request-id": "id-1", authorization: "Bearer x" });
+    const context = identifyRequest(request, json);
+    request.headers = {};
+    expect(contextOf(request)).toBe(context);
+    expect(context).toEqual({
+      id: "id-1",
+      traceparent: undefined,
+      protocol: "json",
+      path: "/v1/eval",
+      address: "192.0.2.1",
+      forwardedFor: undefined,
+      authorization: "Bearer x",
+    });
+  });
+
+  test("has one outcome, which is nobody else's", () => {
+    const [request, other] = [raw({ "x-request-id": "id-1" }), raw({ "x-request-id": "id-2" })];
+    identifyRequest(request, json);
+    identifyRequest(other, json);
+    outcomeOf(request).code = "overloaded";
+    outcomeOf(request).answerHeaders.set("etag", "x");
+    expect(outcomeOf(request)).toMatchObject({ code: "overloaded", hasLine: false, readBytes: 0 });
+    expect([...outcomeOf(request).answerHeaders]).toEqual([
+      ["x-request-id", "id-1"],
+      ["etag", "x"],
+    ]);
+    expect(outcomeOf(other)).toMatchObject({ code: undefined });
+    expect([...outcomeOf(other).answerHeaders]).toEqual([["x-request-id", "id-2"]]);
+  });
+
+  test("is asked for behind the edge alone", () => {
+    expect(() => contextOf(raw())).toThrow(TypeError);
+    expect(() => outcomeOf(raw())).toThrow(TypeError);
+  });
+});
+
+test.each([requestKey, outcomeKey])(
+  "a call has what it was told, and nothing that all calls share",
+  (key) => {
+    expect(() => createContextValues().get<unknown>(key)).toThrow(TypeError);
+  },
+);

@@ -1,0 +1,10 @@
+import type { Interceptor } from "@connectrpc/connect";
+import { outcomeKey, requestKey } from "../../src/calls/context-keys.ts";
+import { localContext } from "../../src/request/context.ts";
+import { createOutcome } from "../../src/request/outcome.ts";
+
+/** Stands in for the edge, in front of a service that no server is in front of. */
+export const fromThisProcess: Interceptor = (next) => (request) => {
+  request.contextValues.set(requestKey, localContext()).set(outcomeKey, createOutcome());
+  return next(request);
+};
