@@ -29,7 +29,6 @@ export interface Analyzer {
   follow(request: JudgedRequest, flow: string, signal: AbortSignal, terms?: Terms): AsyncIterable<Followed>;
   /** Milliseconds that a search is expected to take on this machine by those that were run, at most its movetime. */
   readonly expectMs: ExpectedTimes["expect"];
-  readonly counters: AnalyzerCounters;
 }
 
 /** What happens to a search. */
@@ -46,16 +45,6 @@ export interface Terms {
    * says it took, or where there is none the time that the search has run while this caller waited for it.
    */
   readonly onEngineTime: (engineMs: number) => void;
-}
-
-/** How requests were answered since the start. Those of finished games are in none of them. */
-export interface AnalyzerCounters {
-  /** From the cache. */
-  readonly hits: number;
-  /** By the search of another request that was under way. */
-  readonly joins: number;
-  /** By a search of their own. */
-  readonly misses: number;
 }
 
 export interface AnalyzerOptions {
@@ -100,7 +89,6 @@ export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: Anal
   const expectedTimes = createExpectedTimes();
   const coalescer = createCoalescer<SharedEvent, Asker>();
   const ownTerms: Terms = { movetimeMaxMs, onEngineTime() {} };
-  let hits = 0;
 
   async function run(
     { request, movetimeMs, key, asker }: Flight,
@@ -177,16 +165,11 @@ export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: Anal
   }
 
   function keptOf(findings: Findings, request: JudgedRequest): Analysis {
-    hits++;
     return analysisFromFindings(findings, request, { queueMs: 0, cached: true });
   }
 
   const analyzer: Analyzer = {
     expectMs: expectedTimes.expect,
-    get counters() {
-      const { started, joined } = coalescer.counters;
-      return { hits, joins: joined, misses: started };
-    },
     async analyze(request, flow, signal, terms = ownTerms) {
       const { terminal } = request.position;
       if (terminal) {
