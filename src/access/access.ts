@@ -5,7 +5,7 @@ import { createMemoryKeyStore } from "../storage/memory/key-store.ts";
 import { createMemoryUsageStore } from "../storage/memory/usage-store.ts";
 import { type KeyRecord, type KeyStore, StoreUnavailable, type UsageStore } from "../storage/ports.ts";
 import { type Account, localAccount, subjectOfKey } from "./account.ts";
-import { type AuthenticatorCounters, createAuthenticator } from "./authenticate.ts";
+import { createAuthenticator } from "./authenticate.ts";
 import { createClientAddress } from "./client-address.ts";
 import { createKeyExpiry, createKeyIssuer, type KeyIssuer } from "./keys.ts";
 import { createLimits, type Limits } from "./limits.ts";
@@ -26,7 +26,6 @@ export interface Access {
   readonly selfService: SelfService | undefined;
   readonly limits: Limits;
   readonly keys: KeyIssuer;
-  readonly lookUps: AuthenticatorCounters;
   /**
    * Writes down what is kept in memory so that not every request costs a write. Rejects where something could not be
    * written: that is kept for the next time.
@@ -102,9 +101,6 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
         : undefined,
     limits,
     keys: issuer,
-    get lookUps() {
-      return authenticator.counters;
-    },
     async flush() {
       const flushed = await Promise.allSettled([authenticator.flush(), limits.flush()]);
       const failed = flushed.find((one) => one.status === "rejected");

@@ -35,7 +35,6 @@ export interface Analyzer {
    * @param movetimeMaxMs when it ends if it sets no time of its own, in milliseconds
    */
   timeOf(request: JudgedRequest, movetimeMaxMs: number): SearchTime;
-  readonly counters: AnalyzerCounters;
 }
 
 /** What happens to a search. */
@@ -50,16 +49,6 @@ export interface Terms extends SearchTime {
    * says it took, or where there is none the time that the search has run while this caller waited for it.
    */
   readonly onEngineTime: (engineMs: number) => void;
-}
-
-/** How requests were answered since the start. Those of finished games are in none of them. */
-export interface AnalyzerCounters {
-  /** From the cache. */
-  readonly hits: number;
-  /** By the search of another request that was under way. */
-  readonly joins: number;
-  /** By a search of their own. */
-  readonly misses: number;
 }
 
 export interface AnalyzerOptions {
@@ -103,7 +92,6 @@ interface SharedState {
 export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: AnalyzerOptions): Analyzer {
   const expectedTimes = createExpectedTimes();
   const coalescer = createCoalescer<SharedEvent, Asker>();
-  let hits = 0;
 
   function timeOf({ build, depth, multipv, movetimeMs }: JudgedRequest, maxMs: number): SearchTime {
     const longestMs = movetimeMs ?? maxMs;
@@ -189,17 +177,12 @@ export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: Anal
   }
 
   function keptOf(findings: Findings, request: JudgedRequest): Analysis {
-    hits++;
     return analysisFromFindings(findings, request, { queueMs: 0, cached: true });
   }
 
   const analyzer: Analyzer = {
     expectMs: expectedTimes.expect,
     timeOf,
-    get counters() {
-      const { started, joined } = coalescer.counters;
-      return { hits, joins: joined, misses: started };
-    },
     async analyze(request, flow, signal, terms = ownTerms(request)) {
       const { terminal } = request.position;
       if (terminal) {

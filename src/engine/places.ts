@@ -4,15 +4,16 @@ import type { EngineBuild, EngineSession } from "./engine.ts";
 /**
  * Where an engine of the pool is:
  *
- *     waiting ── its turn ──▶ loading ── started ──▶ lent ── given back ──▶ idle
- *        │                       │                  │  ▲ ◀───── lent ───── │  │
- *        │                       │                  │                      │  │
- *        │                       │                  ├── worn, too many, ───┤  │
- *        │                       │                  │   short of memory    │  │
- *        │                       │                  └─────▶ closing ◀──────┘  │
- *        │                       │                             │ closed       │
- *        ▼ failed, or left       ▼ failed, or left             ▼              ▼ died, also while it was lent
- *      gone ◀────────────────────┴─────────────────────────────┴──────────────┘
+ *     waiting ──its turn──▶ loading ──started──▶ lent ──given back──▶ idle
+ *                                                │ ▲                  │ │
+ *                                                │ └───────lent───────┘ │
+ *                                                │                      │
+ *                                                └─▶ closing ──▶ gone   │  worn, or all are closed
+ *                                                       ▲               │
+ *                                                       └───────────────┘  too many, or short of memory
+ *
+ *     waiting, loading ──failed, or its caller left──▶ gone
+ *     lent, idle ──it died──▶ gone
  *
  * What takes memory is loading, lent or idle: that of one that closes comes back in a moment.
  */

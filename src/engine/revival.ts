@@ -7,7 +7,10 @@ import { type EngineBuild, EngineFailure, type EngineSession } from "./engine.ts
  * How far it is with a build of which engines are started until there is one:
  *
  *     trying ──failed──▶ pausing ──it is time──▶ trying
- *        └──a caller comes──▶ promised ──failed──▶ pausing
+ *       ⟲ │                 ▲ failed
+ *         └──a caller──▶ promised
+ *
+ * An engine that came, but is gone before it was seen, is tried again without a pause.
  */
 type RevivalState =
   | { readonly kind: "trying"; readonly started: Promise<EngineSession> }
@@ -15,7 +18,6 @@ type RevivalState =
   | { readonly kind: "promised" }
   | { readonly kind: "pausing" };
 
-/** After an engine of one that was needed came and is gone, the next one is tried without a pause. */
 const transitions: Transitions<RevivalState["kind"]> = {
   trying: ["promised", "pausing", "trying"],
   promised: ["pausing", "trying"],

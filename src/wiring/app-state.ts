@@ -7,7 +7,8 @@ import type { RequestHandler } from "../http/message.ts";
  * How far a server is. Pages and probes are answered in every state but the last, calls while it is serving:
  *
  *     opening ──keys are there──▶ starting ──engines are there──▶ serving ──stop──▶ draining ──▶ stopped
- *        └──────── failure ──────────┴──────────────── failure ────────────────────────────────────┘
+ *        │                           │                                                           ▲
+ *        └─────────failure───────────┴──────────────────────failure──────────────────────────────┘
  */
 export type AppState =
   | { readonly kind: "opening" | "stopped" }

@@ -29,12 +29,13 @@ export interface UciSearch {
 /**
  * How far a search is:
  *
- *     searching ──cut short, and no line yet──▶ cutting
- *       │   │                                  │     │
- *       │   └──limit passed, cut short, left───┼──▶ stopping ⟲ cut short, left
- *       │                                      │     │
- *       ▼ bestmove, or the engine is gone      ▼     ▼
- *     over ◀───────────────────────────────────┴─────┘
+ *     searching ──cut short, no line yet──▶ cutting
+ *         │                                    │ its first line,
+ *         │ limit passed, cut short, left      │ limit passed, left
+ *         └────────────▶ stopping ◀────────────┘
+ *                           ⟲ cut short, left
+ *
+ *     each of these ──bestmove, or the engine is gone──▶ over
  */
 type SearchState =
   | { readonly kind: "searching" }
@@ -52,7 +53,8 @@ const transitions: Transitions<SearchState["kind"]> = {
 };
 
 /**
- * Sends position and `go`, behind lines that belong before them, and watches. An engine is killed, through `kill`, when it
+ * Sends position and `go`, behind lines that belong before them, and watches. An engine is killed, through `kill`, when
+ * it
  * - says that it refuses the position,
  * - is silent and does not answer `isready` either (an engine that searches must), or is seen to be suspended,
  * - has not ended some time after it was told to stop, because its limit has passed or its caller has left.
