@@ -46,8 +46,8 @@ export async function evaluateFile({ file, requestOf, json, signal, host }: File
 
   for (let first = 0; first < positions.length; first += batchMax) {
     const batch = positions.slice(first, first + batchMax);
-    const request = create(method.input, { requests: batch.map(({ fen }) => requestOf(fen)) });
-    for await (const message of call(request, { request: localContext(), signal })) {
+    const sent = create(method.input, { requests: batch.map(({ fen }) => requestOf(fen)) });
+    for await (const message of call(sent, { request: localContext(), signal })) {
       const answer = message as EvaluateBatchResponse;
       const index = first + answer.index;
       const position = positions[index] as NumberedPosition;

@@ -30,6 +30,7 @@ export interface RequestContext {
 }
 
 interface RawRequest {
+  readonly method?: string | undefined;
   readonly url?: string | undefined;
   readonly headers: IncomingHttpHeaders;
   readonly socket: { readonly remoteAddress?: string | undefined };
@@ -42,12 +43,9 @@ const contexts = new WeakMap<object, RequestContext>();
  * Makes the context of a request, which {@link contextOf} finds from then on. For the edge alone: to make it again
  * would give the request another id.
  *
- * @param protocolOf the protocol that is spoken at a path
+ * @param isRpcPath whether a path is below that of a service
  */
-export function identifyRequest<R extends RawRequest>(
-  request: R,
-  protocolOf: (request: R, path: string) => Protocol,
-): RequestContext {
+export function identifyRequest(request: RawRequest, isRpcPath: (path: string) => boolean): RequestContext {
   const { headers } = request;
   const forwardedFor = headers["x-forwarded-for"];
   const path = pathFrom(request.url ?? "");
@@ -55,7 +53,7 @@ export function identifyRequest<R extends RawRequest>(
     id: requestIdFrom(headers["x-request-id"]),
     // W3C Trace Context: what cannot be read is ignored, and a trace of our own would be of no use to anybody.
     traceparent: headers.traceparent === undefined ? undefined : spanBelow(headers.traceparent),
-    protocol: protocolOf(request, path),
+    protocol: protocolOf(request, isRpcPath(path)),
     path,
     address: addressOf(request),
     forwardedFor: typeof forwardedFor === "object" ? forwardedFor.join() : forwardedFor,
@@ -85,6 +83,32 @@ export function localContext(): RequestContext {
     forwardedFor: undefined,
     authorization: undefined,
   };
+}
+
+/**
+ * Media types that only RPC clients send, so that an unknown service, too, is answered in their protocol. The answer
+ * has the same type: nothing else that a caller writes there comes back.
+ */
+export const rpcType = /^application\/(grpc(-web(-text)?)?(\+[\w.-]{1,32})?|proto|connect\+[\w.-]{1,32})$/;
+
+/** What a Content-Type says without its parameters. */
+export function mediaTypeOf(headers: IncomingHttpHeaders): string {
+  return headers["content-type"]?.split(";", 1)[0]?.trim() ?? "";
+}
+
+/**
+ * At the paths of the services it is one of three, as the content type says, and GET is always Connect; elsewhere it is
+ * JSON, but for what only an RPC client posts.
+ */
+function protocolOf({ method, headers }: RawRequest, isOfService: boolean): Protocol {
+  const type = mediaTypeOf(headers);
+  if (!isOfService && !(method === "POST" && rpcType.test(type))) {
+    return "json";
+  }
+  if (type.startsWith("application/grpc-web")) {
+    return "grpc-web";
+  }
+  return type.startsWith("application/grpc") ? "grpc" : "connect";
 }
 
 const saneRequestId = /^[\w.:-]{1,64}$/;

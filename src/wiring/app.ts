@@ -15,9 +15,8 @@ import { createApiPages } from "../http/pages/docs.ts";
 import { createProbes, createReadiness } from "../http/pages/probes.ts";
 import { createProblemPages } from "../http/pages/problems.ts";
 import { createWelcome } from "../http/pages/welcome.ts";
-import { createRefusalLog } from "../http/refusal-log.ts";
 import { sendProblem } from "../http/send-problem.ts";
-import { createCallLine } from "../log/call-line.ts";
+import { createCallLine, createRefusalLog } from "../log/call-line.ts";
 import type { Log } from "../log/log.ts";
 import { createAddressShower } from "../log/show-address.ts";
 import { createConnectAdapter } from "../protocols/connect/adapter.ts";
@@ -25,7 +24,7 @@ import { createBatchDecoder, type DecodeBody } from "../protocols/connect/decode
 import { connectErrorFrom, errorFromConnect } from "../protocols/connect/errors.ts";
 import { type Admittance, createHandlers } from "../protocols/connect/handlers.ts";
 import { connectErrors, createAdmittance, suggest } from "../protocols/connect/interceptors.ts";
-import { protocolOf, refuseCall, refuseUnknownCall } from "../protocols/connect/refuse-call.ts";
+import { refuseCall, refuseUnknownCall } from "../protocols/connect/refuse-call.ts";
 import { createGateway } from "../protocols/json/gateway.ts";
 import { contextOf, type RequestContext } from "../request/context.ts";
 import { outcomeOf } from "../request/outcome.ts";
@@ -122,7 +121,7 @@ export async function startApp(
       (req, res) => refuse(noConnectionLeft(), req, res),
     ],
     ...connectionLimits(config),
-    protocolOf: (request, path) => protocolOf(request, isOfService(path)),
+    isRpcPath,
     tellRefused: createRefusalLog(createCallLine(log, showAddress), addressOf),
     cors: createCors(config.corsOrigins ?? (config.access === "public" ? ["*"] : [])),
     log,
@@ -275,7 +274,7 @@ async function checkCredential(access: Access, req: NodeRequest, res: NodeRespon
 }
 
 /** Whether a path is below that of a service, also if the service has no such method. */
-function isOfService(path: string): boolean {
+function isRpcPath(path: string): boolean {
   return serviceNames.has(path.slice(1, path.lastIndexOf("/")));
 }
 

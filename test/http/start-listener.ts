@@ -21,7 +21,7 @@ export async function startListener(
   limits: ListenerOptions["limits"] = {},
   cors = createCors(["*"]),
   more: Partial<
-    Pick<ListenerOptions, "spareHandlers" | "addressOf" | "connectionsPerAddress" | "protocolOf">
+    Pick<ListenerOptions, "spareHandlers" | "addressOf" | "connectionsPerAddress" | "isRpcPath">
   > = {},
 ): Promise<Started> {
   const errors: object[] = [];

@@ -37,11 +37,11 @@ test.each([
 
 describe("a request that came through the edge", () => {
   const raw = (headers = {}) => ({ url: "/v1/eval?x=1", headers, socket: { remoteAddress: "192.0.2.1" } });
-  const json = () => "json" as const;
+  const noRpc = () => false;
 
   test("is the same for everybody, whatever becomes of its headers", () => {
     const request = raw({ "x-request-id": "id-1", authorization: "Bearer x" });
-    const context = identifyRequest(request, json);
+    const context = identifyRequest(request, noRpc);
     request.headers = {};
     expect(contextOf(request)).toBe(context);
     expect(context).toEqual({
@@ -55,10 +55,29 @@ describe("a request that came through the edge", () => {
     });
   });
 
+  const rpcPath = "/chess.analysis.v1.AnalysisService/Evaluate";
+  test.each([
+    ["POST", "/v1/eval", "application/json", "json"],
+    ["POST", "/v1/eval", undefined, "json"],
+    ["GET", "/price", "application/grpc", "json"],
+    ["POST", "/nothing", "text/plain", "json"],
+    ["POST", "/nothing", "application/grpc+proto", "grpc"],
+    ["POST", "/nothing", "application/grpc-web-text; charset=utf-8", "grpc-web"],
+    ["POST", "/nothing", "application/connect+json", "connect"],
+    ["POST", rpcPath, "application/grpc", "grpc"],
+    ["POST", rpcPath, "application/grpc-web+proto", "grpc-web"],
+    ["POST", rpcPath, "application/json", "connect"],
+    ["GET", `${rpcPath}?encoding=json`, undefined, "connect"],
+  ])("%s %s of the type %s speaks its protocol", (method, url, type, protocol) => {
+    const headers = type === undefined ? {} : { "content-type": type };
+    const request = { ...raw(headers), method, url };
+    expect(identifyRequest(request, (path) => path === rpcPath).protocol).toBe(protocol);
+  });
+
   test("has one outcome, which is nobody else's", () => {
     const [request, other] = [raw({ "x-request-id": "id-1" }), raw({ "x-request-id": "id-2" })];
-    identifyRequest(request, json);
-    identifyRequest(other, json);
+    identifyRequest(request, noRpc);
+    identifyRequest(other, noRpc);
     outcomeOf(request).code = "overloaded";
     outcomeOf(request).answerHeaders.set("etag", "x");
     expect(outcomeOf(request)).toMatchObject({ code: "overloaded", hasLine: false, readBytes: 0 });

@@ -1,6 +1,6 @@
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import type { Log } from "../../log/log.ts";
-import { contextOf, identifyRequest, type Protocol } from "../../request/context.ts";
+import { contextOf, identifyRequest } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
 import { isGone, type NodeRequest, type NodeResponse, type RequestHandler } from "../message.ts";
 import { sendProblem } from "../send-problem.ts";
@@ -13,8 +13,8 @@ export interface DispatchOptions {
   readonly cors: Cors;
   readonly log: Pick<Log, "error">;
   readonly headersMaxBytes: number;
-  /** The protocol that a request for a path speaks. */
-  readonly protocolOf: (req: NodeRequest, path: string) => Protocol;
+  /** Whether a path is below that of a service. */
+  readonly isRpcPath: (path: string) => boolean;
   /** Told when the answer to a request has ended, whatever it was. */
   readonly tellRefused: (req: NodeRequest, startedAt: number) => void;
 }
@@ -28,7 +28,7 @@ export function createDispatch({
   cors,
   log,
   headersMaxBytes,
-  protocolOf,
+  isRpcPath,
   tellRefused,
 }: DispatchOptions): (req: NodeRequest, res: NodeResponse) => void {
   function fail(req: NodeRequest, res: NodeResponse, thrown: unknown): void {
@@ -79,7 +79,7 @@ export function createDispatch({
     // Writing after the end is a mistake in a handler, but one that would end the process.
     res.on("error", (err) => log.error({ err }, "writing an answer failed"));
     takeAbsoluteTarget(req);
-    const { traceparent } = identifyRequest(req, protocolOf);
+    const { traceparent } = identifyRequest(req, isRpcPath);
     if (traceparent !== undefined) {
       res.setHeader("traceparent", traceparent);
     }

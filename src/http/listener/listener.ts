@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import type { Log } from "../../log/log.ts";
-import type { Protocol } from "../../request/context.ts";
 import type { NodeRequest, NodeResponse, RequestHandler } from "../message.ts";
 import { createAdmission } from "./connections.ts";
 import type { Cors } from "./cors.ts";
@@ -30,8 +29,8 @@ export interface ListenerOptions {
   readonly spareHandlers?: readonly RequestHandler[];
   readonly cors: Cors;
   readonly log: Pick<Log, "error" | "warn">;
-  /** The protocol that a request for a path speaks; plain JSON if unset. */
-  readonly protocolOf?: (req: NodeRequest, path: string) => Protocol;
+  /** Whether a path is below that of a service; none is if unset. */
+  readonly isRpcPath?: (path: string) => boolean;
   /** Writes the line of a request that did not become a call. */
   readonly tellRefused?: (req: NodeRequest, startedAt: number) => void;
   /**
@@ -49,10 +48,10 @@ const sweepIntervalMs = 100;
 
 export function createListener(options: ListenerOptions): Listener {
   const { handlers, spareHandlers = [], cors, log, limits: given } = options;
-  const { protocolOf = () => "json", tellRefused = () => {} } = options;
+  const { isRpcPath = () => false, tellRefused = () => {} } = options;
   const { addressOf = (peer) => peer, connectionsPerAddress = Number.POSITIVE_INFINITY } = options;
   const limits = { ...listenerLimits, ...given };
-  const dispatching = { cors, log, headersMaxBytes: limits.headersMaxBytes, protocolOf, tellRefused };
+  const dispatching = { cors, log, headersMaxBytes: limits.headersMaxBytes, isRpcPath, tellRefused };
   const answerUsual = createDispatch({ ...dispatching, handlers });
   const answerSpare = createDispatch({ ...dispatching, handlers: spareHandlers });
   const answer = (req: NodeRequest, res: NodeResponse, isSpare: boolean) =>

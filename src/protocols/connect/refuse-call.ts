@@ -10,15 +10,9 @@ import { headerGrpcMessage, setTrailerStatus } from "@connectrpc/connect/protoco
 import { KibitzError } from "../../errors/errors.ts";
 import { endBeforeBody } from "../../http/lingering-close.ts";
 import type { NodeRequest, NodeResponse } from "../../http/message.ts";
-import { contextOf, type Protocol } from "../../request/context.ts";
+import { contextOf, mediaTypeOf, rpcType } from "../../request/context.ts";
 import { outcomeOf } from "../../request/outcome.ts";
 import { echo, grpcMessage } from "../../text/plain-text.ts";
-
-/**
- * Media types that only RPC clients send, so that an unknown service, too, is answered in their protocol. The answer
- * has the same type: nothing else that a caller writes there comes back.
- */
-const rpcType = /^application\/(grpc(-web(-text)?)?(\+[\w.-]{1,32})?|proto|connect\+[\w.-]{1,32})$/;
 
 /**
  * Refuses a call before any service sees it, in the protocol of the caller, so that its library says what is wrong, and
@@ -33,7 +27,7 @@ export function refuseCall(
   explain: (error: KibitzError, requestId: string) => ConnectError,
 ): boolean {
   const { id: requestId, protocol } = contextOf(req);
-  const type = mediaTypeOf(req);
+  const type = mediaTypeOf(req.headers);
   const isCall = protocol !== "json" && (rpcType.test(type) || type === "application/json");
   if (req.method !== "POST" || !isCall) {
     return false;
@@ -151,23 +145,4 @@ function unreadableQuery(name: string, { url = "" }: NodeRequest): string {
   }
   const names = missing.map((parameter) => `\`${parameter}\``).join(" and ");
   return `${needed}: ${names} ${missing.length > 1 ? "are" : "is"} missing.`;
-}
-
-/**
- * The protocol that a request speaks. At the paths of the services it is one of three, as its content type says, and
- * GET is always Connect; elsewhere it is JSON, but for what only an RPC client posts.
- */
-export function protocolOf(req: NodeRequest, isOfService: boolean): Protocol {
-  const type = mediaTypeOf(req);
-  if (!isOfService && !(req.method === "POST" && rpcType.test(type))) {
-    return "json";
-  }
-  if (type.startsWith("application/grpc-web")) {
-    return "grpc-web";
-  }
-  return type.startsWith("application/grpc") ? "grpc" : "connect";
-}
-
-function mediaTypeOf({ headers }: NodeRequest): string {
-  return headers["content-type"]?.split(";", 1)[0]?.trim() ?? "";
 }

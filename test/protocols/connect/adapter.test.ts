@@ -31,14 +31,14 @@ import { createCors } from "../../../src/http/listener/cors.ts";
 import { silentLog } from "../../../src/log/log.ts";
 import { createConnectAdapter } from "../../../src/protocols/connect/adapter.ts";
 import { connectErrorFrom } from "../../../src/protocols/connect/errors.ts";
-import { protocolOf, refuseUnknownCall } from "../../../src/protocols/connect/refuse-call.ts";
+import { refuseUnknownCall } from "../../../src/protocols/connect/refuse-call.ts";
 import { identifyRequest, type Protocol } from "../../../src/request/context.ts";
 import { exchange, open, problemOf } from "../../http/exchange.ts";
 import { http2Get } from "../../http/http2-get.ts";
 import { startListener } from "../../http/start-listener.ts";
 
 const service = "/chess.analysis.v1.AnalysisService";
-const isOfService = (path: string) => path.startsWith(`${service}/`);
+const isRpcPath = (path: string) => path.startsWith(`${service}/`);
 
 function createDoor(router: ConnectRouter) {
   return createConnectAdapter({
@@ -65,7 +65,7 @@ const start = (router = analysisRouter()) =>
     [createDoor(router), (req, res) => refuseUnknownCall(req, res, connectErrorFrom)],
     {},
     createCors(["*"]),
-    { protocolOf: (req, path) => protocolOf(req, isOfService(path)) },
+    { isRpcPath },
   );
 
 type ClientKind = [string, Protocol, (baseUrl: string) => Transport];
@@ -299,7 +299,7 @@ describe("a broken host cannot end the process", () => {
   test.each(hosts)("over HTTP/1.1, even without the listener before the door: %s", async (host) => {
     const door = createDoor(analysisRouter());
     const server = createServer((req, res) => {
-      identifyRequest(req, () => "connect");
+      identifyRequest(req, () => true);
       door(req, res);
     }).listen(0, "127.0.0.1");
     onTestFinished(async () => void (await server[Symbol.asyncDispose]()));

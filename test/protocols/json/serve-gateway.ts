@@ -58,7 +58,7 @@ export async function serveGateway(
     bodies: createBodyBudget(),
   });
   const listener = (req: NodeRequest, res: NodeResponse) => {
-    identifyRequest(req, () => "json");
+    identifyRequest(req, () => false);
     if (gateway(req, res)) {
       return;
     }
