@@ -1,5 +1,10 @@
+import { LRUCache } from "lru-cache";
 import { RateLimiterMemory, type RateLimiterRes } from "rate-limiter-flexible";
-import type { RequestOutcome } from "../request/outcome.ts";
+import { restMs } from "../analysis/expected-time.ts";
+import { refusalKind } from "../errors/catalogue.ts";
+import { costOfBytes, type KibitzError } from "../errors/errors.ts";
+import type { RequestOutcome } from "../request/context.ts";
+import type { Account } from "./account.ts";
 import type { Plan, RatePolicy } from "./plans.ts";
 
 /** One rate of one plan, counted. */
@@ -81,4 +86,172 @@ export function setRateLimitHeaders({ answerHeaders }: RequestOutcome, windows: 
 /** Whether the fields are there already. */
 export function hasRateLimitHeaders({ answerHeaders }: RequestOutcome): boolean {
   return answerHeaders.has("ratelimit");
+}
+
+/** Counts what each subject has under way. */
+export interface InFlight {
+  /**
+   * Lets one more in, unless so many are under way.
+   *
+   * @param expectedMs what it takes, as far as one can tell.
+   */
+  enter(subject: string, max: number, expectedMs: number): Disposable | undefined;
+  /** Milliseconds until one of the subject's should have ended. */
+  firstEndMs(subject: string): number;
+  /**
+   * Resolves when fewer than so many are under way: at once, where that is so already. Whoever asks next may be quicker.
+   * Rejects with the reason of `signal`.
+   */
+  placeFree(subject: string, max: number, signal: AbortSignal): Promise<void>;
+}
+
+/** A subject that has something under way. */
+interface Running {
+  readonly searches: { readonly startedAt: number; readonly expectedMs: number }[];
+  /** Made when the first one waits: mostly nobody does. */
+  waiting?: Set<() => void>;
+}
+
+export function createInFlight(): InFlight {
+  const subjects = new Map<string, Running>();
+
+  return {
+    enter(subject, max, expectedMs) {
+      const running = subjects.get(subject) ?? { searches: [] };
+      if (running.searches.length >= max) {
+        return undefined;
+      }
+      const search = { startedAt: performance.now(), expectedMs };
+      running.searches.push(search);
+      subjects.set(subject, running);
+      return {
+        [Symbol.dispose]() {
+          const index = running.searches.indexOf(search);
+          if (index === -1) {
+            return;
+          }
+          running.searches.splice(index, 1);
+          if (running.searches.length === 0) {
+            subjects.delete(subject);
+          }
+          // All of them: the first to ask again gets the place, and may have left meanwhile.
+          for (const wake of running.waiting ?? []) {
+            wake();
+          }
+        },
+      };
+    },
+    firstEndMs(subject) {
+      const now = performance.now();
+      const searches = subjects.get(subject)?.searches ?? [];
+      const rests = searches.map(({ startedAt, expectedMs }) => restMs(expectedMs, now - startedAt));
+      return rests.length === 0 ? 0 : Math.min(...rests);
+    },
+    async placeFree(subject, max, signal) {
+      signal.throwIfAborted();
+      const running = subjects.get(subject);
+      // Between a refusal and this call one may have ended: its end wakes nobody who comes after it.
+      if (running === undefined || running.searches.length < max) {
+        return;
+      }
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      const giveUp = () => reject(signal.reason);
+      running.waiting ??= new Set();
+      const { waiting } = running;
+      waiting.add(resolve);
+      signal.addEventListener("abort", giveUp, { once: true });
+      try {
+        await promise;
+      } finally {
+        waiting.delete(resolve);
+        signal.removeEventListener("abort", giveUp);
+      }
+    },
+  };
+}
+
+/**
+ * The budget of refusals: to find out what is wrong with a request costs as much as to find out that nothing is, so
+ * whoever has been refused too often is refused unread until the window ends.
+ */
+export interface Refusals {
+  /** The budget that the caller has spent; undefined while there is some left. Costs next to nothing. */
+  spentBy(account: Account): SpentBudget | undefined;
+  /**
+   * Counts what a call of the caller ended with.
+   *
+   * @param readBytes how much had to be read to find it.
+   */
+  count(account: Account, error: KibitzError, readBytes?: number): void;
+}
+
+export interface SpentBudget {
+  readonly limit: string;
+  readonly quota: number;
+  /** Until it is there again. */
+  readonly retryAfterMs: number;
+}
+
+/** Callers with a spent budget that are known at a time; beyond that, those who asked longest ago are counted anew. */
+const spentMax = 10_000;
+
+export function createRefusals(countersOf: (account: Account) => readonly Counter[]): Refusals {
+  // Callers by the budget that they have spent, until its window ends.
+  const spent = new LRUCache<string, Counter>({
+    max: spentMax,
+    // Retry-After is exact.
+    ttlResolution: 0,
+  });
+  const idOf = ({ name }: Counter, { subject }: Account) => `${name} ${subject}`;
+
+  async function charge(counter: Counter, account: Account, refusals: number): Promise<void> {
+    const { policy, limiter } = counter;
+    const result = await limiter.penalty(account.subject, refusals);
+    const endsInMs = untilEndMs(policy, result);
+    if (result.consumedPoints >= policy.quota && endsInMs > 0) {
+      spent.set(idOf(counter, account), counter, { ttl: endsInMs });
+    }
+  }
+
+  return {
+    spentBy(account) {
+      if (spent.size === 0) {
+        return undefined;
+      }
+      let budget: SpentBudget | undefined;
+      for (const counter of countersOf(account)) {
+        const id = idOf(counter, account);
+        const retryAfterMs = spent.has(id) ? spent.getRemainingTTL(id) : 0;
+        if (retryAfterMs > (budget?.retryAfterMs ?? 0)) {
+          budget = { limit: counter.policy.name, quota: counter.policy.quota, retryAfterMs };
+        }
+      }
+      return budget;
+    },
+    count(account, error, readBytes = 0) {
+      const refusals = refusalsIn(error, readBytes);
+      if (refusals === 0) {
+        return;
+      }
+      for (const counter of countersOf(account)) {
+        // What the counter cannot count is not counted: the call is refused all the same.
+        charge(counter, account, refusals).catch(() => {});
+      }
+    },
+  };
+}
+
+/**
+ * What is wrong with a request counts for as much as it was dear to find. One that would be answered later counts for
+ * nothing, unless it was dear: its caller may only be early.
+ */
+function refusalsIn({ code, cost }: KibitzError, readBytes: number): number {
+  switch (refusalKind(code)) {
+    case "wrong":
+      return Math.max(cost, costOfBytes(readBytes));
+    case "early":
+      return cost - 1;
+    case "other":
+      return 0;
+  }
 }

@@ -1,6 +1,5 @@
 import { KibitzError } from "../errors/errors.ts";
-import type { RequestContext } from "../request/context.ts";
-import type { RequestOutcome } from "../request/outcome.ts";
+import type { RequestContext, RequestOutcome } from "../request/context.ts";
 import { durationText } from "../text/plain-text.ts";
 import type { Access } from "./access.ts";
 import type { Account } from "./account.ts";

@@ -1,7 +1,7 @@
 import { createHash, createHmac, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
+import { uuidv7 } from "../request/context.ts";
 import type { EndedKeys, Issued, IssueTerms, KeyRecord, KeyStore } from "../storage/ports.ts";
-import { uuidv7 } from "../text/uuid.ts";
 
 /** Issues keys and takes them back. */
 export interface KeyIssuer {

@@ -4,16 +4,17 @@ import type { EngineTime, UsageStore } from "../storage/ports.ts";
 import type { Account } from "./account.ts";
 import {
   type Counter,
+  createInFlight,
   createPlanCounters,
+  createRefusals,
   type PlanCounters,
   type RateWindow,
+  type Refusals,
   untilEndMs,
   windowFrom,
   windowOf,
 } from "./counters.ts";
-import { createInFlight } from "./in-flight.ts";
 import type { Plan, RatePolicy } from "./plans.ts";
-import { createRefusals, type Refusals } from "./refusals.ts";
 
 /**
  * Counts what callers ask. Requests and searches at a time are counted by caller, engine time by caller and by address:

@@ -1,4 +1,5 @@
 import { requestBounds } from "../analysis/analysis.ts";
+
 /** What a group of callers may ask. The same data is enforced and shown by `GET /price`. */
 export interface Plan {
   readonly id: string;

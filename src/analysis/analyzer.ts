@@ -1,14 +1,26 @@
 import { setImmediate } from "node:timers/promises";
-import { EngineFailure, type SearchDone, type SearchEvent, type SearchJob } from "../engine/engine.ts";
+import {
+  type EngineBuild,
+  EngineFailure,
+  type OptionValues,
+  type SearchDone,
+  type SearchEvent,
+  type SearchJob,
+} from "../engine/engine.ts";
 import type { SearchWithRetry } from "../engine/search-with-retry.ts";
 import type { AnalysisCache } from "../storage/ports.ts";
-import { type Analysis, analysisOfFinishedGame, type JudgedRequest } from "./analysis.ts";
-import { type Asker, createAsker, type RunTimes } from "./asker.ts";
-import { cacheKeyOf, flightKeyOf } from "./cache-key.ts";
+import {
+  type Analysis,
+  analysisFromFindings,
+  analysisOfFinishedGame,
+  type Findings,
+  findingsFromEvent,
+  type JudgedRequest,
+} from "./analysis.ts";
 import { createCoalescer, type SharedWork, type Sharers } from "./coalesce.ts";
 import { errorFromFailure } from "./error-from-failure.ts";
 import { callerOf, createExpectedTimes, type ExpectedTimes, type SearchTime } from "./expected-time.ts";
-import { analysisFromFindings, type Findings, findingsFromEvent } from "./findings.ts";
+import { type Asker, createAsker, type RunTimes } from "./fair-queue.ts";
 import type { PlaceInQueue, Scheduler, Standing } from "./scheduler.ts";
 
 /**
@@ -262,4 +274,50 @@ function analysisFromState(state: SharedState, request: JudgedRequest, joinedAt:
   const lateMs = Math.max(0, joinedAt - state.askedAt);
   const queueMs = Math.max(0, Math.round(state.queueMs - lateMs));
   return analysisFromFindings(state.findings(), request, { queueMs, cached: false });
+}
+
+/**
+ * Names the search of a request: two requests have the same key exactly if depth alone defines the same answer
+ * to both. Undefined for a weakened engine, which plays with dice: no two of its answers are the same.
+ *
+ * In the key are the normal six-field FEN that the history starts from, the moves, the variant, the build, hash
+ * and threads, depth, lines, and the options that are in effect. The caller's FEN text and options that say
+ * what is so anyway are not.
+ *
+ * **`movetime_ms` is not in it**, on purpose. Kept are only findings that the asked depth has ended, and those
+ * a longer or shorter movetime would not change: the contract defines a deterministic answer by depth alone.
+ * So a request with `movetime_ms: 50` may be given an answer that once took seconds: better than its own search
+ * would have been, and at once. `flightKeyOf` is for searches that have yet to end, where it matters.
+ *
+ * **The SHA-256 of the build is not in it**: id, path and file name a build exactly within one process, which
+ * finds its builds at the start, and reading 99 MB must not delay the first answer. A store that processes
+ * share has to add the digest: what is one file today may be another tomorrow.
+ */
+export function cacheKeyOf(request: JudgedRequest): string | undefined {
+  if (request.weakened) {
+    return undefined;
+  }
+  const { position, build, depth, multipv, effectiveOptions } = request;
+  const variant = position.chess960 ? "chess960" : "standard";
+  const moves = position.moves.length === 0 ? "" : position.moves.join(" ");
+  return `${position.root}|${moves}|${variant}|${keyOfBuild(build)}|${depth}|${multipv}|${keyOfOptions(effectiveOptions)}`;
+}
+
+/** Names a search under way: `cacheKeyOf`, and when time ends it, since nobody knows yet what will. */
+export function flightKeyOf(cacheKey: string, movetimeMs: number): string {
+  return `${cacheKey}|${movetimeMs}`;
+}
+
+function keyOfBuild({ id, path, file, settings }: EngineBuild): string {
+  return `${id}|${path}|${file}|${settings.hashMb}|${settings.threads}`;
+}
+
+function keyOfOptions(options: OptionValues): string {
+  const names = Object.keys(options);
+  return names.length === 0
+    ? ""
+    : names
+        .toSorted()
+        .map((name) => `${name}=${options[name]}`)
+        .join(" ");
 }

@@ -1,4 +1,5 @@
 import { requestBounds } from "./analysis.ts";
+
 /**
  * Lets equal requests that are under way at the same time share one run of the work. It lives as long as its
  * last reader, not as its first; what ends it ends all.

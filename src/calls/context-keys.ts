@@ -2,8 +2,7 @@ import type { Message } from "@bufbuild/protobuf";
 import { type ContextKey, createContextKey } from "@connectrpc/connect";
 import { type Account, localAccount } from "../access/account.ts";
 import type { KibitzError } from "../errors/errors.ts";
-import type { RequestContext } from "../request/context.ts";
-import type { RequestOutcome } from "../request/outcome.ts";
+import type { RequestContext, RequestOutcome } from "../request/context.ts";
 
 /** An item of a batch that could not be read. */
 export interface UnreadableItem {

@@ -16,12 +16,11 @@ import {
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import type { Analysis, AnalysisLine, AnalysisRequest } from "../analysis/analysis.ts";
 import type { PlaceInQueue } from "../analysis/scheduler.ts";
-import type { MoveDescription } from "../chess/notation.ts";
-import { type Score, winPercent } from "../chess/score.ts";
-import { summarize } from "../chess/summary.ts";
+import type { MoveDescription } from "../chess/moves.ts";
+import { type Score, summarize, winPercent } from "../chess/score.ts";
 import type { EngineBuild } from "../engine/engine.ts";
 import type { LogFields } from "../log/log.ts";
-import { uuidv7 } from "../text/uuid.ts";
+import { uuidv7 } from "../request/context.ts";
 
 /** With `convert-engines` and `convert-access` the only place that sees generated and domain types together. */
 

@@ -17,8 +17,7 @@ import {
   type UnaryResponse,
 } from "@connectrpc/connect";
 import type { Account } from "../access/account.ts";
-import type { RequestContext } from "../request/context.ts";
-import { createOutcome, type RequestOutcome } from "../request/outcome.ts";
+import { createOutcome, type RequestContext, type RequestOutcome } from "../request/context.ts";
 import { accountKey, outcomeKey, requestKey, type UnreadableItem, unreadableKey } from "./context-keys.ts";
 
 /** What a service method is told beside its request, whatever the protocol. */

@@ -5,7 +5,7 @@ import type { Setup } from "chessops/setup";
 import { SquareSet } from "chessops/squareSet";
 import { COLORS, type Color, type Role } from "chessops/types";
 import { makeSquare, opposite } from "chessops/util";
-import { inOneGo } from "../thread/time-slicer.ts";
+import { inOneGo } from "../thread/event-loop.ts";
 import { normalFen, playMoves } from "./moves.ts";
 import type {
   DrawClaim,

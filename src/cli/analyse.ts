@@ -4,8 +4,7 @@ import {
   EvaluateResponseSchema,
   FindBestMoveResponseSchema,
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import type { Analysis } from "../analysis/analysis.ts";
-import { requestBounds } from "../analysis/analysis.ts";
+import { type Analysis, requestBounds } from "../analysis/analysis.ts";
 import { judgeRequest } from "../analysis/judge-request.ts";
 import { messageFromAnalysis, requestFromMessage } from "../calls/convert.ts";
 import { createRules } from "../calls/rules.ts";

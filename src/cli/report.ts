@@ -1,6 +1,5 @@
 import type { Analysis } from "../analysis/analysis.ts";
-import { type Score, winPercent } from "../chess/score.ts";
-import { summarize } from "../chess/summary.ts";
+import { type Score, summarize, winPercent } from "../chess/score.ts";
 import type { Output } from "./host.ts";
 
 /** The evaluation for people: the summary, a row for each line, and how it was found. */

@@ -2,8 +2,7 @@ import type { EventEmitter } from "node:events";
 import { KibitzError } from "../errors/errors.ts";
 import type { Log } from "../log/log.ts";
 import type { EngineBackend, EngineBuild, EngineFailure, EngineInfo, EngineSession } from "./engine.ts";
-import { createEngineMemory } from "./memory.ts";
-import { createPlaces, type Manned, type Place } from "./places.ts";
+import { createEngineMemory, createPlaces, type Manned, type Place } from "./places.ts";
 import { createRevivals } from "./revival.ts";
 import { createStarts } from "./starts.ts";
 

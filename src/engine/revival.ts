@@ -1,7 +1,6 @@
 import { setTimeout } from "node:timers/promises";
-import { assertMayFollow, type Transitions } from "../errors/transitions.ts";
-import { beforeAbort } from "./before-abort.ts";
-import { type EngineBuild, EngineFailure, type EngineSession } from "./engine.ts";
+import { assertMayFollow, type Transitions } from "../errors/errors.ts";
+import { beforeAbort, type EngineBuild, EngineFailure, type EngineSession } from "./engine.ts";
 
 /**
  * How far it is with a build of which engines are started until there is one:

@@ -1,4 +1,4 @@
-import { uuidv7 } from "../text/uuid.ts";
+import { uuidv7 } from "../request/context.ts";
 import { errorKind } from "./catalogue.ts";
 import type { Fault, KibitzError } from "./errors.ts";
 

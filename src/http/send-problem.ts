@@ -1,8 +1,7 @@
 import { errorKind } from "../errors/catalogue.ts";
 import type { KibitzError } from "../errors/errors.ts";
 import { headersFromError, problemFromError, problemMediaType } from "../errors/problem.ts";
-import { contextOf } from "../request/context.ts";
-import { outcomeOf } from "../request/outcome.ts";
+import { contextOf, outcomeOf } from "../request/context.ts";
 import { endBeforeBody, muchToCome } from "./lingering-close.ts";
 import { isGone, type NodeRequest, type NodeResponse } from "./message.ts";
 

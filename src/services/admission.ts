@@ -13,7 +13,7 @@ import { judgeRequest, type KnownEngines } from "../analysis/judge-request.ts";
 import { requestFromMessage } from "../calls/convert.ts";
 import type { Rules } from "../calls/rules.ts";
 import { errorFromFaults, KibitzError, withCost } from "../errors/errors.ts";
-import type { RequestOutcome } from "../request/outcome.ts";
+import type { RequestOutcome } from "../request/context.ts";
 import { durationText } from "../text/plain-text.ts";
 
 /** Who asks, and in which request: its answer tells how the windows of the account stand. */

@@ -13,8 +13,8 @@ import type { Implementation } from "../calls/invoke.ts";
 import type { EngineVersion } from "../engine/catalog.ts";
 import type { EngineBuild } from "../engine/engine.ts";
 import type { Log } from "../log/log.ts";
-import { uuidv7 } from "../text/uuid.ts";
-import type { BeginWork } from "../thread/time-slicer.ts";
+import { uuidv7 } from "../request/context.ts";
+import type { BeginWork } from "../thread/event-loop.ts";
 import { type Asker, createAdmissionControl, type Preflight } from "./admission.ts";
 import { createBatchEvaluation } from "./batch.ts";
 

@@ -12,7 +12,7 @@ import { withSuggestion } from "../calls/suggest.ts";
 import type { ErrorCode } from "../errors/catalogue.ts";
 import { errorFromUnknown, KibitzError } from "../errors/errors.ts";
 import type { Log } from "../log/log.ts";
-import type { BeginWork, Turn } from "../thread/time-slicer.ts";
+import type { BeginWork, Turn } from "../thread/event-loop.ts";
 import type { AdmissionControl, Asker, Preflight } from "./admission.ts";
 
 export interface BatchOptions {

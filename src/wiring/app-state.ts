@@ -1,6 +1,5 @@
 import type { Access } from "../access/access.ts";
-import { KibitzError } from "../errors/errors.ts";
-import type { Transitions } from "../errors/transitions.ts";
+import { KibitzError, type Transitions } from "../errors/errors.ts";
 import type { RequestHandler } from "../http/message.ts";
 
 /**

@@ -5,8 +5,7 @@ import { createToolChain } from "../calls/chain.ts";
 import type { Implementation } from "../calls/invoke.ts";
 import { batchMethods, isCounted, readMaxBytesOf } from "../calls/policy.ts";
 import type { Engines } from "../engine/engines.ts";
-import { errorFromUnknown, KibitzError } from "../errors/errors.ts";
-import { assertMayFollow } from "../errors/transitions.ts";
+import { assertMayFollow, errorFromUnknown, KibitzError } from "../errors/errors.ts";
 import { type BodyBudget, createBodyBudget } from "../http/body-budget.ts";
 import { createCors } from "../http/listener/cors.ts";
 import { createListener } from "../http/listener/listener.ts";
@@ -16,9 +15,8 @@ import { createProbes, createReadiness } from "../http/pages/probes.ts";
 import { createProblemPages } from "../http/pages/problems.ts";
 import { createWelcome } from "../http/pages/welcome.ts";
 import { sendProblem } from "../http/send-problem.ts";
-import { createCallLine, createRefusalLog } from "../log/call-line.ts";
+import { createAddressShower, createCallLine, createRefusalLog } from "../log/call-line.ts";
 import type { Log } from "../log/log.ts";
-import { createAddressShower } from "../log/show-address.ts";
 import { createConnectAdapter } from "../protocols/connect/adapter.ts";
 import { createBatchDecoder, type DecodeBody } from "../protocols/connect/decode-batch.ts";
 import { connectErrorFrom, errorFromConnect } from "../protocols/connect/errors.ts";
@@ -26,11 +24,10 @@ import { type Admittance, createHandlers } from "../protocols/connect/handlers.t
 import { connectErrors, createAdmittance, suggest } from "../protocols/connect/interceptors.ts";
 import { refuseCall, refuseUnknownCall } from "../protocols/connect/refuse-call.ts";
 import { createGateway } from "../protocols/json/gateway.ts";
-import { contextOf, type RequestContext } from "../request/context.ts";
-import { outcomeOf } from "../request/outcome.ts";
+import { contextOf, outcomeOf, type RequestContext } from "../request/context.ts";
 import { costOf } from "../services/admission.ts";
 import { createToolImplementations, serviceNames } from "../services/routes.ts";
-import { createEventLoopLag, type EventLoopLag } from "../thread/event-loop-lag.ts";
+import { createEventLoopLag, type EventLoopLag } from "../thread/event-loop.ts";
 import { accessTimes, connectionLimits, openAccess } from "./access.ts";
 import { type AppState, appTransitions, notServing, type Opened } from "./app-state.ts";
 import { type Config, ConfigError } from "./config.ts";
@@ -102,10 +99,10 @@ export async function startApp(
       state.kind === "serving" && (state.doors[index]?.(req, res) ?? false);
   const listener = createListener({
     handlers: [
-      createProbes(readiness),
-      tools,
       // These look at credentials themselves, and refuse in their protocol.
       door(jsonDoor),
+      createProbes(readiness),
+      tools,
       door(rpcDoor),
       (req, res) => "access" in state && checkCredential(state.access, req, res),
       createWelcome(),

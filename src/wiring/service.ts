@@ -1,24 +1,23 @@
 import type { Interceptor } from "@connectrpc/connect";
 import type { Access } from "../access/access.ts";
 import { openPlan } from "../access/plans.ts";
+import type { Findings } from "../analysis/analysis.ts";
 import { type Analyzer, createAnalyzer } from "../analysis/analyzer.ts";
 import { errorFromFailure } from "../analysis/error-from-failure.ts";
-import type { Findings } from "../analysis/findings.ts";
-import type { KnownEngines } from "../analysis/judge-request.ts";
-import { createPositionCache } from "../analysis/position-cache.ts";
+import { createPositionCache, type KnownEngines } from "../analysis/judge-request.ts";
 import { createScheduler, type Scheduler } from "../analysis/scheduler.ts";
 import { createChain } from "../calls/chain.ts";
 import { type Calls, createCalls, type Implementation } from "../calls/invoke.ts";
 import { createRules, type Rules } from "../calls/rules.ts";
 import { EngineFailure } from "../engine/engine.ts";
 import type { Engines } from "../engine/engines.ts";
+import { createAddressShower } from "../log/call-line.ts";
 import type { Log } from "../log/log.ts";
-import { createAddressShower } from "../log/show-address.ts";
 import { errorFromConnect } from "../protocols/connect/errors.ts";
 import { createPreflight, type Preflight } from "../services/admission.ts";
 import { createImplementations } from "../services/routes.ts";
 import { createMemoryCache } from "../storage/memory/cache.ts";
-import { type BeginWork, createTimeSlicer } from "../thread/time-slicer.ts";
+import { type BeginWork, createTimeSlicer } from "../thread/event-loop.ts";
 import type { Config } from "./config.ts";
 
 /** What Kibitz does, before any door: the command line asks it directly, the server opens doors to it. */

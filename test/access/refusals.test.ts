@@ -4,8 +4,7 @@ import type { Account } from "../../src/access/account.ts";
 import { createEntrance } from "../../src/access/entrance.ts";
 import type { Plan } from "../../src/access/plans.ts";
 import { errorFromFaults, KibitzError, withCost } from "../../src/errors/errors.ts";
-import { localContext } from "../../src/request/context.ts";
-import { createOutcome } from "../../src/request/outcome.ts";
+import { createOutcome, localContext } from "../../src/request/context.ts";
 import { createMemoryKeyStore } from "../../src/storage/memory/key-store.ts";
 import { createMemoryUsageStore } from "../../src/storage/memory/usage-store.ts";
 

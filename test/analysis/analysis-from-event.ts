@@ -1,5 +1,9 @@
-import type { Analysis, JudgedRequest } from "../../src/analysis/analysis.ts";
-import { analysisFromFindings, findingsFromEvent } from "../../src/analysis/findings.ts";
+import {
+  type Analysis,
+  analysisFromFindings,
+  findingsFromEvent,
+  type JudgedRequest,
+} from "../../src/analysis/analysis.ts";
 import type { SearchEvent } from "../../src/engine/engine.ts";
 
 /** What an engine said, as the answer to the one request that it was asked for. */

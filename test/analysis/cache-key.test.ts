@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { AnalysisRequest } from "../../src/analysis/analysis.ts";
-import { cacheKeyOf, flightKeyOf } from "../../src/analysis/cache-key.ts";
+import { cacheKeyOf, flightKeyOf } from "../../src/analysis/analyzer.ts";
 import { judgeRequest } from "../../src/analysis/judge-request.ts";
 import type { EngineBuild } from "../../src/engine/engine.ts";
 import { startFen } from "../chess/judged.ts";

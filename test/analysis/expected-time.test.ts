@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { Findings } from "../../src/analysis/analysis.ts";
 import { createAnalyzer } from "../../src/analysis/analyzer.ts";
 import { callerOf, createExpectedTimes, type SearchLimits } from "../../src/analysis/expected-time.ts";
-import type { Findings } from "../../src/analysis/findings.ts";
 import { createScheduler } from "../../src/analysis/scheduler.ts";
 import { EngineFailure } from "../../src/engine/engine.ts";
 import type { SearchWithRetry } from "../../src/engine/search-with-retry.ts";

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { JudgedRequest } from "../../src/analysis/analysis.ts";
+import type { Findings, JudgedRequest } from "../../src/analysis/analysis.ts";
 import { createAnalyzer } from "../../src/analysis/analyzer.ts";
-import type { Findings } from "../../src/analysis/findings.ts";
 import { createScheduler } from "../../src/analysis/scheduler.ts";
 import type { SearchEvent } from "../../src/engine/engine.ts";
 import type { SearchWithRetry } from "../../src/engine/search-with-retry.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { createPositionCache } from "../../src/analysis/position-cache.ts";
+import { createPositionCache } from "../../src/analysis/judge-request.ts";
 import { judgePosition } from "../../src/chess/judge-position.ts";
 import type { PositionInput } from "../../src/chess/position.ts";
-import { createTimeSlicer } from "../../src/thread/time-slicer.ts";
+import { createTimeSlicer } from "../../src/thread/event-loop.ts";
 import { startFen } from "../chess/judged.ts";
 
 const inputOf = (told: Partial<PositionInput> = {}): PositionInput => ({

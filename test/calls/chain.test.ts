@@ -10,8 +10,12 @@ import { KibitzError } from "../../src/errors/errors.ts";
 import { silentLog } from "../../src/log/log.ts";
 import { errorFromConnect } from "../../src/protocols/connect/errors.ts";
 import { connectErrors } from "../../src/protocols/connect/interceptors.ts";
-import { localContext, type RequestContext } from "../../src/request/context.ts";
-import { createOutcome, type RequestOutcome } from "../../src/request/outcome.ts";
+import {
+  createOutcome,
+  localContext,
+  type RequestContext,
+  type RequestOutcome,
+} from "../../src/request/context.ts";
 
 interface Answer {
   readonly header: Headers;

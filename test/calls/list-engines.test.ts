@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { createLocalAccess } from "../../src/access/access.ts";
 import { silentLog } from "../../src/log/log.ts";
 import { createAnalysisService } from "../../src/services/analysis-service.ts";
-import { createTimeSlicer } from "../../src/thread/time-slicer.ts";
+import { createTimeSlicer } from "../../src/thread/event-loop.ts";
 
 test("an engine whose file was replaced ends the call that lists it, and not the process", async () => {
   const replaced = new Error("its file was replaced");

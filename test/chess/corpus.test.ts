@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { validateFen } from "chess.js";
 import { describe, expect, test } from "vitest";
-import { describeMove } from "../../src/chess/notation.ts";
+import { describeMove } from "../../src/chess/moves.ts";
 import { judge, noticesOf, positionOf } from "./judged.ts";
 
 interface CorpusLine {

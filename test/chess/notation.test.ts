@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { describeLine, describeMove, describeReply } from "../../src/chess/notation.ts";
+import { describeLine, describeMove, describeReply } from "../../src/chess/moves.ts";
 import { positionOf, startFen } from "./judged.ts";
 
 describe("a described move", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { describeMove } from "../../src/chess/notation.ts";
+import { describeMove } from "../../src/chess/moves.ts";
 import { faultsOf, noticesOf, positionOf, startFen } from "./judged.ts";
 
 describe("a position that no engine searches", () => {

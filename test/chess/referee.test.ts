@@ -1,6 +1,6 @@
 import { Chess, type Move } from "chess.js";
 import { describe, expect, test } from "vitest";
-import { describeLine, describeMove } from "../../src/chess/notation.ts";
+import { describeLine, describeMove } from "../../src/chess/moves.ts";
 import { createRandom } from "../support/random.ts";
 import { positionOf, startFen } from "./judged.ts";
 

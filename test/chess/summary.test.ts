@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Terminal } from "../../src/chess/position.ts";
-import { type Bound, type Score, scoreOfTerminal } from "../../src/chess/score.ts";
-import { summarize } from "../../src/chess/summary.ts";
+import { type Bound, type Score, scoreOfTerminal, summarize } from "../../src/chess/score.ts";
 
 const cp = (value: number, bound: Bound = "exact"): Score => ({
   value: { kind: "cp", cp: value },

@@ -1,6 +1,6 @@
 import { Chess } from "chess.js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { describeLine, describeMove } from "../../src/chess/notation.ts";
+import { describeLine, describeMove } from "../../src/chess/moves.ts";
 import type { ScoreValue } from "../../src/chess/score.ts";
 import type {
   EngineBackend,

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { createQuarantine } from "../../src/engine/quarantine.ts";
+import { createQuarantine } from "../../src/engine/search-with-retry.ts";
 import { buildOf } from "./build-of.ts";
 import { jobOf } from "./job-of.ts";
 

@@ -1,9 +1,8 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { createWasmBackend } from "../../src/engine/backends/wasm/index.ts";
 import { createPool, type EnginePool } from "../../src/engine/pool.ts";
-import type { Quarantine } from "../../src/engine/quarantine.ts";
 import { noSandbox } from "../../src/engine/sandbox/sandbox.ts";
-import { createSearchWithRetry } from "../../src/engine/search-with-retry.ts";
+import { createSearchWithRetry, type Quarantine } from "../../src/engine/search-with-retry.ts";
 import { defaultWatchTimes, type WatchTimes } from "../../src/engine/uci/watch.ts";
 import { type Log, silentLog } from "../../src/log/log.ts";
 import { jobOf, underWay } from "./job-of.ts";

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { Snapshot } from "../../src/engine/engine.ts";
 import { parseLine } from "../../src/engine/uci/parse-line.ts";
-import { createSnapshotFold } from "../../src/engine/uci/snapshot.ts";
+import { createSnapshotFold } from "../../src/engine/uci/search.ts";
 
 interface Limits {
   readonly lineCount: number;

@@ -4,7 +4,7 @@ import { makeSquare } from "chessops/util";
 import fc from "fast-check";
 import { test } from "vitest";
 import { judgePosition } from "../../src/chess/judge-position.ts";
-import { describeLine, describeMove } from "../../src/chess/notation.ts";
+import { describeLine, describeMove } from "../../src/chess/moves.ts";
 import type { Position, PositionFault, PositionInput } from "../../src/chess/position.ts";
 import { corpusOf, knownFens } from "./corpus.ts";
 import { fuzz } from "./fuzz.ts";

@@ -19,7 +19,7 @@ import { parseJsonObject } from "../../src/protocols/json/codec/json-text.ts";
 import { createMessageReader, type MessageReading } from "../../src/protocols/json/codec/read-message.ts";
 import { createMessageWriter } from "../../src/protocols/json/codec/write-message.ts";
 import { nestingMax } from "../../src/text/json-scan.ts";
-import { inOneGo } from "../../src/thread/time-slicer.ts";
+import { inOneGo } from "../../src/thread/event-loop.ts";
 import { corpusOf } from "./corpus.ts";
 import { fuzz } from "./fuzz.ts";
 import { type WrittenJson, writtenJson } from "./written-json.ts";

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { isNotModified } from "../../src/http/headers.ts";
-import type { NodeRequest } from "../../src/http/message.ts";
+import { isNotModified, type NodeRequest } from "../../src/http/message.ts";
 
 const asking = (known: string | undefined) => ({ headers: { "if-none-match": known } }) as NodeRequest;
 

@@ -1,8 +1,7 @@
 import { createContextValues } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { outcomeKey, requestKey } from "../../src/calls/context-keys.ts";
-import { contextOf, identifyRequest, spanBelow } from "../../src/request/context.ts";
-import { outcomeOf } from "../../src/request/outcome.ts";
+import { contextOf, identifyRequest, outcomeOf, spanBelow } from "../../src/request/context.ts";
 
 const trace = "0af7651916cd43dd8448eb211c80319c";
 const parent = "b7ad6b7169203331";

@@ -5,9 +5,9 @@ import { createLocalAccess } from "../../src/access/access.ts";
 import { localAccount } from "../../src/access/account.ts";
 import { KibitzError } from "../../src/errors/errors.ts";
 import { silentLog } from "../../src/log/log.ts";
-import { createOutcome } from "../../src/request/outcome.ts";
+import { createOutcome } from "../../src/request/context.ts";
 import { createBatchEvaluation } from "../../src/services/batch.ts";
-import { createTimeSlicer } from "../../src/thread/time-slicer.ts";
+import { createTimeSlicer } from "../../src/thread/event-loop.ts";
 
 const { input } = AnalysisService.method.evaluateBatch;
 

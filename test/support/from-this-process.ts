@@ -1,7 +1,6 @@
 import type { Interceptor } from "@connectrpc/connect";
 import { outcomeKey, requestKey } from "../../src/calls/context-keys.ts";
-import { localContext } from "../../src/request/context.ts";
-import { createOutcome } from "../../src/request/outcome.ts";
+import { createOutcome, localContext } from "../../src/request/context.ts";
 
 /** Stands in for the edge, in front of a service that no server is in front of. */
 export const fromThisProcess: Interceptor = (next) => (request) => {

@@ -1,4 +1,4 @@
-import type { EventLoopLag } from "../../src/thread/event-loop-lag.ts";
+import type { EventLoopLag } from "../../src/thread/event-loop.ts";
 
 /**
  * For servers in the process of a test: their thread is that of their clients, and of what vitest reads meanwhile, so

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { splitList } from "../../src/text/json-scan.ts";
-import { inOneGo } from "../../src/thread/time-slicer.ts";
+import { inOneGo } from "../../src/thread/event-loop.ts";
 
 const split = (text: string, itemsMax = 200) => inOneGo(splitList(text, "requests", itemsMax));
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { createEventLoopLag } from "../../src/thread/event-loop-lag.ts";
+import { createEventLoopLag } from "../../src/thread/event-loop.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createTimeSlicer } from "../../src/thread/time-slicer.ts";
+import { createTimeSlicer } from "../../src/thread/event-loop.ts";
 
 /** Two works of four pieces, two at a time, beside a bystander who wants every turn of the event loop: who did what. */
 async function watchWork(pieceMs: number): Promise<string> {

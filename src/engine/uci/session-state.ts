@@ -1,4 +1,4 @@
-import type { Transitions } from "../../errors/transitions.ts";
+import type { Transitions } from "../../errors/errors.ts";
 import { EngineFailure, type EngineState } from "../engine.ts";
 import type { UciLine } from "./parse-line.ts";
 import type { UciSearch } from "./search.ts";

@@ -1,6 +1,6 @@
-import { assertMayFollow } from "../../errors/transitions.ts";
-import { beforeAbort } from "../before-abort.ts";
+import { assertMayFollow } from "../../errors/errors.ts";
 import {
+  beforeAbort,
   type EngineBuild,
   EngineFailure,
   type EngineInfo,

@@ -1,8 +1,7 @@
 import { cors as connectCors } from "@connectrpc/connect";
 import { contextOf } from "../../request/context.ts";
-import { addVary } from "../headers.ts";
 import { endBeforeBody } from "../lingering-close.ts";
-import type { NodeRequest, NodeResponse } from "../message.ts";
+import { addVary, type NodeRequest, type NodeResponse } from "../message.ts";
 
 /** What scripts of other origins may do here: the Fetch standard's CORS protocol, never with credentials. */
 export interface Cors {

@@ -11,8 +11,8 @@ import { v7 as uuidv7 } from "uuid";
 import { errorKind } from "../../errors/catalogue.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import { headersFromError, problemFromError, problemMediaType } from "../../errors/problem.ts";
-import { continueWhenRead } from "./check-request.ts";
 import type { Place } from "./connections.ts";
+import { continueWhenRead } from "./dispatch.ts";
 import type { ListenerLimits } from "./limits.ts";
 
 /** The part of the listener that speaks HTTP/1.1. */

@@ -8,8 +8,8 @@ import {
 } from "node:http2";
 import { KibitzError } from "../../errors/errors.ts";
 import { sendProblem } from "../send-problem.ts";
-import { continueWhenRead } from "./check-request.ts";
 import type { Place } from "./connections.ts";
+import { continueWhenRead } from "./dispatch.ts";
 import type { ListenerLimits } from "./limits.ts";
 
 type Http2Listener = (req: Http2ServerRequest, res: Http2ServerResponse, isSpare: boolean) => void;

@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
 import { KibitzError } from "../../errors/errors.ts";
 import { contextOf } from "../../request/context.ts";
-import { createTimeSlicer } from "../../thread/time-slicer.ts";
-import { addVary, isNotModified } from "../headers.ts";
-import { type NodeRequest, type NodeResponse, writePart } from "../message.ts";
+import { createTimeSlicer } from "../../thread/event-loop.ts";
+import { addVary, isNotModified, type NodeRequest, type NodeResponse, writePart } from "../message.ts";
 import { sendProblem } from "../send-problem.ts";
 
 /** What a path without parameters shows. */

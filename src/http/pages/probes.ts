@@ -1,7 +1,6 @@
 import { EventEmitter } from "node:events";
 import { KibitzError } from "../../errors/errors.ts";
-import { contextOf } from "../../request/context.ts";
-import { outcomeOf } from "../../request/outcome.ts";
+import { contextOf, outcomeOf } from "../../request/context.ts";
 import type { RequestHandler } from "../message.ts";
 import { answerGet, type Page } from "./page.ts";
 

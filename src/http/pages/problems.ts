@@ -3,8 +3,7 @@ import { KibitzError } from "../../errors/errors.ts";
 import { problemTypeOf } from "../../errors/problem.ts";
 import { contextOf } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
-import { preferredType } from "../headers.ts";
-import type { NodeRequest, RequestHandler } from "../message.ts";
+import { type NodeRequest, preferredType, type RequestHandler } from "../message.ts";
 import { answerGet, type Page } from "./page.ts";
 
 const indexPath = "/problems";

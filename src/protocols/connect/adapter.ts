@@ -16,13 +16,18 @@ import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from
 import { outcomeKey, requestKey } from "../../calls/context-keys.ts";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import type { BodyBudget } from "../../http/body-budget.ts";
-import { addVary, isNotModified } from "../../http/headers.ts";
 import { discardAfterAnswer } from "../../http/lingering-close.ts";
-import { isGone, type NodeRequest, type NodeResponse, type RequestHandler } from "../../http/message.ts";
+import {
+  addVary,
+  isGone,
+  isNotModified,
+  type NodeRequest,
+  type NodeResponse,
+  type RequestHandler,
+} from "../../http/message.ts";
 import { sendProblem } from "../../http/send-problem.ts";
 import type { Log } from "../../log/log.ts";
-import { contextOf } from "../../request/context.ts";
-import { outcomeOf } from "../../request/outcome.ts";
+import { contextOf, outcomeOf } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
 import { type Refusal, refusalFromReply } from "./refuse-call.ts";
 import { cancelOnDisconnect, dropLongTimeout } from "./repairs.ts";

@@ -21,7 +21,7 @@ import { refuseLongParts } from "../../calls/policy.ts";
 import { boundsOfList } from "../../calls/rules.ts";
 import { errorFromFaults, KibitzError } from "../../errors/errors.ts";
 import { countMembers, membersMax, splitList } from "../../text/json-scan.ts";
-import { type BeginWork, inTurns } from "../../thread/time-slicer.ts";
+import { type BeginWork, inTurns } from "../../thread/event-loop.ts";
 import { connectErrorFrom } from "./errors.ts";
 import { compressions } from "./handlers.ts";
 

@@ -9,6 +9,7 @@ import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service
 import type { Account } from "../../access/account.ts";
 import { type Entrance, tellWindows } from "../../access/entrance.ts";
 import type { Limits } from "../../access/limits.ts";
+import { watchAnswer, watchRequest } from "../../calls/chain.ts";
 import {
   accountKey,
   decodedKey,
@@ -19,10 +20,8 @@ import {
 import { messageFromPlain, plainFromMessage } from "../../calls/convert.ts";
 import { isCounted } from "../../calls/policy.ts";
 import { type PreflightMessage, withSuggestion } from "../../calls/suggest.ts";
-import { watchAnswer, watchRequest } from "../../calls/watch-call.ts";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
-import { contextOf } from "../../request/context.ts";
-import { outcomeOf } from "../../request/outcome.ts";
+import { contextOf, outcomeOf } from "../../request/context.ts";
 import { connectErrorFrom } from "./errors.ts";
 import type { Admittance } from "./handlers.ts";
 

@@ -10,8 +10,7 @@ import { headerGrpcMessage, setTrailerStatus } from "@connectrpc/connect/protoco
 import { KibitzError } from "../../errors/errors.ts";
 import { endBeforeBody } from "../../http/lingering-close.ts";
 import type { NodeRequest, NodeResponse } from "../../http/message.ts";
-import { contextOf, mediaTypeOf, rpcType } from "../../request/context.ts";
-import { outcomeOf } from "../../request/outcome.ts";
+import { contextOf, mediaTypeOf, outcomeOf, rpcType } from "../../request/context.ts";
 import { echo, grpcMessage } from "../../text/plain-text.ts";
 
 /**

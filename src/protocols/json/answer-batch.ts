@@ -3,11 +3,17 @@ import type { CallContext } from "../../calls/invoke.ts";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import { problemFromError } from "../../errors/problem.ts";
 import { isGone, writePart } from "../../http/message.ts";
-import { type Answer, ResponseContext, type StreamAnswerOptions } from "./call.ts";
+import {
+  type Answer,
+  accepts,
+  prefers,
+  ResponseContext,
+  type StreamAnswerOptions,
+  sendHead,
+} from "./call.ts";
 import { createMessageWriter } from "./codec/write-message.ts";
 import { type BatchReading, createBatchReader } from "./read-batch.ts";
 import type { Route } from "./routes.ts";
-import { accepts, prefers, sendHead } from "./send.ts";
 import { createReorderBuffer, peekStream } from "./streams.ts";
 
 const json = "application/json";

@@ -2,12 +2,10 @@ import type { Message } from "@bufbuild/protobuf";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import { problemFromError } from "../../errors/problem.ts";
 import { isGone, writePart } from "../../http/message.ts";
-import { contextOf } from "../../request/context.ts";
-import { outcomeOf } from "../../request/outcome.ts";
-import { type Answer, ResponseContext, type StreamAnswerOptions } from "./call.ts";
+import { contextOf, outcomeOf } from "../../request/context.ts";
+import { type Answer, accepts, ResponseContext, type StreamAnswerOptions, sendHead } from "./call.ts";
 import { createRequestReader } from "./read-request.ts";
 import type { Route } from "./routes.ts";
-import { accepts, sendHead } from "./send.ts";
 import { createEventWriter } from "./stream-events.ts";
 import { type BegunStream, peekStream } from "./streams.ts";
 

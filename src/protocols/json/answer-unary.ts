@@ -1,12 +1,11 @@
 import type { Message } from "@bufbuild/protobuf";
 import { KibitzError } from "../../errors/errors.ts";
-import { addVary, isNotModified } from "../../http/headers.ts";
-import { outcomeOf } from "../../request/outcome.ts";
-import { type Answer, ResponseContext, type UnaryAnswerOptions } from "./call.ts";
+import { addVary, isNotModified } from "../../http/message.ts";
+import { outcomeOf } from "../../request/context.ts";
+import { type Answer, accepts, ResponseContext, send, type UnaryAnswerOptions } from "./call.ts";
 import { createMessageWriter } from "./codec/write-message.ts";
 import { createRequestReader } from "./read-request.ts";
 import type { Route } from "./routes.ts";
-import { accepts, send } from "./send.ts";
 
 /** Answers with one JSON object on one line. */
 export function createUnaryAnswer(route: Route, options: UnaryAnswerOptions): Answer {

@@ -1,11 +1,11 @@
+import type { ServerResponse } from "node:http";
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { Account } from "../../access/account.ts";
 import type { Entry } from "../../access/entrance.ts";
 import type { UnreadableItem } from "../../calls/context-keys.ts";
 import type { CallContext, Calls } from "../../calls/invoke.ts";
-import { isGone, type NodeRequest, type NodeResponse } from "../../http/message.ts";
-import { contextOf, type RequestContext } from "../../request/context.ts";
-import { outcomeOf, type RequestOutcome } from "../../request/outcome.ts";
+import { isGone, type NodeRequest, type NodeResponse, preferredType } from "../../http/message.ts";
+import { contextOf, outcomeOf, type RequestContext, type RequestOutcome } from "../../request/context.ts";
 import type { RequestReaderOptions } from "./read-request.ts";
 import type { Route } from "./routes.ts";
 
@@ -79,4 +79,41 @@ export interface StreamAnswerOptions extends RequestReaderOptions {
   readonly calls: Calls;
   /** How often a stream of events says that it still lives, in milliseconds. */
   readonly keepAliveMs?: number;
+}
+
+/** Answers in one go: what the call has to say in headers, then those that were added on the way. */
+export function send(
+  res: NodeResponse,
+  status: number,
+  headers: readonly string[],
+  outcome: RequestOutcome,
+  body?: string,
+): void {
+  sendHead(res, status, headers, outcome);
+  (res as ServerResponse).end(body);
+}
+
+/** Begins an answer whose body comes in parts. */
+export function sendHead(
+  res: NodeResponse,
+  status: number,
+  headers: readonly string[],
+  outcome: RequestOutcome,
+): void {
+  const all = [...headers];
+  for (const [name, value] of outcome.answerHeaders) {
+    all.push(name, value);
+  }
+  // Both kinds of responses take a flat list, but the overloads of the two do not agree on it.
+  (res as ServerResponse).writeHead(status, all);
+}
+
+/** Whether an Accept header lets an answer of this media type pass. */
+export function accepts(accept: string | undefined, mediaType: string): boolean {
+  return preferredType(accept, [mediaType]) !== undefined;
+}
+
+/** Whether an Accept header asks for a media type rather than for the usual one. */
+export function prefers(accept: string | undefined, mediaType: string, usual: string): boolean {
+  return preferredType(accept, [usual, mediaType]) === mediaType;
 }

@@ -4,15 +4,20 @@ import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import { isGone, type NodeRequest, type NodeResponse, type RequestHandler } from "../../http/message.ts";
 import { sendProblem } from "../../http/send-problem.ts";
 import type { Log } from "../../log/log.ts";
-import { contextOf } from "../../request/context.ts";
-import { outcomeOf } from "../../request/outcome.ts";
+import { contextOf, outcomeOf } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
 import { createBatchAnswer } from "./answer-batch.ts";
 import { createStreamAnswer, eventStream } from "./answer-stream.ts";
 import { createUnaryAnswer } from "./answer-unary.ts";
-import type { Answer, Enter, StreamAnswerOptions, UnaryAnswerOptions } from "./call.ts";
+import {
+  type Answer,
+  type Enter,
+  prefers,
+  type StreamAnswerOptions,
+  send,
+  type UnaryAnswerOptions,
+} from "./call.ts";
 import { kindOfRoute, type Route, routesFromServices, streamOfRoute } from "./routes.ts";
-import { prefers, send } from "./send.ts";
 
 export interface GatewayOptions extends UnaryAnswerOptions, StreamAnswerOptions {
   readonly services: readonly DescService[];

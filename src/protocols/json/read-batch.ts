@@ -7,7 +7,7 @@ import { errorFromFaults, errorFromUnknown, type Fault, type KibitzError } from 
 import type { NodeRequest } from "../../http/message.ts";
 import { isAtOrBelow } from "../../text/json-pointer.ts";
 import { nestingMax, type SplitObject, splitList } from "../../text/json-scan.ts";
-import { inTurns, type Turn } from "../../thread/time-slicer.ts";
+import { inTurns, type Turn } from "../../thread/event-loop.ts";
 import { isJsonObject, parseStrictly, textFromBytes } from "./codec/json-text.ts";
 import { createMessageReader, type MessageReading } from "./codec/read-message.ts";
 import { describeLeast, errorFromText, readJsonBody } from "./read-json.ts";

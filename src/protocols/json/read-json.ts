@@ -1,12 +1,15 @@
+import { promisify } from "node:util";
+import { brotliDecompress, gunzip, inflate } from "node:zlib";
+import { parse } from "content-type";
 import type { Entry } from "../../access/entrance.ts";
-import { costOfBytes, errorFromFaults, KibitzError, withCost } from "../../errors/errors.ts";
+import { costOfBytes, errorFromFaults, type Fault, KibitzError, withCost } from "../../errors/errors.ts";
 import type { BodyBudget } from "../../http/body-budget.ts";
 import type { NodeRequest } from "../../http/message.ts";
-import { type BeginWork, inTurns, type Turn } from "../../thread/time-slicer.ts";
+import { outcomeOf } from "../../request/context.ts";
+import { pointerStep } from "../../text/json-pointer.ts";
+import { echo } from "../../text/plain-text.ts";
+import { type BeginWork, inTurns, type Turn } from "../../thread/event-loop.ts";
 import { explainJsonObject, readJsonObject } from "./codec/json-text.ts";
-import { type BodyReading, readBody } from "./read-body.ts";
-import { refuseQuery } from "./read-query.ts";
-import { isJson } from "./send.ts";
 
 /** The JSON object that a body is; or nobody waits for an answer any more. */
 export type JsonReading =
@@ -82,4 +85,126 @@ function notJson(contentType: string | undefined): KibitzError {
     "unsupported_media_type",
     `${contentType === undefined ? "The request has no Content-Type" : "The Content-Type is not JSON in UTF-8"}: add the header, in curl with -H 'Content-Type: application/json'.`,
   );
+}
+
+/** Everything that was sent, or word that the caller left while sending. */
+export type BodyReading = { readonly kind: "bytes"; readonly bytes: Uint8Array } | { readonly kind: "left" };
+
+/**
+ * Reads a body to its end and inflates it. Throws where it is larger than `maxBytes`, before or after
+ * inflation: before reading it if Content-Length says so, else without reading on; and where there is no room for it
+ * beside the others.
+ */
+export async function readBody(req: NodeRequest, maxBytes: number, budget: BodyBudget): Promise<BodyReading> {
+  const encoding = req.headers["content-encoding"]?.trim().toLowerCase() ?? "identity";
+  const inflateBytes = inflators.get(encoding);
+  if (encoding !== "identity" && !inflateBytes) {
+    throw new KibitzError(
+      "unsupported_media_type",
+      "The body's Content-Encoding is not one of gzip, br, deflate. Use one of these, or send it unencoded without that header.",
+    );
+  }
+  if (Number(req.headers["content-length"]) > maxBytes) {
+    throw tooLarge(maxBytes);
+  }
+  const reading = await readRaw(req, maxBytes, budget);
+  if (reading.kind === "left") {
+    return reading;
+  }
+  const outcome = outcomeOf(req);
+  outcome.readBytes = reading.bytes.length;
+  if (!inflateBytes) {
+    return reading;
+  }
+  try {
+    const bytes = await inflateBytes(reading.bytes, { maxOutputLength: maxBytes });
+    outcome.readBytes = bytes.length;
+    return { kind: "bytes", bytes };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") {
+      throw tooLarge(maxBytes);
+    }
+    throw new KibitzError(
+      "malformed_http",
+      `The body is not valid ${encoding}, although its Content-Encoding says so.`,
+    );
+  }
+}
+
+const inflators = new Map([
+  ["gzip", promisify(gunzip)],
+  ["x-gzip", promisify(gunzip)],
+  ["br", promisify(brotliDecompress)],
+  // In HTTP this means the zlib format, not a bare deflate stream.
+  ["deflate", promisify(inflate)],
+]);
+
+function readRaw(req: NodeRequest, maxBytes: number, budget: BodyBudget): Promise<BodyReading> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    const count = budget.countOf(req);
+    let length = 0;
+    const read = (chunk: Buffer) => {
+      length += chunk.length;
+      try {
+        if (length > maxBytes) {
+          throw tooLarge(maxBytes);
+        }
+        count(chunk.length);
+        chunks.push(chunk);
+      } catch (error) {
+        // Who answers decides what becomes of the rest.
+        req.pause().off("data", read);
+        reject(error);
+      }
+    };
+    req.on("data", read);
+    // A broken HTTP/2 stream ends its request, too: the end alone does not prove that all has come.
+    req.on("aborted", () => resolve({ kind: "left" }));
+    req.on("error", () => resolve({ kind: "left" }));
+    req.on("end", () => {
+      const [first] = chunks;
+      resolve({ kind: "bytes", bytes: chunks.length === 1 && first ? first : Buffer.concat(chunks) });
+    });
+    req.on("close", () => resolve({ kind: "left" }));
+  });
+}
+
+function tooLarge(maxBytes: number): KibitzError {
+  return new KibitzError(
+    "body_too_large",
+    `The body is larger than ${maxBytes} bytes, the maximum for this call.`,
+  );
+}
+
+/** Whether a Content-Type says JSON in UTF-8. Parameters that say nothing of the encoding are let pass. */
+export function isJson(contentType: string | undefined): boolean {
+  if (contentType === "application/json") {
+    return true;
+  }
+  const { type, parameters } = parse(contentType ?? "");
+  return type === "application/json" && (parameters.charset ?? "utf-8").toLowerCase() === "utf-8";
+}
+
+/**
+ * Throws a KibitzError that names all fields which stand in the query of a URL, for calls that read their body
+ * alone: without effect, `?depth=5` would be answered at another depth than was asked for.
+ */
+function refuseQuery(url: string | undefined): void {
+  const start = url?.indexOf("?") ?? -1;
+  if (start === -1) {
+    return;
+  }
+  const names = new Set(new URLSearchParams(url?.slice(start + 1)).keys());
+  const faults = [...names].map(faultOfParameter);
+  if (faults.length > 0) {
+    throw errorFromFaults(faults);
+  }
+}
+
+/** With the place in the body where the field belongs. */
+function faultOfParameter(name: string): Fault {
+  const pointer = pointerStep(name);
+  const message = `This call takes no query parameters, but the URL has \`${echo(name)}\`: put fields in the JSON body instead.`;
+  return { pointer, code: "unknown_field", message };
 }

@@ -13,7 +13,7 @@ import {
 import type { BodyBudget } from "../../http/body-budget.ts";
 import type { NodeRequest } from "../../http/message.ts";
 import { isAtOrBelow } from "../../text/json-pointer.ts";
-import type { BeginWork } from "../../thread/time-slicer.ts";
+import type { BeginWork } from "../../thread/event-loop.ts";
 import { createMessageReader, type MessageReading } from "./codec/read-message.ts";
 import { createJsonReader } from "./read-json.ts";
 import { createQueryReader } from "./read-query.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { explainJson } from "../../../src/protocols/json/codec/explain-json.ts";
 import { parseJsonObject } from "../../../src/protocols/json/codec/json-text.ts";
-import { inOneGo } from "../../../src/thread/time-slicer.ts";
+import { inOneGo } from "../../../src/thread/event-loop.ts";
 import { createRandom } from "../../support/random.ts";
 
 function faultsOf(body: string | Uint8Array) {

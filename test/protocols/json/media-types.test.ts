@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { accepts, isJson, prefers } from "../../../src/protocols/json/send.ts";
+import { accepts, prefers } from "../../../src/protocols/json/call.ts";
+import { isJson } from "../../../src/protocols/json/read-json.ts";
 
 it.each([
   "application/json",

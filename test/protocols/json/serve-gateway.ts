@@ -14,7 +14,7 @@ import type { NodeRequest, NodeResponse } from "../../../src/http/message.ts";
 import { silentLog } from "../../../src/log/log.ts";
 import { createGateway } from "../../../src/protocols/json/gateway.ts";
 import { identifyRequest } from "../../../src/request/context.ts";
-import { createTimeSlicer } from "../../../src/thread/time-slicer.ts";
+import { createTimeSlicer } from "../../../src/thread/event-loop.ts";
 
 export const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 

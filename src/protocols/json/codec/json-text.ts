@@ -1,6 +1,6 @@
 import type { Fault } from "../../../errors/errors.ts";
 import { countMembers, membersMax, nestingMax } from "../../../text/json-scan.ts";
-import { inOneGo } from "../../../thread/time-slicer.ts";
+import { inOneGo } from "../../../thread/event-loop.ts";
 import { explainJson } from "./explain-json.ts";
 
 /** A JSON object as its caller meant it, or why there is none. */
