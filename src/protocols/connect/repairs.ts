@@ -38,7 +38,7 @@ export const repairs: readonly RepairedLibrary[] = [
     repairs: {
       guardHost: {
         worksAround: "A broken `Host` or `:authority` is thrown outside of any try and ends the process.",
-        places: ["protocols/connect/adapter.ts", "http/listener/check-request.ts"],
+        places: ["protocols/connect/adapter.ts", "http/listener/dispatch.ts"],
       },
       explainRefusals: {
         worksAround: "A wrong method, media type or version of HTTP is refused without a word.",
