@@ -9,7 +9,7 @@ import { enginesRunning } from "./processes.ts";
 const forever = new AbortController().signal;
 const sessions: EngineSession[] = [];
 // Short, but long enough that an engine which behaves is not taken for one that does not.
-const times = { ...defaultWatchTimes, silenceMs: 200, deafMs: 400, lateMs: 100 };
+const times = { ...defaultWatchTimes, silenceMs: 200, deafMs: 400, lateMs: 100, stopMs: 200 };
 
 async function start(misbehaviour: Misbehaviour, startMs = defaultWatchTimes.startMs) {
   const session = await createFakeBackend({ misbehaviour, times: { ...times, startMs } }).start(

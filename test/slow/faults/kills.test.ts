@@ -1,5 +1,5 @@
 import { test } from "vitest";
-import { killEngines } from "../../faults/kill-engines.ts";
+import { killEngines } from "./kill-engines.ts";
 
 /** The bench does a thousand: `npm run bench:kills`. */
 const kills = 30;

@@ -1,6 +1,6 @@
-import { createWasmBackend } from "../../src/engine/backends/wasm/index.ts";
-import { noSandbox } from "../../src/engine/sandbox/sandbox.ts";
-import { testBackend } from "../contract/backend.ts";
+import { createWasmBackend } from "../../../src/engine/backends/wasm/index.ts";
+import { noSandbox } from "../../../src/engine/sandbox/sandbox.ts";
+import { testBackend } from "../../contract/backend.ts";
 
 const settings = { hashMb: 16, threads: 1 };
 

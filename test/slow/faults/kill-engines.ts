@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished } from "vitest";
 
-const bench = fileURLToPath(new URL("../../bench/kills.ts", import.meta.url));
+const bench = fileURLToPath(new URL("../../../bench/kills.ts", import.meta.url));
 
 /** Has the bench kill and suspend so many engines at random under load: no request is lost, no process left. */
 export async function killEngines(kills: number, engine: string): Promise<void> {
