@@ -26,7 +26,7 @@ export default defineConfig({
     // Files share the modules that one worker has read: reading them anew takes longer than most of the tests.
     isolate: false,
     // Most of them wait for engines and timers, so there can be more than cores; vitest's own choice is one less.
-    maxWorkers: 3,
+    maxWorkers: 4,
     // A real engine on a busy machine takes seconds to start; nothing here waits for a time-out to pass.
     testTimeout: 60_000,
     hookTimeout: 60_000,
