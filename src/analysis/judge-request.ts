@@ -14,7 +14,7 @@ import { type BeginWork, inTurns } from "../thread/event-loop.ts";
 import { type AnalysisRequest, type JudgedRequest, requestBounds, type Warning } from "./analysis.ts";
 import { judgeOptions } from "./judge-options.ts";
 
-/** What a request is judged against: the engine room's part, and who judges positions for it. */
+/** What a request is judged against: the engines' part, and who judges positions for it. */
 export interface KnownEngines {
   readonly catalog: Catalog;
   readonly judgePosition: PositionCache;

@@ -58,7 +58,7 @@ export function readFen(text: string, askedForChess960: boolean): FenReading {
     fullmoves: Math.max(Number(fullmoves), 1),
   };
   const warnings = [warningOfCastling(castling.removed), warningOfClocks(fields.length, fullmoves)];
-  return { kind: "setup", setup, chess960, warnings: warnings.filter((notice) => notice !== undefined) };
+  return { kind: "setup", setup, chess960, warnings: warnings.filter((warning) => warning !== undefined) };
 }
 
 /** Whoever leaves the castling field out means a game where kings and rooks at home have not moved. */

@@ -2,7 +2,7 @@ import type { Position } from "../chess/position.ts";
 import type { Score } from "../chess/score.ts";
 
 /**
- * The port of the engine room: what a backend gives, what a session does, what a search says.
+ * The port of the engines: what a backend gives, what a session does, what a search says.
  * Nothing here knows UCI; a backend that speaks another protocol implements these types.
  */
 

@@ -67,7 +67,7 @@ export interface App {
 /**
  * Listens at once, so that a port that is taken is told at once, and answers when the engines are there.
  *
- * @param opening the engine room being opened; rejected, it ends the server.
+ * @param opening the engines being started; rejected, it ends the server.
  */
 export async function startApp(
   config: Config,

@@ -7,7 +7,7 @@ import type { Log } from "../log/log.ts";
 import { type Config, ConfigError } from "./config.ts";
 
 /**
- * The engine room that the settings ask for. Apart from `app.ts` because it is what takes longest:
+ * The engines that the settings ask for. Apart from `app.ts` because it is what takes longest:
  * engines load their networks while the modules of the server are still being read.
  *
  * @param onStarted told when the first engine loads.
@@ -27,14 +27,14 @@ export async function openEngines(
       createWasmBackend(settings, sandbox),
       createNativeBackend(settings, { files: nativeEngines, searchPath }, sandbox, log),
     ];
-    const room = opened.use(
+    const running = opened.use(
       await startEngines(
         { backends, defaultEngine, idleMax: slots, memoryMaxBytes: engineMemoryMb * 1e6, log, onStarted },
         signal,
       ),
     );
     const kept = opened.move();
-    return { ...room, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+    return { ...running, [Symbol.asyncDispose]: () => kept.disposeAsync() };
   } catch (error) {
     if (error instanceof EngineUserUnusable) {
       throw new ConfigError(`KIBITZ_ENGINE_USER: ${error.message}.`);

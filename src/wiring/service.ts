@@ -41,7 +41,7 @@ function explainFailure(thrown: unknown): never {
 }
 
 export function createService(
-  room: Engines,
+  running: Engines,
   access: Access,
   config: Config,
   log: Log,
@@ -50,17 +50,17 @@ export function createService(
   const beginWork = createTimeSlicer();
   const scheduler = createScheduler({ slots: config.slots, maxWaitMs: config.queueMaxWaitMs });
   const analyzer = createAnalyzer({
-    search: room.search,
+    search: running.search,
     scheduler,
     cache: createMemoryCache<Findings>({ bytes: config.cacheMb * 1e6 }),
     movetimeMaxMs: openPlan.limits.movetimeMaxMs,
   });
   const engines: KnownEngines = {
     get catalog() {
-      return room.catalog;
+      return running.catalog;
     },
-    available: room.available,
-    describe: (build) => room.describe(build).catch(explainFailure),
+    available: running.available,
+    describe: (build) => running.describe(build).catch(explainFailure),
     judgePosition: createPositionCache(beginWork),
   };
   const rules = createRules();

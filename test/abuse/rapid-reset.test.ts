@@ -199,7 +199,7 @@ async function send({ frames, times, begin = [], deaf }: Flood): Promise<FrameCl
   return client;
 }
 
-describe("30: a flood of frames ends its connection, and nobody else warnings", () => {
+describe("30: a flood of frames ends its connection, and nobody else notices", () => {
   test.each(Object.entries(floods))("%s", async (_, flood) => {
     const waits: number[] = [];
     for (let round = 0; round < rounds; round++) {

@@ -162,7 +162,7 @@ describe("the scheduler", () => {
 
       for (let step = 0; step < 300; step++) {
         random.pick([come, come, finish, leave])();
-        // Sometimes several things happen before anybody warnings.
+        // Sometimes several things happen before anybody notices.
         if (random.below(3) > 0) {
           await notice();
           expect(inside.size).toBe(Math.min(slots, inside.size + queue.length));

@@ -72,7 +72,7 @@ describe("an address with as many connections as KIBITZ_CONNECTIONS_PER_ADDRESS,
   });
   const { enter, enterHttp2, watch, ask } = callersOf(app);
 
-  test("is told to come later on the next one, its probes are answered, and nobody else warnings", async () => {
+  test("is told to come later on the next one, its probes are answered, and nobody else notices", async () => {
     const watching = [await watch("127.0.0.2"), await watch("127.0.0.2")];
     for (const path of ["/price", "/v1/eval", "/", "/nothing"]) {
       const answer = await (await enter("127.0.0.2", get(path))).closed;

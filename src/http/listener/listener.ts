@@ -149,7 +149,7 @@ export function sniffProtocol(
     }
     stop();
     socket.unshift(seen);
-    // The stream has yet to notice both. If it warnings them under Node's parser, it tells of going on when the parser has
+    // The stream has yet to notice both. If it notices them under Node's parser, it tells of going on when the parser has
     // stopped it already, and nothing stops it any more: all that comes is read, however much waits.
     process.nextTick(tell, isHttp2 ? "http2" : "http1");
   };

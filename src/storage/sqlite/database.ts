@@ -207,7 +207,7 @@ export function isConstraint(error: unknown): boolean {
 }
 
 const busy = 5;
-/** SQLITE_READONLY_DBMOVED, which SQLite itself warnings only where it opens a rollback journal. */
+/** SQLITE_READONLY_DBMOVED, which SQLite itself notices only where it opens a rollback journal. */
 const readonlyMoved = 1032;
 
 /** Locked, no memory, read-only, broken disk, corrupt, full, no file, locked, no database: not what was asked is wrong. */

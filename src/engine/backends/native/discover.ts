@@ -92,7 +92,7 @@ async function identify(
 ): Promise<readonly EngineBuild[]> {
   try {
     const [file = found] = await sandbox.place([found]);
-    const seal = await fingerprintFiles([file]);
+    const integrity = await fingerprintFiles([file]);
     // The real identity is only known when the engine has said its name.
     const unknown: EngineBuild = {
       id: "unknown",
@@ -107,7 +107,7 @@ async function identify(
       settings,
       selfTestNodes: undefined,
       file,
-      ...seal,
+      ...integrity,
     };
     await using session = await createUciSession(
       unknown,
@@ -121,7 +121,7 @@ async function identify(
     }
     const selfTestNodes = await selfTest(session, settings.threads, signal);
     // Before anybody else can replace it: this is what was tested.
-    await seal.sha256();
+    await integrity.sha256();
     return [{ ...unknown, ...identity, name: session.info.name, selfTestNodes }];
   } catch (error) {
     signal.throwIfAborted();

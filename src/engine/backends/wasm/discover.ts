@@ -31,8 +31,8 @@ export async function discoverWasm(
         return [];
       }
       const [file = "", ...modules] = await sandbox.place(installed);
-      const seal = await fingerprintFiles(modules, [file], pin);
-      return [{ ...build, path: "wasm", deprecatedSince, settings, file, ...seal }];
+      const integrity = await fingerprintFiles(modules, [file], pin);
+      return [{ ...build, path: "wasm", deprecatedSince, settings, file, ...integrity }];
     }),
   );
   return found.flat();
