@@ -27,11 +27,12 @@ export function endBeforeBody(req: NodeRequest, res: NodeResponse, body: Buffer 
   }
   res.write(body);
   const end = () => {
+    stopDiscarding();
     stopLingering();
     res.end();
   };
+  const stopDiscarding = discardSlowly(req.once("close", end));
   const stopLingering = linger(req, end);
-  discardSlowly(req.once("close", end));
 }
 
 /** Throws away what is still to come of a request when its answer ends. */
@@ -55,24 +56,29 @@ let discarding = 0;
 /**
  * Throws away what still comes, the slower the more bodies there are: to read a megabyte takes milliseconds of the thread
  * and of V8's collectors, and whoever is refused with one could send the next at once.
+ *
+ * @returns what ends it, which has to be called: a request whose answer has ended is never closed by itself.
  */
-function discardSlowly(req: NodeRequest): void {
+function discardSlowly(req: NodeRequest): () => void {
   discarding++;
+  let isOver = false;
   let bytes = 0;
   const goOnLater = () => setTimeout(() => req.resume(), discardPauseMs * discarding);
-  let pause = goOnLater();
+  let pause: NodeJS.Timeout | undefined = goOnLater();
   req.on("data", (chunk: Buffer) => {
     bytes += chunk.length;
     if (bytes >= discardedAtOnceBytes) {
       bytes = 0;
       req.pause();
-      pause = goOnLater();
+      pause = isOver ? undefined : goOnLater();
     }
   });
-  req.pause().once("close", () => {
-    discarding--;
+  req.pause();
+  return () => {
+    discarding -= isOver ? 0 : 1;
+    isOver = true;
     clearTimeout(pause);
-  });
+  };
 }
 
 /** Connections of one address that linger at a time. They take its places. */
@@ -104,8 +110,11 @@ function discardStream(req: NodeRequest, stream: ServerHttp2Stream): void {
     return;
   }
   const timer = setTimeout(() => stream.close(), lingerMs);
-  stream.once("close", () => clearTimeout(timer));
-  discardSlowly(req);
+  const stopDiscarding = discardSlowly(req);
+  stream.once("close", () => {
+    clearTimeout(timer);
+    stopDiscarding();
+  });
 }
 
 /** Whether so much of the body is still to come that the connection had better end with this answer. */

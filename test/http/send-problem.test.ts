@@ -57,6 +57,21 @@ describe("a problem document", () => {
     expect(await head.text()).toBe("");
   });
 
+  test("is through with a megabyte in no time, also after many clients that were cut", async () => {
+    const { port } = await startListener([refuse]);
+    const send = async (announced: number) => {
+      const { socket, closed } = await open(port);
+      socket.write(`POST /unread HTTP/1.1\r\nHost: x\r\nContent-Length: ${announced}\r\n\r\n`);
+      socket.write(Buffer.alloc(1_000_000));
+      return closed;
+    };
+    // They announce more than they send, and are cut after a second.
+    await Promise.all(Array.from({ length: 90 }, () => send(9_000_000)));
+    const startedAt = performance.now();
+    expect(await send(1_000_000)).toContain("413");
+    expect(performance.now() - startedAt).toBeLessThan(700);
+  });
+
   test.each(["/unread", "/part"])("reaches a client that is still sending 8 MB to %s", async (path) => {
     const { base } = await startListener([refuse]);
     const body = Buffer.alloc(8_000_000);
