@@ -2,10 +2,10 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { useTemporaryFolder } from "./support/temporary-folder.ts";
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
-const buf = join(import.meta.dirname, "../node_modules/.bin/buf");
-const before = join(import.meta.dirname, "..");
+const buf = join(import.meta.dirname, "../../node_modules/.bin/buf");
+const before = join(import.meta.dirname, "../..");
 const after = useTemporaryFolder();
 
 const breaks = [
