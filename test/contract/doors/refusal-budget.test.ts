@@ -71,7 +71,8 @@ test("what is not limited is answered meanwhile", async () => {
 });
 
 test("a refused request of a batch counts, and when the budget is spent the others are refused unread", async () => {
-  const requests = [badPosition, { x: 1 }, quick, tooDeep, 7, quick, badPosition];
+  // Three at a time: the two behind the last one that may be refused can be under way before it is.
+  const requests = [badPosition, { x: 1 }, quick, tooDeep, 7, quick, quick, quick, badPosition];
   const { status, body } = await post(`${app.url}/v1/eval/batch`, { requests }, { ...json, ...newCaller() });
   expect(status).toBe(200);
   const codes = (body as unknown as { result: object | null; problem: { code: string } | null }[]).map(
@@ -84,7 +85,8 @@ test("a refused request of a batch counts, and when the budget is spent the othe
     "upgrade_needed",
     "invalid_type",
   ]);
-  expect(codes.slice(5)).toEqual(["rate_limited", "rate_limited"]);
+  expect(["ok", "rate_limited"]).toEqual(expect.arrayContaining(codes.slice(5, 7)));
+  expect(codes.slice(7)).toEqual(["rate_limited", "rate_limited"]);
 });
 
 test("nothing of a body is waited for", async () => {
