@@ -1,14 +1,14 @@
 import { describe, expect, onTestFinished, test } from "vitest";
-import { createNativeBackend } from "../../src/engine/backends/native/index.ts";
-import { createWasmBackend } from "../../src/engine/backends/wasm/index.ts";
-import type { EngineBackend, EngineBuild, EngineSession } from "../../src/engine/engine.ts";
-import { noSandbox } from "../../src/engine/sandbox/sandbox.ts";
-import { silentLog } from "../../src/log/log.ts";
-import { nativeStockfish } from "../support/native-stockfish.ts";
-import { testWith } from "../support/needs.ts";
-import { jobOf } from "./job-of.ts";
-import { enginesRunning } from "./processes.ts";
-import { unstoppable } from "./unstoppable.ts";
+import { createNativeBackend } from "../../../src/engine/backends/native/index.ts";
+import { createWasmBackend } from "../../../src/engine/backends/wasm/index.ts";
+import type { EngineBackend, EngineBuild, EngineSession } from "../../../src/engine/engine.ts";
+import { noSandbox } from "../../../src/engine/sandbox/sandbox.ts";
+import { silentLog } from "../../../src/log/log.ts";
+import { jobOf } from "../../engine/job-of.ts";
+import { enginesRunning } from "../../engine/processes.ts";
+import { unstoppable } from "../../engine/unstoppable.ts";
+import { nativeStockfish } from "../../support/native-stockfish.ts";
+import { testWith } from "../../support/needs.ts";
 
 const settings = { hashMb: 16, threads: 1 };
 const forever = new AbortController().signal;

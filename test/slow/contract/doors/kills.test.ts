@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { enginesRunning } from "../../engine/processes.ts";
-import { createRandom } from "../../support/random.ts";
-import { useApp } from "../../support/running-app.ts";
+import { enginesRunning } from "../../../engine/processes.ts";
+import { createRandom } from "../../../support/random.ts";
+import { useApp } from "../../../support/running-app.ts";
 
 const app = useApp({ KIBITZ_CACHE_MB: "0", KIBITZ_QUEUE_MAX_WAIT_MS: "600000" });
 
@@ -17,7 +17,7 @@ async function ask(fen: string): Promise<[number, unknown]> {
 }
 
 /** Middle games of the corpus: some tens of milliseconds of search each. */
-const fens = readFileSync(new URL("../../corpus/fens.jsonl", import.meta.url), "utf8")
+const fens = readFileSync(new URL("../../../corpus/fens.jsonl", import.meta.url), "utf8")
   .trim()
   .split("\n")
   .map((line): { class: string; fen: string } => JSON.parse(line))
