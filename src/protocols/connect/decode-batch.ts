@@ -61,14 +61,17 @@ export function createBatchDecoder({
   return async function* (method, header, values, body) {
     const { id: requestId } = values.get(requestKey);
     const outcome = values.get(outcomeKey);
+    const json = isJson(header);
     if (!methods.includes(method)) {
       const chunks: Uint8Array[] = [];
       for await (const chunk of body) {
         outcome.readBytes += chunk.length;
-        chunks.push(chunk);
+        if (json) {
+          chunks.push(chunk);
+        }
         yield chunk;
       }
-      if (isJson(header) && (await hasManyMembers(Buffer.concat(chunks), header, readMaxBytesOf(method)))) {
+      if (json && hasManyMembers(await jsonOf(Buffer.concat(chunks), header, readMaxBytesOf(method)))) {
         throw connectErrorFrom(manyMembers(method.input), requestId);
       }
       return;
@@ -105,7 +108,6 @@ export function createBatchDecoder({
     }
     outcome.readBytes = payload.length;
     const turn = beginWork(() => refuseSpent(limits, values.get(accountKey)));
-    const json = isJson(header);
     const pieces = json ? decodeJson(payload, method) : decodeBinary(payload, method);
     try {
       values.set(decodedKey, await inTurns(pieces, turn));
@@ -125,18 +127,20 @@ function isJson(header: Headers): boolean {
   return /[/+]json\b/i.test(header.get("content-type") ?? "");
 }
 
-/** Whether decoding a request would hold the thread: Connect decodes it in one go, whatever is in it. */
-async function hasManyMembers(body: Buffer, header: Headers, maxBytes: number): Promise<boolean> {
+/** The JSON of a request of one message, as far as its brackets and colons go; empty where Connect is to say what is wrong. */
+async function jsonOf(body: Buffer, header: Headers, maxBytes: number): Promise<string> {
   const isEnveloped = !/^application\/json\b/i.test(header.get("content-type") ?? "");
   const isCompressed = isEnveloped
     ? body.length > 0 && body.readUInt8(0) !== 0
     : header.has("content-encoding");
   const data = isEnveloped ? body.subarray(headBytes) : body;
   const payload = await inflated(data, isCompressed ? compressedFlag : 0, header, maxBytes);
-  return (
-    payload !== undefined &&
-    (countMembers(Buffer.from(payload).toString("latin1"), Number.POSITIVE_INFINITY) ?? 0) > membersMax
-  );
+  return Buffer.from(payload ?? []).toString("latin1");
+}
+
+/** Whether decoding a request would hold the thread: it is decoded in one go, whatever is in it. */
+function hasManyMembers(json: string): boolean {
+  return (countMembers(json, Number.POSITIVE_INFINITY) ?? 0) > membersMax;
 }
 
 function manyMembers({ typeName }: DescMessage): KibitzError {
@@ -190,21 +194,20 @@ function* decodeJson(payload: Uint8Array, { input }: DescMethod): Generator<void
     frame,
     items.map((item) => item.trim()),
   );
-  const refuseMany = (json: string, desc: DescMessage) => {
-    if ((countMembers(json, Number.POSITIVE_INFINITY) ?? 0) > membersMax) {
+  const read = (json: string, desc: DescMessage) => {
+    if (hasManyMembers(json)) {
       throw manyMembers(desc);
     }
+    return fromJsonString(desc, json, { ignoreUnknownFields: false });
   };
-  refuseMany(frame, input);
-  const message = fromJsonString(input, frame, { ignoreUnknownFields: false });
+  const message = read(frame, input);
   if (count > maximum) {
     return withItems(message, list, emptyItems(list, count));
   }
   const messages: Message[] = [];
   for (const item of items) {
     yield;
-    refuseMany(item, list.message);
-    messages.push(fromJsonString(list.message, item, { ignoreUnknownFields: false }));
+    messages.push(read(item, list.message));
   }
   return split.count === undefined ? message : withItems(message, list, messages);
 }

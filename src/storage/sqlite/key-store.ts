@@ -58,6 +58,12 @@ export function createSqliteKeyStore(database: DatabaseSync, options?: AskOption
     const { quota, network, idempotencyKey } = terms;
     const within = { since: createdAt - quota.windowMs, until: createdAt + quota.windowMs };
     const own = { name: issuedTo ?? null, ...within };
+    const tooMany = (of: "address" | "network", max: number, oldest: { created_at?: unknown }): Issued => ({
+      kind: "too_many",
+      of,
+      max,
+      againAt: Number(oldest.created_at) + quota.windowMs,
+    });
     const before =
       idempotencyKey === undefined ? undefined : recordFromRow(wished.get({ ...own, idempotencyKey }));
     if (before) {
@@ -66,21 +72,11 @@ export function createSqliteKeyStore(database: DatabaseSync, options?: AskOption
     }
     const oldest = nthOfAddress.get({ ...own, max: quota.max });
     if (oldest) {
-      return {
-        kind: "too_many",
-        of: "address",
-        max: quota.max,
-        againAt: Number(oldest.created_at) + quota.windowMs,
-      };
+      return tooMany("address", quota.max, oldest);
     }
     const oldestNear = network && nthOfNetwork.get({ ...within, ...network });
-    if (oldestNear) {
-      return {
-        kind: "too_many",
-        of: "network",
-        max: network.max,
-        againAt: Number(oldestNear.created_at) + quota.windowMs,
-      };
+    if (network && oldestNear) {
+      return tooMany("network", network.max, oldestNear);
     }
     if (isFull(terms.keptMax)) {
       forgetEnded(terms.ended, roomFor);

@@ -68,6 +68,21 @@ describe("what is read", () => {
   });
 });
 
+it.each([
+  ["empty lines", `{${"\n".repeat(1_000_000)}x`, "line 1000001, column 1"],
+  ["spaces", `{${" ".repeat(1_000_000)}x`, "line 1, column 1000002"],
+])("a megabyte of %s is explained in pieces", (_, text, where) => {
+  const pieces = explainJson(text);
+  let count = 0;
+  let piece = pieces.next();
+  for (; !piece.done; piece = pieces.next()) {
+    count++;
+  }
+  expect(piece.value[0]?.message).toContain(where);
+  // Of 32 KiB, once for the space and once for the place.
+  expect(count).toBeGreaterThan(50);
+});
+
 describe("what is not JSON", () => {
   it.each([
     [
