@@ -1,4 +1,4 @@
-import { describeLine, describeMove, describeReply, type MoveDescription } from "../chess/moves.ts";
+import { describeMove, describeReply, describeVariation, type MoveDescription } from "../chess/moves.ts";
 import type { Position, Terminal } from "../chess/position.ts";
 import { type Score, scoreForWhite, scoreOfTerminal } from "../chess/score.ts";
 import type {
@@ -141,14 +141,26 @@ export function findingsFromEvent(event: SearchEvent, searched: Searched): Findi
   const { position, build, weakened } = searched;
   const { snapshot } = event;
   const endedBy = event.kind === "done" ? event.endedBy : undefined;
-  const lines = snapshot.lines.map((line) => describeEngineLine(line, position));
+  const described = snapshot.lines.map((line, index) =>
+    describeEngineLine(line, position, index === 0 ? 2 : 0),
+  );
+  const lines = described.map(({ line }) => line);
   const [first] = lines;
-  const bestMove = event.kind === "done" ? event.bestMove : first?.moves[0];
-  const best = bestMove === undefined ? undefined : describeMove(position, bestMove);
+  const [firstMove, secondMove] = described[0]?.first ?? [];
+  const bestMove = event.kind === "done" ? event.bestMove : firstMove?.uci;
+  // Nearly always it is the first line's move, and the reply its second.
+  const isOfLine = bestMove !== undefined && bestMove === firstMove?.uci;
+  const best = isOfLine ? firstMove : bestMove === undefined ? undefined : describeMove(position, bestMove);
   if (first === undefined || best === undefined) {
     throw new Error(`${build.id} answered ${bestMove ?? "no move"}, which is not legal in ${position.fen}`);
   }
-  const reply = event.kind === "done" ? event.ponder : first.moves[1];
+  const replyMove = event.kind === "done" ? event.ponder : secondMove?.uci;
+  const reply =
+    isOfLine && replyMove === secondMove?.uci
+      ? secondMove
+      : replyMove === undefined
+        ? undefined
+        : describeReply(position, best.uci, replyMove);
   const warnings: Warning[] = [];
   if (!snapshot.complete) {
     warnings.push({
@@ -168,7 +180,7 @@ export function findingsFromEvent(event: SearchEvent, searched: Searched): Findi
   return {
     score: first.score,
     best,
-    ponder: reply === undefined ? undefined : describeReply(position, best.uci, reply),
+    ponder: reply,
     lines,
     depth: snapshot.depth,
     seldepth: first.seldepth,
@@ -179,8 +191,15 @@ export function findingsFromEvent(event: SearchEvent, searched: Searched): Findi
   };
 }
 
-function describeEngineLine({ depth, seldepth, score, moves }: EngineLine, position: Position): AnalysisLine {
-  return { depth, seldepth, score: scoreForWhite(score, position.turn), ...describeLine(position, moves) };
+/** @param inFull how many of its moves are described in full, too */
+function describeEngineLine(
+  { depth, seldepth, score, moves: ucis }: EngineLine,
+  position: Position,
+  inFull: number,
+) {
+  const { moves, san, first } = describeVariation(position, ucis, inFull);
+  const line: AnalysisLine = { depth, seldepth, score: scoreForWhite(score, position.turn), moves, san };
+  return { line, first };
 }
 
 /** How a caller came to the findings. */

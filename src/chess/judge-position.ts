@@ -53,7 +53,7 @@ export function* judgePositionInPieces(input: PositionInput): Generator<void, Ju
   const outcome = judgeOutcome(chess, history.occurrences);
   const clockWarnings = outcome.terminal ? [] : warningsOfClock(chess.halfmoves, input.moves.length);
   const position: Position = {
-    fen: normalFen(chess, chess960),
+    fen: input.moves.length === 0 ? root : normalFen(chess, chess960),
     root,
     moves: history.ucis,
     turn: chess.turn,

@@ -187,7 +187,7 @@ export function isLegal(position: Position, uci: string): boolean {
 
 /** Undefined when the move is not legal. */
 export function describeMove(position: Position, uci: string): MoveDescription | undefined {
-  return describeAndPlay(position.board.clone(), uci, position.chess960);
+  return describeVariation(position, [uci], 1).first[0];
 }
 
 /** Describes the move after `uci`, as for an engine's ponder move. Undefined when one of the two is not legal. */
@@ -196,13 +196,7 @@ export function describeReply(
   uci: string,
   replyUci: string,
 ): MoveDescription | undefined {
-  const chess = position.board.clone();
-  const move = moveFromUci(chess, uci);
-  if (move === undefined) {
-    return undefined;
-  }
-  chess.play(move);
-  return describeAndPlay(chess, replyUci, position.chess960);
+  return describeVariation(position, [uci, replyUci], 2).first[1];
 }
 
 /** Both lists have the same length, and end before the first move that is not legal. */
@@ -210,25 +204,40 @@ export function describeLine(
   position: Position,
   ucis: readonly string[],
 ): { moves: string[]; san: string[] } {
+  const { moves, san } = describeVariation(position, ucis, 0);
+  return { moves, san };
+}
+
+/** {@link describeLine}, with the first so many of the moves in full: played once for both. */
+export function describeVariation(
+  position: Position,
+  ucis: readonly string[],
+  inFull: number,
+): { moves: string[]; san: string[]; first: MoveDescription[] } {
+  const { chess960 } = position;
   const chess = position.board.clone();
   const moves: string[] = [];
   const san: string[] = [];
+  const first: MoveDescription[] = [];
   for (const uci of ucis) {
     const move = moveFromUci(chess, uci);
     if (move === undefined) {
       break;
     }
-    moves.push(uciFromMove(chess, move, position.chess960));
-    san.push(makeSanAndPlay(chess, move));
+    if (first.length < inFull) {
+      const described = describeAndPlay(chess, move, chess960);
+      first.push(described);
+      moves.push(described.uci);
+      san.push(described.san);
+    } else {
+      moves.push(uciFromMove(chess, move, chess960));
+      san.push(makeSanAndPlay(chess, move));
+    }
   }
-  return { moves, san };
+  return { moves, san, first };
 }
 
-function describeAndPlay(chess: Chess, text: string, chess960: boolean): MoveDescription | undefined {
-  const move = moveFromUci(chess, text);
-  if (move === undefined) {
-    return undefined;
-  }
+function describeAndPlay(chess: Chess, move: LegalMove, chess960: boolean): MoveDescription {
   const before = {
     uci: uciFromMove(chess, move, chess960),
     from: makeSquare(move.from),
@@ -238,7 +247,7 @@ function describeAndPlay(chess: Chess, text: string, chess960: boolean): MoveDes
     castling: castlingOf(chess, move),
   };
   const san = makeSanAndPlay(chess, move);
-  return { ...before, san, check: chess.isCheck(), fenAfter: normalFen(chess, chess960) };
+  return { ...before, san, check: /[+#]$/.test(san), fenAfter: normalFen(chess, chess960) };
 }
 
 function promotionOf(move: LegalMove): PromotionPiece | undefined {

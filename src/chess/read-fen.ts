@@ -160,7 +160,10 @@ function problemOfRank(rank: string): string | undefined {
   if (/\d\d/.test(rank)) {
     return "has two digits in a row; adjacent empty squares are written as one number";
   }
-  const squares = [...rank].reduce((sum, symbol) => sum + (Number(symbol) || 1), 0);
+  let squares = 0;
+  for (const symbol of rank) {
+    squares += symbol > "8" ? 1 : Number(symbol);
+  }
   if (squares !== 8) {
     return `describes ${squares} squares; a rank has 8`;
   }
