@@ -96,7 +96,7 @@ const growth = 1.8;
 /** Each line costs as much again, and deep lines find less in the hash: measured at depth 12 for 2 to 10 lines. */
 const linesFactor = 1.8;
 function tableMs({ depth, multipv }: SearchLimits): number {
-  const deepening = deepeningMs(depth);
+  const deepening = deepeningMsByDepth[depth] ?? deepeningMs(depth);
   return multipv === 1 ? deepening : deepening * linesFactor * multipv;
 }
 
@@ -108,6 +108,11 @@ function deepeningMs(depth: number): number {
   const factor = above ? (above[1] / ms) ** (1 / (above[0] - below)) : growth;
   return ms * factor ** (depth - below);
 }
+
+/** Asked several times for every search. */
+const deepeningMsByDepth = Array.from({ length: requestBounds.depth.maximum + 1 }, (_, depth) =>
+  deepeningMs(depth),
+);
 
 /** How long searches take here, as a multiple of what a table says: 2 is twice as long. */
 export interface Pace {
