@@ -10,9 +10,9 @@ import { availableParallelism, cpus, totalmem } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startServer } from "../test/support/start-server.ts";
 import { makeDataFolder } from "./data-folder.ts";
+import { plot } from "./plot.ts";
 import { mixOf, pick, Refused } from "./soak/mix.ts";
-import { plot } from "./soak/plot.ts";
-import { type VitalSigns, vitalSignsOf } from "./soak/vital-signs.ts";
+import { type VitalSigns, vitalSignsOf } from "./vital-signs.ts";
 
 const minutes = Number(process.argv[2] ?? 10);
 const output = process.argv[3];
