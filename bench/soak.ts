@@ -224,11 +224,7 @@ if (output !== undefined) {
   const title = `Kibitz at ${load * 100} % load, ${at}`;
   writeFileSync(
     `${output}.svg`,
-    plot(
-      title,
-      samples.map(({ minute }) => minute),
-      curves,
-    ),
+    plot(title, { values: samples.map(({ minute }) => minute), unit: "minutes" }, curves),
   );
   const shown = samples.filter(
     (_, index) => index % Math.ceil(samples.length / 20) === 0 || index === samples.length - 1,

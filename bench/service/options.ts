@@ -1,8 +1,9 @@
 import { parseArgs } from "node:util";
 import type { EnginePath } from "../../src/engine/engine.ts";
+import { type SweepName, sweepNames } from "./growth.ts";
 import { isPeerWord, type PeerWord, peers } from "./peers.ts";
 
-const usage = `npm run bench                          what a developer wants to see, in some minutes
+export const usage = `npm run bench                          what a developer wants to see, in some minutes
 npm run bench -- --full                more depths, callers and rounds, WebAssembly, and how cost grows
 npm run bench -- --flat [minutes]      full load for ten minutes
 npm run bench -- --growth              how cost grows
@@ -11,7 +12,8 @@ npm run bench -- --growth              how cost grows
   --depths 1,8   --callers 1,8         which cells
   --paths native,wasm
   --peers ${Object.keys(peers).join(",")}
-  --sweeps callers,slots,...           of --growth
+  --sweeps ${sweepNames.join(",")}
+                                       of --growth
   --seconds 2    --rounds 3            how long each has its turn, and how often
   --slots 2                            searches at a time
   --python python3                     one that has chess, fastapi and uvicorn
@@ -30,8 +32,7 @@ export interface BenchOptions {
   readonly callers: readonly number[];
   readonly paths: readonly EnginePath[];
   readonly peers: readonly PeerWord[];
-  /** None for all. */
-  readonly sweeps: readonly string[];
+  readonly sweeps: readonly SweepName[];
   readonly seconds: number;
   readonly rounds: number;
   readonly slots: number;
@@ -43,10 +44,7 @@ export interface BenchOptions {
 /** @throws Error that says how it is used. */
 export function readOptions(args: readonly string[]): BenchOptions {
   const { values, positionals } = parse(args);
-  const { full, flat, help } = values;
-  if (help) {
-    refuse("");
-  }
+  const { full, flat } = values;
   const list = <T>(text: string | undefined, otherwise: readonly T[], read: (word: string) => T) =>
     text === undefined ? otherwise : text.split(",").filter(Boolean).map(read);
   const among =
@@ -75,7 +73,7 @@ export function readOptions(args: readonly string[]): BenchOptions {
     peers: list(values.peers, ["least", "kibitz", "python", "one", "process", "bare"], (word) =>
       isPeerWord(word) ? word : refuse(`no peer is called ${word}`),
     ),
-    sweeps: list(values.sweeps, [], (word) => word),
+    sweeps: list(values.sweeps, sweepNames, among(...sweepNames)),
     seconds: number(values.seconds ?? (full ? "4" : "2")),
     rounds: number(values.rounds ?? (full ? "5" : "3")),
     slots: number(values.slots),
@@ -91,7 +89,6 @@ function parse(args: readonly string[]) {
       args: [...args],
       allowPositionals: true,
       options: {
-        help: { type: "boolean", default: false },
         full: { type: "boolean", default: false },
         flat: { type: "boolean", default: false },
         growth: { type: "boolean", default: false },
@@ -115,5 +112,5 @@ function parse(args: readonly string[]) {
 }
 
 function refuse(reason: string): never {
-  throw new Error(`${reason}\n\n${usage}`.trim());
+  throw new Error(`${reason}\n\n${usage}`);
 }

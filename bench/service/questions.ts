@@ -36,9 +36,9 @@ function queened(game: Chess, move: NormalMove): NormalMove {
   return promotes ? { ...move, promotion: "queen" } : move;
 }
 
-/** Where questions come from, and the folder of their files. */
+/** Where questions come from. Its files are gone with the bench. */
 export interface QuestionBook {
-  /** Writes so many, a body a line, of positions that were in no file before; resolves with the file. */
+  /** Writes so many, a body a line, of positions that were in no file before. Returns the file. */
   write(count: number, bodyOf: (nextFen: () => string) => object): string;
   nextFen(): string;
 }
@@ -50,7 +50,7 @@ export function createQuestionBook(folder: string, seed = 1): QuestionBook {
   return {
     nextFen,
     write(count, bodyOf) {
-      const file = join(folder, `questions-${files++ % 2}.jsonl`);
+      const file = join(folder, `questions-${files++}.jsonl`);
       const lines = Array.from({ length: count }, () => JSON.stringify(bodyOf(nextFen)));
       writeFileSync(file, lines.join("\n"));
       return file;

@@ -1,5 +1,7 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Flat } from "./flat.ts";
+import type { Sweep } from "./growth.ts";
 import type { Machine } from "./machine.ts";
 import type { Row } from "./rows.ts";
 
@@ -9,9 +11,22 @@ export interface RowResults {
   readonly rows: readonly Row[];
 }
 
-/** By the names of their files. */
+export interface FlatResults {
+  readonly machine: Machine;
+  readonly flats: readonly Flat[];
+}
+
+export interface GrowthResults {
+  readonly machine: Machine;
+  readonly slots: number;
+  readonly sweeps: readonly Sweep[];
+}
+
+/** By the names of their files, without `.json`. */
 export interface Results {
   readonly rows: RowResults;
+  readonly flat: FlatResults;
+  readonly growth: GrowthResults;
 }
 
 export function keepResults<Name extends keyof Results>(
@@ -23,4 +38,10 @@ export function keepResults<Name extends keyof Results>(
   const file = join(folder, `${name}.json`);
   writeFileSync(file, `${JSON.stringify(results, undefined, 1)}\n`);
   console.log(`\n${file}`);
+}
+
+/** All that was kept in a folder. */
+export function readResults(folder: string): Results {
+  const read = (name: keyof Results) => JSON.parse(readFileSync(join(folder, `${name}.json`), "utf8"));
+  return { rows: read("rows"), flat: read("flat"), growth: read("growth") };
 }

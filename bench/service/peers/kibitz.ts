@@ -1,4 +1,4 @@
-import { openSync, writeFileSync } from "node:fs";
+import { openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Server, startServer } from "../../../test/support/start-server.ts";
 import { makeDataFolder } from "../../data-folder.ts";
@@ -76,6 +76,7 @@ export async function startKibitz(
   const folder = makeDataFolder();
   const plansFile = join(folder, "plans.json");
   writeFileSync(plansFile, JSON.stringify(plans));
+  const log = join(folder, "kibitz.log");
   const server = await startServer(
     {
       PATH: process.env.PATH,
@@ -89,13 +90,17 @@ export async function startKibitz(
       ...settings,
       ...env,
     },
-    { stdout: openSync(join(folder, "kibitz.log"), "a"), ...(checkout !== undefined && { checkout }) },
+    { stdout: openSync(log, "a"), ...(checkout !== undefined && { checkout }) },
   );
   const { url, pid, stop } = server;
   const headers: Readonly<Record<string, string>> =
     settings.KIBITZ_ACCESS === "open" ? {} : { authorization: `Bearer ${await newKey(url)}` };
   const loadAt: StartedKibitz["loadAt"] = (path, load, forbidden) =>
-    loadByWrk({ ...load, url: url + path, headers, ...(forbidden !== undefined && { forbidden }) });
+    loadByWrk({ ...load, url: url + path, headers, ...(forbidden !== undefined && { forbidden }) }).catch(
+      (error) => {
+        throw new Error(`${path}, ${load.callers} callers: ${error}\n${refusalsIn(log)}`);
+      },
+    );
   return {
     server,
     headers,
@@ -116,6 +121,15 @@ export async function startKibitz(
       return answer.best_move.uci;
     },
   };
+}
+
+/** The last lines of the log that tell of a failure. */
+function refusalsIn(log: string): string {
+  const lines = readFileSync(log, "utf8").split("\n");
+  return lines
+    .filter((line) => !/"code":"(ok|canceled)"/.test(line))
+    .slice(-5)
+    .join("\n");
 }
 
 async function newKey(url: string): Promise<string> {

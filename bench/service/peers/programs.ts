@@ -17,21 +17,21 @@ export const least: Peer = {
   about:
     "the least service with the same promise (`node:http`, engines that get `ucinewgame` behind every answer, a line of callers, nothing else)",
   keepsHash: false,
-  start: (settings) => startProgram(process.execPath, "least.ts", settings),
+  start: (settings) => startService(process.execPath, "least.ts", settings),
 };
 
 export const processEach: Peer = {
   name: "process each",
   about: "a process for each request (`node:http`, an engine is started for every question)",
   keepsHash: false,
-  start: (settings) => startProgram(process.execPath, "process-each.ts", settings),
+  start: (settings) => startService(process.execPath, "process-each.ts", settings),
 };
 
 export const oneEngine: Peer = {
   name: "one engine",
   about: "one engine behind a lock (`node:http`); it keeps its hash",
   keepsHash: true,
-  start: (settings) => startProgram(process.execPath, "one-engine.ts", settings),
+  start: (settings) => startService(process.execPath, "one-engine.ts", settings),
 };
 
 export const pythonChess: Peer = {
@@ -43,41 +43,76 @@ export const pythonChess: Peer = {
       () => undefined,
       () => `${python} has no chess, fastapi or uvicorn (pip install chess fastapi "uvicorn[standard]")`,
     ),
-  start: (settings) => startProgram(settings.python, "python_chess.py", settings),
+  start: (settings) => startService(settings.python, "python_chess.py", settings),
 };
 
-/** Resolves when it has answered a question. */
-async function startProgram(
+/** A service with engines of its own. Resolves when it has answered a question. */
+async function startService(
   interpreter: string,
   program: string,
   { engine: { command }, slots, folder }: PeerSettings,
 ): Promise<StartedPeer> {
+  const { pid, url, stop } = await startProgram(
+    interpreter,
+    program,
+    [String(slots), String(hashMb), command.file, ...command.args],
+    folder,
+  );
+  return {
+    pid,
+    stop,
+    load: (load) => loadByWrk({ ...load, url, headers: {} }),
+    async bestMoveOf(fen, depth) {
+      const response = await post(url, { fen, depth });
+      const { bestmove } = (await response.json()) as { readonly bestmove: string };
+      return bestmove;
+    },
+  };
+}
+
+export interface Program {
+  readonly pid: number;
+  readonly url: string;
+  stop(): Promise<unknown>;
+}
+
+/**
+ * One of the programs of this folder, on a free port. Resolves when it has answered a question.
+ *
+ * @param input what it reads on its standard input.
+ */
+export async function startProgram(
+  interpreter: string,
+  program: string,
+  args: readonly string[],
+  folder: string,
+  input = "",
+): Promise<Program> {
   const port = await freePort();
   const path = fileURLToPath(new URL(program, import.meta.url));
   const output = openSync(join(folder, `${program}.log`), "a");
-  const child = spawn(
-    interpreter,
-    [path, String(port), String(slots), String(hashMb), command.file, ...command.args],
-    // A group of its own, so that its engines end with it.
-    { stdio: ["ignore", output, output], detached: true },
-  );
+  // A group of its own, so that its engines end with it.
+  const child = spawn(interpreter, [path, String(port), ...args], {
+    stdio: ["pipe", output, output],
+    detached: true,
+  });
   const { pid } = child;
   if (pid === undefined) {
     throw new Error(`${interpreter} cannot be started`);
   }
+  child.stdin?.end(input);
   const exited = once(child, "exit");
   const kill = () => void process.kill(-pid, "SIGKILL");
   process.on("exit", kill);
   child.on("exit", () => process.off("exit", kill));
   const url = `http://127.0.0.1:${port}/`;
-  const bestMoveOf = async (fen: string, depth: number) => {
-    const headers = { "content-type": "application/json" };
-    const response = await fetch(url, { method: "POST", headers, body: JSON.stringify({ fen, depth }) });
-    const { bestmove } = (await response.json()) as { readonly bestmove: string };
-    return bestmove;
-  };
   const late = performance.now() + startMaxMs;
-  while (!(await bestMoveOf("7k/8/8/8/8/8/R7/1R4K1 w - - 0 1", 1).catch(() => undefined))) {
+  const isReady = () =>
+    post(url, { fen: "7k/8/8/8/8/8/R7/1R4K1 w - - 0 1", depth: 1 }).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  while (!(await isReady())) {
     if (performance.now() > late || child.exitCode !== null) {
       throw new Error(`${program} does not answer`);
     }
@@ -85,11 +120,15 @@ async function startProgram(
   }
   return {
     pid,
-    bestMoveOf,
-    load: (load) => loadByWrk({ ...load, url, headers: {} }),
+    url,
     async stop() {
       kill();
       await exited;
     },
   };
+}
+
+function post(url: string, body: object): Promise<Response> {
+  const headers = { "content-type": "application/json" };
+  return fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
 }
