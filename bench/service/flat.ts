@@ -5,8 +5,7 @@ import { makeDataFolder } from "../data-folder.ts";
 import { rssMib } from "../vital-signs.ts";
 import type { PeerSettings } from "./peer.ts";
 import { startKibitz } from "./peers/kibitz.ts";
-import { createQuestionBook } from "./questions.ts";
-import { mostPerSecond } from "./rows.ts";
+import { createQuestionBook, mostPerSecond } from "./questions.ts";
 
 /** How long one load is; the next one follows at once. */
 const sliceSeconds = 10;

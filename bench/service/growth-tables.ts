@@ -54,14 +54,16 @@ const rates = [10, 50, 100, 500, 1000] as const;
 /** How many cores serve so many positions a second, by the processor time that a position of each depth takes. */
 export function coresTable({ steps }: Sweep): string {
   return table(
-    ["depth", "CPU ms a position", ...rates.map((rate) => `${number(rate)} a second`)],
+    ["depth", "CPU ms a position", ...rates.map((rate) => `${whole(rate)} a second`)],
     steps.map((step) => {
       const us = cpuUsOf(step);
-      const cores = rates.map((rate) => String(Math.max(1, Math.ceil((rate * us) / 1e6 / usedShare))));
+      const cores = rates.map((rate) => whole(Math.max(1, Math.ceil((rate * us) / 1e6 / usedShare))));
       return [String(step.value), number(us / 1000), ...cores];
     }),
   );
 }
+
+const whole = (value: number) => value.toLocaleString("en");
 
 /** What a position takes, with the server's part. */
 function cpuUsOf({ turns }: Step): number {

@@ -5,8 +5,7 @@ import { makeDataFolder } from "../data-folder.ts";
 import { type BenchEngine, nativeEngine } from "./engine.ts";
 import type { PeerSettings } from "./peer.ts";
 import { type StartedKibitz, startKibitz } from "./peers/kibitz.ts";
-import type { QuestionBook } from "./questions.ts";
-import { mostPerSecond } from "./rows.ts";
+import { mostPerSecond, type QuestionBook } from "./questions.ts";
 import type { Turn } from "./statistics.ts";
 import { measure } from "./turns.ts";
 

@@ -57,6 +57,8 @@ export function readOptions(args: readonly string[]): BenchOptions {
     const read = Number(text);
     return Number.isFinite(read) && read > 0 ? read : refuse(`${text} is no number over 0`);
   };
+  const integer = (text: string): number =>
+    Number.isInteger(number(text)) ? Number(text) : refuse(`${text} is no integer`);
   const minutes = positionals.map(number)[0] ?? 10;
   const rowsToo = !flat && !values.growth;
   return {
@@ -67,16 +69,16 @@ export function readOptions(args: readonly string[]): BenchOptions {
     ),
     flatMinutes: flat ? minutes : undefined,
     growth: values.growth || (full && !flat),
-    depths: list(values.depths, full ? [1, 8, 14] : flat ? [1] : [1, 8], number),
-    callers: list(values.callers, full ? [1, 8, 64] : flat ? [64] : [1, 8], number),
+    depths: list(values.depths, full ? [1, 8, 14] : flat ? [1] : [1, 8], integer),
+    callers: list(values.callers, full ? [1, 8, 64] : flat ? [64] : [1, 8], integer),
     paths: list<EnginePath>(values.paths, full ? ["native", "wasm"] : ["native"], among("native", "wasm")),
     peers: list(values.peers, ["least", "kibitz", "python", "one", "process", "bare"], (word) =>
       isPeerWord(word) ? word : refuse(`no peer is called ${word}`),
     ),
     sweeps: list(values.sweeps, sweepNames, among(...sweepNames)),
-    seconds: number(values.seconds ?? (full ? "4" : "2")),
-    rounds: number(values.rounds ?? (full ? "5" : "3")),
-    slots: number(values.slots),
+    seconds: integer(values.seconds ?? (full ? "4" : "2")),
+    rounds: integer(values.rounds ?? (full ? "5" : "3")),
+    slots: integer(values.slots),
     python: values.python,
     beside: values.beside,
     out: values.out,

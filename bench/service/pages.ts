@@ -135,7 +135,7 @@ that share off. \`KIBITZ_SLOTS\` is as many as there are cores, unless you set i
 
 ${coresTable(depth)}
 
-That is for positions of random games; other positions take other times. Each ply of depth more takes ${number(growthOfDepth(depth))} times as long (from
+That is for positions of random games; other positions take other times, and the deepest rows are of few searches. Each ply of depth more takes ${number(growthOfDepth(depth))} times as long (from
 depth 8 on), so the depth that callers may ask decides most: their plans limit it (\`depth_max\`, [running.md](running.md#plans)).
 `;
 }

@@ -36,6 +36,11 @@ function queened(game: Chess, move: NormalMove): NormalMove {
   return promotes ? { ...move, promotion: "queen" } : move;
 }
 
+/** More than anybody answers in a second: so many new questions are there for each. */
+export function mostPerSecond(depth: number): number {
+  return depth < 4 ? 8000 : depth < 10 ? 2500 : 600;
+}
+
 /** Where questions come from. Its files are gone with the bench. */
 export interface QuestionBook {
   /** Writes so many, a body a line, of positions that were in no file before. Returns the file. */

@@ -4,7 +4,7 @@ import type { BenchOptions, RowKind } from "./options.ts";
 import type { Peer, PeerSettings, StartedPeer } from "./peer.ts";
 import { kibitzBeside } from "./peers/kibitz.ts";
 import { peers } from "./peers.ts";
-import type { QuestionBook } from "./questions.ts";
+import { mostPerSecond, type QuestionBook } from "./questions.ts";
 import { type Measured, takeTurns } from "./turns.ts";
 
 /** Peers side by side, in one cell. */
@@ -15,11 +15,6 @@ export interface Row {
   readonly callers: number;
   /** The first one is what the others are compared with. */
   readonly measured: readonly Measured[];
-}
-
-/** More than anybody answers in a second: so many new questions are there for each. */
-export function mostPerSecond(depth: number): number {
-  return depth < 4 ? 8000 : depth < 10 ? 2500 : 600;
 }
 
 /** How many questions come again and again. */
