@@ -49,7 +49,7 @@ test("engine options are passed on, and judged", async () => {
 });
 
 test.each([
-  ["a bad FEN", ["eval", "startpos"], /FEN/],
+  ["a bad FEN", ["eval", "start"], /FEN/],
   ["depth out of range", ["eval", mateInOne, "--depth", "31"], /`depth` must be from 1 to 30/],
   ["a depth that is no number", ["eval", mateInOne, "--depth", "deep"], /`depth` must be an integer/],
   ["an unknown engine", ["bestmove", mateInOne, "--engine", "houdini"], /no engine "houdini"/],

@@ -196,7 +196,7 @@ test("where a key is required, nothing is suggested to a caller without one", as
 const brokenRequest: fc.Arbitrary<Plain> = fc.record({
   fen: fc.oneof(
     { weight: 3, arbitrary: fc.constantFrom(startFen, board, `${board} b`, "8/8/4k3/8/8/4K3/4P3/8 w") },
-    { weight: 1, arbitrary: fc.constantFrom("4k3/8/8/8/8/8/4R3/4K3", "8/8/8/8/8/8/8/8", "", "startpos") },
+    { weight: 1, arbitrary: fc.constantFrom("4k3/8/8/8/8/8/4R3/4K3", "8/8/8/8/8/8/8/8", "", "start") },
   ),
   depth: number(30),
   multipv: number(10),
