@@ -103,7 +103,9 @@ async function compare(build: EngineBuild, bare: readonly BareEngine[], depth: n
   const asked: Omit<JudgedRequest, "position" | "movetimeMs"> = {
     build,
     depth,
+    nodes: undefined,
     multipv: 1,
+    searchMoves: [],
     options: {},
     effectiveOptions: {},
     weakened: false,

@@ -96,6 +96,7 @@ describe("10: no text of a caller becomes a command of an engine", () => {
         const requests = [
           { fen: startFen, moves: [text] },
           { fen: startFen, moves: ["e2e4", text] },
+          { fen: startFen, search_moves: [text] },
           { fen: startFen, engine: text },
           { fen: startFen, engine: `stockfish-19-lite${text}` },
           { fen: startFen, path: text },
