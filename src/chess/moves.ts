@@ -34,7 +34,8 @@ export function* playMoves(
     }
     const move = moveFromText(chess, text);
     if (move === undefined) {
-      return { kind: "fault", fault: faultOfMove(chess, text, index, chess960) };
+      const { message } = explainMove(chess, text, `moves[${index}]`, chess960);
+      return { kind: "fault", fault: { code: "illegal_move", field: "moves", index, message } };
     }
     ucis.push(uciFromMove(chess, move, chess960));
     chess.play(move);
@@ -44,16 +45,21 @@ export function* playMoves(
   return { kind: "history", ucis, occurrences: seen.get(key) ?? 1 };
 }
 
-function faultOfMove(chess: Chess, text: string, index: number, chess960: boolean): PositionFault {
+/** Why a text names no legal move, and the moves that it may mean, in UCI. `place` is where it stands in the request. */
+export function explainMove(
+  chess: Chess,
+  text: string,
+  place: string,
+  chess960: boolean,
+): { readonly message: string; readonly meant: readonly string[] } {
   const mover = chess.turn === "white" ? "White" : "Black";
-  const where = `moves[${index}], in the position ${normalFen(chess, chess960)}`;
+  const where = `${place}, in the position ${normalFen(chess, chess960)}`;
   const meant = movesFromSan(chess, text).map((move) => uciFromMove(chess, move, chess960));
   const named =
     meant.length > 1
       ? `matches more than one legal move for ${mover}: ${meant.join(", ")}`
       : `is not a legal move for ${mover}`;
-  const message = `${quote(text)} ${named} (${where}).`;
-  return { code: "illegal_move", field: "moves", index, message };
+  return { message: `${quote(text)} ${named} (${where}).`, meant };
 }
 
 /** A legal move of a position. Castling is always king takes own rook, in standard chess too. */
