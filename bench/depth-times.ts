@@ -16,7 +16,9 @@ async function timeOf(session: EngineSession, job: SearchJob): Promise<number> {
 async function medianOf(session: EngineSession, depth: number, multipv: number): Promise<number> {
   const times: number[] = [];
   for (const position of benchPositions()) {
-    times.push(await timeOf(session, { position, depth, multipv, movetimeMs: 60_000, options: {} }));
+    times.push(
+      await timeOf(session, { position, depth, multipv, movetimeMs: 60_000, options: {}, hashMb: 16 }),
+    );
   }
   return times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0;
 }

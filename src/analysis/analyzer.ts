@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers/promises";
+import { hashMbFor } from "../engine/catalog.ts";
 import {
   type EngineBuild,
   EngineFailure,
@@ -129,7 +130,8 @@ export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: Anal
       (who) => who.leaves(),
     );
     const { position, build, depth, multipv, options } = request;
-    const job: SearchJob = { position, depth, multipv, movetimeMs: time.longestMs, options };
+    const hashMb = hashMbFor(build, request);
+    const job: SearchJob = { position, depth, multipv, movetimeMs: time.longestMs, options, hashMb };
     const askedAt = performance.now();
     const state = (event: SearchEvent, queueMs: number): SharedState => {
       let described: Findings | undefined;
@@ -280,8 +282,8 @@ function analysisFromState(state: SharedState, request: JudgedRequest, joinedAt:
  * Names the search of a request: two requests have the same key exactly if depth alone defines the same answer
  * to both. Undefined for a weakened engine, which plays with dice: no two of its answers are the same.
  *
- * In the key are the normal six-field FEN that the history starts from, the moves, the variant, the build, hash
- * and threads, depth, lines, and the options that are in effect. The caller's FEN text and options that say
+ * In the key are the normal six-field FEN that the history starts from, the moves, the variant, the build, threads,
+ * the hash table of the search, depth, lines, and the options that are in effect. The caller's FEN text and options that say
  * what is so anyway are not.
  *
  * **`movetime_ms` is not in it**, on purpose. Kept are only findings that the asked depth has ended, and those
@@ -300,7 +302,7 @@ export function cacheKeyOf(request: JudgedRequest): string | undefined {
   const { position, build, depth, multipv, effectiveOptions } = request;
   const variant = position.chess960 ? "chess960" : "standard";
   const moves = position.moves.length === 0 ? "" : position.moves.join(" ");
-  return `${position.root}|${moves}|${variant}|${keyOfBuild(build)}|${depth}|${multipv}|${keyOfOptions(effectiveOptions)}`;
+  return `${position.root}|${moves}|${variant}|${keyOfBuild(build)}|${hashMbFor(build, request)}|${depth}|${multipv}|${keyOfOptions(effectiveOptions)}`;
 }
 
 /** Names a search under way: `cacheKeyOf`, and when time ends it, since nobody knows yet what will. */
@@ -309,7 +311,7 @@ export function flightKeyOf(cacheKey: string, movetimeMs: number): string {
 }
 
 function keyOfBuild({ id, path, file, settings }: EngineBuild): string {
-  return `${id}|${path}|${file}|${settings.hashMb}|${settings.threads}`;
+  return `${id}|${path}|${file}|${settings.threads}`;
 }
 
 function keyOfOptions(options: OptionValues): string {

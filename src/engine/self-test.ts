@@ -51,6 +51,6 @@ function search(
   depth: number,
   signal: AbortSignal,
 ): Promise<SearchDone> {
-  const job = { position, depth, movetimeMs: 10_000, multipv: 1, options: {} };
+  const job = { position, depth, movetimeMs: 10_000, multipv: 1, options: {}, hashMb: session.hashMb };
   return session.search(job, signal);
 }

@@ -21,7 +21,20 @@ describe("a search", () => {
     const request = judgedOf({ depth: 9, multipv: 3, movetimeMs: 700, options: { skill_level: 3 } });
     await analyzerOf(search).analyze(request, "somebody", never);
     const { position } = request;
-    expect(jobs).toEqual([{ position, depth: 9, multipv: 3, movetimeMs: 700, options: { skill_level: 3 } }]);
+    const given = { depth: 9, multipv: 3, movetimeMs: 700, options: { skill_level: 3 }, hashMb: 4 };
+    expect(jobs).toEqual([{ position, ...given }]);
+  });
+
+  test("has the hash table of its depth, whatever else is asked for", async () => {
+    for (const [depth, hashMb] of [
+      [1, 1],
+      [12, 4],
+      [13, 16],
+    ] as const) {
+      const { search, jobs } = scripted(doneOf());
+      await analyzerOf(search).analyze(judgedOf({ depth, multipv: 10, movetimeMs: 50 }), "somebody", never);
+      expect(jobs).toMatchObject([{ depth, hashMb }]);
+    }
   });
 
   test("that sets no time is given the longest that the service allows", async () => {

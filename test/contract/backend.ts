@@ -2,6 +2,7 @@ import { Chess } from "chess.js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { describeLine, describeMove } from "../../src/chess/moves.ts";
 import type { ScoreValue } from "../../src/chess/score.ts";
+import { hashMbFor } from "../../src/engine/catalog.ts";
 import type {
   EngineBackend,
   EngineBuild,
@@ -207,6 +208,34 @@ export function testBackend(
       }
       await using fresh = await backend.start(build, forever);
       expect(await repeatable(fresh, job)).toEqual(first);
+    });
+
+    test("gives a search the hash table of its depth, and answers as one that was never asked, whatever came before", async () => {
+      const jobs = [1, 8, 10, 13].map((plies) =>
+        jobOf({ fen: middleGame, depth: plies, hashMb: hashMbFor(build, { depth: plies }) }),
+      );
+      expect(new Set(jobs.map(({ hashMb }) => hashMb)).size).toBe(build.hashSteps.length);
+      const fullness = async (hashMb: number) =>
+        (await search({ fen: middleGame, depth: 10, hashMb })).snapshot.counters.hashfull;
+      expect(await fullness(1)).toBeGreaterThan(await fullness(16));
+      const fresh: unknown[] = [];
+      for (const job of jobs) {
+        await using engine = await backend.start(build, forever);
+        fresh.push(await repeatable(engine, job));
+      }
+      // Each behind each other one, deeper and shallower, with the cleaning in the same write and after it.
+      for (const pause of [false, true]) {
+        for (const first of jobs) {
+          for (const [at, job] of jobs.entries()) {
+            await session.search(first, forever);
+            if (pause) {
+              await expect.poll(() => session.state, { timeout: 10_000, interval: 1 }).toBe("idle");
+            }
+            expect(await repeatable(session, job), `${first.depth}, then ${job.depth}`).toEqual(fresh[at]);
+            expect(session.hashMb).toBe(job.hashMb);
+          }
+        }
+      }
     });
 
     test("gets clean when no other search follows, and answers the same then", async () => {

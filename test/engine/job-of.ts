@@ -17,7 +17,7 @@ interface Told extends Partial<Omit<SearchJob, "position">> {
 /** A search of which a test says only what matters to it. */
 export function jobOf({ fen = startFen, moves = [], chess960 = false, ...told }: Told = {}): SearchJob {
   const position = positionOf(fen, { moves, chess960 });
-  return { position, depth: 14, movetimeMs: 60_000, multipv: 1, options: {}, ...told };
+  return { position, depth: 14, movetimeMs: 60_000, multipv: 1, options: {}, hashMb: 16, ...told };
 }
 
 /** All that a search says: its states, and its answer last. */
