@@ -91,7 +91,7 @@ function receive(line: string): void {
       break;
     }
     case "ucinewgame":
-      if (misbehaviour === "stuck") {
+      if (misbehaviour === "stuck" && remembered > 0) {
         hearNothing();
       }
       if (misbehaviour !== "remember") {

@@ -16,7 +16,7 @@ export type Misbehaviour =
   | "exit"
   /** Prints a line, then hears nothing any more. */
   | "hang"
-  /** Hears nothing any more when a new game begins. */
+  /** Hears nothing any more when a new game begins behind a search. */
   | "stuck"
   /** Never says its best move, but hears and answers everything else. */
   | "go-on"
