@@ -2,12 +2,18 @@ import { Chess } from "chess.js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { describeLine, describeMove } from "../../src/chess/moves.ts";
 import type { ScoreValue } from "../../src/chess/score.ts";
-import type { EngineBackend, EngineBuild, EngineSession, SearchDone } from "../../src/engine/engine.ts";
+import type {
+  EngineBackend,
+  EngineBuild,
+  EngineSession,
+  SearchDone,
+  SearchProgress,
+} from "../../src/engine/engine.ts";
 import { defaultWatchTimes, type WatchTimes } from "../../src/engine/uci/watch.ts";
 import { startFen } from "../chess/judged.ts";
 import { eventsOf, jobOf, underWay } from "../engine/job-of.ts";
 import { enginesRunning, stillRunning } from "../engine/processes.ts";
-import { chess960, middleGame, repeatable, testDeterminism } from "./determinism.ts";
+import { chess960, middleGame, repeatable, testDeterminism, withoutClock } from "./determinism.ts";
 
 export interface BackendUnderTest {
   readonly pickBuild: (builds: readonly EngineBuild[]) => EngineBuild | undefined;
@@ -235,6 +241,28 @@ export function testBackend(
     });
 
     testDeterminism(() => ({ backend, build, session }), depth);
+
+    test("answers the same whether anybody watches, and tells who comes later its newest state", async () => {
+      for (const told of [{ depth }, { depth, multipv: 3 }, { depth: 245, movetimeMs: 300 }]) {
+        const done = await session.search(jobOf({ fen: middleGame, ...told }), forever);
+        expect(done.snapshot).toMatchObject({ complete: true, lines: { length: told.multipv ?? 1 } });
+        if (told.depth === depth) {
+          const events = await eventsOf(session, jobOf({ fen: middleGame, ...told }), forever);
+          expect(withoutClock(done)).toEqual(withoutClock(events.at(-1) as SearchDone));
+        }
+      }
+      const [caller, wanted] = [new AbortController(), Promise.withResolvers<void>()];
+      const states: SearchProgress[] = [];
+      const tell = (progress: SearchProgress) => states.push(progress);
+      const long = session.search(jobOf({ depth: 245 }), caller.signal, tell, wanted.promise);
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      expect(states).toEqual([]);
+      wanted.resolve();
+      await expect.poll(() => states.length, { timeout: 10_000, interval: 1 }).toBeGreaterThan(0);
+      expect(states[0]?.snapshot.depth).toBeGreaterThan(2);
+      caller.abort(new Error("left"));
+      await expect(long).rejects.toThrow("left");
+    });
 
     test("is soon free when a caller leaves, and answers the next one right", async () => {
       const job = jobOf({ fen: middleGame, depth });

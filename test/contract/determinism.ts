@@ -1,6 +1,12 @@
 import { expect, test } from "vitest";
 import { hashMbFor } from "../../src/engine/catalog.ts";
-import type { EngineBackend, EngineBuild, EngineSession, SearchJob } from "../../src/engine/engine.ts";
+import type {
+  EngineBackend,
+  EngineBuild,
+  EngineSession,
+  SearchDone,
+  SearchJob,
+} from "../../src/engine/engine.ts";
 import { startFen } from "../chess/judged.ts";
 import { jobOf } from "../engine/job-of.ts";
 
@@ -117,7 +123,10 @@ export function testDeterminism(started: () => Started, depth: number): void {
 
 /** All of an answer that does not depend on the clock. */
 export async function repeatable(session: EngineSession, job: SearchJob): Promise<unknown> {
-  const { snapshot, ...done } = await session.search(job, forever);
+  return withoutClock(await session.search(job, forever));
+}
+
+export function withoutClock({ snapshot, ...done }: SearchDone): unknown {
   const { nps, timeMs, ...counters } = snapshot.counters;
   return { ...done, snapshot: { ...snapshot, counters } };
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { createOptionState } from "../../src/engine/uci/options.ts";
-import { parseLine, type UciOption } from "../../src/engine/uci/parse-line.ts";
+import { createOptionState, type UciOption } from "../../src/engine/uci/options.ts";
+import { parseLine } from "../../src/engine/uci/parse-line.ts";
 
 function optionFrom(line: string): UciOption {
   const parsed = parseLine(line);

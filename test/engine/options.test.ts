@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { EngineOption } from "../../src/engine/engine.ts";
-import { callersOptionsFrom, uciValuesFrom } from "../../src/engine/uci/options.ts";
-import { parseLine, type UciOption } from "../../src/engine/uci/parse-line.ts";
+import { callersOptionsFrom, type UciOption, uciValuesFrom } from "../../src/engine/uci/options.ts";
+import { parseLine } from "../../src/engine/uci/parse-line.ts";
 
 function declared(...lines: readonly string[]): UciOption[] {
   return lines.map((line) => {

@@ -63,7 +63,9 @@ describe("a search", () => {
   ])("is lost with an engine that names %s a move that it was not to search", async (_, said) => {
     const { session, conversation } = await openScripted();
     conversation.expect(start).expect("go depth 14 movetime 60000 searchmoves e2e4", said);
-    await expect(session.search(jobOf({ searchMoves: ["e2e4"] }), forever)).rejects.toMatchObject({
+    // Somebody has to read the line.
+    const answer = session.search(jobOf({ searchMoves: ["e2e4"] }), forever, () => {});
+    await expect(answer).rejects.toMatchObject({
       kind: "confused",
       message: expect.stringMatching(/^(g1f3|d2d4) is not legal in .*, or none of e2e4$/),
     });

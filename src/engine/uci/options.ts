@@ -1,5 +1,13 @@
-import type { EngineOption, OptionValues } from "../engine.ts";
-import type { UciOption } from "./parse-line.ts";
+import type { EngineOption, OptionValues, SearchJob } from "../engine.ts";
+
+/** An `option` line of the greeting. */
+export interface UciOption {
+  readonly name: string;
+  readonly type: string;
+  readonly default: string | undefined;
+  readonly min: number | undefined;
+  readonly max: number | undefined;
+}
 
 /**
  * The engine options that callers may set, by the engine's own name. Everything else stays with the
@@ -13,6 +21,33 @@ const callersOptions: ReadonlyMap<string, { readonly name: string; readonly type
     ["UCI_Elo", { name: "uci_elo", type: "spin" }],
     ["UCI_Chess960", { name: "uci_chess960", type: "check" }],
   ]);
+
+/** A whole number as engines write it; undefined for anything else. */
+export function integerOf(word: string | undefined): number | undefined {
+  // Of -0 the sum with 0 is 0.
+  return word !== undefined && /^-?\d{1,15}$/.test(word) ? Number(word) + 0 : undefined;
+}
+
+/** `option name Skill Level type spin default 20 min 0 max 20`: names have spaces, and so may defaults. */
+export function parseOption(words: readonly string[]): UciOption | undefined {
+  const parts = new Map<string, string[]>();
+  let part: string[] | undefined;
+  for (const word of words.slice(1)) {
+    if (["name", "type", "default", "min", "max", "var"].includes(word) && !parts.has(word)) {
+      part = [];
+      parts.set(word, part);
+    } else {
+      part?.push(word);
+    }
+  }
+  const text = (key: string) => parts.get(key)?.join(" ");
+  const name = text("name");
+  const type = text("type");
+  if (!name || !type) {
+    return undefined;
+  }
+  return { name, type, default: text("default"), min: integerOf(text("min")), max: integerOf(text("max")) };
+}
 
 /** The options that callers may set, out of those that the engine declares, in the order above. */
 export function callersOptionsFrom(declared: readonly UciOption[]): readonly EngineOption[] {
@@ -48,6 +83,16 @@ export function uciValuesFrom(options: readonly EngineOption[], values: OptionVa
     }
   }
   return wanted;
+}
+
+/** What a search wants of the engine's options, as UCI values by the engine's name. */
+export function valuesOfSearch(
+  known: readonly EngineOption[],
+  { position, multipv, options }: SearchJob,
+): Map<string, string> {
+  return uciValuesFrom(known, options)
+    .set("UCI_Chess960", String(position.chess960))
+    .set("MultiPV", String(multipv));
 }
 
 /** The options of an engine by their UCI names, and which of them it was given another value than its default. */

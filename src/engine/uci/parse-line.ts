@@ -1,5 +1,6 @@
 import type { Bound, ScoreValue, Wdl } from "../../chess/score.ts";
-import type { EngineLine, SearchCounters } from "../engine.ts";
+import type { EngineLine, SearchCounters, Snapshot } from "../engine.ts";
+import { integerOf, parseOption, type UciOption } from "./options.ts";
 
 /** What an engine tells in one `info` line. Engines leave out what they do not count. */
 export interface UciInfo {
@@ -16,15 +17,6 @@ export interface UciInfo {
   /** Milliseconds. */
   readonly time?: number;
   readonly pv: readonly string[];
-}
-
-/** An `option` line of the greeting. */
-export interface UciOption {
-  readonly name: string;
-  readonly type: string;
-  readonly default: string | undefined;
-  readonly min: number | undefined;
-  readonly max: number | undefined;
 }
 
 export type UciLine =
@@ -64,8 +56,10 @@ export function parseLine(line: string): UciLine {
       return words[1] === "name" || words[1] === "author"
         ? { kind: "id", field: words[1], value: words.slice(2).join(" ") }
         : other;
-    case "option":
-      return parseOption(words);
+    case "option": {
+      const option = parseOption(words);
+      return option ? { kind: "option", option } : other;
+    }
     default:
       return other;
   }
@@ -143,43 +137,8 @@ function parseInfo(words: readonly string[]): UciLine {
   return { kind: "info", info };
 }
 
-/** `option name Skill Level type spin default 20 min 0 max 20`: names have spaces, and so may defaults. */
-function parseOption(words: readonly string[]): UciLine {
-  const parts = new Map<string, string[]>();
-  let part: string[] | undefined;
-  for (const word of words.slice(1)) {
-    if (["name", "type", "default", "min", "max", "var"].includes(word) && !parts.has(word)) {
-      part = [];
-      parts.set(word, part);
-    } else {
-      part?.push(word);
-    }
-  }
-  const text = (key: string) => parts.get(key)?.join(" ");
-  const name = text("name");
-  const type = text("type");
-  if (!name || !type) {
-    return other;
-  }
-  return {
-    kind: "option",
-    option: {
-      name,
-      type,
-      default: text("default"),
-      min: integerOf(text("min")),
-      max: integerOf(text("max")),
-    },
-  };
-}
-
 function scoreKindOf(word: string | undefined): ScoreValue["kind"] | undefined {
   return word === "cp" || word === "mate" ? word : undefined;
-}
-
-function integerOf(word: string | undefined): number | undefined {
-  // Of -0 the sum with 0 is 0.
-  return word !== undefined && /^-?\d{1,15}$/.test(word) ? Number(word) + 0 : undefined;
 }
 
 function countOf(word: string | undefined): number | undefined {
@@ -187,8 +146,157 @@ function countOf(word: string | undefined): number | undefined {
   return value !== undefined && value >= 0 ? value : undefined;
 }
 
-/** The line that an `info` tells of; undefined where it tells of none. */
-export function lineFromInfo(info: UciInfo): EngineLine | undefined {
+/** Folds the `info` lines of one search into states that are complete for every line. */
+export interface SnapshotFold {
+  /** Returns the new state if this line completes one. */
+  add(info: UciInfo): Snapshot | undefined;
+  /** From now on the engine prints what it breaks off: no iteration is complete any more. */
+  close(): void;
+  /** The newest complete iteration with the counters of the whole search; else line 1 as last printed. */
+  final(): Snapshot | undefined;
+}
+
+/** What a search was asked for, as far as it tells which iterations are complete. */
+export interface FoldLimits {
+  readonly lineCount: number;
+  readonly nodes: number | undefined;
+  readonly movetimeMs: number;
+}
+
+/**
+ * An iteration is complete when the engine has printed all of its lines, with exact scores, before the
+ * time was up.
+ *
+ * Stockfish prints the iteration that it breaks off once more, under its full depth: with lines that
+ * it did not search relabelled, and PVs of one move. Those lines carry a time at or after the limit,
+ * which tells them from the others. A line with a bound is the start of a second try at the same depth.
+ *
+ * So it does when the nodes are used up, which it sees up to a thousandth of them late: an iteration whose count is at or
+ * after that limit may be the one that was broken off, or have been finished just then. It is complete if a deeper one
+ * was begun, because what is broken off is the last.
+ */
+export function createSnapshotFold(limits: FoldLimits): SnapshotFold {
+  const nodesMax = limits.nodes ?? Number.POSITIVE_INFINITY;
+  let iteration: EngineLine[] = [];
+  let doubtful: Snapshot | undefined;
+  let complete: Snapshot | undefined;
+  let lastFirstLine: EngineLine | undefined;
+  let counters: SearchCounters = { nodes: 0, nps: 0, timeMs: 0, hashfull: 0, tbhits: 0 };
+
+  let closed = false;
+
+  return {
+    close() {
+      closed = true;
+    },
+    add(info) {
+      counters = countersAfter(counters, info);
+      const line = lineFromInfo(info);
+      if (line === undefined) {
+        return undefined;
+      }
+      const rank = info.multipv ?? 1;
+      let proved: Snapshot | undefined;
+      if (rank === 1) {
+        proved = doubtful && doubtful.depth < line.depth && !closed ? doubtful : undefined;
+        complete = proved ?? complete;
+        doubtful = undefined;
+        lastFirstLine = line;
+        iteration = [];
+      }
+      const fits = !closed && rank === iteration.length + 1 && line.depth === (iteration[0] ?? line).depth;
+      if (!fits || line.score.bound !== "exact" || (info.time ?? 0) >= limits.movetimeMs) {
+        return proved;
+      }
+      iteration.push(line);
+      if (iteration.length !== limits.lineCount) {
+        return proved;
+      }
+      const whole = { depth: line.depth, complete: true, lines: iteration, counters };
+      iteration = [];
+      if (counters.nodes >= nodesMax) {
+        doubtful = whole;
+        return proved;
+      }
+      complete = whole;
+      return complete;
+    },
+    final() {
+      if (complete) {
+        return { ...complete, counters };
+      }
+      return (
+        lastFirstLine && { depth: lastFirstLine.depth, complete: false, lines: [lastFirstLine], counters }
+      );
+    },
+  };
+}
+
+/** What an engine prints in a search: read line by line, or kept until somebody wants to know. */
+export interface SearchLines extends SnapshotFold {
+  /** Takes a line that nobody wants to know of yet. */
+  keep(text: string): void;
+  /** Reads the lines that were kept. Returns the newest complete state, as it was at its time. */
+  readKept(): Snapshot | undefined;
+}
+
+/** Lines that are kept at most: more than most searches print. */
+const keptMax = 256;
+
+/** The same as a fold that reads each line at once. Where only the end is asked for, the last lines say it. */
+export function createSearchLines(limits: FoldLimits): SearchLines {
+  const fold = createSnapshotFold(limits);
+  let kept: string[] = [];
+  let newest: Snapshot | undefined;
+
+  function add(info: UciInfo): Snapshot | undefined {
+    const snapshot = fold.add(info);
+    newest = snapshot ?? newest;
+    return snapshot;
+  }
+
+  function readKept(): Snapshot | undefined {
+    infosOf(kept).forEach(add);
+    kept = [];
+    return newest;
+  }
+
+  return {
+    add,
+    readKept,
+    close: fold.close,
+    keep(text) {
+      kept.push(text);
+      if (kept.length === keptMax) {
+        readKept();
+      }
+    },
+    final() {
+      for (let count = 2 * limits.lineCount; count < kept.length; count *= 2) {
+        const infos = infosOf(kept.slice(-count));
+        const last = createSnapshotFold(limits);
+        infos.forEach(last.add);
+        const snapshot = last.final();
+        // What lies before cannot be newer than a complete iteration, nor than counters that all are told.
+        if (snapshot?.complete && infos.some(tellsAllCounters)) {
+          return snapshot;
+        }
+      }
+      readKept();
+      return fold.final();
+    },
+  };
+}
+
+function infosOf(lines: readonly string[]): readonly UciInfo[] {
+  return lines.map(parseLine).flatMap((line) => (line.kind === "info" ? [line.info] : []));
+}
+
+function tellsAllCounters({ nodes, nps, time, hashfull, tbhits }: UciInfo): boolean {
+  return [nodes, nps, time, hashfull, tbhits].every((count) => count !== undefined);
+}
+
+function lineFromInfo(info: UciInfo): EngineLine | undefined {
   const { depth, score, bound, pv } = info;
   if (depth === undefined || score === undefined || pv.length === 0) {
     return undefined;
@@ -201,8 +309,7 @@ export function lineFromInfo(info: UciInfo): EngineLine | undefined {
   };
 }
 
-/** What the engine has counted by now: not every `info` tells all. */
-export function countersAfter(before: SearchCounters, info: UciInfo): SearchCounters {
+function countersAfter(before: SearchCounters, info: UciInfo): SearchCounters {
   return {
     nodes: info.nodes ?? before.nodes,
     nps: info.nps ?? before.nps,

@@ -1,15 +1,7 @@
 import { isLegal } from "../../chess/moves.ts";
 import { assertMayFollow, type Transitions } from "../../errors/errors.ts";
-import {
-  EngineFailure,
-  type EngineLine,
-  type OnProgress,
-  type SearchCounters,
-  type SearchDone,
-  type SearchJob,
-  type Snapshot,
-} from "../engine.ts";
-import { countersAfter, lineFromInfo, type UciInfo, type UciLine } from "./parse-line.ts";
+import { type Audience, EngineFailure, type SearchDone, type SearchJob, type Snapshot } from "../engine.ts";
+import { createSearchLines, parseLine } from "./parse-line.ts";
 import type { UciTransport } from "./transport.ts";
 import { createDeadline, type Deadline, type WatchTimes, watchSilence } from "./watch.ts";
 
@@ -18,7 +10,7 @@ export interface UciSearch {
   /** Whether its caller still waits for an answer. */
   readonly wanted: boolean;
   /** Takes a line that the engine printed. */
-  receive(line: UciLine): void;
+  receive(text: string): void;
   /**
    * The caller wants no answer any more: `answer` fails with the reason, the engine is told to stop and killed
    * if it does not. What it says then interests nobody.
@@ -77,12 +69,19 @@ export function startSearch(
   job: SearchJob,
   times: WatchTimes,
   kill: (failure: EngineFailure) => void,
-  onProgress: OnProgress,
+  [onProgress, wanted]: Audience,
 ): UciSearch {
   const { position, nodes, movetimeMs, searchMoves } = job;
   const moveCount = searchMoves.length || position.legalMoveCount;
-  const fold = createSnapshotFold({ lineCount: Math.min(job.multipv, moveCount), nodes, movetimeMs });
+  const lines = createSearchLines({ lineCount: Math.min(job.multipv, moveCount), nodes, movetimeMs });
   const startedAt = performance.now();
+  /** Whether lines are read as they come. Nobody may want to know what they say, or not yet. */
+  let reads = onProgress !== undefined && wanted === undefined;
+  void wanted?.then(() => {
+    if (!reads) {
+      beginToRead();
+    }
+  });
   const answer = Promise.withResolvers<SearchDone>();
   const ended = Promise.withResolvers<void>();
   let state: SearchState = { kind: "searching" };
@@ -171,6 +170,21 @@ export function startSearch(
     return true;
   }
 
+  /** From now on each line, and at once those that were kept. */
+  function beginToRead() {
+    reads = true;
+    const newest = lines.readKept();
+    if (newest && state.kind !== "over") {
+      tellProgress(newest);
+    }
+  }
+
+  function tellProgress(snapshot: Snapshot) {
+    if (!isLeft() && areSound(firstMovesOf(snapshot))) {
+      onProgress?.({ kind: "progress", snapshot });
+    }
+  }
+
   function endOf({ complete, depth }: Snapshot): SearchDone["endedBy"] {
     if (complete && depth >= (job.depth ?? deepest)) {
       return "depth";
@@ -190,7 +204,7 @@ export function startSearch(
       finish();
       return;
     }
-    const snapshot = fold.final();
+    const snapshot = lines.final();
     if (bestMove === undefined || snapshot === undefined) {
       failAndKill("confused", `bestmove ${bestMove ?? "(none)"} after ${snapshot ? "a line" : "no line"}`);
       return;
@@ -212,8 +226,11 @@ export function startSearch(
       stop("left");
     },
     cutShort() {
-      fold.close();
-      if (state.kind === "searching" && fold.final() === undefined) {
+      if (!reads) {
+        beginToRead();
+      }
+      lines.close();
+      if (state.kind === "searching" && lines.final() === undefined) {
         move({ kind: "cutting" });
       } else if (state.kind !== "cutting") {
         stop("cut short");
@@ -225,7 +242,14 @@ export function startSearch(
         finish();
       }
     },
-    receive(line) {
+    receive(text) {
+      // Most of all that an engine prints.
+      if (!reads && state.kind !== "over" && text.startsWith("info depth ")) {
+        silence.heard();
+        lines.keep(text);
+        return;
+      }
+      const line = parseLine(text);
       if (state.kind === "over") {
         if (line.kind === "bestmove") {
           failAndKill("confused", "a second bestmove");
@@ -233,12 +257,14 @@ export function startSearch(
         return;
       }
       silence.heard();
-      if (line.kind === "info") {
-        const snapshot = fold.add(line.info);
-        if (snapshot && !isLeft() && areSound(firstMovesOf(snapshot))) {
-          onProgress({ kind: "progress", snapshot });
+      if (line.kind === "info" && !reads) {
+        lines.keep(text);
+      } else if (line.kind === "info") {
+        const snapshot = lines.add(line.info);
+        if (snapshot) {
+          tellProgress(snapshot);
         }
-        if (state.kind === "cutting" && fold.final()) {
+        if (state.kind === "cutting" && lines.final()) {
           stop("cut short");
         }
       } else if (line.kind === "bestmove") {
@@ -264,87 +290,4 @@ function goLine({ depth, nodes, movetimeMs: movetime, searchMoves }: SearchJob):
 
 function firstMovesOf({ lines }: Snapshot): readonly string[] {
   return lines.flatMap(({ moves }) => moves.slice(0, 1));
-}
-
-/** Folds the `info` lines of one search into states that are complete for every line. */
-export interface SnapshotFold {
-  /** Returns the new state if this line completes one. */
-  add(info: UciInfo): Snapshot | undefined;
-  /** From now on the engine prints what it breaks off: no iteration is complete any more. */
-  close(): void;
-  /** The newest complete iteration with the counters of the whole search; else line 1 as last printed. */
-  final(): Snapshot | undefined;
-}
-
-/**
- * An iteration is complete when the engine has printed all of its lines, with exact scores, before the
- * time was up.
- *
- * Stockfish prints the iteration that it breaks off once more, under its full depth: with lines that
- * it did not search relabelled, and PVs of one move. Those lines carry a time at or after the limit,
- * which tells them from the others. A line with a bound is the start of a second try at the same depth.
- *
- * So it does when the nodes are used up, which it sees up to a thousandth of them late: an iteration whose count is at or
- * after that limit may be the one that was broken off, or have been finished just then. It is complete if a deeper one
- * was begun, because what is broken off is the last.
- */
-export function createSnapshotFold(limits: {
-  readonly lineCount: number;
-  readonly nodes: number | undefined;
-  readonly movetimeMs: number;
-}): SnapshotFold {
-  const nodesMax = limits.nodes ?? Number.POSITIVE_INFINITY;
-  let iteration: EngineLine[] = [];
-  let doubtful: Snapshot | undefined;
-  let complete: Snapshot | undefined;
-  let lastFirstLine: EngineLine | undefined;
-  let counters: SearchCounters = { nodes: 0, nps: 0, timeMs: 0, hashfull: 0, tbhits: 0 };
-
-  let closed = false;
-
-  return {
-    close() {
-      closed = true;
-    },
-    add(info) {
-      counters = countersAfter(counters, info);
-      const line = lineFromInfo(info);
-      if (line === undefined) {
-        return undefined;
-      }
-      const rank = info.multipv ?? 1;
-      let proved: Snapshot | undefined;
-      if (rank === 1) {
-        proved = doubtful && doubtful.depth < line.depth && !closed ? doubtful : undefined;
-        complete = proved ?? complete;
-        doubtful = undefined;
-        lastFirstLine = line;
-        iteration = [];
-      }
-      const fits = !closed && rank === iteration.length + 1 && line.depth === (iteration[0] ?? line).depth;
-      if (!fits || line.score.bound !== "exact" || (info.time ?? 0) >= limits.movetimeMs) {
-        return proved;
-      }
-      iteration.push(line);
-      if (iteration.length !== limits.lineCount) {
-        return proved;
-      }
-      const whole = { depth: line.depth, complete: true, lines: iteration, counters };
-      iteration = [];
-      if (counters.nodes >= nodesMax) {
-        doubtful = whole;
-        return proved;
-      }
-      complete = whole;
-      return complete;
-    },
-    final() {
-      if (complete) {
-        return { ...complete, counters };
-      }
-      return (
-        lastFirstLine && { depth: lastFirstLine.depth, complete: false, lines: [lastFirstLine], counters }
-      );
-    },
-  };
 }
