@@ -5,10 +5,11 @@ import {
   maxFenCharacters,
   movesAtOnce,
 } from "../chess/judge-position.ts";
-import type { Judgement, PositionFault, PositionInput } from "../chess/position.ts";
+import type { Judgement, PositionInput } from "../chess/position.ts";
+import { errorFromRefusal } from "../chess/position-error.ts";
 import type { Catalog } from "../engine/catalog.ts";
 import type { EngineBuild, EngineInfo } from "../engine/engine.ts";
-import { errorFromFaults, type Fault } from "../errors/errors.ts";
+import { errorFromFaults } from "../errors/errors.ts";
 import { echo } from "../text/plain-text.ts";
 import { type BeginWork, inTurns } from "../thread/event-loop.ts";
 import { type AnalysisRequest, type JudgedRequest, requestBounds, type Warning } from "./analysis.ts";
@@ -40,9 +41,7 @@ export async function judgeRequest(
   // What is known at once costs no turn of the event loop.
   const judgement = judging instanceof Promise ? await judging : judging;
   if (judgement.kind === "faults") {
-    const { suggestedFen } = judgement;
-    const allowed = suggestedFen === undefined ? undefined : { examples: [suggestedFen] };
-    throw errorFromFaults(judgement.faults.map((fault) => faultFromPosition(fault, allowed)));
+    throw errorFromRefusal(judgement);
   }
   const { position } = judgement;
   const build = chooseBuild(request, engines.catalog);
@@ -63,11 +62,6 @@ export async function judgeRequest(
       ...(position.terminal ? [] : warningsOf(request, multipv, position.legalMoveCount, judged.weakened)),
     ],
   };
-}
-
-function faultFromPosition({ field, index, code, message }: PositionFault, allowed: Fault["allowed"]): Fault {
-  const pointer = index === undefined ? `/${field}` : `/${field}/${index}`;
-  return { pointer, code, message, ...(allowed && { allowed }) };
 }
 
 function chooseBuild({ engine, path }: AnalysisRequest, catalog: Catalog): EngineBuild {

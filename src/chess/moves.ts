@@ -34,7 +34,8 @@ export function* playMoves(
     }
     const move = moveFromText(chess, text);
     if (move === undefined) {
-      return { kind: "fault", fault: faultOfMove(chess, text, index, chess960) };
+      const fault = faultOfMove(text, index, whyNotPlayed(chess, text, chess960), normalFen(chess, chess960));
+      return { kind: "fault", fault };
     }
     ucis.push(uciFromMove(chess, move, chess960));
     chess.play(move);
@@ -44,16 +45,19 @@ export function* playMoves(
   return { kind: "history", ucis, occurrences: seen.get(key) ?? 1 };
 }
 
-function faultOfMove(chess: Chess, text: string, index: number, chess960: boolean): PositionFault {
-  const mover = chess.turn === "white" ? "White" : "Black";
-  const where = `moves[${index}], in the position ${normalFen(chess, chess960)}`;
-  const meant = movesFromSan(chess, text).map((move) => uciFromMove(chess, move, chess960));
-  const named =
-    meant.length > 1
-      ? `matches more than one legal move for ${mover}: ${meant.join(", ")}`
-      : `is not a legal move for ${mover}`;
-  const message = `${quote(text)} ${named} (${where}).`;
+/** @param why as {@link whyNotPlayed} says it of the position `fen` */
+export function faultOfMove(text: string, index: number, why: string, fen: string): PositionFault {
+  const message = `${quote(text)} ${why} (moves[${index}], in the position ${fen}).`;
   return { code: "illegal_move", field: "moves", index, message };
+}
+
+/** What is wrong with a text that names no one legal move, as the rest of a sentence that begins with it. */
+export function whyNotPlayed(chess: Chess, text: string, chess960: boolean): string {
+  const mover = chess.turn === "white" ? "White" : "Black";
+  const meant = movesFromSan(chess, text).map((move) => uciFromMove(chess, move, chess960));
+  return meant.length > 1
+    ? `matches more than one legal move for ${mover}: ${meant.join(", ")}`
+    : `is not a legal move for ${mover}`;
 }
 
 /** A legal move of a position. Castling is always king takes own rook, in standard chess too. */
@@ -187,7 +191,9 @@ export function isLegal(position: Position, uci: string): boolean {
 
 /** Undefined when the move is not legal. */
 export function describeMove(position: Position, uci: string): MoveDescription | undefined {
-  return describeAndPlay(position.board.clone(), uci, position.chess960);
+  const chess = position.board.clone();
+  const move = moveFromUci(chess, uci);
+  return move && describeAndPlay(chess, move, position.chess960);
 }
 
 /** Describes the move after `uci`, as for an engine's ponder move. Undefined when one of the two is not legal. */
@@ -202,7 +208,8 @@ export function describeReply(
     return undefined;
   }
   chess.play(move);
-  return describeAndPlay(chess, replyUci, position.chess960);
+  const reply = moveFromUci(chess, replyUci);
+  return reply && describeAndPlay(chess, reply, position.chess960);
 }
 
 /** Both lists have the same length, and end before the first move that is not legal. */
@@ -224,11 +231,8 @@ export function describeLine(
   return { moves, san };
 }
 
-function describeAndPlay(chess: Chess, text: string, chess960: boolean): MoveDescription | undefined {
-  const move = moveFromUci(chess, text);
-  if (move === undefined) {
-    return undefined;
-  }
+/** Plays the move on `chess` itself. */
+export function describeAndPlay(chess: Chess, move: LegalMove, chess960: boolean): MoveDescription {
   const before = {
     uci: uciFromMove(chess, move, chess960),
     from: makeSquare(move.from),
