@@ -115,8 +115,11 @@ export interface Reviewer {
    * @param before the position in which it was played
    */
   move(index: number, before: EvaluatedPosition, after: EvaluatedPosition): MoveReview;
-  /** @param evaluations of all positions of the game */
-  game(evaluations: readonly EvaluatedPosition[]): GameReview;
+  /**
+   * @param moves all of them, reviewed
+   * @param evaluations of all positions of the game
+   */
+  game(moves: readonly MoveReview[], evaluations: readonly EvaluatedPosition[]): GameReview;
 }
 
 /** Lichess shows as much of a line. */
@@ -177,15 +180,15 @@ export function createReviewer(game: Game, opening: Opening | undefined): Review
     };
   }
 
-  function reviewGame(evaluations: readonly EvaluatedPosition[]): GameReview {
-    const evaluated = (index: number): EvaluatedPosition => {
-      const evaluation = evaluations[index];
-      if (evaluation === undefined) {
-        throw new RangeError(`position ${index} of the game is not evaluated`);
-      }
-      return evaluation;
-    };
-    const moves = game.moves.map((_, index) => reviewMove(index, evaluated(index), evaluated(index + 1)));
+  function reviewGame(moves: readonly MoveReview[], evaluations: readonly EvaluatedPosition[]): GameReview {
+    const [first] = evaluations;
+    if (
+      first === undefined ||
+      evaluations.length !== moves.length + 1 ||
+      moves.length !== game.moves.length
+    ) {
+      throw new RangeError("a move or a position of the game is missing");
+    }
     // As on Lichess the move that mates takes no part in its player's figures.
     const counted = isMate(game, moves.length) ? moves.slice(0, -1) : moves;
     const weighed = evaluations.slice(0, counted.length + 1);
@@ -202,7 +205,7 @@ export function createReviewer(game: Game, opening: Opening | undefined): Review
     });
     return {
       method: reviewMethod,
-      startEvaluation: isStandardStart ? undefined : evaluated(0).score,
+      startEvaluation: isStandardStart ? undefined : first.score,
       opening,
       moves,
       players: { white: player("white"), black: player("black") },

@@ -3,13 +3,12 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { annotate } from "../../src/game/annotate.ts";
 import { type Game, gameFromMoves } from "../../src/game/game.ts";
-import { createReviewer } from "../../src/game/review.ts";
 import { inOneGo } from "../../src/thread/event-loop.ts";
-import { evaluate, gameOf, type Shorthand, sansOf } from "./games.ts";
+import { type evaluate, gameOf, review, type Shorthand, sansOf } from "./games.ts";
 import { pgnTexts } from "./random-games.ts";
 
 function annotated(game: Game, evaluations: Parameters<typeof evaluate>[1] = []): string {
-  return inOneGo(annotate(game, createReviewer(game, undefined).game(evaluate(game, evaluations))));
+  return inOneGo(annotate(game, review(game, evaluations)));
 }
 
 describe("an annotated PGN", () => {
@@ -69,7 +68,7 @@ describe("an annotated PGN", () => {
       expect(sansOf(gameOf(annotated(gameOf(text))))).toBe("e4");
     }
     const game = gameOf(long);
-    const pieces = [...annotate(game, createReviewer(game, undefined).game(evaluate(game, [])))];
+    const pieces = [...annotate(game, review(game, []))];
     expect(pieces.length).toBeGreaterThan(50);
   });
 

@@ -4,8 +4,9 @@ import { describeMove } from "../../src/chess/moves.ts";
 import { type Score, type ScoreValue, scoreOfTerminal } from "../../src/chess/score.ts";
 import { KibitzError } from "../../src/errors/errors.ts";
 import { type Game, gameFromPgn } from "../../src/game/game.ts";
+import type { Opening } from "../../src/game/openings.ts";
 import { readPgn } from "../../src/game/read-pgn.ts";
-import type { EvaluatedPosition } from "../../src/game/review.ts";
+import { createReviewer, type EvaluatedPosition, type GameReview } from "../../src/game/review.ts";
 import { inOneGo } from "../../src/thread/event-loop.ts";
 
 export function gameOf(text: string): Game {
@@ -58,4 +59,19 @@ export function evaluate(
     });
     return { score: scoreOf(score), best: described[0]?.move, lines: described.map(({ line }) => line) };
   });
+}
+
+/** A whole review, as it comes to be move by move. */
+export function review(
+  game: Game,
+  evaluations: Parameters<typeof evaluate>[1],
+  opening?: Opening,
+): GameReview {
+  const evaluated = evaluate(game, evaluations);
+  const reviewer = createReviewer(game, opening);
+  const moves = evaluated.slice(1).map((after, index) => {
+    const before = evaluated[index];
+    return before ? reviewer.move(index, before, after) : expect.fail("a position is missing");
+  });
+  return reviewer.game(moves, evaluated);
 }

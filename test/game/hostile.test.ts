@@ -3,8 +3,7 @@ import { KibitzError } from "../../src/errors/errors.ts";
 import { annotate } from "../../src/game/annotate.ts";
 import { gameFromPgn } from "../../src/game/game.ts";
 import { readPgn } from "../../src/game/read-pgn.ts";
-import { createReviewer } from "../../src/game/review.ts";
-import { evaluate } from "./games.ts";
+import { review } from "./games.ts";
 
 const size = 262_144;
 const upTo = (part: string, characters = size) => part.repeat(Math.floor(characters / part.length));
@@ -102,8 +101,7 @@ describe("a hostile text is answered in time, and holds nobody up for 50 ms", ()
       expect.fail(played.value.message);
     }
     const game = played.value;
-    const review = createReviewer(game, undefined).game(evaluate(game, []));
-    const written = measure(annotate(game, review));
+    const written = measure(annotate(game, review(game, [])));
     expect(written.value).toMatch(/e4/);
     for (const { longestMs, totalMs } of [read, played, written]) {
       expect(longestMs).toBeLessThan(50);

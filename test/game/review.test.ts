@@ -2,13 +2,12 @@ import { describe, expect, test } from "vitest";
 import { gameAccuracy, mean } from "../../src/game/accuracy.ts";
 import type { Opening } from "../../src/game/openings.ts";
 import { createReviewer, type GameReview } from "../../src/game/review.ts";
-import { evaluate, gameOf, scoreOf } from "./games.ts";
+import { evaluate, gameOf, review, scoreOf } from "./games.ts";
 
 type Evaluations = Parameters<typeof evaluate>[1];
 
 function reviewOf(pgn: string, evaluations: Evaluations, opening?: Opening): GameReview {
-  const game = gameOf(pgn);
-  return createReviewer(game, opening).game(evaluate(game, evaluations));
+  return review(gameOf(pgn), evaluations, opening);
 }
 
 const cps = (...scores: readonly number[]): Evaluations =>
@@ -103,29 +102,29 @@ describe("the review of a move", () => {
     const turned = (score: number | `#${number}`) =>
       typeof score === "number" ? -score : (`#${-Number(score.slice(1))}` as const);
     const blacks = [["e7e5", turned(first)] as const, ["d7d5", turned(second)] as const];
-    const review = reviewOf(`[FEN "${fen}"]\n\n1... e5`, [{ score: turned(first), lines: blacks }]);
-    expect(review.moves[0]?.labels).toEqual(labels);
+    const whole = reviewOf(`[FEN "${fen}"]\n\n1... e5`, [{ score: turned(first), lines: blacks }]);
+    expect(whole.moves[0]?.labels).toEqual(labels);
   });
 
   test("calls the only legal move forced", () => {
-    const review = reviewOf('[FEN "k7/8/8/8/8/8/1r6/K7 w - - 0 1"]\n\n1. Kxb2', [{ score: 0 }]);
-    expect(review.moves[0]?.labels).toEqual(["forced", "best"]);
+    const whole = reviewOf('[FEN "k7/8/8/8/8/8/1r6/K7 w - - 0 1"]\n\n1. Kxb2', [{ score: 0 }]);
+    expect(whole.moves[0]?.labels).toEqual(["forced", "best"]);
   });
 
   test("knows a mate, which counts for neither side's figures", () => {
-    const review = reviewOf("1. f3 e5 2. g4 Qh4#", [
+    const whole = reviewOf("1. f3 e5 2. g4 Qh4#", [
       { score: 15, lines: [["e2e4"]] },
       { score: -30, lines: [["e7e5"]] },
       { score: -60, lines: [["g1h3"]] },
       { score: "#-1" },
     ]);
-    expect(review.moves[2]).toMatchObject({
+    expect(whole.moves[2]).toMatchObject({
       judgement: "blunder",
       comment: "(-0.60 → Mate in 1) Checkmate is now unavoidable. Nh3 was best.",
       winPercent: 2.4553,
       centipawnLoss: 940,
     });
-    expect(review.moves[3]).toMatchObject({
+    expect(whole.moves[3]).toMatchObject({
       evaluation: { value: { kind: "mate", mate: 0 } },
       winPercent: 2.4553,
       centipawnLoss: 0,
@@ -134,18 +133,18 @@ describe("the review of a move", () => {
       judgement: undefined,
     });
     // 1... e5 alone: it cost nothing.
-    expect(review.players.black).toMatchObject({ accuracy: 100, averageCentipawnLoss: 0 });
-    expect(review.players.white).toMatchObject({
+    expect(whole.players.black).toMatchObject({ accuracy: 100, averageCentipawnLoss: 0 });
+    expect(whole.players.white).toMatchObject({
       averageCentipawnLoss: Math.round((45 + 940) / 2),
       blunders: 1,
     });
   });
 
   test("lost forced mates by stalemate", () => {
-    const review = reviewOf('[FEN "7k/8/8/6Q1/8/8/8/K7 w - - 0 1"]\n\n1. Qg6', [
+    const whole = reviewOf('[FEN "7k/8/8/6Q1/8/8/8/K7 w - - 0 1"]\n\n1. Qg6', [
       { score: "#4", lines: [["a1b2"]] },
     ]);
-    expect(review.moves[0]).toMatchObject({
+    expect(whole.moves[0]).toMatchObject({
       judgement: "blunder",
       comment: "(Mate in 4 → 0.00) Lost forced checkmate sequence. Kb2 was best.",
       winPercent: 50,
@@ -153,8 +152,8 @@ describe("the review of a move", () => {
   });
 
   test("has no best move where the rules had ended the game before", () => {
-    const review = reviewOf('[FEN "4k3/8/8/8/8/8/8/4K3 w - - 0 1"]\n\n1. Kd2 Kd7', []);
-    expect(review.moves.map(({ best, labels }) => [best, labels])).toEqual([
+    const whole = reviewOf('[FEN "4k3/8/8/8/8/8/8/4K3 w - - 0 1"]\n\n1. Kd2 Kd7', []);
+    expect(whole.moves.map(({ best, labels }) => [best, labels])).toEqual([
       [undefined, []],
       [undefined, []],
     ]);
@@ -215,15 +214,17 @@ describe("the review of a game", () => {
     expect(players.black).toMatchObject({ accuracy: undefined, averageCentipawnLoss: undefined });
   });
 
-  test("is the same for the same evaluations, and of the moves that were told one by one", () => {
+  test("is the same for the same evaluations", () => {
+    expect(JSON.stringify(reviewOf(pgn, evaluations))).toBe(JSON.stringify(reviewOf(pgn, evaluations)));
+  });
+
+  test("is not made of less than all moves and positions", () => {
     const game = gameOf(pgn);
     const evaluated = evaluate(game, evaluations);
+    const { moves } = reviewOf(pgn, evaluations);
     const reviewer = createReviewer(game, undefined);
-    const told = game.moves.map((_, index) => {
-      const [before, after] = evaluated.slice(index);
-      return before && after && reviewer.move(index, before, after);
-    });
-    expect(reviewer.game(evaluated).moves).toEqual(told);
-    expect(JSON.stringify(reviewer.game(evaluated))).toBe(JSON.stringify(reviewOf(pgn, evaluations)));
+    expect(() => reviewer.game(moves.slice(1), evaluated)).toThrow(RangeError);
+    expect(() => reviewer.game(moves, evaluated.slice(1))).toThrow(RangeError);
+    expect(reviewer.game(moves, evaluated).moves).toBe(moves);
   });
 });
