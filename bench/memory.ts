@@ -13,7 +13,7 @@ import { makeFen } from "chessops/fen";
 import { nativeStockfish } from "../test/support/native-stockfish.ts";
 import { startServer } from "../test/support/start-server.ts";
 import { makeDataFolder } from "./data-folder.ts";
-import { vitalSignsOf } from "./soak/vital-signs.ts";
+import { vitalSignsOf } from "./vital-signs.ts";
 
 const requests = Number(process.argv[2] ?? 200_000);
 const access = process.argv[3] ?? "open";

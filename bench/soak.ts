@@ -10,9 +10,9 @@ import { availableParallelism, cpus, totalmem } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startServer } from "../test/support/start-server.ts";
 import { makeDataFolder } from "./data-folder.ts";
+import { plot } from "./plot.ts";
 import { mixOf, pick, Refused } from "./soak/mix.ts";
-import { plot } from "./soak/plot.ts";
-import { type VitalSigns, vitalSignsOf } from "./soak/vital-signs.ts";
+import { type VitalSigns, vitalSignsOf } from "./vital-signs.ts";
 
 const minutes = Number(process.argv[2] ?? 10);
 const output = process.argv[3];
@@ -224,11 +224,7 @@ if (output !== undefined) {
   const title = `Kibitz at ${load * 100} % load, ${at}`;
   writeFileSync(
     `${output}.svg`,
-    plot(
-      title,
-      samples.map(({ minute }) => minute),
-      curves,
-    ),
+    plot(title, { values: samples.map(({ minute }) => minute), unit: "minutes" }, curves),
   );
   const shown = samples.filter(
     (_, index) => index % Math.ceil(samples.length / 20) === 0 || index === samples.length - 1,

@@ -15,11 +15,17 @@ export interface Excess {
 }
 
 /** What is too much of a request for a plan: nothing, mostly. */
-export function excessOf({ depth, multipv, movetimeMs = 0 }: Asked, { limits }: Plan): readonly Excess[] {
-  const { depthMax, multipvMax, movetimeMaxMs } = limits;
+export function excessOf(
+  { depth = 0, nodes = 0, multipv, movetimeMs = 0 }: Asked,
+  { limits }: Plan,
+): readonly Excess[] {
+  const { depthMax, nodesMax, multipvMax, movetimeMaxMs } = limits;
   const all: Excess[] = [];
   if (depth > depthMax) {
     all.push(numberOver("/depth", depth, 1, depthMax, `depth up to ${depthMax}`));
+  }
+  if (nodes > nodesMax) {
+    all.push(numberOver("/nodes", nodes, 1, nodesMax, `nodes up to ${nodesMax}`));
   }
   if (multipv > multipvMax) {
     all.push(numberOver("/multipv", multipv, 1, multipvMax, `multipv up to ${multipvMax}`));
@@ -112,8 +118,6 @@ export function estimateOf(asked: Asked, plans: readonly Plan[], expectedMs: num
 }
 
 /** Whether a plan can run a request as written. */
-export function allows({ limits }: Plan, { depth, multipv, movetimeMs }: Asked): boolean {
-  return (
-    depth <= limits.depthMax && multipv <= limits.multipvMax && (movetimeMs ?? 0) <= limits.movetimeMaxMs
-  );
+export function allows(plan: Plan, asked: Asked): boolean {
+  return excessOf(asked, plan).length === 0;
 }

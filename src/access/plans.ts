@@ -10,6 +10,8 @@ export interface Plan {
 export interface PlanLimits {
   /** Plies. */
   readonly depthMax: number;
+  /** Positions that one search may be asked to visit. */
+  readonly nodesMax: number;
   readonly multipvMax: number;
   readonly movetimeMaxMs: number;
   /** Searches at a time; undefined if not limited. */
@@ -36,6 +38,7 @@ export const openPlan: Plan = {
   requiresKey: false,
   limits: {
     depthMax: requestBounds.depth.maximum,
+    nodesMax: requestBounds.nodes.maximum,
     multipvMax: requestBounds.multipv.maximum,
     movetimeMaxMs: requestBounds.movetimeMs.maximum,
     concurrent: undefined,
@@ -49,6 +52,7 @@ export const keylessPlan: Plan = {
   requiresKey: false,
   limits: {
     depthMax: 20,
+    nodesMax: 2_000_000,
     multipvMax: 5,
     movetimeMaxMs: 5000,
     concurrent: 2,
@@ -62,6 +66,7 @@ export const freePlan: Plan = {
   requiresKey: true,
   limits: {
     ...openPlan.limits,
+    nodesMax: 40_000_000,
     concurrent: 4,
     rates: [
       { name: "minute", quota: 240, windowS: 60, unit: "request" },

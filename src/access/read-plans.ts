@@ -99,6 +99,7 @@ const unit: Rule = {
 const limitRules: Readonly<Record<string, Rule>> = {
   // Below the default depth, a request that names none could never be run.
   depth_max: integer(14, openPlan.limits.depthMax),
+  nodes_max: integer(1, openPlan.limits.nodesMax),
   multipv_max: integer(1, openPlan.limits.multipvMax),
   movetime_ms_max: integer(50, openPlan.limits.movetimeMaxMs),
   concurrent: orNull(integer(1, 10_000)),

@@ -1,4 +1,4 @@
-import { describeLine, describeMove, describeReply, type MoveDescription } from "../chess/moves.ts";
+import { describeMove, describeReply, describeVariation, type MoveDescription } from "../chess/moves.ts";
 import type { Position, Terminal } from "../chess/position.ts";
 import { type Score, scoreForWhite, scoreOfTerminal } from "../chess/score.ts";
 import type {
@@ -16,8 +16,12 @@ export interface AnalysisRequest {
   readonly moves: readonly string[];
   /** Plies. */
   readonly depth: number | undefined;
+  /** Positions to visit. */
+  readonly nodes: number | undefined;
   readonly multipv: number | undefined;
   readonly movetimeMs: number | undefined;
+  /** The only moves to search, UCI or SAN; empty for all. */
+  readonly searchMoves: readonly string[];
   /** An engine id or `latest`. */
   readonly engine: string;
   readonly path: "auto" | "wasm" | "native";
@@ -29,9 +33,13 @@ export interface AnalysisRequest {
 export interface JudgedRequest {
   readonly position: Position;
   readonly build: EngineBuild;
-  readonly depth: number;
+  /** Plies; undefined where depth is no limit. */
+  readonly depth: number | undefined;
+  readonly nodes: number | undefined;
   readonly multipv: number;
   readonly movetimeMs: number | undefined;
+  /** UCI, as `readSearchMoves` writes them; empty where the request names none. */
+  readonly searchMoves: readonly string[];
   readonly options: OptionValues;
   /** Those of the options that change what the engine does on this position. Equal ones mean equal searches. */
   readonly effectiveOptions: OptionValues;
@@ -44,11 +52,18 @@ export interface JudgedRequest {
 export const requestBounds = {
   /** Plies. */
   depth: { minimum: 1, maximum: 30, default: 14 },
+  /** Positions to visit. */
+  nodes: { minimum: 1, maximum: 1_000_000_000 },
   /** Principal variations. */
   multipv: { minimum: 1, maximum: 10, default: 1 },
   /** Milliseconds. */
   movetimeMs: { minimum: 50, maximum: 60_000 },
 } as const;
+
+/** The depth that limits a search, in plies: undefined where nodes alone are to limit it. */
+export function depthLimitOf({ depth, nodes }: Pick<AnalysisRequest, "depth" | "nodes">): number | undefined {
+  return depth ?? (nodes === undefined ? requestBounds.depth.default : undefined);
+}
 
 /** Something that the caller should know. The answer is still right. */
 export interface Warning {
@@ -59,7 +74,7 @@ export interface Warning {
 }
 
 /** Why a search ended. */
-export type StopReason = "depth" | "movetime" | "server_limit" | "terminal";
+export type StopReason = "depth" | "nodes" | "movetime" | "server_limit" | "terminal";
 
 /** A complete state of an analysis. All scores are from White's point of view. */
 export interface Analysis {
@@ -77,7 +92,7 @@ export interface Analysis {
   readonly queueMs: number;
   /** Undefined while the search goes on. */
   readonly stopReason: StopReason | undefined;
-  /** Whether depth alone defines the answer: the same request has it again on any instance with the same build. */
+  /** Whether depth and nodes alone define the answer: the same request has it again on any instance with the same build. */
   readonly deterministic: boolean;
   /** Whether it is the answer of a search that had ended before; `counters` are of that search. */
   readonly cached: boolean;
@@ -127,7 +142,7 @@ export interface Findings {
   readonly counters: SearchCounters;
   /** Undefined while the search goes on. */
   readonly endedBy: SearchDone["endedBy"] | undefined;
-  /** Whether depth alone defines them: any search with the same key finds the same. */
+  /** Whether depth and nodes alone define them: any search with the same key finds the same. */
   readonly deterministic: boolean;
   /** What to know about the search; what is to be known about a request stands with that. */
   readonly warnings: readonly Warning[];
@@ -141,46 +156,66 @@ export function findingsFromEvent(event: SearchEvent, searched: Searched): Findi
   const { position, build, weakened } = searched;
   const { snapshot } = event;
   const endedBy = event.kind === "done" ? event.endedBy : undefined;
-  const lines = snapshot.lines.map((line) => describeEngineLine(line, position));
+  const described = snapshot.lines.map((line, index) =>
+    describeEngineLine(line, position, index === 0 ? 2 : 0),
+  );
+  const lines = described.map(({ line }) => line);
   const [first] = lines;
-  const bestMove = event.kind === "done" ? event.bestMove : first?.moves[0];
-  const best = bestMove === undefined ? undefined : describeMove(position, bestMove);
+  const [firstMove, secondMove] = described[0]?.first ?? [];
+  const bestMove = event.kind === "done" ? event.bestMove : firstMove?.uci;
+  // Nearly always it is the first line's move, and the reply its second.
+  const isOfLine = bestMove !== undefined && bestMove === firstMove?.uci;
+  const best = isOfLine ? firstMove : bestMove === undefined ? undefined : describeMove(position, bestMove);
   if (first === undefined || best === undefined) {
     throw new Error(`${build.id} answered ${bestMove ?? "no move"}, which is not legal in ${position.fen}`);
   }
-  const reply = event.kind === "done" ? event.ponder : first.moves[1];
+  const replyMove = event.kind === "done" ? event.ponder : secondMove?.uci;
+  const reply =
+    isOfLine && replyMove === secondMove?.uci
+      ? secondMove
+      : replyMove === undefined
+        ? undefined
+        : describeReply(position, best.uci, replyMove);
+  const limit = endedBy === "nodes" ? "The nodes" : "Time";
   const warnings: Warning[] = [];
   if (!snapshot.complete) {
     warnings.push({
       code: "incomplete_iteration",
-      message:
-        "Time ran out before the first iteration was complete; the line is the last one that the engine printed.",
-      field: "movetime_ms",
+      message: `${limit} ran out before the first iteration was complete; the line is the last one that the engine printed.`,
+      field: endedBy === "nodes" ? "nodes" : "movetime_ms",
     });
   }
   if (event.kind === "done" && best.uci !== first.moves[0] && !weakened) {
     warnings.push({
       code: "best_move_beyond_lines",
-      message: "Time ran out while the engine was changing its mind: the best move is newer than the lines.",
+      message: `${limit} ran out while the engine was changing its mind: the best move is newer than the lines.`,
       field: undefined,
     });
   }
   return {
     score: first.score,
     best,
-    ponder: reply === undefined ? undefined : describeReply(position, best.uci, reply),
+    ponder: reply,
     lines,
     depth: snapshot.depth,
     seldepth: first.seldepth,
     counters: snapshot.counters,
     endedBy,
-    deterministic: endedBy === "depth" && build.settings.threads === 1 && !weakened,
+    // What is counted is the same however fast the machine is.
+    deterministic: (endedBy === "depth" || endedBy === "nodes") && build.settings.threads === 1 && !weakened,
     warnings,
   };
 }
 
-function describeEngineLine({ depth, seldepth, score, moves }: EngineLine, position: Position): AnalysisLine {
-  return { depth, seldepth, score: scoreForWhite(score, position.turn), ...describeLine(position, moves) };
+/** @param inFull how many of its moves are described in full, too */
+function describeEngineLine(
+  { depth, seldepth, score, moves: ucis }: EngineLine,
+  position: Position,
+  inFull: number,
+) {
+  const { moves, san, first } = describeVariation(position, ucis, inFull);
+  const line: AnalysisLine = { depth, seldepth, score: scoreForWhite(score, position.turn), moves, san };
+  return { line, first };
 }
 
 /** How a caller came to the findings. */

@@ -105,9 +105,10 @@ export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: Anal
   const expectedTimes = createExpectedTimes();
   const coalescer = createCoalescer<SharedEvent, Asker>();
 
-  function timeOf({ build, depth, multipv, movetimeMs }: JudgedRequest, maxMs: number): SearchTime {
+  function timeOf({ build, depth, nodes, multipv, movetimeMs }: JudgedRequest, maxMs: number): SearchTime {
     const longestMs = movetimeMs ?? maxMs;
-    return { expectedMs: expectedTimes.expect(build, { depth, multipv, movetimeMs: longestMs }), longestMs };
+    const limits = { depth, nodes, multipv, movetimeMs: longestMs };
+    return { expectedMs: expectedTimes.expect(build, limits), longestMs };
   }
 
   const ownTerms = (request: JudgedRequest): Terms => ({
@@ -128,8 +129,10 @@ export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: Anal
       (who) => who.joins(times),
       (who) => who.leaves(),
     );
-    const { position, build, depth, multipv, options } = request;
-    const job: SearchJob = { position, depth, multipv, movetimeMs: time.longestMs, options };
+    const { position, build, depth, nodes, multipv, options } = request;
+    const searchMoves = restrictionOf(request);
+    const movetimeMs = time.longestMs;
+    const job: SearchJob = { position, depth, nodes, multipv, movetimeMs, searchMoves, options };
     const askedAt = performance.now();
     const state = (event: SearchEvent, queueMs: number): SharedState => {
       let described: Findings | undefined;
@@ -159,7 +162,7 @@ export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: Anal
       const { done, queueMs } = await searchInSlot();
       // Whoever waits for the slot is sent to the engine first: describing an answer takes a while.
       await setImmediate();
-      expectedTimes.learn(build, job, done.snapshot.counters.timeMs, done.endedBy, callerOf(flow));
+      expectedTimes.learn(build, job, done, callerOf(flow));
       const last = state(done, queueMs);
       if (key !== undefined && last.findings().deterministic) {
         cache.set(key, last.findings());
@@ -276,16 +279,21 @@ function analysisFromState(state: SharedState, request: JudgedRequest, joinedAt:
   return analysisFromFindings(state.findings(), request, { queueMs, cached: false });
 }
 
+/** The moves that an engine is told to search: none where they are all that there are, which is no restriction. */
+function restrictionOf({ position, searchMoves }: JudgedRequest): readonly string[] {
+  return searchMoves.length === position.legalMoveCount ? [] : searchMoves;
+}
+
 /**
- * Names the search of a request: two requests have the same key exactly if depth alone defines the same answer
+ * Names the search of a request: two requests have the same key exactly if depth and nodes alone define the same answer
  * to both. Undefined for a weakened engine, which plays with dice: no two of its answers are the same.
  *
  * In the key are the normal six-field FEN that the history starts from, the moves, the variant, the build, hash
- * and threads, depth, lines, and the options that are in effect. The caller's FEN text and options that say
- * what is so anyway are not.
+ * and threads, depth, nodes, lines, the moves that are searched, and the options that are in effect. The caller's FEN
+ * text and options that say what is so anyway are not.
  *
- * **`movetime_ms` is not in it**, on purpose. Kept are only findings that the asked depth has ended, and those
- * a longer or shorter movetime would not change: the contract defines a deterministic answer by depth alone.
+ * **`movetime_ms` is not in it**, on purpose. Kept are only findings that the asked depth or nodes have ended, and those
+ * a longer or shorter movetime would not change: the contract defines a deterministic answer without the clock.
  * So a request with `movetime_ms: 50` may be given an answer that once took seconds: better than its own search
  * would have been, and at once. `flightKeyOf` is for searches that have yet to end, where it matters.
  *
@@ -297,10 +305,11 @@ export function cacheKeyOf(request: JudgedRequest): string | undefined {
   if (request.weakened) {
     return undefined;
   }
-  const { position, build, depth, multipv, effectiveOptions } = request;
+  const { position, build, depth, nodes, multipv, effectiveOptions } = request;
   const variant = position.chess960 ? "chess960" : "standard";
   const moves = position.moves.length === 0 ? "" : position.moves.join(" ");
-  return `${position.root}|${moves}|${variant}|${keyOfBuild(build)}|${depth}|${multipv}|${keyOfOptions(effectiveOptions)}`;
+  const limits = `${depth ?? ""}|${nodes ?? ""}|${multipv}|${restrictionOf(request).join(" ")}`;
+  return `${position.root}|${moves}|${variant}|${keyOfBuild(build)}|${limits}|${keyOfOptions(effectiveOptions)}`;
 }
 
 /** Names a search under way: `cacheKeyOf`, and when time ends it, since nobody knows yet what will. */

@@ -204,7 +204,8 @@ export interface Latest<T> extends AsyncIterable<T> {
 
 /**
  * Room for the states of one search: one a depth, and the last. A reader that keeps up
- * misses none, though shallow depths come many at a time.
+ * misses none, though shallow depths come many at a time; only of those beyond the greatest that can be asked for, where
+ * nodes alone are the limit and a mate is near.
  */
 export const statesOfSearch = requestBounds.depth.maximum + 2;
 

@@ -1,11 +1,13 @@
 import { LRUCache } from "lru-cache";
-import type { EngineBuild, SearchDone } from "../engine/engine.ts";
+import type { EngineBuild, SearchCounters, SearchDone } from "../engine/engine.ts";
 import { requestBounds } from "./analysis.ts";
 
 /** What decides how long a search takes. */
 export interface SearchLimits {
-  /** Plies. */
-  readonly depth: number;
+  /** Plies; undefined where depth is no limit. */
+  readonly depth: number | undefined;
+  /** Positions to visit; undefined where they are no limit. */
+  readonly nodes: number | undefined;
   readonly multipv: number;
   readonly movetimeMs: number | undefined;
 }
@@ -23,16 +25,16 @@ export interface ExpectedTimes {
   /** Milliseconds that a search is expected to occupy an engine, at most its movetime. */
   expect(build: EngineBuild, limits: SearchLimits): number;
   /**
-   * Takes note of a search: the engine's own milliseconds, whether it ended by its depth, and whose it was. However
-   * much one caller asks, they are one of those that are listened to.
+   * Takes note of a search: the engine's own milliseconds and nodes, whether it ended by its depth, and whose it was.
+   * However much one caller asks, they are one of those that are listened to.
    */
-  learn(
-    build: EngineBuild,
-    limits: SearchLimits,
-    actualMs: number,
-    endedBy: SearchDone["endedBy"],
-    caller: string,
-  ): void;
+  learn(build: EngineBuild, limits: SearchLimits, done: EndedSearch, caller: string): void;
+}
+
+/** What is learnt from. */
+export interface EndedSearch {
+  readonly endedBy: SearchDone["endedBy"];
+  readonly snapshot: { readonly counters: Pick<SearchCounters, "nodes" | "timeMs"> };
 }
 
 /** Whose a flow is: that of a batch is called by its caller, `#`, and a name of its own. */
@@ -43,25 +45,43 @@ export function callerOf(flow: string): string {
 
 /**
  * Starts from the table below, and corrects it for each build by what searches took: native engines are faster,
- * small machines slower, and a mean is more than a median. How that is done is `pace.ts`'s.
+ * small machines slower, and a mean is more than a median. How that is done is `createPace`'s.
  */
 export function createExpectedTimes(): ExpectedTimes {
-  const paces = new WeakMap<EngineBuild, Pace>();
+  const paces = new WeakMap<EngineBuild, Paces>();
   return {
-    expect(build, limits) {
-      const searchMs = tableMs(limits) * (paces.get(build)?.value ?? 1);
-      return Math.min(newGameMs + searchMs, limits.movetimeMs ?? requestBounds.movetimeMs.maximum);
+    expect(build, { depth, nodes, multipv, movetimeMs }) {
+      const own = paces.get(build);
+      const searchMs = Math.min(
+        depth === undefined
+          ? Number.POSITIVE_INFINITY
+          : tableMs(depth, multipv) * (own?.deepening.value ?? 1),
+        nodes === undefined ? Number.POSITIVE_INFINITY : nodes * msPerNode * (own?.visiting.value ?? 1),
+      );
+      return Math.min(newGameMs + searchMs, movetimeMs ?? requestBounds.movetimeMs.maximum);
     },
-    learn(build, limits, actualMs, endedBy, caller) {
-      const typicalMs = tableMs(limits);
-      const pace = paces.get(build) ?? createPace();
-      // A search that time cut short would have taken longer; how much longer, nobody knows.
-      if (endedBy === "depth" || actualMs > typicalMs * pace.value) {
-        pace.learn(caller, typicalMs, actualMs);
-        paces.set(build, pace);
+    learn(build, { depth, multipv }, { endedBy, snapshot }, caller) {
+      const { nodes, timeMs } = snapshot.counters;
+      const own = paces.get(build) ?? { deepening: createPace(), visiting: createPace() };
+      paces.set(build, own);
+      if (depth !== undefined) {
+        const typicalMs = tableMs(depth, multipv);
+        // A search that another limit cut short would have taken longer; how much longer, nobody knows.
+        if (endedBy === "depth" || timeMs > typicalMs * own.deepening.value) {
+          own.deepening.learn(caller, typicalMs, timeMs);
+        }
+      }
+      if (timeMs >= tellingMs && nodes > 0) {
+        own.visiting.learn(caller, nodes * msPerNode, timeMs);
       }
     },
   };
+}
+
+/** How long a build takes to get to a depth, and how long to visit its nodes: where one is slow, the other need not be. */
+interface Paces {
+  readonly deepening: Pace;
+  readonly visiting: Pace;
 }
 
 /**
@@ -91,12 +111,16 @@ const medianMs: readonly (readonly [depth: number, ms: number])[] = [
   [18, 713],
   [20, 2275],
 ];
+/** Milliseconds a node, by the same table: the median searches of depths 14 and 16 visit 30,180 and 95,916. */
+const msPerNode = 1 / 450;
+/** Engines count in whole milliseconds: of fewer, a search says nothing about nodes. Some engines do not count nodes. */
+const tellingMs = 10;
 /** Growth a ply at the end of the table, and so beyond it. */
 const growth = 1.8;
 /** Each line costs as much again, and deep lines find less in the hash: measured at depth 12 for 2 to 10 lines. */
 const linesFactor = 1.8;
-function tableMs({ depth, multipv }: SearchLimits): number {
-  const deepening = deepeningMs(depth);
+function tableMs(depth: number, multipv: number): number {
+  const deepening = deepeningMsByDepth[depth] ?? deepeningMs(depth);
   return multipv === 1 ? deepening : deepening * linesFactor * multipv;
 }
 
@@ -108,6 +132,11 @@ function deepeningMs(depth: number): number {
   const factor = above ? (above[1] / ms) ** (1 / (above[0] - below)) : growth;
   return ms * factor ** (depth - below);
 }
+
+/** Asked several times for every search. */
+const deepeningMsByDepth = Array.from({ length: requestBounds.depth.maximum + 1 }, (_, depth) =>
+  deepeningMs(depth),
+);
 
 /** How long searches take here, as a multiple of what a table says: 2 is twice as long. */
 export interface Pace {

@@ -5,14 +5,21 @@ import {
   maxFenCharacters,
   movesAtOnce,
 } from "../chess/judge-position.ts";
-import type { Judgement, PositionInput } from "../chess/position.ts";
+import type { Judgement, Position, PositionInput } from "../chess/position.ts";
 import { errorFromRefusal } from "../chess/position-error.ts";
+import { readSearchMoves } from "../chess/search-moves.ts";
 import type { Catalog } from "../engine/catalog.ts";
 import type { EngineBuild, EngineInfo } from "../engine/engine.ts";
 import { errorFromFaults } from "../errors/errors.ts";
 import { echo } from "../text/plain-text.ts";
 import { type BeginWork, inTurns } from "../thread/event-loop.ts";
-import { type AnalysisRequest, type JudgedRequest, requestBounds, type Warning } from "./analysis.ts";
+import {
+  type AnalysisRequest,
+  depthLimitOf,
+  type JudgedRequest,
+  requestBounds,
+  type Warning,
+} from "./analysis.ts";
 import { judgeOptions } from "./judge-options.ts";
 
 /** What a request is judged against: the engines' part, and who judges positions for it. */
@@ -44,24 +51,50 @@ export async function judgeRequest(
     throw errorFromRefusal(judgement);
   }
   const { position } = judgement;
+  const searchMoves = judgeSearchMoves(request, position);
   const build = chooseBuild(request, engines.catalog);
   if (position.chess960) {
     await judgeVariant(build, engines);
   }
   const judged = await judgeOptionsOf(options, build, engines);
   const multipv = request.multipv ?? requestBounds.multipv.default;
+  const linesMax = linesMaxOf(position, searchMoves);
   return {
     position,
     build,
-    depth: request.depth ?? requestBounds.depth.default,
+    depth: depthLimitOf(request),
+    nodes: request.nodes,
     multipv,
     movetimeMs: request.movetimeMs,
+    searchMoves,
     ...judged,
     warnings: [
       ...position.warnings,
-      ...(position.terminal ? [] : warningsOf(request, multipv, position.legalMoveCount, judged.weakened)),
+      ...(position.terminal ? [] : warningsOf(request, multipv, linesMax, judged.weakened)),
     ],
   };
+}
+
+/** The moves to search: none but legal ones. @throws KibitzError */
+function judgeSearchMoves(
+  { searchMoves }: AnalysisRequest,
+  position: Position,
+): JudgedRequest["searchMoves"] {
+  if (searchMoves.length === 0) {
+    return searchMoves;
+  }
+  const reading = readSearchMoves(position, searchMoves);
+  if (reading.kind === "faults") {
+    throw errorFromFaults(
+      reading.faults.map(({ index, message, legal }) => ({
+        pointer: `/search_moves/${index}`,
+        code: "illegal_move",
+        message,
+        ...(legal.length > 0 && { allowed: { enum: legal } }),
+      })),
+    );
+  }
+  return reading.ucis;
 }
 
 function chooseBuild({ engine, path }: AnalysisRequest, catalog: Catalog): EngineBuild {
@@ -121,24 +154,41 @@ async function judgeOptionsOf(
   return { options: judged.values, effectiveOptions: judged.effective, weakened: judged.weakened };
 }
 
+interface LinesMax {
+  readonly linesMax: number;
+  /** In words. */
+  readonly because: string;
+}
+
+function linesMaxOf({ legalMoveCount }: Position, searchMoves: JudgedRequest["searchMoves"]): LinesMax {
+  const moves = (count: number) => (count === 1 ? "move" : "moves");
+  const named = searchMoves.length;
+  return named === 0
+    ? {
+        linesMax: legalMoveCount,
+        because: `The position has only ${legalMoveCount} legal ${moves(legalMoveCount)}`,
+      }
+    : { linesMax: named, because: `\`search_moves\` names only ${named} ${moves(named)}` };
+}
+
 function warningsOf(
-  request: AnalysisRequest,
+  { depth, nodes, movetimeMs }: AnalysisRequest,
   multipv: number,
-  legalMoves: number,
+  { linesMax, because }: LinesMax,
   weakened: boolean,
 ): readonly Warning[] {
   const warnings: Warning[] = [];
-  if (request.movetimeMs !== undefined && request.depth === undefined) {
+  if (movetimeMs !== undefined && depth === undefined && nodes === undefined) {
     warnings.push({
       code: "default_depth_applied",
       message: `The default depth of ${requestBounds.depth.default} also applies and may end the search before movetime_ms; set a greater depth to search on.`,
       field: "depth",
     });
   }
-  if (multipv > legalMoves) {
+  if (multipv > linesMax) {
     warnings.push({
       code: "multipv_reduced",
-      message: `The position has only ${legalMoves} legal ${legalMoves === 1 ? "move" : "moves"}, so there are no more lines.`,
+      message: `${because}, so there are no more lines.`,
       field: "multipv",
     });
   }

@@ -17,6 +17,7 @@ export function messageFromPlan({ id, requiresKey, limits }: Plan): MessageInitS
 function messageFromLimits(limits: PlanLimits): MessageInitShape<typeof pb.PlanLimitsSchema> {
   return {
     depthMax: limits.depthMax,
+    nodesMax: BigInt(limits.nodesMax),
     multipvMax: limits.multipvMax,
     movetimeMsMax: limits.movetimeMaxMs,
     ...(limits.concurrent !== undefined && { concurrent: limits.concurrent }),
@@ -75,6 +76,7 @@ export function planFromMessage(message: Message): Plan {
     requiresKey,
     limits: {
       depthMax: limits?.depthMax ?? 0,
+      nodesMax: Number(limits?.nodesMax ?? 0n),
       multipvMax: limits?.multipvMax ?? 0,
       movetimeMaxMs: limits?.movetimeMsMax ?? 0,
       concurrent: limits?.concurrent,

@@ -29,12 +29,19 @@ export function requestFromMessage(message: pb.AnalysisRequest): AnalysisRequest
     fen: message.fen,
     moves: message.moves,
     depth: message.depth,
+    nodes: numberFromLong(message.nodes),
     multipv: message.multipv,
     movetimeMs: message.movetimeMs,
+    searchMoves: message.searchMoves,
     engine: message.engine ?? "latest",
     path: pathFromMessage(message.path),
     options: message.options ?? {},
   };
+}
+
+/** The same number in requests that have passed the rules: none of their bounds is beyond 2^53. */
+export function numberFromLong(value: bigint | undefined): number | undefined {
+  return value === undefined ? undefined : Number(value);
 }
 
 function pathFromMessage(path: pb.Path): AnalysisRequest["path"] {
@@ -50,13 +57,15 @@ function pathFromMessage(path: pb.Path): AnalysisRequest["path"] {
 
 /** The request in plain JSON, with what the caller set. */
 export function plainFromMessage(message: pb.AnalysisRequest): Readonly<Record<string, unknown>> {
-  const { fen, moves, depth, multipv, movetimeMs, engine, path, options } = message;
+  const { fen, moves, depth, nodes, multipv, movetimeMs, searchMoves, engine, path, options } = message;
   return {
     fen,
     ...(moves.length > 0 && { moves }),
     ...(depth !== undefined && { depth }),
+    ...(nodes !== undefined && { nodes: Number(nodes) }),
     ...(multipv !== undefined && { multipv }),
     ...(movetimeMs !== undefined && { movetime_ms: movetimeMs }),
+    ...(searchMoves.length > 0 && { search_moves: searchMoves }),
     ...(engine !== undefined && { engine }),
     ...(path !== pb.Path.UNSPECIFIED && { path: pathFromMessage(path) }),
     ...(options && { options }),
@@ -65,19 +74,29 @@ export function plainFromMessage(message: pb.AnalysisRequest): Readonly<Record<s
 
 /** The request that {@link plainFromMessage} wrote, or one like it. */
 export function messageFromPlain(plain: Readonly<Record<string, unknown>>): pb.AnalysisRequest {
-  const { movetime_ms: movetimeMs, path, ...others } = plain as PlainRequest;
+  const {
+    nodes,
+    movetime_ms: movetimeMs,
+    search_moves: searchMoves,
+    path,
+    ...others
+  } = plain as PlainRequest;
   return create(pb.AnalysisRequestSchema, {
     ...others,
+    ...(nodes !== undefined && { nodes: BigInt(nodes) }),
     ...(movetimeMs !== undefined && { movetimeMs }),
+    ...(searchMoves && { searchMoves: [...searchMoves] }),
     ...(path && { path: enumValue(pb.Path, path) }),
   });
 }
 
 type PlainRequest = Omit<
   MessageInitShape<typeof pb.AnalysisRequestSchema>,
-  "$typeName" | "movetimeMs" | "path"
+  "$typeName" | "nodes" | "movetimeMs" | "searchMoves" | "path"
 > & {
+  readonly nodes?: number;
   readonly movetime_ms?: number;
+  readonly search_moves?: readonly string[];
   readonly path?: AnalysisRequest["path"];
 };
 
@@ -175,9 +194,11 @@ function messageFromSearch(analysis: Analysis): MessageInitShape<typeof pb.Searc
     deterministic: analysis.deterministic,
     cached: analysis.cached,
     limits: {
-      depth: request.depth,
+      ...(request.depth !== undefined && { depth: request.depth }),
+      ...(request.nodes !== undefined && { nodes: BigInt(request.nodes) }),
       multipv: request.multipv,
       ...(request.movetimeMs !== undefined && { movetimeMs: request.movetimeMs }),
+      searchMoves: [...request.searchMoves],
       options: { ...request.options },
     },
   };

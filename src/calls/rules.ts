@@ -61,7 +61,7 @@ function faultFromViolation(violation: Violation, message: Message): Fault {
   const name = `\`${fieldPathOf(pointer)}\``;
   const value = path.reduce<unknown>(valueAt, message);
   const code = codeOf(field, ruleId);
-  if (field && /^u?int32\./.test(ruleId)) {
+  if (field && /^u?int(32|64)\./.test(ruleId)) {
     const { minimum, maximum } = boundsOfField(field, { minimum: 0, maximum: 0xffff_ffff });
     return {
       pointer,
@@ -78,7 +78,8 @@ function codeOf(field: DescField | undefined, ruleId: string): Fault["code"] {
   if (field?.name === "fen") {
     return "invalid_fen";
   }
-  return field?.name === "moves" && ruleId.startsWith("string.") ? "illegal_move" : "out_of_range";
+  const isMove = field?.name === "moves" || field?.name === "search_moves";
+  return isMove && ruleId.startsWith("string.") ? "illegal_move" : "out_of_range";
 }
 
 function complaintOf({ ruleId, message }: Violation, field: DescField | undefined, value: unknown): string {

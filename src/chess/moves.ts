@@ -47,17 +47,39 @@ export function* playMoves(
 
 /** @param why as {@link whyNotPlayed} says it of the position `fen` */
 export function faultOfMove(text: string, index: number, why: string, fen: string): PositionFault {
-  const message = `${quote(text)} ${why} (moves[${index}], in the position ${fen}).`;
+  const message = sentenceOf(text, why, `moves[${index}]`, fen);
   return { code: "illegal_move", field: "moves", index, message };
+}
+
+/** Why a text names no legal move, and the moves that it may mean, in UCI. `place` is where it stands in the request. */
+export function explainMove(
+  chess: Chess,
+  text: string,
+  place: string,
+  chess960: boolean,
+): { readonly message: string; readonly meant: readonly string[] } {
+  const meant = movesMeant(chess, text, chess960);
+  return { message: sentenceOf(text, whyNot(chess, meant), place, normalFen(chess, chess960)), meant };
 }
 
 /** What is wrong with a text that names no one legal move, as the rest of a sentence that begins with it. */
 export function whyNotPlayed(chess: Chess, text: string, chess960: boolean): string {
-  const mover = chess.turn === "white" ? "White" : "Black";
-  const meant = movesFromSan(chess, text).map((move) => uciFromMove(chess, move, chess960));
+  return whyNot(chess, movesMeant(chess, text, chess960));
+}
+
+function movesMeant(chess: Chess, text: string, chess960: boolean): readonly string[] {
+  return movesFromSan(chess, text).map((move) => uciFromMove(chess, move, chess960));
+}
+
+function whyNot({ turn }: Chess, meant: readonly string[]): string {
+  const mover = turn === "white" ? "White" : "Black";
   return meant.length > 1
     ? `matches more than one legal move for ${mover}: ${meant.join(", ")}`
     : `is not a legal move for ${mover}`;
+}
+
+function sentenceOf(text: string, why: string, place: string, fen: string): string {
+  return `${quote(text)} ${why} (${place}, in the position ${fen}).`;
 }
 
 /** A legal move of a position. Castling is always king takes own rook, in standard chess too. */
@@ -191,9 +213,7 @@ export function isLegal(position: Position, uci: string): boolean {
 
 /** Undefined when the move is not legal. */
 export function describeMove(position: Position, uci: string): MoveDescription | undefined {
-  const chess = position.board.clone();
-  const move = moveFromUci(chess, uci);
-  return move && describeAndPlay(chess, move, position.chess960);
+  return describeVariation(position, [uci], 1).first[0];
 }
 
 /** Describes the move after `uci`, as for an engine's ponder move. Undefined when one of the two is not legal. */
@@ -202,14 +222,7 @@ export function describeReply(
   uci: string,
   replyUci: string,
 ): MoveDescription | undefined {
-  const chess = position.board.clone();
-  const move = moveFromUci(chess, uci);
-  if (move === undefined) {
-    return undefined;
-  }
-  chess.play(move);
-  const reply = moveFromUci(chess, replyUci);
-  return reply && describeAndPlay(chess, reply, position.chess960);
+  return describeVariation(position, [uci, replyUci], 2).first[1];
 }
 
 /** Both lists have the same length, and end before the first move that is not legal. */
@@ -217,18 +230,37 @@ export function describeLine(
   position: Position,
   ucis: readonly string[],
 ): { moves: string[]; san: string[] } {
+  const { moves, san } = describeVariation(position, ucis, 0);
+  return { moves, san };
+}
+
+/** {@link describeLine}, with the first so many of the moves in full: played once for both. */
+export function describeVariation(
+  position: Position,
+  ucis: readonly string[],
+  inFull: number,
+): { moves: string[]; san: string[]; first: MoveDescription[] } {
+  const { chess960 } = position;
   const chess = position.board.clone();
   const moves: string[] = [];
   const san: string[] = [];
+  const first: MoveDescription[] = [];
   for (const uci of ucis) {
     const move = moveFromUci(chess, uci);
     if (move === undefined) {
       break;
     }
-    moves.push(uciFromMove(chess, move, position.chess960));
-    san.push(makeSanAndPlay(chess, move));
+    if (first.length < inFull) {
+      const described = describeAndPlay(chess, move, chess960);
+      first.push(described);
+      moves.push(described.uci);
+      san.push(described.san);
+    } else {
+      moves.push(uciFromMove(chess, move, chess960));
+      san.push(makeSanAndPlay(chess, move));
+    }
   }
-  return { moves, san };
+  return { moves, san, first };
 }
 
 /** Plays the move on `chess` itself. */
@@ -242,7 +274,7 @@ export function describeAndPlay(chess: Chess, move: LegalMove, chess960: boolean
     castling: castlingOf(chess, move),
   };
   const san = makeSanAndPlay(chess, move);
-  return { ...before, san, check: chess.isCheck(), fenAfter: normalFen(chess, chess960) };
+  return { ...before, san, check: /[+#]$/.test(san), fenAfter: normalFen(chess, chess960) };
 }
 
 function promotionOf(move: LegalMove): PromotionPiece | undefined {

@@ -160,7 +160,10 @@ function problemOfRank(rank: string): string | undefined {
   if (/\d\d/.test(rank)) {
     return "has two digits in a row; adjacent empty squares are written as one number";
   }
-  const squares = [...rank].reduce((sum, symbol) => sum + (Number(symbol) || 1), 0);
+  let squares = 0;
+  for (const symbol of rank) {
+    squares += symbol > "8" ? 1 : Number(symbol);
+  }
   if (squares !== 8) {
     return `describes ${squares} squares; a rank has 8`;
   }
@@ -250,6 +253,9 @@ export const maxFenCharacters = 128;
 export type FenSplit = { kind: "fields"; fields: readonly string[] } | { kind: "problem"; problem: string };
 
 /** Splits a FEN into its one to six fields. After a problem found here, nothing else about the text is worth saying. */
+/** What UCI calls `startpos`. */
+const startPosition = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+
 export function splitFen(text: string): FenSplit {
   if (text.length > maxFenCharacters) {
     return splitProblem(`The FEN has ${text.length} characters; the maximum is ${maxFenCharacters}.`);
@@ -265,7 +271,7 @@ export function splitFen(text: string): FenSplit {
     return splitProblem(`The FEN contains ${name}; it must be plain ASCII, its fields separated by spaces.`);
   }
 
-  const fields = fen.split(/ +/);
+  const fields = (fen === "startpos" ? startPosition : fen).split(/ +/);
   if (fields.includes("moves")) {
     return splitProblem("The FEN is followed by moves; send them in the field `moves`.");
   }

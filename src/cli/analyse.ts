@@ -30,6 +30,11 @@ const options = {
     value: "<plies>",
     about: `search depth, ${range(requestBounds.depth)} (default ${requestBounds.depth.default})`,
   },
+  nodes: {
+    type: "string",
+    value: "<count>",
+    about: `positions to visit, ${range(requestBounds.nodes)}; alone, without a depth`,
+  },
   multipv: {
     type: "string",
     short: "n",
@@ -43,6 +48,7 @@ const options = {
     about: `longest search, ${range(requestBounds.movetimeMs)}`,
   },
   moves: { type: "string", short: "m", value: "<moves>", about: 'moves played from the FEN: "e4 e5 Nf3"' },
+  "search-moves": { type: "string", value: "<moves>", about: 'search only these moves: "e4 d4"' },
   engine: {
     type: "string",
     short: "e",
@@ -180,18 +186,25 @@ function requestFromInput({ values, positionals }: CommandInput): Record<string,
   if (positionals.length === 0) {
     throw new UsageError("give the position as a FEN");
   }
-  const { depth, multipv, movetime, moves, engine, path, option } = values;
+  const { depth, nodes, multipv, movetime, moves, engine, path, option } = values;
+  const searchMoves = values["search-moves"];
   return {
     // The words of a FEN that was not quoted.
     fen: positionals.join(" "),
-    ...(typeof moves === "string" && { moves: moves.split(/\s+/).filter(Boolean) }),
+    ...(typeof moves === "string" && { moves: movesOfText(moves) }),
+    ...(typeof searchMoves === "string" && { search_moves: movesOfText(searchMoves) }),
     ...(typeof depth === "string" && { depth: valueOfText(depth) }),
+    ...(typeof nodes === "string" && { nodes: valueOfText(nodes) }),
     ...(typeof multipv === "string" && { multipv: valueOfText(multipv) }),
     ...(typeof movetime === "string" && { movetime_ms: valueOfText(movetime) }),
     ...(engine !== undefined && { engine }),
     ...(path !== undefined && { path }),
     ...(Array.isArray(option) && { options: optionsFromTexts(option) }),
   };
+}
+
+function movesOfText(text: string): readonly string[] {
+  return text.split(/\s+/).filter(Boolean);
 }
 
 function optionsFromTexts(texts: readonly string[]): Record<string, unknown> {

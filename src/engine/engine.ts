@@ -71,15 +71,19 @@ export interface EngineInfo {
 /** Option values by JSON name, judged against the engine's options. */
 export type OptionValues = Readonly<Record<string, number | boolean>>;
 
-/** One search. Both limits apply; the first one reached ends it. */
+/** One search. All limits apply; the first one reached ends it. */
 export interface SearchJob {
   readonly position: Position;
-  /** Plies, at least 1. */
-  readonly depth: number;
+  /** Plies, at least 1; undefined where depth is no limit. */
+  readonly depth: number | undefined;
+  /** Positions to visit, at least 1; undefined where they are no limit. Engines visit a few more. */
+  readonly nodes: number | undefined;
   /** Milliseconds, at least 1. */
   readonly movetimeMs: number;
-  /** Lines, at least 1. The search reports min(multipv, legal moves). */
+  /** Lines, at least 1. The search reports min(multipv, moves that it may search). */
   readonly multipv: number;
+  /** The only moves to search, UCI in the notation of the position's variant, each once; empty for all that are legal. */
+  readonly searchMoves: readonly string[];
   readonly options: OptionValues;
 }
 
@@ -133,8 +137,11 @@ export interface SearchDone {
   readonly bestMove: string;
   /** The reply that the engine expects, UCI. */
   readonly ponder: string | undefined;
-  /** `depth` only if the asked depth is complete for every line; `stop` if the service ended it before its time. */
-  readonly endedBy: "depth" | "time" | "stop";
+  /**
+   * `depth` only if the asked depth is complete for every line, or the deepest that engines search where none was asked;
+   * `nodes` only if no clock can have ended it; `stop` if the service ended it before its time.
+   */
+  readonly endedBy: "depth" | "nodes" | "time" | "stop";
 }
 
 /** Why an engine is gone or had to go. */

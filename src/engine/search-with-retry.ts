@@ -319,6 +319,7 @@ export function createQuarantine(refuseMs = 60_000): Quarantine {
   };
 }
 
+/** Without the limits and the moves to be searched: whoever varies them would break an engine with each. */
 function keyOf({ id, path, file }: EngineBuild, { position }: SearchJob): string {
   return `${id} ${path} ${file} ${position.fen}`;
 }

@@ -51,6 +51,7 @@ function search(
   depth: number,
   signal: AbortSignal,
 ): Promise<SearchDone> {
-  const job = { position, depth, movetimeMs: 10_000, multipv: 1, options: {} };
+  const limits = { depth, nodes: undefined, movetimeMs: 10_000 };
+  const job = { ...limits, position, multipv: 1, searchMoves: [], options: {} };
   return session.search(job, signal);
 }

@@ -75,3 +75,45 @@ export function createBodyBudget({
     },
   };
 }
+
+/** What came of a body. */
+export type BytesReading =
+  /** Everything that was sent. */
+  | { readonly kind: "bytes"; readonly bytes: Buffer }
+  /** More than was wanted: what came until then. The rest is still to be read, and who answers decides what becomes of it. */
+  | { readonly kind: "more"; readonly bytes: Buffer }
+  /** The caller left while sending. */
+  | { readonly kind: "left" };
+
+/** Reads a body as it was sent. Rejects with a KibitzError where there is no room for it beside the others. */
+export function readBytes(req: NodeRequest, maxBytes: number, budget: BodyBudget): Promise<BytesReading> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    const count = budget.countOf(req);
+    let length = 0;
+    const all = () => {
+      const [first] = chunks;
+      return chunks.length === 1 && first ? first : Buffer.concat(chunks);
+    };
+    const read = (chunk: Buffer) => {
+      length += chunk.length;
+      chunks.push(chunk);
+      try {
+        if (length <= maxBytes) {
+          count(chunk.length);
+          return;
+        }
+        resolve({ kind: "more", bytes: all() });
+      } catch (error) {
+        reject(error);
+      }
+      req.pause().off("data", read);
+    };
+    req.on("data", read);
+    // A broken HTTP/2 stream ends its request, too: the end alone does not prove that all has come.
+    req.on("aborted", () => resolve({ kind: "left" }));
+    req.on("error", () => resolve({ kind: "left" }));
+    req.on("end", () => resolve({ kind: "bytes", bytes: all() }));
+    req.on("close", () => resolve({ kind: "left" }));
+  });
+}

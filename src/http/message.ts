@@ -20,8 +20,23 @@ export function isGone(res: NodeResponse): boolean {
   return "stream" in res ? res.stream.destroyed || res.stream.closed : res.destroyed;
 }
 
+/** Tells when the caller leaves before the answer has been written to its end: at once, if nobody waits any more. */
+export function onLeave(res: NodeResponse, tell: () => void): void {
+  const leave = () => {
+    // The response closes after every answer, too; nobody listens then, and an abort costs more than the call.
+    if (!res.writableEnded) {
+      tell();
+    }
+  };
+  if (isGone(res)) {
+    leave();
+  } else {
+    res.once("close", leave);
+  }
+}
+
 /** Writes a part of an answer, and waits until its reader has room for more. `false` says that the reader is gone. */
-export function writePart(res: NodeResponse, part: string | Buffer): Promise<boolean> {
+export function writePart(res: NodeResponse, part: string | Uint8Array): Promise<boolean> {
   if (isGone(res)) {
     return Promise.resolve(false);
   }

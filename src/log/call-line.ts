@@ -103,5 +103,5 @@ function truncated(address: string): string {
   if (address.includes(":")) {
     return `${address.split(":").slice(0, 3).join(":")}::/48`;
   }
-  return address.includes(".") ? `${address.split(".").slice(0, 3).join(".")}.0/24` : address;
+  return address.includes(".") ? `${address.slice(0, address.lastIndexOf("."))}.0/24` : address;
 }

@@ -12,7 +12,7 @@ export async function createLog(
   const options = {
     level,
     base: null,
-    timestamp: pino.stdTimeFunctions.isoTime,
+    timestamp: createIsoTime(),
     formatters: { log: listed },
     serializers: { err: described },
   };
@@ -29,6 +29,20 @@ export async function createLog(
   const { default: pretty } = await import("pino-pretty");
   const log: Log = pino(options, pretty({ destination: stream.fd, sync: true, colorize: true }));
   return log;
+}
+
+/** pino's `isoTime`, which writes the same millisecond once: to write it takes as long as the rest of a line. */
+function createIsoTime(): () => string {
+  let writtenFor = Number.NaN;
+  let written = "";
+  return () => {
+    const now = Date.now();
+    if (now !== writtenFor) {
+      writtenFor = now;
+      written = pino.stdTimeFunctions.isoTime();
+    }
+    return written;
+  };
 }
 
 /** What somebody hands over against the types does not get further than this. */

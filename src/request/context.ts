@@ -37,8 +37,14 @@ interface RawRequest {
   readonly socket: { readonly remoteAddress?: string | undefined };
 }
 
-/** Beside Node's requests, of which nobody but Node should say what they hold. */
-const contexts = new WeakMap<object, RequestContext>();
+// On the requests themselves: of a map with weak keys, every collection of garbage looks at every entry.
+const contextKey = Symbol("context");
+const outcomeKey = Symbol("outcome");
+
+interface Identified {
+  [contextKey]?: RequestContext;
+  [outcomeKey]?: RequestOutcome;
+}
 
 /**
  * Makes the context of a request, which {@link contextOf} finds from then on. For the edge alone: to make it again
@@ -60,13 +66,13 @@ export function identifyRequest(request: RawRequest, isRpcPath: (path: string) =
     forwardedFor: typeof forwardedFor === "object" ? forwardedFor.join() : forwardedFor,
     authorization: headers.authorization,
   };
-  contexts.set(request, context);
+  (request as Identified)[contextKey] = context;
   return context;
 }
 
 /** The context of a request that came through the edge. */
 export function contextOf(request: object): RequestContext {
-  const context = contexts.get(request);
+  const context = (request as Identified)[contextKey];
   if (context === undefined) {
     throw new TypeError("the request did not come through the edge: nobody has identified it");
   }
@@ -167,16 +173,11 @@ export function createOutcome(answerHeaders: readonly (readonly [string, string]
   return { answerHeaders: new Map(answerHeaders), code: undefined, hasLine: false, readBytes: 0 };
 }
 
-const outcomes = new WeakMap<object, RequestOutcome>();
-
 /** The outcome of a request that came through the edge, the same whoever asks. */
 export function outcomeOf(request: object): RequestOutcome {
-  let outcome = outcomes.get(request);
-  if (outcome === undefined) {
-    outcome = createOutcome([["x-request-id", contextOf(request).id]]);
-    outcomes.set(request, outcome);
-  }
-  return outcome;
+  const identified: Identified = request;
+  identified[outcomeKey] ??= createOutcome([["x-request-id", contextOf(request).id]]);
+  return identified[outcomeKey];
 }
 
 /**

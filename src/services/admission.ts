@@ -155,13 +155,15 @@ export interface Preflight {
   message(message: Message, method: DescMethod, account: Account): Promise<void>;
 }
 
-/** Moves that are played for what one refusal counts for, and requests of a batch that are read. */
+/** Moves that are played or looked up for what one refusal counts for, and requests of a batch that are read. */
 const movesForOne = 50;
 const itemsForOne = 10;
 
 /** What the refusal of a request counts for: more where a game has to be played to find it. */
 export function costOf(message: Message): number {
-  return isMessage(message, single.input) ? costOfMoves(message.moves.length) : 1;
+  return isMessage(message, single.input)
+    ? costOfMoves(message.moves.length + message.searchMoves.length)
+    : 1;
 }
 
 export function costOfMoves(count: number): number {

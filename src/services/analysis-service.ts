@@ -2,11 +2,11 @@ import type { ContextValues, ServiceImpl } from "@connectrpc/connect";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import type { Access } from "../access/access.ts";
 import { estimateOf, keyUrl } from "../access/over-plan.ts";
-import { requestBounds } from "../analysis/analysis.ts";
+import { depthLimitOf, requestBounds } from "../analysis/analysis.ts";
 import type { Analyzer } from "../analysis/analyzer.ts";
 import type { KnownEngines } from "../analysis/judge-request.ts";
 import { accountKey, outcomeKey, requestKey, unreadableKey } from "../calls/context-keys.ts";
-import { messageFromAnalysis, messageFromPlace } from "../calls/convert.ts";
+import { messageFromAnalysis, messageFromPlace, numberFromLong } from "../calls/convert.ts";
 import { messageFromEstimate, messageFromPlan } from "../calls/convert-access.ts";
 import { messageFromVersion } from "../calls/convert-engines.ts";
 import type { Implementation } from "../calls/invoke.ts";
@@ -75,7 +75,8 @@ export function createAnalysisService(
           const { analysis: state } = followed;
           admitted.answered();
           // One state a depth: the deepest is the final one, and a search that was begun again says nothing twice.
-          if (state.stopReason || (state.depth > depth && state.depth < request.depth)) {
+          const isLast = request.depth !== undefined && state.depth >= request.depth;
+          if (state.stopReason || (state.depth > depth && !isLast)) {
             depth = state.depth;
             yield { event: { case: "evaluation" as const, value: { ...messageFromAnalysis(state), id } } };
           }
@@ -109,10 +110,13 @@ export function createAnalysisService(
         }
         return { latest: latest.id, engines };
       },
-      getPrice({ depth, multipv, movetimeMs }) {
-        const asked = depth !== undefined || multipv !== undefined || movetimeMs !== undefined;
+      getPrice(message) {
+        const { depth, multipv, movetimeMs } = message;
+        const nodes = numberFromLong(message.nodes);
+        const asked = [depth, nodes, multipv, movetimeMs].some((limit) => limit !== undefined);
         const limits = {
-          depth: depth ?? requestBounds.depth.default,
+          depth: depthLimitOf({ depth, nodes }),
+          nodes,
           multipv: multipv ?? requestBounds.multipv.default,
           movetimeMs,
         };

@@ -1,8 +1,9 @@
+import type { DescMethod } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import type { Access } from "../access/access.ts";
 import { createEntrance } from "../access/entrance.ts";
 import { createToolChain } from "../calls/chain.ts";
-import type { Implementation } from "../calls/invoke.ts";
+import { createCalls, type Implementation } from "../calls/invoke.ts";
 import { batchMethods, isCounted, readMaxBytesOf } from "../calls/policy.ts";
 import type { Engines } from "../engine/engines.ts";
 import { assertMayFollow, errorFromUnknown, KibitzError } from "../errors/errors.ts";
@@ -17,9 +18,10 @@ import { createWelcome } from "../http/pages/welcome.ts";
 import { sendProblem } from "../http/send-problem.ts";
 import { createAddressShower, createCallLine, createRefusalLog } from "../log/call-line.ts";
 import type { Log } from "../log/log.ts";
-import { createConnectAdapter } from "../protocols/connect/adapter.ts";
+import { type ConnectAdapter, createConnectAdapter } from "../protocols/connect/adapter.ts";
 import { createBatchDecoder, type DecodeBody } from "../protocols/connect/decode-batch.ts";
 import { connectErrorFrom, errorFromConnect } from "../protocols/connect/errors.ts";
+import { createGrpcDoor } from "../protocols/connect/grpc/door.ts";
 import { type Admittance, createHandlers } from "../protocols/connect/handlers.ts";
 import { connectErrors, createAdmittance, suggest } from "../protocols/connect/interceptors.ts";
 import { refuseCall, refuseUnknownCall } from "../protocols/connect/refuse-call.ts";
@@ -132,7 +134,7 @@ export async function startApp(
     const access = open.use(await openAccess(config, log, storeTimes));
     const toolCalls = createRpc({
       implementations: createToolImplementations({ ...readiness, addressOf: access.addressOf }),
-      chain: createToolChain(log, errorFromConnect),
+      chain: [connectErrors(), ...createToolChain(log, errorFromConnect)],
       bodies,
       log,
     });
@@ -209,10 +211,12 @@ function createDoors(
   log: Log,
 ): readonly RequestHandler[] {
   const entrance = createEntrance(access, lag.isLasting);
+  const services = implementations.map(({ service }) => service);
+  const enter = (req: NodeRequest, method: DescMethod | undefined) =>
+    entrance.enter(contextOf(req), outcomeOf(req), method !== undefined && isCounted(method));
   const gateway = createGateway({
-    services: implementations.map(({ service }) => service),
-    enter: (req, method) =>
-      entrance.enter(contextOf(req), outcomeOf(req), method !== undefined && isCounted(method)),
+    services,
+    enter,
     calls,
     faultsOf: rules,
     judge: judge.message,
@@ -225,8 +229,18 @@ function createDoors(
   const admittance = createAdmittance(entrance, access.limits);
   const { limits } = access;
   const decodeBody = createBatchDecoder({ methods: batchMethods, readMaxBytesOf, beginWork, limits });
-  const connectChain = [suggest(judge.message), ...chain];
-  return [gateway, createRpc({ implementations, chain: connectChain, admittance, decodeBody, bodies, log })];
+  const rpcChain = [connectErrors(), suggest(judge.message), ...chain];
+  const grpc = createGrpcDoor({
+    services,
+    enter,
+    calls: createCalls(implementations, rpcChain),
+    isShort: (method) => !batchMethods.includes(method),
+    readMaxBytesOf,
+    bodies,
+    connect: createRpc({ implementations, chain: rpcChain, admittance, decodeBody, bodies, log }),
+    log,
+  });
+  return [gateway, grpc];
 }
 
 interface RpcOptions {
@@ -246,9 +260,9 @@ function createRpc({
   decodeBody,
   bodies,
   log,
-}: RpcOptions): RequestHandler {
+}: RpcOptions): ConnectAdapter {
   return createConnectAdapter({
-    handlers: createHandlers(implementations, [connectErrors(), ...chain], readMaxBytesOf, admittance),
+    handlers: createHandlers(implementations, chain, readMaxBytesOf, admittance),
     ...(admittance && { refusing: admittance.refusing }),
     explain: connectErrorFrom,
     ...(decodeBody && { decodeBody }),

@@ -66,7 +66,7 @@ describe("10: no text of a caller becomes a command of an engine", () => {
     `${good} moves a1a8`,
     `${good} moves ${"a1a2 e8d8 a2a1 d8e8 ".repeat(2000)}`,
     "fen startpos",
-    "startpos",
+    "startpos w KQkq - 0 1",
     "startpos moves e2e4",
     "4k3/8/8/8/8/8/8/R3K3\nw - - 0 1",
     "4k3/8/8/8/8/8/8/R3K3\tw - - 0 1",
@@ -96,6 +96,7 @@ describe("10: no text of a caller becomes a command of an engine", () => {
         const requests = [
           { fen: startFen, moves: [text] },
           { fen: startFen, moves: ["e2e4", text] },
+          { fen: startFen, search_moves: [text] },
           { fen: startFen, engine: text },
           { fen: startFen, engine: `stockfish-19-lite${text}` },
           { fen: startFen, path: text },

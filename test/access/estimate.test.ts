@@ -1,19 +1,25 @@
 import { expect, test } from "vitest";
-import { estimateOf } from "../../src/access/over-plan.ts";
+import { type Asked, estimateOf } from "../../src/access/over-plan.ts";
 import { openPlan, type Plan } from "../../src/access/plans.ts";
 
 const small: Plan = {
   ...openPlan,
   id: "small",
-  limits: { ...openPlan.limits, depthMax: 20, multipvMax: 5, movetimeMaxMs: 5000 },
+  limits: { ...openPlan.limits, depthMax: 20, nodesMax: 1000, multipvMax: 5, movetimeMaxMs: 5000 },
 };
 
-test.each([
-  [{ depth: 20, multipv: 5, movetimeMs: 5000 }, true],
-  [{ depth: 20, multipv: 5, movetimeMs: undefined }, true],
-  [{ depth: 21, multipv: 5, movetimeMs: 5000 }, false],
-  [{ depth: 20, multipv: 6, movetimeMs: 5000 }, false],
-  [{ depth: 20, multipv: 5, movetimeMs: 5001 }, false],
+const most: Asked = { depth: 20, nodes: 1000, multipv: 5, movetimeMs: 5000 };
+
+test.each<[Asked, boolean]>([
+  [most, true],
+  [{ ...most, movetimeMs: undefined }, true],
+  [{ ...most, nodes: undefined }, true],
+  [{ ...most, depth: undefined }, true],
+  [{ ...most, depth: 21 }, false],
+  [{ ...most, nodes: 1001 }, false],
+  [{ ...most, depth: undefined, nodes: 1001 }, false],
+  [{ ...most, multipv: 6 }, false],
+  [{ ...most, movetimeMs: 5001 }, false],
 ])("%j is allowed by a small plan: %s", (asked, allowed) => {
   expect(estimateOf(asked, [small, openPlan], 1).allowed).toEqual([
     { plan: "small", allowed },
@@ -22,5 +28,5 @@ test.each([
 });
 
 test("an estimate says how long the search is expected to take, in whole milliseconds", () => {
-  expect(estimateOf({ depth: 14, multipv: 1, movetimeMs: undefined }, [], 69.7).typicalMs).toBe(70);
+  expect(estimateOf(most, [], 69.7).typicalMs).toBe(70);
 });

@@ -2,18 +2,35 @@ import { expect, test } from "vitest";
 import { couldRun, excessOf, excessOfBatch, upgradeNeeded } from "../../src/access/over-plan.ts";
 import { builtInPlans, freePlan, keylessPlan, openPlan, type Plan } from "../../src/access/plans.ts";
 
-const asked = { depth: 25, multipv: 1, movetimeMs: undefined };
+const asked = { depth: 25, multipv: 1, movetimeMs: undefined, nodes: undefined };
 const gold: Plan = { ...freePlan, id: "gold" };
 const small: Plan = { ...freePlan, limits: { ...freePlan.limits, depthMax: 20 } };
 
 const upgradeOf = (plan: Plan, plans: readonly Plan[], selfServicePlan?: string) =>
   upgradeNeeded(excessOf(asked, plan), { plan, plans, selfServicePlan, runs: couldRun(asked) });
 
-test("a plan has nothing against what it allows, to the last ply", () => {
-  expect(excessOf({ depth: 20, multipv: 5, movetimeMs: 5000 }, keylessPlan)).toEqual([]);
-  expect(excessOf({ depth: 30, multipv: 10, movetimeMs: 60_000 }, openPlan)).toEqual([]);
+test("a plan has nothing against what it allows, to the last ply and node", () => {
+  expect(excessOf({ depth: 20, nodes: 2_000_000, multipv: 5, movetimeMs: 5000 }, keylessPlan)).toEqual([]);
+  expect(excessOf({ depth: 30, nodes: 1_000_000_000, multipv: 10, movetimeMs: 60_000 }, openPlan)).toEqual(
+    [],
+  );
   expect(excessOfBatch(60, keylessPlan)).toEqual([]);
   expect(excessOfBatch(200, openPlan)).toEqual([]);
+});
+
+test("a plan has nothing against a depth that is no limit, and something against one node too many", () => {
+  const byNodes = { depth: undefined, nodes: 2_000_001, multipv: 1, movetimeMs: undefined };
+  expect(excessOf({ ...byNodes, nodes: 2_000_000 }, keylessPlan)).toEqual([]);
+  expect(excessOf(byNodes, freePlan)).toEqual([]);
+  const { message, faults, upgrade } = upgradeNeeded(excessOf(byNodes, keylessPlan), {
+    plan: keylessPlan,
+    plans: builtInPlans,
+    selfServicePlan: "free",
+    runs: couldRun(byNodes),
+  });
+  expect(message).toBe("Keyless calls may ask for nodes up to 2000000; this request asks for 2000001.");
+  expect(faults).toMatchObject([{ pointer: "/nodes", allowed: { minimum: 1, maximum: 2_000_000 } }]);
+  expect(upgrade).toEqual({ plan: "free", url: "/v1/keys" });
 });
 
 test("who can get a key without the operator is told to, and others to ask for less", () => {

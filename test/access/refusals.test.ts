@@ -13,6 +13,7 @@ const plan: Plan = {
   requiresKey: false,
   limits: {
     depthMax: 20,
+    nodesMax: 2_000_000,
     multipvMax: 5,
     movetimeMaxMs: 5000,
     concurrent: 2,

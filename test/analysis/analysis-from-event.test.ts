@@ -70,6 +70,21 @@ describe("a warning", () => {
     expect(codesOf(analysis)).toEqual(["incomplete_iteration"]);
   });
 
+  test("tells of a search that nodes ended before its first iteration was complete, and says so", () => {
+    const snapshot = snapshotOf({ complete: false, depth: 1 });
+    const done = doneOf({ snapshot, endedBy: "nodes", bestMove: "d2d4", ponder: undefined });
+    const { warnings, deterministic, stopReason } = analysisFromEvent(done, judgedOf({ nodes: 1 }), 0);
+    expect(warnings).toMatchObject([
+      {
+        code: "incomplete_iteration",
+        field: "nodes",
+        message: expect.stringMatching(/^The nodes ran out before /),
+      },
+      { code: "best_move_beyond_lines", message: expect.stringMatching(/^The nodes ran out while /) },
+    ]);
+    expect({ deterministic, stopReason }).toEqual({ deterministic: true, stopReason: "nodes" });
+  });
+
   test("tells that the best move is newer than the lines, and keeps both", () => {
     const done = doneOf({ bestMove: "d2d4", ponder: "d7d5", endedBy: "time" });
     const analysis = analysisFromEvent(done, judgedOf({ movetimeMs: 50 }), 0);

@@ -8,7 +8,7 @@ import { KibitzError } from "../../src/errors/errors.ts";
 import { createMemoryCache } from "../../src/storage/memory/cache.ts";
 import type { AnalysisCache } from "../../src/storage/ports.ts";
 import { analyzerOf, endless } from "./analyzer-of.ts";
-import { doneOf, judgedOf, scripted, snapshotOf } from "./made-up.ts";
+import { doneOf, judgedOf, lineOf, scripted, snapshotOf } from "./made-up.ts";
 
 const never = new AbortController().signal;
 
@@ -18,10 +18,34 @@ const analyze = (request: JudgedRequest, ...script: readonly (SearchEvent | Erro
 describe("a search", () => {
   test("is given the request's limits and options", async () => {
     const { search, jobs } = scripted(doneOf());
-    const request = judgedOf({ depth: 9, multipv: 3, movetimeMs: 700, options: { skill_level: 3 } });
+    const asked = {
+      depth: 9,
+      nodes: 5000,
+      multipv: 3,
+      movetimeMs: 700,
+      searchMoves: ["d2d4", "e2e4"],
+      options: { skill_level: 3 },
+    };
+    const request = judgedOf(asked);
     await analyzerOf(search).analyze(request, "somebody", never);
-    const { position } = request;
-    expect(jobs).toEqual([{ position, depth: 9, multipv: 3, movetimeMs: 700, options: { skill_level: 3 } }]);
+    expect(jobs).toEqual([{ position: request.position, ...asked }]);
+  });
+
+  test("of all legal moves is one of no moves in particular, and the answer says what was asked", async () => {
+    const snapshot = snapshotOf({ lines: [lineOf(["e1d1"])] });
+    const { search, jobs } = scripted(doneOf({ snapshot, bestMove: "e1d1", ponder: undefined }));
+    const request = judgedOf({ fen: "8/8/8/8/8/4k2p/8/4K3 w - - 0 1", searchMoves: ["e1d1", "e1f1"] });
+    const analysis = await analyzerOf(search).analyze(request, "somebody", never);
+    expect(jobs).toMatchObject([{ searchMoves: [] }]);
+    expect(analysis.request.searchMoves).toEqual(["e1d1", "e1f1"]);
+  });
+
+  test("is expected to take what its nodes take", () => {
+    const { timeOf } = analyzerOf(endless);
+    const ofNodes = (nodes: number) => timeOf(judgedOf({ depth: undefined, nodes }), 5000).expectedMs;
+    expect(ofNodes(1000)).toBeLessThan(10);
+    expect(ofNodes(100_000)).toBeGreaterThan(100);
+    expect(ofNodes(1_000_000_000)).toBe(5000);
   });
 
   test("that sets no time is given the longest that the service allows", async () => {
@@ -129,6 +153,8 @@ describe("why a search stopped", () => {
     ["depth", doneOf({ endedBy: "depth" }), judgedOf({ movetimeMs: 500 })],
     ["movetime", doneOf({ endedBy: "time" }), judgedOf({ movetimeMs: 500 })],
     ["server_limit", doneOf({ endedBy: "time" }), judgedOf()],
+    ["nodes", doneOf({ endedBy: "nodes" }), judgedOf({ nodes: 5000, movetimeMs: 500 })],
+    ["server_limit", doneOf({ endedBy: "time" }), judgedOf({ nodes: 5000 })],
   ] as const)("is %s", async (stopReason, done, request) => {
     expect(await analyze(request, done)).toMatchObject({ stopReason });
   });
@@ -138,7 +164,10 @@ describe("an answer is deterministic", () => {
   const { build } = judgedOf();
   test.each([
     [true, "ended by depth, one thread, full strength", doneOf(), {}],
+    [true, "ended by nodes", doneOf({ endedBy: "nodes" }), { nodes: 5000 }],
     [false, "ended by time", doneOf({ endedBy: "time" }), {}],
+    [false, "ended by time before its nodes", doneOf({ endedBy: "time" }), { nodes: 5000 }],
+    [false, "ended by nodes, weakened", doneOf({ endedBy: "nodes" }), { nodes: 5000, weakened: true }],
     [false, "two threads", doneOf(), { build: { ...build, settings: { hashMb: 16, threads: 2 } } }],
     [false, "weakened", doneOf(), { weakened: true }],
   ] as const)("%s: %s", async (deterministic, _, done, told) => {
@@ -267,7 +296,19 @@ describe("an answer that depth alone defines", () => {
     expect(jobs).toHaveLength(1);
   });
 
+  test("is one that nodes have ended, for requests of the same nodes", async () => {
+    const { search, jobs } = scripted(doneOf({ endedBy: "nodes" }));
+    const analyzer = analyzerOf(search);
+    const ofNodes = (nodes: number) =>
+      analyzer.analyze(judgedOf({ depth: undefined, nodes }), "somebody", never);
+    await ofNodes(5000);
+    expect(await ofNodes(5000)).toMatchObject({ cached: true, stopReason: "nodes", deterministic: true });
+    expect(await ofNodes(5001)).toMatchObject({ cached: false });
+    expect(jobs).toHaveLength(2);
+  });
+
   test.each<[string, SearchEvent, Partial<JudgedRequest>]>([
+    ["time has ended before its nodes", doneOf({ endedBy: "time" }), { nodes: 5000 }],
     ["time has ended", doneOf({ endedBy: "time" }), { movetimeMs: 500 }],
     ["a weakened engine gave", doneOf(), { weakened: true }],
     ["two threads gave", doneOf(), { build: { ...judgedOf().build, settings: { hashMb: 16, threads: 2 } } }],

@@ -10,6 +10,10 @@ import { judgedOf, knownEngines, requestOf } from "./made-up.ts";
 const keyOf = async (told: Partial<AnalysisRequest>) =>
   cacheKeyOf(await judgeRequest(requestOf(told), knownEngines([buildOf()])));
 
+const allMoves = [..."abcdefgh"]
+  .flatMap((file) => [`${file}3`, `${file}4`])
+  .concat("Na3", "Nc3", "Nf3", "Nh3");
+
 describe("two requests have the same key", () => {
   test.each<[string, Partial<AnalysisRequest>, Partial<AnalysisRequest>]>([
     ["defaults are defaults", {}, { depth: 14, multipv: 1, engine: "stockfish-19", path: "wasm" }],
@@ -27,6 +31,9 @@ describe("two requests have the same key", () => {
       { options: { uci_chess960: true } },
       { fen: startFen.replace("KQkq", "HAha") },
     ],
+    ["nodes end the search, whatever time there was", { nodes: 500 }, { nodes: 500, movetimeMs: 5000 }],
+    ["moves to search are the same", { searchMoves: ["e4", "Nf3"] }, { searchMoves: ["g1f3", "e2e4", "e4"] }],
+    ["no move is left out", {}, { searchMoves: allMoves }],
     ["depth ends the search, whatever time there was", {}, { movetimeMs: 5000, depth: 14 }],
   ])("where %s", async (_, one, other) => {
     expect(await keyOf(one)).toBeTypeOf("string");
@@ -43,6 +50,14 @@ describe("two requests have different keys", () => {
         keyOf({}),
         keyOf({ depth: 13 }),
         keyOf({ multipv: 2 }),
+        keyOf({ nodes: 14 }),
+        keyOf({ nodes: 13 }),
+        keyOf({ nodes: 13, depth: 14 }),
+        keyOf({ nodes: 14, depth: 13 }),
+        keyOf({ searchMoves: ["e4"] }),
+        keyOf({ searchMoves: ["e4", "d4"] }),
+        keyOf({ searchMoves: allMoves.slice(1) }),
+        keyOf({ moves: ["e4"] }),
         keyOf({ options: { uci_chess960: true } }),
         keyOf({ fen: startFen.replace(/1$/, "2") }),
         keyOf({ fen: startFen.replace("0 1", "1 1") }),

@@ -2,9 +2,14 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Findings } from "../../src/analysis/analysis.ts";
 import { createAnalyzer } from "../../src/analysis/analyzer.ts";
-import { callerOf, createExpectedTimes, type SearchLimits } from "../../src/analysis/expected-time.ts";
+import {
+  callerOf,
+  createExpectedTimes,
+  type EndedSearch,
+  type SearchLimits,
+} from "../../src/analysis/expected-time.ts";
 import { createScheduler } from "../../src/analysis/scheduler.ts";
-import { EngineFailure } from "../../src/engine/engine.ts";
+import { EngineFailure, type SearchDone } from "../../src/engine/engine.ts";
 import type { SearchWithRetry } from "../../src/engine/search-with-retry.ts";
 import { createMemoryCache } from "../../src/storage/memory/cache.ts";
 import { buildOf } from "../engine/build-of.ts";
@@ -15,9 +20,14 @@ const never = new AbortController().signal;
 const build = buildOf();
 const limitsOf = (depth: number, told: Partial<SearchLimits> = {}): SearchLimits => ({
   depth,
+  nodes: undefined,
   multipv: 1,
   movetimeMs: undefined,
   ...told,
+});
+const took = (timeMs: number, endedBy: SearchDone["endedBy"], nodes = 0): EndedSearch => ({
+  endedBy,
+  snapshot: { counters: { nodes, timeMs } },
 });
 
 describe("the time that a search is expected to take", () => {
@@ -30,7 +40,7 @@ describe("the time that a search is expected to take", () => {
 
   test("is never more than its movetime, and never more than any search takes", () => {
     const times = createExpectedTimes();
-    times.learn(build, limitsOf(14), 60_000, "depth", "somebody");
+    times.learn(build, limitsOf(14), took(60_000, "depth"), "somebody");
     expect(times.expect(build, limitsOf(30, { movetimeMs: 700 }))).toBe(700);
     expect(times.expect(build, limitsOf(30))).toBe(60_000);
   });
@@ -40,7 +50,7 @@ describe("the time that a search is expected to take", () => {
     const before = times.expect(build, limitsOf(18));
     const everybodyMeets = (ms: number) => {
       for (let round = 0; round < 600; round++) {
-        times.learn(build, limitsOf(14), ms, "depth", `caller ${round % 4}`);
+        times.learn(build, limitsOf(14), took(ms, "depth"), `caller ${round % 4}`);
       }
     };
     everybodyMeets(3 * 68);
@@ -58,27 +68,69 @@ describe("the time that a search is expected to take", () => {
     const times = createExpectedTimes();
     const before = times.expect(build, limitsOf(18));
     for (let round = 0; round < 50; round++) {
-      times.learn(build, limitsOf(14), 3 * 68, "depth", "alone");
+      times.learn(build, limitsOf(14), took(3 * 68, "depth"), "alone");
     }
     const ratio = times.expect(build, limitsOf(18)) / before;
     expect(ratio).toBeGreaterThan(1.7);
     expect(ratio).toBeLessThan(3);
   });
 
+  test("grows with nodes, and is that of the limit that is reached first", () => {
+    const times = createExpectedTimes();
+    const ofNodes = (nodes: number, told: Partial<SearchLimits> = {}) =>
+      times.expect(build, { ...limitsOf(1), depth: undefined, nodes, ...told });
+    expect(ofNodes(1)).toBeLessThan(3);
+    expect(ofNodes(2_000_000) - ofNodes(1_000_000)).toBeCloseTo(ofNodes(1_000_000) - ofNodes(0), 6);
+    expect(ofNodes(1_000_000_000)).toBe(60_000);
+    expect(ofNodes(1_000_000_000, { movetimeMs: 700 })).toBe(700);
+    expect(ofNodes(1_000_000, { multipv: 10 })).toBe(ofNodes(1_000_000));
+    expect(ofNodes(1_000_000_000, { depth: 12 })).toBe(times.expect(build, limitsOf(12)));
+    expect(ofNodes(100, { depth: 30 })).toBe(ofNodes(100));
+  });
+
+  test("by nodes follows how many searches visit in their time, whatever ends them", () => {
+    const times = createExpectedTimes();
+    const million = { ...limitsOf(1), depth: undefined, nodes: 1_000_000 };
+    const before = times.expect(build, million);
+    for (let round = 0; round < 600; round++) {
+      const endedBy = (["depth", "nodes", "time"] as const)[round % 3] ?? "time";
+      times.learn(build, limitsOf(20), took(3000, endedBy, 300_000), `caller ${round % 4}`);
+    }
+    expect(times.expect(build, million) / 10_000).toBeCloseTo(1, 1);
+    expect(times.expect(build, million)).toBeGreaterThan(3 * before);
+  });
+
+  test("by nodes is not learnt from searches of a few milliseconds, nor from engines that count none", () => {
+    const times = createExpectedTimes();
+    const million = { ...limitsOf(1), depth: undefined, nodes: 1_000_000 };
+    const before = times.expect(build, million);
+    times.learn(build, million, took(9, "nodes", 20), "somebody");
+    times.learn(build, million, took(9000, "nodes", 0), "somebody");
+    expect(times.expect(build, million)).toBe(before);
+  });
+
+  test("by depth is not learnt from a search that has none, nor shortened by one that nodes have cut short", () => {
+    const times = createExpectedTimes();
+    const before = times.expect(build, limitsOf(20));
+    times.learn(build, { ...limitsOf(1), depth: undefined }, took(60_000, "nodes", 1000), "somebody");
+    times.learn(build, limitsOf(20, { nodes: 10 }), took(1, "nodes", 10), "somebody");
+    expect(times.expect(build, limitsOf(20))).toBe(before);
+  });
+
   test("is learnt for each build", () => {
     const times = createExpectedTimes();
     const other = buildOf({ path: "native" });
     const before = times.expect(other, limitsOf(14));
-    times.learn(build, limitsOf(14), 5000, "depth", "somebody");
+    times.learn(build, limitsOf(14), took(5000, "depth"), "somebody");
     expect(times.expect(other, limitsOf(14))).toBe(before);
   });
 
   test("of deep searches is not learnt from the rounding of shallow ones", () => {
     const times = createExpectedTimes();
-    times.learn(build, limitsOf(20), 2275, "depth", "somebody");
+    times.learn(build, limitsOf(20), took(2275, "depth"), "somebody");
     const before = times.expect(build, limitsOf(20));
     for (let round = 0; round < 5; round++) {
-      times.learn(build, limitsOf(1), 3, "depth", "somebody");
+      times.learn(build, limitsOf(1), took(3, "depth"), "somebody");
     }
     expect(times.expect(build, limitsOf(20)) / before).toBeLessThan(1.05);
   });
@@ -86,9 +138,9 @@ describe("the time that a search is expected to take", () => {
   test("is not shortened by searches that time has cut short", () => {
     const times = createExpectedTimes();
     const before = times.expect(build, limitsOf(20));
-    times.learn(build, limitsOf(20), 50, "time", "somebody");
+    times.learn(build, limitsOf(20), took(50, "time"), "somebody");
     expect(times.expect(build, limitsOf(20))).toBe(before);
-    times.learn(build, limitsOf(20), 9000, "time", "somebody");
+    times.learn(build, limitsOf(20), took(9000, "time"), "somebody");
     expect(times.expect(build, limitsOf(20))).toBeGreaterThan(2 * before);
   });
 });
@@ -122,14 +174,14 @@ describe("whatever one caller sends, others are expected to take what they take"
         const learnAll = ({ searches, rounds }: typeof first) => {
           for (let round = 0; round < rounds; round++) {
             for (const { depth, multipv, actualMs, endedBy } of searches) {
-              times.learn(build, limitsOf(depth, { multipv }), actualMs, endedBy, "adversary");
+              times.learn(build, limitsOf(depth, { multipv }), took(actualMs, endedBy), "adversary");
             }
           }
         };
         learnAll(first);
         for (const factor of [...spread, ...spread, ...spread]) {
           for (let caller = 0; caller < callers; caller++) {
-            times.learn(build, limitsOf(14), typicalMs * factor * machine, "depth", `caller ${caller}`);
+            times.learn(build, limitsOf(14), took(typicalMs * factor * machine, "depth"), `caller ${caller}`);
           }
         }
         learnAll(then);

@@ -74,6 +74,8 @@ describe("equal requests at the same time", () => {
     ["they have other limits of time", { movetimeMs: 500 }, { movetimeMs: 600 }],
     ["the engine is weakened: its answers are dice", { weakened: true }, { weakened: true }],
     ["their depths differ", { depth: 8 }, { depth: 9 }],
+    ["their nodes differ", { nodes: 800 }, { nodes: 900 }],
+    ["their moves differ", { searchMoves: ["e2e4"] }, { searchMoves: ["e2e4", "d2d4"] }],
   ])("share nothing where %s", async (_, one, other) => {
     const { search, jobs, open } = held(doneOf());
     const analyzer = analyzerOf(search, 2);
@@ -102,7 +104,7 @@ describe("equal requests at the same time", () => {
 describe("a search that two ask for while it waits", () => {
   /** One search holds the slot and is ended by hand; a batch has many waiting. In which order depths are searched. */
   function crowded() {
-    const searched: number[] = [];
+    const searched: (number | undefined)[] = [];
     const running: (() => void)[] = [];
     const search: SearchWithRetry = (_build, { depth }, signal) => {
       searched.push(depth);

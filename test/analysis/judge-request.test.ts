@@ -24,8 +24,10 @@ describe("a request", () => {
       position: { fen: startFen },
       build: full,
       depth: 14,
+      nodes: undefined,
       multipv: 1,
       movetimeMs: undefined,
+      searchMoves: [],
       options: {},
       weakened: false,
       warnings: [],
@@ -35,6 +37,20 @@ describe("a request", () => {
   test("keeps what it sets", async () => {
     const told = { depth: 3, multipv: 4, movetimeMs: 500, options: { skill_level: 2 } };
     expect(await judge(told)).toMatchObject({ ...told, weakened: true });
+  });
+
+  test("has no depth where nodes are given without one", async () => {
+    expect(await judge({ nodes: 5000 })).toMatchObject({ depth: undefined, nodes: 5000 });
+    expect(await judge({ nodes: 5000, depth: 3 })).toMatchObject({ depth: 3, nodes: 5000 });
+    expect(await judge({ nodes: 5000, movetimeMs: 60 })).toMatchObject({ depth: undefined, movetimeMs: 60 });
+  });
+
+  test("names the moves to search, in UCI and each once", async () => {
+    const { searchMoves } = await judge({ moves: ["e4"], searchMoves: ["Nf6", "e5", "e7e5"] });
+    expect(searchMoves).toEqual(["e7e5", "g8f6"]);
+    // Drawn by the rules, though there are moves.
+    const drawn = await judge({ fen: "4k3/8/8/8/8/8/8/4K3 w - - 0 1", searchMoves: ["Kd2"] });
+    expect([drawn.position.terminal?.reason, drawn.searchMoves]).toEqual(["insufficient_material", ["e1d2"]]);
   });
 
   test("is Chess960 by its option, which is the position's business and the engine's", async () => {
@@ -128,6 +144,9 @@ describe("a warning", () => {
   test.each<[Partial<AnalysisRequest>, string[]]>([
     [{ movetimeMs: 500 }, ["default_depth_applied"]],
     [{ movetimeMs: 500, depth: 14 }, []],
+    [{ movetimeMs: 500, nodes: 1000 }, []],
+    [{ multipv: 2, searchMoves: ["e4", "d4"] }, []],
+    [{ multipv: 3, searchMoves: ["e4", "d4", "e2e4"] }, ["multipv_reduced"]],
     [{ fen: "4k3/8/8/8/8/7p/7P/4K2R w K - 0 1", multipv: 8 }, []],
     [{ fen: "4k3/8/8/8/8/7p/7P/4K2R w K - 0 1", multipv: 9 }, ["multipv_reduced"]],
     [{ options: { skill_level: 1 } }, ["strength_limited"]],
@@ -161,11 +180,22 @@ describe("a warning", () => {
   });
 });
 
+test("the warning of fewer lines says that the request has named so few moves", async () => {
+  const messageOf = async (searchMoves: readonly string[]) =>
+    (await judge({ multipv: 3, searchMoves })).warnings.map(({ message }) => message);
+  expect(await messageOf(["e4"])).toEqual(["`search_moves` names only 1 move, so there are no more lines."]);
+  expect(await messageOf(["e4", "d4"])).toEqual([
+    "`search_moves` names only 2 moves, so there are no more lines.",
+  ]);
+});
+
 describe("a refusal", () => {
   test.each<[Partial<AnalysisRequest>, string, string[]]>([
     [{ fen: "bad" }, "invalid_fen", ["/fen", "/fen"]],
     [{ fen: "8/8/8/8/8/8/8/8 w - - 0 1" }, "illegal_position", ["/fen", "/fen"]],
     [{ moves: ["e4", "e4"] }, "illegal_move", ["/moves/1"]],
+    [{ searchMoves: ["e5", "e4", "Ke3"] }, "illegal_move", ["/search_moves/0", "/search_moves/2"]],
+    [{ fen: "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", searchMoves: ["Kg8"] }, "illegal_move", ["/search_moves/0"]],
     [
       { options: { hash: 1, skill_level: 99 } },
       "option_not_allowed",
@@ -178,12 +208,21 @@ describe("a refusal", () => {
   });
 
   test("judges the position before the engine, and the engine before its options", async () => {
-    const everything = { fen: "bad", engine: "x", options: { y: 1 } };
+    const legal = { fen: startFen, searchMoves: ["e4"], options: { y: 1 } };
+    const everything = { fen: "bad", searchMoves: ["e5"], engine: "x", options: { y: 1 } };
     expect((await refusalOf(everything)).code).toBe("invalid_fen");
-    expect((await refusalOf({ ...everything, fen: startFen })).code).toBe("unknown_engine");
-    expect((await refusalOf({ ...everything, fen: startFen, engine: "latest" })).code).toBe(
-      "option_not_allowed",
-    );
+    expect((await refusalOf({ ...everything, fen: startFen })).code).toBe("illegal_move");
+    expect((await refusalOf({ ...legal, engine: "x" })).code).toBe("unknown_engine");
+    expect((await refusalOf(legal)).code).toBe("option_not_allowed");
+  });
+
+  test("of a move to search says what may stand there, and of a game that is over nothing", async () => {
+    const fen = "8/8/8/8/8/4k3/8/4K3 w - - 0 1";
+    expect((await refusalOf({ fen, searchMoves: ["Kf5"] })).faults).toMatchObject([
+      { pointer: "/search_moves/0", allowed: { enum: ["e1d1", "e1f1"] } },
+    ]);
+    const mated = { fen: "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", searchMoves: ["Kg8"] };
+    expect((await refusalOf(mated)).faults[0]).not.toHaveProperty("allowed");
   });
 
   test("of a FEN without its last fields says what it is with them", async () => {

@@ -23,6 +23,7 @@ describe("every word of the domain has its value of the enum", () => {
   test("why a search stopped", () => {
     const words: Readonly<Record<StopReason, pb.StopReason>> = {
       depth: pb.StopReason.DEPTH,
+      nodes: pb.StopReason.NODES,
       movetime: pb.StopReason.MOVETIME,
       server_limit: pb.StopReason.SERVER_LIMIT,
       terminal: pb.StopReason.TERMINAL,

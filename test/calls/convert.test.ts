@@ -24,8 +24,10 @@ describe("a request", () => {
       fen: startFen,
       moves: [],
       depth: undefined,
+      nodes: undefined,
       multipv: undefined,
       movetimeMs: undefined,
+      searchMoves: [],
       engine: "latest",
       path: "auto",
       options: {},
@@ -39,11 +41,12 @@ describe("a request", () => {
       depth: 0,
       multipv: 0,
       movetimeMs: 0,
+      searchMoves: ["e5"],
       engine: "",
       options: { a: 1 },
     };
-    const message = create(pb.AnalysisRequestSchema, { ...told, path: pb.Path.NATIVE });
-    expect(requestFromMessage(message)).toEqual({ ...told, path: "native" });
+    const message = create(pb.AnalysisRequestSchema, { ...told, nodes: 0n, path: pb.Path.NATIVE });
+    expect(requestFromMessage(message)).toEqual({ ...told, nodes: 0, path: "native" });
   });
 
   test.each([
@@ -229,7 +232,7 @@ test("a plan is told with its limits, and without those that it has not", () => 
   expect(messageFromPlan(openPlan)).toEqual({
     id: "keyless",
     requiresKey: false,
-    limits: { depthMax: 30, multipvMax: 10, movetimeMsMax: 60_000, rates: [] },
+    limits: { depthMax: 30, nodesMax: 1_000_000_000n, multipvMax: 10, movetimeMsMax: 60_000, rates: [] },
   });
   const rates = [{ name: "minute", quota: 60, windowS: 60, unit: "request" }] as const;
   expect(

@@ -25,6 +25,7 @@ test("the ranges of a request are those that the domain knows", () => {
   expect(requestBounds.depth).toMatchObject(rangeOf("depth"));
   expect(requestBounds.multipv).toMatchObject(rangeOf("multipv"));
   expect(requestBounds.movetimeMs).toEqual(rangeOf("movetime_ms"));
+  expect(requestBounds.nodes).toEqual(rangeOf("nodes"));
 });
 
 const rules = createRules();
@@ -38,8 +39,10 @@ describe("a request within the rules has no faults", () => {
     [{ fen: "not judged here" }],
     [{ fen: "x".repeat(128), moves: Array(600).fill("e4"), depth: 1, multipv: 1, movetimeMs: 50 }],
     [{ fen: "x", depth: 30, multipv: 10, movetimeMs: 60_000, engine: "x".repeat(64), path: Path.NATIVE }],
+    [{ fen: "x", nodes: 1n, searchMoves: Array(218).fill("x".repeat(16)) }],
+    [{ fen: "x", nodes: 1_000_000_000n }],
     [{ fen: "x", path: Path.UNSPECIFIED, options: { anything: [1, { two: null }] } }],
-  ])("%j", (init) => {
+  ])("%o", (init) => {
     expect(faultsOf(AnalysisRequestSchema, init)).toEqual([]);
   });
 });
@@ -98,6 +101,34 @@ describe("a fault names its place, what is wrong and what is allowed", () => {
       undefined,
     ],
     [
+      { nodes: 0n },
+      "/nodes",
+      "out_of_range",
+      /^`nodes` must be from 1 to 1000000000, not 0\.$/,
+      { minimum: 1, maximum: 1_000_000_000 },
+    ],
+    [
+      { nodes: 2n ** 64n - 1n },
+      "/nodes",
+      "out_of_range",
+      /^`nodes` must be from 1 to 1000000000, not 18446744073709551615\.$/,
+      { minimum: 1, maximum: 1_000_000_000 },
+    ],
+    [
+      { searchMoves: Array(219).fill("e4") },
+      "/search_moves",
+      "out_of_range",
+      /^`search_moves` must have at most 218 items, not 219\.$/,
+      undefined,
+    ],
+    [
+      { searchMoves: ["e4", ""] },
+      "/search_moves/1",
+      "illegal_move",
+      /^`search_moves\[1\]` must not be empty\.$/,
+      undefined,
+    ],
+    [
       { engine: "x".repeat(65) },
       "/engine",
       "out_of_range",
@@ -111,7 +142,7 @@ describe("a fault names its place, what is wrong and what is allowed", () => {
       /^`path` must be one of auto, wasm, native, not 4\.$/,
       undefined,
     ],
-  ])("%#: %j", (init, pointer, code, message, allowed) => {
+  ])("%#: %o", (init, pointer, code, message, allowed) => {
     const faults = faultsOf(AnalysisRequestSchema, {
       fen: init.fen ?? (pointer === "/fen" ? "" : "x"),
       ...init,

@@ -47,6 +47,22 @@ describe("the text of a FEN", () => {
     expect(refusalOf(fen)).toContain(name);
   });
 
+  test.each(["startpos", " startpos\n"])("may be the word for the start position: %j", (fen) => {
+    expect(positionOf(fen)).toMatchObject({ fen: startFen, root: startFen, warnings: [] });
+    expect(positionOf(fen, { chess960: true }).fen).toBe(startFen.replace("KQkq", "HAha"));
+    expect(positionOf(fen, { moves: ["e4", "e5"] })).toMatchObject({
+      root: startFen,
+      moves: ["e2e4", "e7e5"],
+    });
+  });
+
+  test.each(["Startpos", "startpos w", "startpos moves e2e4", "startpos startpos"])(
+    "is no such word: %j",
+    (fen) => {
+      expect(refusalOf(fen)).not.toBe("");
+    },
+  );
+
   test("refuses smuggled moves and says where moves belong", () => {
     expect(refusalOf(`${startFen} moves e2e4`)).toContain("`moves`");
     expect(refusalOf(`${board} w KQkq - moves e2e4`)).toContain("`moves`");
@@ -158,7 +174,7 @@ describe("a FEN with fields missing", () => {
 
   test("gets no suggestion that would be refused too", () => {
     expect(suggestionOf("8/8/8/8/8/8/8/8")).toBeUndefined();
-    expect(suggestionOf("startpos")).toBeUndefined();
+    expect(suggestionOf("start")).toBeUndefined();
     expect(suggestionOf("4k3/8/8/8/8/8/4R3/4K3")).toBeUndefined();
     expect(suggestionOf(board, ["e2e5"])).toBeUndefined();
     expect(suggestionOf("")).toBeUndefined();

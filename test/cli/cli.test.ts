@@ -40,6 +40,33 @@ test("a FEN may be left without quotes, and moves are played from it", async () 
   expect(JSON.parse(stdout)).toMatchObject({ best_move: { san: "Qh4#" }, score: { mate: -1 } });
 });
 
+test("nodes end a search, and moves to search are searched alone", async () => {
+  const args = ["startpos", "--nodes", "3000", "--search-moves", "a3 h2h3", "-n", "2"];
+  const { stdout } = await runKibitz(["eval", ...args, "--json"]);
+  expect(JSON.parse(stdout)).toMatchObject({
+    best_move: { uci: expect.stringMatching(/^(a2a3|h2h3)$/) },
+    search: {
+      stop_reason: "nodes",
+      deterministic: true,
+      limits: { depth: null, nodes: 3000, search_moves: ["a2a3", "h2h3"] },
+    },
+  });
+  const people = await runKibitz(["bestmove", ...args]);
+  expect(people.stdout).toMatch(/^(a3|h3) \(.*\)/);
+  expect(people.stdout).toMatch(/, depth \d+, stopped by nodes, /);
+});
+
+test("a move to search that is not legal is told with the position", async () => {
+  const { code, stdout, stderr } = await runKibitz(["eval", "startpos", "--search-moves", "e4 Ke2"]);
+  expect([code, stdout]).toEqual([2, ""]);
+  expect(stderr).toContain("'Ke2' is not a legal move for White (search_moves[1], in the position rnbqkbnr/");
+  const nodes = await runKibitz(["eval", "startpos", "--nodes", "0", "--search-moves", "e4", "--json"]);
+  expect(JSON.parse(nodes.stdout)).toMatchObject({
+    errors: [{ pointer: "/nodes" }],
+    suggested_request: { fen: "startpos", nodes: 1, search_moves: ["e4"] },
+  });
+});
+
 test("engine options are passed on, and judged", async () => {
   const weak = await runKibitz(["eval", mateInOne, "-d", "4", "-o", "skill_level=3", "--json"]);
   expect(JSON.parse(weak.stdout)).toMatchObject({ search: { limits: { options: { skill_level: 3 } } } });
@@ -49,7 +76,7 @@ test("engine options are passed on, and judged", async () => {
 });
 
 test.each([
-  ["a bad FEN", ["eval", "startpos"], /FEN/],
+  ["a bad FEN", ["eval", "start"], /FEN/],
   ["depth out of range", ["eval", mateInOne, "--depth", "31"], /`depth` must be from 1 to 30/],
   ["a depth that is no number", ["eval", mateInOne, "--depth", "deep"], /`depth` must be an integer/],
   ["an unknown engine", ["bestmove", mateInOne, "--engine", "houdini"], /no engine "houdini"/],

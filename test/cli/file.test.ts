@@ -14,6 +14,7 @@ function fileOf(...lines: readonly string[]): string {
 }
 
 const mate = "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - -";
+const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 const bad = "8/8/8/8/8/8/8/8 w - -";
 
 describe("eval --file", () => {
@@ -44,6 +45,30 @@ describe("eval --file", () => {
       { index: 1, line: 4, result: null, problem: { code: "illegal_position" }, solved: null },
     ]);
     expect([code, stderr]).toEqual([2, "kibitz: 2 positions, solved 1 of 1 (100.0 %), 1 refused\n"]);
+  });
+
+  test("asks the same of each position, and takes a word for the start position", async () => {
+    const file = fileOf(
+      startFen.replace(" 0 1", ' bm h3; id "named";'),
+      "startpos",
+      mate,
+      "# four",
+      "# five",
+      "",
+    );
+    const args = ["--nodes", "2000", "--search-moves", "h3", "--json"];
+    const { code, stdout } = await runKibitz(["eval", "-f", file, ...args]);
+    const answers = stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    const found = { best_move: { san: "h3" }, search: { stop_reason: "nodes" } };
+    expect(answers.toSorted((a, b) => a.index - b.index)).toMatchObject([
+      { result: found, solved: true },
+      { result: found, solved: null },
+      { result: found },
+    ]);
+    expect(code).toBe(0);
   });
 
   test("takes positions from standard input", async () => {

@@ -28,7 +28,7 @@ const rows: readonly Row[] = [
     stdout: /^ {4}1 ✓ .*\n.*\n {4}2 {3}/,
     stderr: /^kibitz: 2 positions, solved 1 of 1 \(100\.0 %\), 1 refused\n$/,
   },
-  { args: ["eval", "startpos", "--json"], code: 2, stdout: /"code":"invalid_fen".*\n$/, stderr: /^$/ },
+  { args: ["eval", "start", "--json"], code: 2, stdout: /"code":"invalid_fen".*\n$/, stderr: /^$/ },
   { args: ["keys", "create"], code: 0, stdout: /^kbz_[0-9A-Za-z]{36}\n$/, stderr: /not be shown again/ },
   { args: ["--version"], code: 0, stdout: new RegExp(`^${RegExp.escape(version)}\n$`), stderr: /^$/ },
   {

@@ -163,6 +163,56 @@ export function testBackend(
       expect(tookMs).toBeLessThan(movetimeMs + lateMaxMs);
     });
 
+    test("ends when its nodes are used up, with what is complete by then", async () => {
+      const nodes = 3000;
+      const { endedBy, snapshot } = await search({ fen: middleGame, depth: undefined, nodes, multipv: 2 });
+      expect({ endedBy, complete: snapshot.complete }).toEqual({ endedBy: "nodes", complete: true });
+      expect(snapshot.counters.nodes).toBeGreaterThanOrEqual(nodes);
+      // A look at the count every thousandth of them, and what is visited between two looks.
+      expect(snapshot.counters.nodes).toBeLessThan(1.1 * nodes);
+      expect(snapshot.lines).toMatchObject([
+        { depth: snapshot.depth, score: { bound: "exact" } },
+        { depth: snapshot.depth, score: { bound: "exact" } },
+      ]);
+      const shallow = await search({ fen: middleGame, depth: 2, nodes: 1_000_000 });
+      expect(shallow).toMatchObject({ endedBy: "depth", snapshot: { depth: 2, complete: true } });
+    });
+
+    test("has a line and a legal move though the nodes are fewer than one iteration takes", async () => {
+      for (const [nodes, multipv] of [
+        [1, 1],
+        [1, 3],
+        [30, 3],
+      ] as const) {
+        const done = await search({ fen: middleGame, depth: undefined, nodes, multipv });
+        expect(done.endedBy).toBe("nodes");
+        expect(done.snapshot.depth).toBeLessThanOrEqual(2);
+        expect(done.snapshot.lines).toHaveLength(done.snapshot.complete ? multipv : 1);
+        replay(middleGame, [done.bestMove]);
+      }
+    });
+
+    test("ends of itself where the game does, however many nodes are left", async () => {
+      const fen = "6k1/R7/8/8/8/8/8/1R4K1 w - - 0 1";
+      const { endedBy, bestMove, snapshot } = await search({ fen, depth: undefined, nodes: 1_000_000 });
+      expect({ endedBy, bestMove }).toEqual({ endedBy: "depth", bestMove: "b1b8" });
+      expect(snapshot.counters.nodes).toBeLessThan(1_000_000);
+    });
+
+    test("searches only the moves that it is told to, in standard chess and in Chess960", async () => {
+      const { snapshot, bestMove } = await search({
+        fen: middleGame,
+        multipv: 5,
+        searchMoves: ["a2a3", "d1a4", "e1g1"],
+      });
+      const moves = snapshot.lines.map((line) => line.moves[0] ?? "");
+      expect(moves.toSorted()).toEqual(["a2a3", "d1a4", "e1g1"]);
+      expect(bestMove).toBe(moves[0]);
+      const fen = "rk2r3/pppppppp/8/8/8/8/PPPPPPPP/RK2R3 w EAea - 0 1";
+      const castles = await search({ fen, searchMoves: ["b1e1"] });
+      expect(castles.bestMove).toBe("b1e1");
+    });
+
     test("answers with legal moves only", async () => {
       for (const fen of standardPositions) {
         const { bestMove, ponder, snapshot } = await search({ fen, multipv: 2 });
@@ -207,6 +257,29 @@ export function testBackend(
       }
       await using fresh = await backend.start(build, forever);
       expect(await repeatable(fresh, job)).toEqual(first);
+    });
+
+    test("answers the same twice where nodes end it, whatever others asked in between, and on another engine", async () => {
+      const limits = { fen: middleGame, depth: undefined, nodes: 3000 };
+      const jobs = [
+        jobOf(limits),
+        jobOf({ ...limits, nodes: 1 }),
+        jobOf({ ...limits, nodes: 777, multipv: 3 }),
+        jobOf({ ...limits, searchMoves: ["a2a3", "h2h3"] }),
+      ];
+      const allOn = async (on: EngineSession, some: readonly SearchJob[]) => {
+        const answers: unknown[] = [];
+        for (const job of some) {
+          answers.push(await repeatable(on, job));
+        }
+        return answers;
+      };
+      const first = await allOn(session, jobs);
+      await search({ fen: startFen, movetimeMs: 30, depth: 245 });
+      const backwards = await allOn(session, jobs.toReversed());
+      expect(backwards.toReversed()).toEqual(first);
+      await using fresh = await backend.start(build, forever);
+      expect((await allOn(fresh, jobs.toReversed())).toReversed()).toEqual(first);
     });
 
     test("gets clean when no other search follows, and answers the same then", async () => {

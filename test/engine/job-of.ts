@@ -17,7 +17,8 @@ interface Told extends Partial<Omit<SearchJob, "position">> {
 /** A search of which a test says only what matters to it. */
 export function jobOf({ fen = startFen, moves = [], chess960 = false, ...told }: Told = {}): SearchJob {
   const position = positionOf(fen, { moves, chess960 });
-  return { position, depth: 14, movetimeMs: 60_000, multipv: 1, options: {}, ...told };
+  const limits = { depth: 14, nodes: undefined, movetimeMs: 60_000 };
+  return { position, ...limits, multipv: 1, searchMoves: [], options: {}, ...told };
 }
 
 /** All that a search says: its states, and its answer last. */

@@ -31,6 +31,13 @@ describe("a position", () => {
     expect(quarantine.refusedMs(buildOf({ path: "native" }), job)).toBe(0);
   });
 
+  test("is refused whatever is asked of it: who varies that would break an engine with each", () => {
+    const quarantine = createQuarantine();
+    quarantine.note(build, jobOf({ nodes: 5000 }), "exited");
+    quarantine.note(build, jobOf({ searchMoves: ["e2e4"] }), "exited");
+    expect(quarantine.refusedMs(build, job)).toBeGreaterThan(0);
+  });
+
   test("may be tried again after a while", async () => {
     const quarantine = createQuarantine(50);
     quarantine.note(build, job, "overran");

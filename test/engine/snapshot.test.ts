@@ -6,12 +6,13 @@ import { createSnapshotFold } from "../../src/engine/uci/search.ts";
 
 interface Limits {
   readonly lineCount: number;
+  readonly nodes?: number;
   readonly movetimeMs: number;
 }
 
 /** Folds lines, and tells what was complete on the way and at the end. */
-function foldOf(lines: readonly string[], limits: Limits) {
-  const fold = createSnapshotFold(limits);
+function foldOf(lines: readonly string[], { nodes, ...limits }: Limits) {
+  const fold = createSnapshotFold({ nodes, ...limits });
   const complete: Snapshot[] = [];
   for (const line of lines) {
     const parsed = parseLine(line);
@@ -105,6 +106,46 @@ describe("what Stockfish printed when 1 ms was over", () => {
   });
 });
 
+describe("what Stockfish printed when its nodes were used up", () => {
+  test.each([
+    ["stockfish-15.1", 6, ["e1g1", "b1d2", "b2b3"], 5002],
+    ["stockfish-19", 5, ["e1g1", "b1d2", "d3c2"], 5000],
+  ])("%s: the iteration broken off is left out", (engine, depth, moves, nodes) => {
+    const limits = { lineCount: 3, nodes: 5000, movetimeMs: 60_000 };
+    const { complete, final } = foldRecorded(`${engine}-nodes5000`, limits);
+    expect(depthsOf(complete)).toEqual(Array.from({ length: depth }, (_, at) => at + 1));
+    expect(firstMovesOf(final)).toEqual(moves);
+    expect(final?.counters.nodes).toBe(nodes);
+  });
+
+  test.each([
+    ["stockfish-15.1", 53],
+    ["stockfish-19-lite", 58],
+  ])(
+    "%s: an iteration that took more nodes than there were is whole where the next was begun",
+    (engine, nodes) => {
+      const { complete, final } = foldRecorded(`${engine}-nodes1`, {
+        lineCount: 1,
+        nodes: 1,
+        movetimeMs: 60_000,
+      });
+      expect(complete).toMatchObject([{ depth: 1, complete: true, counters: { nodes } }]);
+      expect(final).toMatchObject({ depth: 1, complete: true, counters: { nodes: nodes + 1 } });
+    },
+  );
+
+  test.each(["stockfish-15.1", "stockfish-19-lite"])(
+    "%s: lines that look whole and were not searched are left out",
+    (engine) => {
+      const limits = { lineCount: 3, nodes: 1, movetimeMs: 60_000 };
+      const { complete, final } = foldRecorded(`${engine}-multipv3-nodes1`, limits);
+      expect(complete).toEqual([]);
+      expect(final).toMatchObject({ complete: false, depth: 1, lines: [{ moves: ["b1d2"] }] });
+      expect(final?.lines).toHaveLength(1);
+    },
+  );
+});
+
 test("a score with a bound is no state: the engine is about to try again at the same depth", () => {
   const { complete, final } = foldRecorded("stockfish-15.1-bounds", { lineCount: 1, movetimeMs: 60_000 });
   expect(complete.map(({ depth, lines: [line] }) => [depth, line?.score.bound, line?.score.value])).toEqual([
@@ -164,6 +205,38 @@ describe("lines made up", () => {
         moves: ["e2e4"],
       },
     ]);
+  });
+
+  const counted = (depth: number, nodes: number, more = "") => line(depth, 1, `${more} nodes ${nodes}`);
+  const byNodes = { lineCount: 1, nodes: 100, movetimeMs: 1000 };
+
+  test.each([
+    ["with the last node", [counted(1, 100)], [], 1],
+    ["with the last node, before a deeper one", [counted(1, 100), counted(2, 101)], [1], 1],
+    [
+      "late, before a deeper one that has only a bound",
+      [counted(1, 120), counted(2, 130, "upperbound")],
+      [1],
+      1,
+    ],
+    ["before the last node", [counted(1, 99)], [1], 1],
+    ["twice at one depth", [counted(1, 100), counted(1, 101)], [], 1],
+  ])("an iteration that ends %s counts only if it was not the last", (_, lines, depths, last) => {
+    const { complete, final } = foldOf(lines, byNodes);
+    expect(depthsOf(complete)).toEqual(depths);
+    expect(final).toMatchObject({ depth: last, complete: depths.length > 0 });
+  });
+
+  test("an iteration is not found to be whole after the search was cut short", () => {
+    const fold = createSnapshotFold(byNodes);
+    const add = (text: string) => {
+      const parsed = parseLine(text);
+      return parsed.kind === "info" ? fold.add(parsed.info) : expect.fail("no info");
+    };
+    expect(add(counted(1, 100))).toBeUndefined();
+    fold.close();
+    expect(add(counted(2, 101))).toBeUndefined();
+    expect(fold.final()).toMatchObject({ depth: 2, complete: false });
   });
 
   test("counters stay when a line does not tell them", () => {

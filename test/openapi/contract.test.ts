@@ -216,7 +216,7 @@ describe("the schemas", () => {
   });
 
   test("let the limits of a search be without depth", () => {
-    const limits = { depth: null, multipv: 1, movetime_ms: null, options: {} };
+    const limits = { depth: null, multipv: 1, movetime_ms: null, options: {}, nodes: 500, search_moves: [] };
     expect(faultsOf(limits, ...schemaOf("SearchLimits"))).toEqual([]);
   });
 

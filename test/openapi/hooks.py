@@ -91,9 +91,10 @@ def make_sense(request) -> str:
     refuse = number % 8 == 1
     fens = REFUSED if refuse else ANSWERED
     request["fen"] = fens[number // 8 % len(fens)]
-    moves = request.get("moves")
-    if isinstance(moves, list) and len(moves) <= 600 and all(isinstance(move, str) and 1 <= len(move) <= 16 for move in moves):
-        request["moves"] = []
+    for field, most in (("moves", 600), ("search_moves", 218)):
+        moves = request.get(field)
+        if isinstance(moves, list) and len(moves) <= most and all(isinstance(move, str) and 1 <= len(move) <= 16 for move in moves):
+            request[field] = []
     if isinstance(request.get("options"), dict):
         request["options"] = OPTIONS[number // 64 % len(OPTIONS)]
     if isinstance(request.get("engine"), str) and len(request["engine"]) <= 64:

@@ -3,6 +3,7 @@ import { createUciSession } from "../../src/engine/uci/session.ts";
 import type { ProcessEnd, UciTransport } from "../../src/engine/uci/transport.ts";
 import { defaultWatchTimes } from "../../src/engine/uci/watch.ts";
 import { buildOf } from "../engine/build-of.ts";
+import { type Go, goFrom } from "./fake-engine/go.ts";
 import { play, rateMoves } from "./fake-engine/moves.ts";
 
 /**
@@ -61,6 +62,8 @@ const greeting = [
   "uciok",
 ];
 
+const nodesAPly = 20;
+
 /** @param tell told 1 when a search begins, and -1 when it ends. */
 function createEngine(quickPlies: number, tell: (change: 1 | -1) => void): UciTransport {
   const pipeEnd = Promise.withResolvers<void>();
@@ -78,14 +81,17 @@ function createEngine(quickPlies: number, tell: (change: 1 | -1) => void): UciTr
       }
     });
 
-  function search(depth: number, movetimeMs: number): void {
+  function search({ depth, nodes, movetimeMs, searchMoves }: Go): void {
     const startedAt = performance.now();
     const { chess, seen } = play(position);
     const chess960 = options.get("UCI_Chess960") === "true";
-    const moves = rateMoves(chess, seen, chess960).slice(0, Number(options.get("MultiPV") ?? 1));
+    const moves = rateMoves(chess, seen, chess960)
+      .filter(({ uci }) => searchMoves.length === 0 || searchMoves.includes(uci))
+      .slice(0, Number(options.get("MultiPV") ?? 1));
+    const plies = Math.min(depth, Math.ceil(nodes / nodesAPly));
     const print = (at: number) => {
       const timeMs = Math.max(1, Math.round(performance.now() - startedAt));
-      const counters = `nodes ${20 * at} nps 1000 hashfull 0 tbhits 0 time ${timeMs}`;
+      const counters = `nodes ${nodesAPly * at} nps 1000 hashfull 0 tbhits 0 time ${timeMs}`;
       say(
         ...moves.map(({ uci, score, reply }, index) =>
           `info depth ${at} seldepth ${at} multipv ${index + 1} score ${score} wdl 300 400 300 ${counters} pv ${uci} ${reply ?? ""}`.trim(),
@@ -99,14 +105,14 @@ function createEngine(quickPlies: number, tell: (change: 1 | -1) => void): UciTr
       end = undefined;
       tell(-1);
       if (said) {
-        print(Math.min(depth, quickPlies));
+        print(Math.min(plies, quickPlies));
         say(`bestmove ${moves[0]?.uci ?? "(none)"}`);
       }
     };
-    for (let at = 1; at <= Math.min(depth, quickPlies); at++) {
+    for (let at = 1; at <= Math.min(plies, quickPlies); at++) {
       print(at);
     }
-    if (depth <= quickPlies) {
+    if (plies <= quickPlies) {
       end(true);
     }
   }
@@ -129,7 +135,7 @@ function createEngine(quickPlies: number, tell: (change: 1 | -1) => void): UciTr
         position = words;
         break;
       case "go":
-        search(Number(words[2]), Number(words[4]));
+        search(goFrom(words));
         break;
       case "stop":
         end?.(true);

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
@@ -37,7 +38,8 @@ export function startKibitz(
   { cwd, checkout, stdout }: KibitzOptions = {},
 ): KibitzProcess {
   const node = checkout === undefined ? process.execPath : join(checkout, "node_modules/node/bin/node");
-  const child = spawn(node, [join(checkout ?? here, "src/main.ts"), ...args], {
+  const folder = checkout ?? here;
+  const child = spawn(node, [...flagsOf(folder), join(folder, "src/main.ts"), ...args], {
     cwd,
     env,
     stdio: ["ignore", stdout, "pipe"],
@@ -59,4 +61,10 @@ export function startKibitz(
       return ended.finally(() => clearTimeout(late));
     },
   };
+}
+
+/** What `npm start` there tells Node. */
+function flagsOf(checkout: string): readonly string[] {
+  const { scripts } = JSON.parse(readFileSync(join(checkout, "package.json"), "utf8"));
+  return scripts.start.split(" ").filter((word: string) => word.startsWith("--"));
 }

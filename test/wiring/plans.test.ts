@@ -81,6 +81,14 @@ describe("a file of plans", () => {
     [limits({ depth_max: 13 }), "/plans/0/limits/depth_max", /from 14 to 30, not 13/],
     [limits({ depth_max: 0 }), "/plans/0/limits/depth_max", /from 14 to 30, not 0/],
     [limits({ depth_max: null }), "/plans/0/limits/depth_max", /from 14 to 30, not null/],
+    [limits({ nodes_max: 0 }), "/plans/0/limits/nodes_max", /from 1 to 1000000000, not 0/],
+    [
+      limits({ nodes_max: 1_000_000_001 }),
+      "/plans/0/limits/nodes_max",
+      /from 1 to 1000000000, not 1000000001/,
+    ],
+    [limits({ nodes_max: "5" }), "/plans/0/limits/nodes_max", /from 1 to 1000000000, not "5"/],
+    [limits({ nodes_max: null }), "/plans/0/limits/nodes_max", /from 1 to 1000000000, not null/],
     [limits({ multipv_max: "5" }), "/plans/0/limits/multipv_max", /from 1 to 10, not "5"/],
     [limits({ movetime_ms_max: 1.5 }), "/plans/0/limits/movetime_ms_max", /from 50 to 60000, not 1.5/],
     [limits({ concurrent: 0 }), "/plans/0/limits/concurrent", /1 to 10000, or null/],
@@ -141,6 +149,7 @@ describe("what GET /price shows", () => {
   });
   const limits = fc.record({
     depthMax: fc.integer({ min: 14, max: 30 }),
+    nodesMax: fc.integer({ min: 1, max: 1_000_000_000 }),
     multipvMax: fc.integer({ min: 1, max: 10 }),
     movetimeMaxMs: fc.integer({ min: 50, max: 60_000 }),
     concurrent: fc.option(fc.integer({ min: 1, max: 10_000 }), { nil: undefined }),

@@ -1,4 +1,5 @@
 import type { Bound, ScoreValue, Wdl } from "../../chess/score.ts";
+import type { EngineLine, SearchCounters } from "../engine.ts";
 
 /** What an engine tells in one `info` line. Engines leave out what they do not count. */
 export interface UciInfo {
@@ -184,4 +185,29 @@ function integerOf(word: string | undefined): number | undefined {
 function countOf(word: string | undefined): number | undefined {
   const value = integerOf(word);
   return value !== undefined && value >= 0 ? value : undefined;
+}
+
+/** The line that an `info` tells of; undefined where it tells of none. */
+export function lineFromInfo(info: UciInfo): EngineLine | undefined {
+  const { depth, score, bound, pv } = info;
+  if (depth === undefined || score === undefined || pv.length === 0) {
+    return undefined;
+  }
+  return {
+    depth,
+    seldepth: info.seldepth ?? depth,
+    score: { value: score, bound, wdl: info.wdl },
+    moves: pv,
+  };
+}
+
+/** What the engine has counted by now: not every `info` tells all. */
+export function countersAfter(before: SearchCounters, info: UciInfo): SearchCounters {
+  return {
+    nodes: info.nodes ?? before.nodes,
+    nps: info.nps ?? before.nps,
+    timeMs: info.time ?? before.timeMs,
+    hashfull: info.hashfull ?? before.hashfull,
+    tbhits: info.tbhits ?? before.tbhits,
+  };
 }

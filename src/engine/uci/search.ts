@@ -9,7 +9,7 @@ import {
   type SearchJob,
   type Snapshot,
 } from "../engine.ts";
-import type { UciInfo, UciLine } from "./parse-line.ts";
+import { countersAfter, lineFromInfo, type UciInfo, type UciLine } from "./parse-line.ts";
 import type { UciTransport } from "./transport.ts";
 import { createDeadline, type Deadline, type WatchTimes, watchSilence } from "./watch.ts";
 
@@ -59,6 +59,9 @@ const transitions: Transitions<SearchState["kind"]> = {
   over: [],
 };
 
+/** Plies, where Stockfish ends of itself: it gets there in milliseconds where a mate or a draw is near. */
+const deepest = 245;
+
 /**
  * Sends position and `go`, behind lines that belong before them, and watches. An engine is killed, through `kill`, when
  * it
@@ -76,17 +79,19 @@ export function startSearch(
   kill: (failure: EngineFailure) => void,
   onProgress: OnProgress,
 ): UciSearch {
-  const lineCount = Math.min(job.multipv, job.position.legalMoveCount);
-  const fold = createSnapshotFold({ lineCount, movetimeMs: job.movetimeMs });
+  const { position, nodes, movetimeMs, searchMoves } = job;
+  const moveCount = searchMoves.length || position.legalMoveCount;
+  const fold = createSnapshotFold({ lineCount: Math.min(job.multipv, moveCount), nodes, movetimeMs });
+  const startedAt = performance.now();
   const answer = Promise.withResolvers<SearchDone>();
   const ended = Promise.withResolvers<void>();
   let state: SearchState = { kind: "searching" };
   const silence = watchSilence(transport, times, (silentMs) =>
     failAndKill("deaf", `no sign of life for ${silentMs} ms while searching`),
   );
-  const late = createDeadline(job.movetimeMs + times.lateMs, () => stop("limit"));
+  const late = createDeadline(movetimeMs + times.lateMs, () => stop("limit"));
 
-  transport.send(...before, positionLine(job), `go depth ${job.depth} movetime ${job.movetimeMs}`);
+  transport.send(...before, positionLine(job), goLine(job));
 
   function move(next: SearchState) {
     assertMayFollow(transitions, state.kind, next.kind);
@@ -149,25 +154,34 @@ export function startSearch(
     kill(failure);
   }
 
-  /** Moves that were found legal: an engine says the same few again and again. */
-  const legal = new Set<string>();
+  /** Moves that were found to be legal and asked for: an engine says the same few again and again. */
+  const sound = new Set<string>();
 
-  function firstIllegal(moves: readonly string[]): string | undefined {
-    return moves.find((move) => {
-      if (!legal.has(move) && isLegal(job.position, move)) {
-        legal.add(move);
+  /** Where one is not, the engine is ended. */
+  function areSound(moves: readonly string[]): boolean {
+    for (const move of moves) {
+      const isAsked = searchMoves.length === 0 || searchMoves.includes(move);
+      if (!sound.has(move) && !(isAsked && isLegal(position, move))) {
+        const asked = isAsked ? "" : `, or none of ${searchMoves.join(" ")}`;
+        failAndKill("confused", `${move} is not legal in ${position.fen}${asked}`);
+        return false;
       }
-      return !legal.has(move);
-    });
+      sound.add(move);
+    }
+    return true;
   }
 
-  function tellProgress(snapshot: Snapshot) {
-    const illegal = firstIllegal(firstMovesOf(snapshot));
-    if (illegal === undefined) {
-      onProgress({ kind: "progress", snapshot });
-    } else {
-      failAndKill("confused", `${illegal} is not legal in ${job.position.fen}`);
+  function endOf({ complete, depth }: Snapshot): SearchDone["endedBy"] {
+    if (complete && depth >= (job.depth ?? deepest)) {
+      return "depth";
     }
+    if (isCutShort()) {
+      return "stop";
+    }
+    // Stockfish 19 keeps the last count to itself where its move loses. So it is the clock that tells: where ours has time
+    // left, the engine's, which began later, has ended nothing.
+    const inTime = state.kind === "searching" && performance.now() - startedAt < movetimeMs;
+    return nodes !== undefined && inTime ? "nodes" : "time";
   }
 
   function done(bestMove: string | undefined, ponder: string | undefined) {
@@ -181,15 +195,10 @@ export function startSearch(
       failAndKill("confused", `bestmove ${bestMove ?? "(none)"} after ${snapshot ? "a line" : "no line"}`);
       return;
     }
-    const illegal = firstIllegal([bestMove, ...firstMovesOf(snapshot)]);
-    if (illegal !== undefined) {
-      failAndKill("confused", `${illegal} is not legal in ${job.position.fen}`);
-      return;
+    if (areSound([bestMove, ...firstMovesOf(snapshot)])) {
+      answer.resolve({ kind: "done", snapshot, bestMove, ponder, endedBy: endOf(snapshot) });
+      finish();
     }
-    const reached = snapshot.complete && snapshot.depth >= job.depth;
-    const endedBy = reached ? "depth" : isCutShort() ? "stop" : "time";
-    answer.resolve({ kind: "done", snapshot, bestMove, ponder, endedBy });
-    finish();
   }
 
   return {
@@ -226,8 +235,8 @@ export function startSearch(
       silence.heard();
       if (line.kind === "info") {
         const snapshot = fold.add(line.info);
-        if (snapshot && !isLeft()) {
-          tellProgress(snapshot);
+        if (snapshot && !isLeft() && areSound(firstMovesOf(snapshot))) {
+          onProgress({ kind: "progress", snapshot });
         }
         if (state.kind === "cutting" && fold.final()) {
           stop("cut short");
@@ -244,6 +253,13 @@ export function startSearch(
 function positionLine({ position }: SearchJob): string {
   const moves = position.moves.length > 0 ? ` moves ${position.moves.join(" ")}` : "";
   return `position fen ${position.root}${moves}`;
+}
+
+/** Moves come last: engines take all that follows for one. */
+function goLine({ depth, nodes, movetimeMs: movetime, searchMoves }: SearchJob): string {
+  const limits = Object.entries({ depth, nodes, movetime }).filter(([, limit]) => limit !== undefined);
+  const moves = searchMoves.length === 0 ? [] : ["searchmoves", ...searchMoves];
+  return ["go", ...limits.flat(), ...moves].join(" ");
 }
 
 function firstMovesOf({ lines }: Snapshot): readonly string[] {
@@ -267,12 +283,19 @@ export interface SnapshotFold {
  * Stockfish prints the iteration that it breaks off once more, under its full depth: with lines that
  * it did not search relabelled, and PVs of one move. Those lines carry a time at or after the limit,
  * which tells them from the others. A line with a bound is the start of a second try at the same depth.
+ *
+ * So it does when the nodes are used up, which it sees up to a thousandth of them late: an iteration whose count is at or
+ * after that limit may be the one that was broken off, or have been finished just then. It is complete if a deeper one
+ * was begun, because what is broken off is the last.
  */
 export function createSnapshotFold(limits: {
   readonly lineCount: number;
+  readonly nodes: number | undefined;
   readonly movetimeMs: number;
 }): SnapshotFold {
+  const nodesMax = limits.nodes ?? Number.POSITIVE_INFINITY;
   let iteration: EngineLine[] = [];
+  let doubtful: Snapshot | undefined;
   let complete: Snapshot | undefined;
   let lastFirstLine: EngineLine | undefined;
   let counters: SearchCounters = { nodes: 0, nps: 0, timeMs: 0, hashfull: 0, tbhits: 0 };
@@ -290,20 +313,29 @@ export function createSnapshotFold(limits: {
         return undefined;
       }
       const rank = info.multipv ?? 1;
+      let proved: Snapshot | undefined;
       if (rank === 1) {
+        proved = doubtful && doubtful.depth < line.depth && !closed ? doubtful : undefined;
+        complete = proved ?? complete;
+        doubtful = undefined;
         lastFirstLine = line;
         iteration = [];
       }
       const fits = !closed && rank === iteration.length + 1 && line.depth === (iteration[0] ?? line).depth;
       if (!fits || line.score.bound !== "exact" || (info.time ?? 0) >= limits.movetimeMs) {
-        return undefined;
+        return proved;
       }
       iteration.push(line);
       if (iteration.length !== limits.lineCount) {
-        return undefined;
+        return proved;
       }
-      complete = { depth: line.depth, complete: true, lines: iteration, counters };
+      const whole = { depth: line.depth, complete: true, lines: iteration, counters };
       iteration = [];
+      if (counters.nodes >= nodesMax) {
+        doubtful = whole;
+        return proved;
+      }
+      complete = whole;
       return complete;
     },
     final() {
@@ -314,28 +346,5 @@ export function createSnapshotFold(limits: {
         lastFirstLine && { depth: lastFirstLine.depth, complete: false, lines: [lastFirstLine], counters }
       );
     },
-  };
-}
-
-function lineFromInfo(info: UciInfo): EngineLine | undefined {
-  const { depth, score, bound, pv } = info;
-  if (depth === undefined || score === undefined || pv.length === 0) {
-    return undefined;
-  }
-  return {
-    depth,
-    seldepth: info.seldepth ?? depth,
-    score: { value: score, bound, wdl: info.wdl },
-    moves: pv,
-  };
-}
-
-function countersAfter(before: SearchCounters, info: UciInfo): SearchCounters {
-  return {
-    nodes: info.nodes ?? before.nodes,
-    nps: info.nps ?? before.nps,
-    timeMs: info.time ?? before.timeMs,
-    hashfull: info.hashfull ?? before.hashfull,
-    tbhits: info.tbhits ?? before.tbhits,
   };
 }

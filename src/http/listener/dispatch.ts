@@ -148,7 +148,8 @@ const onlyOnceLengths: ReadonlySet<number> = new Set(onlyOnce.map(({ length }) =
 function checkHeaders({ rawHeaders }: NodeRequest, headersMaxBytes: number): void {
   const seen = new Set<string>();
   let bytes = 0;
-  for (const [index, text] of rawHeaders.entries()) {
+  for (let index = 0; index < rawHeaders.length; index++) {
+    const text = rawHeaders[index] ?? "";
     bytes += text.length;
     if (index % 2 === 0 && onlyOnceLengths.has(text.length)) {
       const name = text.toLowerCase();

@@ -6,6 +6,7 @@ export interface ShownPlan {
   readonly requires_key: boolean;
   readonly limits: {
     readonly depth_max: number;
+    readonly nodes_max: number;
     readonly multipv_max: number;
     readonly movetime_ms_max: number;
     readonly concurrent: number | null;
@@ -30,8 +31,8 @@ export async function openapiDocument(plans: readonly ShownPlan[]): Promise<stri
 function tableOf(plans: readonly ShownPlan[]): string {
   return `**Plans** of this service, as \`GET /price\` shows them. A request beyond the limits of the plan is 402; one that has to wait is 429.
 
-| plan | key | depth | lines | search | at a time | windows |
-|---|---|---|---|---|---|---|
+| plan | key | depth | nodes | lines | search | at a time | windows |
+|---|---|---|---|---|---|---|---|
 ${plans.map(rowOf).join("\n")}
 `;
 }
@@ -44,6 +45,7 @@ function rowOf({ id, requires_key, limits }: ShownPlan): string {
     id,
     requires_key ? "yes" : "no",
     `to ${limits.depth_max}`,
+    `to ${limits.nodes_max}`,
     `to ${limits.multipv_max}`,
     `to ${limits.movetime_ms_max} ms`,
     limits.concurrent ?? "not limited",

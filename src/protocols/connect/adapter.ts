@@ -1,8 +1,8 @@
 /**
- * Where a request comes into this room: from Node to Connect's `handlers`, and its answer back. Who calls is asked by
- * `interceptors`, before and around the services; long requests are read by `decode-batch`; what is refused is written
- * by `errors` and `error-details`, or by `refuse-call` where no handler takes it. What Connect would get wrong on the
- * way stands in `repairs`.
+ * Where a request comes into this room unless `grpc/` answers it: from Node to Connect's `handlers`, and its answer back.
+ * Who calls is asked by `interceptors`, before and around the services; long requests are read by `decode-batch`; what is
+ * refused is written by `errors` and `error-details`, or by `refuse-call` where no handler takes it. What Connect would
+ * get wrong on the way stands in `repairs`.
  */
 
 import type { DescMethod } from "@bufbuild/protobuf";
@@ -17,14 +17,7 @@ import { outcomeKey, requestKey } from "../../calls/context-keys.ts";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import type { BodyBudget } from "../../http/body-budget.ts";
 import { discardAfterAnswer } from "../../http/lingering-close.ts";
-import {
-  addVary,
-  isGone,
-  isNotModified,
-  type NodeRequest,
-  type NodeResponse,
-  type RequestHandler,
-} from "../../http/message.ts";
+import { addVary, isGone, isNotModified, type NodeRequest, type NodeResponse } from "../../http/message.ts";
 import { sendProblem } from "../../http/send-problem.ts";
 import type { Log } from "../../log/log.ts";
 import { contextOf, outcomeOf } from "../../request/context.ts";
@@ -54,6 +47,9 @@ export interface ConnectAdapterOptions {
   readonly log: Pick<Log, "error">;
 }
 
+/** @param read what somebody has read of the body before */
+export type ConnectAdapter = (req: NodeRequest, res: NodeResponse, read?: Uint8Array) => boolean;
+
 /**
  * Connect, gRPC and gRPC-Web: brings the requests for the paths of the RPCs to Connect's handlers. What is not among
  * theirs is another door's.
@@ -61,7 +57,7 @@ export interface ConnectAdapterOptions {
  * Stands in for `connectNodeAdapter`, for the sake of the repairs that are named below: of connect-node it keeps what
  * turns a request of Node into one of Connect's, and the answer back.
  */
-export function createConnectAdapter(options: ConnectAdapterOptions): RequestHandler {
+export function createConnectAdapter(options: ConnectAdapterOptions): ConnectAdapter {
   const {
     handlers,
     explain,
@@ -72,14 +68,19 @@ export function createConnectAdapter(options: ConnectAdapterOptions): RequestHan
   } = options;
   const handlerByPath = new Map(handlers.map((handler) => [handler.requestPath, handler]));
 
-  async function answer(handler: UniversalHandler, req: NodeRequest, res: NodeResponse): Promise<void> {
+  async function answer(
+    handler: UniversalHandler,
+    req: NodeRequest,
+    res: NodeResponse,
+    read: Uint8Array | undefined,
+  ): Promise<void> {
     const values = createContextValues().set(requestKey, contextOf(req)).set(outcomeKey, outcomeOf(req));
     const call = callFromRequest(req, res, values);
     if (call instanceof KibitzError) {
       await refuse(handler, req, res, { error: call, headers: [] });
       return;
     }
-    call.body = decodeBody(handler.method, call.header, values, bodyOf(req));
+    call.body = decodeBody(handler.method, call.header, values, bodyOf(req, read));
     let reply = await handler(call);
     const refusal = refusalFromReply(reply, handler, req);
     if (refusal) {
@@ -115,9 +116,12 @@ export function createConnectAdapter(options: ConnectAdapterOptions): RequestHan
     sendProblem(req, res, told, told === error ? [...answerHeaders, ...headers] : [...answerHeaders]);
   }
 
-  async function* bodyOf(req: NodeRequest): AsyncGenerator<Uint8Array> {
+  async function* bodyOf(req: NodeRequest, read: Uint8Array | undefined): AsyncGenerator<Uint8Array> {
     const count = bodies.countOf(req);
     try {
+      if (read) {
+        yield read;
+      }
       // Repair `goOnAfterTooLarge`: Connect's own iterator destroys the request, and its connection is of no more use.
       for await (const chunk of req.iterator({ destroyOnReturn: false })) {
         count(chunk.length);
@@ -150,12 +154,12 @@ export function createConnectAdapter(options: ConnectAdapterOptions): RequestHan
     }
   }
 
-  return (req, res) => {
+  return (req, res, read) => {
     const handler = handlerByPath.get(contextOf(req).path);
     if (handler === undefined) {
       return false;
     }
-    answer(handler, req, res).catch((thrown) => fail(req, res, thrown));
+    answer(handler, req, res, read).catch((thrown) => fail(req, res, thrown));
     return true;
   };
 }

@@ -6,12 +6,12 @@
 import type { ConnectError } from "@connectrpc/connect";
 import type { UniversalHandler, UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { codeToHttpStatus, endStreamFlag, errorToJson } from "@connectrpc/connect/protocol-connect";
-import { headerGrpcMessage, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { KibitzError } from "../../errors/errors.ts";
 import { endBeforeBody } from "../../http/lingering-close.ts";
 import type { NodeRequest, NodeResponse } from "../../http/message.ts";
 import { contextOf, mediaTypeOf, outcomeOf, rpcType } from "../../request/context.ts";
-import { echo, grpcMessage } from "../../text/plain-text.ts";
+import { echo } from "../../text/plain-text.ts";
+import { trailersFromError } from "./grpc/trailers.ts";
 
 /**
  * Refuses a call before any service sees it, in the protocol of the caller, so that its library says what is wrong, and
@@ -59,12 +59,9 @@ interface Answer {
   readonly body?: Buffer;
 }
 
-/** Headers that end the stream are gRPC's Trailers-Only. With repair `fixGrpcMessageEncoding`, as every trailer. */
+/** Headers that end the stream are gRPC's Trailers-Only. */
 function grpcAnswer(type: string, error: ConnectError): Answer {
-  const trailer = new Headers();
-  setTrailerStatus(trailer, error);
-  trailer.set(headerGrpcMessage, grpcMessage(error.rawMessage));
-  return { status: 200, headers: { "Content-Type": type, ...Object.fromEntries(trailer) } };
+  return { status: 200, headers: { "Content-Type": type, ...trailersFromError(error) } };
 }
 
 /** Connect's protocol has a status for each code; but streams are always 200, and end with the error. */

@@ -105,11 +105,11 @@ export const repairs: readonly RepairedLibrary[] = [
       },
       dropLongTimeout: {
         worksAround: "A deadline further away than timers count has passed at once.",
-        places: ["protocols/connect/adapter.ts"],
+        places: ["protocols/connect/adapter.ts", "protocols/connect/grpc/call.ts"],
       },
       fixGrpcMessageEncoding: {
         worksAround: "`grpc-message` is escaped as a URI component: clients that read decodeURI show `%3A`.",
-        places: ["protocols/connect/handlers.ts", "protocols/connect/refuse-call.ts", "text/plain-text.ts"],
+        places: ["protocols/connect/handlers.ts", "protocols/connect/grpc/trailers.ts", "text/plain-text.ts"],
       },
       keepErrorsWellFormed: {
         worksAround: "Half of a surrogate pair in the message of an error throws where gRPC writes it.",

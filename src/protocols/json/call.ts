@@ -4,7 +4,7 @@ import type { Account } from "../../access/account.ts";
 import type { Entry } from "../../access/entrance.ts";
 import type { UnreadableItem } from "../../calls/context-keys.ts";
 import type { CallContext, Calls } from "../../calls/invoke.ts";
-import { isGone, type NodeRequest, type NodeResponse, preferredType } from "../../http/message.ts";
+import { type NodeRequest, type NodeResponse, onLeave, preferredType } from "../../http/message.ts";
 import { contextOf, outcomeOf, type RequestContext, type RequestOutcome } from "../../request/context.ts";
 import type { RequestReaderOptions } from "./read-request.ts";
 import type { Route } from "./routes.ts";
@@ -48,17 +48,7 @@ export class ResponseContext implements CallContext {
 
 function signalOf(res: NodeResponse): AbortSignal {
   const controller = new AbortController();
-  const leave = () => {
-    // The response closes after every answer, too; nobody listens then, and an abort costs more than the call.
-    if (!res.writableEnded) {
-      controller.abort(new Error("the caller left"));
-    }
-  };
-  if (isGone(res)) {
-    leave();
-  } else {
-    res.once("close", leave);
-  }
+  onLeave(res, () => controller.abort(new Error("the caller left")));
   return controller.signal;
 }
 

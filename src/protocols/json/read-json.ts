@@ -3,7 +3,7 @@ import { brotliDecompress, gunzip, inflate } from "node:zlib";
 import { parse } from "content-type";
 import type { Entry } from "../../access/entrance.ts";
 import { costOfBytes, errorFromFaults, type Fault, KibitzError, withCost } from "../../errors/errors.ts";
-import type { BodyBudget } from "../../http/body-budget.ts";
+import { type BodyBudget, readBytes } from "../../http/body-budget.ts";
 import type { NodeRequest } from "../../http/message.ts";
 import { outcomeOf } from "../../request/context.ts";
 import { pointerStep } from "../../text/json-pointer.ts";
@@ -107,9 +107,12 @@ export async function readBody(req: NodeRequest, maxBytes: number, budget: BodyB
   if (Number(req.headers["content-length"]) > maxBytes) {
     throw tooLarge(maxBytes);
   }
-  const reading = await readRaw(req, maxBytes, budget);
+  const reading = await readBytes(req, maxBytes, budget);
   if (reading.kind === "left") {
     return reading;
+  }
+  if (reading.kind === "more") {
+    throw tooLarge(maxBytes);
   }
   const outcome = outcomeOf(req);
   outcome.readBytes = reading.bytes.length;
@@ -138,37 +141,6 @@ const inflators = new Map([
   // In HTTP this means the zlib format, not a bare deflate stream.
   ["deflate", promisify(inflate)],
 ]);
-
-function readRaw(req: NodeRequest, maxBytes: number, budget: BodyBudget): Promise<BodyReading> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    const count = budget.countOf(req);
-    let length = 0;
-    const read = (chunk: Buffer) => {
-      length += chunk.length;
-      try {
-        if (length > maxBytes) {
-          throw tooLarge(maxBytes);
-        }
-        count(chunk.length);
-        chunks.push(chunk);
-      } catch (error) {
-        // Who answers decides what becomes of the rest.
-        req.pause().off("data", read);
-        reject(error);
-      }
-    };
-    req.on("data", read);
-    // A broken HTTP/2 stream ends its request, too: the end alone does not prove that all has come.
-    req.on("aborted", () => resolve({ kind: "left" }));
-    req.on("error", () => resolve({ kind: "left" }));
-    req.on("end", () => {
-      const [first] = chunks;
-      resolve({ kind: "bytes", bytes: chunks.length === 1 && first ? first : Buffer.concat(chunks) });
-    });
-    req.on("close", () => resolve({ kind: "left" }));
-  });
-}
 
 function tooLarge(maxBytes: number): KibitzError {
   return new KibitzError(

@@ -33,6 +33,21 @@ test("the same request again is answered from memory, the same in all but its id
   expect(again.id).not.toBe(id);
 });
 
+test("what nodes have ended is answered from memory, and so are the same moves in other words", async () => {
+  const { id, search, ...first } = await ask({ fen, nodes: 3000, search_moves: ["Nf6", "Bc5"] });
+  const again = await ask({ fen, nodes: 3000, search_moves: ["f8c5", "g8f6", "Nf6"], movetime_ms: 60_000 });
+  expect(again).toEqual({
+    ...first,
+    id: expect.any(String),
+    search: {
+      ...search,
+      cached: true,
+      queue_ms: 0,
+      limits: expect.objectContaining({ nodes: 3000, search_moves: ["f8c5", "g8f6"], movetime_ms: 60_000 }),
+    },
+  });
+});
+
 test("another way to write the same position is the same request, with warnings of its own", async () => {
   const first = await ask({ fen, depth: 8 });
   const other = await ask({
@@ -49,6 +64,8 @@ test.each([
   ["more lines", { fen, depth: 7, multipv: 2 }],
   ["another depth", { fen, depth: 6 }],
   ["a history", { fen, moves: ["Nf6"], depth: 7 }],
+  ["nodes", { fen, depth: 7, nodes: 1_000_000_000 }],
+  ["moves to search", { fen, depth: 7, search_moves: ["Nf6"] }],
 ])("%s are another request", async (_, request) => {
   await ask({ fen, depth: 7 });
   expect((await ask(request)).search.cached).toBe(false);

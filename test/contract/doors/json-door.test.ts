@@ -49,7 +49,7 @@ const evaluation = {
     stop_reason: "depth",
     deterministic: true,
     cached: false,
-    limits: { depth: 8, multipv: 1, movetime_ms: null, options: {} },
+    limits: { depth: 8, multipv: 1, movetime_ms: null, options: {}, nodes: null, search_moves: [] },
   },
   warnings: [],
   summary: expect.stringMatching(/^(The position is|White is|Black is) .*\. Best move/),
@@ -100,7 +100,7 @@ describe("an answer", () => {
         queue_ms: 0,
         hashfull: 0,
         stop_reason: "terminal",
-        limits: { depth: 14, multipv: 1, movetime_ms: null, options: {} },
+        limits: { depth: 14, multipv: 1, movetime_ms: null, options: {}, nodes: null, search_moves: [] },
       },
       summary: "Draw by stalemate.",
     });
@@ -137,7 +137,14 @@ describe("GET", () => {
         {
           id: "keyless",
           requires_key: false,
-          limits: { depth_max: 30, multipv_max: 10, movetime_ms_max: 60_000, concurrent: null, rates: [] },
+          limits: {
+            depth_max: 30,
+            multipv_max: 10,
+            movetime_ms_max: 60_000,
+            concurrent: null,
+            rates: [],
+            nodes_max: 1_000_000_000,
+          },
         },
       ],
       key_url: null,

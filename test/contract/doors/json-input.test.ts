@@ -39,7 +39,17 @@ describe("what is accepted", () => {
   });
 
   test("null for every optional field, which then has its default", async () => {
-    const absent = ["moves", "depth", "multipv", "movetime_ms", "engine", "path", "options"];
+    const absent = [
+      "moves",
+      "depth",
+      "multipv",
+      "movetime_ms",
+      "engine",
+      "path",
+      "options",
+      "nodes",
+      "search_moves",
+    ];
     const { status, body } = await post(`${app.url}/v1/eval`, {
       fen,
       ...Object.fromEntries(absent.map((name) => [name, null])),
@@ -47,7 +57,9 @@ describe("what is accepted", () => {
     expect(status).toBe(200);
     expect(body).toMatchObject({
       engine: { id: "stockfish-19-lite" },
-      search: { limits: { depth: 14, multipv: 1, movetime_ms: null, options: {} } },
+      search: {
+        limits: { depth: 14, multipv: 1, movetime_ms: null, options: {}, nodes: null, search_moves: [] },
+      },
       warnings: [],
     });
   });
@@ -156,6 +168,7 @@ describe("faults", () => {
       { fen, path: long },
       { fen, options: { [long]: 1 } },
       { fen, moves: [long] },
+      { fen, search_moves: [long] },
       { fen: `${"y".repeat(70)} w - - 0 1` },
       { fen, engine: "y".repeat(64) },
     ];
@@ -174,6 +187,9 @@ describe("faults", () => {
       { allowed: { enum: ["auto", "wasm", "native"] } },
     ]);
     expect(await faultsOf({ fen, depth: 31 })).toMatchObject([{ allowed: { minimum: 1, maximum: 30 } }]);
+    expect(await faultsOf({ fen, nodes: "many" })).toMatchObject([
+      { allowed: { minimum: 1, maximum: 1_000_000_000 } },
+    ]);
     expect(await faultsOf({ fen, engine: "x" })).toMatchObject([
       { allowed: { enum: ["latest", "stockfish-19", "stockfish-19-lite"] } },
     ]);

@@ -72,6 +72,7 @@ describe.each([json, ...rpcDoors])("through $name", (kind) => {
         plan: "free",
         limits: {
           depth_max: 30,
+          nodes_max: 40_000_000,
           concurrent: 4,
           rates: [{ name: "minute" }, { name: "engine-day" }, { name: "refusals" }],
         },

@@ -277,7 +277,7 @@ describe("what is not counted", () => {
 });
 
 test("GET /price shows the plans that are enforced, and where keys are issued", async () => {
-  const { body } = await get(`${app.url}/price?depth=20&multipv=5&movetime_ms=2000`);
+  const { body } = await get(`${app.url}/price?depth=20&multipv=5&movetime_ms=2000&nodes=2000000`);
   expect(body).toMatchObject({
     plans: [
       {
@@ -287,6 +287,7 @@ test("GET /price shows the plans that are enforced, and where keys are issued", 
           depth_max: 20,
           multipv_max: 5,
           movetime_ms_max: 1000,
+          nodes_max: 2_000_000,
           concurrent: 2,
           rates: [rateOf("burst", 3, 2), rateOf("hour", 100, 3600)],
         },

@@ -22,7 +22,7 @@ const enums = [
 const enumName = new RegExp(`^(?:${enums.join("|")})_([A-Z0-9_]+)$`);
 
 /** 64-bit counters, which ProtoJSON writes as strings. */
-const counters = ["nodes", "nps", "tbhits", "quota", "remaining"];
+const counters = ["nodes", "nodes_max", "nps", "tbhits", "quota", "remaining"];
 
 /** Enum names become words, counters numbers, and null is left out. */
 export function plainFromProtoJson(json: object): Plain {

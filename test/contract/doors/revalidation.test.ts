@@ -61,14 +61,24 @@ describe.each(["Evaluate", "FindBestMove"] as const)("%s by GET", (call) => {
     expect(new Set(answers.map(({ headers }) => headers.get("etag"))).size).toBe(1);
   });
 
+  test("lets an answer be kept that ended by its nodes", async () => {
+    const request = { fen: startFen, nodes: 200, searchMoves: ["e4"] };
+    const first = await ask(call, request);
+    expect(first.headers.get("etag")).toMatch(/^W\//);
+    const again = await ask(call, request, { "If-None-Match": first.headers.get("etag") ?? "" });
+    expect(again.status).toBe(304);
+  });
+
   test("names other answers otherwise", async () => {
     const etags = [
       { fen: startFen, depth: 6 },
+      { fen: startFen, depth: 6, searchMoves: ["e4"] },
+      { fen: startFen, nodes: 200 },
       { fen: startFen, depth: 5 },
       { fen: startFen, depth: 6, multipv: 2 },
       { fen: "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - - 0 1", depth: 6 },
     ].map(async (each) => (await ask(call, each)).headers.get("etag"));
-    expect(new Set(await Promise.all(etags)).size).toBe(4);
+    expect(new Set(await Promise.all(etags)).size).toBe(6);
   });
 
   test("lets a finished game be kept", async () => {
@@ -78,6 +88,7 @@ describe.each(["Evaluate", "FindBestMove"] as const)("%s by GET", (call) => {
 
   test.each([
     ["cut by time", { fen: startFen, depth: 30, movetimeMs: 50 }],
+    ["cut by time before its nodes", { fen: startFen, depth: 30, movetimeMs: 50, nodes: 2_000_000 }],
     ["of weakened strength", { fen: startFen, depth: 2, options: { skill_level: 3 } }],
   ])("lets no answer be kept that is %s", async (_, unsure) => {
     const { depth } = unsure;

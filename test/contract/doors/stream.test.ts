@@ -57,6 +57,18 @@ describe.each(streamClients)("$name", (kind) => {
     expect(lasting(last ?? {})).toEqual(lasting(unary.answer));
   });
 
+  test("gets a state a depth as far as the nodes last, the last one as the unary call returns it", async () => {
+    const byNodes = { fen, nodes: 5000, multipv: 2, search_moves: ["e4", "d4", "Nf3"] };
+    const states = evaluationsOf(await Array.fromAsync(client.stream("streamEvaluate", byNodes, never)));
+    const [last] = states.slice(-1);
+    expect(states.length).toBeGreaterThan(1);
+    expect(states.map((state) => searchOf(state).stop_reason ?? null)).toEqual(
+      states.map((state) => (state === last ? "nodes" : null)),
+    );
+    const unary = (await json.open(app.url).call("evaluate", byNodes)) as Answered;
+    expect(lasting(last ?? {})).toEqual(lasting(unary.answer));
+  });
+
   test("gets the one state of a finished game", async () => {
     const mated = { fen: "rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 1 3" };
     const events = await Array.fromAsync(client.stream("streamEvaluate", mated, never));

@@ -54,6 +54,26 @@ describe("to a caller", () => {
     ]);
   });
 
+  test("nodes over the plan are suggested as far as it goes, with the moves to search", async () => {
+    const request = { fen: "startpos", search_moves: ["e4", "d2d4"] };
+    for (const [nodes, nextAction] of [
+      [2_000_001, "get_api_key"],
+      // More than any key allows.
+      [1_000_000_000, "send_suggested_request"],
+    ] as const) {
+      expect(await adviceFor({ ...request, nodes })).toEqual([
+        "upgrade_needed",
+        nextAction,
+        { ...request, nodes: 2_000_000 },
+      ]);
+    }
+    expect(await adviceFor({ ...request, nodes: 0 })).toEqual([
+      "out_of_range",
+      "send_suggested_request",
+      { ...request, nodes: 1 },
+    ]);
+  });
+
   test("a FEN is completed, and the rest of the request mended with it", async () => {
     expect(await adviceFor({ fen: board, depth: 99, path: "wasm", engine: null })).toEqual([
       "out_of_range",
@@ -75,6 +95,7 @@ describe("to a caller", () => {
     ["the engine has no such path", { fen: startFen, depth: 99, path: "native" }, "out_of_range"],
     ["the engine has no such option", { fen: board, options: { contempt: 1 } }, "invalid_fen"],
     ["a move is not legal", { fen: board, moves: ["e5"], depth: 99 }, "out_of_range"],
+    ["a move to search is not", { fen: board, search_moves: ["e5"], depth: 99 }, "out_of_range"],
   ])("nothing is suggested where %s", async (_, request, code) => {
     for (const path of ["/v1/eval", "/v1/bestmove", "/v1/eval/stream"]) {
       expect(await adviceFor(request, path)).toEqual([code, "fix_request", null]);
@@ -195,16 +216,21 @@ test("where a key is required, nothing is suggested to a caller without one", as
 /** Mostly something is wrong with it, often several things, and often it could be mended. */
 const brokenRequest: fc.Arbitrary<Plain> = fc.record({
   fen: fc.oneof(
-    { weight: 3, arbitrary: fc.constantFrom(startFen, board, `${board} b`, "8/8/4k3/8/8/4K3/4P3/8 w") },
-    { weight: 1, arbitrary: fc.constantFrom("4k3/8/8/8/8/8/4R3/4K3", "8/8/8/8/8/8/8/8", "", "startpos") },
+    {
+      weight: 3,
+      arbitrary: fc.constantFrom(startFen, "startpos", board, `${board} b`, "8/8/4k3/8/8/4K3/4P3/8 w"),
+    },
+    { weight: 1, arbitrary: fc.constantFrom("4k3/8/8/8/8/8/4R3/4K3", "8/8/8/8/8/8/8/8", "", "start") },
   ),
   depth: number(30),
   multipv: number(10),
   movetime_ms: number(60),
+  nodes: number(2_000_000),
   engine: seldom("stockfish-19-lite", "nope", ""),
   path: seldom("auto", "wasm", "native", "gpu"),
   options: seldom<unknown>({ skill_level: 3 }, { skill_level: 99 }, { uci_elo: 2000 }, { hash: 1 }),
   moves: seldom(["e4"], ["e2e4", "e7e5"], ["Ke3"]),
+  search_moves: seldom([], ["e4"], ["e2e4", "d4", "e4"], ["Ke3"], [""]),
   deph: seldom(1),
 });
 

@@ -67,7 +67,9 @@ const soundRequest = fc.record(
     depth: fc.integer({ min: 1, max: 8 }),
     multipv: fc.integer({ min: 1, max: 4 }),
     movetime_ms: fc.constantFrom(50, 60, 100),
+    nodes: fc.constantFrom(1, 1000, 50_000, 1_000_000_000),
     moves: fc.constantFrom<string[]>([], [], [], ["e2e4"], ["Nf3", "e7e5"], ["0000"]),
+    search_moves: fc.constantFrom<string[]>([], [], ["e2e4"], ["Nf3", "d4", "Nf3"], ["0000"]),
     engine: fc.constantFrom("latest", "latest", "stockfish-19-lite", "stockfish-9", "__proto__"),
     options: fc.constantFrom<Record<string, string | number | boolean>>(
       {},

@@ -37,6 +37,8 @@ describe("a request", () => {
       engine: "latest",
       path: "native",
       options: { skill_level: 3, deep: { list: [1, null, "x", false] } },
+      nodes: 1_000_000_000,
+      search_moves: ["e4"],
     });
     expect(faults).toEqual([]);
     expect(message).toEqual(
@@ -49,6 +51,8 @@ describe("a request", () => {
         engine: "latest",
         path: Path.NATIVE,
         options: { skill_level: 3, deep: { list: [1, null, "x", false] } },
+        nodes: 1_000_000_000n,
+        searchMoves: ["e4"],
       }),
     );
   });
@@ -57,7 +61,7 @@ describe("a request", () => {
     expect(readRequest({})).toEqual({ message: create(AnalysisRequestSchema), faults: [] });
   });
 
-  it.each(["moves", "depth", "multipv", "movetime_ms", "engine", "path", "options"])(
+  it.each(["moves", "depth", "multipv", "movetime_ms", "engine", "path", "options", "nodes", "search_moves"])(
     "takes null for an absent %s",
     (name) => {
       expect(readRequest({ [name]: null })).toEqual({ message: create(AnalysisRequestSchema), faults: [] });
@@ -229,7 +233,7 @@ describe("unknown fields", () => {
 
   it("without a likely meaning are told which fields there are", () => {
     expect(faultOf('"position":1')?.message).toBe(
-      "There is no field `position` here: the fields are `fen`, `moves`, `depth`, `multipv`, `movetime_ms`, `engine`, `path`, `options`.",
+      "There is no field `position` here: the fields are `fen`, `moves`, `depth`, `multipv`, `movetime_ms`, `engine`, `path`, `options`, `nodes`, `search_moves`.",
     );
     expect(read(ListEnginesRequestSchema, '{"all":1}').faults).toEqual([
       { pointer: "/all", code: "unknown_field", message: "There is no field `all` here." },

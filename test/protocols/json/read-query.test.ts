@@ -15,6 +15,7 @@ it.each([
   ["depth=20", { depth: 20 }],
   ["depth=20&multipv=3&movetime_ms=1000&", { depth: 20, multipv: 3, movetimeMs: 1000 }],
   ["%64epth=%32%30", { depth: 20 }],
+  ["nodes=2000000", { nodes: 2_000_000n }],
 ])("reads %j", (query, init) => {
   expect(read(query)).toEqual({ message: create(GetPriceRequestSchema, init), faults: [] });
 });
@@ -34,6 +35,8 @@ it.each([
   ["depth=1&depth=2&depth=3", "/depth", "invalid_type"],
   ["depth=-1", "/depth", "out_of_range"],
   ["depth=99999999999", "/depth", "out_of_range"],
+  ["nodes=2e6", "/nodes", "invalid_type"],
+  ["nodes=18446744073709551615", "/nodes", "out_of_range"],
   ["deph=1", "/deph", "unknown_field"],
   ["movetimeMs=1", "/movetimeMs", "unknown_field"],
   ["__proto__=1", "/__proto__", "unknown_field"],

@@ -7,6 +7,7 @@
 import { closeSync, writeSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
+import { type Go, goFrom } from "./go.ts";
 import type { Misbehaviour } from "./index.ts";
 import { play, rateMoves } from "./moves.ts";
 
@@ -28,6 +29,8 @@ const defaults = {
   UCI_ShowWDL: "false",
 };
 const options: Record<string, string> = { ...defaults };
+/** As for Stockfish, there is nothing more to search then. */
+const deepest = 245;
 let position: readonly string[] = [];
 /** Searches since the last new game: what a hash would remember. */
 let remembered = 0;
@@ -99,7 +102,7 @@ function receive(line: string): void {
       position = words;
       break;
     case "go":
-      void search(Number(words[2]), Number(words[4]));
+      void search(goFrom(words));
       break;
     case "stop":
       stopped = true;
@@ -144,7 +147,7 @@ function hearNothing(): never {
   }
 }
 
-async function search(depth: number, movetimeMs: number): Promise<void> {
+async function search({ depth, nodes, movetimeMs, searchMoves }: Go): Promise<void> {
   const startedAt = performance.now();
   const elapsedMs = () => Math.round(performance.now() - startedAt);
   stopped = false;
@@ -175,7 +178,9 @@ async function search(depth: number, movetimeMs: number): Promise<void> {
   }
   const { chess, seen } = play(position);
   const chess960 = options.UCI_Chess960 === "true";
-  const rated = rateMoves(chess, seen, chess960);
+  const rated = rateMoves(chess, seen, chess960).filter(
+    ({ uci }) => searchMoves.length === 0 || searchMoves.includes(uci),
+  );
   const weak = options["Skill Level"] !== defaults["Skill Level"];
   const moves = (weak ? rated.toReversed() : rated).slice(0, Number(options.MultiPV));
   const scoreOf = (score: string) => (learned && position.includes(mateInTwo) ? "mate 2" : score);
@@ -188,11 +193,11 @@ async function search(depth: number, movetimeMs: number): Promise<void> {
     );
 
   let at = 1;
-  for (; at <= depth && !stopped; at++) {
+  for (; at <= Math.min(depth, deepest) && !stopped; at++) {
     if (at > 1) {
       await sleep(iterationMs);
     }
-    if (at > 1 && (elapsedMs() >= movetimeMs || stopped)) {
+    if (at > 1 && (elapsedMs() >= movetimeMs || at * perIteration >= nodes || stopped)) {
       // Half-finished, as Stockfish prints it.
       print(at, " lowerbound");
       break;

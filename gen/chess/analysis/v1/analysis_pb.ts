@@ -12,19 +12,20 @@ import type { JsonObject, Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file chess/analysis/v1/analysis.proto.
  */
 export const file_chess_analysis_v1_analysis: GenFile = /*@__PURE__*/
-  fileDesc("CiBjaGVzcy9hbmFseXNpcy92MS9hbmFseXNpcy5wcm90bxIRY2hlc3MuYW5hbHlzaXMudjEi3gIKD0FuYWx5c2lzUmVxdWVzdBIYCgNmZW4YASABKAlCC7pICMgBAXIDGIABEiAKBW1vdmVzGAIgAygJQhG6SA6SAQsQ2AQiBnIEEAEYEBIdCgVkZXB0aBgDIAEoDUIJukgGKgQYHigBSACIAQESHwoHbXVsdGlwdhgEIAEoDUIJukgGKgQYCigBSAGIAQESJQoLbW92ZXRpbWVfbXMYBSABKA1CC7pICCoGGODUAygySAKIAQESHAoGZW5naW5lGAYgASgJQge6SARyAhhASAOIAQESLwoEcGF0aBgHIAEoDjIXLmNoZXNzLmFuYWx5c2lzLnYxLlBhdGhCCLpIBYIBAhABEigKB29wdGlvbnMYCCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QggKBl9kZXB0aEIKCghfbXVsdGlwdkIOCgxfbW92ZXRpbWVfbXNCCQoHX2VuZ2luZSKeAQoFU2NvcmUSDAoCY3AYASABKBFIABIOCgRtYXRlGAIgASgRSAASJwoFYm91bmQYAyABKA4yGC5jaGVzcy5hbmFseXNpcy52MS5Cb3VuZBIoCgN3ZGwYBCABKAsyFi5jaGVzcy5hbmFseXNpcy52MS5XZGxIAYgBARITCgt3aW5fcGVyY2VudBgFIAEoAUIHCgV2YWx1ZUIGCgRfd2RsIi4KA1dkbBILCgN3aW4YASABKA0SDAoEZHJhdxgCIAEoDRIMCgRsb3NzGAMgASgNIvsBCgRNb3ZlEgsKA3VjaRgBIAEoCRILCgNzYW4YAiABKAkSDAoEZnJvbRgDIAEoCRIKCgJ0bxgEIAEoCRI5Cglwcm9tb3Rpb24YBSABKA4yIS5jaGVzcy5hbmFseXNpcy52MS5Qcm9tb3Rpb25QaWVjZUgAiAEBEg8KB2NhcHR1cmUYBiABKAgSDQoFY2hlY2sYByABKAgSNgoIY2FzdGxpbmcYCCABKA4yHy5jaGVzcy5hbmFseXNpcy52MS5DYXN0bGluZ1NpZGVIAYgBARIRCglmZW5fYWZ0ZXIYCSABKAlCDAoKX3Byb21vdGlvbkILCglfY2FzdGxpbmciegoETGluZRIMCgRyYW5rGAEgASgNEg0KBWRlcHRoGAIgASgNEhAKCHNlbGRlcHRoGAMgASgNEicKBXNjb3JlGAQgASgLMhguY2hlc3MuYW5hbHlzaXMudjEuU2NvcmUSDQoFbW92ZXMYBSADKAkSCwoDc2FuGAYgAygJIl0KCUVuZ2luZVJlZhIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEg8KB3ZlcnNpb24YAyABKAkSJQoEcGF0aBgEIAEoDjIXLmNoZXNzLmFuYWx5c2lzLnYxLlBhdGgihwEKCFRlcm1pbmFsEjEKBnJlYXNvbhgBIAEoDjIhLmNoZXNzLmFuYWx5c2lzLnYxLlRlcm1pbmFsUmVhc29uEi0KBndpbm5lchgCIAEoDjIYLmNoZXNzLmFuYWx5c2lzLnYxLkNvbG9ySACIAQESDgoGcmVzdWx0GAMgASgJQgkKB193aW5uZXIiqwIKBlNlYXJjaBINCgVkZXB0aBgBIAEoDRIQCghzZWxkZXB0aBgCIAEoDRINCgVub2RlcxgDIAEoBBILCgNucHMYBCABKAQSDwoHdGltZV9tcxgFIAEoDRIQCghxdWV1ZV9tcxgGIAEoDRIQCghoYXNoZnVsbBgHIAEoDRIOCgZ0YmhpdHMYCCABKAQSNwoLc3RvcF9yZWFzb24YCSABKA4yHS5jaGVzcy5hbmFseXNpcy52MS5TdG9wUmVhc29uSACIAQESFQoNZGV0ZXJtaW5pc3RpYxgKIAEoCBIOCgZjYWNoZWQYCyABKAgSLwoGbGltaXRzGAwgASgLMh8uY2hlc3MuYW5hbHlzaXMudjEuU2VhcmNoTGltaXRzQg4KDF9zdG9wX3JlYXNvbiKRAQoMU2VhcmNoTGltaXRzEhIKBWRlcHRoGAEgASgNSACIAQESDwoHbXVsdGlwdhgCIAEoDRIYCgttb3ZldGltZV9tcxgDIAEoDUgBiAEBEigKB29wdGlvbnMYBCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QggKBl9kZXB0aEIOCgxfbW92ZXRpbWVfbXMiMQoGUXVldWVkEg0KBXBsYWNlGAEgASgNEhgKEGV4cGVjdGVkX3dhaXRfbXMYAiABKA0iRgoHV2FybmluZxIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSEgoFZmllbGQYAyABKAlIAIgBAUIICgZfZmllbGQipQMKBkVuZ2luZRIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEg4KBmF1dGhvchgDIAEoCRIOCgZmYW1pbHkYBCABKAkSDwoHdmVyc2lvbhgFIAEoCRIUCgdsaWNlbnNlGAYgASgJSACIAQESLwoGc3RhdHVzGAcgASgOMh8uY2hlc3MuYW5hbHlzaXMudjEuRW5naW5lU3RhdHVzEg4KBmxhdGVzdBgIIAEoCBIsCgh2YXJpYW50cxgJIAMoDjIaLmNoZXNzLmFuYWx5c2lzLnYxLlZhcmlhbnQSLAoFcGF0aHMYCiADKAsyHS5jaGVzcy5hbmFseXNpcy52MS5FbmdpbmVQYXRoEi0KDGRlZmF1bHRfcGF0aBgLIAEoDjIXLmNoZXNzLmFuYWx5c2lzLnYxLlBhdGgSLwoOb3B0aW9uc19zY2hlbWEYDCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EjEKEG9wdGlvbnNfZGVmYXVsdHMYDSABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgoKCF9saWNlbnNlIqEBCgpFbmdpbmVQYXRoEiUKBHBhdGgYASABKA4yFy5jaGVzcy5hbmFseXNpcy52MS5QYXRoEhEKCWF2YWlsYWJsZRgCIAEoCBInCgNuZXQYAyABKA4yGi5jaGVzcy5hbmFseXNpcy52MS5OZXRTaXplEg4KBnNoYTI1NhgEIAEoCRIPCgd0aHJlYWRzGAUgASgNEg8KB2hhc2hfbWIYBiABKA0iVwoEUGxhbhIKCgJpZBgBIAEoCRIUCgxyZXF1aXJlc19rZXkYAiABKAgSLQoGbGltaXRzGAMgASgLMh0uY2hlc3MuYW5hbHlzaXMudjEuUGxhbkxpbWl0cyKdAQoKUGxhbkxpbWl0cxIRCglkZXB0aF9tYXgYASABKA0SEwoLbXVsdGlwdl9tYXgYAiABKA0SFwoPbW92ZXRpbWVfbXNfbWF4GAMgASgNEhcKCmNvbmN1cnJlbnQYBCABKA1IAIgBARImCgVyYXRlcxgFIAMoCzIXLmNoZXNzLmFuYWx5c2lzLnYxLlJhdGVCDQoLX2NvbmN1cnJlbnQiQwoEUmF0ZRIMCgRuYW1lGAEgASgJEg0KBXF1b3RhGAIgASgEEhAKCHdpbmRvd19zGAMgASgNEgwKBHVuaXQYBCABKAkiTwoIRXN0aW1hdGUSEgoKdHlwaWNhbF9tcxgBIAEoDRIvCgdhbGxvd2VkGAIgAygLMh4uY2hlc3MuYW5hbHlzaXMudjEuUGxhblZlcmRpY3QiLAoLUGxhblZlcmRpY3QSDAoEcGxhbhgBIAEoCRIPCgdhbGxvd2VkGAIgASgIKksKBFBhdGgSFAoQUEFUSF9VTlNQRUNJRklFRBAAEg0KCVBBVEhfQVVUTxABEg0KCVBBVEhfV0FTTRACEg8KC1BBVEhfTkFUSVZFEAMqQAoFQ29sb3ISFQoRQ09MT1JfVU5TUEVDSUZJRUQQABIPCgtDT0xPUl9XSElURRABEg8KC0NPTE9SX0JMQUNLEAIqUQoFQm91bmQSFQoRQk9VTkRfVU5TUEVDSUZJRUQQABIPCgtCT1VORF9FWEFDVBABEg8KC0JPVU5EX0xPV0VSEAISDwoLQk9VTkRfVVBQRVIQAyqeAQoOUHJvbW90aW9uUGllY2USHwobUFJPTU9USU9OX1BJRUNFX1VOU1BFQ0lGSUVEEAASGQoVUFJPTU9USU9OX1BJRUNFX1FVRUVOEAESGAoUUFJPTU9USU9OX1BJRUNFX1JPT0sQAhIaChZQUk9NT1RJT05fUElFQ0VfQklTSE9QEAMSGgoWUFJPTU9USU9OX1BJRUNFX0tOSUdIVBAEKmYKDENhc3RsaW5nU2lkZRIdChlDQVNUTElOR19TSURFX1VOU1BFQ0lGSUVEEAASGgoWQ0FTVExJTkdfU0lERV9LSU5HU0lERRABEhsKF0NBU1RMSU5HX1NJREVfUVVFRU5TSURFEAIq6gEKDlRlcm1pbmFsUmVhc29uEh8KG1RFUk1JTkFMX1JFQVNPTl9VTlNQRUNJRklFRBAAEh0KGVRFUk1JTkFMX1JFQVNPTl9DSEVDS01BVEUQARIdChlURVJNSU5BTF9SRUFTT05fU1RBTEVNQVRFEAISKQolVEVSTUlOQUxfUkVBU09OX0lOU1VGRklDSUVOVF9NQVRFUklBTBADEiUKIVRFUk1JTkFMX1JFQVNPTl9TRVZFTlRZRklWRV9NT1ZFUxAEEicKI1RFUk1JTkFMX1JFQVNPTl9GSVZFRk9MRF9SRVBFVElUSU9OEAUqaAoJRHJhd0NsYWltEhoKFkRSQVdfQ0xBSU1fVU5TUEVDSUZJRUQQABIaChZEUkFXX0NMQUlNX0ZJRlRZX01PVkVTEAESIwofRFJBV19DTEFJTV9USFJFRUZPTERfUkVQRVRJVElPThACKpIBCgpTdG9wUmVhc29uEhsKF1NUT1BfUkVBU09OX1VOU1BFQ0lGSUVEEAASFQoRU1RPUF9SRUFTT05fREVQVEgQARIYChRTVE9QX1JFQVNPTl9NT1ZFVElNRRACEhwKGFNUT1BfUkVBU09OX1NFUlZFUl9MSU1JVBADEhgKFFNUT1BfUkVBU09OX1RFUk1JTkFMEAQqZQoMRW5naW5lU3RhdHVzEh0KGUVOR0lORV9TVEFUVVNfVU5TUEVDSUZJRUQQABIYChRFTkdJTkVfU1RBVFVTX1NUQUJMRRABEhwKGEVOR0lORV9TVEFUVVNfREVQUkVDQVRFRBACKk4KB1ZhcmlhbnQSFwoTVkFSSUFOVF9VTlNQRUNJRklFRBAAEhQKEFZBUklBTlRfU1RBTkRBUkQQARIUChBWQVJJQU5UX0NIRVNTOTYwEAIqSQoHTmV0U2l6ZRIYChRORVRfU0laRV9VTlNQRUNJRklFRBAAEhEKDU5FVF9TSVpFX0ZVTEwQARIRCg1ORVRfU0laRV9MSVRFEAJiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_struct]);
+  fileDesc("CiBjaGVzcy9hbmFseXNpcy92MS9hbmFseXNpcy5wcm90bxIRY2hlc3MuYW5hbHlzaXMudjEitAMKD0FuYWx5c2lzUmVxdWVzdBIYCgNmZW4YASABKAlCC7pICMgBAXIDGIABEiAKBW1vdmVzGAIgAygJQhG6SA6SAQsQ2AQiBnIEEAEYEBIdCgVkZXB0aBgDIAEoDUIJukgGKgQYHigBSACIAQESHwoHbXVsdGlwdhgEIAEoDUIJukgGKgQYCigBSAGIAQESJQoLbW92ZXRpbWVfbXMYBSABKA1CC7pICCoGGODUAygySAKIAQESHAoGZW5naW5lGAYgASgJQge6SARyAhhASAOIAQESLwoEcGF0aBgHIAEoDjIXLmNoZXNzLmFuYWx5c2lzLnYxLlBhdGhCCLpIBYIBAhABEigKB29wdGlvbnMYCCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EiEKBW5vZGVzGAkgASgEQg26SAoyCBiAlOvcAygBSASIAQESJwoMc2VhcmNoX21vdmVzGAogAygJQhG6SA6SAQsQ2gEiBnIEEAEYEEIICgZfZGVwdGhCCgoIX211bHRpcHZCDgoMX21vdmV0aW1lX21zQgkKB19lbmdpbmVCCAoGX25vZGVzIp4BCgVTY29yZRIMCgJjcBgBIAEoEUgAEg4KBG1hdGUYAiABKBFIABInCgVib3VuZBgDIAEoDjIYLmNoZXNzLmFuYWx5c2lzLnYxLkJvdW5kEigKA3dkbBgEIAEoCzIWLmNoZXNzLmFuYWx5c2lzLnYxLldkbEgBiAEBEhMKC3dpbl9wZXJjZW50GAUgASgBQgcKBXZhbHVlQgYKBF93ZGwiLgoDV2RsEgsKA3dpbhgBIAEoDRIMCgRkcmF3GAIgASgNEgwKBGxvc3MYAyABKA0i+wEKBE1vdmUSCwoDdWNpGAEgASgJEgsKA3NhbhgCIAEoCRIMCgRmcm9tGAMgASgJEgoKAnRvGAQgASgJEjkKCXByb21vdGlvbhgFIAEoDjIhLmNoZXNzLmFuYWx5c2lzLnYxLlByb21vdGlvblBpZWNlSACIAQESDwoHY2FwdHVyZRgGIAEoCBINCgVjaGVjaxgHIAEoCBI2CghjYXN0bGluZxgIIAEoDjIfLmNoZXNzLmFuYWx5c2lzLnYxLkNhc3RsaW5nU2lkZUgBiAEBEhEKCWZlbl9hZnRlchgJIAEoCUIMCgpfcHJvbW90aW9uQgsKCV9jYXN0bGluZyJ6CgRMaW5lEgwKBHJhbmsYASABKA0SDQoFZGVwdGgYAiABKA0SEAoIc2VsZGVwdGgYAyABKA0SJwoFc2NvcmUYBCABKAsyGC5jaGVzcy5hbmFseXNpcy52MS5TY29yZRINCgVtb3ZlcxgFIAMoCRILCgNzYW4YBiADKAkiXQoJRW5naW5lUmVmEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSDwoHdmVyc2lvbhgDIAEoCRIlCgRwYXRoGAQgASgOMhcuY2hlc3MuYW5hbHlzaXMudjEuUGF0aCKHAQoIVGVybWluYWwSMQoGcmVhc29uGAEgASgOMiEuY2hlc3MuYW5hbHlzaXMudjEuVGVybWluYWxSZWFzb24SLQoGd2lubmVyGAIgASgOMhguY2hlc3MuYW5hbHlzaXMudjEuQ29sb3JIAIgBARIOCgZyZXN1bHQYAyABKAlCCQoHX3dpbm5lciKrAgoGU2VhcmNoEg0KBWRlcHRoGAEgASgNEhAKCHNlbGRlcHRoGAIgASgNEg0KBW5vZGVzGAMgASgEEgsKA25wcxgEIAEoBBIPCgd0aW1lX21zGAUgASgNEhAKCHF1ZXVlX21zGAYgASgNEhAKCGhhc2hmdWxsGAcgASgNEg4KBnRiaGl0cxgIIAEoBBI3CgtzdG9wX3JlYXNvbhgJIAEoDjIdLmNoZXNzLmFuYWx5c2lzLnYxLlN0b3BSZWFzb25IAIgBARIVCg1kZXRlcm1pbmlzdGljGAogASgIEg4KBmNhY2hlZBgLIAEoCBIvCgZsaW1pdHMYDCABKAsyHy5jaGVzcy5hbmFseXNpcy52MS5TZWFyY2hMaW1pdHNCDgoMX3N0b3BfcmVhc29uIsUBCgxTZWFyY2hMaW1pdHMSEgoFZGVwdGgYASABKA1IAIgBARIPCgdtdWx0aXB2GAIgASgNEhgKC21vdmV0aW1lX21zGAMgASgNSAGIAQESKAoHb3B0aW9ucxgEIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSEgoFbm9kZXMYBSABKARIAogBARIUCgxzZWFyY2hfbW92ZXMYBiADKAlCCAoGX2RlcHRoQg4KDF9tb3ZldGltZV9tc0IICgZfbm9kZXMiMQoGUXVldWVkEg0KBXBsYWNlGAEgASgNEhgKEGV4cGVjdGVkX3dhaXRfbXMYAiABKA0iRgoHV2FybmluZxIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSEgoFZmllbGQYAyABKAlIAIgBAUIICgZfZmllbGQipQMKBkVuZ2luZRIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEg4KBmF1dGhvchgDIAEoCRIOCgZmYW1pbHkYBCABKAkSDwoHdmVyc2lvbhgFIAEoCRIUCgdsaWNlbnNlGAYgASgJSACIAQESLwoGc3RhdHVzGAcgASgOMh8uY2hlc3MuYW5hbHlzaXMudjEuRW5naW5lU3RhdHVzEg4KBmxhdGVzdBgIIAEoCBIsCgh2YXJpYW50cxgJIAMoDjIaLmNoZXNzLmFuYWx5c2lzLnYxLlZhcmlhbnQSLAoFcGF0aHMYCiADKAsyHS5jaGVzcy5hbmFseXNpcy52MS5FbmdpbmVQYXRoEi0KDGRlZmF1bHRfcGF0aBgLIAEoDjIXLmNoZXNzLmFuYWx5c2lzLnYxLlBhdGgSLwoOb3B0aW9uc19zY2hlbWEYDCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EjEKEG9wdGlvbnNfZGVmYXVsdHMYDSABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgoKCF9saWNlbnNlIqEBCgpFbmdpbmVQYXRoEiUKBHBhdGgYASABKA4yFy5jaGVzcy5hbmFseXNpcy52MS5QYXRoEhEKCWF2YWlsYWJsZRgCIAEoCBInCgNuZXQYAyABKA4yGi5jaGVzcy5hbmFseXNpcy52MS5OZXRTaXplEg4KBnNoYTI1NhgEIAEoCRIPCgd0aHJlYWRzGAUgASgNEg8KB2hhc2hfbWIYBiABKA0iVwoEUGxhbhIKCgJpZBgBIAEoCRIUCgxyZXF1aXJlc19rZXkYAiABKAgSLQoGbGltaXRzGAMgASgLMh0uY2hlc3MuYW5hbHlzaXMudjEuUGxhbkxpbWl0cyKwAQoKUGxhbkxpbWl0cxIRCglkZXB0aF9tYXgYASABKA0SEwoLbXVsdGlwdl9tYXgYAiABKA0SFwoPbW92ZXRpbWVfbXNfbWF4GAMgASgNEhcKCmNvbmN1cnJlbnQYBCABKA1IAIgBARImCgVyYXRlcxgFIAMoCzIXLmNoZXNzLmFuYWx5c2lzLnYxLlJhdGUSEQoJbm9kZXNfbWF4GAYgASgEQg0KC19jb25jdXJyZW50IkMKBFJhdGUSDAoEbmFtZRgBIAEoCRINCgVxdW90YRgCIAEoBBIQCgh3aW5kb3dfcxgDIAEoDRIMCgR1bml0GAQgASgJIk8KCEVzdGltYXRlEhIKCnR5cGljYWxfbXMYASABKA0SLwoHYWxsb3dlZBgCIAMoCzIeLmNoZXNzLmFuYWx5c2lzLnYxLlBsYW5WZXJkaWN0IiwKC1BsYW5WZXJkaWN0EgwKBHBsYW4YASABKAkSDwoHYWxsb3dlZBgCIAEoCCpLCgRQYXRoEhQKEFBBVEhfVU5TUEVDSUZJRUQQABINCglQQVRIX0FVVE8QARINCglQQVRIX1dBU00QAhIPCgtQQVRIX05BVElWRRADKkAKBUNvbG9yEhUKEUNPTE9SX1VOU1BFQ0lGSUVEEAASDwoLQ09MT1JfV0hJVEUQARIPCgtDT0xPUl9CTEFDSxACKlEKBUJvdW5kEhUKEUJPVU5EX1VOU1BFQ0lGSUVEEAASDwoLQk9VTkRfRVhBQ1QQARIPCgtCT1VORF9MT1dFUhACEg8KC0JPVU5EX1VQUEVSEAMqngEKDlByb21vdGlvblBpZWNlEh8KG1BST01PVElPTl9QSUVDRV9VTlNQRUNJRklFRBAAEhkKFVBST01PVElPTl9QSUVDRV9RVUVFThABEhgKFFBST01PVElPTl9QSUVDRV9ST09LEAISGgoWUFJPTU9USU9OX1BJRUNFX0JJU0hPUBADEhoKFlBST01PVElPTl9QSUVDRV9LTklHSFQQBCpmCgxDYXN0bGluZ1NpZGUSHQoZQ0FTVExJTkdfU0lERV9VTlNQRUNJRklFRBAAEhoKFkNBU1RMSU5HX1NJREVfS0lOR1NJREUQARIbChdDQVNUTElOR19TSURFX1FVRUVOU0lERRACKuoBCg5UZXJtaW5hbFJlYXNvbhIfChtURVJNSU5BTF9SRUFTT05fVU5TUEVDSUZJRUQQABIdChlURVJNSU5BTF9SRUFTT05fQ0hFQ0tNQVRFEAESHQoZVEVSTUlOQUxfUkVBU09OX1NUQUxFTUFURRACEikKJVRFUk1JTkFMX1JFQVNPTl9JTlNVRkZJQ0lFTlRfTUFURVJJQUwQAxIlCiFURVJNSU5BTF9SRUFTT05fU0VWRU5UWUZJVkVfTU9WRVMQBBInCiNURVJNSU5BTF9SRUFTT05fRklWRUZPTERfUkVQRVRJVElPThAFKmgKCURyYXdDbGFpbRIaChZEUkFXX0NMQUlNX1VOU1BFQ0lGSUVEEAASGgoWRFJBV19DTEFJTV9GSUZUWV9NT1ZFUxABEiMKH0RSQVdfQ0xBSU1fVEhSRUVGT0xEX1JFUEVUSVRJT04QAiqpAQoKU3RvcFJlYXNvbhIbChdTVE9QX1JFQVNPTl9VTlNQRUNJRklFRBAAEhUKEVNUT1BfUkVBU09OX0RFUFRIEAESGAoUU1RPUF9SRUFTT05fTU9WRVRJTUUQAhIcChhTVE9QX1JFQVNPTl9TRVJWRVJfTElNSVQQAxIYChRTVE9QX1JFQVNPTl9URVJNSU5BTBAEEhUKEVNUT1BfUkVBU09OX05PREVTEAUqZQoMRW5naW5lU3RhdHVzEh0KGUVOR0lORV9TVEFUVVNfVU5TUEVDSUZJRUQQABIYChRFTkdJTkVfU1RBVFVTX1NUQUJMRRABEhwKGEVOR0lORV9TVEFUVVNfREVQUkVDQVRFRBACKk4KB1ZhcmlhbnQSFwoTVkFSSUFOVF9VTlNQRUNJRklFRBAAEhQKEFZBUklBTlRfU1RBTkRBUkQQARIUChBWQVJJQU5UX0NIRVNTOTYwEAIqSQoHTmV0U2l6ZRIYChRORVRfU0laRV9VTlNQRUNJRklFRBAAEhEKDU5FVF9TSVpFX0ZVTEwQARIRCg1ORVRfU0laRV9MSVRFEAJiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_struct]);
 
 /**
  * What to analyse and how hard to search: the same request body for an evaluation and a best move.
  *
- * `depth` and `movetime_ms` both apply; the limit reached first ends the search. Zero never means
- * absent: it is checked against the field's range.
+ * `depth`, `nodes` and `movetime_ms` apply together; the limit reached first ends the search. Zero never
+ * means absent: it is checked against the field's range.
  *
  * @generated from message chess.analysis.v1.AnalysisRequest
  */
 export type AnalysisRequest = Message<"chess.analysis.v1.AnalysisRequest"> & {
   /**
-   * The position in FEN, X-FEN or Shredder-FEN, at most 128 characters. Required.
+   * The position in FEN, X-FEN or Shredder-FEN, at most 128 characters, or the word `startpos` for the start
+   * position. Required.
    *
    * If it has only four or five fields, the clocks 0 and 1 are filled in (warning `clocks_defaulted`).
    * Castling rights whose king or rook is not in place and en passant squares without a legal capture
@@ -43,22 +44,23 @@ export type AnalysisRequest = Message<"chess.analysis.v1.AnalysisRequest"> & {
   moves: string[];
 
   /**
-   * Search depth in plies, 1 to 30. The default is 14, even when only `movetime_ms` is given.
+   * Search depth in plies, 1 to 30. The default is 14, even when only `movetime_ms` is given; where `nodes` is given
+   * and `depth` is not, depth does not limit the search.
    *
    * @generated from field: optional uint32 depth = 3;
    */
   depth?: number | undefined;
 
   /**
-   * Number of principal variations, 1 to 10. The default is 1. The answer has min(multipv, legal
-   * moves) lines, with the warning `multipv_reduced` if that is fewer.
+   * Number of principal variations, 1 to 10. The default is 1. The answer has min(multipv, moves that
+   * may be searched) lines, with the warning `multipv_reduced` if that is fewer.
    *
    * @generated from field: optional uint32 multipv = 4;
    */
   multipv?: number | undefined;
 
   /**
-   * Wall time of the search in milliseconds, 50 to 60000. If unset, the search ends at `depth` or at
+   * Wall time of the search in milliseconds, 50 to 60000. If unset, the search ends at `depth`, at `nodes` or at
    * the longest time that the caller's plan allows.
    *
    * @generated from field: optional uint32 movetime_ms = 5;
@@ -87,6 +89,22 @@ export type AnalysisRequest = Message<"chess.analysis.v1.AnalysisRequest"> & {
    * @generated from field: google.protobuf.Struct options = 8;
    */
   options?: JsonObject | undefined;
+
+  /**
+   * Positions to visit, 1 to 1000000000; the search ends soon after as many. An answer that ends by it is reproducible,
+   * as one that ends by `depth` is. Not limited by default.
+   *
+   * @generated from field: optional uint64 nodes = 9;
+   */
+  nodes?: bigint | undefined;
+
+  /**
+   * Only these legal moves of the position are searched, at most 218, each in UCI (`e2e4`) or SAN (`Nf3`). Their
+   * order and repetitions mean nothing. None by default: all legal moves.
+   *
+   * @generated from field: repeated string search_moves = 10;
+   */
+  searchMoves: string[];
 };
 
 /**
@@ -422,7 +440,8 @@ export type Search = Message<"chess.analysis.v1.Search"> & {
   seldepth: number;
 
   /**
-   * Positions visited by the whole search.
+   * Positions visited by the whole search: a few more than the limit `nodes`, because engines look at their count now
+   * and then.
    *
    * @generated from field: uint64 nodes = 3;
    */
@@ -471,7 +490,7 @@ export type Search = Message<"chess.analysis.v1.Search"> & {
   stopReason?: StopReason | undefined;
 
   /**
-   * Whether the answer is reproducible: one thread, a cleared hash table, stopped by depth, full
+   * Whether the answer is reproducible: one thread, a cleared hash table, stopped by depth or nodes, full
    * strength. The same request then gets the same answer wherever the same build runs.
    *
    * @generated from field: bool deterministic = 10;
@@ -533,6 +552,20 @@ export type SearchLimits = Message<"chess.analysis.v1.SearchLimits"> & {
    * @generated from field: google.protobuf.Struct options = 4;
    */
   options?: JsonObject | undefined;
+
+  /**
+   * Positions to visit. Unset if they did not limit the search.
+   *
+   * @generated from field: optional uint64 nodes = 5;
+   */
+  nodes?: bigint | undefined;
+
+  /**
+   * The only moves that were searched, in UCI, each once and in alphabetical order. Empty if all legal moves were.
+   *
+   * @generated from field: repeated string search_moves = 6;
+   */
+  searchMoves: string[];
 };
 
 /**
@@ -842,6 +875,13 @@ export type PlanLimits = Message<"chess.analysis.v1.PlanLimits"> & {
    * @generated from field: repeated chess.analysis.v1.Rate rates = 5;
    */
   rates: Rate[];
+
+  /**
+   * Maximum number of positions to visit, as `nodes` of a request.
+   *
+   * @generated from field: uint64 nodes_max = 6;
+   */
+  nodesMax: bigint;
 };
 
 /**
@@ -1302,7 +1342,7 @@ export const StopReason = {
   UNSPECIFIED: 0,
 
   /**
-   * The requested depth was reached.
+   * The requested depth was reached; where depth did not limit the search, the greatest that the engine knows.
    *
    * @generated from enum value: STOP_REASON_DEPTH = 1;
    */
@@ -1328,6 +1368,13 @@ export const StopReason = {
    * @generated from enum value: STOP_REASON_TERMINAL = 4;
    */
   TERMINAL: 4,
+
+  /**
+   * The requested `nodes` were visited.
+   *
+   * @generated from enum value: STOP_REASON_NODES = 5;
+   */
+  NODES: 5,
 } as const;
 
 /**

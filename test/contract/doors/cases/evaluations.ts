@@ -21,10 +21,87 @@ export const evaluations: readonly AnswerCase[] = [
         stop_reason: "depth",
         deterministic: true,
         cached: false,
-        limits: { depth: 8, multipv: 1, options: {} },
+        limits: { depth: 8, multipv: 1, options: {}, search_moves: [] },
       },
     },
     absent: ["terminal", "draw_claimable"],
+  },
+  {
+    ...common,
+    name: "takes a word for the start position",
+    request: { fen: "startpos", moves: ["e4"], depth: 5 },
+    answer: { fen: "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1", turn: "black" },
+  },
+  {
+    ...common,
+    name: "ends a search by its nodes, as deep as they last",
+    request: { fen: startFen, nodes: 4000 },
+    answer: {
+      search: {
+        depth: expect.toSatisfy((depth: number) => depth > 2),
+        nodes: expect.toSatisfy((nodes: number) => nodes >= 4000 && nodes < 4400),
+        stop_reason: "nodes",
+        deterministic: true,
+        limits: expect.toSatisfy(
+          (limits: Readonly<Record<string, unknown>>) =>
+            limits.nodes === 4000 && limits.depth === undefined && limits.movetime_ms === undefined,
+        ),
+      },
+    },
+    // Whether the best move is newer than the lines is the engine's affair.
+    warnings: expect.any(Array) as unknown as readonly string[],
+  },
+  {
+    ...common,
+    call: "findBestMove",
+    name: "ends a search by the limit that is reached first",
+    request: { fen: startFen, nodes: 1_000_000_000, depth: 5, movetime_ms: 60_000 },
+    answer: {
+      search: {
+        depth: 5,
+        stop_reason: "depth",
+        deterministic: true,
+        limits: { depth: 5, nodes: 1_000_000_000, movetime_ms: 60_000 },
+      },
+    },
+  },
+  {
+    ...common,
+    name: "has one line and a warning where the nodes are too few for an iteration",
+    request: { fen: startFen, nodes: 1, multipv: 3 },
+    answer: { lines: [{ rank: 1, depth: 1 }], search: { stop_reason: "nodes", deterministic: true } },
+    warnings: ["incomplete_iteration"],
+  },
+  {
+    ...common,
+    name: "searches only the moves that are named, in the notations of both",
+    request: { fen: startFen, depth: 6, multipv: 2, search_moves: ["a3", "h2h3", "a2a3"] },
+    answer: {
+      best_move: { uci: expect.stringMatching(/^(a2a3|h2h3)$/) },
+      lines: expect.toSatisfy((lines: readonly { readonly moves: readonly string[] }[]) => {
+        const moves = lines.map((line) => line.moves[0]);
+        return moves.toSorted().join(" ") === "a2a3 h2h3";
+      }),
+      search: { deterministic: true, limits: { search_moves: ["a2a3", "h2h3"] } },
+    },
+  },
+  {
+    ...common,
+    call: "findBestMove",
+    name: "castles where that is the only move named, and gives one line",
+    request: { fen: "4k3/8/8/8/8/7p/7P/4K2R w K - 0 1", depth: 6, multipv: 3, search_moves: ["O-O"] },
+    answer: {
+      best_move: { uci: "e1g1", castling: "kingside" },
+      lines: [{ rank: 1 }],
+      search: { limits: { search_moves: ["e1g1"] } },
+    },
+    warnings: ["multipv_reduced"],
+  },
+  {
+    ...common,
+    name: "castles in Chess960 where that is the only move named",
+    request: { fen: "4R3/8/8/8/8/5k1P/7P/5K1R w H - 0 1", depth: 6, search_moves: ["O-O"] },
+    answer: { best_move: { uci: "f1h1" }, search: { limits: { search_moves: ["f1h1"] } } },
   },
   {
     ...common,

@@ -68,7 +68,13 @@ export const listings: readonly AnswerCase[] = [
         {
           id: "keyless",
           requires_key: false,
-          limits: { depth_max: 30, multipv_max: 10, movetime_ms_max: 60_000, rates: [] },
+          limits: {
+            depth_max: 30,
+            multipv_max: 10,
+            movetime_ms_max: 60_000,
+            rates: [],
+            nodes_max: 1_000_000_000,
+          },
         },
       ],
     },
@@ -80,5 +86,12 @@ export const listings: readonly AnswerCase[] = [
     name: "estimates a request",
     request: { depth: 20, multipv: 3, movetime_ms: 1000 },
     answer: { estimate: { typical_ms: 1000, allowed: [{ plan: "keyless", allowed: true }] } },
+  },
+  {
+    ...common,
+    call: "getPrice",
+    name: "estimates a request by its nodes",
+    request: { nodes: 1_000_000_000 },
+    answer: { estimate: { typical_ms: 60_000, allowed: [{ plan: "keyless", allowed: true }] } },
   },
 ];

@@ -13,6 +13,12 @@ export const warnings: readonly AnswerCase[] = [
   },
   {
     ...common,
+    name: "does not tell of a default depth where nodes are given",
+    request: { fen: "8/8/4k3/8/8/4K3/4P3/8 w - - 0 1", nodes: 300, multipv: 1, movetime_ms: 60_000 },
+    answer: { search: { stop_reason: "nodes", limits: { nodes: 300, movetime_ms: 60_000 } } },
+  },
+  {
+    ...common,
     name: "removes castling rights without a rook in place",
     request: { fen: "4k3/8/8/8/8/8/4P3/4K3 w KQ - 0 1", depth: 6 },
     answer: { fen: "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1" },

@@ -1,0 +1,109 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { createClient } from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
+import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { lackOfH2load, loadByH2load } from "./h2load.ts";
+import type { BenchOptions } from "./options.ts";
+import type { PeerSettings } from "./peer.ts";
+import { kibitz, kibitzBeside, type StartedKibitz, startKibitz } from "./peers/kibitz.ts";
+import { startProgram } from "./peers/programs.ts";
+import type { Row } from "./rows.ts";
+import { type Runner, takeTurns } from "./turns.ts";
+import { loadByWrk } from "./wrk.ts";
+
+const question = { fen: "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", depth: 14 };
+const callers = 8;
+
+/**
+ * One question that is known: plain JSON and gRPC, with a key and without limits, beside a bare `node:http` server that
+ * parses the same body and sends the same bytes.
+ */
+export async function measureCached(
+  { rounds, seconds, beside }: BenchOptions,
+  settings: PeerSettings,
+): Promise<Row> {
+  const { folder, engine } = settings;
+  const file = join(folder, "question.json");
+  writeFileSync(file, JSON.stringify(question));
+  const lack = await lackOfH2load();
+  if (lack !== undefined) {
+    console.log(`gRPC is left out: ${lack}.`);
+  }
+  const started = new Map<string, StartedKibitz>([
+    [kibitz.name, await startKibitz(settings)],
+    ["Kibitz, open", await startKibitz(settings, { settings: { KIBITZ_ACCESS: "open" } })],
+  ]);
+  if (beside !== undefined) {
+    started.set(kibitzBeside(beside).name, await startKibitz(settings, { checkout: beside }));
+  }
+  const runners: Runner[] = [];
+  const stops: (() => Promise<unknown>)[] = [];
+  let answer = "";
+  for (const [name, { pid, load, server, headers, stop }] of started) {
+    answer = await askedTwice(server.url, headers);
+    runners.push({ name, pid, load: () => load({ file, callers, seconds, repeats: true }) });
+    if (lack === undefined) {
+      const ask = await grpcLoad(server.url, headers, folder);
+      runners.push({ name: `${name}, gRPC`, pid, load: () => ask(seconds) });
+    }
+    stops.push(stop);
+  }
+  const bare = await startProgram(process.execPath, "echo.ts", [], folder, answer);
+  stops.push(bare.stop);
+  runners.unshift({
+    name: "bare node:http",
+    pid: bare.pid,
+    load: () => loadByWrk({ url: bare.url, headers: {}, file, callers, seconds, repeats: true }),
+  });
+  try {
+    // V8 compiles the hot functions meanwhile.
+    await takeTurns(runners, 1);
+    const measured = await takeTurns(runners, rounds);
+    return { kind: "cached", path: engine.path, depth: question.depth, callers, measured };
+  } finally {
+    await Promise.all(stops.map((stop) => stop()));
+  }
+}
+
+/** The second time, it is known. */
+async function askedTwice(url: string, headers: Readonly<Record<string, string>>): Promise<string> {
+  const ask = async () => {
+    const response = await fetch(`${url}/v1/eval`, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body: JSON.stringify(question),
+    });
+    return response.text();
+  };
+  await ask();
+  const answer = await ask();
+  if (!answer.includes('"cached":true')) {
+    throw new Error(`not cached: ${answer}`);
+  }
+  return answer;
+}
+
+/** The same question over gRPC, of which the answer must be known. */
+async function grpcLoad(url: string, headers: Readonly<Record<string, string>>, folder: string) {
+  const { evaluate } = AnalysisService.method;
+  const client = createClient(AnalysisService, createGrpcTransport({ baseUrl: url }));
+  const answer = await client.evaluate(question, { headers });
+  const message = toBinary(evaluate.input, create(evaluate.input, question));
+  const frame = Buffer.alloc(5 + message.length);
+  frame.writeUInt32BE(message.length, 1);
+  frame.set(message, 5);
+  const bodyFile = join(folder, "question.grpc");
+  writeFileSync(bodyFile, frame);
+  return (seconds: number) =>
+    loadByH2load({
+      url: `${url}/${AnalysisService.typeName}/${evaluate.name}`,
+      headers,
+      bodyFile,
+      answerBytes: 5 + toBinary(evaluate.output, answer).length,
+      callers,
+      seconds,
+      timesFile: join(folder, "times.log"),
+    });
+}

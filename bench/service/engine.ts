@@ -1,0 +1,64 @@
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { identityFromName } from "../../src/engine/backends/native/discover.ts";
+import { discoverWasm } from "../../src/engine/backends/wasm/discover.ts";
+import { commandOfWasm } from "../../src/engine/backends/wasm/index.ts";
+import type { EnginePath } from "../../src/engine/engine.ts";
+import { noSandbox } from "../../src/engine/sandbox/sandbox.ts";
+import type { EngineCommand } from "../../src/engine/uci/child-process.ts";
+import { nativeStockfish } from "../../test/support/native-stockfish.ts";
+
+/** What all peers set, as Kibitz does by default. */
+export const hashMb = 16;
+
+/** An engine that Kibitz and its peers run. */
+export interface BenchEngine {
+  readonly path: EnginePath;
+  /** As callers of Kibitz name it. */
+  readonly id: string;
+  /** As it names itself. */
+  readonly name: string;
+  readonly sha256: string;
+  /** How the peers start it. */
+  readonly command: EngineCommand;
+}
+
+/** The first native Stockfish of this machine, or another UCI engine. */
+export async function nativeEngine(file = nativeStockfish()): Promise<BenchEngine> {
+  if (file === undefined) {
+    throw new Error("no native Stockfish (Debian: apt-get install stockfish)");
+  }
+  const name = await nameOf(file);
+  const id = identityFromName(name)?.id;
+  if (id === undefined) {
+    throw new Error(`${file} has no name that can be an id: ${name}`);
+  }
+  const sha256 = createHash("sha256").update(readFileSync(file)).digest("hex");
+  return { path: "native", id, name, sha256, command: { file, args: [] } };
+}
+
+/** The newest WebAssembly build, which is the default where there is no native one. */
+export async function wasmEngine(): Promise<BenchEngine> {
+  const [build] = await discoverWasm({ hashMb, threads: 1 }, noSandbox);
+  if (build === undefined) {
+    throw new Error("no WebAssembly engine is installed");
+  }
+  const { id, name } = build;
+  return { path: "wasm", id, name, sha256: await build.sha256(), command: commandOfWasm(build, noSandbox) };
+}
+
+async function nameOf(file: string): Promise<string> {
+  const engine = spawn(file, { stdio: ["pipe", "pipe", "ignore"] });
+  engine.stdin.write("uci\n");
+  for await (const line of createInterface(engine.stdout)) {
+    if (line.startsWith("id name ")) {
+      engine.kill("SIGKILL");
+      await once(engine, "exit");
+      return line.slice("id name ".length);
+    }
+  }
+  throw new Error(`${file} speaks no UCI`);
+}

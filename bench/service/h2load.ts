@@ -1,0 +1,73 @@
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { promisify } from "node:util";
+import type { Loaded } from "./loaded.ts";
+import { quantile } from "./statistics.ts";
+
+const run = promisify(execFile);
+
+export interface H2Load {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** With one gRPC message. */
+  readonly bodyFile: string;
+  /** Bytes of the message in every answer that is one: a refusal has none, with status 200. */
+  readonly answerBytes: number;
+  /** Connections, each with one call after the other. */
+  readonly callers: number;
+  readonly seconds: number;
+  /** Where it writes how long each call took. */
+  readonly timesFile: string;
+}
+
+/** Why gRPC cannot be measured here. */
+export async function lackOfH2load(): Promise<string | undefined> {
+  return run("h2load", ["--version"]).then(
+    () => undefined,
+    () => "no h2load, which makes the load of gRPC (Debian: apt-get install nghttp2-client)",
+  );
+}
+
+/** One gRPC call again and again, by `h2load`. @throws Error if a call had another answer. */
+export async function loadByH2load(load: H2Load): Promise<Loaded> {
+  const headers = { "content-type": "application/grpc", te: "trailers", ...load.headers };
+  const { stdout } = await run("h2load", [
+    `--clients=${load.callers}`,
+    "--max-concurrent-streams=1",
+    "--threads=1",
+    `--duration=${load.seconds}`,
+    `--data=${load.bodyFile}`,
+    ...Object.entries(headers).flatMap(([name, value]) => ["--header", `${name}: ${value}`]),
+    `--log-file=${load.timesFile}`,
+    load.url,
+  ]);
+  const requests = readH2load(stdout, load.answerBytes);
+  const tookMs = readFileSync(load.timesFile, "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => Number(line.split("\t")[2]) / 1000)
+    .toSorted((a, b) => a - b);
+  return {
+    requests,
+    seconds: load.seconds,
+    p50Ms: quantile(tookMs, 0.5),
+    p99Ms: quantile(tookMs, 0.99),
+  };
+}
+
+/** How many calls were answered, from what `h2load` has printed. @throws Error if one was answered otherwise. */
+export function readH2load(stdout: string, answerBytes: number): number {
+  const [, done, succeeded, failed, errored, timedOut] =
+    /(\d+) done, (\d+) succeeded, (\d+) failed, (\d+) errored, (\d+) timeout/.exec(stdout)?.map(Number) ?? [];
+  const [, dataBytes] = /\((\d+)\) data$/m.exec(stdout)?.map(Number) ?? [];
+  if (!done || done !== succeeded || failed || errored || timedOut) {
+    throw new Error(`not all calls were answered with success:\n${stdout}`);
+  }
+  // What was on its way when the time was over is counted in bytes, and not as an answer.
+  if (dataBytes === undefined || dataBytes < done * answerBytes) {
+    throw new Error(
+      `${done} answers of ${answerBytes} bytes are more than ${dataBytes} bytes: some were refused`,
+    );
+  }
+  return done;
+}

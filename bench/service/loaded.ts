@@ -1,0 +1,47 @@
+/** What a load has told. */
+export interface Loaded {
+  readonly requests: number;
+  readonly seconds: number;
+  /** Of the time from request to answer, in milliseconds. */
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+}
+
+/** The line that `questions.lua` prints. */
+interface Told {
+  readonly requests: number;
+  readonly microseconds: number;
+  /** Microseconds. */
+  readonly p50: number;
+  readonly p99: number;
+  readonly asked: number;
+  readonly questions: number;
+  readonly broken: number;
+  readonly errors: Readonly<Record<string, number>>;
+}
+
+/**
+ * From what `wrk` has printed.
+ *
+ * @throws Error if anything but success was answered, or questions that should be new have come again.
+ */
+export function readLoaded(stdout: string, repeats: boolean): Loaded {
+  const line = stdout.split("\n").find((each) => each.startsWith("{"));
+  if (line === undefined) {
+    throw new Error(`wrk has told nothing: ${stdout}`);
+  }
+  const { requests, microseconds, p50, p99, asked, questions, broken, errors }: Told = JSON.parse(line);
+  const failed = Object.entries({ ...errors, broken }).filter(([, count]) => count > 0);
+  if (failed.length > 0) {
+    const told = failed.map(([kind, count]) => `${count} × ${kind}`).join(", ");
+    throw new Error(`of ${requests} requests not all were answered with success: ${told}`);
+  }
+  if (requests === 0) {
+    throw new Error(`no request was answered in ${microseconds / 1e6} s`);
+  }
+  // One is asked before the first, to see what requests look like.
+  if (!repeats && asked - 1 > questions) {
+    throw new Error(`${asked} were asked, and only ${questions} are different`);
+  }
+  return { requests, seconds: microseconds / 1e6, p50Ms: p50 / 1000, p99Ms: p99 / 1000 };
+}

@@ -1,0 +1,118 @@
+import { parseArgs } from "node:util";
+import type { EnginePath } from "../../src/engine/engine.ts";
+import { type SweepName, sweepNames } from "./growth.ts";
+import { isPeerWord, type PeerWord, peers } from "./peers.ts";
+
+export const usage = `npm run bench                          what a developer wants to see, in some minutes
+npm run bench -- --full                more depths, callers and rounds, WebAssembly, and how cost grows
+npm run bench -- --flat [minutes]      full load for ten minutes
+npm run bench -- --growth              how cost grows
+
+  --rows new,repeated,cached           which tables
+  --depths 1,8   --callers 1,8         which cells
+  --paths native,wasm
+  --peers ${Object.keys(peers).join(",")}
+  --sweeps ${sweepNames.join(",")}
+                                       of --growth
+  --seconds 2    --rounds 3            how long each has its turn, and how often
+  --slots 2                            searches at a time
+  --python python3                     one that has chess, fastapi and uvicorn
+  --beside ../other                    another checkout of Kibitz, as one more peer
+  --out bench/results                  the folder of the results, as JSON
+
+One cell in half a minute: npm run bench -- --rows new --depths 8 --callers 8 --peers least,kibitz`;
+
+export type RowKind = "new" | "repeated" | "cached";
+
+export interface BenchOptions {
+  readonly kinds: readonly RowKind[];
+  readonly flatMinutes: number | undefined;
+  readonly growth: boolean;
+  readonly depths: readonly number[];
+  readonly callers: readonly number[];
+  readonly paths: readonly EnginePath[];
+  readonly peers: readonly PeerWord[];
+  readonly sweeps: readonly SweepName[];
+  readonly seconds: number;
+  readonly rounds: number;
+  readonly slots: number;
+  readonly python: string;
+  readonly beside: string | undefined;
+  readonly out: string;
+}
+
+/** @throws Error that says how it is used. */
+export function readOptions(args: readonly string[]): BenchOptions {
+  const { values, positionals } = parse(args);
+  const { full, flat } = values;
+  const list = <T>(text: string | undefined, otherwise: readonly T[], read: (word: string) => T) =>
+    text === undefined ? otherwise : text.split(",").filter(Boolean).map(read);
+  const among =
+    <T extends string>(...known: readonly T[]) =>
+    (word: string): T => {
+      const found = known.find((each) => each === word);
+      return found ?? refuse(`${word} is none of ${known.join(", ")}`);
+    };
+  const number = (text: string): number => {
+    const read = Number(text);
+    return Number.isFinite(read) && read > 0 ? read : refuse(`${text} is no number over 0`);
+  };
+  const integer = (text: string): number =>
+    Number.isInteger(number(text)) ? Number(text) : refuse(`${text} is no integer`);
+  const minutes = positionals.map(number)[0] ?? 10;
+  const rowsToo = !flat && !values.growth;
+  return {
+    kinds: list<RowKind>(
+      values.rows,
+      rowsToo ? ["new", "repeated", "cached"] : [],
+      among("new", "repeated", "cached"),
+    ),
+    flatMinutes: flat ? minutes : undefined,
+    growth: values.growth || (full && !flat),
+    depths: list(values.depths, full ? [1, 8, 14] : flat ? [1] : [1, 8], integer),
+    callers: list(values.callers, full ? [1, 8, 64] : flat ? [64] : [1, 8], integer),
+    paths: list<EnginePath>(values.paths, full ? ["native", "wasm"] : ["native"], among("native", "wasm")),
+    peers: list(values.peers, ["least", "kibitz", "python", "one", "process", "bare"], (word) =>
+      isPeerWord(word) ? word : refuse(`no peer is called ${word}`),
+    ),
+    sweeps: list(values.sweeps, sweepNames, among(...sweepNames)),
+    seconds: integer(values.seconds ?? (full ? "4" : "2")),
+    rounds: integer(values.rounds ?? (full ? "5" : "3")),
+    slots: integer(values.slots),
+    python: values.python,
+    beside: values.beside,
+    out: values.out,
+  };
+}
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        full: { type: "boolean", default: false },
+        flat: { type: "boolean", default: false },
+        growth: { type: "boolean", default: false },
+        rows: { type: "string" },
+        depths: { type: "string" },
+        callers: { type: "string" },
+        paths: { type: "string" },
+        peers: { type: "string" },
+        sweeps: { type: "string" },
+        seconds: { type: "string" },
+        rounds: { type: "string" },
+        slots: { type: "string", default: "2" },
+        python: { type: "string", default: "python3" },
+        beside: { type: "string" },
+        out: { type: "string", default: "bench/results" },
+      },
+    });
+  } catch (error) {
+    return refuse(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function refuse(reason: string): never {
+  throw new Error(`${reason}\n\n${usage}`);
+}

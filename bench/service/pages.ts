@@ -1,0 +1,169 @@
+import type { Flat } from "./flat.ts";
+import { flatHeading, flatTable, flatVerdict } from "./flat-table.ts";
+import type { Sweep } from "./growth.ts";
+import {
+  coresTable,
+  endOfOneProcess,
+  growthOfDepth,
+  sweepTable,
+  sweepTitles,
+  usedShare,
+} from "./growth-tables.ts";
+import type { Machine } from "./machine.ts";
+import { peers } from "./peers.ts";
+import { flatPicture, rowsPicture, sweepPicture } from "./pictures.ts";
+import type { FlatResults, GrowthResults, Results, RowResults } from "./results.ts";
+import { headingOf, rowTable } from "./row-tables.ts";
+import type { Row } from "./rows.ts";
+import { figures, ratioOf } from "./statistics.ts";
+import { number, withSpread } from "./table.ts";
+
+/** Texts by their paths in `docs/`: two pages, and the pictures that they show. */
+export function pagesFrom({ rows, flat, growth }: Results): ReadonlyMap<string, string> {
+  return new Map([
+    ["benchmarks.md", benchmarksPage(rows, flat)],
+    ["capacity.md", capacityPage(growth)],
+    ["benchmarks/rows.svg", rowsPicture(rows.rows)],
+    ...flat.flats.map((each): [string, string] => [`benchmarks/${flatFile(each)}`, flatPicture(each)]),
+    ...growth.sweeps.map((each): [string, string] => [`benchmarks/${sweepFile(each)}`, sweepPicture(each)]),
+  ]);
+}
+
+const flatFile = ({ depth, callers }: Flat) => `flat-${depth}-${callers}.svg`;
+const sweepFile = ({ name }: Sweep) => `growth-${name}.svg`;
+
+function benchmarksPage({ machine, rows }: RowResults, { machine: flatMachine, flats }: FlatResults): string {
+  const about = Object.values(peers).map(({ name, about }) => `- **${name}**: ${about}.`);
+  return `# Benchmarks
+
+Made by \`npm run bench:pages\` from [rows.json](benchmarks/rows.json) and [flat.json](benchmarks/flat.json); \`npm run bench\` measures.
+
+${machineText(machine)}
+
+## What is measured
+
+A service as its users meet it: started as they start it, in a process of its own, and asked through its port, over kept
+connections, by as many callers as said, each with one question after the other. Kibitz logs at info into a file, and counts the
+limits of each caller: rows with thousands of requests a second have a key whose plan has limits that are not reached, or are
+open, as each says. All have the same engines, two at a time, with one thread, 16 MiB of hash and \`UCI_ShowWDL\`; and the same
+questions, positions of random games of which none comes twice, but where it is said. Beside Kibitz, in turns by round (A B C, then
+C B A), stand others that do the same job, each as its users write it (\`bench/service/peers/\`):
+
+${about.join("\n")}
+
+Those with a clean slate are asked one position before each depth, and must find the same move: they do the same work. Any answer
+but success ends the run.
+
+A figure is the median of the rounds, with the least and the most of them in brackets. What stands behind \`×\` compares with the first
+row round by round: what the machine does in a round, it does to both. Processor time is user and system time of the server's
+process alone, for each request; the engines' stands apart.
+
+**What the figures leave out.** The network, since all is on one machine. The load takes a part of the same cores: \`wrk\` with
+one thread for HTTP, \`h2load\` for gRPC. \`wrk\` adds to the latencies what callers who do not wait for each other would have met (it
+corrects for coordinated omission); h2load and the bare engines do not. What is under way when a turn ends is not counted as
+an answer, but its processor time is. Memory is that of the server alone, at the end of its turn.
+
+![positions a minute](benchmarks/rows.svg)
+
+${rows.map((row) => `### ${headingOf(row)}\n\n${rowTable(row)}${comparisonsOf(row)}`).join("\n\n")}
+
+## Over time
+
+New questions without a pause, from \`wrk\`, in slices of ten seconds. The delay of the event loop is what timers of the server
+were late by, looked at every 5 ms (\`bench/service/watch-loop.ts\`, which is imported into it).
+
+${machineText(flatMachine)}
+
+${flats.map((flat) => `### ${flatHeading(flat)}\n\n${flatVerdict(flat)}\n\n![over time](benchmarks/${flatFile(flat)})\n\n${flatTable(flat)}`).join("\n\n")}
+
+## To repeat it
+
+\`\`\`sh
+apt-get install wrk nghttp2-client stockfish      # load over HTTP and gRPC, the native engine
+python3 -m venv /tmp/peers && /tmp/peers/bin/pip install chess fastapi "uvicorn[standard]"
+npm run bench -- --full --python /tmp/peers/bin/python --out docs/benchmarks
+npm run bench -- --flat 10 --out docs/benchmarks
+npm run bench:pages
+\`\`\`
+
+Without \`--full\` it takes five minutes and keeps its results in \`bench/results/\`; \`npm run bench -- --help\` says how to ask for one cell in
+half a minute. How much a machine can serve is in [capacity.md](capacity.md).
+`;
+}
+
+/** What the table does not compare, because it is no peer's. */
+function comparisonsOf({ kind, measured }: Row): string {
+  const sentences = measured.flatMap(({ name, turns }) => {
+    const json = measured.find((each) => name === `${each.name}, gRPC`);
+    const ratio = json && ratioOf(turns, json.turns, figures.serverUs);
+    return ratio
+      ? [`${name}: ${withSpread(ratio)} times the processor time of the same call over JSON.`]
+      : [];
+  });
+  return kind === "cached" && sentences.length > 0 ? `\n\n${sentences.join("\n")}` : "";
+}
+
+function capacityPage({ machine, slots, sweeps }: GrowthResults): string {
+  const depth = sweeps.find(({ name }) => name === "depth");
+  const end = sweeps.find(({ name }) => name === "at-once");
+  return `# Capacity
+
+For whoever runs Kibitz and wants to know how large the machine must be. Made by \`npm run bench:pages\` from
+[growth.json](benchmarks/growth.json); \`npm run bench -- --growth\` measures.
+
+${machineText(machine)}
+${depth ? coresText(depth) : ""}${end ? endText(end) : ""}
+## How cost grows
+
+One thing grows in each table, and the rest stays: ${slots} slots, and what the heading says. Every question is new, callers
+have a key whose limits are not reached, connections of one address are not limited and lines are as long as they get. Load,
+engines and server share the machine. What is under way when a turn ends is not counted as answered: with a thousand streams and
+large batches the rates are lower by that.
+
+${sweeps.map((sweep) => `### ${sweepTitles[sweep.name]}\n\n![growth](benchmarks/${sweepFile(sweep)})\n\n${sweepTable(sweep)}`).join("\n\n")}
+`;
+}
+
+function coresText(depth: Sweep): string {
+  return `
+## How many cores
+
+Searching takes the cores: one search is one thread of one engine, and the server beside it takes little. The table says how many
+cores of this kind serve so many positions a second, of which none is known, when on average ${usedShare * 100} % of them are busy: what
+comes comes unevenly, and with all of them busy there is always a line. Answers that are known cost no engine; a share of them takes
+that share off. \`KIBITZ_SLOTS\` is as many as there are cores, unless you set it.
+
+${coresTable(depth)}
+
+That is for positions of random games; other positions take other times, and the deepest rows are of few searches. Each ply of depth more takes ${number(growthOfDepth(depth))} times as long (from
+depth 8 on), so the depth that callers may ask decides most: their plans limit it (\`depth_max\`, [running.md](running.md#plans)).
+`;
+}
+
+function endText(end: Sweep): string {
+  const { perSecond, callers, cores } = endOfOneProcess(end);
+  return `
+## Where one process ends
+
+The server is one thread, so it ends where that has a core to itself and needs more. With an engine that answers at once one process
+answers ${number(perSecond)} requests a second (${callers} callers), and takes ${number(cores)} of a core for it. Below that, engines are what you run out of: more cores
+and more slots serve more. Above it, start another process with its own port behind a balancer that looks at how many requests each
+has (least connections); each has its own cache and counts limits by itself.
+`;
+}
+
+function machineText({
+  at,
+  command,
+  commit,
+  processor,
+  cores,
+  memoryGib,
+  kernel,
+  node,
+  engines,
+  tools,
+}: Machine): string {
+  const named = engines.map(({ name, path, sha256 }) => `${name} (${path}, \`${sha256.slice(0, 12)}…\`)`);
+  return `${at}, commit ${commit}, \`${command}\`. ${processor}, ${cores} cores, ${memoryGib} GiB, ${kernel}, Node ${node}; ${named.join(", ")}; ${tools.join(", ")}.`;
+}

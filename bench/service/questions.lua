@@ -1,0 +1,47 @@
+-- For wrk: asks the questions of a file in turn, one JSON body a line, and tells what it measured as a line of JSON.
+--
+--     wrk ... -s questions.lua <url> -- <file> <text that no answer may contain, or empty>
+
+wrk.method = "POST"
+
+local questions, forbidden = {}, ""
+asked, broken = 0, 0
+
+local threads = {}
+
+function setup(thread)
+  table.insert(threads, thread)
+end
+
+function init(args)
+  for line in io.lines(args[1]) do
+    table.insert(questions, wrk.format(nil, nil, nil, line))
+  end
+  forbidden = args[2] or ""
+  if forbidden ~= "" then
+    -- Only where a refusal comes with status 200: reading answers costs this process, not the server.
+    response = function(_, _, body)
+      if body:find(forbidden, 1, true) then
+        broken = broken + 1
+      end
+    end
+  end
+  count = #questions
+end
+
+function request()
+  asked = asked + 1
+  return questions[(asked - 1) % count + 1]
+end
+
+function done(summary, latency, _)
+  local thread = threads[1]
+  local errors = summary.errors
+  io.write(string.format(
+    '{"requests":%d,"microseconds":%d,"p50":%d,"p99":%d,"asked":%d,"questions":%d,"broken":%d,'
+      .. '"errors":{"connect":%d,"read":%d,"write":%d,"status":%d,"timeout":%d}}\n',
+    summary.requests, summary.duration, latency:percentile(50), latency:percentile(99),
+    thread:get("asked"), thread:get("count"), thread:get("broken"),
+    errors.connect, errors.read, errors.write, errors.status, errors.timeout
+  ))
+end

@@ -1,0 +1,52 @@
+import type { Row } from "./rows.ts";
+import { figures, ratioOf, spreadOf } from "./statistics.ts";
+import { median, table, withSpread } from "./table.ts";
+
+/** What a row asks, as a heading. */
+export function headingOf({ kind, path, depth, callers }: Row): string {
+  const by = callers === 1 ? "one caller" : `${callers} callers`;
+  switch (kind) {
+    case "new":
+      return `New questions, ${path}, depth ${depth}, ${by}`;
+    case "repeated":
+      return `The same hundred questions again and again, ${path}, depth ${depth}, ${by}`;
+    case "cached":
+      return `One question again and again, ${path}, ${by}`;
+  }
+}
+
+/** Everybody of a row, compared with the first. */
+export function rowTable({ kind, measured }: Row): string {
+  const [first] = measured;
+  if (first === undefined) {
+    throw new Error("nobody was measured");
+  }
+  const times = `× ${first.name}`;
+  const perSecond = kind === "cached";
+  return table(
+    [
+      "",
+      perSecond ? "answers a second" : "positions a minute",
+      times,
+      "p50 ms",
+      "p99 ms",
+      times,
+      "server CPU µs a request",
+      times,
+      "engines' CPU µs",
+      "memory MiB",
+    ],
+    measured.map(({ name, turns }) => [
+      name,
+      withSpread(spreadOf(turns, perSecond ? figures.perSecond : figures.perMinute)),
+      withSpread(ratioOf(turns, first.turns, figures.perMinute)),
+      median(spreadOf(turns, figures.p50Ms)),
+      median(spreadOf(turns, figures.p99Ms)),
+      median(ratioOf(turns, first.turns, figures.p99Ms)),
+      withSpread(spreadOf(turns, figures.serverUs)),
+      median(ratioOf(turns, first.turns, figures.serverUs)),
+      median(spreadOf(turns, figures.enginesUs)),
+      median(spreadOf(turns, figures.rssMib)),
+    ]),
+  );
+}

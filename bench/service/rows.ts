@@ -1,0 +1,153 @@
+import type { EnginePath } from "../../src/engine/engine.ts";
+import type { BenchEngine } from "./engine.ts";
+import type { BenchOptions, RowKind } from "./options.ts";
+import type { Peer, PeerSettings, StartedPeer } from "./peer.ts";
+import { kibitzBeside } from "./peers/kibitz.ts";
+import { peers } from "./peers.ts";
+import { mostPerSecond, type QuestionBook } from "./questions.ts";
+import { type Measured, takeTurns } from "./turns.ts";
+
+/** Peers side by side, in one cell. */
+export interface Row {
+  readonly kind: RowKind;
+  readonly path: EnginePath;
+  readonly depth: number;
+  readonly callers: number;
+  /** The first one is what the others are compared with. */
+  readonly measured: readonly Measured[];
+}
+
+/** How many questions come again and again. */
+const repeatedCount = 100;
+const warmSeconds = 3;
+
+type Running = StartedPeer & Pick<Peer, "name" | "keepsHash">;
+
+/** New questions to everybody, and the same ones to all in a round; then, if asked for, the same again and again. */
+export async function measureRows(
+  engine: BenchEngine,
+  options: BenchOptions,
+  book: QuestionBook,
+  settings: PeerSettings,
+  onRow: (row: Row) => void,
+): Promise<void> {
+  const running = await startAll(options, settings);
+  try {
+    await warmUp(running, book);
+    const { path } = engine;
+    for (const depth of options.kinds.includes("new") ? options.depths : []) {
+      await compareMoves(running, depth, book);
+      for (const callers of options.callers) {
+        onRow({
+          kind: "new",
+          path,
+          depth,
+          callers,
+          measured: await askNew(running, depth, callers, options, book),
+        });
+      }
+    }
+    const callers = 8;
+    for (const depth of options.kinds.includes("repeated") ? [8] : []) {
+      const some = running.filter(({ name }) => name !== peers.process.name && name !== peers.bare.name);
+      onRow({
+        kind: "repeated",
+        path,
+        depth,
+        callers,
+        measured: await askAgain(some, depth, callers, options, book),
+      });
+    }
+  } finally {
+    await Promise.all(running.map(({ stop }) => stop()));
+  }
+}
+
+async function startAll(
+  { peers: words, beside }: BenchOptions,
+  settings: PeerSettings,
+): Promise<readonly Running[]> {
+  const wanted: readonly Peer[] = [
+    ...words.map((word) => peers[word]),
+    ...(beside === undefined ? [] : [kibitzBeside(beside)]),
+  ];
+  const running: Running[] = [];
+  for (const peer of wanted) {
+    const lack = await peer.lack?.(settings);
+    if (lack === undefined) {
+      const { name, keepsHash } = peer;
+      running.push({ ...(await peer.start(settings)), name, keepsHash });
+    } else {
+      console.log(`${peer.name} is left out: ${lack}.`);
+    }
+  }
+  return running;
+}
+
+/** V8 compiles the hot functions meanwhile, and engines take their memory. */
+async function warmUp(running: readonly Running[], book: QuestionBook): Promise<void> {
+  for (const { load } of running) {
+    const file = book.write(mostPerSecond(1) * warmSeconds, (nextFen) => ({ fen: nextFen(), depth: 1 }));
+    await load({ file, callers: 8, seconds: warmSeconds, repeats: false });
+  }
+}
+
+/** Who starts with a clean slate finds the same move as everybody else who does: or they do not do the same work. */
+async function compareMoves(running: readonly Running[], depth: number, book: QuestionBook): Promise<void> {
+  const fen = book.nextFen();
+  const moves = new Map<string, string>();
+  for (const { name, bestMoveOf, keepsHash } of running) {
+    const move = await bestMoveOf(fen, depth);
+    if (!keepsHash) {
+      moves.set(move, name);
+    }
+  }
+  if (moves.size > 1) {
+    const told = [...moves].map(([move, name]) => `${name} ${move}`).join(", ");
+    throw new Error(`not the same search of ${fen} at depth ${depth}: ${told}`);
+  }
+}
+
+async function askNew(
+  running: readonly Running[],
+  depth: number,
+  callers: number,
+  { rounds, seconds }: BenchOptions,
+  book: QuestionBook,
+): Promise<readonly Measured[]> {
+  const files = new Map<number, string>();
+  const fileOf = (round: number) => {
+    const file =
+      files.get(round) ??
+      book.write(mostPerSecond(depth) * Math.ceil(seconds), (nextFen) => ({ fen: nextFen(), depth }));
+    files.set(round, file);
+    return file;
+  };
+  return takeTurns(
+    running.map(({ name, pid, load }) => ({
+      name,
+      pid,
+      load: (round) => load({ file: fileOf(round), callers, seconds, repeats: false }),
+    })),
+    rounds,
+  );
+}
+
+async function askAgain(
+  running: readonly Running[],
+  depth: number,
+  callers: number,
+  { rounds, seconds }: BenchOptions,
+  book: QuestionBook,
+): Promise<readonly Measured[]> {
+  const file = book.write(repeatedCount, (nextFen) => ({ fen: nextFen(), depth }));
+  const runners = running.map(({ name, pid, load }) => ({
+    name,
+    pid,
+    load: () => load({ file, callers, seconds, repeats: true }),
+  }));
+  for (const { load } of runners) {
+    await load();
+  }
+  return takeTurns(runners, rounds);
+}

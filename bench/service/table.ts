@@ -1,0 +1,34 @@
+import type { Spread } from "./statistics.ts";
+
+/** A table in Markdown whose columns are aligned, so that a terminal shows it well, too. The first column is text. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = head.map((title, column) =>
+    Math.max(3, ...[title, ...rows.map((row) => row[column] ?? "")].map(({ length }) => length)),
+  );
+  const line = (cells: readonly string[]) =>
+    `| ${widths.map((width, column) => pad(cells[column] ?? "", width, column)).join(" | ")} |`;
+  const rule = `|${widths.map((width, column) => (column === 0 ? "-".repeat(width + 2) : `${"-".repeat(width + 1)}:`)).join("|")}|`;
+  return [line(head), rule, ...rows.map(line)].join("\n");
+}
+
+function pad(text: string, width: number, column: number): string {
+  return column === 0 ? text.padEnd(width) : text.padStart(width);
+}
+
+/** `1,234`, `56.7`, `0.89`: three digits that count, and no more than that behind a thousand. */
+export function number(value: number): string {
+  const digits = value >= 100 ? 0 : value >= 10 ? 1 : 2;
+  return value.toFixed(digits).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+/** The median of the rounds; `-` where there is nothing to measure. */
+export function median(figure: Spread | undefined): string {
+  return figure === undefined ? "-" : number(figure.median);
+}
+
+/** The median of the rounds, and the least and the most of them. */
+export function withSpread(figure: Spread | undefined): string {
+  return figure === undefined
+    ? "-"
+    : `${number(figure.median)} (${number(figure.least)} to ${number(figure.most)})`;
+}

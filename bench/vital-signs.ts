@@ -1,0 +1,79 @@
+import { readdirSync, readFileSync } from "node:fs";
+
+/** What a process takes of its machine, as Linux tells. */
+export interface VitalSigns {
+  /** Resident memory of the server alone, in MiB. */
+  readonly rssMib: number;
+  /** Resident memory of its engines, in MiB. */
+  readonly enginesMib: number;
+  /** Open file descriptors of the server. */
+  readonly descriptors: number;
+  /** Engines, and whatever else it has started. */
+  readonly processes: number;
+}
+
+export function vitalSignsOf(pid: number): VitalSigns {
+  const children = childrenOf(pid);
+  return {
+    rssMib: rssMib(pid),
+    enginesMib: children.reduce((sum, child) => sum + rssMib(child), 0),
+    descriptors: readdirSync(`/proc/${pid}/fd`).length,
+    processes: children.length,
+  };
+}
+
+/** Processor time so far, user and system, in milliseconds, of which Linux counts a hundred ticks a second. */
+export interface CpuTimes {
+  /** Of the process itself, with all its threads. */
+  readonly ownMs: number;
+  /** Of all that it has started, and they: those that run, and those that it has seen end. */
+  readonly startedMs: number;
+}
+
+export function cpuTimesOf(pid: number): CpuTimes {
+  const [, , , , , , , , , , , user = 0, system = 0, endedUser = 0, endedSystem = 0] = statOf(pid);
+  const running = childrenOf(pid).map((child) => {
+    const { ownMs, startedMs } = cpuTimesOf(child);
+    return ownMs + startedMs;
+  });
+  return {
+    ownMs: (user + system) * 10,
+    startedMs: (endedUser + endedSystem) * 10 + running.reduce((sum, ms) => sum + ms, 0),
+  };
+}
+
+/** The fields of `/proc/<pid>/stat` behind the name; none of a process that is gone. */
+function statOf(pid: number): readonly number[] {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    return stat
+      .slice(stat.lastIndexOf(")") + 2)
+      .split(" ")
+      .map(Number);
+  } catch {
+    return [];
+  }
+}
+
+function childrenOf(pid: number): readonly number[] {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, "latin1")
+      .trim()
+      .split(" ")
+      .filter(Boolean)
+      .map(Number);
+  } catch {
+    return [];
+  }
+}
+
+/** Resident memory of one process, in MiB. */
+export function rssMib(pid: number): number {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, "latin1");
+    return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;
+  } catch {
+    // An engine that was retired meanwhile.
+    return 0;
+  }
+}

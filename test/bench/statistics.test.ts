@@ -1,0 +1,44 @@
+import { describe, expect, test } from "vitest";
+import { figures, quantile, ratioOf, spreadOf, type Turn } from "../../bench/service/statistics.ts";
+
+const turn = (requests: number, more: Partial<Turn> = {}): Turn => ({
+  requests,
+  seconds: 2,
+  p50Ms: 1,
+  p99Ms: 2,
+  serverUs: 500,
+  enginesUs: 100,
+  rssMib: 90,
+  ...more,
+});
+
+describe("what the tables of a bench tell", () => {
+  test("is the median of the rounds, with the least and the most", () => {
+    const turns = [turn(300), turn(100), turn(110)];
+    expect(spreadOf(turns, figures.perMinute)).toEqual({ median: 3300, least: 3000, most: 9000 });
+  });
+
+  test("is compared round by round: what slows both in a round changes no ratio", () => {
+    const own = [turn(80), turn(40), turn(8)];
+    const others = [turn(100), turn(50), turn(10)];
+    expect(ratioOf(own, others, figures.perMinute)).toEqual({ median: 0.8, least: 0.8, most: 0.8 });
+  });
+
+  test("is nothing where nothing can be measured", () => {
+    const bare = [turn(1, { serverUs: undefined })];
+    expect(spreadOf(bare, figures.serverUs)).toBeUndefined();
+    expect(ratioOf(bare, [turn(1)], figures.serverUs)).toBeUndefined();
+    expect(ratioOf([turn(1)], bare, figures.serverUs)).toBeUndefined();
+    expect(figures.serverCores(turn(1, { serverUs: undefined }))).toBeUndefined();
+  });
+
+  test("says how much of a core the server takes", () => {
+    expect(figures.serverCores(turn(2000, { serverUs: 500 }))).toBeCloseTo(0.5);
+  });
+});
+
+test("quantiles lie between their neighbours", () => {
+  expect(quantile([1, 2, 3, 5], 0.5)).toBe(2.5);
+  expect(quantile([1, 2, 3, 5], 1)).toBe(5);
+  expect(quantile([7], 0.99)).toBe(7);
+});

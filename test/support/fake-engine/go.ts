@@ -1,0 +1,20 @@
+/** What a `go` line asks for. A limit that it does not name is infinite. */
+export interface Go {
+  readonly depth: number;
+  readonly nodes: number;
+  readonly movetimeMs: number;
+  /** Empty for all. */
+  readonly searchMoves: readonly string[];
+}
+
+export function goFrom(words: readonly string[]): Go {
+  const numberAfter = (word: string) =>
+    words.includes(word) ? Number(words[words.indexOf(word) + 1]) : Number.POSITIVE_INFINITY;
+  const moves = words.indexOf("searchmoves");
+  return {
+    depth: numberAfter("depth"),
+    nodes: numberAfter("nodes"),
+    movetimeMs: numberAfter("movetime"),
+    searchMoves: moves < 0 ? [] : words.slice(moves + 1),
+  };
+}
