@@ -50,13 +50,21 @@ export async function judgeRequest(
   if (judgement.kind === "faults") {
     throw errorFromRefusal(judgement);
   }
-  const { position } = judgement;
+  return judgeSearch(request, judgement.position, engines);
+}
+
+/** {@link judgeRequest}, for a position that is judged already: `fen` and `moves` of the request are not looked at. */
+export async function judgeSearch(
+  request: AnalysisRequest,
+  position: Position,
+  engines: KnownEngines,
+): Promise<JudgedRequest> {
   const searchMoves = judgeSearchMoves(request, position);
   const build = chooseBuild(request, engines.catalog);
   if (position.chess960) {
     await judgeVariant(build, engines);
   }
-  const judged = await judgeOptionsOf(options, build, engines);
+  const judged = await judgeOptionsOf(request.options, build, engines);
   const multipv = request.multipv ?? requestBounds.multipv.default;
   const linesMax = linesMaxOf(position, searchMoves);
   return {
