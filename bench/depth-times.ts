@@ -13,7 +13,7 @@ type Limits = Pick<SearchJob, "depth" | "nodes" | "multipv">;
 async function medianOf(session: EngineSession, limits: Limits): Promise<number> {
   const times: number[] = [];
   for (const position of benchPositions()) {
-    const job = { ...limits, position, movetimeMs: 60_000, searchMoves: [], options: {} };
+    const job = { ...limits, position, movetimeMs: 60_000, searchMoves: [], options: {}, hashMb: 16 };
     const { snapshot } = await session.search(job, never);
     times.push(snapshot.counters.timeMs);
   }

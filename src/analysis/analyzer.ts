@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers/promises";
+import { hashMbFor } from "../engine/catalog.ts";
 import {
   type EngineBuild,
   EngineFailure,
@@ -131,8 +132,8 @@ export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: Anal
     );
     const { position, build, depth, nodes, multipv, options } = request;
     const searchMoves = restrictionOf(request);
-    const movetimeMs = time.longestMs;
-    const job: SearchJob = { position, depth, nodes, multipv, movetimeMs, searchMoves, options };
+    const limits = { depth, nodes, movetimeMs: time.longestMs, hashMb: hashMbFor(build, request) };
+    const job: SearchJob = { position, ...limits, multipv, searchMoves, options };
     const askedAt = performance.now();
     const state = (event: SearchEvent, queueMs: number): SharedState => {
       let described: Findings | undefined;
@@ -288,9 +289,9 @@ function restrictionOf({ position, searchMoves }: JudgedRequest): readonly strin
  * Names the search of a request: two requests have the same key exactly if depth and nodes alone define the same answer
  * to both. Undefined for a weakened engine, which plays with dice: no two of its answers are the same.
  *
- * In the key are the normal six-field FEN that the history starts from, the moves, the variant, the build, hash
- * and threads, depth, nodes, lines, the moves that are searched, and the options that are in effect. The caller's FEN
- * text and options that say what is so anyway are not.
+ * In the key are the normal six-field FEN that the history starts from, the moves, the variant, the build, threads, the
+ * hash table of the search, depth, nodes, lines, the moves that are searched, and the options that are in effect. The
+ * caller's FEN text and options that say what is so anyway are not.
  *
  * **`movetime_ms` is not in it**, on purpose. Kept are only findings that the asked depth or nodes have ended, and those
  * a longer or shorter movetime would not change: the contract defines a deterministic answer without the clock.
@@ -308,7 +309,8 @@ export function cacheKeyOf(request: JudgedRequest): string | undefined {
   const { position, build, depth, nodes, multipv, effectiveOptions } = request;
   const variant = position.chess960 ? "chess960" : "standard";
   const moves = position.moves.length === 0 ? "" : position.moves.join(" ");
-  const limits = `${depth ?? ""}|${nodes ?? ""}|${multipv}|${restrictionOf(request).join(" ")}`;
+  const hashMb = hashMbFor(build, request);
+  const limits = `${hashMb}|${depth ?? ""}|${nodes ?? ""}|${multipv}|${restrictionOf(request).join(" ")}`;
   return `${position.root}|${moves}|${variant}|${keyOfBuild(build)}|${limits}|${keyOfOptions(effectiveOptions)}`;
 }
 
@@ -318,7 +320,7 @@ export function flightKeyOf(cacheKey: string, movetimeMs: number): string {
 }
 
 function keyOfBuild({ id, path, file, settings }: EngineBuild): string {
-  return `${id}|${path}|${file}|${settings.hashMb}|${settings.threads}`;
+  return `${id}|${path}|${file}|${settings.threads}`;
 }
 
 function keyOfOptions(options: OptionValues): string {

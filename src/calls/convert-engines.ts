@@ -1,5 +1,6 @@
 import type { JsonObject, MessageInitShape } from "@bufbuild/protobuf";
 import * as pb from "../../gen/chess/analysis/v1/analysis_pb.ts";
+import { requestBounds } from "../analysis/analysis.ts";
 import type { EngineVersion } from "../engine/catalog.ts";
 import type { EngineBuild, EngineInfo, EngineOption } from "../engine/engine.ts";
 import { enumValue } from "./convert.ts";
@@ -34,6 +35,10 @@ export function messageFromVersion(facts: VersionFacts): MessageInitShape<typeof
       sha256: digests.get(build) ?? "",
       threads: build.settings.threads,
       hashMb: build.settings.hashMb,
+      hashSteps: build.hashSteps.map(({ depthMax, hashMb }) => ({
+        depthMax: Math.min(depthMax, requestBounds.depth.maximum),
+        hashMb,
+      })),
     })),
     defaultPath: enumValue(pb.Path, defaultBuild.path),
     optionsSchema: schemaOfOptions(info.options),

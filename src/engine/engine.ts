@@ -28,6 +28,8 @@ export interface EngineBuild {
   readonly deprecatedSince: string | undefined;
   /** What the operator fixed for every engine of this build. */
   readonly settings: EngineSettings;
+  /** How much of the hash table of its settings a search is given. */
+  readonly hashSteps: readonly HashStep[];
   /**
    * Nodes that the fixed search of the self-test visits, where known: two builds of one version and
    * network must visit the same, or they are not the same engine.
@@ -50,6 +52,14 @@ export interface EngineBuild {
   assertGenuine(): Promise<void>;
 }
 
+/** How large the hash table of a search is, by how deep the search may go. */
+export interface HashStep {
+  /** Plies, the deepest search of the step; infinite in the last one. */
+  readonly depthMax: number;
+  /** MiB. */
+  readonly hashMb: number;
+}
+
 /** An option that callers may set, as the engine itself declares it. */
 export type EngineOption = {
   /** JSON name: `skill_level`. */
@@ -66,6 +76,8 @@ export interface EngineInfo {
   readonly name: string;
   readonly author: string;
   readonly options: readonly EngineOption[];
+  /** The smallest hash table that it can be given, in MiB; undefined if its size cannot be set. */
+  readonly hashMinMb: number | undefined;
 }
 
 /** Option values by JSON name, judged against the engine's options. */
@@ -85,6 +97,8 @@ export interface SearchJob {
   /** The only moves to search, UCI in the notation of the position's variant, each once; empty for all that are legal. */
   readonly searchMoves: readonly string[];
   readonly options: OptionValues;
+  /** MiB of hash table: one of the build's steps. */
+  readonly hashMb: number;
 }
 
 /** One principal variation as an engine reports it: from the point of view of the side to move. */
@@ -210,12 +224,14 @@ export interface EngineSession extends AsyncDisposable {
   readonly alive: boolean;
   /** Searches begun. */
   readonly searches: number;
+  /** MiB of the hash table that it has. */
+  readonly hashMb: number;
   /**
    * Resolves when the engine is free of a search that its caller has left: at its bestmove, or when it is gone. At once
    * where there is none. Never rejects.
    */
   readonly free: Promise<unknown>;
-  /** Resident memory in bytes, where the system tells. */
+  /** Resident memory in bytes, where the system tells: as if its hash table were as large as any search may want it. */
   memoryBytes(): number | undefined;
   /** Resolves when the engine is gone, however it ended. */
   readonly exited: Promise<EngineFailure | undefined>;
@@ -243,7 +259,7 @@ export interface EngineBackend {
 
 /** What the operator fixes for every engine. */
 export interface EngineSettings {
-  /** MiB. */
+  /** MiB of the largest hash table. */
   readonly hashMb: number;
   readonly threads: number;
 }

@@ -12,8 +12,13 @@ export interface EnginePool extends AsyncDisposable {
   available(build: EngineBuild): boolean;
   /** Emits `change` when a build is available no more, or again. */
   readonly changes: EventEmitter<{ change: [EngineBuild] }>;
-  /** An idle engine of the build, or a new one. @throws EngineFailure, or the reason of `signal`. */
-  lend(build: EngineBuild, signal: AbortSignal): Promise<EngineSession>;
+  /**
+   * An idle engine of the build, or a new one.
+   *
+   * @param hashMb the hash table of the search to come, in MiB: one that has it already need not make it.
+   * @throws EngineFailure, or the reason of `signal`.
+   */
+  lend(build: EngineBuild, signal: AbortSignal, hashMb?: number): Promise<EngineSession>;
   /** Takes an engine back. A dead one is forgotten, a worn one replaced when it is next needed. */
   giveBack(session: EngineSession): void;
   /**
@@ -188,17 +193,19 @@ export function createPool(options: EnginePoolOptions): EnginePool {
     lookAfterKept();
   }
 
-  /** The one that was used last is the warmest; one that still ends another's search comes last. */
-  function warmestOf(build: EngineBuild): Manned | undefined {
+  /** One that is ready before one that is still being cleaned; then one with such a table; then the warmest, used last. */
+  function bestOf(build: EngineBuild, hashMb: number): Manned | undefined {
     const idle = places.manned("idle").filter((place) => place.build === build && place.state.session.alive);
-    return idle.findLast(({ state }) => state.session.state === "idle") ?? idle.at(-1);
+    const ready = idle.filter(({ state }) => state.session.state === "idle");
+    const some = ready.length > 0 ? ready : idle;
+    return some.findLast(({ state }) => state.session.hashMb === hashMb) ?? some.at(-1);
   }
 
   return {
     changes: starts.changes,
     available: starts.available,
-    async lend(build, signal) {
-      const place = warmestOf(build);
+    async lend(build, signal, hashMb = build.settings.hashMb) {
+      const place = bestOf(build, hashMb);
       if (place) {
         const { session } = place.state;
         places.move(place, { kind: "lent", session });

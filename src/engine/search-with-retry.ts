@@ -184,8 +184,13 @@ export function createSearchWithRetry(
   }
 
   /** An engine, if there is one in time. One that comes late is for others. */
-  async function lendBy(endsAt: number, build: EngineBuild, signal: AbortSignal): Promise<EngineSession> {
-    const lent = pool.lend(build, signal);
+  async function lendBy(
+    endsAt: number,
+    build: EngineBuild,
+    { hashMb }: SearchJob,
+    signal: AbortSignal,
+  ): Promise<EngineSession> {
+    const lent = pool.lend(build, signal, hashMb);
     if (endsAt === Number.POSITIVE_INFINITY) {
       return lent;
     }
@@ -216,7 +221,7 @@ export function createSearchWithRetry(
     }
     let begunAt: number | undefined;
     try {
-      const session = await lendBy(history.endsAt, build, signal);
+      const session = await lendBy(history.endsAt, build, job, signal);
       begunAt = performance.now();
       const leftMs = Math.floor(history.endsAt - begunAt);
       const within = leftMs < job.movetimeMs ? { ...job, movetimeMs: Math.max(1, leftMs) } : job;

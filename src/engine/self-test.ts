@@ -51,7 +51,7 @@ function search(
   depth: number,
   signal: AbortSignal,
 ): Promise<SearchDone> {
-  const limits = { depth, nodes: undefined, movetimeMs: 10_000 };
+  const limits = { depth, nodes: undefined, movetimeMs: 10_000, hashMb: session.hashMb };
   const job = { ...limits, position, multipv: 1, searchMoves: [], options: {} };
   return session.search(job, signal);
 }

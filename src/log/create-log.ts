@@ -36,7 +36,7 @@ function createIsoTime(): () => string {
   let writtenFor = Number.NaN;
   let written = "";
   return () => {
-    const now = Date.now();
+    const now = Math.floor(performance.now());
     if (now !== writtenFor) {
       writtenFor = now;
       written = pino.stdTimeFunctions.isoTime();

@@ -28,7 +28,7 @@ describe("a search", () => {
     };
     const request = judgedOf(asked);
     await analyzerOf(search).analyze(request, "somebody", never);
-    expect(jobs).toEqual([{ position: request.position, ...asked }]);
+    expect(jobs).toEqual([{ position: request.position, ...asked, hashMb: 4 }]);
   });
 
   test("of all legal moves is one of no moves in particular, and the answer says what was asked", async () => {
@@ -46,6 +46,18 @@ describe("a search", () => {
     expect(ofNodes(1000)).toBeLessThan(10);
     expect(ofNodes(100_000)).toBeGreaterThan(100);
     expect(ofNodes(1_000_000_000)).toBe(5000);
+  });
+
+  test("has the hash table of its depth, whatever else is asked for", async () => {
+    for (const [depth, hashMb] of [
+      [1, 1],
+      [12, 4],
+      [13, 16],
+    ] as const) {
+      const { search, jobs } = scripted(doneOf());
+      await analyzerOf(search).analyze(judgedOf({ depth, multipv: 10, movetimeMs: 50 }), "somebody", never);
+      expect(jobs).toMatchObject([{ depth, hashMb }]);
+    }
   });
 
   test("that sets no time is given the longest that the service allows", async () => {

@@ -3,6 +3,7 @@ import type { AnalysisRequest } from "../../src/analysis/analysis.ts";
 import { cacheKeyOf, flightKeyOf } from "../../src/analysis/analyzer.ts";
 import { judgeRequest } from "../../src/analysis/judge-request.ts";
 import type { EngineBuild } from "../../src/engine/engine.ts";
+import { hashStepsUpTo } from "../../src/engine/hash-steps.ts";
 import { startFen } from "../chess/judged.ts";
 import { buildOf } from "../engine/build-of.ts";
 import { judgedOf, knownEngines, requestOf } from "./made-up.ts";
@@ -68,7 +69,7 @@ describe("two requests have different keys", () => {
       other({ id: "stockfish-19-lite" }),
       other({ path: "native" }),
       other({ file: "/elsewhere/stockfish" }),
-      other({ settings: { hashMb: 32, threads: 1 } }),
+      other({ hashSteps: hashStepsUpTo(32) }),
       other({ settings: { hashMb: 16, threads: 2 } }),
       cacheKeyOf(judgedOf({ effectiveOptions: { syzygy_50_move_rule: false } })),
     ];

@@ -61,7 +61,10 @@ describe("a request", () => {
 
   test("of Chess960 is refused where the engine does not know it", async () => {
     const engines = knownEngines(builds);
-    const old = { ...engines, describe: async () => ({ name: "Old", author: "nobody", options: [] }) };
+    const old = {
+      ...engines,
+      describe: async () => ({ name: "Old", author: "nobody", options: [], hashMinMb: 1 }),
+    };
     // The letters of the files say which game it is.
     const fen = "bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9";
     await expect(judgeRequest(requestOf({ fen }), old)).rejects.toMatchObject({

@@ -43,7 +43,7 @@ export function knownEngines(
     available: () => true,
     async describe(build) {
       described.push(build);
-      return { name: build.name, author: "nobody", options };
+      return { name: build.name, author: "nobody", options, hashMinMb: 1 };
     },
   };
 }

@@ -169,7 +169,7 @@ describe("an engine version", () => {
   const full = buildOf();
   const native = buildOf({ path: "native", license: undefined });
   const lite = buildOf({ id: "stockfish-19-lite", net: "lite" });
-  const info = { name: "Stockfish 19", author: "the authors", options };
+  const info = { name: "Stockfish 19", author: "the authors", options, hashMinMb: 1 };
 
   test("is told with its builds, options and digests", () => {
     const { catalog } = knownEngines([full, native]);
@@ -193,6 +193,11 @@ describe("an engine version", () => {
           sha256: "a".repeat(64),
           threads: 1,
           hashMb: 16,
+          hashSteps: [
+            { depthMax: 8, hashMb: 1 },
+            { depthMax: 12, hashMb: 4 },
+            { depthMax: 30, hashMb: 16 },
+          ],
           available: true,
         },
         { path: pb.Path.NATIVE, sha256: "b".repeat(64), available: false },

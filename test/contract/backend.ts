@@ -2,17 +2,12 @@ import { Chess } from "chess.js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { describeLine, describeMove } from "../../src/chess/moves.ts";
 import type { ScoreValue } from "../../src/chess/score.ts";
-import type {
-  EngineBackend,
-  EngineBuild,
-  EngineSession,
-  SearchDone,
-  SearchJob,
-} from "../../src/engine/engine.ts";
+import type { EngineBackend, EngineBuild, EngineSession, SearchDone } from "../../src/engine/engine.ts";
 import { defaultWatchTimes, type WatchTimes } from "../../src/engine/uci/watch.ts";
 import { startFen } from "../chess/judged.ts";
 import { eventsOf, jobOf, underWay } from "../engine/job-of.ts";
 import { enginesRunning, stillRunning } from "../engine/processes.ts";
+import { chess960, middleGame, repeatable, testDeterminism } from "./determinism.ts";
 
 export interface BackendUnderTest {
   readonly pickBuild: (builds: readonly EngineBuild[]) => EngineBuild | undefined;
@@ -40,7 +35,6 @@ async function leastMsOf(promisedMs: number, once: () => Promise<number>): Promi
   return least;
 }
 
-const middleGame = "r1bqkb1r/pp3ppp/2n1pn2/2pp4/3P4/2PBPN2/PP3PPP/RNBQK2R w KQkq - 0 6";
 const standardPositions = [
   startFen,
   middleGame,
@@ -240,56 +234,7 @@ export function testBackend(
       expect(describeLine(job.position, moves).moves).toEqual(moves);
     });
 
-    test("answers the same twice, whatever others asked in between, and on another engine", async () => {
-      const job = jobOf({ fen: middleGame, depth });
-      const first = await repeatable(session, job);
-      expect(await repeatable(session, job)).toEqual(first);
-      const others = [
-        { options: { skill_level: 3 } },
-        { options: { uci_limit_strength: true, uci_elo: 1500 } },
-        { multipv: 5 },
-        chess960,
-        { movetimeMs: 30, depth: 245 },
-      ];
-      for (const other of others) {
-        await search({ fen: middleGame, ...other });
-        expect(await repeatable(session, job), JSON.stringify(other)).toEqual(first);
-      }
-      await using fresh = await backend.start(build, forever);
-      expect(await repeatable(fresh, job)).toEqual(first);
-    });
-
-    test("answers the same twice where nodes end it, whatever others asked in between, and on another engine", async () => {
-      const limits = { fen: middleGame, depth: undefined, nodes: 3000 };
-      const jobs = [
-        jobOf(limits),
-        jobOf({ ...limits, nodes: 1 }),
-        jobOf({ ...limits, nodes: 777, multipv: 3 }),
-        jobOf({ ...limits, searchMoves: ["a2a3", "h2h3"] }),
-      ];
-      const allOn = async (on: EngineSession, some: readonly SearchJob[]) => {
-        const answers: unknown[] = [];
-        for (const job of some) {
-          answers.push(await repeatable(on, job));
-        }
-        return answers;
-      };
-      const first = await allOn(session, jobs);
-      await search({ fen: startFen, movetimeMs: 30, depth: 245 });
-      const backwards = await allOn(session, jobs.toReversed());
-      expect(backwards.toReversed()).toEqual(first);
-      await using fresh = await backend.start(build, forever);
-      expect((await allOn(fresh, jobs.toReversed())).toReversed()).toEqual(first);
-    });
-
-    test("gets clean when no other search follows, and answers the same then", async () => {
-      const job = jobOf({ fen: middleGame, depth });
-      const first = await repeatable(session, job);
-      await search({ fen: middleGame, multipv: 2, options: { skill_level: 3 } });
-      expect(session.state).toBe("stopping");
-      await expect.poll(() => session.state, { timeout: 10_000 }).toBe("idle");
-      expect(await repeatable(session, job)).toEqual(first);
-    });
+    testDeterminism(() => ({ backend, build, session }), depth);
 
     test("is soon free when a caller leaves, and answers the next one right", async () => {
       const job = jobOf({ fen: middleGame, depth });
@@ -340,20 +285,6 @@ export function testBackend(
       expect(enginesRunning()).toEqual(before);
     });
   });
-}
-
-/** Black to move after White has castled. */
-const chess960 = {
-  fen: "rk2r3/pppppppp/8/8/8/8/PPPPPPPP/RK2R3 w EAea - 0 1",
-  moves: ["b1e1"],
-  chess960: true,
-};
-
-/** All of an answer that does not depend on the clock. */
-async function repeatable(session: EngineSession, job: SearchJob): Promise<unknown> {
-  const { snapshot, ...done } = await session.search(job, forever);
-  const { nps, timeMs, ...counters } = snapshot.counters;
-  return { ...done, snapshot: { ...snapshot, counters } };
 }
 
 /** Better scores are greater. */

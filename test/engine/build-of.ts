@@ -1,4 +1,5 @@
 import type { EngineBuild } from "../../src/engine/engine.ts";
+import { hashStepsUpTo } from "../../src/engine/hash-steps.ts";
 
 /** A build of which a test says only what matters to it. */
 export function buildOf(told: Partial<EngineBuild> = {}): EngineBuild {
@@ -13,6 +14,7 @@ export function buildOf(told: Partial<EngineBuild> = {}): EngineBuild {
     deprecatedSince: undefined,
     selfTestNodes: undefined,
     settings: { hashMb: 16, threads: 1 },
+    hashSteps: hashStepsUpTo(16),
     file: "/nowhere/stockfish",
     sha256: async () => "0".repeat(64),
     assertUnchanged: () => undefined,

@@ -112,6 +112,7 @@ function createFakeSession(
   const exit = Promise.withResolvers<EngineFailure | undefined>();
   let alive = true;
   let searches = 0;
+  let { hashMb } = build.settings;
   let searching: PromiseWithResolvers<SearchDone> | undefined;
 
   function die(failure?: EngineFailure) {
@@ -123,7 +124,7 @@ function createFakeSession(
   const session: FakeSession = {
     number,
     build,
-    info: { name: build.name, author: "nobody", options: [] },
+    info: { name: build.name, author: "nobody", options: [], hashMinMb: undefined },
     get alive() {
       return alive;
     },
@@ -133,6 +134,9 @@ function createFakeSession(
     get searches() {
       return searches;
     },
+    get hashMb() {
+      return hashMb;
+    },
     memoryBytes: () => memoryBytes(session),
     cutShort() {},
     exited: exit.promise,
@@ -141,6 +145,7 @@ function createFakeSession(
     async search(job, signal, onProgress = () => {}) {
       signal.throwIfAborted();
       jobs.push(job);
+      ({ hashMb } = job);
       searches++;
       onProgress(fakeProgress);
       if (conduct === "answer") {

@@ -35,6 +35,19 @@ describe("an idle engine", () => {
     expect(await pool.lend(build, forever)).toBe(second);
   });
 
+  test("that has such a hash table is lent before warmer ones, and any before a new one is started", async () => {
+    const { engines, pool } = createFakePool(3);
+    const all = await Promise.all([1, 4, 16].map((hashMb) => pool.lend(build, forever, hashMb)));
+    for (const [at, hashMb] of [1, 4, 16].entries()) {
+      await all[at]?.search(jobOf({ hashMb }), forever);
+    }
+    all.forEach(pool.giveBack);
+    expect(await pool.lend(build, forever, 1)).toBe(all[0]);
+    expect(await pool.lend(build, forever, 1)).toBe(all[2]);
+    expect(await pool.lend(build, forever, 16)).toBe(all[1]);
+    expect(engines.starts).toBe(3);
+  });
+
   test("that is still in another's search is lent last", async () => {
     const { pool } = createFakePool(2, { conduct: (number) => (number === 1 ? "go on" : "answer") });
     const [left, ready] = [await pool.lend(build, forever), await pool.lend(build, forever)];

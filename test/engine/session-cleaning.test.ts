@@ -1,7 +1,10 @@
 import { describe, expect, test } from "vitest";
+import { createUciSession } from "../../src/engine/uci/session.ts";
+import { defaultWatchTimes } from "../../src/engine/uci/watch.ts";
 import { startFen } from "../chess/judged.ts";
+import { buildOf } from "./build-of.ts";
 import { jobOf } from "./job-of.ts";
-import { openScripted } from "./scripted-session.ts";
+import { greetedScript, openScripted } from "./scripted-session.ts";
 
 const forever = new AbortController().signal;
 const go = "go depth 14 movetime 60000";
@@ -214,4 +217,64 @@ describe("an engine that is busy for a caller who has left", () => {
     expect(writes()).toEqual([["ucinewgame", "isready"]]);
     expect(session.state).toBe("idle");
   });
+});
+
+describe("a hash table of another size", () => {
+  const shallow = jobOf({ depth: 8, hashMb: 1 });
+  const goShallow = "go depth 8 movetime 60000";
+  const resize = (hashMb: number) => `setoption name Hash value ${hashMb}`;
+
+  test("is made before the new game, in the same write, and not made again for the next search", async () => {
+    const { session, conversation, writes } = await answered();
+    for (const before of [[resize(1), "ucinewgame"], ["ucinewgame"]]) {
+      for (const sent of [...before, start]) {
+        conversation.expect(sent);
+      }
+      conversation.expect(goShallow, [line(8, "e2e4"), "bestmove e2e4"]);
+      await session.search(shallow, forever);
+    }
+    expect(session.hashMb).toBe(1);
+    conversation.expect(resize(16)).expect("ucinewgame").expect(start);
+    conversation.expect(go, [line(14, "e2e4"), "bestmove e2e4"]);
+    await session.search(jobOf(), forever);
+    expect(session.hashMb).toBe(16);
+    conversation.expect("ucinewgame").expect("isready", ["readyok"]);
+    await turn();
+    expect(writes()).toEqual([
+      [resize(1), "ucinewgame", start, goShallow],
+      ["ucinewgame", start, goShallow],
+      [resize(16), "ucinewgame", start, go],
+      ["ucinewgame", "isready"],
+    ]);
+  });
+
+  test("is followed by a new game where the engine is clean already: it need not come empty", async () => {
+    const { session, conversation, writes } = await answered();
+    conversation.expect("ucinewgame").expect("isready", ["readyok"]);
+    await turn();
+    expect(session.state).toBe("idle");
+    conversation.expect(resize(1)).expect("ucinewgame").expect(start);
+    conversation.expect(goShallow, [line(8, "e2e4"), "bestmove e2e4"]);
+    await session.search(shallow, forever);
+    expect(writes().slice(1)).toEqual([[resize(1), "ucinewgame", start, goShallow]]);
+    conversation.expect("ucinewgame").expect("isready", ["readyok"]);
+  });
+
+  test.each([
+    ["native", 16 - 1],
+    // Its memory never shrinks, and it began with the largest.
+    ["wasm", 0],
+  ] as const)(
+    "takes as much memory as the largest one in the eyes of who counts: %s",
+    async (path, missingMb) => {
+      const conversation = Object.assign(greetedScript(), { memoryBytes: () => 100 * 2 ** 20 });
+      const session = await createUciSession(buildOf({ path }), conversation, defaultWatchTimes, forever);
+      expect(session.memoryBytes()).toBe(100 * 2 ** 20);
+      conversation.expect(resize(1)).expect("ucinewgame").expect(start);
+      conversation.expect(goShallow, [line(8, "e2e4"), "bestmove e2e4"]);
+      await session.search(shallow, forever);
+      expect(session.memoryBytes()).toBe((100 + missingMb) * 2 ** 20);
+      conversation.expect("ucinewgame").expect("isready", ["readyok"]);
+    },
+  );
 });

@@ -26,6 +26,7 @@ describe("the greeting", () => {
         },
         { name: "uci_chess960", engineName: "UCI_Chess960", kind: "boolean", default: false },
       ],
+      hashMinMb: 1,
     });
     expect(session.alive).toBe(true);
   });
@@ -46,7 +47,7 @@ describe("the greeting", () => {
   test("sets nothing that the engine does not declare", async () => {
     const bare = script().expect("uci", ["id name Bare", "uciok"]).expect("isready", ["readyok"]);
     const session = await start(bare, buildOf({ settings: { threads: 4, hashMb: 256 } }));
-    expect(session.info).toEqual({ name: "Bare", author: "", options: [] });
+    expect(session.info).toEqual({ name: "Bare", author: "", options: [], hashMinMb: undefined });
   });
 
   test.each(["uciok", "readyok"])("fails soon when the engine is suspended before its %s", async (last) => {

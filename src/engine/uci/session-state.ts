@@ -2,7 +2,8 @@ import type { Transitions } from "../../errors/errors.ts";
 import { EngineFailure, type EngineState } from "../engine.ts";
 import type { UciLine } from "./parse-line.ts";
 import type { UciSearch } from "./search.ts";
-import type { Deadline } from "./watch.ts";
+import type { ProcessEnd, UciTransport } from "./transport.ts";
+import { createDeadline, type Deadline } from "./watch.ts";
 
 /** What was sent in the greeting, and waits for an answer. */
 export interface Exchange {
@@ -87,4 +88,23 @@ export function blamed(failure: EngineFailure, state: SessionState): EngineFailu
   return living.kind === "queued"
     ? new EngineFailure("no_start", "not ready again", { cause: failure })
     : failure;
+}
+
+/** How long after its pipe a process takes to end, in milliseconds. */
+const exitNewsMs = 200;
+
+/** Why the pipe of an engine has ended: a moment before the system tells how the process did. */
+export async function failureOfExit({ ended }: UciTransport): Promise<EngineFailure> {
+  const unknown = Promise.withResolvers<ProcessEnd>();
+  const deadline = createDeadline(exitNewsMs, () => unknown.resolve("itself"));
+  const end = await Promise.race([ended, unknown.promise]);
+  deadline.clear();
+  return end === "outside"
+    ? new EngineFailure("killed", "the engine was killed from outside")
+    : new EngineFailure("exited", "the engine closed its pipe");
+}
+
+/** What those are told who wait for an engine that was meant to end. */
+export function closedByUs(): EngineFailure {
+  return new EngineFailure("exited", "the engine was closed");
 }

@@ -15,28 +15,33 @@ import { parseLine, type UciLine, type UciOption } from "./parse-line.ts";
 import { startSearch, type UciSearch } from "./search.ts";
 import {
   blamed,
+  closedByUs,
   engineStateOf,
+  failureOfExit,
   isLeft,
   type SessionState,
   searchOf,
   sessionTransitions,
 } from "./session-state.ts";
-import type { ProcessEnd, UciTransport } from "./transport.ts";
+import type { UciTransport } from "./transport.ts";
 import { createDeadline, createFloodMeter, type WatchTimes } from "./watch.ts";
 
-/** How long after its pipe a process takes to end, in milliseconds. */
-const exitNewsMs = 200;
+/** Clears the hash table and what is remembered of earlier searches. */
+const newGame = "ucinewgame";
 
 /** An engine that speaks UCI, in the states of `session-state.ts`. `createUciSession` starts one. */
 export class UciSession implements EngineSession {
   readonly build: EngineBuild;
   readonly exited: Promise<EngineFailure | undefined>;
-  #info: EngineInfo = { name: "", author: "", options: [] };
+  #info: EngineInfo = { name: "", author: "", options: [], hashMinMb: undefined };
   readonly #transport: UciTransport;
   readonly #times: WatchTimes;
   readonly #exit = Promise.withResolvers<EngineFailure | undefined>();
-  /** As searches set them: what is set for life is never set back. */
+  /** As searches set them. */
   #options: OptionState = createOptionState([]);
+  /** Those that are never set back. */
+  #settings: OptionState = createOptionState([]);
+  #hashMb: number;
   readonly #flood = createFloodMeter();
   #state: SessionState = { kind: "greeting", exchange: undefined };
   #searches = 0;
@@ -45,6 +50,7 @@ export class UciSession implements EngineSession {
     this.build = build;
     this.#transport = transport;
     this.#times = times;
+    this.#hashMb = build.settings.hashMb;
     this.exited = this.#exit.promise;
     void this.#read();
   }
@@ -65,6 +71,10 @@ export class UciSession implements EngineSession {
     return this.#searches;
   }
 
+  get hashMb(): number {
+    return this.#hashMb;
+  }
+
   get free(): Promise<unknown> {
     if (!this.alive) {
       return this.exited;
@@ -76,10 +86,13 @@ export class UciSession implements EngineSession {
   }
 
   memoryBytes(): number | undefined {
-    return this.#transport.memoryBytes();
+    const bytes = this.#transport.memoryBytes();
+    // What WebAssembly once had it never gives back, and it begins with the largest table.
+    const missingMb = this.build.path === "native" ? this.build.settings.hashMb - this.#hashMb : 0;
+    return bytes === undefined ? undefined : bytes + missingMb * 2 ** 20;
   }
 
-  /** The greeting: who the engine is, and the settings that it keeps for life. */
+  /** The greeting: who the engine is, and the operator's settings. */
   async greet(): Promise<void> {
     const { settings } = this.build;
     const options: UciOption[] = [];
@@ -91,15 +104,17 @@ export class UciSession implements EngineSession {
         options.push(line.option);
       }
     });
-    this.#info = { ...said, options: callersOptionsFrom(options) };
+    const hashMinMb = options.find(({ name, type }) => name === "Hash" && type === "spin")?.min;
+    this.#info = { ...said, options: callersOptionsFrom(options), hashMinMb };
     this.#options = createOptionState(options);
-    const forLife = createOptionState(options).set([
+    this.#settings = createOptionState(options);
+    const settingLines = this.#settings.set([
       // Hash after Threads, as Stockfish recommends.
       ["Threads", String(settings.threads)],
       ["Hash", String(settings.hashMb)],
       ["UCI_ShowWDL", "true"],
     ]);
-    await this.#exchange([...forLife, "isready"], "readyok");
+    await this.#exchange([...settingLines, "isready"], "readyok");
   }
 
   async search(job: SearchJob, signal: AbortSignal, onProgress: OnProgress = () => {}): Promise<SearchDone> {
@@ -120,7 +135,7 @@ export class UciSession implements EngineSession {
     this.#assertMayFollow(isQueued ? "queued" : "searching");
     // In one write with the cleaning: engines do one thing after the other, and each write wakes them.
     const cleaning = state.kind === "unclean" ? state.lines : [];
-    const before = [...cleaning, ...this.#optionLines(job)];
+    const before = [...this.#hashLines(job, cleaning), ...this.#optionLines(job)];
     const kill = (failure: EngineFailure) => void this.#end(blamed(failure, this.#state));
     const search = startSearch(this.#transport, before, job, this.#times, kill, onProgress);
     this.#move(isQueued ? { kind: "queued", search, cleanBy: state.cleanBy } : { kind: "searching", search });
@@ -161,6 +176,13 @@ export class UciSession implements EngineSession {
     this.#state = next;
   }
 
+  /** A table of another size is cleared like any other: a new game follows it, where it does not lie ahead already. */
+  #hashLines({ hashMb }: SearchJob, cleaning: readonly string[]): readonly string[] {
+    const resize = this.#settings.set([["Hash", String(hashMb)]]);
+    this.#hashMb = hashMb;
+    return resize.length === 0 || cleaning.length > 0 ? [...resize, ...cleaning] : [...resize, newGame];
+  }
+
   /** Sets what this search wants otherwise than the engine. */
   #optionLines({ position, multipv, options }: SearchJob): readonly string[] {
     const wanted = uciValuesFrom(this.#info.options, options);
@@ -181,7 +203,7 @@ export class UciSession implements EngineSession {
       // Not the fault of a search that waits behind it: that one can be tried on another engine.
       void this.#end(new EngineFailure("no_start", `not ready again within ${this.#times.cleanMs} ms`));
     });
-    const unclean = { kind: "unclean", lines: [...this.#options.reset(), "ucinewgame"], cleanBy } as const;
+    const unclean = { kind: "unclean", lines: [...this.#options.reset(), newGame], cleanBy } as const;
     this.#move(unclean);
     process.nextTick(() => {
       if (this.#state === unclean) {
@@ -274,21 +296,10 @@ export class UciSession implements EngineSession {
         return;
       }
       this.#move({ kind: "hung up", was });
-      await this.#end(blamed(await this.#failureOfExit(), was));
+      await this.#end(blamed(await failureOfExit(this.#transport), was));
     } catch (cause) {
       await this.#end(new EngineFailure("exited", `the engine's pipe broke: ${cause}`, { cause }));
     }
-  }
-
-  /** The pipe ends a moment before the system tells how the process did. */
-  async #failureOfExit(): Promise<EngineFailure> {
-    const unknown = Promise.withResolvers<ProcessEnd>();
-    const deadline = createDeadline(exitNewsMs, () => unknown.resolve("itself"));
-    const end = await Promise.race([this.#transport.ended, unknown.promise]);
-    deadline.clear();
-    return end === "outside"
-      ? new EngineFailure("killed", "the engine was killed from outside")
-      : new EngineFailure("exited", "the engine closed its pipe");
   }
 
   /** Ends the engine once; what is under way learns why. */
@@ -309,11 +320,6 @@ export class UciSession implements EngineSession {
     }
     await this.exited;
   }
-}
-
-/** What those are told who wait for an engine that was meant to end. */
-function closedByUs(): EngineFailure {
-  return new EngineFailure("exited", "the engine was closed");
 }
 
 /** Greets an engine. @throws EngineFailure of the kind `no_start`, or the reason of `signal`; the engine is gone then. */

@@ -91,7 +91,7 @@ function receive(line: string): void {
       break;
     }
     case "ucinewgame":
-      if (misbehaviour === "stuck") {
+      if (misbehaviour === "stuck" && remembered > 0) {
         hearNothing();
       }
       if (misbehaviour !== "remember") {
@@ -185,10 +185,12 @@ async function search({ depth, nodes, movetimeMs, searchMoves }: Go): Promise<vo
   const moves = (weak ? rated.toReversed() : rated).slice(0, Number(options.MultiPV));
   const scoreOf = (score: string) => (learned && position.includes(mateInTwo) ? "mate 2" : score);
   const perIteration = rated.length + 100 * remembered + (chess960 ? 1 : 0);
+  // As much in a small table as in a large one.
+  const hashfull = Math.floor(160 / Number(options.Hash));
   const print = (at: number, more = "") =>
     say(
       ...moves.map(({ uci, score, reply }, index) =>
-        `info depth ${at} seldepth ${at} multipv ${index + 1} score ${scoreOf(score)}${more} wdl 300 400 300 nodes ${at * perIteration} nps 1000 hashfull 0 time ${elapsedMs()} pv ${uci} ${reply ?? ""}`.trim(),
+        `info depth ${at} seldepth ${at} multipv ${index + 1} score ${scoreOf(score)}${more} wdl 300 400 300 nodes ${at * perIteration} nps 1000 hashfull ${hashfull} time ${elapsedMs()} pv ${uci} ${reply ?? ""}`.trim(),
       ),
     );
 

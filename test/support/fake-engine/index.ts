@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { EngineBackend, EngineBuild } from "../../../src/engine/engine.ts";
 import { lazyDigestOf } from "../../../src/engine/file-integrity.ts";
+import { hashStepsUpTo } from "../../../src/engine/hash-steps.ts";
 import { createChildProcess, type EngineCommand } from "../../../src/engine/uci/child-process.ts";
 import { createUciSession } from "../../../src/engine/uci/session.ts";
 import { defaultWatchTimes, type WatchTimes } from "../../../src/engine/uci/watch.ts";
@@ -15,7 +16,7 @@ export type Misbehaviour =
   | "exit"
   /** Prints a line, then hears nothing any more. */
   | "hang"
-  /** Hears nothing any more when a new game begins. */
+  /** Hears nothing any more when a new game begins behind a search. */
   | "stuck"
   /** Never says its best move, but hears and answers everything else. */
   | "go-on"
@@ -84,6 +85,7 @@ export function createFakeBackend(options: FakeEngineOptions = {}): EngineBacken
     deprecatedSince: undefined,
     selfTestNodes: undefined,
     settings: { hashMb: 16, threads: 1 },
+    hashSteps: hashStepsUpTo(16),
     file,
     sha256: lazyDigestOf([file]),
     assertUnchanged: () => undefined,

@@ -5,6 +5,7 @@ import {
   type EngineSession,
   type SearchEvent,
 } from "../../../src/engine/engine.ts";
+import { hashStepsUpTo } from "../../../src/engine/hash-steps.ts";
 
 /** What an engine said to a position, by its FEN. */
 export type Recording = Readonly<Record<string, readonly SearchEvent[]>>;
@@ -24,6 +25,7 @@ export function createRecordedBackend(recording: Recording, told: Partial<Engine
     license: undefined,
     deprecatedSince: undefined,
     settings: { hashMb: 16, threads: 1 },
+    hashSteps: hashStepsUpTo(16),
     selfTestNodes: undefined,
     file: "recording",
     sha256: async () => "0".repeat(64),
@@ -44,7 +46,7 @@ function createSession(build: EngineBuild, recording: Recording): EngineSession 
   let searches = 0;
   return {
     build,
-    info: { name: build.name, author: "a recording", options: [] },
+    info: { name: build.name, author: "a recording", options: [], hashMinMb: undefined },
     get state() {
       return alive ? "idle" : "dead";
     },
@@ -54,6 +56,7 @@ function createSession(build: EngineBuild, recording: Recording): EngineSession 
     get searches() {
       return searches;
     },
+    hashMb: build.settings.hashMb,
     memoryBytes: () => undefined,
     cutShort() {},
     exited: exit.promise,

@@ -3,6 +3,7 @@ import { delimiter, join } from "node:path";
 import type { Log } from "../../../log/log.ts";
 import type { EngineBuild, EngineSettings, Net } from "../../engine.ts";
 import { fingerprintFiles } from "../../file-integrity.ts";
+import { hashStepsUpTo } from "../../hash-steps.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { selfTest } from "../../self-test.ts";
 import { createChildProcess, type EngineCommand } from "../../uci/child-process.ts";
@@ -105,6 +106,7 @@ async function identify(
       // What is installed on this machine is its operator's to remove.
       deprecatedSince: undefined,
       settings,
+      hashSteps: hashStepsUpTo(settings.hashMb, settings.hashMb),
       selfTestNodes: undefined,
       file,
       ...integrity,
@@ -122,7 +124,9 @@ async function identify(
     const selfTestNodes = await selfTest(session, settings.threads, signal);
     // Before anybody else can replace it: this is what was tested.
     await integrity.sha256();
-    return [{ ...unknown, ...identity, name: session.info.name, selfTestNodes }];
+    const { name, hashMinMb = settings.hashMb } = session.info;
+    const hashSteps = hashStepsUpTo(settings.hashMb, hashMinMb);
+    return [{ ...unknown, ...identity, name, hashSteps, selfTestNodes }];
   } catch (error) {
     signal.throwIfAborted();
     log.warn({ file: found, error: String(error) }, "native engine left out");

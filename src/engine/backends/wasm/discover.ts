@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
 import type { EngineBuild, EngineSettings } from "../../engine.ts";
 import { fingerprintFiles } from "../../file-integrity.ts";
+import { hashStepsUpTo } from "../../hash-steps.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { type WasmBuild, wasmBuilds } from "./builds.ts";
 
@@ -24,6 +25,7 @@ export async function discoverWasm(
   rows: readonly WasmBuild[] = wasmBuilds,
 ): Promise<readonly EngineBuild[]> {
   const settings = { hashMb: Math.min(hashMb, hashMaxMb), threads: 1 };
+  const hashSteps = hashStepsUpTo(settings.hashMb);
   const found = await Promise.all(
     rows.map(async ({ package: name, loader, pin, deprecatedSince, ...build }): Promise<EngineBuild[]> => {
       const installed = await installedFiles(name, loader);
@@ -32,7 +34,7 @@ export async function discoverWasm(
       }
       const [file = "", ...modules] = await sandbox.place(installed);
       const integrity = await fingerprintFiles(modules, [file], pin);
-      return [{ ...build, path: "wasm", deprecatedSince, settings, file, ...integrity }];
+      return [{ ...build, path: "wasm", deprecatedSince, settings, hashSteps, file, ...integrity }];
     }),
   );
   return found.flat();

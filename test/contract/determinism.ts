@@ -1,0 +1,123 @@
+import { expect, test } from "vitest";
+import { hashMbFor } from "../../src/engine/catalog.ts";
+import type { EngineBackend, EngineBuild, EngineSession, SearchJob } from "../../src/engine/engine.ts";
+import { startFen } from "../chess/judged.ts";
+import { jobOf } from "../engine/job-of.ts";
+
+export const middleGame = "r1bqkb1r/pp3ppp/2n1pn2/2pp4/3P4/2PBPN2/PP3PPP/RNBQK2R w KQkq - 0 6";
+
+/** Black to move after White has castled. */
+export const chess960 = {
+  fen: "rk2r3/pppppppp/8/8/8/8/PPPPPPPP/RK2R3 w EAea - 0 1",
+  moves: ["b1e1"],
+  chess960: true,
+};
+
+const forever = new AbortController().signal;
+
+/** An engine of a backend that was started. */
+interface Started {
+  readonly backend: EngineBackend;
+  readonly build: EngineBuild;
+  readonly session: EngineSession;
+}
+
+/**
+ * The part of the contract of backends that callers rely on most: what a search finds is defined by what it was asked.
+ *
+ * @param depth plies that take the engine some tens of milliseconds
+ */
+export function testDeterminism(started: () => Started, depth: number): void {
+  const searchFor = (told: Parameters<typeof jobOf>[0]) =>
+    started().session.search(jobOf({ depth, ...told }), forever);
+
+  test("answers the same twice, whatever others asked in between, and on another engine", async () => {
+    const { backend, build, session } = started();
+    const job = jobOf({ fen: middleGame, depth });
+    const first = await repeatable(session, job);
+    expect(await repeatable(session, job)).toEqual(first);
+    const others = [
+      { options: { skill_level: 3 } },
+      { options: { uci_limit_strength: true, uci_elo: 1500 } },
+      { multipv: 5 },
+      chess960,
+      { movetimeMs: 30, depth: 245 },
+    ];
+    for (const other of others) {
+      await searchFor({ fen: middleGame, ...other });
+      expect(await repeatable(session, job), JSON.stringify(other)).toEqual(first);
+    }
+    await using fresh = await backend.start(build, forever);
+    expect(await repeatable(fresh, job)).toEqual(first);
+  });
+
+  test("answers the same twice where nodes end it, whatever others asked in between, and on another engine", async () => {
+    const { backend, build, session } = started();
+    const limits = { fen: middleGame, depth: undefined, nodes: 3000 };
+    const jobs = [
+      jobOf(limits),
+      jobOf({ ...limits, nodes: 1 }),
+      jobOf({ ...limits, nodes: 777, multipv: 3 }),
+      jobOf({ ...limits, searchMoves: ["a2a3", "h2h3"] }),
+    ];
+    const allOn = async (on: EngineSession, some: readonly SearchJob[]) => {
+      const answers: unknown[] = [];
+      for (const job of some) {
+        answers.push(await repeatable(on, job));
+      }
+      return answers;
+    };
+    const first = await allOn(session, jobs);
+    await searchFor({ fen: startFen, movetimeMs: 30, depth: 245 });
+    const backwards = await allOn(session, jobs.toReversed());
+    expect(backwards.toReversed()).toEqual(first);
+    await using fresh = await backend.start(build, forever);
+    expect((await allOn(fresh, jobs.toReversed())).toReversed()).toEqual(first);
+  });
+
+  test("gives a search the hash table of its depth, and answers as one that was never asked, whatever came before", async () => {
+    const { backend, build, session } = started();
+    const jobs = [1, 8, 10, 13].map((plies) =>
+      jobOf({ fen: middleGame, depth: plies, hashMb: hashMbFor(build, { depth: plies }) }),
+    );
+    expect(new Set(jobs.map(({ hashMb }) => hashMb)).size).toBe(build.hashSteps.length);
+    const fullness = async (hashMb: number) =>
+      (await searchFor({ fen: middleGame, depth: 10, hashMb })).snapshot.counters.hashfull;
+    expect(await fullness(1)).toBeGreaterThan(await fullness(16));
+    const fresh: unknown[] = [];
+    for (const job of jobs) {
+      await using engine = await backend.start(build, forever);
+      fresh.push(await repeatable(engine, job));
+    }
+    // Each behind each other one, deeper and shallower, with the cleaning in the same write and after it.
+    for (const pause of [false, true]) {
+      for (const first of jobs) {
+        for (const [at, job] of jobs.entries()) {
+          await session.search(first, forever);
+          if (pause) {
+            await expect.poll(() => session.state, { timeout: 10_000, interval: 1 }).toBe("idle");
+          }
+          expect(await repeatable(session, job), `${first.depth}, then ${job.depth}`).toEqual(fresh[at]);
+          expect(session.hashMb).toBe(job.hashMb);
+        }
+      }
+    }
+  });
+
+  test("gets clean when no other search follows, and answers the same then", async () => {
+    const { session } = started();
+    const job = jobOf({ fen: middleGame, depth });
+    const first = await repeatable(session, job);
+    await searchFor({ fen: middleGame, multipv: 2, options: { skill_level: 3 } });
+    expect(session.state).toBe("stopping");
+    await expect.poll(() => session.state, { timeout: 10_000 }).toBe("idle");
+    expect(await repeatable(session, job)).toEqual(first);
+  });
+}
+
+/** All of an answer that does not depend on the clock. */
+export async function repeatable(session: EngineSession, job: SearchJob): Promise<unknown> {
+  const { snapshot, ...done } = await session.search(job, forever);
+  const { nps, timeMs, ...counters } = snapshot.counters;
+  return { ...done, snapshot: { ...snapshot, counters } };
+}
