@@ -88,6 +88,20 @@ describe("kibitz review", () => {
     expect(linesOf(stdout)[0]).toMatchObject({ search: { limits: { depth: null, nodes: 500 } } });
   });
 
+  test("a game of Chess960 is searched as one", async () => {
+    const fen = "bqnbnrkr/pppppppp/8/8/8/8/PPPPPPPP/BQNBNRKR w HFhf - 0 1";
+    const game = `[Variant "Chess960"]\n[FEN "${fen}"]\n\n1. f4 f5 *\n`;
+    const { code, stdout } = await runKibitz(["review", fileOf(game), "-d", "3", "--json"]);
+    expect(code).toBe(0);
+    expect(linesOf(stdout)[0]).toMatchObject({
+      variant: "chess960",
+      start_fen: fen,
+      start_evaluation: { mate: null },
+      opening: null,
+      search: { searched: 3 },
+    });
+  });
+
   test("a game that cannot be read is told with its place, and the others are reviewed", async () => {
     const file = fileOf(foolsMate, illegal, backRank);
     const { code, stdout, stderr } = await runKibitz(["review", file, "-d", "4"]);
@@ -123,6 +137,12 @@ describe("kibitz review", () => {
     const { code, stdout } = await runKibitz(["review", "-", "-d", "4"], {}, bytes);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^Game 1: Anna – Bén, 0-1, /);
+  });
+
+  test("letters of several bytes stay whole, wherever a file is cut into pieces", async () => {
+    const comment = `x${"é".repeat(70_000)}`;
+    const { stdout } = await runKibitz(["review", fileOf(`1. e4 {${comment}} *`), "-d", "1", "--json"]);
+    expect(linesOf(stdout)[0].pgn).toContain(`{ ${comment} }`);
   });
 
   test("a folder's files are reviewed by name, and annotated into one file that reads as it was written", async () => {
