@@ -5,11 +5,12 @@ import {
   maxFenCharacters,
   movesAtOnce,
 } from "../chess/judge-position.ts";
-import type { Judgement, Position, PositionFault, PositionInput } from "../chess/position.ts";
+import type { Judgement, Position, PositionInput } from "../chess/position.ts";
+import { errorFromRefusal } from "../chess/position-error.ts";
 import { readSearchMoves } from "../chess/search-moves.ts";
 import type { Catalog } from "../engine/catalog.ts";
 import type { EngineBuild, EngineInfo } from "../engine/engine.ts";
-import { errorFromFaults, type Fault } from "../errors/errors.ts";
+import { errorFromFaults } from "../errors/errors.ts";
 import { echo } from "../text/plain-text.ts";
 import { type BeginWork, inTurns } from "../thread/event-loop.ts";
 import {
@@ -47,17 +48,23 @@ export async function judgeRequest(
   // What is known at once costs no turn of the event loop.
   const judgement = judging instanceof Promise ? await judging : judging;
   if (judgement.kind === "faults") {
-    const { suggestedFen } = judgement;
-    const allowed = suggestedFen === undefined ? undefined : { examples: [suggestedFen] };
-    throw errorFromFaults(judgement.faults.map((fault) => faultFromPosition(fault, allowed)));
+    throw errorFromRefusal(judgement);
   }
-  const { position } = judgement;
+  return judgeSearch(request, judgement.position, engines);
+}
+
+/** {@link judgeRequest}, for a position that is judged already: `fen` and `moves` of the request are not looked at. */
+export async function judgeSearch(
+  request: AnalysisRequest,
+  position: Position,
+  engines: KnownEngines,
+): Promise<JudgedRequest> {
   const searchMoves = judgeSearchMoves(request, position);
   const build = chooseBuild(request, engines.catalog);
   if (position.chess960) {
     await judgeVariant(build, engines);
   }
-  const judged = await judgeOptionsOf(options, build, engines);
+  const judged = await judgeOptionsOf(request.options, build, engines);
   const multipv = request.multipv ?? requestBounds.multipv.default;
   const linesMax = linesMaxOf(position, searchMoves);
   return {
@@ -74,11 +81,6 @@ export async function judgeRequest(
       ...(position.terminal ? [] : warningsOf(request, multipv, linesMax, judged.weakened)),
     ],
   };
-}
-
-function faultFromPosition({ field, index, code, message }: PositionFault, allowed: Fault["allowed"]): Fault {
-  const pointer = index === undefined ? `/${field}` : `/${field}/${index}`;
-  return { pointer, code, message, ...(allowed && { allowed }) };
 }
 
 /** The moves to search: none but legal ones. @throws KibitzError */

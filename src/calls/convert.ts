@@ -205,7 +205,10 @@ function messageFromSearch(analysis: Analysis): MessageInitShape<typeof pb.Searc
 }
 
 /** @param winner of a game that is over. */
-function scoreMessage(score: Score, winner?: "white" | "black"): MessageInitShape<typeof pb.ScoreSchema> {
+export function scoreMessage(
+  score: Score,
+  winner?: "white" | "black",
+): MessageInitShape<typeof pb.ScoreSchema> {
   const { value, bound, wdl } = score;
   return {
     value: value.kind === "cp" ? { case: "cp", value: value.cp } : { case: "mate", value: value.mate },
@@ -219,14 +222,14 @@ function scoreMessage(score: Score, winner?: "white" | "black"): MessageInitShap
 
 const messageFromScore = memoize(pb.ScoreSchema, (score: Score) => scoreMessage(score));
 
-const messageFromBuild = memoize(pb.EngineRefSchema, ({ id, name, version, path }: EngineBuild) => ({
+export const messageFromBuild = memoize(pb.EngineRefSchema, ({ id, name, version, path }: EngineBuild) => ({
   id,
   name,
   version,
   path: enumValue(pb.Path, path),
 }));
 
-const messageFromMove = memoize(
+export const messageFromMove = memoize(
   pb.MoveSchema,
   ({ promotion, castling, ...rest }: MoveDescription): MessageInitShape<typeof pb.MoveSchema> => ({
     ...rest,

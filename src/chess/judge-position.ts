@@ -50,20 +50,40 @@ export function* judgePositionInPieces(input: PositionInput): Generator<void, Ju
     return { kind: "faults", faults: [history.fault] };
   }
 
-  const outcome = judgeOutcome(chess, history.occurrences);
-  const clockWarnings = outcome.terminal ? [] : warningsOfClock(chess.halfmoves, input.moves.length);
-  const position: Position = {
-    fen: input.moves.length === 0 ? root : normalFen(chess, chess960),
+  const { ucis, occurrences } = history;
+  const position = positionFromBoard(chess, { root, moves: ucis, occurrences }, chess960);
+  const warnings = [...reading.warnings, ...judgement.warnings, ...position.warnings];
+  return { kind: "position", position: { ...position, warnings } };
+}
+
+/** What a board does not show. */
+interface Past {
+  /** Normal FEN. */
+  readonly root: string;
+  /** UCI, from `root` to the board. */
+  readonly moves: readonly string[];
+  /** How often the position stood on the board, this time included. */
+  readonly occurrences: number;
+}
+
+/** The position on a board that is judged, with the warnings about its clock; the board is its own from now on. */
+export function positionFromBoard(
+  chess: Chess,
+  { root, moves, occurrences }: Past,
+  chess960: boolean,
+): Position {
+  const outcome = judgeOutcome(chess, occurrences);
+  return {
+    fen: normalFen(chess, chess960),
     root,
-    moves: history.ucis,
+    moves,
     turn: chess.turn,
     chess960,
     halfmoves: chess.halfmoves,
     ...outcome,
-    warnings: [...reading.warnings, ...judgement.warnings, ...clockWarnings],
+    warnings: outcome.terminal ? [] : warningsOfClock(chess.halfmoves, moves.length),
     board: chess,
   };
-  return { kind: "position", position };
 }
 
 function refusal(code: "invalid_fen" | "illegal_position", problems: readonly string[]) {

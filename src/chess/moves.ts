@@ -34,8 +34,8 @@ export function* playMoves(
     }
     const move = moveFromText(chess, text);
     if (move === undefined) {
-      const { message } = explainMove(chess, text, `moves[${index}]`, chess960);
-      return { kind: "fault", fault: { code: "illegal_move", field: "moves", index, message } };
+      const fault = faultOfMove(text, index, whyNotPlayed(chess, text, chess960), normalFen(chess, chess960));
+      return { kind: "fault", fault };
     }
     ucis.push(uciFromMove(chess, move, chess960));
     chess.play(move);
@@ -45,6 +45,12 @@ export function* playMoves(
   return { kind: "history", ucis, occurrences: seen.get(key) ?? 1 };
 }
 
+/** @param why as {@link whyNotPlayed} says it of the position `fen` */
+export function faultOfMove(text: string, index: number, why: string, fen: string): PositionFault {
+  const message = sentenceOf(text, why, `moves[${index}]`, fen);
+  return { code: "illegal_move", field: "moves", index, message };
+}
+
 /** Why a text names no legal move, and the moves that it may mean, in UCI. `place` is where it stands in the request. */
 export function explainMove(
   chess: Chess,
@@ -52,14 +58,28 @@ export function explainMove(
   place: string,
   chess960: boolean,
 ): { readonly message: string; readonly meant: readonly string[] } {
-  const mover = chess.turn === "white" ? "White" : "Black";
-  const where = `${place}, in the position ${normalFen(chess, chess960)}`;
-  const meant = movesFromSan(chess, text).map((move) => uciFromMove(chess, move, chess960));
-  const named =
-    meant.length > 1
-      ? `matches more than one legal move for ${mover}: ${meant.join(", ")}`
-      : `is not a legal move for ${mover}`;
-  return { message: `${quote(text)} ${named} (${where}).`, meant };
+  const meant = movesMeant(chess, text, chess960);
+  return { message: sentenceOf(text, whyNot(chess, meant), place, normalFen(chess, chess960)), meant };
+}
+
+/** What is wrong with a text that names no one legal move, as the rest of a sentence that begins with it. */
+export function whyNotPlayed(chess: Chess, text: string, chess960: boolean): string {
+  return whyNot(chess, movesMeant(chess, text, chess960));
+}
+
+function movesMeant(chess: Chess, text: string, chess960: boolean): readonly string[] {
+  return movesFromSan(chess, text).map((move) => uciFromMove(chess, move, chess960));
+}
+
+function whyNot({ turn }: Chess, meant: readonly string[]): string {
+  const mover = turn === "white" ? "White" : "Black";
+  return meant.length > 1
+    ? `matches more than one legal move for ${mover}: ${meant.join(", ")}`
+    : `is not a legal move for ${mover}`;
+}
+
+function sentenceOf(text: string, why: string, place: string, fen: string): string {
+  return `${quote(text)} ${why} (${place}, in the position ${fen}).`;
 }
 
 /** A legal move of a position. Castling is always king takes own rook, in standard chess too. */
@@ -243,7 +263,8 @@ export function describeVariation(
   return { moves, san, first };
 }
 
-function describeAndPlay(chess: Chess, move: LegalMove, chess960: boolean): MoveDescription {
+/** Plays the move on `chess` itself. */
+export function describeAndPlay(chess: Chess, move: LegalMove, chess960: boolean): MoveDescription {
   const before = {
     uci: uciFromMove(chess, move, chess960),
     from: makeSquare(move.from),

@@ -1,73 +1,21 @@
 import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
-import { type AnalysisRequest, AnalysisRequestSchema } from "../../gen/chess/analysis/v1/analysis_pb.ts";
 import {
   EvaluateResponseSchema,
   FindBestMoveResponseSchema,
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import { type Analysis, requestBounds } from "../analysis/analysis.ts";
+import type { Analysis } from "../analysis/analysis.ts";
 import { judgeRequest } from "../analysis/judge-request.ts";
 import { messageFromAnalysis, requestFromMessage } from "../calls/convert.ts";
-import { createRules } from "../calls/rules.ts";
 import { withSuggestion } from "../calls/suggest.ts";
-import { errorKind } from "../errors/catalogue.ts";
-import { errorFromFaults, KibitzError } from "../errors/errors.ts";
-import { problemFromError } from "../errors/problem.ts";
-import { createMessageReader } from "../protocols/json/codec/read-message.ts";
+import { KibitzError } from "../errors/errors.ts";
 import { createMessageWriter } from "../protocols/json/codec/write-message.ts";
 import type { Service } from "../wiring/service.ts";
 import { type Command, type CommandInput, exitCode, UsageError } from "./command.ts";
 import { evaluateFile } from "./evaluate-file.ts";
 import { openLocal } from "./open-local.ts";
 import { createProgress, reportOfBestMove, reportOfEvaluation } from "./report.ts";
-
-const range = ({ minimum, maximum }: { readonly minimum: number; readonly maximum: number }) =>
-  `${minimum} to ${maximum}`;
-
-const options = {
-  depth: {
-    type: "string",
-    short: "d",
-    value: "<plies>",
-    about: `search depth, ${range(requestBounds.depth)} (default ${requestBounds.depth.default})`,
-  },
-  nodes: {
-    type: "string",
-    value: "<count>",
-    about: `positions to visit, ${range(requestBounds.nodes)}; alone, without a depth`,
-  },
-  multipv: {
-    type: "string",
-    short: "n",
-    value: "<lines>",
-    about: `principal variations, ${range(requestBounds.multipv)} (default ${requestBounds.multipv.default})`,
-  },
-  movetime: {
-    type: "string",
-    short: "t",
-    value: "<ms>",
-    about: `longest search, ${range(requestBounds.movetimeMs)}`,
-  },
-  moves: { type: "string", short: "m", value: "<moves>", about: 'moves played from the FEN: "e4 e5 Nf3"' },
-  "search-moves": { type: "string", value: "<moves>", about: 'search only these moves: "e4 d4"' },
-  engine: {
-    type: "string",
-    short: "e",
-    value: "<id>",
-    about: "an id listed by kibitz engines (default latest)",
-  },
-  path: { type: "string", short: "p", value: "<path>", about: "auto, wasm or native (default auto)" },
-  option: {
-    type: "string",
-    short: "o",
-    multiple: true,
-    value: "<name=value>",
-    about: "engine option, such as skill_level=5",
-  },
-  json: { type: "boolean", about: "print the API's answer, or the problem, as one line of JSON" },
-} as const satisfies Command["options"];
-
-/** Stands for the positions of a file while what is asked of all of them is judged. */
-const anyFen = "4k3/8/8/8/8/8/8/4K2R w K - 0 1";
+import { readRequest, readRequestOfMany, requestFromInput, searchOptions } from "./request-from-input.ts";
+import { orTellError } from "./tell-error.ts";
 
 const notes = [
   "On a terminal, progress is shown while the search deepens. Scores are from White's point of view.",
@@ -77,7 +25,7 @@ export const evalCommand: Command = {
   usage: "eval <fen>",
   about: "Evaluate a position: score, best move and principal variations.",
   options: {
-    ...options,
+    ...searchOptions,
     file: {
       type: "string",
       short: "f",
@@ -99,8 +47,7 @@ export const evalCommand: Command = {
       throw new UsageError("give either a FEN or --file");
     }
     return orTellError(input, () => {
-      // What is asked of all is judged once; what is wrong with a position is told in its own answer.
-      const asked = readRequest(requestFromInput({ ...input, positionals: [anyFen] }));
+      const asked = readRequestOfMany(input);
       const requestOf = (fen: string) => ({ ...asked, fen });
       return evaluateFile({ file, requestOf, json: json === true, signal: input.signal, host: input.host });
     });
@@ -110,7 +57,7 @@ export const evalCommand: Command = {
 export const bestmoveCommand: Command = {
   usage: "bestmove <fen>",
   about: "Find the best move of a position.",
-  options,
+  options: searchOptions,
   notes,
   run: (input) => analyse(input, FindBestMoveResponseSchema, reportOfBestMove),
 };
@@ -159,89 +106,6 @@ async function analyse(
   });
 }
 
-/** Runs, and tells what was thrown on purpose. */
-async function orTellError(input: CommandInput, run: () => Promise<number>): Promise<number> {
-  try {
-    return await run();
-  } catch (thrown) {
-    if (!(thrown instanceof KibitzError)) {
-      throw thrown;
-    }
-    return tellError(thrown, input);
-  }
-}
-
-/** By the same rules as a request over JSON. */
-function readRequest(sent: Readonly<Record<string, unknown>>): AnalysisRequest {
-  const { message, faults } = createMessageReader(AnalysisRequestSchema)(sent);
-  const all = [...faults, ...createRules()(message, AnalysisRequestSchema)];
-  if (all.length > 0) {
-    throw errorFromFaults(all);
-  }
-  return message as AnalysisRequest;
-}
-
-/** The request as JSON callers would write it, so that it is judged by the same rules. */
-function requestFromInput({ values, positionals }: CommandInput): Record<string, unknown> {
-  if (positionals.length === 0) {
-    throw new UsageError("give the position as a FEN");
-  }
-  const { depth, nodes, multipv, movetime, moves, engine, path, option } = values;
-  const searchMoves = values["search-moves"];
-  return {
-    // The words of a FEN that was not quoted.
-    fen: positionals.join(" "),
-    ...(typeof moves === "string" && { moves: movesOfText(moves) }),
-    ...(typeof searchMoves === "string" && { search_moves: movesOfText(searchMoves) }),
-    ...(typeof depth === "string" && { depth: valueOfText(depth) }),
-    ...(typeof nodes === "string" && { nodes: valueOfText(nodes) }),
-    ...(typeof multipv === "string" && { multipv: valueOfText(multipv) }),
-    ...(typeof movetime === "string" && { movetime_ms: valueOfText(movetime) }),
-    ...(engine !== undefined && { engine }),
-    ...(path !== undefined && { path }),
-    ...(Array.isArray(option) && { options: optionsFromTexts(option) }),
-  };
-}
-
-function movesOfText(text: string): readonly string[] {
-  return text.split(/\s+/).filter(Boolean);
-}
-
-function optionsFromTexts(texts: readonly string[]): Record<string, unknown> {
-  return Object.fromEntries(
-    texts.map((text) => {
-      const [name, value] = text.split("=", 2);
-      if (!name || value === undefined) {
-        throw new UsageError(`--option ${text} must be written name=value, such as skill_level=5`);
-      }
-      return [name, valueOfText(value)];
-    }),
-  );
-}
-
-/** Numbers and truth values as such; what is neither stays text, for the judges to refuse. */
-function valueOfText(text: string): number | boolean | string {
-  if (/^-?\d+(\.\d+)?$/.test(text)) {
-    return Number(text);
-  }
-  return text === "true" || (text !== "false" && text);
-}
-
 function jsonOf(schema: DescMessage, message: Message): string {
   return `${createMessageWriter(schema)(message)}\n`;
-}
-
-function tellError(error: KibitzError, { values, host }: CommandInput): number {
-  if (values.json === true) {
-    host.stdout.write(`${JSON.stringify(problemFromError(error, "cli"))}\n`);
-  } else {
-    const messages = error.faults.length > 0 ? error.faults.map(({ message }) => message) : [error.message];
-    host.stderr.write(messages.map((message) => `kibitz: ${message}\n`).join(""));
-    if (error.suggestedRequest) {
-      host.stderr.write(
-        `kibitz: this request would be answered: ${JSON.stringify(error.suggestedRequest)}\n`,
-      );
-    }
-  }
-  return errorKind(error.code).status < 500 ? exitCode.usage : exitCode.failure;
 }

@@ -13,6 +13,7 @@ import { localContext } from "../request/context.ts";
 import { exitCode, UsageError } from "./command.ts";
 import type { Host, Output } from "./host.ts";
 import { openLocal } from "./open-local.ts";
+import { createProgressBar } from "./progress-bar.ts";
 import { isSolved, type PositionLine, positionFromLine } from "./read-epd.ts";
 
 export interface FileInput {
@@ -123,35 +124,4 @@ function tell(
   const score = asked > 0 ? [`solved ${solved} of ${asked} (${((100 * solved) / asked).toFixed(1)} %)`] : [];
   const refusals = refused > 0 ? [`${refused} refused`] : [];
   stderr.write(`kibitz: ${[`${total} positions`, ...score, ...refusals].join(", ")}\n`);
-}
-
-/** How much of a long work is done, on one line that is written over; nothing where nobody looks. */
-export interface ProgressBar {
-  step(): void;
-  /** Takes the line away, for a moment or for good. */
-  clear(): void;
-}
-
-const widthChars = 30;
-
-export function createProgressBar(total: number, stream: Output): ProgressBar {
-  const startedAt = performance.now();
-  let done = 0;
-  return {
-    step() {
-      done++;
-      if (!stream.isTTY) {
-        return;
-      }
-      const filled = Math.round((done / total) * widthChars);
-      const leftS = Math.ceil(((performance.now() - startedAt) / done) * (total - done) * 1e-3);
-      const bar = "█".repeat(filled).padEnd(widthChars, "░");
-      stream.write(`\r\x1b[K${bar} ${done} of ${total}, ${leftS} s left`);
-    },
-    clear() {
-      if (stream.isTTY) {
-        stream.write("\r\x1b[K");
-      }
-    },
-  };
 }

@@ -19,6 +19,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import("./serve.ts")).serveCommand,
   eval: async () => (await import("./analyse.ts")).evalCommand,
   bestmove: async () => (await import("./analyse.ts")).bestmoveCommand,
+  review: async () => (await import("./review.ts")).reviewCommand,
   engines: async () => (await import("./engines.ts")).enginesCommand,
   keys: async () => (await import("./keys.ts")).keysCommand,
 };

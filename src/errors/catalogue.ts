@@ -92,6 +92,14 @@ const catalogue = {
     about:
       "One of the moves is not legal when it is played. Moves are UCI (e2e4) or SAN (Nf3), played one after another from the FEN.",
   },
+  invalid_pgn: {
+    status: 400,
+    rpc: "invalid_argument",
+    nextAction: "fix_request",
+    title: "Invalid PGN",
+    about:
+      "The text is not one game in PGN, or not surely the game that was meant: what PGN does not have is refused and never skipped. The fault says where, by ply, token, offset, line and column.",
+  },
   invalid_option: {
     status: 400,
     rpc: "invalid_argument",

@@ -10,6 +10,24 @@ export interface Fault {
   readonly message: string;
   /** What is allowed instead, as a JSON Schema fragment. */
   readonly allowed?: Readonly<Record<string, unknown>>;
+  /** Where in the value, which is a long text. */
+  readonly place?: TextPlace;
+}
+
+/** A place in the text of a game, for whoever is to mend it there. */
+export interface TextPlace {
+  /** Which game of a file, from 1; only where it has several. */
+  readonly game?: number;
+  /** Which move of the main line is at fault or comes next, from 1. */
+  readonly ply: number;
+  /** What stands there, at most 64 characters of it; empty at the end of the text. */
+  readonly token: string;
+  /** From the beginning of the text, or of the file, in UTF-16 units. */
+  readonly offset: number;
+  /** From 1. */
+  readonly line: number;
+  /** From 1, in UTF-16 units. */
+  readonly column: number;
 }
 
 /** Most faults that one error reports. */
@@ -109,7 +127,13 @@ export function errorFromUnknown(thrown: unknown): KibitzError {
 }
 
 function withoutKeysIn(fault: Fault): Fault {
-  return { ...fault, pointer: withoutKeys(fault.pointer), message: withoutKeys(fault.message) };
+  const { pointer, message, place } = fault;
+  return {
+    ...fault,
+    pointer: withoutKeys(pointer),
+    message: withoutKeys(message),
+    ...(place && { place: { ...place, token: withoutKeys(place.token) } }),
+  };
 }
 
 /** Which states may follow which. */

@@ -162,7 +162,7 @@ test("engines lists what can be asked, for people and as JSON", async () => {
 test("help is there for kibitz and for each command, with every setting", async () => {
   const all = await runKibitz(["--help"]);
   expect(all).toMatchObject({ code: 0, stderr: "" });
-  for (const command of ["serve", "eval", "bestmove", "engines"]) {
+  for (const command of ["serve", "eval", "bestmove", "review", "engines"]) {
     expect(all.stdout).toContain(`kibitz ${command}`);
     expect(await runKibitz([command, "--help"])).toMatchObject({ code: 0, stderr: "" });
   }

@@ -7,6 +7,7 @@ export const statuses: Readonly<Record<string, readonly [http: number, rpc: stri
   invalid_fen: [400, "invalid_argument"],
   illegal_position: [400, "invalid_argument"],
   illegal_move: [400, "invalid_argument"],
+  invalid_pgn: [400, "invalid_argument"],
   invalid_option: [400, "invalid_argument"],
   option_not_allowed: [400, "invalid_argument"],
   unknown_engine: [400, "invalid_argument"],

@@ -1,0 +1,18 @@
+import { errorFromFaults, type KibitzError } from "../errors/errors.ts";
+import type { Judgement } from "./position.ts";
+
+/** The error for a request whose fields `fen` and `moves` were judged and refused. */
+export function errorFromRefusal({
+  faults,
+  suggestedFen,
+}: Extract<Judgement, { kind: "faults" }>): KibitzError {
+  const allowed = suggestedFen === undefined ? undefined : { examples: [suggestedFen] };
+  return errorFromFaults(
+    faults.map(({ field, index, code, message }) => ({
+      pointer: index === undefined ? `/${field}` : `/${field}/${index}`,
+      code,
+      message,
+      ...(allowed && { allowed }),
+    })),
+  );
+}

@@ -1,0 +1,103 @@
+import type { Color } from "../chess/position.ts";
+import type { ScoreValue } from "../chess/score.ts";
+
+/**
+ * The formulas of Lichess as they are in 2026: https://lichess.org/page/accuracy, and in its code `eval.scala` of
+ * scalachess, `AccuracyPercent.scala` and `AccuracyCP.scala` of lila. Centipawns are White's view, wherever no other is
+ * named; chances of winning are 0 to 100.
+ */
+export const reviewMethod = "lichess-2026";
+
+/** What is assumed of the standard start, in centipawns. */
+export const standardStartCp = 15;
+
+/** Beyond it, no centipawn makes a difference; a mate counts as much. */
+const ceilingCp = 1000;
+
+/** A score in centipawns for the formulas: at most 1000 either way. Not for a game that is over by mate. */
+export function centipawnsOf(value: ScoreValue): number {
+  const cp = value.kind === "cp" ? value.cp : value.mate > 0 ? ceilingCp : -ceilingCp;
+  return Math.max(-ceilingCp, Math.min(ceilingCp, cp));
+}
+
+/** From −1, lost, to 1, won. */
+export function winningChances(cp: number): number {
+  return 2 / (1 + Math.exp(-0.00368208 * cp)) - 1;
+}
+
+/** Chances of winning on the scale of reviews, where a mate is 97.54 and not 100, of centipawns within the ceiling. */
+export function reviewWinPercent(cp: number): number {
+  return 50 + 50 * winningChances(cp);
+}
+
+/** 0 to 100, by the mover's chances of winning before and after. */
+export function moveAccuracy(before: number, after: number): number {
+  if (after >= before) {
+    return 100;
+  }
+  // The fitted curve, and one for analyses that are not perfect.
+  const accuracy =
+    103.1668100711649 * Math.exp(-0.04354415386753951 * (before - after)) - 3.166924740191411 + 1;
+  return Math.max(0, Math.min(100, accuracy));
+}
+
+/**
+ * Accuracy of both sides, 0 to 100: the mean of a mean that is weighted by how much was going on around each move, and
+ * of the harmonic mean, which a single bad move pulls down. Undefined unless both have moved.
+ *
+ * @param cps the evaluation before the first move and after each, within the ceiling
+ */
+export function gameAccuracy(
+  cps: readonly number[],
+  firstMover: Color,
+): Readonly<Record<Color, number>> | undefined {
+  const percents = cps.map(reviewWinPercent);
+  const plies = percents.length - 1;
+  const size = Math.max(2, Math.min(8, Math.trunc(plies / 10)));
+  const bySide: Record<Color, { accuracy: number; weight: number }[]> = { white: [], black: [] };
+  for (let ply = 0; ply < plies; ply++) {
+    const mover = moverOf(ply, firstMover);
+    const before = percents[ply] ?? 0;
+    const after = percents[ply + 1] ?? 0;
+    const accuracy = mover === "white" ? moveAccuracy(before, after) : moveAccuracy(after, before);
+    // The first moves share the first window, and each move after them has the one that ends with it.
+    const windowStart = Math.max(0, ply + 2 - size);
+    const weight = deviation(percents.slice(windowStart, windowStart + size));
+    bySide[mover].push({ accuracy, weight: Math.max(0.5, Math.min(12, weight)) });
+  }
+  const white = accuracyOfSide(bySide.white);
+  const black = accuracyOfSide(bySide.black);
+  return white === undefined || black === undefined ? undefined : { white, black };
+}
+
+function accuracyOfSide(
+  moves: readonly { readonly accuracy: number; readonly weight: number }[],
+): number | undefined {
+  if (moves.length === 0) {
+    return undefined;
+  }
+  const weighted =
+    sum(moves.map(({ accuracy, weight }) => accuracy * weight)) / sum(moves.map(({ weight }) => weight));
+  const harmonic = moves.length / sum(moves.map(({ accuracy }) => 1 / Math.max(1, accuracy)));
+  return (weighted + harmonic) / 2;
+}
+
+/** Who makes a move of a game, counted from 0. */
+export function moverOf(index: number, firstMover: Color): Color {
+  return (index % 2 === 0) === (firstMover === "white") ? "white" : "black";
+}
+
+/** Undefined for nothing. */
+export function mean(numbers: readonly number[]): number | undefined {
+  return numbers.length === 0 ? undefined : sum(numbers) / numbers.length;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}
+
+/** Of a whole population. */
+function deviation(numbers: readonly number[]): number {
+  const middle = mean(numbers) ?? 0;
+  return Math.sqrt(sum(numbers.map((number) => (number - middle) ** 2)) / numbers.length);
+}

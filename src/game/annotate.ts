@@ -1,0 +1,182 @@
+import { ChildNode, type Game as GameTree, Node, type PgnNodeData } from "chessops/pgn";
+import type { ScoreValue } from "../chess/score.ts";
+import { type Game, standardStart } from "./game.ts";
+import type { Judgement } from "./judgement.ts";
+import type { GameReview, MoveReview } from "./review.ts";
+
+const nagOf: Readonly<Record<Judgement, number>> = { mistake: 2, blunder: 4, inaccuracy: 6 };
+
+/** Of bounded length, so that a comment of a thousand beginnings is searched once. */
+const evaluation = /\[%eval\s[^\]\s]{1,32}\]\s?/g;
+
+/** Tokens that are written in one piece: less than a millisecond. */
+const tokensAtOnce = 256;
+
+/**
+ * The game in PGN with its review: `[%eval]` after each move, in the place of what evaluations there were; judged moves
+ * with a NAG, a comment and the line of the best move. Everything else of the PGN is kept, with moves in proper SAN. What
+ * a review has put there, the next does not put there again.
+ */
+export function* annotate(game: Game, review: GameReview): Generator<void, string> {
+  const tree = annotatedTree(game, review.moves);
+  const header = [...tagsOf(game)].map(
+    ([name, value]) => `[${name} "${value.replaceAll(/["\\]/g, "\\$&")}"]\n`,
+  );
+  const text = [header.join(""), header.length > 0 ? "\n" : ""];
+  let tokens: string[] = [];
+  for (const token of tokensOf(tree, game.positions[0]?.fen ?? standardStart)) {
+    tokens.push(token);
+    if (tokens.length === tokensAtOnce) {
+      text.push(tokens.join(" "), " ");
+      tokens = [];
+      yield;
+    }
+  }
+  tokens.push(game.result);
+  text.push(tokens.join(" "), "\n");
+  return text.join("");
+}
+
+/** Those of the game, and what others need to set its start up. */
+function tagsOf({ tags, positions: [start] }: Game): ReadonlyMap<string, string> {
+  const all = new Map(tags);
+  const add = (name: string, value: string) => all.set(name, all.get(name) ?? value);
+  if (start !== undefined && start.fen !== standardStart) {
+    add("FEN", start.fen);
+    add("SetUp", "1");
+  }
+  if (start?.chess960) {
+    add("Variant", "Chess960");
+  }
+  return all;
+}
+
+/** The variations are shared with the game's own tree. */
+function annotatedTree(game: Game, moves: readonly MoveReview[]): GameTree<PgnNodeData> {
+  const root = new Node<PgnNodeData>();
+  let from: Node<PgnNodeData> = game.tree.moves;
+  let to = root;
+  for (const [index, move] of moves.entries()) {
+    const [written, ...variations] = from.children;
+    if (written === undefined) {
+      throw new Error(`the tree has no move ${index + 1}`);
+    }
+    const mates = game.positions[index + 1]?.terminal?.reason === "checkmate";
+    const child = new ChildNode<PgnNodeData>(annotated(written.data, move, mates));
+    to.children.push(child, ...variations);
+    if (move.judgement !== undefined && move.best !== undefined) {
+      addLine(to, variations, move.best.san);
+    }
+    from = written;
+    to = child;
+  }
+  return { ...game.tree, moves: root };
+}
+
+function annotated(data: PgnNodeData, move: MoveReview, mates: boolean): PgnNodeData {
+  const written = (data.comments ?? []).flatMap((comment) => {
+    const kept = comment.includes("[%eval") ? comment.replaceAll(evaluation, "").trim() : comment;
+    return kept === "" ? [] : [kept];
+  });
+  // Commands stand in one comment, as Lichess writes them.
+  const commands = written[0]?.startsWith("[%") ? written.slice(0, 1) : [];
+  const evaluated = mates ? [] : [`[%eval ${evaluationText(move.evaluation.value)}]`];
+  const first = [...evaluated, ...commands].join(" ");
+  const said = move.comment === undefined || written.includes(move.comment) ? [] : [move.comment];
+  const comments = [...(first === "" ? [] : [first]), ...said, ...written.slice(commands.length)];
+  const nag = move.judgement && nagOf[move.judgement];
+  const nags = data.nags ?? [];
+  return {
+    ...data,
+    san: move.move.san,
+    comments,
+    nags: nag === undefined || nags.includes(nag) ? nags : [nag, ...nags],
+  };
+}
+
+/** White's view, in pawns; a mate in moves. */
+function evaluationText(value: ScoreValue): string {
+  return value.kind === "cp" ? (value.cp / 100).toFixed(2) : `#${value.mate}`;
+}
+
+function addLine(
+  parent: Node<PgnNodeData>,
+  variations: readonly ChildNode<PgnNodeData>[],
+  sans: readonly string[],
+): void {
+  const line = sans.join(" ");
+  const isThere = variations.some((variation) =>
+    [variation.data.san, ...[...variation.mainline()].map(({ san }) => san)].join(" ").startsWith(line),
+  );
+  if (isThere) {
+    return;
+  }
+  let end = parent;
+  for (const san of sans) {
+    const child = new ChildNode<PgnNodeData>({ san });
+    end.children.push(child);
+    end = child;
+  }
+}
+
+/** What is still to be written: what follows a move, a variation, the end of one. */
+type Rest =
+  | { readonly kind: "line"; readonly from: Node<PgnNodeData>; readonly ply: number }
+  | { readonly kind: "variation"; readonly move: ChildNode<PgnNodeData>; readonly ply: number }
+  | { readonly kind: "end" };
+
+/** Without recursion: variations may lie deep inside each other. */
+function* tokensOf(tree: GameTree<PgnNodeData>, startFen: string): Generator<string, void> {
+  const [, turn, , , , fullmoves] = startFen.split(" ");
+  const startPly = (Number(fullmoves) - 1) * 2 + (turn === "b" ? 1 : 0);
+  const rest: Rest[] = [{ kind: "line", from: tree.moves, ply: startPly }];
+  let needsNumber = true;
+
+  function* comments(all: readonly string[] = []): Generator<string, void> {
+    for (const comment of all) {
+      yield `{ ${comment} }`;
+      needsNumber = true;
+    }
+  }
+
+  function* move({ data }: ChildNode<PgnNodeData>, ply: number): Generator<string, void> {
+    yield* comments(data.startingComments);
+    if (ply % 2 === 0 || needsNumber) {
+      yield `${Math.floor(ply / 2) + 1}${ply % 2 === 0 ? "." : "..."}`;
+    }
+    needsNumber = false;
+    yield data.san;
+    for (const nag of data.nags ?? []) {
+      yield `$${nag}`;
+    }
+    yield* comments(data.comments);
+  }
+
+  yield* comments(tree.comments);
+  for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
+    switch (next.kind) {
+      case "line": {
+        const [main, ...variations] = next.from.children;
+        if (main === undefined) {
+          break;
+        }
+        const { ply } = next;
+        yield* move(main, ply);
+        rest.push({ kind: "line", from: main, ply: ply + 1 });
+        for (const variation of variations.toReversed()) {
+          rest.push({ kind: "variation", move: variation, ply });
+        }
+        break;
+      }
+      case "variation":
+        yield "(";
+        needsNumber = true;
+        yield* move(next.move, next.ply);
+        rest.push({ kind: "end" }, { kind: "line", from: next.move, ply: next.ply + 1 });
+        break;
+      case "end":
+        yield ")";
+        needsNumber = true;
+    }
+  }
+}

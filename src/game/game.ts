@@ -1,0 +1,256 @@
+import {
+  ChildNode,
+  type Game as GameTree,
+  Node,
+  type PgnNodeData,
+  parseComment,
+  parseVariant,
+} from "chessops/pgn";
+import { judgePosition } from "../chess/judge-position.ts";
+import { faultOfMove, type MoveDescription } from "../chess/moves.ts";
+import { playGame } from "../chess/play-game.ts";
+import type { Position, PositionInput } from "../chess/position.ts";
+import { errorFromRefusal } from "../chess/position-error.ts";
+import type { KibitzError } from "../errors/errors.ts";
+import { echo } from "../text/plain-text.ts";
+import { pgnError } from "./pgn-error.ts";
+import type { PgnGame, WrittenMove } from "./read-pgn.ts";
+import type { Result } from "./read-word.ts";
+
+/** A game that has been played to its end, every move legal. */
+export interface Game {
+  /** As the PGN has them, in its order; none of a game that was sent as moves. */
+  readonly tags: ReadonlyMap<string, string>;
+  /** Before the first move and after each: one more than there are moves. */
+  readonly positions: readonly Position[];
+  /** At least one. */
+  readonly moves: readonly MoveDescription[];
+  /** What the clock of the mover shows after each move, in milliseconds; undefined where the PGN does not say. */
+  readonly clocksMs: readonly (number | undefined)[];
+  /** With the comments, variations and NAGs of the PGN. */
+  readonly tree: GameTree<PgnNodeData>;
+  /** By the PGN; where that does not say, by the rules. */
+  readonly result: Result;
+}
+
+export const standardStart = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+
+/** Moves that are looked at in one piece: a fraction of a millisecond, but for a comment as long as the text. */
+const movesAtOnce = 256;
+
+/** A longer text is not sent back as a suggestion. */
+const suggestionMaxCharacters = 64 * 1024;
+
+/**
+ * Plays a game that was sent as a position and moves, UCI or SAN, at least one.
+ *
+ * @throws KibitzError for the fields `fen` and `moves`
+ */
+export function* gameFromMoves(input: PositionInput): Generator<void, Game> {
+  const judgement = judgePosition({ ...input, moves: [] });
+  if (judgement.kind === "faults") {
+    throw errorFromRefusal(judgement);
+  }
+  const { positions, moves, refused } = yield* playGame(judgement.position, input.moves);
+  if (refused !== undefined) {
+    const text = input.moves[moves.length] ?? "";
+    const fault = faultOfMove(text, moves.length, refused, fenAfter(positions));
+    throw errorFromRefusal({ kind: "faults", faults: [fault] });
+  }
+  const tree = { headers: new Map(), moves: new Node<PgnNodeData>() };
+  let end = tree.moves;
+  for (const { san } of moves) {
+    const child = new ChildNode<PgnNodeData>({ san });
+    end.children.push(child);
+    end = child;
+  }
+  const clocksMs = moves.map(() => undefined);
+  return { tags: new Map(), positions, moves, clocksMs, tree, result: resultOf(positions) };
+}
+
+/**
+ * Plays the game of a PGN, and compares what was played with what is written.
+ *
+ * @throws KibitzError for the field `pgn`: `illegal_move`, with the game up to there as a suggestion; `invalid_fen` or
+ * `illegal_position` for its tag FEN; `invalid_pgn` for its variant, or move numbers that do not go together
+ */
+export function* gameFromPgn(pgn: PgnGame): Generator<void, Game> {
+  const start = startOf(pgn);
+  const wrong = wrongNumberIn(pgn, start);
+  const texts: string[] = [];
+  const clocksMs: (number | undefined)[] = [];
+  for (const { data } of pgn.tree.moves.mainlineNodes()) {
+    texts.push(data.san);
+    clocksMs.push(clockOf(data.comments));
+    if (texts.length % movesAtOnce === 0) {
+      yield;
+    }
+  }
+  const { positions, moves, refused } = yield* playGame(start, texts.slice(0, wrong?.index));
+  const next = pgn.moves[moves.length];
+  if (refused !== undefined && next !== undefined) {
+    throw illegalMove(pgn, next, moves.length, refused, fenAfter(positions));
+  }
+  if (wrong !== undefined) {
+    throw wrong.isTurn
+      ? illegalMove(pgn, wrong.move, wrong.index, wrong.why, fenAfter(positions))
+      : pgnError(pgn.source, {
+          code: "invalid_pgn",
+          message: `'${echo(wrong.move.text)}' ${wrong.why}`,
+          token: wrong.move.text,
+          offset: wrong.move.offset,
+          ply: wrong.index + 1,
+        });
+  }
+  for (let index = 0; index < Math.max(moves.length, pgn.moves.length); index++) {
+    const [written, move] = [pgn.moves[index], moves[index]];
+    if (written === undefined || move === undefined || !isMoveAsWritten(written.san, move)) {
+      throw new Error(`at ply ${index + 1}, ${written?.text} was read as ${move?.san}`);
+    }
+    if (index % movesAtOnce === 0) {
+      yield;
+    }
+  }
+  return {
+    tags: new Map([...pgn.tags].map(([name, { value }]) => [name, value])),
+    positions,
+    moves,
+    clocksMs,
+    tree: pgn.tree,
+    result: pgn.result ?? resultOfTag(pgn.tags.get("Result")?.value) ?? resultOf(positions),
+  };
+}
+
+function fenAfter(positions: readonly Position[]): string {
+  return positions.at(-1)?.fen ?? "";
+}
+
+function resultOf(positions: readonly Position[]): Result {
+  return positions.at(-1)?.terminal?.result ?? "*";
+}
+
+function resultOfTag(value: string | undefined): Result | undefined {
+  return value === "1-0" || value === "0-1" || value === "1/2-1/2" ? value : undefined;
+}
+
+function illegalMove(
+  { source }: PgnGame,
+  { text, san, offset }: WrittenMove,
+  index: number,
+  why: string,
+  fen: string,
+): KibitzError {
+  const what = san === "--" ? "is a null move, which no game has" : why;
+  const before = index > 0 && offset <= suggestionMaxCharacters ? source.text.slice(0, offset) : undefined;
+  return pgnError(source, {
+    code: "illegal_move",
+    message: `'${echo(text)}' ${what}, in the position ${fen}`,
+    token: text,
+    offset,
+    ply: index + 1,
+    suggestion: before,
+  });
+}
+
+function startOf({ source, tags }: PgnGame): Position {
+  const variant = tags.get("Variant");
+  if (variant !== undefined && parseVariant(variant.value) !== "chess") {
+    throw pgnError(source, {
+      code: "invalid_pgn",
+      message: `The variant '${echo(variant.value)}' is not one that is analysed here: those are Standard and Chess960`,
+      token: variant.value,
+      offset: variant.offset,
+      ply: 1,
+    });
+  }
+  const fen = tags.get("FEN");
+  const judge = (chess960: boolean) =>
+    judgePosition({ fen: fen?.value ?? standardStart, moves: [], chess960 });
+  let judgement = judge(/960|fischer/i.test(variant?.value ?? ""));
+  if (variant === undefined && judgement.kind === "position" && losesCastling(judgement.position)) {
+    // Programs that know one chess only leave the variant out: their castling rights say which it was.
+    const shuffled = judge(true);
+    judgement = shuffled.kind === "position" && !losesCastling(shuffled.position) ? shuffled : judgement;
+  }
+  if (judgement.kind === "position") {
+    return judgement.position;
+  }
+  const [fault] = judgement.faults;
+  throw pgnError(source, {
+    code: fault?.code ?? "invalid_fen",
+    message: `The tag FEN: ${(fault?.message ?? "").replace(/\.$/, "")}`,
+    token: fen?.value ?? "",
+    offset: fen?.offset ?? 0,
+    ply: 1,
+  });
+}
+
+function losesCastling({ warnings }: Position): boolean {
+  return warnings.some(({ code }) => code === "castling_rights_removed");
+}
+
+interface WrongNumber {
+  readonly index: number;
+  readonly move: WrittenMove;
+  /** The rest of a sentence that begins with the move. */
+  readonly why: string;
+  /** Whether it is announced as the move of the side that is not to move. */
+  readonly isTurn: boolean;
+}
+
+/**
+ * The first move whose number says that moves are missing, or that games have run together. Where a game begins with a
+ * position, the first number may be any: many count from 1, whatever the FEN says.
+ */
+function wrongNumberIn({ tags, moves }: PgnGame, { turn }: Position): WrongNumber | undefined {
+  const blackFirst = turn === "black" ? 1 : 0;
+  let first = tags.has("FEN") ? undefined : 1;
+  for (const [index, move] of moves.entries()) {
+    const { value, dots = 0 } = move.number ?? {};
+    const movesBefore = Math.floor((index + blackFirst) / 2);
+    if (value !== undefined) {
+      first ??= value - movesBefore;
+      const expected = first + movesBefore;
+      if (value !== expected) {
+        const cause =
+          value < expected
+            ? "if a second game begins here, send one game, or read the file with `kibitz review`"
+            : "moves are missing before it";
+        const why = `has the number ${value} and would be move ${expected}: ${cause}`;
+        return { index, move, why, isTurn: false };
+      }
+    }
+    if (dots > 1 && (index + blackFirst) % 2 === 0) {
+      const why = "is written as a move of Black's and it is White's turn";
+      return { index, move, why, isTurn: true };
+    }
+  }
+  return undefined;
+}
+
+/** Whether a move that was played says what was written: the same piece, to the same square, as the same new piece. */
+export function isMoveAsWritten(written: string, move: MoveDescription): boolean {
+  const uci = /^([a-h][1-8])-?x?([a-h][1-8])(?:=([QRBN]))?[+#]?$/.exec(written);
+  if (uci) {
+    const [, from, to, promotion] = uci;
+    const arrives = move.castling !== undefined || to === move.to;
+    return from === move.from && arrives && promotion === partsOf(move.san).promotion;
+  }
+  const said = partsOf(written);
+  const played = partsOf(move.san);
+  return said.piece === played.piece && said.target === played.target && said.promotion === played.promotion;
+}
+
+function partsOf(san: string) {
+  const [, castling, piece, target, promotion] =
+    /^(?:(O-O(?:-O)?)|([KQRBN])?.*?([a-h][1-8])(?:=([QRBN]))?)[+#]?$/.exec(san) ?? [];
+  return { piece, target: castling ?? target, promotion };
+}
+
+function clockOf(comments: readonly string[] = []): number | undefined {
+  const written = comments.filter((comment) => comment.includes("[%clk"));
+  const seconds = written
+    .map((comment) => parseComment(comment).clock)
+    .findLast((clock) => clock !== undefined);
+  return seconds === undefined ? undefined : Math.round(seconds * 1000);
+}

@@ -1,0 +1,56 @@
+import type { Color } from "../chess/position.ts";
+import type { ScoreValue } from "../chess/score.ts";
+import { winningChances } from "./accuracy.ts";
+
+export type Judgement = "inaccuracy" | "mistake" | "blunder";
+
+/** A move that is blamed, as Lichess blames it: `Advice.scala` of lila. */
+export interface Advice {
+  readonly judgement: Judgement;
+  /** Without its end: `Inaccuracy`, or what has become of a mate. */
+  readonly comment: string;
+}
+
+const names: Readonly<Record<Judgement, string>> = {
+  inaccuracy: "Inaccuracy",
+  mistake: "Mistake",
+  blunder: "Blunder",
+};
+
+/**
+ * What a move did to the score, in White's view before and after; undefined if nothing is to be said. Not for a move that
+ * ends the game by mate.
+ */
+export function adviseOn(before: ScoreValue, after: ScoreValue, mover: Color): Advice | undefined {
+  const previous = viewOf(before, mover);
+  const next = viewOf(after, mover);
+  if (previous.kind === "cp" && next.kind === "cp") {
+    const judgement = judgementOfLoss(winningChances(previous.cp) - winningChances(next.cp));
+    return judgement && { judgement, comment: names[judgement] };
+  }
+  if (previous.kind === "cp" && next.kind === "mate" && next.mate < 0) {
+    return { judgement: judgementOfMate(-previous.cp), comment: "Checkmate is now unavoidable" };
+  }
+  if (previous.kind === "mate" && previous.mate > 0 && (next.kind === "cp" || next.mate < 0)) {
+    const judgement = judgementOfMate(next.kind === "cp" ? next.cp : 0);
+    return { judgement, comment: "Lost forced checkmate sequence" };
+  }
+  return undefined;
+}
+
+/** @param loss of winning chances, −1 to 1 */
+function judgementOfLoss(loss: number): Judgement | undefined {
+  return loss >= 0.3 ? "blunder" : loss >= 0.2 ? "mistake" : loss >= 0.1 ? "inaccuracy" : undefined;
+}
+
+/** @param cp of the side that is as good as won with a mate or without */
+function judgementOfMate(cp: number): Judgement {
+  return cp > 999 ? "inaccuracy" : cp > 700 ? "mistake" : "blunder";
+}
+
+function viewOf(value: ScoreValue, side: Color): ScoreValue {
+  if (side === "white") {
+    return value;
+  }
+  return value.kind === "cp" ? { kind: "cp", cp: -value.cp } : { kind: "mate", mate: -value.mate };
+}

@@ -1,0 +1,163 @@
+import { readWord, type WordToken, whyNoWord } from "./read-word.ts";
+
+/** A piece of a PGN, with where it stands: in UTF-16 units from the beginning. */
+export type Token = { readonly offset: number } & (
+  | (WordToken & { readonly text: string })
+  | { readonly kind: "tag"; readonly name: string; readonly value: string }
+  /** Without its braces. */
+  | { readonly kind: "comment"; readonly comment: string }
+  | { readonly kind: "open" | "close" }
+  /** What no PGN has, and why, as the rest of a sentence that begins with it. */
+  | { readonly kind: "stranger"; readonly text: string; readonly why: string }
+);
+
+/** What people do not see: blanks, and what has no width. */
+const blank = /[\s\u200b-\u200d\u2060]+/y;
+const word = /[^\s\u200b-\u200d\u2060{}();]+/y;
+const tagName = /\[[ \t]*([A-Za-z0-9][A-Za-z0-9_+#=:-]{0,63})[ \t]*"/y;
+const tagEnd = /"[ \t]*\]/y;
+
+/** Of old Macs, too. */
+const lineBreak = /[\n\r]/g;
+
+/** The longest tag that is read, in characters. */
+const tagMaxCharacters = 4096;
+
+/**
+ * Takes the text of a PGN apart, strictly: what it does not know is a stranger, and nothing is skipped but blanks and
+ * lines that begin with `%`, which PGN has for other programs' use.
+ */
+export function createScanner(text: string): { read(): readonly Token[] | undefined } {
+  let at = 0;
+  /** Whether only blanks or tags stand before `at` on its line. */
+  let atLineStart = true;
+
+  function skipBlanks(): void {
+    for (;;) {
+      blank.lastIndex = at;
+      const [blanks = ""] = blank.exec(text) ?? [];
+      at += blanks.length;
+      atLineStart ||= /[\n\r]/.test(blanks);
+      if (text[at] !== "%" || !/[\n\r\ufeff]/.test(text[at - 1] ?? "\n")) {
+        return;
+      }
+      at = endOfLine(text, at);
+    }
+  }
+
+  function readTag(): Token {
+    const offset = at;
+    tagName.lastIndex = at;
+    const [opening, name] = tagName.exec(text) ?? [];
+    const lineEnd = Math.min(endOfLine(text, at), offset + tagMaxCharacters);
+    if (opening === undefined || name === undefined) {
+      at = lineEnd;
+      return stranger(offset, wordAt(text, offset));
+    }
+    const start = offset + opening.length;
+    let end = text.indexOf('"', start);
+    // A quotation mark that nothing but the value can follow is one of its characters, though it should be escaped.
+    while (end !== -1 && end < lineEnd) {
+      tagEnd.lastIndex = end;
+      const ending = isEscaped(text, end, start) ? undefined : tagEnd.exec(text)?.[0];
+      if (ending !== undefined) {
+        at = end + ending.length;
+        return { kind: "tag", offset, name, value: text.slice(start, end).replaceAll(/\\(["\\])/g, "$1") };
+      }
+      end = text.indexOf('"', end + 1);
+    }
+    at = lineEnd;
+    return {
+      kind: "stranger",
+      offset,
+      text: `[${name}`,
+      why: `begins a tag pair that does not end on its line, or is longer than ${tagMaxCharacters} characters`,
+    };
+  }
+
+  function readComment(): Token {
+    const offset = at;
+    const end = text.indexOf("}", offset);
+    if (end === -1) {
+      at = text.length;
+      return { kind: "stranger", offset, text: "{", why: "begins a comment that does not end" };
+    }
+    at = end + 1;
+    return { kind: "comment", offset, comment: text.slice(offset + 1, end) };
+  }
+
+  /** It may have braces, and in a comment in braces it may not. */
+  function readLineComment(): Token {
+    const offset = at;
+    at = endOfLine(text, offset);
+    const comment = text.slice(offset + 1, at).trim();
+    return { kind: "comment", offset, comment: comment.replaceAll("}", ")") };
+  }
+
+  /** What a word has; none where it says nothing, as `e.p.` does. */
+  function readTokens(): readonly Token[] {
+    const offset = at;
+    const written = wordAt(text, offset);
+    at += written.length;
+    const tokens = readWord(written);
+    return (
+      tokens?.map((token) => ({ ...token, offset: offset + token.at, text: written.slice(token.at) })) ?? [
+        stranger(offset, written),
+      ]
+    );
+  }
+
+  /** What stands next, a word's tokens together; undefined at the end. */
+  function read(): readonly Token[] | undefined {
+    skipBlanks();
+    const isTag = atLineStart && text[at] === "[" && text[at + 1] !== "%";
+    atLineStart = isTag;
+    const offset = at;
+    if (isTag) {
+      return [readTag()];
+    }
+    switch (text[at]) {
+      case undefined:
+        return undefined;
+      case "{":
+        return [readComment()];
+      case ";":
+        return [readLineComment()];
+      case "(":
+        at++;
+        return [{ kind: "open", offset }];
+      case ")":
+        at++;
+        return [{ kind: "close", offset }];
+      case "}":
+        at++;
+        return [{ kind: "stranger", offset, text: "}", why: "ends a comment that has not begun" }];
+      default:
+        return readTokens();
+    }
+  }
+
+  return { read };
+}
+
+function stranger(offset: number, text: string): Token {
+  return { kind: "stranger", offset, text, why: whyNoWord(text) };
+}
+
+function wordAt(text: string, at: number): string {
+  word.lastIndex = at;
+  return word.exec(text)?.[0] ?? "";
+}
+
+function endOfLine(text: string, from: number): number {
+  lineBreak.lastIndex = from;
+  return lineBreak.exec(text)?.index ?? text.length;
+}
+
+function isEscaped(text: string, quote: number, start: number): boolean {
+  let escapes = quote;
+  while (escapes > start && text[escapes - 1] === "\\") {
+    escapes--;
+  }
+  return (quote - escapes) % 2 === 1;
+}

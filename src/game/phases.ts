@@ -1,0 +1,90 @@
+export type Phase = "opening" | "middlegame" | "endgame";
+
+/**
+ * The phase of each position of a game, divided as on Lichess (`Divider.scala` of scalachess): the middlegame begins when
+ * at most ten pieces but kings and pawns are left, a side has fewer than four men on its back rank, or the sides are
+ * mixed up; the endgame with at most six pieces. A phase does not come back.
+ *
+ * @param fens of the positions, in order
+ */
+export function phasesOf(fens: readonly string[]): readonly Phase[] {
+  const boards = fens.map(readBoard);
+  const middle = boards.findIndex(isMiddlegame);
+  const end = middle === -1 ? -1 : boards.findIndex(({ pieces }) => pieces <= 6);
+  return boards.map((_, index) =>
+    end !== -1 && index >= end ? "endgame" : middle !== -1 && index >= middle ? "middlegame" : "opening",
+  );
+}
+
+interface Board {
+  /** But kings and pawns, of both sides. */
+  readonly pieces: number;
+  /** Who stands on each square, a rank after the other from White's side. */
+  readonly ranks: readonly string[];
+}
+
+function readBoard(fen: string): Board {
+  const placement = fen.slice(0, fen.indexOf(" "));
+  const ranks = placement
+    .replaceAll(/[1-8]/g, (digit) => " ".repeat(Number(digit)))
+    .split("/")
+    .toReversed();
+  return { pieces: placement.replaceAll(/[^qrbn]/gi, "").length, ranks };
+}
+
+function isMiddlegame({ pieces, ranks }: Board): boolean {
+  return pieces <= 10 || count(ranks[0], white) < 4 || count(ranks[7], black) < 4 || mixedness(ranks) > 150;
+}
+
+const white = /[A-Z]/g;
+const black = /[a-z]/g;
+
+function count(squares: string | undefined, side: RegExp): number {
+  return squares?.match(side)?.length ?? 0;
+}
+
+/** How close the sides are to each other, summed up over all squares of two by two. */
+function mixedness(ranks: readonly string[]): number {
+  let sum = 0;
+  for (let y = 0; y < 7; y++) {
+    for (let x = 0; x < 7; x++) {
+      const square = `${ranks[y]?.slice(x, x + 2)}${ranks[y + 1]?.slice(x, x + 2)}`;
+      sum += pointsOf(count(square, white), count(square, black), y + 1);
+    }
+  }
+  return sum;
+}
+
+/** @param y the lower rank of the square, from 1 on White's side */
+function pointsOf(whites: number, blacks: number, y: number): number {
+  switch (`${whites}${blacks}`) {
+    case "01":
+      return 1 + y;
+    case "02":
+      return y < 6 ? 8 - y : 0;
+    case "03":
+    case "04":
+      return y < 7 ? 10 - y : 0;
+    case "10":
+      return 9 - y;
+    case "11":
+      return 5 + Math.abs(4 - y);
+    case "12":
+      return 11 - y;
+    case "13":
+      return 12 - y;
+    case "20":
+      return y > 2 ? y : 0;
+    case "21":
+      return 3 + y;
+    case "22":
+      return 7;
+    case "30":
+    case "40":
+      return y > 1 ? 2 + y : 0;
+    case "31":
+      return 4 + y;
+    default:
+      return 0;
+  }
+}

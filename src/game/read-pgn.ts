@@ -1,0 +1,243 @@
+import { emptyHeaders, type Game, type PgnNodeData, PgnParser } from "chessops/pgn";
+import { echo } from "../text/plain-text.ts";
+import { type PgnFault, type PgnSource, pgnError } from "./pgn-error.ts";
+import { createScanner, type Token } from "./pgn-scanner.ts";
+import type { MoveNumber, Result } from "./read-word.ts";
+
+/** A game as its text has it: nothing is played yet, and its moves may be illegal. */
+export interface PgnGame {
+  readonly source: PgnSource;
+  /** In the order of the text. */
+  readonly tags: ReadonlyMap<string, PgnTag>;
+  /** The main line; at least one move. */
+  readonly moves: readonly WrittenMove[];
+  /** Everything, as chessops has read it: moves, variations, comments, NAGs. */
+  readonly tree: Game<PgnNodeData>;
+  /** What stands behind the moves. */
+  readonly result: Result | undefined;
+}
+
+export interface PgnTag {
+  readonly value: string;
+  readonly offset: number;
+}
+
+export interface WrittenMove {
+  /** What the text has. */
+  readonly text: string;
+  /** The same in letters that chessops reads: SAN or UCI, or `--` for a move that is none. */
+  readonly san: string;
+  readonly offset: number;
+  /** What stands before it. */
+  readonly number: MoveNumber | undefined;
+}
+
+/** The longest text of one game that is read, in characters. */
+export const gameMaxCharacters = 1024 * 1024;
+
+/** More tags than any program writes. */
+const tagsMax = 200;
+
+/** Variations inside each other: more than anybody can follow. */
+const nestingMax = 100;
+
+/** Tokens that are read in one piece: about a third of a millisecond. */
+const tokensAtOnce = 100;
+
+/** A variation that is being read, or the main line. */
+interface Line {
+  readonly offset: number;
+  hasMoves: boolean;
+  /** The comments before its first move. */
+  readonly comments: string[];
+}
+
+/**
+ * Reads the PGN of one game. chessops reads the moves; what it would skip or change in silence it never gets to see, for
+ * it is handed one token after another, and whatever is no token of PGN is refused.
+ *
+ * @throws KibitzError `invalid_pgn`, with the place of the first thing that is wrong
+ */
+export function* readPgn(source: PgnSource): Generator<void, PgnGame> {
+  const scanner = createScanner(source.text);
+  const structure = createStructure();
+  const tags = new Map<string, PgnTag>();
+  const moves: WrittenMove[] = [];
+  const main: Line = { offset: 0, hasMoves: false, comments: [] };
+  const lines = [main];
+  let line = main;
+  let number: MoveNumber | undefined;
+  let result: Result | undefined;
+
+  const refuse = (message: string, token: string, offset: number, others: Partial<PgnFault> = {}) =>
+    pgnError(source, { code: "invalid_pgn", message, token, offset, ply: moves.length + 1, ...others });
+  const refuseSecondGame = (token: string, offset: number) =>
+    refuse(
+      `A second game begins at '${echo(token)}': send one game; files of many are read by \`kibitz review\` on the command line`,
+      token,
+      offset,
+    );
+
+  function readTag({ name, value, offset }: Extract<Token, { kind: "tag" }>): void {
+    if (main.hasMoves || result !== undefined) {
+      throw refuseSecondGame(`[${name}`, offset);
+    }
+    if ((tags.get(name)?.value ?? value) !== value) {
+      throw refuse(`The tag ${echo(name)} stands there twice, with different values`, `[${name}`, offset);
+    }
+    if (tags.size === tagsMax) {
+      throw refuse(`There are more than ${tagsMax} tags`, `[${name}`, offset);
+    }
+    tags.set(name, { value, offset });
+  }
+
+  function readMove({ text, san, offset }: Extract<Token, { kind: "move" }>): void {
+    if (result !== undefined && lines.length === 1) {
+      throw refuseSecondGame(text, offset);
+    }
+    if (!line.hasMoves) {
+      if (line !== main) {
+        structure.open();
+      }
+      for (const comment of line.comments) {
+        structure.comment(comment);
+      }
+      line.hasMoves = true;
+    }
+    structure.word(san);
+    if (line === main) {
+      moves.push({ text, san, offset, number });
+    }
+  }
+
+  function open(offset: number): void {
+    if (!line.hasMoves) {
+      throw refuse("A variation begins before any move that it could replace", "(", offset);
+    }
+    if (lines.length > nestingMax) {
+      throw refuse(`More than ${nestingMax} variations are open`, "(", offset);
+    }
+    line = { offset, hasMoves: false, comments: [] };
+    lines.push(line);
+    number = undefined;
+  }
+
+  function close(offset: number): void {
+    const parent = lines.at(-2);
+    if (parent === undefined) {
+      throw refuse("A variation ends that has not begun", ")", offset);
+    }
+    if (line.hasMoves) {
+      structure.close();
+    } else {
+      // Some programs put remarks about a move into brackets and braces.
+      for (const comment of line.comments) {
+        structure.comment(comment);
+      }
+    }
+    lines.pop();
+    line = parent;
+    number = undefined;
+  }
+
+  function readResult({ result: read, text, offset }: Extract<Token, { kind: "result" }>): void {
+    if ((result ?? read) !== read) {
+      throw refuseSecondGame(text, offset);
+    }
+    result = read;
+  }
+
+  function readToken(token: Token): void {
+    switch (token.kind) {
+      case "tag":
+        readTag(token);
+        break;
+      case "number":
+        number = token.number;
+        break;
+      case "move":
+        readMove(token);
+        number = undefined;
+        break;
+      case "nag":
+        if (!line.hasMoves) {
+          throw refuse(`The glyph '${token.text}' stands before any move`, token.text, token.offset);
+        }
+        structure.word(`$${token.nag}`);
+        break;
+      case "comment":
+        if (line.hasMoves) {
+          structure.comment(token.comment);
+        } else {
+          line.comments.push(token.comment);
+        }
+        break;
+      case "open":
+        open(token.offset);
+        break;
+      case "close":
+        close(token.offset);
+        break;
+      case "result":
+        // Some programs end variations with one, too.
+        if (line === main) {
+          readResult(token);
+        }
+        break;
+      case "stranger":
+        throw refuse(`'${echo(token.text)}' ${token.why}`, token.text, token.offset);
+    }
+  }
+
+  if (source.text.length > gameMaxCharacters) {
+    throw refuse(`The game has more than ${gameMaxCharacters} characters`, "", 0);
+  }
+  let left = tokensAtOnce;
+  for (let tokens = scanner.read(); tokens !== undefined; tokens = scanner.read()) {
+    for (const token of tokens) {
+      readToken(token);
+    }
+    if (--left === 0) {
+      yield;
+      left = tokensAtOnce;
+    }
+  }
+  if (line !== main) {
+    throw refuse("A variation does not end", "(", line.offset);
+  }
+  if (moves.length === 0) {
+    throw refuse("There are no moves", "", source.text.length);
+  }
+  return { source, tags, moves, tree: structure.end(), result };
+}
+
+/** Hands chessops what it is to read, a token a line. */
+function createStructure() {
+  let tree: Game<PgnNodeData> | undefined;
+  // Without a budget: what is too much is for the size of the text to say.
+  const parser = new PgnParser(
+    (game) => {
+      tree = game;
+    },
+    emptyHeaders,
+    Number.NaN,
+  );
+  const word = (text: string) => parser.parse(`${text}\n`, { stream: true });
+  return {
+    word,
+    open: () => word("("),
+    close: () => word(")"),
+    comment(comment: string): void {
+      if (comment.trim() !== "") {
+        word(`{${comment}}`);
+      }
+    },
+    end(): Game<PgnNodeData> {
+      parser.parse("");
+      if (tree === undefined) {
+        throw new Error("chessops has read no game");
+      }
+      return tree;
+    },
+  };
+}

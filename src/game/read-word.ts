@@ -1,0 +1,186 @@
+/** What a word of the moves may be. `at` is where in the word it begins. */
+export type WordToken = { readonly at: number } & (
+  | { readonly kind: "number"; readonly number: MoveNumber }
+  /** `san` is written as chessops reads it: SAN or UCI, or `--` for a move that is none. */
+  | { readonly kind: "move"; readonly san: string }
+  | { readonly kind: "nag"; readonly nag: number }
+  | { readonly kind: "result"; readonly result: Result }
+);
+
+export interface MoveNumber {
+  /** Undefined where there are only dots. */
+  readonly value: number | undefined;
+  /** Two and more announce a move of Black's. */
+  readonly dots: number;
+}
+
+export type Result = "1-0" | "0-1" | "1/2-1/2" | "*";
+
+/** Longer than anything that is a word of a game: `123...Qa1xb2=Q++e.p.!?$146`. */
+const wordMaxCharacters = 40;
+
+/** The NAGs of the glyphs that people and programs write after moves. */
+const nags: Readonly<Record<string, number>> = {
+  "!": 1,
+  "?": 2,
+  "!!": 3,
+  "‼": 3,
+  "??": 4,
+  "⁇": 4,
+  "!?": 5,
+  "⁉": 5,
+  "?!": 6,
+  "⁈": 6,
+  "□": 7,
+  "=": 10,
+  "∞": 13,
+  "+=": 14,
+  "+/=": 14,
+  "⩲": 14,
+  "=+": 15,
+  "=/+": 15,
+  "⩱": 15,
+  "±": 16,
+  "+/-": 16,
+  "∓": 17,
+  "-/+": 17,
+  "+-": 18,
+  "-+": 19,
+  N: 146,
+};
+
+const glyph = /^(?:\+\/[=-]|[=-]\/\+|\+[=-]|[=-]\+|[!?]{1,2}|[‼⁇⁉⁈□=∞⩲⩱±∓]|N(?![a-zA-Z]))/;
+const number = /^(?:(\d{1,5})(?:([.…]+)|$)|([.…]+))/;
+/** What nearly every word is. */
+const plainMove = /^[NBRQK]?[a-h]?[1-8]?x?[a-h][1-8][+#]?$/;
+const nullMove = /^(?:--|Z0|0000|@@@@)(?=$|[!?$])/;
+const castling = /^([O0o]-[O0o](?:-[O0o])?)((?:[+#]+(?![-/=]))?)/;
+const promotion = /[=/]?([NBRQnbrq])$/;
+const pieceMove =
+  /^((?:[a-h][1-8]?[-x:]?)?[a-h][18][=/]?[NBRQnbrq](?![a-z1-8])|[NBRQK]?[a-h]?[1-8]?[-x:]?[a-h][1-8])((?:[+#]+(?![-/=]))?)(?:e\.?p\.?)?/;
+
+const figurines: Readonly<Record<string, string>> = Object.fromEntries(
+  ["♔♚K", "♕♛Q", "♖♜R", "♗♝B", "♘♞N"].flatMap(([white = "", black = "", letter = ""]) => [
+    [white, letter],
+    [black, letter],
+  ]),
+);
+
+/**
+ * Reads a word, of which a game may write several things without a space between: `12.Nf3!?$14`. Figurines, zeros for
+ * castling and dashes of every length are known; letters of other languages are not, for many of them are also English
+ * ones: the rook of a Frenchman is T, and his king R.
+ *
+ * @returns undefined for what is nothing that a game has
+ */
+export function readWord(word: string): readonly WordToken[] | undefined {
+  if (word.length > wordMaxCharacters) {
+    return undefined;
+  }
+  if (plainMove.test(word)) {
+    return [{ kind: "move", at: 0, san: word }];
+  }
+  const plain = plainForm(word);
+  const result = resultOf(plain);
+  if (result !== undefined) {
+    return [{ kind: "result", at: 0, result }];
+  }
+  const tokens: WordToken[] = [];
+  let at = 0;
+  const take = (pattern: RegExp): readonly string[] | undefined => {
+    const match = pattern.exec(at === 0 ? plain : plain.slice(at));
+    at += match?.[0].length ?? 0;
+    return match ?? undefined;
+  };
+
+  const numbered = nullMove.test(plain) ? undefined : take(number);
+  if (numbered) {
+    const [, digits, dots = numbered[3] ?? ""] = numbered;
+    tokens.push({
+      kind: "number",
+      at: 0,
+      number: { value: digits ? Number(digits) : undefined, dots: countDots(dots) },
+    });
+  }
+  const moveAt = at;
+  if (take(nullMove)) {
+    tokens.push({ kind: "move", at: moveAt, san: "--" });
+  } else if (take(/^e\.?p\.?$/)) {
+    return tokens;
+  } else {
+    const san = sanOf(take(castling), "castling") ?? sanOf(take(pieceMove), "piece");
+    if (san !== undefined) {
+      tokens.push({ kind: "move", at: moveAt, san });
+    }
+  }
+  while (at < plain.length) {
+    const nagAt = at;
+    const written = take(/^\$(\d{1,4})(?!\d)/)?.[1];
+    const nag = written === undefined ? nags[take(glyph)?.[0] ?? ""] : Number(written);
+    if (nag === undefined) {
+      return undefined;
+    }
+    tokens.push({ kind: "nag", at: nagAt, nag });
+  }
+  return tokens;
+}
+
+function sanOf(match: readonly string[] | undefined, kind: "castling" | "piece"): string | undefined {
+  const [, move, signs = ""] = match ?? [];
+  if (move === undefined) {
+    return undefined;
+  }
+  const san =
+    kind === "castling"
+      ? move.replaceAll(/[0o]/g, "O")
+      : move.replace(":", "x").replace(promotion, (_, piece) => `=${piece.toUpperCase()}`);
+  return `${san}${signs.slice(0, 1)}`;
+}
+
+function countDots(dots: string): number {
+  return dots.replaceAll("…", "...").length;
+}
+
+function resultOf(word: string): Result | undefined {
+  switch (word) {
+    case "1-0":
+    case "0-1":
+    case "1/2-1/2":
+    case "*":
+      return word;
+    case "½-½":
+    case "1/2":
+    case "½":
+      return "1/2-1/2";
+    default:
+      return undefined;
+  }
+}
+
+/** With letters for figurines, and one kind of dash. */
+function plainForm(word: string): string {
+  if (!/[^!-~]/.test(word)) {
+    return word;
+  }
+  return word
+    .replaceAll(/[\ufe0e\ufe0f♙♟]/g, "")
+    .replaceAll(/[♔-♞]/g, (piece) => figurines[piece] ?? piece)
+    .replaceAll(/[‐-―−]/g, "-");
+}
+
+/** Why a word is refused, as the rest of a sentence that begins with it. */
+export function whyNoWord(word: string): string {
+  if (word.startsWith("[%")) {
+    return "is a command outside of a comment; commands stand in braces";
+  }
+  if (word.startsWith("[")) {
+    return 'is no tag pair; those are written [Name "value"], each on a line';
+  }
+  if (word.startsWith("$")) {
+    return "is no glyph; those are $0 to $9999";
+  }
+  const letter = /^(?:\d+[.…]+)?((?![a-hKQRBN])\p{L}{1,2}?)[a-h]?[1-8]?[-x:]?[a-h][1-8]/u.exec(word)?.[1];
+  return letter === undefined
+    ? "is neither a move, nor a move number, a glyph or a result; remarks stand in braces"
+    : `begins with '${letter}', which is no piece in PGN: those are K, Q, R, B and N (in German K, D, T, L, S), and a pawn has no letter`;
+}

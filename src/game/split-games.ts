@@ -1,0 +1,70 @@
+import type { PgnSource } from "./pgn-error.ts";
+import { gameMaxCharacters } from "./read-pgn.ts";
+
+/** A line that begins a game, where moves stand before it. */
+const tagLine = /^[ \t\ufeff]*\[[ \t]*[A-Za-z0-9][A-Za-z0-9_+#=:-]*[ \t]*"/;
+/** A line without moves. */
+const quietLine = /^\s*($|[%;])/;
+
+/** What is looked at of a line, in characters: enough to see how it begins. */
+const lineMaxCharacters = 64 * 1024;
+
+/**
+ * Takes a file apart, game by game, however large: a game ends where a tag pair begins a line behind moves, so that neither
+ * a blank line within the moves nor a comment that does not end makes another game of what follows. Each is for `readPgn`
+ * to read, which also refuses a game that is too long: no more of it is kept than shows that.
+ */
+export async function* splitGames(chunks: AsyncIterable<string>): AsyncGenerator<PgnSource, void> {
+  let game = 1;
+  let offset = 0;
+  let line = 1;
+  let text = "";
+  let hasMoves = false;
+  let nextOffset = 0;
+  let nextLine = 1;
+  /** Whether what comes next begins a line. */
+  let isFresh = true;
+
+  function take(part: string): PgnSource | undefined {
+    const begins = isFresh && hasMoves && tagLine.test(part);
+    const finished = begins ? end() : undefined;
+    hasMoves ||= isFresh && !quietLine.test(part) && !tagLine.test(part);
+    if (text.length <= gameMaxCharacters) {
+      text += part;
+    }
+    nextOffset += part.length;
+    isFresh = part.endsWith("\n");
+    nextLine += isFresh ? 1 : 0;
+    return finished;
+  }
+
+  function end(): PgnSource {
+    const source = { text, file: { game, offset, line } };
+    game++;
+    offset = nextOffset;
+    line = nextLine;
+    text = "";
+    hasMoves = false;
+    return source;
+  }
+
+  let rest = "";
+  for await (const chunk of chunks) {
+    const parts = `${rest}${chunk}`.split(/(?<=\n)/);
+    const last = parts.at(-1) ?? "";
+    rest = last.endsWith("\n") || last.length > lineMaxCharacters ? "" : last;
+    for (const part of rest === "" ? parts : parts.slice(0, -1)) {
+      const finished = take(part);
+      if (finished) {
+        yield finished;
+      }
+    }
+  }
+  const finished = take(rest);
+  if (finished) {
+    yield finished;
+  }
+  if (text.trim() !== "") {
+    yield end();
+  }
+}

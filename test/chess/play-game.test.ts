@@ -1,0 +1,47 @@
+import { describe, expect, test } from "vitest";
+import { describeMove } from "../../src/chess/moves.ts";
+import { playGame } from "../../src/chess/play-game.ts";
+import { inOneGo } from "../../src/thread/event-loop.ts";
+import { positionOf, startFen } from "./judged.ts";
+
+const play = (fen: string, moves: readonly string[]) => inOneGo(playGame(positionOf(fen), moves));
+
+describe("a game that is played", () => {
+  test("has a position more than moves, each what judging it gives", () => {
+    const { positions, moves, refused } = play(startFen, ["e4", "Nf6", "Nf3", "Ng8"]);
+    expect(refused).toBeUndefined();
+    expect(moves.map(({ san }) => san)).toEqual(["e4", "Nf6", "Nf3", "Ng8"]);
+    expect(positions.map(({ fen }) => fen)).toEqual([startFen, ...moves.map(({ fenAfter }) => fenAfter)]);
+    for (const position of positions) {
+      const judged = positionOf(position.root, { moves: position.moves });
+      expect({ ...position, board: undefined }).toEqual({ ...judged, board: undefined });
+      expect(describeMove(position, "a2a3")).toEqual(describeMove(judged, "a2a3"));
+    }
+  });
+
+  test("has a history no longer than can be repeated", () => {
+    const { positions } = play(startFen, ["e4", "Nf6", "Nf3", "Nxe4", "Nd4"]);
+    expect(positions.map(({ moves }) => moves)).toEqual([[], [], ["g8f6"], ["g8f6", "g1f3"], [], ["f3d4"]]);
+    expect(positions.at(-1)?.root).toBe(positions.at(-2)?.fen);
+  });
+
+  test("counts how often a position was there", () => {
+    const round = ["Nf3", "Nf6", "Ng1", "Ng8"];
+    const { positions } = play(startFen, [...round, ...round, ...round, ...round]);
+    expect(positions[8]?.drawClaim).toBe("threefold_repetition");
+    expect(positions[16]).toMatchObject({ terminal: { reason: "fivefold_repetition" }, moves: [] });
+    expect(positions[16]?.root).toBe(positions[16]?.fen);
+  });
+
+  test("ends before the first move that is not legal, and says why", () => {
+    const { positions, refused } = play("4k3/8/8/8/8/8/8/R4R1K w - - 0 1", ["Kg2", "Kd8", "Rd1+", "x"]);
+    expect(positions).toHaveLength(3);
+    expect(refused).toBe("matches more than one legal move for White: a1d1, f1d1");
+  });
+
+  test("is played in pieces", () => {
+    const round = ["Nf3", "Nf6", "Ng1", "Ng8"];
+    const texts = Array.from({ length: 25 }, () => round).flat();
+    expect([...playGame(positionOf(startFen), texts)]).toHaveLength(4);
+  });
+});

@@ -1,0 +1,77 @@
+import { expect } from "vitest";
+import type { MoveDescription } from "../../src/chess/moves.ts";
+import { describeMove } from "../../src/chess/moves.ts";
+import { type Score, type ScoreValue, scoreOfTerminal } from "../../src/chess/score.ts";
+import { KibitzError } from "../../src/errors/errors.ts";
+import { type Game, gameFromPgn } from "../../src/game/game.ts";
+import type { Opening } from "../../src/game/openings.ts";
+import { readPgn } from "../../src/game/read-pgn.ts";
+import { createReviewer, type EvaluatedPosition, type GameReview } from "../../src/game/review.ts";
+import { inOneGo } from "../../src/thread/event-loop.ts";
+
+export function gameOf(text: string): Game {
+  return inOneGo(gameFromPgn(inOneGo(readPgn({ text }))));
+}
+
+/** The error, where the test is about a refusal. */
+export function errorOf(read: () => unknown): KibitzError {
+  try {
+    read();
+  } catch (error) {
+    expect(error).toBeInstanceOf(KibitzError);
+    return error as KibitzError;
+  }
+  return expect.fail("nothing was refused");
+}
+
+export const sansOf = ({ moves }: Game) => moves.map(({ san }) => san).join(" ");
+
+/** Centipawns, or a mate in so many moves: `"#-3"`. */
+export type Shorthand = number | `#${number}`;
+
+export function valueFrom(short: Shorthand): ScoreValue {
+  return typeof short === "number"
+    ? { kind: "cp", cp: short }
+    : { kind: "mate", mate: Number(short.slice(1)) };
+}
+
+export function scoreOf(short: Shorthand): Score {
+  return { value: valueFrom(short), bound: "exact", wdl: undefined };
+}
+
+/** Evaluations of all positions of a game, as searches would have found them. */
+export function evaluate(
+  { positions, moves }: Game,
+  evaluations: readonly {
+    readonly score: Shorthand;
+    /** UCI of the best move, then of the second and so on, each with its score if that is another one. */
+    readonly lines?: readonly (readonly [uci: string, score?: Shorthand])[];
+  }[],
+): readonly EvaluatedPosition[] {
+  return positions.map((position, index) => {
+    if (position.terminal) {
+      return { score: scoreOfTerminal(position.terminal), best: undefined, lines: [] };
+    }
+    const { score = 0, lines = [[moves[index]?.uci ?? "0000"] as const] } = evaluations[index] ?? {};
+    const described = lines.flatMap(([uci, own = score]) => {
+      const move: MoveDescription | undefined = describeMove(position, uci);
+      return move ? [{ move, line: { score: scoreOf(own), moves: [move.uci], san: [move.san] } }] : [];
+    });
+    return { score: scoreOf(score), best: described[0]?.move, lines: described.map(({ line }) => line) };
+  });
+}
+
+/** A whole review, as it comes to be move by move. */
+export function review(
+  game: Game,
+  evaluations: Parameters<typeof evaluate>[1],
+  opening?: Opening,
+): GameReview {
+  const evaluated = evaluate(game, evaluations);
+  const reviewer = createReviewer(game, opening);
+  const moves = evaluated.slice(1).map((after, index) => {
+    const before = evaluated[index];
+    return before ? reviewer.move(index, before, after) : expect.fail("a position is missing");
+  });
+  return reviewer.game(moves, evaluated);
+}

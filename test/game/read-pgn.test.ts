@@ -1,0 +1,225 @@
+import { readFileSync } from "node:fs";
+import { makePgn, parsePgn } from "chessops/pgn";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { describeMove } from "../../src/chess/moves.ts";
+import { gameFromMoves, isMoveAsWritten } from "../../src/game/game.ts";
+import { readPgn } from "../../src/game/read-pgn.ts";
+import { inOneGo } from "../../src/thread/event-loop.ts";
+import { positionOf, startFen } from "../chess/judged.ts";
+import { errorOf, gameOf, sansOf } from "./games.ts";
+import { pgnTexts } from "./random-games.ts";
+
+describe("a PGN", () => {
+  test("keeps its comments, variations, glyphs, clocks and unknown commands", () => {
+    const { tree, clocksMs } = gameOf(
+      "{first} 1. e4 {[%clk 0:01:02.5] [%foo bar]} (1. d4 {a} d5 $6 (1... Nf6)) 1... e5 {b} {c} ; d }\n *",
+    );
+    expect(tree.comments).toEqual(["first"]);
+    const [e4, d4] = tree.moves.children;
+    expect(e4?.data).toEqual({ san: "e4", comments: ["[%clk 0:01:02.5] [%foo bar]"] });
+    expect(d4?.data).toEqual({ san: "d4", comments: ["a"] });
+    expect(d4?.children.map(({ data }) => [data.san, data.nags])).toEqual([
+      ["d5", [6]],
+      ["Nf6", undefined],
+    ]);
+    // chessops takes braces for the end of a comment, wherever they stand.
+    expect(e4?.children[0]?.data.comments).toEqual(["b", "c", "d )"]);
+    expect(clocksMs).toEqual([62_500, undefined]);
+  });
+
+  test("of a file tells where in the file it is wrong", () => {
+    const source = { text: "1. e4\n e5 x", file: { game: 7, offset: 1000, line: 50 } };
+    const error = errorOf(() => inOneGo(readPgn(source)));
+    expect(error.faults[0]?.place).toEqual({
+      game: 7,
+      ply: 3,
+      token: "x",
+      offset: 1010,
+      line: 51,
+      column: 5,
+    });
+    expect(error.message).toContain("(game 7, ply 3, line 51, column 5)");
+  });
+
+  test("with an illegal move is suggested up to there, as it is written", () => {
+    const text = '[White "x"]\n\n1. e4 {good} e5 (1... c5) 2. Ke3 Nc6';
+    const [fault] = errorOf(() => gameOf(text)).faults;
+    expect(fault?.allowed).toEqual({ examples: ['[White "x"]\n\n1. e4 {good} e5 (1... c5) 2. '] });
+    expect(sansOf(gameOf(String([fault?.allowed?.examples].flat()[0])))).toBe("e4 e5");
+  });
+
+  test("is not suggested where nothing would be left, or too much", () => {
+    const long = `1. e4 {${"x".repeat(70_000)}} e5 2. Ke3`;
+    for (const text of ["1. Ke3", long]) {
+      expect(errorOf(() => gameOf(text)).faults[0]?.allowed).toBeUndefined();
+    }
+  });
+
+  test("repeats what is wrong cut, without keys and without what a terminal obeys", () => {
+    const key = `kbz_${"a".repeat(43)}`;
+    for (const text of [
+      `1. e4 ${key}`,
+      `1. e4 \u001b[31m${"x".repeat(1000)}`,
+      `[Variant "${key}"]\n\n1. e4`,
+    ]) {
+      const { message, faults } = errorOf(() => gameOf(text));
+      for (const said of [message, faults[0]?.place?.token ?? key]) {
+        expect(said).not.toContain(key);
+        expect(said).not.toContain("\u001b");
+        expect(said.length).toBeLessThan(300);
+      }
+    }
+  });
+
+  test("is not read where variations lie too deep, or with too many tags or characters", () => {
+    const nested = (depth: number) => `1. e4 ${"(1. d4 ".repeat(depth)}${")".repeat(depth)}`;
+    expect(sansOf(gameOf(nested(100)))).toBe("e4");
+    expect(errorOf(() => gameOf(nested(101))).message).toContain("More than 100 variations");
+    const tags = (count: number) => Array.from({ length: count }, (_, tag) => `[T${tag} "x"]\n`).join("");
+    expect(gameOf(`${tags(200)}\n1. e4`).tags.size).toBe(200);
+    expect(errorOf(() => gameOf(`${tags(201)}\n1. e4`)).message).toContain("more than 200 tags");
+    expect(errorOf(() => gameOf(`1. e4 {${"x".repeat(1024 * 1024)}}`)).message).toContain("characters");
+  });
+
+  test("may go on behind a draw by the rules, as old games did", () => {
+    const shuffled = gameOf(`1. Nf3 Nf6 2. Ng1 Ng8 ${"Nf3 Nf6 Ng1 Ng8 ".repeat(5)}`);
+    expect(shuffled.positions.map(({ terminal }) => terminal?.reason).at(16)).toBe("fivefold_repetition");
+    expect(shuffled.moves).toHaveLength(24);
+    expect(shuffled.result).toBe("1/2-1/2");
+  });
+});
+
+describe("a game sent as moves", () => {
+  test("is the same as its PGN", () => {
+    const game = inOneGo(gameFromMoves({ fen: startFen, moves: ["e2e4", "e5", "Nf3"], chess960: false }));
+    expect(game).toEqual({ ...gameOf("1. e4 e5 2. Nf3"), tree: game.tree });
+    expect([...game.tree.moves.mainline()].map(({ san }) => san)).toEqual(["e4", "e5", "Nf3"]);
+  });
+
+  test("is refused as a position and its moves are", () => {
+    const refusal = (fen: string, moves: readonly string[]) =>
+      errorOf(() => inOneGo(gameFromMoves({ fen, moves, chess960: false }))).faults;
+    expect(refusal("x", ["e4"])[0]).toMatchObject({ pointer: "/fen", code: "invalid_fen" });
+    expect(refusal(startFen, ["e4", "Ke3"])).toMatchObject([
+      {
+        pointer: "/moves/1",
+        code: "illegal_move",
+        message:
+          "'Ke3' is not a legal move for Black (moves[1], in the position rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1).",
+      },
+    ]);
+  });
+});
+
+test.each([
+  ["Nf3", "g1f3", true],
+  ["g1f3", "g1f3", true],
+  ["Ng1-f3", "g1f3", true],
+  ["f3", "g1f3", false],
+  ["Nh3", "g1f3", false],
+  ["Nf3", "f2f3", false],
+  ["e4", "e2e4", true],
+  ["e2-e4", "e2e4", true],
+  ["e3", "e2e4", false],
+  ["d2e4", "e2e4", false],
+])("what is written as %s is compared with the move %s", (written, uci, same) => {
+  const move = describeMove(positionOf(startFen), uci);
+  expect(move && isMoveAsWritten(written, move)).toBe(same);
+});
+
+describe("any game", () => {
+  test("is read as chessops reads it, where that is right", () => {
+    fc.assert(
+      fc.property(pgnTexts, ({ text, sans }) => {
+        const game = gameOf(text);
+        expect(game.moves.map(({ san }) => san)).toEqual(sans);
+        const [referee] = parsePgn(text, () => new Map());
+        expect(referee && makePgn({ ...referee, headers: new Map() })).toBe(
+          makePgn({ ...game.tree, headers: new Map() }),
+        );
+      }),
+    );
+  });
+
+  test("that is damaged is refused, or its moves are those that stand there", () => {
+    const damage = fc.array(
+      fc.record({
+        at: fc.nat(),
+        remove: fc.nat({ max: 3 }),
+        insert: fc.oneof(
+          fc.string({ maxLength: 3 }),
+          fc.constantFrom(
+            "\n\n",
+            "(",
+            ")",
+            "{",
+            "}",
+            "♘",
+            "S",
+            " 1. ",
+            '\n[Event "x"]\n',
+            "--",
+            "1-0",
+            ";",
+            "%",
+          ),
+        ),
+      }),
+      { minLength: 1, maxLength: 3 },
+    );
+    fc.assert(
+      fc.property(pgnTexts, damage, ({ text }, damages) => {
+        const damaged = damages.reduce((before, { at, remove, insert }) => {
+          const place = at % (before.length + 1);
+          return before.slice(0, place) + insert + before.slice(place + remove);
+        }, text);
+        const read = readOrRefuse(damaged);
+        expect(read === undefined || read === mainLineIn(damaged)).toBe(true);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+function readOrRefuse(text: string): string | undefined {
+  try {
+    return gameOf(text)
+      .moves.map(({ san }) => targetOf(san))
+      .join(" ");
+  } catch (error) {
+    expect(error).toMatchObject({ name: "KibitzError" });
+    return undefined;
+  }
+}
+
+/** The piece and where it goes to: what no dialect leaves out. */
+function targetOf(san: string): string {
+  const castling = /[O0o]-[O0o](-[O0o])?/.exec(san.replaceAll(/[–—]/g, "-"))?.[0].replaceAll(/[0o]/g, "O");
+  return castling ?? `${/^[KQRBN]/.exec(san)?.[0] ?? ""}${san.match(/[a-h][1-8]/g)?.at(-1)}`;
+}
+
+/** The moves of a text outside of tags, comments and variations, by a reading of its own: the roughest there is. */
+function mainLineIn(text: string): string {
+  let depth = 0;
+  const plain = text
+    .replaceAll(/^\s*\[[^\s"]+ *"[^\n]*?" *\]/gm, "")
+    .replaceAll(/\{[^}]*\}|(?<![{][^}]*);.*$|^%.*$/gm, " ")
+    .replaceAll("♘", "N")
+    .replaceAll(/[()]|[^()]+/g, (part) => {
+      depth += part === "(" ? 1 : part === ")" ? -1 : 0;
+      return depth === 0 && part !== ")" ? part : " ";
+    });
+  const moves = plain.match(/[KQRBN]?[a-h]?[1-8]?[-x:]?[a-h][1-8]|[O0o]-[O0o](-[O0o])?/g) ?? [];
+  return moves.map(targetOf).join(" ");
+}
+
+test("every name of an opening is read from its moves", () => {
+  const rows = readFileSync(new URL("../../third_party/chess-openings/c.tsv", import.meta.url), "utf8");
+  const pgns = rows
+    .trim()
+    .split("\n")
+    .slice(1, 200)
+    .map((row) => row.split("\t")[2] ?? "");
+  expect(pgns.map((pgn) => sansOf(gameOf(pgn)))).toEqual(pgns.map((pgn) => pgn.replaceAll(/\d+\. /g, "")));
+});

@@ -1,0 +1,86 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { readPgn } from "../../src/game/read-pgn.ts";
+import { splitGames } from "../../src/game/split-games.ts";
+import { inOneGo } from "../../src/thread/event-loop.ts";
+import { errorOf } from "./games.ts";
+
+const three =
+  '% exported\n[Event "a"]\n\n1. e4 e5\n\n2. Nf3 *\n\n[Event "b"]\n[Site "y"]\r\n1. d4 {does not end\n\n[Event "c"]\n\n1. c4 { [x "y"] }\n';
+
+async function split(text: string, characters: number) {
+  async function* chunks() {
+    for (let at = 0; at < text.length; at += characters) {
+      yield text.slice(at, at + characters);
+    }
+  }
+  return Array.fromAsync(splitGames(chunks()));
+}
+
+test("a file is split into its games, each with its place, however it arrives", async () => {
+  for (const characters of [1, 7, 10_000]) {
+    const games = await split(three, characters);
+    expect(games.map(({ text }) => text).join("")).toBe(three);
+    expect(games.map(({ file }) => file)).toEqual([
+      { game: 1, offset: 0, line: 1 },
+      { game: 2, offset: three.indexOf('[Event "b"]'), line: 8 },
+      { game: 3, offset: three.indexOf('[Event "c"]'), line: 12 },
+    ]);
+  }
+});
+
+test("what is wrong with one game is no matter of the next", async () => {
+  const [first, second, third] = await split(three, 64);
+  if (!first || !second || !third) {
+    expect.fail("a game is missing");
+  }
+  expect(inOneGo(readPgn(first)).moves).toHaveLength(3);
+  expect(errorOf(() => inOneGo(readPgn(second))).faults[0]?.place).toMatchObject({
+    game: 2,
+    line: 10,
+    column: 7,
+  });
+  expect(inOneGo(readPgn(third)).moves).toHaveLength(1);
+});
+
+test("nothing has no games", async () => {
+  expect(await split("\n \n", 2)).toEqual([]);
+});
+
+test("no character is lost or doubled", async () => {
+  const line = fc.constantFrom(
+    '[Event "x"]\n',
+    "\n",
+    "1. e4 e5\n",
+    "{ [x\n",
+    "; [Event \n",
+    "% x\n",
+    "1. d4",
+    '[a "b"]',
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(line), fc.integer({ min: 1, max: 20 }), async (lines, characters) => {
+      const text = lines.join("");
+      const games = await split(text, characters);
+      expect(
+        games
+          .map((game) => game.text)
+          .join("")
+          .trim(),
+      ).toBe(text.trim());
+      expect(games.map(({ file, text: own }) => text.slice(file?.offset).startsWith(own))).not.toContain(
+        false,
+      );
+    }),
+  );
+});
+
+test("ten megabytes are split in seconds, and no more of a game is kept than is read", async () => {
+  const game = '[Event "x"]\n[Result "*"]\n\n1. e4 e5 2. Nf3 Nc6 3. Bc4 Bc5 *\n\n';
+  const startedAt = performance.now();
+  expect(await split(game.repeat(160_000), 65_536)).toHaveLength(160_000);
+  expect(performance.now() - startedAt).toBeLessThan(5000);
+  const [long, next] = await split(`1. e4 ${"(".repeat(20_000_000)}\n${game}`, 65_536);
+  expect(long?.text.length).toBeLessThan(1_200_000);
+  expect(next?.text).toBe(game);
+});

@@ -1,0 +1,28 @@
+/**
+ * Writes `gen/openings.json`, the names of openings by position, from the rows of lichess-org/chess-openings in
+ * `third_party/chess-openings/`. Part of `npm run generate`.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { gameFromPgn } from "../src/game/game.ts";
+import { openingKey } from "../src/game/openings.ts";
+import { readPgn } from "../src/game/read-pgn.ts";
+import { inOneGo } from "../src/thread/event-loop.ts";
+
+const folder = new URL("../third_party/chess-openings/", import.meta.url);
+const names = new Map<string, string>();
+for (const volume of ["a", "b", "c", "d", "e"]) {
+  const [, ...rows] = readFileSync(new URL(`${volume}.tsv`, folder), "utf8")
+    .trimEnd()
+    .split("\n");
+  for (const row of rows) {
+    const [eco, name, pgn = ""] = row.split("\t");
+    const { positions } = inOneGo(gameFromPgn(inOneGo(readPgn({ text: pgn }))));
+    const key = openingKey(positions.at(-1)?.fen ?? "");
+    if (names.has(key)) {
+      throw new Error(`two names for one position: ${names.get(key)} and ${eco} ${name}`);
+    }
+    names.set(key, `${eco} ${name}`);
+  }
+}
+const table = [...names].map(([key, name]) => JSON.stringify(`${key};${name}`));
+writeFileSync(new URL("../gen/openings.json", import.meta.url), `[\n${table.join(",\n")}\n]\n`);
