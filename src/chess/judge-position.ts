@@ -74,7 +74,7 @@ export function positionFromBoard(
 ): Position {
   const outcome = judgeOutcome(chess, occurrences);
   return {
-    fen: normalFen(chess, chess960),
+    fen: moves.length === 0 ? root : normalFen(chess, chess960),
     root,
     moves,
     turn: chess.turn,

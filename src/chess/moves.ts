@@ -24,6 +24,9 @@ export function* playMoves(
   moves: readonly string[],
   chess960: boolean,
 ): Generator<void, History> {
+  if (moves.length === 0) {
+    return { kind: "history", ucis: [], occurrences: 1 };
+  }
   const ucis: string[] = [];
   const seen = new Map<string, number>();
   let key = repetitionKey(chess);
