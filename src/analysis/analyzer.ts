@@ -7,6 +7,7 @@ import {
   type SearchDone,
   type SearchEvent,
   type SearchJob,
+  type SearchProgress,
 } from "../engine/engine.ts";
 import type { SearchWithRetry } from "../engine/search-with-retry.ts";
 import type { AnalysisCache } from "../storage/ports.ts";
@@ -144,12 +145,13 @@ export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: Anal
 
     async function searchInSlot(): Promise<{ done: SearchDone; queueMs: number }> {
       const asked = { flow, expectedMs: time.expectedMs, sharers };
-      const tell = (standing: Standing) => publish({ kind: "waiting", standing });
-      using slot = await scheduler.enter(asked, signal, tell);
+      const tellStanding = (standing: Standing) => publish({ kind: "waiting", standing });
+      using slot = await scheduler.enter(asked, signal, tellStanding);
       const { queueMs } = slot;
       times.begunAt = performance.now();
       try {
-        const done = await search(build, job, signal, (progress) => publish(state(progress, queueMs)));
+        const tell = (progress: SearchProgress) => publish(state(progress, queueMs));
+        const done = await search(build, job, signal, tell, sharers.statesWanted);
         times.engineMs = done.snapshot.counters.timeMs;
         return { done, queueMs };
       } finally {

@@ -33,6 +33,8 @@ export type SharedWork<T, W> = (
 export interface Sharers<W> {
   /** Tells of those who come from now on, and of all who leave while others stay. */
   watch(came: (who: W) => void, left: (who: W) => void): void;
+  /** Resolves when there is somebody who reads states, and not the last one alone. */
+  readonly statesWanted: Promise<void>;
 }
 
 /** Since the start: readers for whom work was begun, and those who found it under way. */
@@ -90,7 +92,7 @@ export function createCoalescer<T, W>(): Coalescer<T, W> {
     },
     async last(key, work, who, signal) {
       const { promise, resolve, reject } = Promise.withResolvers<T>();
-      const leave = enter(key, work, { who, push() {}, end: resolve, fail: reject }, signal);
+      const leave = enter(key, work, { who, push: undefined, end: resolve, fail: reject }, signal);
       try {
         return await promise;
       } finally {
@@ -116,7 +118,8 @@ export function createCoalescer<T, W>(): Coalescer<T, W> {
 /** Where one who waits is told. */
 interface Reader<T, W> {
   readonly who: W;
-  push(state: T): void;
+  /** Undefined where only the last state is waited for. */
+  readonly push: ((state: T) => void) | undefined;
   end(last: T): void;
   fail(error: unknown): void;
 }
@@ -127,6 +130,7 @@ class SharedRun<T, W> implements Sharers<W> {
   readonly #watchers: { readonly came: (who: W) => void; readonly left: (who: W) => void }[] = [];
   readonly #left = new AbortController();
   readonly #over: () => void;
+  readonly #wanted = Promise.withResolvers<void>();
   #newest: { readonly state: T } | undefined;
 
   /** @param over called once, as soon as nobody should join any more. */
@@ -139,7 +143,7 @@ class SharedRun<T, W> implements Sharers<W> {
     const publish = (state: T) => {
       this.#newest = { state };
       for (const reader of this.#readers) {
-        reader.push(state);
+        reader.push?.(state);
       }
     };
     // Failures go to the readers, and when all have left there is nobody to be told.
@@ -147,6 +151,10 @@ class SharedRun<T, W> implements Sharers<W> {
       (last) => this.#end((reader) => reader.end(last)),
       (error) => this.#end((reader) => reader.fail(error)),
     );
+  }
+
+  get statesWanted(): Promise<void> {
+    return this.#wanted.promise;
   }
 
   watch(came: (who: W) => void, left: (who: W) => void): void {
@@ -158,8 +166,11 @@ class SharedRun<T, W> implements Sharers<W> {
     for (const { came } of this.#watchers) {
       came(reader.who);
     }
+    if (reader.push) {
+      this.#wanted.resolve();
+    }
     if (this.#newest) {
-      reader.push(this.#newest.state);
+      reader.push?.(this.#newest.state);
     }
   }
 

@@ -137,8 +137,15 @@ export interface SearchProgress {
   readonly snapshot: Snapshot;
 }
 
-/** Takes the states of a search as they come. */
+/** Takes the states of a search as they come, while the engine's output is being read: it must be quick and not throw. */
 export type OnProgress = (progress: SearchProgress) => void;
+
+/**
+ * Who is told the states of a search; nobody where it is empty. `wanted` resolves when they are first wanted: the newest
+ * one is told then, and each from then on; without it they are from the beginning. Until then what the engine says is kept
+ * unread, because reading it is most of what a search costs the server.
+ */
+export type Audience = readonly [onProgress?: OnProgress, wanted?: Promise<unknown>];
 
 export interface SearchDone {
   readonly kind: "done";
@@ -232,11 +239,10 @@ export interface EngineSession extends AsyncDisposable {
    * Searches, and leaves the engine as if it had never been asked: options set back, hash cleared.
    * The cleaning is done while the caller already has the answer; the next search waits for it.
    *
-   * @param onProgress told each state while the engine's output is being read: it must be quick and not throw.
    * @throws EngineFailure when the engine fails; the reason of `signal` when that is aborted. The
    * engine is then stopped, and killed if it has not stopped within 400 ms.
    */
-  search(job: SearchJob, signal: AbortSignal, onProgress?: OnProgress): Promise<SearchDone>;
+  search(job: SearchJob, signal: AbortSignal, ...audience: Audience): Promise<SearchDone>;
   /** Ends the search under way, if there is one, as if its time were up: its caller gets what was found. */
   cutShort(): void;
 }

@@ -1,12 +1,12 @@
 import { LRUCache } from "lru-cache";
 import type { Log } from "../log/log.ts";
 import {
+  type Audience,
   type EngineBuild,
   EngineFailure,
   type EngineSession,
   type FailureKind,
   isFromOutside,
-  type OnProgress,
   type SearchDone,
   type SearchJob,
 } from "./engine.ts";
@@ -20,7 +20,7 @@ export type SearchWithRetry = (
   build: EngineBuild,
   job: SearchJob,
   signal: AbortSignal,
-  onProgress?: OnProgress,
+  ...audience: Audience
 ) => Promise<SearchDone>;
 
 /** Tries of one search that end by the engine's own doing. */
@@ -163,12 +163,12 @@ export function createSearchWithRetry(
     session: EngineSession,
     job: SearchJob,
     signal: AbortSignal,
-    onProgress: OnProgress | undefined,
+    audience: Audience,
   ): Promise<SearchDone> {
     watch(session);
     const before = session.searches;
     try {
-      return await session.search(job, signal, onProgress);
+      return await session.search(job, signal, ...audience);
     } catch (error) {
       // One that has not begun leaves nothing behind.
       if (!(error instanceof EngineFailure) && session.searches > before) {
@@ -212,7 +212,7 @@ export function createSearchWithRetry(
     build: EngineBuild,
     job: SearchJob,
     signal: AbortSignal,
-    onProgress: OnProgress | undefined,
+    audience: Audience,
   ): Promise<Answered | Failed | Refused> {
     const refusedMs = quarantine.refusedMs(build, job);
     if (refusedMs > 0) {
@@ -225,7 +225,7 @@ export function createSearchWithRetry(
       begunAt = performance.now();
       const leftMs = Math.floor(history.endsAt - begunAt);
       const within = leftMs < job.movetimeMs ? { ...job, movetimeMs: Math.max(1, leftMs) } : job;
-      return { kind: "answered", answer: await searchOn(session, within, signal, onProgress) };
+      return { kind: "answered", answer: await searchOn(session, within, signal, audience) };
     } catch (error) {
       if (!(error instanceof EngineFailure)) {
         throw error;
@@ -261,12 +261,12 @@ export function createSearchWithRetry(
     };
   }
 
-  return async (build, job, signal, onProgress) => {
+  return async (build, job, signal, ...audience) => {
     let state: Supervision = { kind: "attempt", history: untried };
     for (;;) {
       switch (state.kind) {
         case "attempt":
-          state = await attempt(state, build, job, signal, onProgress);
+          state = await attempt(state, build, job, signal, audience);
           break;
         case "failed": {
           const next = afterFailure(state, build, job);

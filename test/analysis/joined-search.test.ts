@@ -6,7 +6,7 @@ import type { SearchEvent } from "../../src/engine/engine.ts";
 import type { SearchWithRetry } from "../../src/engine/search-with-retry.ts";
 import { createMemoryCache } from "../../src/storage/memory/cache.ts";
 import { analyzerOf } from "./analyzer-of.ts";
-import { doneOf, judgedOf, scripted } from "./made-up.ts";
+import { doneOf, judgedOf, scripted, snapshotOf } from "./made-up.ts";
 
 const never = new AbortController().signal;
 
@@ -40,6 +40,29 @@ describe("equal requests at the same time", () => {
     }
     expect((await watched).at(-1)).toMatchObject({ stopReason: "depth" });
     expect(jobs).toHaveLength(1);
+  });
+
+  test("are read by nobody until one watches", async () => {
+    const over = Promise.withResolvers<void>();
+    let wantedNow = false;
+    const search: SearchWithRetry = async (_build, _job, _signal, onProgress, wanted) => {
+      void wanted?.then(() => {
+        wantedNow = true;
+        onProgress?.({ kind: "progress", snapshot: snapshotOf({ depth: 9 }) });
+      });
+      await over.promise;
+      return doneOf();
+    };
+    const analyzer = analyzerOf(search);
+    const answer = analyzer.analyze(judgedOf(), "first", never);
+    await new Promise(setImmediate);
+    expect(wantedNow).toBe(false);
+    const states = analyzer.watch(judgedOf(), "second", never)[Symbol.asyncIterator]();
+    // The newest state at once, and not when the engine says the next.
+    expect((await states.next()).value).toMatchObject({ depth: 9, stopReason: undefined });
+    over.resolve();
+    expect((await states.next()).value).toMatchObject({ stopReason: "depth" });
+    expect(await answer).toMatchObject({ stopReason: "depth" });
   });
 
   test("lose nothing when the caller leaves who was first", async () => {

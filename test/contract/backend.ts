@@ -9,6 +9,7 @@ import type {
   EngineSession,
   SearchDone,
   SearchJob,
+  SearchProgress,
 } from "../../src/engine/engine.ts";
 import { defaultWatchTimes, type WatchTimes } from "../../src/engine/uci/watch.ts";
 import { startFen } from "../chess/judged.ts";
@@ -238,6 +239,28 @@ export function testBackend(
       }
     });
 
+    test("answers the same whether anybody watches, and tells who comes later its newest state", async () => {
+      for (const told of [{ depth }, { depth, multipv: 3 }, { depth: 245, movetimeMs: 300 }]) {
+        const done = await session.search(jobOf({ fen: middleGame, ...told }), forever);
+        expect(done.snapshot).toMatchObject({ complete: true, lines: { length: told.multipv ?? 1 } });
+        if (told.depth === depth) {
+          const events = await eventsOf(session, jobOf({ fen: middleGame, ...told }), forever);
+          expect(withoutClock(done)).toEqual(withoutClock(events.at(-1) as SearchDone));
+        }
+      }
+      const [caller, wanted] = [new AbortController(), Promise.withResolvers<void>()];
+      const states: SearchProgress[] = [];
+      const tell = (progress: SearchProgress) => states.push(progress);
+      const long = session.search(jobOf({ depth: 245 }), caller.signal, tell, wanted.promise);
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      expect(states).toEqual([]);
+      wanted.resolve();
+      await expect.poll(() => states.length, { timeout: 10_000, interval: 1 }).toBeGreaterThan(0);
+      expect(states[0]?.snapshot.depth).toBeGreaterThan(2);
+      caller.abort(new Error("left"));
+      await expect(long).rejects.toThrow("left");
+    });
+
     test("gets clean when no other search follows, and answers the same then", async () => {
       const job = jobOf({ fen: middleGame, depth });
       const first = await repeatable(session, job);
@@ -307,7 +330,10 @@ const chess960 = {
 
 /** All of an answer that does not depend on the clock. */
 async function repeatable(session: EngineSession, job: SearchJob): Promise<unknown> {
-  const { snapshot, ...done } = await session.search(job, forever);
+  return withoutClock(await session.search(job, forever));
+}
+
+function withoutClock({ snapshot, ...done }: SearchDone): unknown {
   const { nps, timeMs, ...counters } = snapshot.counters;
   return { ...done, snapshot: { ...snapshot, counters } };
 }

@@ -1,8 +1,10 @@
-import { readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import type { Snapshot } from "../../src/engine/engine.ts";
-import { parseLine } from "../../src/engine/uci/parse-line.ts";
-import { createSnapshotFold } from "../../src/engine/uci/search.ts";
+import { createSnapshotFold, parseLine } from "../../src/engine/uci/parse-line.ts";
+import { createSearchLines } from "../../src/engine/uci/search.ts";
+import { createRandom } from "../support/random.ts";
 
 interface Limits {
   readonly lineCount: number;
@@ -23,10 +25,12 @@ function foldOf(lines: readonly string[], limits: Limits) {
   return { complete, final: fold.final() };
 }
 
+const recorded = fileURLToPath(new URL("recorded", import.meta.url));
 /** What a real engine printed; `recorded/record.ts` made the files. */
+const textOf = (name: string) => readFileSync(`${recorded}/${name}.txt`, "utf8");
+
 function foldRecorded(name: string, limits: Limits) {
-  const text = readFileSync(new URL(`recorded/${name}.txt`, import.meta.url), "utf8");
-  return foldOf(text.split("\n"), limits);
+  return foldOf(textOf(name).split("\n"), limits);
 }
 
 const depthsOf = (snapshots: readonly Snapshot[]) => snapshots.map(({ depth }) => depth);
@@ -174,5 +178,83 @@ describe("lines made up", () => {
   test("a state does not change after it was reported", () => {
     const { complete } = foldOf([line(1, 1), line(1, 2), line(2, 1), line(2, 2)], limits);
     expect(complete[0]?.lines.map(({ depth }) => depth)).toEqual([1, 1]);
+  });
+});
+
+describe("lines that are kept", () => {
+  const recordings = globSync("*.txt", { cwd: recorded }).map((file) => file.replace(/\.txt$/, ""));
+  const { pick } = createRandom(14);
+  /** An iteration in which things may go wrong: a rank left out, bounds, late times, a depth too few, no line, no counters. */
+  const iteration = (depth: number) =>
+    [1, 2, 3].flatMap((rank) => {
+      const bound = pick(["", "", "", " upperbound"]);
+      const counters = pick([
+        " nodes 5 nps 6 hashfull 7 tbhits 8",
+        " nodes 9 nps 9 hashfull 9 tbhits 9",
+        " nodes 4",
+      ]);
+      const line = `info depth ${depth - pick([0, 0, 0, 0, 1])} multipv ${rank} score cp ${depth}${bound}${counters} time ${pick([1, 2, 3, 99])}`;
+      return pick([
+        [`${line} pv e2e4`],
+        [`${line} pv d2d4`],
+        [`${line} pv a2a3`],
+        [`${line} pv b2b3`],
+        [line],
+        [],
+      ]);
+    });
+  const streams = [
+    ...recordings.map((name) => textOf(name).split("\n")),
+    ...Array.from({ length: 100 }, () => Array.from({ length: 12 }, (_, at) => iteration(at + 1)).flat()),
+  ];
+  const infoOf = (text: string) => {
+    const line = parseLine(text);
+    return line.kind === "info" ? [line.info] : [];
+  };
+
+  test.each([1, 2, 3])("say at any time what they say read one by one, with %i lines", (lineCount) => {
+    const limits = { lineCount, movetimeMs: 60 };
+    let complete = 0;
+    for (const stream of streams) {
+      const read = createSnapshotFold(limits);
+      let newest: Snapshot | undefined;
+      for (const [at, text] of stream.entries()) {
+        for (const info of infoOf(text)) {
+          newest = read.add(info) ?? newest;
+        }
+        const kept = createSearchLines(limits);
+        stream.slice(0, at + 1).forEach(kept.keep);
+        expect(kept.final(), stream.join("\n")).toEqual(read.final());
+        // Also of those that were not enough to tell.
+        expect(kept.readKept()).toEqual(newest);
+        expect(kept.final()).toEqual(read.final());
+      }
+      complete += Number(newest !== undefined);
+    }
+    expect(complete).toBeGreaterThan(20);
+  });
+
+  test("say the same where there are more than are kept", () => {
+    const limits = { lineCount: 3, movetimeMs: 60 };
+    const [kept, read] = [createSearchLines(limits), createSnapshotFold(limits)];
+    for (const text of Array.from({ length: 400 }, (_, at) => iteration(at + 1)).flat()) {
+      kept.keep(text);
+      infoOf(text).forEach(read.add);
+    }
+    expect(read.final()?.complete).toBe(true);
+    expect(kept.final()).toEqual(read.final());
+  });
+
+  test("are read on from where somebody wants to know", () => {
+    const limits = { lineCount: 2, movetimeMs: 60 };
+    const lines = createSearchLines(limits);
+    const add = (text: string) => infoOf(text).map(lines.add).at(-1);
+    const line = (depth: number, rank: number) => `info depth ${depth} multipv ${rank} score cp 1 pv e2e4`;
+    for (const text of [line(1, 1), line(1, 2), line(2, 1)]) {
+      lines.keep(text);
+    }
+    expect(lines.readKept()?.depth).toBe(1);
+    expect(add(line(2, 2))?.depth).toBe(2);
+    expect(lines.final()?.depth).toBe(2);
   });
 });

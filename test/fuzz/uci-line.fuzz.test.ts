@@ -7,8 +7,12 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { findingsFromEvent } from "../../src/analysis/analysis.ts";
 import type { EngineBuild, Snapshot } from "../../src/engine/engine.ts";
-import { parseLine, type UciInfo, type UciLine } from "../../src/engine/uci/parse-line.ts";
-import { createSnapshotFold } from "../../src/engine/uci/search.ts";
+import {
+  createSnapshotFold,
+  parseLine,
+  type UciInfo,
+  type UciLine,
+} from "../../src/engine/uci/parse-line.ts";
 import { positionOf } from "../chess/judged.ts";
 import { corpusOf } from "./corpus.ts";
 import { fuzz } from "./fuzz.ts";

@@ -1,4 +1,4 @@
-import type { EngineOption, OptionValues } from "../engine.ts";
+import type { EngineOption, OptionValues, SearchJob } from "../engine.ts";
 import type { UciOption } from "./parse-line.ts";
 
 /**
@@ -48,6 +48,16 @@ export function uciValuesFrom(options: readonly EngineOption[], values: OptionVa
     }
   }
   return wanted;
+}
+
+/** What a search wants of the engine's options, as UCI values by the engine's name. */
+export function valuesOfSearch(
+  known: readonly EngineOption[],
+  { position, multipv, options }: SearchJob,
+): Map<string, string> {
+  return uciValuesFrom(known, options)
+    .set("UCI_Chess960", String(position.chess960))
+    .set("MultiPV", String(multipv));
 }
 
 /** The options of an engine by their UCI names, and which of them it was given another value than its default. */

@@ -1,15 +1,13 @@
 import { isLegal } from "../../chess/moves.ts";
 import { assertMayFollow, type Transitions } from "../../errors/errors.ts";
+import { type Audience, EngineFailure, type SearchDone, type SearchJob, type Snapshot } from "../engine.ts";
 import {
-  EngineFailure,
-  type EngineLine,
-  type OnProgress,
-  type SearchCounters,
-  type SearchDone,
-  type SearchJob,
-  type Snapshot,
-} from "../engine.ts";
-import type { UciInfo, UciLine } from "./parse-line.ts";
+  createSnapshotFold,
+  type FoldLimits,
+  parseLine,
+  type SnapshotFold,
+  type UciInfo,
+} from "./parse-line.ts";
 import type { UciTransport } from "./transport.ts";
 import { createDeadline, type Deadline, type WatchTimes, watchSilence } from "./watch.ts";
 
@@ -18,7 +16,7 @@ export interface UciSearch {
   /** Whether its caller still waits for an answer. */
   readonly wanted: boolean;
   /** Takes a line that the engine printed. */
-  receive(line: UciLine): void;
+  receive(text: string): void;
   /**
    * The caller wants no answer any more: `answer` fails with the reason, the engine is told to stop and killed
    * if it does not. What it says then interests nobody.
@@ -74,10 +72,17 @@ export function startSearch(
   job: SearchJob,
   times: WatchTimes,
   kill: (failure: EngineFailure) => void,
-  onProgress: OnProgress,
+  [onProgress, wanted]: Audience,
 ): UciSearch {
   const lineCount = Math.min(job.multipv, job.position.legalMoveCount);
-  const fold = createSnapshotFold({ lineCount, movetimeMs: job.movetimeMs });
+  const lines = createSearchLines({ lineCount, movetimeMs: job.movetimeMs });
+  /** Whether lines are read as they come. Nobody may want to know what they say, or not yet. */
+  let reads = onProgress !== undefined && wanted === undefined;
+  void wanted?.then(() => {
+    if (!reads) {
+      beginToRead();
+    }
+  });
   const answer = Promise.withResolvers<SearchDone>();
   const ended = Promise.withResolvers<void>();
   let state: SearchState = { kind: "searching" };
@@ -161,10 +166,19 @@ export function startSearch(
     });
   }
 
+  /** From now on each line, and at once those that were kept. */
+  function beginToRead() {
+    reads = true;
+    const newest = lines.readKept();
+    if (newest && state.kind !== "over" && !isLeft()) {
+      tellProgress(newest);
+    }
+  }
+
   function tellProgress(snapshot: Snapshot) {
     const illegal = firstIllegal(firstMovesOf(snapshot));
     if (illegal === undefined) {
-      onProgress({ kind: "progress", snapshot });
+      onProgress?.({ kind: "progress", snapshot });
     } else {
       failAndKill("confused", `${illegal} is not legal in ${job.position.fen}`);
     }
@@ -176,7 +190,7 @@ export function startSearch(
       finish();
       return;
     }
-    const snapshot = fold.final();
+    const snapshot = lines.final();
     if (bestMove === undefined || snapshot === undefined) {
       failAndKill("confused", `bestmove ${bestMove ?? "(none)"} after ${snapshot ? "a line" : "no line"}`);
       return;
@@ -203,8 +217,11 @@ export function startSearch(
       stop("left");
     },
     cutShort() {
-      fold.close();
-      if (state.kind === "searching" && fold.final() === undefined) {
+      if (!reads) {
+        beginToRead();
+      }
+      lines.close();
+      if (state.kind === "searching" && lines.final() === undefined) {
         move({ kind: "cutting" });
       } else if (state.kind !== "cutting") {
         stop("cut short");
@@ -216,7 +233,14 @@ export function startSearch(
         finish();
       }
     },
-    receive(line) {
+    receive(text) {
+      // Most of all that an engine prints.
+      if (!reads && state.kind !== "over" && text.startsWith("info depth ")) {
+        silence.heard();
+        lines.keep(text);
+        return;
+      }
+      const line = parseLine(text);
       if (state.kind === "over") {
         if (line.kind === "bestmove") {
           failAndKill("confused", "a second bestmove");
@@ -224,12 +248,14 @@ export function startSearch(
         return;
       }
       silence.heard();
-      if (line.kind === "info") {
-        const snapshot = fold.add(line.info);
+      if (line.kind === "info" && !reads) {
+        lines.keep(text);
+      } else if (line.kind === "info") {
+        const snapshot = lines.add(line.info);
         if (snapshot && !isLeft()) {
           tellProgress(snapshot);
         }
-        if (state.kind === "cutting" && fold.final()) {
+        if (state.kind === "cutting" && lines.final()) {
           stop("cut short");
         }
       } else if (line.kind === "bestmove") {
@@ -250,92 +276,66 @@ function firstMovesOf({ lines }: Snapshot): readonly string[] {
   return lines.flatMap(({ moves }) => moves.slice(0, 1));
 }
 
-/** Folds the `info` lines of one search into states that are complete for every line. */
-export interface SnapshotFold {
-  /** Returns the new state if this line completes one. */
-  add(info: UciInfo): Snapshot | undefined;
-  /** From now on the engine prints what it breaks off: no iteration is complete any more. */
-  close(): void;
-  /** The newest complete iteration with the counters of the whole search; else line 1 as last printed. */
-  final(): Snapshot | undefined;
+/** What an engine prints in a search: read line by line, or kept until somebody wants to know. */
+export interface SearchLines extends SnapshotFold {
+  /** Takes a line that nobody wants to know of yet. */
+  keep(text: string): void;
+  /** Reads the lines that were kept. Returns the newest complete state, as it was at its time. */
+  readKept(): Snapshot | undefined;
 }
 
-/**
- * An iteration is complete when the engine has printed all of its lines, with exact scores, before the
- * time was up.
- *
- * Stockfish prints the iteration that it breaks off once more, under its full depth: with lines that
- * it did not search relabelled, and PVs of one move. Those lines carry a time at or after the limit,
- * which tells them from the others. A line with a bound is the start of a second try at the same depth.
- */
-export function createSnapshotFold(limits: {
-  readonly lineCount: number;
-  readonly movetimeMs: number;
-}): SnapshotFold {
-  let iteration: EngineLine[] = [];
-  let complete: Snapshot | undefined;
-  let lastFirstLine: EngineLine | undefined;
-  let counters: SearchCounters = { nodes: 0, nps: 0, timeMs: 0, hashfull: 0, tbhits: 0 };
+/** Lines that are kept at most: more than most searches print. */
+const keptMax = 256;
 
-  let closed = false;
+/** The same as a fold that reads each line at once. Where only the end is asked for, the last lines say it. */
+export function createSearchLines(limits: FoldLimits): SearchLines {
+  const fold = createSnapshotFold(limits);
+  let kept: string[] = [];
+  let newest: Snapshot | undefined;
+
+  function add(info: UciInfo): Snapshot | undefined {
+    const snapshot = fold.add(info);
+    newest = snapshot ?? newest;
+    return snapshot;
+  }
+
+  function readKept(): Snapshot | undefined {
+    infosOf(kept).forEach(add);
+    kept = [];
+    return newest;
+  }
 
   return {
-    close() {
-      closed = true;
-    },
-    add(info) {
-      counters = countersAfter(counters, info);
-      const line = lineFromInfo(info);
-      if (line === undefined) {
-        return undefined;
+    add,
+    readKept,
+    close: fold.close,
+    keep(text) {
+      kept.push(text);
+      if (kept.length === keptMax) {
+        readKept();
       }
-      const rank = info.multipv ?? 1;
-      if (rank === 1) {
-        lastFirstLine = line;
-        iteration = [];
-      }
-      const fits = !closed && rank === iteration.length + 1 && line.depth === (iteration[0] ?? line).depth;
-      if (!fits || line.score.bound !== "exact" || (info.time ?? 0) >= limits.movetimeMs) {
-        return undefined;
-      }
-      iteration.push(line);
-      if (iteration.length !== limits.lineCount) {
-        return undefined;
-      }
-      complete = { depth: line.depth, complete: true, lines: iteration, counters };
-      iteration = [];
-      return complete;
     },
     final() {
-      if (complete) {
-        return { ...complete, counters };
+      for (let count = 2 * limits.lineCount; count < kept.length; count *= 2) {
+        const infos = infosOf(kept.slice(-count));
+        const last = createSnapshotFold(limits);
+        infos.forEach(last.add);
+        const snapshot = last.final();
+        // What lies before cannot be newer than a complete iteration, nor than counters that all are told.
+        if (snapshot?.complete && infos.some(tellsAllCounters)) {
+          return snapshot;
+        }
       }
-      return (
-        lastFirstLine && { depth: lastFirstLine.depth, complete: false, lines: [lastFirstLine], counters }
-      );
+      readKept();
+      return fold.final();
     },
   };
 }
 
-function lineFromInfo(info: UciInfo): EngineLine | undefined {
-  const { depth, score, bound, pv } = info;
-  if (depth === undefined || score === undefined || pv.length === 0) {
-    return undefined;
-  }
-  return {
-    depth,
-    seldepth: info.seldepth ?? depth,
-    score: { value: score, bound, wdl: info.wdl },
-    moves: pv,
-  };
+function infosOf(lines: readonly string[]): readonly UciInfo[] {
+  return lines.map(parseLine).flatMap((line) => (line.kind === "info" ? [line.info] : []));
 }
 
-function countersAfter(before: SearchCounters, info: UciInfo): SearchCounters {
-  return {
-    nodes: info.nodes ?? before.nodes,
-    nps: info.nps ?? before.nps,
-    timeMs: info.time ?? before.timeMs,
-    hashfull: info.hashfull ?? before.hashfull,
-    tbhits: info.tbhits ?? before.tbhits,
-  };
+function tellsAllCounters({ nodes, nps, time, hashfull, tbhits }: UciInfo): boolean {
+  return [nodes, nps, time, hashfull, tbhits].every((count) => count !== undefined);
 }

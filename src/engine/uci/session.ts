@@ -1,16 +1,16 @@
 import { assertMayFollow } from "../../errors/errors.ts";
 import {
+  type Audience,
   beforeAbort,
   type EngineBuild,
   EngineFailure,
   type EngineInfo,
   type EngineSession,
   type EngineState,
-  type OnProgress,
   type SearchDone,
   type SearchJob,
 } from "../engine.ts";
-import { callersOptionsFrom, createOptionState, type OptionState, uciValuesFrom } from "./options.ts";
+import { callersOptionsFrom, createOptionState, type OptionState, valuesOfSearch } from "./options.ts";
 import { parseLine, type UciLine, type UciOption } from "./parse-line.ts";
 import { startSearch, type UciSearch } from "./search.ts";
 import {
@@ -25,9 +25,6 @@ import {
 } from "./session-state.ts";
 import type { UciTransport } from "./transport.ts";
 import { createDeadline, createFloodMeter, type WatchTimes } from "./watch.ts";
-
-/** Clears the hash table and what is remembered of earlier searches. */
-const newGame = "ucinewgame";
 
 /** An engine that speaks UCI, in the states of `session-state.ts`. `createUciSession` starts one. */
 export class UciSession implements EngineSession {
@@ -117,7 +114,7 @@ export class UciSession implements EngineSession {
     await this.#exchange([...settingLines, "isready"], "readyok");
   }
 
-  async search(job: SearchJob, signal: AbortSignal, onProgress: OnProgress = () => {}): Promise<SearchDone> {
+  async search(job: SearchJob, signal: AbortSignal, ...audience: Audience): Promise<SearchDone> {
     if (isLeft(this.#state) || this.#state.kind === "hung up") {
       await beforeAbort(this.free, signal);
     }
@@ -135,9 +132,10 @@ export class UciSession implements EngineSession {
     this.#assertMayFollow(isQueued ? "queued" : "searching");
     // In one write with the cleaning: engines do one thing after the other, and each write wakes them.
     const cleaning = state.kind === "unclean" ? state.lines : [];
-    const before = [...this.#hashLines(job, cleaning), ...this.#optionLines(job)];
+    const options = this.#options.set(valuesOfSearch(this.#info.options, job));
+    const before = [...this.#hashLines(job, cleaning), ...options];
     const kill = (failure: EngineFailure) => void this.#end(blamed(failure, this.#state));
-    const search = startSearch(this.#transport, before, job, this.#times, kill, onProgress);
+    const search = startSearch(this.#transport, before, job, this.#times, kill, audience);
     this.#move(isQueued ? { kind: "queued", search, cleanBy: state.cleanBy } : { kind: "searching", search });
     this.#searches++;
     this.#flood.reset();
@@ -180,15 +178,7 @@ export class UciSession implements EngineSession {
   #hashLines({ hashMb }: SearchJob, cleaning: readonly string[]): readonly string[] {
     const resize = this.#settings.set([["Hash", String(hashMb)]]);
     this.#hashMb = hashMb;
-    return resize.length === 0 || cleaning.length > 0 ? [...resize, ...cleaning] : [...resize, newGame];
-  }
-
-  /** Sets what this search wants otherwise than the engine. */
-  #optionLines({ position, multipv, options }: SearchJob): readonly string[] {
-    const wanted = uciValuesFrom(this.#info.options, options);
-    wanted.set("UCI_Chess960", String(position.chess960));
-    wanted.set("MultiPV", String(multipv));
-    return this.#options.set(wanted);
+    return resize.length === 0 || cleaning.length > 0 ? [...resize, ...cleaning] : [...resize, "ucinewgame"];
   }
 
   /**
@@ -203,7 +193,7 @@ export class UciSession implements EngineSession {
       // Not the fault of a search that waits behind it: that one can be tried on another engine.
       void this.#end(new EngineFailure("no_start", `not ready again within ${this.#times.cleanMs} ms`));
     });
-    const unclean = { kind: "unclean", lines: [...this.#options.reset(), newGame], cleanBy } as const;
+    const unclean = { kind: "unclean", lines: [...this.#options.reset(), "ucinewgame"], cleanBy } as const;
     this.#move(unclean);
     process.nextTick(() => {
       if (this.#state === unclean) {
@@ -213,21 +203,22 @@ export class UciSession implements EngineSession {
     });
   }
 
-  #receive(line: UciLine): void {
+  #receive(text: string): void {
     const state = this.#state;
     switch (state.kind) {
       case "queued":
         state.cleanBy.clear();
         this.#move({ kind: "searching", search: state.search });
-        state.search.receive(line);
+        state.search.receive(text);
         return;
       case "searching":
-        state.search.receive(line);
+        state.search.receive(text);
         return;
       case "hung up":
       case "ended":
         return;
     }
+    const line = parseLine(text);
     if (line.kind === "bestmove") {
       // The next caller must not take it for their answer.
       void this.#end(new EngineFailure("confused", "a bestmove that nobody asked for"));
@@ -288,7 +279,7 @@ export class UciSession implements EngineSession {
           const failure = new EngineFailure("flooded", "the engine prints without an end");
           void this.#end(blamed(failure, this.#state));
         } else {
-          this.#receive(parseLine(line));
+          this.#receive(line);
         }
       });
       const was = this.#state;
