@@ -88,7 +88,7 @@ function receive(line: string): void {
       break;
     }
     case "ucinewgame":
-      if (misbehaviour === "stuck") {
+      if (misbehaviour === "stuck" && searches > 0) {
         hearNothing();
       }
       if (misbehaviour !== "remember") {
