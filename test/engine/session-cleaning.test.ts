@@ -1,8 +1,9 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { createUciSession } from "../../src/engine/uci/session.ts";
 import { defaultWatchTimes } from "../../src/engine/uci/watch.ts";
 import { startFen } from "../chess/judged.ts";
 import { buildOf } from "./build-of.ts";
+import { giveClockBack, openTimers, takeClock, wait } from "./clock.ts";
 import { jobOf } from "./job-of.ts";
 import { greetedScript, openScripted } from "./scripted-session.ts";
 
@@ -258,6 +259,27 @@ describe("a hash table of another size", () => {
     await session.search(shallow, forever);
     expect(writes().slice(1)).toEqual([[resize(1), "ucinewgame", start, goShallow]]);
     conversation.expect("ucinewgame").expect("isready", ["readyok"]);
+  });
+
+  test("is made before the search: that is not what broke an engine that ends or hangs in it", async () => {
+    takeClock();
+    onTestFinished(giveClockBack);
+    const making = async () => {
+      const { session, conversation } = await openScripted();
+      conversation.expect(resize(1)).expect("ucinewgame").expect(start).expect(goShallow);
+      const search = session.search(shallow, forever);
+      search.catch(() => {});
+      return { conversation, search };
+    };
+    const ending = await making();
+    ending.conversation.hangUp();
+    await expect(ending.search).rejects.toMatchObject({ kind: "no_start", cause: { kind: "exited" } });
+    const hanging = await making();
+    hanging.conversation.expect("isready");
+    await wait(6000);
+    await expect(hanging.search).rejects.toMatchObject({ kind: "no_start" });
+    expect(hanging.conversation.killed).toBe(true);
+    expect(openTimers()).toBe(0);
   });
 
   test.each([

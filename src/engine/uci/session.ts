@@ -30,7 +30,7 @@ import {
   sessionTransitions,
 } from "./session-state.ts";
 import type { UciTransport } from "./transport.ts";
-import { createDeadline, createFloodMeter, type WatchTimes } from "./watch.ts";
+import { createDeadline, createFloodMeter, type Deadline, type WatchTimes } from "./watch.ts";
 
 /** An engine that speaks UCI, in the states of `session-state.ts`. `createUciSession` starts one. */
 export class UciSession implements EngineSession {
@@ -134,15 +134,17 @@ export class UciSession implements EngineSession {
     if (searchOf(state)) {
       throw new Error("a session does one search at a time");
     }
-    const isQueued = "cleanBy" in state;
+    const resize = this.#resizeLines(job);
+    // An engine need not clear a new table: a new game follows it, where none lies ahead already.
+    const cleaning = state.kind === "unclean" ? state.lines : resize.length > 0 ? ["ucinewgame"] : [];
+    const isQueued = "cleanBy" in state || resize.length > 0;
     this.#assertMayFollow(isQueued ? "queued" : "searching");
     // In one write with the cleaning: engines do one thing after the other, and each write wakes them.
-    const cleaning = state.kind === "unclean" ? state.lines : [];
-    const options = this.#options.set(valuesOfSearch(this.#info.options, job));
-    const before = [...this.#hashLines(job, cleaning), ...options];
+    const before = [...resize, ...cleaning, ...this.#options.set(valuesOfSearch(this.#info.options, job))];
     const kill = (failure: EngineFailure) => void this.#end(blamed(failure, this.#state));
     const search = startSearch(this.#transport, before, job, this.#times, kill, audience);
-    this.#move(isQueued ? { kind: "queued", search, cleanBy: state.cleanBy } : { kind: "searching", search });
+    const cleanBy = "cleanBy" in state ? state.cleanBy : isQueued ? this.#beginToClean() : undefined;
+    this.#move(cleanBy ? { kind: "queued", search, cleanBy } : { kind: "searching", search });
     this.#searches++;
     this.#flood.reset();
     // Where that may not follow, it has ended with the reason.
@@ -180,11 +182,16 @@ export class UciSession implements EngineSession {
     this.#state = next;
   }
 
-  /** A table of another size is cleared like any other: a new game follows it, where it does not lie ahead already. */
-  #hashLines({ hashMb }: SearchJob, cleaning: readonly string[]): readonly string[] {
-    const resize = this.#settings.set([["Hash", String(hashMb)]]);
+  #resizeLines({ hashMb }: SearchJob): readonly string[] {
     this.#hashMb = hashMb;
-    return resize.length === 0 || cleaning.length > 0 ? [...resize, ...cleaning] : [...resize, "ucinewgame"];
+    return this.#settings.set([["Hash", String(hashMb)]]);
+  }
+
+  #beginToClean(): Deadline {
+    return createDeadline(this.#times.cleanMs, () => {
+      // Not the fault of a search that waits behind it: that one can be tried on another engine.
+      void this.#end(new EngineFailure("no_start", `not ready again within ${this.#times.cleanMs} ms`));
+    });
   }
 
   /**
@@ -195,10 +202,7 @@ export class UciSession implements EngineSession {
     if (searchOf(this.#state) !== search || !this.alive) {
       return;
     }
-    const cleanBy = createDeadline(this.#times.cleanMs, () => {
-      // Not the fault of a search that waits behind it: that one can be tried on another engine.
-      void this.#end(new EngineFailure("no_start", `not ready again within ${this.#times.cleanMs} ms`));
-    });
+    const cleanBy = this.#beginToClean();
     const unclean = { kind: "unclean", lines: [...this.#options.reset(), "ucinewgame"], cleanBy } as const;
     this.#move(unclean);
     process.nextTick(() => {
