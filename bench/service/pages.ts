@@ -45,8 +45,8 @@ ${machineText(machine)}
 A service as its users meet it: started as they start it, in a process of its own, and asked through its port, over kept
 connections, by as many callers as said, each with one question after the other. Kibitz logs at info into a file, and counts the
 limits of each caller: rows with thousands of requests a second have a key whose plan has limits that are not reached, or are
-open, as each says. All have the same engines, two at a time, with one thread, 16 MiB of hash and \`UCI_ShowWDL\`; and the same
-questions, positions of random games of which none comes twice, but where it is said. Beside Kibitz, in turns by round (A B C, then
+open, as each says. All have the same engines, two at a time, with one thread, 16 MiB of hash and \`UCI_ShowWDL\` (Kibitz gives
+shallow searches less of it, as [decision 22](adr/0022-hash-by-depth.md) says: that is a part of what is measured); and the same questions, positions of random games of which none comes twice, but where it is said. Beside Kibitz, in turns by round (A B C, then
 C B A), stand others that do the same job, each as its users write it (\`bench/service/peers/\`):
 
 ${about.join("\n")}

@@ -108,13 +108,19 @@ async function compareMoves(running: readonly Running[], depth: number, book: Qu
   }
 }
 
+/** From this depth on a search takes some tenths of a second. */
+const deep = 12;
+/** What each caller adds to a turn of such searches, so that all are answered a few times. */
+const deepSecondsPerCaller = 0.5;
+
 async function askNew(
   running: readonly Running[],
   depth: number,
   callers: number,
-  { rounds, seconds }: BenchOptions,
+  { rounds, seconds: asked }: BenchOptions,
   book: QuestionBook,
 ): Promise<readonly Measured[]> {
+  const seconds = depth < deep ? asked : Math.max(asked, callers * deepSecondsPerCaller);
   const files = new Map<number, string>();
   const fileOf = (round: number) => {
     const file =
