@@ -1,8 +1,8 @@
 import type { HashStep } from "./engine.ts";
 
 /**
- * Clearing the table is most of what a clean engine costs a shallow search, which never fills it. Measured on 73
- * positions, native 15.1 and WebAssembly 19: up to depth 8 a search visits the same nodes with 1 MiB as with 16; up to
+ * Clearing the table is most of what a clean engine costs a shallow search, which never fills it. Measured with
+ * native 15.1 and WebAssembly 19 (decision 22): up to depth 8 a search visits the same nodes with 1 MiB as with 16; up to
  * 12 the median fills less than a twentieth of 4 MiB, and visits 2 % more or fewer nodes. At 14 it is 122 per mille.
  */
 const shallow: readonly HashStep[] = [
