@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { KibitzError } from "../../src/errors/errors.ts";
-import { annotate } from "../../src/game/annotate.ts";
-import { gameFromPgn } from "../../src/game/game.ts";
-import { readPgn } from "../../src/game/read-pgn.ts";
-import { review } from "./games.ts";
+import { KibitzError } from "../../../src/errors/errors.ts";
+import { annotate } from "../../../src/game/annotate.ts";
+import { gameFromPgn } from "../../../src/game/game.ts";
+import { readPgn } from "../../../src/game/read-pgn.ts";
+import { review } from "../../game/games.ts";
 
 const size = 262_144;
 const upTo = (part: string, characters = size) => part.repeat(Math.floor(characters / part.length));
