@@ -25,6 +25,9 @@ import { AnalysisService } from "../gen/chess/analysis/v1/analysis_service_pb.ts
 import { quickestSettings } from "../test/support/quickest-settings.ts";
 import { startServer } from "../test/support/start-server.ts";
 import { makeDataFolder } from "./data-folder.ts";
+import { askedTwice } from "./service/cached.ts";
+import { quantile } from "./service/statistics.ts";
+import { cpuTimesOf } from "./vital-signs.ts";
 
 const { input } = AnalysisService.method.evaluate;
 const callsAtOnce = 8;
@@ -109,7 +112,7 @@ async function compare(requests: number): Promise<void> {
   };
 
   const kibitz = await startKibitz(folder);
-  const inJson = await answerInJson(kibitz.port);
+  const inJson = await askedTwice(`http://127.0.0.1:${kibitz.port}`, question);
   const inGrpc = await answerOverGrpc(kibitz.port, calls.unary, readFileSync(grpc.body));
   const startBare = (name: string, answer: Uint8Array) =>
     startLeast(name, inFolder(`${name}.answer`.replaceAll("/", "-"), answer));
@@ -135,11 +138,11 @@ async function compare(requests: number): Promise<void> {
   for (let round = -1; round < rounds; round++) {
     for (const row of rows) {
       const count = Math.ceil(requests / rounds);
-      const before = cpuMs(row.server.pid);
+      const before = cpuTimesOf(row.server.pid).ownMs;
       await load(row, count);
       // The first round is for V8 to compile the hot functions.
       if (round >= 0) {
-        spent.get(row)?.push(((cpuMs(row.server.pid) - before) * 1000) / count);
+        spent.get(row)?.push(((cpuTimesOf(row.server.pid).ownMs - before) * 1000) / count);
       }
     }
   }
@@ -169,25 +172,6 @@ function startKibitz(folder: string): Promise<Measured> {
     },
     { stdout: "ignore" },
   );
-}
-
-/** The second answer to the question: that is cached. */
-async function answerInJson(port: number): Promise<string> {
-  const ask = async () => {
-    const headers = { "content-type": "application/json" };
-    const response = await fetch(`http://127.0.0.1:${port}/v1/eval`, {
-      method: "POST",
-      headers,
-      body: JSON.stringify(question),
-    });
-    return response.text();
-  };
-  await ask();
-  const answer = await ask();
-  if (!answer.includes('"cached":true')) {
-    throw new Error(`not cached: ${answer}`);
-  }
-  return answer;
 }
 
 /** The message of an answer, with its prefix. */
@@ -242,13 +226,8 @@ async function load({ server, path, type, body, connections, http1 }: Row, count
 }
 
 function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
-}
-
-/** User and system time of a process, all its threads, in milliseconds. */
-function cpuMs(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  // Fields 14 and 15, in ticks of 10 ms.
-  return (Number(fields[11]) + Number(fields[12])) * 10;
+  return quantile(
+    values.toSorted((a, b) => a - b),
+    0.5,
+  );
 }

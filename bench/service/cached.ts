@@ -42,7 +42,7 @@ export async function measureCached(
   const stops: (() => Promise<unknown>)[] = [];
   let answer = "";
   for (const [name, { pid, load, server, headers, stop }] of started) {
-    answer = await askedTwice(server.url, headers);
+    answer = await askedTwice(server.url, question, headers);
     runners.push({ name, pid, load: () => load({ file, callers, seconds, repeats: true }) });
     if (lack === undefined) {
       const ask = await grpcLoad(server.url, headers, folder);
@@ -68,12 +68,16 @@ export async function measureCached(
 }
 
 /** The second time, it is known. */
-async function askedTwice(url: string, headers: Readonly<Record<string, string>>): Promise<string> {
+export async function askedTwice(
+  url: string,
+  asked: object,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<string> {
   const ask = async () => {
     const response = await fetch(`${url}/v1/eval`, {
       method: "POST",
       headers: { "content-type": "application/json", ...headers },
-      body: JSON.stringify(question),
+      body: JSON.stringify(asked),
     });
     return response.text();
   };
