@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { describeWith } from "../support/needs.ts";
 import { createFolder, writeScript } from "./write-script.ts";
 
+const checkout = join(import.meta.dirname, "../..");
 const owner = [process.execPath, join(import.meta.dirname, "placing-owner.ts")];
 
 interface Placed {
@@ -43,6 +44,9 @@ const four = "65534\t65534\t65534\t65534";
 const asNobody = { said: "up", ids: [[four, four, ""]] };
 const withoutPrograms = (...folders: readonly string[]) =>
   folders.map((folder) => `mount -t tmpfs -o noexec,mode=1777 none ${folder}`).join("; ");
+/** What becomes of `/tmp` becomes of a checkout below it, too: that is put back, to run this test from. */
+const besideCheckout = (prepare: string) =>
+  `mount --bind ${checkout} /media; ${prepare}; mkdir -p ${checkout}; mount --bind /media ${checkout}; mount -o remount,bind,exec ${checkout}`;
 
 describeWith(
   "root",
@@ -72,7 +76,7 @@ describeWith(
   test("is copied to another file system, where its own lets no programs be run", () => {
     const program = programOfRoot();
     const told = place(program, {
-      prepare: "mount --bind /tmp /tmp; mount -o remount,bind,noexec /tmp",
+      prepare: besideCheckout("mount --bind /tmp /tmp; mount -o remount,bind,noexec /tmp"),
     });
     expect(told).toMatchObject(asNobody);
     expect(told.placed).toMatch(/^\/var\//);
@@ -88,7 +92,7 @@ describeWith(
     const program = programOfRoot();
     const { error } = place(program, {
       // The program itself lies in one of them.
-      prepare: `mkdir -p -m 700 /mnt/x; cp "$3" /mnt/x/engine; ${withoutPrograms("/tmp", "/var/tmp", "/var/cache")}; set -- "$1" "$2" /mnt/x/engine`,
+      prepare: `mkdir -p -m 700 /mnt/x; cp "$3" /mnt/x/engine; ${besideCheckout(withoutPrograms("/tmp", "/var/tmp", "/var/cache"))}; set -- "$1" "$2" /mnt/x/engine`,
     });
     onTestFinished(() => rmSync("/mnt/x", { recursive: true, force: true }));
     // Where this checkout is root's alone, Node is met first.
