@@ -26,6 +26,7 @@ function start({ engine }: Partial<EngineChoice>): Promise<Server> {
     KIBITZ_ACCESS: "open",
     KIBITZ_SLOTS: String(slots),
     KIBITZ_CACHE_MB: "0",
+    KIBITZ_STORE_MB: "0",
     // Callers of one address would stand in one queue.
     KIBITZ_TRUST_PROXY: "127.0.0.1",
     KIBITZ_QUEUE_MAX_WAIT_MS: "600000",

@@ -33,6 +33,7 @@ const { url, pid, stop } = await startServer(
     KIBITZ_DEFAULT_ENGINE: engine,
     KIBITZ_SLOTS: "2",
     KIBITZ_CACHE_MB: "0",
+    KIBITZ_STORE_MB: "0",
     // Whoever waits is not lost.
     KIBITZ_QUEUE_MAX_WAIT_MS: "600000",
     KIBITZ_LOG_LEVEL: "debug",

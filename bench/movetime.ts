@@ -38,6 +38,7 @@ function start(engine?: string) {
     KIBITZ_ACCESS: "open",
     KIBITZ_SLOTS: String(slots),
     KIBITZ_CACHE_MB: "0",
+    KIBITZ_STORE_MB: "0",
     ...(engine && { KIBITZ_DEFAULT_ENGINE: engine }),
   });
 }

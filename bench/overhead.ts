@@ -23,6 +23,7 @@ const config = loadConfig({
   KIBITZ_PORT: "0",
   KIBITZ_NATIVE_ENGINES: "",
   KIBITZ_CACHE_MB: "0",
+  KIBITZ_STORE_MB: "0",
   KIBITZ_ACCESS: "open",
   KIBITZ_DATA_DIR: makeDataFolder(),
 });

@@ -33,6 +33,7 @@ const { url, pid, stop } = await startServer(
     KIBITZ_SLOTS: String(slots),
     // What is measured is searches, not answers from the cache.
     KIBITZ_CACHE_MB: "0",
+    KIBITZ_STORE_MB: "0",
     KIBITZ_DATA_DIR: makeDataFolder(),
   },
   { stdout: "ignore" },

@@ -15,6 +15,7 @@ import { createQuestionBook } from "./service/questions.ts";
 import { keepResults } from "./service/results.ts";
 import { headingOf, rowTable } from "./service/row-tables.ts";
 import { measureRows, type Row } from "./service/rows.ts";
+import { measureStored } from "./service/stored.ts";
 import { lackOfWrk } from "./service/wrk.ts";
 
 const args = process.argv.slice(2);
@@ -46,11 +47,14 @@ if (options.kinds.length > 0) {
     rows.push(row);
     console.log(`\n${headingOf(row)}\n\n${rowTable(row)}`);
   };
-  for (const engine of options.kinds.some((kind) => kind !== "cached") ? engines : []) {
+  for (const engine of options.kinds.some((kind) => kind === "new" || kind === "repeated") ? engines : []) {
     await measureRows(engine, options, book, { ...settings, engine }, onRow);
   }
   if (options.kinds.includes("cached")) {
     onRow(await measureCached(options, settings));
+  }
+  if (options.kinds.includes("stored")) {
+    await measureStored(options, settings, book, onRow);
   }
   keepResults(options.out, "rows", { machine, rows });
 }

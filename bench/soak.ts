@@ -39,6 +39,7 @@ const server = await startServer({
   KIBITZ_TRUST_PROXY: "127.0.0.1",
   // Small, so that it is full when the warm-up ends: what grows afterwards is a leak.
   KIBITZ_CACHE_MB: "2",
+  KIBITZ_STORE_MB: "0",
 });
 const mix = mixOf(server.url);
 const failures: string[] = [];

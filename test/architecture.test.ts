@@ -1,7 +1,6 @@
-import { globSync, readFileSync } from "node:fs";
-import { basename, dirname, posix } from "node:path";
-import { fileURLToPath } from "node:url";
-import { describe, expect, test } from "vitest";
+import { basename } from "node:path";
+import { expect, test } from "vitest";
+import { codeLinesOf, importsOf, type Law, readSources, type SourceFile, testLaws } from "./support/laws.ts";
 import { leftOutIn } from "./support/left-out.ts";
 
 /**
@@ -9,23 +8,8 @@ import { leftOutIn } from "./support/left-out.ts";
  * shown a file that breaks it: a law that lets that pass is no law.
  */
 
-interface SourceFile {
-  /** From the root of the repository: `src/chess/score.ts`. */
-  readonly path: string;
-  readonly text: string;
-}
-
-interface Law {
-  readonly promise: string;
-  /** Which files it is about. */
-  readonly about: (path: string) => boolean;
-  /** What breaks it: the line, and what is wrong with it. */
-  readonly breaches: (file: SourceFile) => readonly (readonly [line: number, message: string])[];
-  readonly broken: readonly SourceFile[];
-}
-
 /** What everybody may know: rooms that know nothing but each other. */
-const basics = ["errors", "log", "request", "text", "thread"];
+const basics = ["errors", "log", "metrics", "request", "text", "thread"];
 
 /** The rooms that each room may look into, beside itself and the basics. */
 const mayLookInto: Readonly<Record<string, readonly string[]>> = {
@@ -36,10 +20,11 @@ const mayLookInto: Readonly<Record<string, readonly string[]>> = {
   analysis: ["engine", "storage", "chess"],
   access: ["analysis", "storage"],
   http: [],
-  calls: ["access", "analysis", "engine", "chess"],
-  services: ["calls", "access", "analysis", "engine", "chess"],
+  calls: ["access", "analysis", "engine", "game", "chess"],
+  services: ["calls", "access", "analysis", "engine", "game", "chess"],
   "protocols/json": ["calls", "http", "access"],
   "protocols/connect": ["calls", "http", "access"],
+  "protocols/mcp": ["calls", "http", "access"],
 };
 
 /** What wires the rooms together, and the command line, which asks them. Nobody looks into these. */
@@ -49,8 +34,14 @@ const inRoom =
   (...rooms: readonly string[]) =>
   (path: string) =>
     rooms.includes(placeOf(path));
+const inFolder = (folder: string) => (path: string) => path.startsWith(folder);
 const anySource = (path: string) => path.startsWith("src/");
 const anyFile = () => true;
+
+/** The table of settings, a row of it, and who reads them. */
+const settingsFiles: readonly string[] = ["settings", "setting", "config"].map(
+  (name) => `src/wiring/${name}.ts`,
+);
 
 const laws: readonly Law[] = [
   {
@@ -74,6 +65,7 @@ const laws: readonly Law[] = [
       { path: "src/services/x.ts", text: 'import { B } from "../wiring/app.ts";' },
       { path: "src/protocols/json/x.ts", text: 'import {\n  A,\n  B,\n} from "../connect/errors.ts";' },
       { path: "src/protocols/connect/x.ts", text: 'import { A } from "../../services/batch.ts";' },
+      { path: "src/protocols/mcp/x.ts", text: 'import { A } from "../json/codec/json-text.ts";' },
       { path: "src/http/x.ts", text: 'import { A } from "../protocols/json/gateway.ts";' },
       { path: "src/errors/errors.ts", text: 'import { A } from "../chess/score.ts";' },
       { path: "src/log/x.ts", text: 'import { A } from "../wiring/config.ts";' },
@@ -81,12 +73,15 @@ const laws: readonly Law[] = [
   },
   {
     promise: "the settings know nothing of what they set",
-    about: (path) => path === "src/wiring/config.ts",
+    about: (path) => settingsFiles.includes(path),
     breaches: (file) =>
       importsOf(file)
-        .filter(({ target }) => target.startsWith("src/") && target !== "src/text/nearest-name.ts")
-        .map(({ line, target }) => [line, `config.ts imports ${target}`]),
-    broken: [{ path: "src/wiring/config.ts", text: 'import { A } from "../log/log.ts";' }],
+        .filter(
+          ({ target }) =>
+            target.startsWith("src/") && ![...settingsFiles, "src/text/nearest-name.ts"].includes(target),
+        )
+        .map(({ line, target }) => [line, `${basename(file.path)} imports ${target}`]),
+    broken: settingsFiles.map((path) => ({ path, text: 'import { A } from "../log/log.ts";' })),
   },
   {
     promise: "only calls/convert knows the generated messages; what serves a service may know its descriptor",
@@ -127,8 +122,8 @@ const laws: readonly Law[] = [
     ],
   },
   {
-    promise: "only engine/uci and engine/backends speak UCI",
-    about: (path) => anySource(path) && !/^src\/engine\/(uci|backends)\//.test(path),
+    promise: "only engine/uci and engine/backends speak UCI to engines, and cli/uci to chess programs",
+    about: (path) => anySource(path) && !/^src\/(engine\/(uci|backends)|cli\/uci)\//.test(path),
     breaches: (file) =>
       stringsOf(file)
         .filter(({ text, path }) =>
@@ -147,6 +142,31 @@ const laws: readonly Law[] = [
       { path: "src/analysis/x.ts", text: 'const line = "setoption name Hash";' },
       { path: "src/services/x.ts", text: "if (line.startsWith('bestmove')) {}" },
       { path: "src/wiring/app.ts", text: 'send("isready");' },
+      { path: "src/cli/x.ts", text: 'say("uciok");' },
+    ],
+  },
+  {
+    promise:
+      "what speaks UCI to chess programs asks as every caller does: only its analysts know whom, and none an engine",
+    about: inFolder("src/cli/uci/"),
+    breaches: (file) => {
+      const isAnalyst = /^src\/cli\/uci\/[a-z-]*analyst[a-z-]*\.ts$/.test(file.path);
+      const known = isAnalyst
+        ? /^(src\/(cli|calls|analysis|chess|errors|request|text)\/|gen\/chess\/|@connectrpc\/connect$)/
+        : /^src\/(cli\/uci|chess|errors|text|thread)\/|^src\/analysis\/analysis\.ts$/;
+      return importsOf(file)
+        .filter(({ target }) => !known.test(target))
+        .map(({ line, target }) => [line, `cli/uci may not look into ${target}`]);
+    },
+    broken: [
+      { path: "src/cli/uci/x.ts", text: 'import { parseLine } from "../../engine/uci/parse-line.ts";' },
+      { path: "src/cli/uci/x.ts", text: 'import { spawn } from "node:child_process";' },
+      { path: "src/cli/uci/session.ts", text: 'import { createService } from "../../wiring/service.ts";' },
+      { path: "src/cli/uci/session.ts", text: 'import { openLocal } from "../open-local.ts";' },
+      {
+        path: "src/cli/uci/local-analyst.ts",
+        text: 'import type { EngineSession } from "../../engine/engine.ts";',
+      },
     ],
   },
   {
@@ -180,9 +200,13 @@ const laws: readonly Law[] = [
     ],
   },
   {
-    promise: "only who counts hours and days reads the wall clock: it may jump, and durations must not",
+    promise:
+      "only who counts hours and days, or looks whether it is right, reads the wall clock: it may jump, and durations must not",
     about: (path) =>
-      anySource(path) && !/^src\/(access\/|cli\/keys\.ts$|services\/key-service\.ts$)/.test(path),
+      anySource(path) &&
+      !/^src\/(access\/|cli\/keys\.ts$|cli\/doctor\/machine\.ts$|metrics\/metrics\.ts$|services\/key-service\.ts$)/.test(
+        path,
+      ),
     breaches: (file) =>
       codeLinesOf(file)
         .filter(({ code }) => /\bDate\s*\.\s*now\b|\bnew\s+Date\b/.test(code))
@@ -244,26 +268,11 @@ const laws: readonly Law[] = [
   },
 ];
 
-const root = fileURLToPath(new URL("..", import.meta.url));
-const folders = ["src", "test", "bench", "tools"];
-const files: readonly SourceFile[] = folders
-  .flatMap((folder) => globSync(`${folder}/**/*.ts`, { cwd: root }))
-  .map((path) => path.replaceAll("\\", "/"))
-  .filter((path) => path !== "test/architecture.test.ts")
-  .map((path) => ({ path, text: readFileSync(posix.join(root, path), "utf8") }));
+const files = readSources(["src", "test", "bench", "tools"]).filter(
+  ({ path }) => path !== "test/architecture.test.ts",
+);
 
-describe.each(laws)("$promise", ({ about, breaches, broken }) => {
-  const reports = (file: SourceFile) =>
-    about(file.path) ? breaches(file).map(([line, message]) => `${file.path}:${line} ${message}`) : [];
-
-  test("everywhere", () => {
-    expect(files.flatMap(reports)).toEqual([]);
-  });
-
-  test.each(broken)("and a breach in $path would be found", (file) => {
-    expect(reports(file)).toHaveLength(1);
-  });
-});
+testLaws(laws, files);
 
 test("every room of the house is known, and every file was read", () => {
   const rooms = new Set(files.filter(({ path }) => /^src\/.+\//.test(path)).map(({ path }) => placeOf(path)));
@@ -308,40 +317,7 @@ function placeOf(path: string): string {
   return room === "protocols" ? `${room}/${inner}` : room;
 }
 
-interface Import {
-  readonly line: number;
-  /** What is imported: `{ A, type B }`, `* as pb`; empty where nothing is named. */
-  readonly names: string;
-  /** From the root of the repository, or the name of a package. */
-  readonly target: string;
-}
-
-function importsOf({ path, text }: SourceFile): readonly Import[] {
-  const statement =
-    /^(?:import|export)\s+(?:type\s+)?([^;"]*?)\s*from\s+"([^"]+)"|\bimport\s*\(?\s*()"([^"]+)"/gm;
-  return [...text.matchAll(statement)].map((match) => {
-    const [, names = "", target = match[4] ?? ""] = match;
-    return {
-      line: lineAt(text, match.index),
-      names,
-      target: target.startsWith(".") ? posix.join(dirname(path), target) : target,
-    };
-  });
-}
-
-function lineAt(text: string, index: number): number {
-  return text.slice(0, index).split("\n").length;
-}
-
 const httpStatus = /(?<![\w.])(20[0-4]|30[12478]|40[0-9]|41[0-7]|422|42[89]|431|50[0-4])(?![\w.])/;
-
-/** The lines without comments. Strings stand as they are. */
-function codeLinesOf({ text }: SourceFile): readonly { readonly line: number; readonly code: string }[] {
-  const stringOrComment =
-    /("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\\n])*`)|\/\*[\s\S]*?\*\/|\/\/.*$/gm;
-  const code = text.replace(stringOrComment, (found, string) => string ?? found.replace(/[^\n]/g, " "));
-  return code.split("\n").map((line, index) => ({ line: index + 1, code: line }));
-}
 
 function stringsOf(
   file: SourceFile,

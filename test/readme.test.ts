@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { oldMessage, send } from "./protocols/mcp/messages.ts";
 import { compactJson } from "./support/compact-json.ts";
 import { useApp } from "./support/running-app.ts";
 import { withoutChance } from "./support/without-chance.ts";
@@ -31,11 +32,13 @@ const app = useApp({
   KIBITZ_ACCESS: "public",
 });
 
-test("docs/api.md has an example for each of the four JSON routes", () => {
+test("docs/api.md has an example for each of the five JSON routes", () => {
   const paths = examples
     .filter(({ name }) => name === "docs/api.md")
     .map(({ command }) => new URL(partsOf(command).url).pathname);
-  expect(paths).toEqual(expect.arrayContaining(["/v1/eval", "/v1/bestmove", "/engines", "/price"]));
+  expect(paths).toEqual(
+    expect.arrayContaining(["/v1/eval", "/v1/bestmove", "/v1/review", "/engines", "/price"]),
+  );
 });
 
 test("no answer is shown that is not compared with the real one", () => {
@@ -43,7 +46,7 @@ test("no answer is shown that is not compared with the real one", () => {
     ...text.matchAll(/```sh\ncurl [^`]+```\n+(?:<details>.*\n+)?```(?:json|text)\n/g),
   ]);
   expect(examples.length + pickedExamples.length).toBe(answers.length);
-  expect(examples).toHaveLength(7);
+  expect(examples).toHaveLength(8);
   expect(pickedExamples).toHaveLength(1);
 });
 
@@ -73,6 +76,24 @@ async function answerTo(command: string): Promise<unknown> {
   });
   return response.json();
 }
+
+test("docs/agents.md shows what a model reads", async () => {
+  const file = new URL("../docs/agents.md", import.meta.url);
+  const text = readFileSync(file, "utf8");
+  const [, name, args = "", , shown = ""] =
+    /A call of `(\w+)` with `(\{.+\})`(.*:\n)\n```text\n([\s\S]+?)\n```/.exec(text) ?? [];
+  const asked = oldMessage("tools/call", { name, arguments: JSON.parse(args) });
+  const { body } = await send(app.url, asked);
+  const [{ text: real }] = (body.result as { readonly content: [{ readonly text: string }] }).content;
+  if (process.env.UPDATE_README) {
+    writeFileSync(
+      file,
+      text.replace(shown, () => real),
+    );
+  } else {
+    expect(shown).toBe(real);
+  }
+});
 
 test("the README is short, and begins with the first request", () => {
   const [readme] = documents;

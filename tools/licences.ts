@@ -1,8 +1,10 @@
 /**
  * Lists what a Kibitz that is installed brings along, with its licences, and fails where one does not go together with
- * GPL-3.0-or-later. Reads the lock file, which says what is installed.
+ * GPL-3.0-or-later. Reads the lock file, which says what is installed, and the page, into which packages are built that are
+ * not. The build writes the texts of their licences beside the page.
  */
-import { readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 
 /** What may be part of a work under the GPL, version 3 or later: https://www.gnu.org/licenses/license-list.html. */
 const compatible: ReadonlySet<string> = new Set([
@@ -21,18 +23,41 @@ interface Installed {
   readonly version: string;
   readonly license?: string;
   readonly dev?: boolean;
+  readonly dependencies?: Readonly<Record<string, string>>;
 }
 
 const { packages } = JSON.parse(readFileSync(new URL("../package-lock.json", import.meta.url), "utf8")) as {
   packages: Record<string, Installed>;
 };
+const bundled = bundledPackages();
 const rows = Object.entries(packages)
-  .filter(([path, { dev }]) => path !== "" && !dev)
+  .filter(([path, { dev }]) => path !== "" && (!dev || bundled.has(path)))
   .map(([path, { version, license = "none" }]) => ({
     name: path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length),
     version,
     license,
   }));
+
+/** The packages that the page imports, with all that those need, as the lock file names them. */
+function bundledPackages(): ReadonlySet<string> {
+  const root = fileURLToPath(new URL("..", import.meta.url));
+  const sources = globSync("web/src/**/*.{ts,tsx}", { cwd: root }).map((file) =>
+    readFileSync(root + file, "utf8"),
+  );
+  const named = sources.flatMap((text) =>
+    [...text.matchAll(/(?:from|^import) "((?:@[\w-]+\/)?[\w-]+)/gm)].map(
+      ([, name]) => `node_modules/${name}`,
+    ),
+  );
+  const found = new Set(named);
+  // A set is gone through with what is added meanwhile.
+  for (const path of found) {
+    for (const name of Object.keys(packages[path]?.dependencies ?? {})) {
+      found.add(`node_modules/${name}`);
+    }
+  }
+  return found;
+}
 
 /** SPDX expressions as they occur: one licence, all of several, or one of several. */
 function isCompatible(license: string): boolean {

@@ -126,8 +126,8 @@ function ask(kibitz: StartedKibitz, asked: Asked, seconds: number, book: Questio
   return kibitz.loadAt(path, { file, callers, seconds: forSeconds, repeats: false }, forbidden);
 }
 
-/** In a folder of its own, with a Node of its own: where this checkout is root's alone, engines may not read it. */
-async function atOnceEngine(): Promise<BenchEngine> {
+/** One that answers at once: in a folder of its own, with a Node of its own: where this checkout is root's alone, engines may not read it. */
+export async function atOnceEngine(): Promise<BenchEngine> {
   const folder = makeDataFolder();
   chmodSync(folder, 0o755);
   const program = "bench/service/at-once-engine.ts";

@@ -8,7 +8,7 @@ npm run bench -- --full                more depths, callers and rounds, WebAssem
 npm run bench -- --flat [minutes]      full load for ten minutes
 npm run bench -- --growth              how cost grows
 
-  --rows new,repeated,cached           which tables
+  --rows new,repeated,cached,stored    which tables
   --depths 1,8   --callers 1,8         which cells
   --paths native,wasm
   --peers ${Object.keys(peers).join(",")}
@@ -20,9 +20,10 @@ npm run bench -- --growth              how cost grows
   --beside ../other                    another checkout of Kibitz, as one more peer
   --out bench/results                  the folder of the results, as JSON
 
-One cell in half a minute: npm run bench -- --rows new --depths 8 --callers 8 --peers least,kibitz`;
+One cell in half a minute: npm run bench -- --rows new --depths 8 --callers 8 --peers least,kibitz
+What storing costs where nothing is found: npm run bench -- --rows new --depths 8,14 --callers 8 --peers unstored,kibitz`;
 
-export type RowKind = "new" | "repeated" | "cached";
+export type RowKind = "new" | "repeated" | "cached" | "stored";
 
 export interface BenchOptions {
   readonly kinds: readonly RowKind[];
@@ -64,8 +65,8 @@ export function readOptions(args: readonly string[]): BenchOptions {
   return {
     kinds: list<RowKind>(
       values.rows,
-      rowsToo ? ["new", "repeated", "cached"] : [],
-      among("new", "repeated", "cached"),
+      rowsToo ? ["new", "repeated", "cached", "stored"] : [],
+      among("new", "repeated", "cached", "stored"),
     ),
     flatMinutes: flat ? minutes : undefined,
     growth: values.growth || (full && !flat),

@@ -1,6 +1,6 @@
 import type { Peer } from "./peer.ts";
 import { bareEngines } from "./peers/bare-engines.ts";
-import { kibitz, kibitzOpen } from "./peers/kibitz.ts";
+import { kibitz, kibitzOpen, kibitzUnstored } from "./peers/kibitz.ts";
 import { least, oneEngine, processEach, pythonChess } from "./peers/programs.ts";
 
 /** By the words of `--peers`, in the order of the tables. */
@@ -8,6 +8,7 @@ export const peers = {
   least,
   kibitz,
   open: kibitzOpen,
+  unstored: kibitzUnstored,
   python: pythonChess,
   one: oneEngine,
   process: processEach,

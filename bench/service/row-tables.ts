@@ -10,6 +10,8 @@ export function headingOf({ kind, path, depth, callers }: Row): string {
       return `New questions, ${path}, depth ${depth}, ${by}`;
     case "repeated":
       return `The same hundred questions again and again, ${path}, depth ${depth}, ${by}`;
+    case "stored":
+      return `A hundred questions again and again, by where the answers are from, ${path}, depth ${depth}, ${by}`;
     case "cached":
       return `One question again and again, ${path}, ${by}`;
   }
@@ -22,7 +24,7 @@ export function rowTable({ kind, measured }: Row): string {
     throw new Error("nobody was measured");
   }
   const times = `× ${first.name}`;
-  const perSecond = kind === "cached";
+  const perSecond = kind === "cached" || kind === "stored";
   return table(
     [
       "",

@@ -145,7 +145,7 @@ function newAddress(): Record<string, string> {
 let game = Chess.default();
 
 /** The next position of a random game, of endlessly many. */
-function newFen(): string {
+export function newFen(): string {
   if (game.isEnd() || game.fullmoves > 80) {
     game = Chess.default();
   }

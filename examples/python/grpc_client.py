@@ -12,6 +12,8 @@ from grpc_status import rpc_status
 from kibitz.chess.analysis.v1.analysis_pb2 import AnalysisRequest, Score
 from kibitz.chess.analysis.v1.analysis_service_pb2 import EvaluateResponse
 from kibitz.chess.analysis.v1.analysis_service_pb2_grpc import AnalysisServiceStub
+from kibitz.chess.analysis.v1.game_service_pb2 import ReviewGameRequest
+from kibitz.chess.analysis.v1.game_service_pb2_grpc import GameServiceStub
 from kibitz.chess.analysis.v1.problem_pb2 import Problem
 
 ITALIAN_GAME = "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3"
@@ -22,6 +24,7 @@ OPENINGS = [
     "rnbqkbnr/ppp1pppp/8/3p4/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2",
     "rnbqkbnr/ppp1pppp/8/3p4/2PP4/8/PP2PPPP/RNBQKBNR b KQkq - 0 2",
 ]
+FOOLS_MATE = "1. f3 e5 2. g4 Qh4# 0-1"
 LONGEST_WAIT_S = 60
 
 key = os.environ.get("KIBITZ_API_KEY")
@@ -32,6 +35,7 @@ def main() -> None:
     address = sys.argv[1] if len(sys.argv) > 1 else "http://localhost:8080"
     with grpc.insecure_channel(urlsplit(address).netloc) as channel:
         service = AnalysisServiceStub(channel)
+        games = GameServiceStub(channel)
 
         def evaluate(**request) -> EvaluateResponse:
             return with_retry(lambda: service.Evaluate(AnalysisRequest(**request), metadata=with_key, timeout=30))
@@ -45,8 +49,14 @@ def main() -> None:
                     final = " final" if state.search.HasField("stop_reason") else ""
                     print(f"depth {state.search.depth}: {score_text(state.score)} {state.best_move.san}{final}")
 
+        def review(pgn: str) -> None:
+            for event in games.ReviewGame(ReviewGameRequest(pgn=pgn, depth=10), metadata=with_key, timeout=30):
+                if event.HasField("review"):
+                    print(f"review: {event.review.summary}")
+
         print(answer_text(evaluate(fen=ITALIAN_GAME, depth=12)))
         with_retry(lambda: watch(fen=ITALIAN_GAME, depth=16))
+        with_retry(lambda: review(FOOLS_MATE))
         ask_too_much(service)
         for fen in OPENINGS:
             print(answer_text(evaluate(fen=fen, depth=12)))

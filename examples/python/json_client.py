@@ -15,6 +15,7 @@ OPENINGS = [
     "rnbqkbnr/ppp1pppp/8/3p4/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2",
     "rnbqkbnr/ppp1pppp/8/3p4/2PP4/8/PP2PPPP/RNBQKBNR b KQkq - 0 2",
 ]
+FOOLS_MATE = "1. f3 e5 2. g4 Qh4# 0-1"
 LONGEST_WAIT_S = 60
 
 service = sys.argv[1] if len(sys.argv) > 1 else "http://localhost:8080"
@@ -34,6 +35,7 @@ class Refused(Exception):
 def main() -> None:
     print(answer_text(post("/v1/eval", {"fen": ITALIAN_GAME, "depth": 12}).json()))
     watch({"fen": ITALIAN_GAME, "depth": 16})
+    print(f"review: {post('/v1/review', {'pgn': FOOLS_MATE, 'depth': 10}).json()['summary']}")
     ask_too_much()
     for fen in OPENINGS:
         print(answer_text(post("/v1/eval", {"fen": fen, "depth": 12}).json()))

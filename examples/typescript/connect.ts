@@ -1,11 +1,11 @@
 import { durationMs } from "@bufbuild/protobuf/wkt";
-import { ConnectError, createClient, type Transport } from "@connectrpc/connect";
-import { answerText, eventText, italianGame, openings } from "./chess.ts";
+import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
+import { askAgain, createNewDepths, type Failure } from "./ask-again.ts";
+import { answerText, eventText, foolsMate, italianGame, openings } from "./chess.ts";
 import { AnalysisService } from "./gen/chess/analysis/v1/analysis_service_pb.ts";
+import { GameService } from "./gen/chess/analysis/v1/game_service_pb.ts";
 import { ProblemSchema } from "./gen/chess/analysis/v1/problem_pb.ts";
 import { RetryInfoSchema } from "./gen/google/rpc/error_details_pb.ts";
-
-const longestWaitMs = 60_000;
 
 /** Calls a Kibitz service. The same in Node and in a browser: only the transport differs. */
 export async function askKibitz(
@@ -14,11 +14,13 @@ export async function askKibitz(
   print: (line: string) => void,
 ): Promise<void> {
   const service = createClient(AnalysisService, transport);
+  const games = createClient(GameService, transport);
   const keyless = { timeoutMs: 30_000 };
   const withKey = key ? { ...keyless, headers: { Authorization: `Bearer ${key}` } } : keyless;
 
   await evaluate(italianGame);
-  await withRetry(watch);
+  await watch();
+  await withRetry(review);
   await askTooMuch();
   for (const fen of openings) {
     await evaluate(fen);
@@ -29,8 +31,22 @@ export async function askKibitz(
   }
 
   async function watch(): Promise<void> {
-    for await (const event of service.streamEvaluate({ fen: italianGame, depth: 16 }, withKey)) {
-      print(eventText(event));
+    const isNew = createNewDepths();
+    await withRetry(async () => {
+      for await (const event of service.streamEvaluate({ fen: italianGame, depth: 16 }, withKey)) {
+        if (event.event.case !== "evaluation" || isNew(event.event.value.search?.depth ?? 0)) {
+          print(eventText(event));
+        }
+      }
+    });
+  }
+
+  /** Each move comes as soon as it is ready, the whole review last. */
+  async function review(): Promise<void> {
+    for await (const { event } of games.reviewGame({ pgn: foolsMate, depth: 10 }, withKey)) {
+      if (event.case === "review") {
+        print(`review: ${event.value.summary}`);
+      }
     }
   }
 
@@ -50,20 +66,18 @@ export async function askKibitz(
     }
   }
 
-  /** Makes a call, and retries it after the delay that the service asks for. */
-  async function withRetry<T>(call: () => Promise<T>): Promise<T> {
-    while (true) {
-      try {
-        return await call();
-      } catch (error) {
-        const [retry] = ConnectError.from(error).findDetails(RetryInfoSchema);
-        const waitMs = retry?.retryDelay && durationMs(retry.retryDelay);
-        if (waitMs === undefined || waitMs > longestWaitMs) {
-          throw error;
-        }
-        print(`rate limited, waiting ${Math.round(waitMs / 1000)} s`);
-        await new Promise((resolve) => setTimeout(resolve, waitMs));
-      }
-    }
+  function withRetry<T>(call: () => Promise<T>): Promise<T> {
+    return askAgain(call, failureOf, print);
   }
+}
+
+function failureOf(error: unknown): Failure {
+  const failed = ConnectError.from(error);
+  const [retry] = failed.findDetails(RetryInfoSchema);
+  if (retry?.retryDelay) {
+    return { kind: "limited", waitMs: durationMs(retry.retryDelay) };
+  }
+  // What the service says carries a problem; that the deadline has passed is said here.
+  const isSaid = failed.findDetails(ProblemSchema).length > 0 || failed.code === Code.DeadlineExceeded;
+  return { kind: isSaid ? "refused" : "lost" };
 }

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import {
   create,
   type DescMessage,
@@ -10,18 +9,19 @@ import {
   toBinary,
 } from "@bufbuild/protobuf";
 import { anyUnpack, durationMs } from "@bufbuild/protobuf/wkt";
-import { Client, credentials, Metadata, type ServiceError } from "@grpc/grpc-js";
-import { answerText, eventText, italianGame, openings } from "./chess.ts";
+import { Client, credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
+import { askAgain, createNewDepths, type Failure } from "./ask-again.ts";
+import { answerText, eventText, foolsMate, italianGame, openings } from "./chess.ts";
 import { AnalysisService } from "./gen/chess/analysis/v1/analysis_service_pb.ts";
+import { GameService } from "./gen/chess/analysis/v1/game_service_pb.ts";
 import { ProblemSchema } from "./gen/chess/analysis/v1/problem_pb.ts";
 import { RetryInfoSchema } from "./gen/google/rpc/error_details_pb.ts";
 import { StatusSchema } from "./gen/google/rpc/status_pb.ts";
 
-const longestWaitMs = 60_000;
-
 const [address = "http://localhost:8080"] = process.argv.slice(2);
 const client = new Client(new URL(address).host, credentials.createInsecure());
 const { evaluate, streamEvaluate } = AnalysisService.method;
+const { reviewGame } = GameService.method;
 const keyless = new Metadata();
 const withKey = new Metadata();
 if (process.env.KIBITZ_API_KEY) {
@@ -29,7 +29,8 @@ if (process.env.KIBITZ_API_KEY) {
 }
 
 await printBestMove({ fen: italianGame, depth: 12 });
-await withRetry(watch);
+await watch();
+await withRetry(review);
 await askTooMuch();
 for (const fen of openings) {
   await printBestMove({ fen, depth: 12 });
@@ -43,8 +44,22 @@ async function printBestMove(request: Request, metadata = withKey): Promise<void
 }
 
 async function watch(): Promise<void> {
-  for await (const event of callForStream(streamEvaluate, { fen: italianGame, depth: 16 }, withKey)) {
-    console.log(eventText(event));
+  const isNew = createNewDepths();
+  await withRetry(async () => {
+    for await (const event of callForStream(streamEvaluate, { fen: italianGame, depth: 16 }, withKey)) {
+      if (event.event.case !== "evaluation" || isNew(event.event.value.search?.depth ?? 0)) {
+        console.log(eventText(event));
+      }
+    }
+  });
+}
+
+/** Each move comes as soon as it is ready, the whole review last. */
+async function review(): Promise<void> {
+  for await (const { event } of callForStream(reviewGame, { pgn: foolsMate, depth: 10 }, withKey)) {
+    if (event.case === "review") {
+      console.log(`review: ${event.value.summary}`);
+    }
   }
 }
 
@@ -64,21 +79,18 @@ async function askTooMuch(): Promise<void> {
   }
 }
 
-/** Makes a call, and retries it after the delay that the service asks for. */
-async function withRetry<T>(attempt: () => Promise<T>): Promise<T> {
-  while (true) {
-    try {
-      return await attempt();
-    } catch (error) {
-      const delay = detailOf(error, RetryInfoSchema)?.retryDelay;
-      const waitMs = delay && durationMs(delay);
-      if (waitMs === undefined || waitMs > longestWaitMs) {
-        throw error;
-      }
-      console.log(`rate limited, waiting ${Math.round(waitMs / 1000)} s`);
-      await sleep(waitMs);
-    }
+function withRetry<T>(attempt: () => Promise<T>): Promise<T> {
+  return askAgain(attempt, failureOf, console.log);
+}
+
+function failureOf(error: unknown): Failure {
+  const delay = detailOf(error, RetryInfoSchema)?.retryDelay;
+  if (delay) {
+    return { kind: "limited", waitMs: durationMs(delay) };
   }
+  // What the service says carries a problem; that the deadline has passed is said here.
+  const isSaid = detailOf(error, ProblemSchema) || (error as ServiceError).code === status.DEADLINE_EXCEEDED;
+  return { kind: isSaid ? "refused" : "lost" };
 }
 
 /** The detail of this kind in an error, if any. */

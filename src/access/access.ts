@@ -3,9 +3,15 @@ import type { Log } from "../log/log.ts";
 import type { RequestContext } from "../request/context.ts";
 import { createMemoryKeyStore } from "../storage/memory/key-store.ts";
 import { createMemoryUsageStore } from "../storage/memory/usage-store.ts";
-import { type KeyRecord, type KeyStore, StoreUnavailable, type UsageStore } from "../storage/ports.ts";
+import {
+  type KeyRecord,
+  type KeyStore,
+  OutcomeUnknown,
+  StoreUnavailable,
+  type UsageStore,
+} from "../storage/ports.ts";
 import { type Account, localAccount, subjectOfKey } from "./account.ts";
-import { createAuthenticator } from "./authenticate.ts";
+import { createAuthenticator, type KeyGrace } from "./authenticate.ts";
 import { createClientAddress } from "./client-address.ts";
 import { createKeyExpiry, createKeyIssuer, type KeyIssuer } from "./keys.ts";
 import { createLimits, type Limits } from "./limits.ts";
@@ -53,25 +59,56 @@ export interface AccessOptions {
   readonly trustedProxies: readonly string[];
   /** How long a key counts as known, in milliseconds; as the authenticator has it, unless given. */
   readonly knownMs?: number;
-  readonly stores: { readonly keys: KeyStore; readonly usage: UsageStore };
+  readonly stores: {
+    readonly keys: KeyStore;
+    /** None where limits are shared: their store has it. */
+    readonly usage?: UsageStore;
+  };
+  /** Where other nodes answer the same callers. */
+  readonly shared?: SharedAccess;
   readonly log: Pick<Log, "warn">;
+}
+
+/** What nodes that answer the same callers have together. */
+export interface SharedAccess {
+  readonly limits: Limits;
+  readonly grace: KeyGrace;
+  /** Tells of keys whose secret another node has ended. */
+  onKeyEnded(hear: (id: string) => void): void;
+  /** The time, by a clock that all nodes have, in milliseconds since 1970. Undefined where that was not asked yet. */
+  now(): number | undefined;
 }
 
 /** Rows that one step of forgetting takes at most: a commit and a millisecond. */
 const prunedAtOnce = 20;
 
 export async function createAccess(options: AccessOptions): Promise<Access> {
-  const { mode, keysPerDay, pepper, knownMs, stores, log } = options;
+  const { mode, keysPerDay, pepper, knownMs, stores, shared, log } = options;
   const keys = mapStoreErrors(stores.keys);
   const plans = plansIn(mode, options.plans);
   const keyless = planOf(options.plans, keylessPlan.id) ?? keylessPlan;
   // A plan that the operator has taken away leaves its keys with what everybody can have.
   const planOfKey = ({ plan }: KeyRecord) => planOf(plans, plan) ?? planOf(plans, freePlan.id) ?? freePlan;
   const clientAddress = createClientAddress(options.trustedProxies, log);
-  const expiry = createKeyExpiry(options.keyExpiryDays);
-  const authenticator = createAuthenticator({ keys, pepper, expiry, ...(knownMs && { knownMs }) });
-  const issuer = createKeyIssuer({ keys, pepper, onEnded: (id) => authenticator.forget(id) });
-  const limits = await createLimits({ plans, usage: stores.usage, onFailure: tellUncounted(log) });
+  const now = () => Math.floor(shared?.now() ?? Date.now());
+  const expiry = createKeyExpiry(options.keyExpiryDays, now);
+  const authenticator = createAuthenticator({
+    keys,
+    pepper,
+    expiry,
+    ...(knownMs && { knownMs }),
+    now,
+    ...(shared && { grace: shared.grace }),
+  });
+  shared?.onKeyEnded((id) => authenticator.forget(id));
+  const issuer = createKeyIssuer({ keys, pepper, onEnded: (id) => authenticator.forget(id), now });
+  const limits =
+    shared?.limits ??
+    (await createLimits({
+      plans,
+      usage: stores.usage ?? createMemoryUsageStore(),
+      onFailure: tellUncounted(log),
+    }));
   const isOpen = mode === "open";
 
   const accountOfKey = (key: KeyRecord, address: string): Account => ({
@@ -110,12 +147,13 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
     },
     async prune() {
       await keys.prune(expiry.ended(), prunedAtOnce);
-      await stores.usage.prune(Date.now(), prunedAtOnce);
+      await stores.usage?.prune(Date.now(), prunedAtOnce);
     },
   };
 }
 
-function plansIn(mode: AccessOptions["mode"], plans: readonly Plan[]): readonly Plan[] {
+/** The plans that callers can have in a mode. */
+export function plansIn(mode: AccessOptions["mode"], plans: readonly Plan[]): readonly Plan[] {
   switch (mode) {
     case "open":
       return [openPlan];
@@ -127,7 +165,7 @@ function plansIn(mode: AccessOptions["mode"], plans: readonly Plan[]): readonly 
 }
 
 /** Says at most once a minute that something could not be counted: it is the same for every call then. */
-function tellUncounted(log: Pick<Log, "warn">): (err: unknown) => void {
+export function tellUncounted(log: Pick<Log, "warn">): (err: unknown) => void {
   let toldAt = Number.NEGATIVE_INFINITY;
   return (err) => {
     if (performance.now() - toldAt > 60_000) {
@@ -139,7 +177,7 @@ function tellUncounted(log: Pick<Log, "warn">): (err: unknown) => void {
 
 /** For calls from this process: no limits, nothing kept. */
 export async function createLocalAccess(): Promise<Access> {
-  const stores = { keys: createMemoryKeyStore(), usage: createMemoryUsageStore() };
+  const stores = { keys: createMemoryKeyStore() };
   const log = { warn() {} };
   const keys = { keysPerDay: 0, keyExpiryDays: 0, selfServiceKeysMax: 0, pepper: undefined };
   const rest = { plans: [], ...keys, trustedProxies: [], stores, log };
@@ -163,6 +201,9 @@ function explain(cause: unknown): never {
   if (!(cause instanceof StoreUnavailable)) {
     throw cause;
   }
-  const detail = "The API keys of this service cannot be read or written at the moment. Nothing was changed.";
+  const detail =
+    cause instanceof OutcomeUnknown
+      ? "The API keys of this service could not be written in time: it may or may not have been done. Ask again, with the same idempotency_key if there was one."
+      : "The API keys of this service cannot be read or written at the moment. Nothing was changed.";
   throw new KibitzError("store_unavailable", detail, { cause, retryAfterMs });
 }

@@ -19,6 +19,12 @@ export interface Authenticator {
   readonly counters: AuthenticatorCounters;
 }
 
+/** A key as the store had it, and when it was asked, by `performance.now()`. */
+interface Seen {
+  readonly record: KeyRecord;
+  readonly askedAt: number;
+}
+
 /** Look-ups since the start: answered from memory, and by the store. */
 export interface AuthenticatorCounters {
   readonly hits: number;
@@ -32,6 +38,18 @@ export interface AuthenticatorOptions {
   readonly expiry?: KeyExpiry;
   /** How long a key counts as known, in milliseconds: so long one that another process has revoked still works. */
   readonly knownMs?: number;
+  /** For a store that may be away. */
+  readonly grace?: KeyGrace;
+  /** The time at which keys are used, in milliseconds since 1970: that of this machine, unless given. */
+  readonly now?: () => number;
+}
+
+/** How keys that were looked up before go on being valid while the store cannot be asked. */
+export interface KeyGrace {
+  /** By `performance.now()`, since when it cannot; undefined while it can. */
+  awaySince(): number | undefined;
+  /** So long after that, and where they were looked up at most so long before, in milliseconds. */
+  readonly ms: number;
 }
 
 /** Revocation is promised to work within 5 s. */
@@ -45,6 +63,8 @@ export function createAuthenticator({
   pepper,
   expiry,
   knownMs = defaultKnownMs,
+  grace,
+  now = () => Date.now(),
 }: AuthenticatorOptions): Authenticator {
   // By the key itself, so that a call with a known one costs no hash. It never leaves this memory.
   const known = new LRUCache<string, KeyRecord>({
@@ -55,13 +75,15 @@ export function createAuthenticator({
     // Who asks for a key that is being looked up waits for the same answer.
     fetchMethod: lookUp,
   });
+  /** What was looked up last, for longer than it counts as known. */
+  const seen = new LRUCache<string, Seen>({ max: knownMax });
   let uses = new Map<string, number>();
   let hits = 0;
   let misses = 0;
 
   async function lookUp(key: string): Promise<KeyRecord> {
     const hash = hashOfApiKey(key, pepper);
-    const record = await keys.findByHash(hash);
+    const record = await find(key, hash);
     const valid = record && record.revokedAt === undefined && isEqual(record.hash, hash);
     if (!valid) {
       throw invalid("This API key is unknown here, or has been revoked, replaced or expired.");
@@ -72,8 +94,32 @@ export function createAuthenticator({
     return record;
   }
 
+  async function find(key: string, hash: string): Promise<KeyRecord | undefined> {
+    if (grace === undefined) {
+      return keys.findByHash(hash);
+    }
+    const askedAt = performance.now();
+    try {
+      const record = await keys.findByHash(hash);
+      if (record) {
+        seen.set(key, { record, askedAt });
+      } else {
+        seen.delete(key);
+      }
+      return record;
+    } catch (error) {
+      const before = seen.get(key);
+      const since = grace.awaySince() ?? askedAt;
+      const isGraced = before && askedAt - since <= grace.ms && since - before.askedAt <= grace.ms;
+      if (!isGraced) {
+        throw error;
+      }
+      return before.record;
+    }
+  }
+
   function used(record: KeyRecord): KeyRecord {
-    uses.set(record.id, Date.now());
+    uses.set(record.id, now());
     return record;
   }
 
@@ -98,6 +144,11 @@ export function createAuthenticator({
       for (const [key, record] of known.entries()) {
         if (record.id === id) {
           known.delete(key);
+        }
+      }
+      for (const [key, { record }] of seen.entries()) {
+        if (record.id === id) {
+          seen.delete(key);
         }
       }
     },

@@ -4,14 +4,25 @@ import { restMs } from "../analysis/expected-time.ts";
 import { refusalKind } from "../errors/catalogue.ts";
 import { costOfBytes, type KibitzError } from "../errors/errors.ts";
 import type { RequestOutcome } from "../request/context.ts";
+import type { WindowUse } from "../storage/ports.ts";
 import type { Account } from "./account.ts";
 import type { Plan, RatePolicy } from "./plans.ts";
 
-/** One rate of one plan, counted. */
-export interface Counter {
+/** One rate of one plan. */
+export interface CountedRate {
   /** Unique: plan and name of the rate. */
   readonly name: string;
   readonly policy: RatePolicy;
+}
+
+/** A rate of refusals. */
+export interface RefusalCounter extends CountedRate {
+  /** Counts, and resolves with how the window stands, or undefined where that is not known. */
+  add(subject: string, refusals: number): Promise<WindowUse | undefined>;
+}
+
+/** One rate of one plan, counted in this process. */
+export interface Counter extends RefusalCounter {
   readonly limiter: RateLimiterMemory;
 }
 
@@ -41,7 +52,20 @@ export function createPlanCounters({ id, limits }: Plan): PlanCounters {
 
 function createCounter(planId: string, policy: RatePolicy): Counter {
   const limiter = new RateLimiterMemory({ points: policy.quota, duration: policy.windowS, keyPrefix: "" });
-  return { name: `${planId}/${policy.name}`, policy, limiter };
+  return {
+    name: nameOf(planId, policy),
+    policy,
+    limiter,
+    async add(subject, refusals) {
+      const result = await limiter.penalty(subject, refusals);
+      return { used: result.consumedPoints, endsInMs: untilEndMs(policy, result) };
+    },
+  };
+}
+
+/** What a rate of a plan is called wherever it is counted. */
+export function nameOf(planId: string, { name }: RatePolicy): string {
+  return `${planId}/${name}`;
 }
 
 /** How the window of a subject stands, without counting. */
@@ -195,21 +219,19 @@ export interface SpentBudget {
 /** Callers with a spent budget that are known at a time; beyond that, those who asked longest ago are counted anew. */
 const spentMax = 10_000;
 
-export function createRefusals(countersOf: (account: Account) => readonly Counter[]): Refusals {
+export function createRefusals(countersOf: (account: Account) => readonly RefusalCounter[]): Refusals {
   // Callers by the budget that they have spent, until its window ends.
-  const spent = new LRUCache<string, Counter>({
+  const spent = new LRUCache<string, CountedRate>({
     max: spentMax,
     // Retry-After is exact.
     ttlResolution: 0,
   });
-  const idOf = ({ name }: Counter, { subject }: Account) => `${name} ${subject}`;
+  const idOf = ({ name }: CountedRate, { subject }: Account) => `${name} ${subject}`;
 
-  async function charge(counter: Counter, account: Account, refusals: number): Promise<void> {
-    const { policy, limiter } = counter;
-    const result = await limiter.penalty(account.subject, refusals);
-    const endsInMs = untilEndMs(policy, result);
-    if (result.consumedPoints >= policy.quota && endsInMs > 0) {
-      spent.set(idOf(counter, account), counter, { ttl: endsInMs });
+  async function charge(counter: RefusalCounter, account: Account, refusals: number): Promise<void> {
+    const window = await counter.add(account.subject, refusals);
+    if (window && window.used >= counter.policy.quota && window.endsInMs > 0) {
+      spent.set(idOf(counter, account), counter, { ttl: window.endsInMs });
     }
   }
 

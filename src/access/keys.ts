@@ -33,9 +33,16 @@ export interface KeyIssuerOptions {
   readonly pepper: string | undefined;
   /** Told of which key a secret is valid no more. */
   readonly onEnded?: (id: string) => void;
+  /** The time, in milliseconds since 1970: that of this machine, unless given. */
+  readonly now?: () => number;
 }
 
-export function createKeyIssuer({ keys, pepper, onEnded = () => {} }: KeyIssuerOptions): KeyIssuer {
+export function createKeyIssuer({
+  keys,
+  pepper,
+  onEnded = () => {},
+  now = () => Date.now(),
+}: KeyIssuerOptions): KeyIssuer {
   const issuer: KeyIssuer = {
     async issue({ name, plan, issuedTo, terms }) {
       const key = createApiKey();
@@ -44,7 +51,7 @@ export function createKeyIssuer({ keys, pepper, onEnded = () => {} }: KeyIssuerO
         hash: hashOfApiKey(key, pepper),
         name,
         plan,
-        createdAt: Date.now(),
+        createdAt: now(),
         issuedTo,
         lastUsedAt: undefined,
         revokedAt: undefined,
@@ -72,7 +79,7 @@ export function createKeyIssuer({ keys, pepper, onEnded = () => {} }: KeyIssuerO
       return issued;
     },
     async revoke(id) {
-      const known = await keys.revoke(id, Date.now());
+      const known = await keys.revoke(id, now());
       onEnded(id);
       return known;
     },
@@ -154,9 +161,11 @@ export interface KeyExpiry {
   endedAtLast(): EndedKeys;
 }
 
-export function createKeyExpiry(days: number): KeyExpiry {
+/** @param sharedNow the time that nodes have together: then no key has ended that has not by both clocks. */
+export function createKeyExpiry(days: number, sharedNow?: () => number): KeyExpiry {
   const unusedMaxMs = days * dayMs;
-  const now = createCautiousClock();
+  const ownNow = createCautiousClock();
+  const now = () => Math.min(ownNow(), sharedNow?.() ?? Number.POSITIVE_INFINITY);
   const expiresAt = ({ issuedTo, createdAt, lastUsedAt = 0 }: KeyRecord) =>
     days === 0 || issuedTo === undefined ? undefined : Math.max(createdAt, lastUsedAt) + unusedMaxMs;
   const endedFor = (ms: number): EndedKeys => ({

@@ -7,6 +7,7 @@ import {
   createInFlight,
   createPlanCounters,
   createRefusals,
+  type InFlight,
   type PlanCounters,
   type RateWindow,
   type Refusals,
@@ -22,12 +23,13 @@ import type { Plan, RatePolicy } from "./plans.ts";
  */
 export interface Limits {
   /**
-   * Counts one request, before the engine is asked. A refused one costs nothing, and one that could not be counted
+   * Counts a request, before the engine is asked. A refused one costs nothing, and one that could not be counted
    * neither: then it rejects with what the counter rejected with.
    *
    * @param time what its search takes.
+   * @param requests what it counts for: none, where what it belongs to has been counted.
    */
-  enter(account: Account, time: SearchTime): Promise<Entry>;
+  enter(account: Account, time: SearchTime, requests?: number): Promise<Entry>;
   /** What callers are refused. */
   readonly refusals: Refusals;
   /** How the request windows of a caller stand. */
@@ -52,6 +54,8 @@ export interface Admission {
    * @param answered a request that was neither answered nor took engine time is given back.
    */
   leave(engineMs: number, answered: boolean): void;
+  /** Its search has ended, and what it belongs to has not: another one may begin. */
+  freePlace(): void;
 }
 
 export interface Refusal {
@@ -66,8 +70,14 @@ export interface Refusal {
 export interface LimitsOptions {
   readonly plans: readonly Plan[];
   readonly usage: UsageStore;
+  /** What is under way in this process. */
+  readonly inFlight?: InFlight;
   /** Told why something that nobody waits for could not be counted. */
   readonly onFailure?: (error: unknown) => void;
+}
+
+export interface NewLimitsOptions extends Omit<LimitsOptions, "usage"> {
+  readonly usage: Pick<UsageStore, "add">;
 }
 
 /** How much longer than its own limit a search can take: the watchdog's patience. */
@@ -75,15 +85,27 @@ const watchdogMs = 1500;
 /** Many searches take longer than is expected of them, few twice as long. */
 const generosity = 2;
 
+/** Milliseconds that hardly a search takes more than. */
+export function upperTime({ expectedMs, longestMs }: SearchTime): number {
+  return Math.min(expectedMs * generosity, longestMs + watchdogMs);
+}
+
 /** Counters that begin with the engine time that counts already. */
-export async function createLimits({ plans, usage, onFailure = () => {} }: LimitsOptions): Promise<Limits> {
+export async function createLimits(options: LimitsOptions): Promise<Limits> {
+  return createNewLimits(options, await options.usage.current(Date.now()));
+}
+
+/** Counters that begin with this engine time. */
+export function createNewLimits(
+  { plans, usage, inFlight = createInFlight(), onFailure = () => {} }: NewLimitsOptions,
+  used: readonly EngineTime[] = [],
+): Limits {
   const counters = new Map(plans.map((plan) => [plan.id, createPlanCounters(plan)]));
-  const inFlight = createInFlight();
   const spent = new Map<string, EngineTime>();
   const countersOf = ({ plan }: Account) => counters.get(plan.id) ?? noCounters;
   restore(
     [...counters.values()].flatMap(({ engineTime }) => engineTime),
-    await usage.current(Date.now()),
+    used,
   );
 
   const windowsOf = (account: Account) =>
@@ -110,13 +132,13 @@ export async function createLimits({ plans, usage, onFailure = () => {} }: Limit
     return refusal;
   }
 
-  /** Takes a request out of each window, or out of none. */
-  async function takeRequest(account: Account): Promise<Refusal | readonly RateWindow[]> {
+  /** Takes requests out of each window, or out of none. */
+  async function takeRequests(account: Account, count: number): Promise<Refusal | readonly RateWindow[]> {
     const windows: RateWindow[] = [];
     let refusal: Refusal | undefined;
     try {
       for (const { policy, limiter } of countersOf(account).requests) {
-        const result = await consume(limiter, account.subject);
+        const result = await consume(limiter, account.subject, count);
         windows.push(windowFrom(policy, result));
         if (result.consumedPoints > policy.quota) {
           const retryAfterMs = untilEndMs(policy, result);
@@ -124,20 +146,20 @@ export async function createLimits({ plans, usage, onFailure = () => {} }: Limit
         }
       }
     } catch (error) {
-      giveBack(account, windows, 0);
+      giveBack(account, windows, count, 0);
       throw error;
     }
     if (refusal) {
-      giveBack(account, windows, 0);
+      giveBack(account, windows, count, 0);
     }
     return refusal ?? windows;
   }
 
-  /** @param sinceMs how long ago the request was taken: a window that has ended since has nothing to get back. */
-  function giveBack(account: Account, windows: readonly RateWindow[], sinceMs: number): void {
+  /** @param sinceMs how long ago they were taken: a window that has ended since has nothing to get back. */
+  function giveBack(account: Account, windows: readonly RateWindow[], count: number, sinceMs: number): void {
     for (const [index, { limiter }] of countersOf(account).requests.entries()) {
       if (sinceMs < (windows[index]?.resetMs ?? 0)) {
-        limiter.reward(account.subject).catch(onFailure);
+        limiter.reward(account.subject, count).catch(onFailure);
       }
     }
   }
@@ -166,24 +188,30 @@ export async function createLimits({ plans, usage, onFailure = () => {} }: Limit
     }
   }
 
-  function admitted(account: Account, place: Disposable, windows: readonly RateWindow[]): Entry {
+  function admitted(
+    account: Account,
+    place: Disposable,
+    windows: readonly RateWindow[],
+    requests: number,
+  ): Entry {
     const takenAt = performance.now();
+    const freePlace = () => place[Symbol.dispose]();
     const leave: Admission["leave"] = (engineMs, answered) => {
-      place[Symbol.dispose]();
+      freePlace();
       if (engineMs > 0) {
         charge(account, engineMs);
       } else if (!answered) {
-        giveBack(account, windows, performance.now() - takenAt);
+        giveBack(account, windows, requests, performance.now() - takenAt);
       }
     };
-    return { kind: "admitted", admission: { leave }, windows };
+    return { kind: "admitted", admission: { leave, freePlace }, windows };
   }
 
   return {
-    async enter(account, { expectedMs, longestMs }) {
+    async enter(account, { expectedMs, longestMs }, requests = 1) {
       const { subject, plan } = account;
       const { concurrent } = plan.limits;
-      const upperMs = Math.min(expectedMs * generosity, longestMs + watchdogMs);
+      const upperMs = upperTime({ expectedMs, longestMs });
       const place = concurrent === undefined ? noPlace : inFlight.enter(subject, concurrent, upperMs);
       if (place === undefined) {
         const retryAfterMs = inFlight.firstEndMs(subject);
@@ -191,11 +219,13 @@ export async function createLimits({ plans, usage, onFailure = () => {} }: Limit
         return { kind: "refused", refusal: { ...refusal, retryAfterMs } };
       }
       try {
-        const { requests, engineTime } = countersOf(account);
+        const counters = countersOf(account);
+        const { engineTime } = counters;
+        const isCounted = requests > 0 && counters.requests.length > 0;
         const exhausted = engineTime.length === 0 ? undefined : await engineTimeRefusal(account);
-        const taken = exhausted ?? (requests.length === 0 ? noWindows : await takeRequest(account));
+        const taken = exhausted ?? (isCounted ? await takeRequests(account, requests) : noWindows);
         if (!("code" in taken)) {
-          return admitted(account, place, taken);
+          return admitted(account, place, taken, requests);
         }
         place[Symbol.dispose]();
         return { kind: "refused", refusal: taken };
@@ -237,9 +267,9 @@ const noWindows: readonly RateWindow[] = [];
 const noPlace: Disposable = { [Symbol.dispose]() {} };
 
 /** The library rejects with what it has counted. */
-async function consume(limiter: Counter["limiter"], subject: string): Promise<RateLimiterRes> {
+async function consume(limiter: Counter["limiter"], subject: string, count: number): Promise<RateLimiterRes> {
   try {
-    return await limiter.consume(subject);
+    return await limiter.consume(subject, count);
   } catch (thrown) {
     if (thrown instanceof RateLimiterRes) {
       return thrown;
@@ -248,12 +278,12 @@ async function consume(limiter: Counter["limiter"], subject: string): Promise<Ra
   }
 }
 
-function refusalOf(code: Refusal["code"], { name, quota }: RatePolicy) {
+export function refusalOf(code: Refusal["code"], { name, quota }: RatePolicy) {
   return { code, limit: name, quota };
 }
 
 /** Whoever is refused by several windows has to wait for the last. */
-function later(one: Refusal | undefined, other: Refusal): Refusal {
+export function later(one: Refusal | undefined, other: Refusal): Refusal {
   return one && one.retryAfterMs >= other.retryAfterMs ? one : other;
 }
 

@@ -47,6 +47,43 @@ export function excessOfBatch(items: number, { limits }: Plan): readonly Excess[
     : [];
 }
 
+/** A review as plans see it. */
+export interface AskedReview extends Pick<SearchLimits, "depth" | "nodes"> {
+  readonly lines: number;
+  readonly plies: number;
+  /** Where the game stands in the request, and what stands there of one with so many plies. */
+  readonly pointer: string;
+  readonly shortened: (plies: number) => Fault["allowed"];
+}
+
+/** What is too much of a review: for one search, or a game that is longer than one of the plan's windows can pay for. */
+export function excessOfReview(
+  { lines, plies, pointer, shortened, ...search }: AskedReview,
+  plan: Plan,
+): readonly Excess[] {
+  const all = [...excessOf({ ...search, multipv: 1, movetimeMs: undefined }, plan)];
+  const { multipvMax, reviewPliesMax, rates } = plan.limits;
+  if (lines > multipvMax) {
+    all.push(numberOver("/lines", lines, 1, multipvMax, `lines up to ${multipvMax}`));
+  }
+  const quotas = rates.filter(({ unit }) => unit === "request").map(({ quota }) => quota);
+  // There is one position more than there are plies.
+  const maxPlies = Math.min(reviewPliesMax, Math.min(...quotas) * positionsOfRequest - 1);
+  if (plies > maxPlies) {
+    const allowed = `reviews of up to ${maxPlies} plies`;
+    all.push({ asked: plies, allowed, fault: faultOver(pointer, plies, maxPlies, shortened(maxPlies)) });
+  }
+  return all;
+}
+
+/** Positions of a game that are evaluated for what counts as one request. */
+const positionsOfRequest = 10;
+
+/** How many requests a review counts for. */
+export function requestsOfReview(positions: number): number {
+  return Math.max(1, Math.ceil(positions / positionsOfRequest));
+}
+
 function numberOver(
   pointer: string,
   asked: number,

@@ -14,6 +14,8 @@ export interface PlanLimits {
   readonly nodesMax: number;
   readonly multipvMax: number;
   readonly movetimeMaxMs: number;
+  /** Plies of a game that is reviewed. */
+  readonly reviewPliesMax: number;
   /** Searches at a time; undefined if not limited. */
   readonly concurrent: number | undefined;
   readonly rates: readonly RatePolicy[];
@@ -41,6 +43,7 @@ export const openPlan: Plan = {
     nodesMax: requestBounds.nodes.maximum,
     multipvMax: requestBounds.multipv.maximum,
     movetimeMaxMs: requestBounds.movetimeMs.maximum,
+    reviewPliesMax: requestBounds.reviewPlies.maximum,
     concurrent: undefined,
     rates: [],
   },
@@ -55,6 +58,7 @@ export const keylessPlan: Plan = {
     nodesMax: 2_000_000,
     multipvMax: 5,
     movetimeMaxMs: 5000,
+    reviewPliesMax: 120,
     concurrent: 2,
     rates: [{ name: "minute", quota: 60, windowS: 60, unit: "request" }, refusals],
   },

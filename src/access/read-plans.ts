@@ -102,6 +102,7 @@ const limitRules: Readonly<Record<string, Rule>> = {
   nodes_max: integer(1, openPlan.limits.nodesMax),
   multipv_max: integer(1, openPlan.limits.multipvMax),
   movetime_ms_max: integer(50, openPlan.limits.movetimeMaxMs),
+  review_plies_max: integer(1, openPlan.limits.reviewPliesMax),
   concurrent: orNull(integer(1, 10_000)),
   rates: list,
 };

@@ -1,6 +1,7 @@
 import { describeMove, describeReply, describeVariation, type MoveDescription } from "../chess/moves.ts";
 import type { Position, Terminal } from "../chess/position.ts";
 import { type Score, scoreForWhite, scoreOfTerminal } from "../chess/score.ts";
+import { hashMbFor } from "../engine/catalog.ts";
 import type {
   EngineBuild,
   EngineLine,
@@ -58,6 +59,8 @@ export const requestBounds = {
   multipv: { minimum: 1, maximum: 10, default: 1 },
   /** Milliseconds. */
   movetimeMs: { minimum: 50, maximum: 60_000 },
+  /** Moves of a game that is reviewed. */
+  reviewPlies: { minimum: 1, maximum: 600 },
 } as const;
 
 /** The depth that limits a search, in plies: undefined where nodes alone are to limit it. */
@@ -94,6 +97,8 @@ export interface Analysis {
   readonly stopReason: StopReason | undefined;
   /** Whether depth and nodes alone define the answer: the same request has it again on any instance with the same build. */
   readonly deterministic: boolean;
+  /** Whether the search was stopped before any of its limits, because the server is. */
+  readonly cutShort: boolean;
   /** Whether it is the answer of a search that had ended before; `counters` are of that search. */
   readonly cached: boolean;
   readonly warnings: readonly Warning[];
@@ -121,6 +126,7 @@ export function analysisOfFinishedGame(request: JudgedRequest, terminal: Termina
     queueMs: 0,
     stopReason: "terminal",
     deterministic: true,
+    cutShort: false,
     cached: false,
     warnings: request.warnings,
   };
@@ -240,6 +246,7 @@ export function analysisFromFindings(findings: Findings, request: JudgedRequest,
     queueMs: served.queueMs,
     stopReason: stopReasonOf(findings.endedBy, request),
     deterministic: findings.deterministic,
+    cutShort: findings.endedBy === "stop",
     cached: served.cached,
     warnings: findings.warnings.length === 0 ? request.warnings : [...request.warnings, ...findings.warnings],
   };
@@ -254,4 +261,87 @@ function stopReasonOf(endedBy: Findings["endedBy"], { movetimeMs }: JudgedReques
     default:
       return endedBy;
   }
+}
+
+/** The moves that an engine is told to search: none where they are all that there are, which is no restriction. */
+export function restrictionOf({ position, searchMoves }: JudgedRequest): readonly string[] {
+  return searchMoves.length === position.legalMoveCount ? [] : searchMoves;
+}
+
+/**
+ * Names the search of a request: two requests have the same key exactly if depth and nodes alone define the same answer
+ * to both. Undefined for a weakened engine, which plays with dice: no two of its answers are the same.
+ *
+ * In the key are the normal six-field FEN that the history starts from, the moves, the variant, the build, threads, the
+ * hash table of the search, depth, nodes, lines, the moves that are searched, and the options that are in effect. The
+ * caller's FEN text and options that say what is so anyway are not.
+ *
+ * **`movetime_ms` is not in it**, on purpose. Kept are only findings that the asked depth or nodes have ended, and those
+ * a longer or shorter movetime would not change: the contract defines a deterministic answer without the clock.
+ * So a request with `movetime_ms: 50` may be given an answer that once took seconds: better than its own search
+ * would have been, and at once. `flightKeyOf` is for searches that have yet to end, where it matters.
+ *
+ * **The SHA-256 of the build's file is in it**, and not the file's name: answers are kept beyond the process, and what is
+ * one file today may be another tomorrow.
+ *
+ * @param sha256 of the build
+ */
+export function cacheKeyOf(request: JudgedRequest, sha256: string): string | undefined {
+  if (request.weakened) {
+    return undefined;
+  }
+  const { position, build, depth, nodes, multipv, effectiveOptions } = request;
+  const variant = position.chess960 ? "chess960" : "standard";
+  const moves = position.moves.length === 0 ? "" : position.moves.join(" ");
+  const hashMb = hashMbFor(build, request);
+  const limits = `${hashMb}|${depth ?? ""}|${nodes ?? ""}|${multipv}|${restrictionOf(request).join(" ")}`;
+  return `${position.root}|${moves}|${variant}|${keyOfBuild(build, sha256)}|${limits}|${keyOfOptions(effectiveOptions)}`;
+}
+
+/** Names a search under way: `cacheKeyOf`, and when time ends it, since nobody knows yet what will. */
+export function flightKeyOf(cacheKey: string, movetimeMs: number): string {
+  return `${cacheKey}|${movetimeMs}`;
+}
+
+/** The least that is worth asking other nodes about, in plies and in positions: either takes an engine some ten milliseconds. */
+const leastShared = { depth: 10, nodes: 10_000 } as const;
+
+/**
+ * Whether a search is shared with other nodes, while it runs and when it has ended: one that takes an engine thirty times as long as it
+ * takes to ask for it over a network. Like {@link isWorthStoring}, the limits alone decide.
+ */
+export function isWorthSharing({ depth, nodes }: Pick<JudgedRequest, "depth" | "nodes">): boolean {
+  return (
+    (depth ?? Number.POSITIVE_INFINITY) >= leastShared.depth &&
+    (nodes ?? leastShared.nodes) >= leastShared.nodes
+  );
+}
+
+/** The least that is worth a row, in plies and in positions: either takes an engine a millisecond or two. */
+const leastStored = { depth: 6, nodes: 1000 } as const;
+
+/**
+ * Whether an answer is kept beyond the process: one that takes an engine thirty times as long as it takes this process to
+ * keep it, and to find that it is not there. The limits of the request say that, and neither load nor what was found: of one
+ * game, all positions are kept or none.
+ */
+export function isWorthStoring({ depth, nodes }: Pick<JudgedRequest, "depth" | "nodes">): boolean {
+  return (
+    (depth ?? Number.POSITIVE_INFINITY) >= leastStored.depth &&
+    (nodes ?? leastStored.nodes) >= leastStored.nodes
+  );
+}
+
+function keyOfBuild({ id, path, settings }: EngineBuild, sha256: string): string {
+  return `${id}|${path}|${sha256}|${settings.threads}`;
+}
+
+function keyOfOptions(options: OptionValues): string {
+  const names = Object.keys(options);
+  return names.length === 0
+    ? ""
+    : names
+        .toSorted()
+        .map((name) => `${name}=${options[name]}`)
+        .join(" ");
 }

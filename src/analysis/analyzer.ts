@@ -3,27 +3,33 @@ import { hashMbFor } from "../engine/catalog.ts";
 import {
   type EngineBuild,
   EngineFailure,
-  type OptionValues,
   type SearchDone,
   type SearchEvent,
   type SearchJob,
   type SearchProgress,
 } from "../engine/engine.ts";
 import type { SearchWithRetry } from "../engine/search-with-retry.ts";
-import type { AnalysisCache } from "../storage/ports.ts";
+import type { Meter } from "../metrics/meter.ts";
+import type { AnalysisCache, AnswerStore } from "../storage/ports.ts";
 import {
   type Analysis,
   analysisFromFindings,
   analysisOfFinishedGame,
+  cacheKeyOf,
   type Findings,
   findingsFromEvent,
+  flightKeyOf,
+  isWorthSharing,
+  isWorthStoring,
   type JudgedRequest,
+  restrictionOf,
 } from "./analysis.ts";
 import { createCoalescer, type SharedWork, type Sharers } from "./coalesce.ts";
 import { errorFromFailure } from "./error-from-failure.ts";
 import { callerOf, createExpectedTimes, type ExpectedTimes, type SearchTime } from "./expected-time.ts";
 import { type Asker, createAsker, type RunTimes } from "./fair-queue.ts";
-import type { PlaceInQueue, Scheduler, Standing } from "./scheduler.ts";
+import type { SharedEvent, SharedState, Sharing } from "./flight.ts";
+import type { PlaceInQueue, Scheduler, Slot, Standing } from "./scheduler.ts";
 
 /**
  * Analyses positions. A finished game gives its one state at once, and what is known already gives its final
@@ -66,46 +72,88 @@ export interface Terms extends SearchTime {
 }
 
 export interface AnalyzerOptions {
+  readonly meter?: Pick<Meter, "search" | "lookUp"> | undefined;
   readonly search: SearchWithRetry;
   readonly scheduler: Scheduler;
   readonly cache: AnalysisCache<Findings>;
+  /** What the cache does not know any more, or the process before this one has found. */
+  readonly store?: AnswerStore<Findings> | undefined;
+  /** With other nodes, where there may be some. */
+  readonly sharing?: Sharing | undefined;
   /** When a search ends that sets no time of its own and about which nothing is agreed, in milliseconds. */
   readonly movetimeMaxMs: number;
 }
+
+/** Of what is kept; undefined for what is not. */
+type Key = string | undefined;
+type Known = Findings | undefined;
 
 /** A search as the caller who began it asked for it. */
 interface Flight {
   readonly asker: Asker;
   readonly request: JudgedRequest;
   readonly time: SearchTime;
-  /** Of the cache; undefined for what is not kept. */
-  readonly key: string | undefined;
+  /** Of the cache. */
+  readonly key: Key;
+  /** Of searches under way. */
+  readonly flightKey: string | undefined;
 }
 
-/** What a search that several may read tells of itself. Its last word is a state. */
-type SharedEvent = SharedWaiting | SharedState;
-
-/** The search waits. Where it stands is looked up by who reads it: a slow reader is not told of places long left. */
-interface SharedWaiting {
-  readonly kind: "waiting";
-  readonly standing: Standing;
-}
-
-/** A state of a search. */
-interface SharedState {
-  readonly kind: "state";
-  /** Described once, and only if somebody reads it: SAN costs more than a shallow search. */
-  findings(): Findings;
-  /** When the search began to wait for its slot, by `performance.now()`, and how long it did. */
-  readonly askedAt: number;
-  readonly queueMs: number;
-  /** Engine time of the search so far, in milliseconds. */
-  readonly engineMs: number;
-}
-
-export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: AnalyzerOptions): Analyzer {
+export function createAnalyzer({
+  search,
+  scheduler,
+  cache,
+  store,
+  sharing,
+  meter,
+  movetimeMaxMs,
+}: AnalyzerOptions): Analyzer {
   const expectedTimes = createExpectedTimes();
   const coalescer = createCoalescer<SharedEvent, Asker>();
+  const digests = new WeakMap<EngineBuild, string>();
+  sharing?.serve((flightKey, signal, wantsStates) =>
+    coalescer.join(flightKey, createAsker("another node"), signal, wantsStates),
+  );
+
+  /** The name of the search, with a promise only until the file of its engine was once read, which a start does. */
+  function keyOf(request: JudgedRequest): Key | Promise<Key> {
+    const digest = digests.get(request.build);
+    return digest === undefined ? readDigest(request) : cacheKeyOf(request, digest);
+  }
+
+  /** Undefined where it cannot be read: the engine's start fails by the same, and says so. */
+  async function readDigest(request: JudgedRequest): Promise<Key> {
+    const digest = await request.build.sha256().catch(() => undefined);
+    if (digest === undefined) {
+      return undefined;
+    }
+    digests.set(request.build, digest);
+    return cacheKeyOf(request, digest);
+  }
+
+  /** What is known of a search: from memory, else from the store, and then from memory. */
+  function lookUp(key: string, request: JudgedRequest, signal: AbortSignal): Known | Promise<Known> {
+    const known = cache.get(key, signal);
+    const orStored = (found: Known): Known => {
+      const stored = found || store === undefined || !isWorthStoring(request) ? undefined : store.get(key);
+      if (found && isWorthStoring(request)) {
+        store?.touch(key);
+      }
+      if (stored) {
+        cache.set(key, stored);
+      }
+      meter?.lookUp(found ? "memory" : stored ? "store" : undefined);
+      return found ?? stored;
+    };
+    return known instanceof Promise ? known.then(orStored) : orStored(known);
+  }
+
+  function keep(key: string, request: JudgedRequest, findings: Findings): void {
+    cache.set(key, findings);
+    if (isWorthStoring(request)) {
+      store?.set(key, findings);
+    }
+  }
 
   function timeOf({ build, depth, nodes, multipv, movetimeMs }: JudgedRequest, maxMs: number): SearchTime {
     const longestMs = movetimeMs ?? maxMs;
@@ -119,7 +167,7 @@ export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: Anal
   });
 
   async function run(
-    { request, time, key, asker }: Flight,
+    { request, time, key, flightKey, asker }: Flight,
     publish: (event: SharedEvent) => void,
     signal: AbortSignal,
     sharers: Sharers<Asker>,
@@ -142,45 +190,58 @@ export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: Anal
         described ??= findingsFromEvent(event, request);
         return described;
       };
-      return { kind: "state", findings, askedAt, queueMs, engineMs: event.snapshot.counters.timeMs };
+      const { depth, counters } = event.snapshot;
+      return { kind: "state", findings, depth, askedAt, queueMs, engineMs: counters.timeMs, cached: false };
     };
 
-    async function searchInSlot(): Promise<{ done: SearchDone; queueMs: number }> {
-      const asked = { flow, expectedMs: time.expectedMs, sharers };
-      const tellStanding = (standing: Standing) => publish({ kind: "waiting", standing });
-      using slot = await scheduler.enter(asked, signal, tellStanding);
-      const { queueMs } = slot;
+    const tellStanding = (standing: Standing) => publish({ kind: "waiting", standing });
+    const enter = (letIn: boolean) =>
+      scheduler.enter({ flow, expectedMs: time.expectedMs, sharers, letIn }, signal, tellStanding);
+
+    async function searchIn(entered: Slot, tell: typeof publish): Promise<SharedState> {
+      const done = await searchHolding(entered, tell);
+      // Whoever waits for the slot is sent to the engine first: describing an answer takes a while.
+      await setImmediate();
+      expectedTimes.learn(build, job, done, callerOf(flow));
+      meter?.search({ path: build.path, queueMs: entered.queueMs, ...done });
+      const last = state(done, entered.queueMs);
+      if (key !== undefined && last.findings().deterministic) {
+        keep(key, request, last.findings());
+      }
+      return last;
+    }
+
+    async function searchHolding(entered: Slot, tell: typeof publish): Promise<SearchDone> {
+      using slot = entered;
       times.begunAt = performance.now();
+      times.endedAt = undefined;
       try {
-        const tell = (progress: SearchProgress) => publish(state(progress, queueMs));
-        const done = await search(build, job, signal, tell, sharers.statesWanted);
+        const tellProgress = (progress: SearchProgress) => tell(state(progress, slot.queueMs));
+        const done = await search(build, job, signal, tellProgress, sharers.statesWanted);
         times.engineMs = done.snapshot.counters.timeMs;
-        return { done, queueMs };
+        return done;
       } finally {
         times.endedAt = performance.now();
       }
     }
 
     try {
-      const { done, queueMs } = await searchInSlot();
-      // Whoever waits for the slot is sent to the engine first: describing an answer takes a while.
-      await setImmediate();
-      expectedTimes.learn(build, job, done, callerOf(flow));
-      const last = state(done, queueMs);
-      if (key !== undefined && last.findings().deterministic) {
-        cache.set(key, last.findings());
+      if (sharing === undefined || key === undefined || flightKey === undefined || !isWorthSharing(request)) {
+        return await searchIn(await enter(false), publish);
       }
-      return last;
+      const hasFreeSlot = () => scheduler.hasFreeSlot;
+      const here = { hasFreeSlot, enter, searchIn, publish, signal, sharers, times };
+      return await sharing.run({ key, flightKey, ...here });
     } catch (error) {
       throw error instanceof EngineFailure ? errorFromFailure(error) : error;
     }
   }
 
   /** By what equal searches are told, and the search if there is none: then it counts as the flow's. */
-  function flightOf(request: JudgedRequest, key: string | undefined, flow: string, time: SearchTime) {
+  function flightOf(request: JudgedRequest, key: Key, flow: string, time: SearchTime) {
     const flightKey = key === undefined ? undefined : flightKeyOf(key, time.longestMs);
     const asker = createAsker(flow);
-    const flight = { asker, request, time, key };
+    const flight = { asker, request, time, key, flightKey };
     const work: SharedWork<SharedEvent, Asker> = (publish, signal, sharers) =>
       run(flight, publish, signal, sharers);
     return { asker, flightKey, work };
@@ -206,8 +267,9 @@ export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: Anal
       if (terminal) {
         return analysisOfFinishedGame(request, terminal);
       }
-      const key = cacheKeyOf(request);
-      const found = key === undefined ? undefined : cache.get(key, signal);
+      const named = keyOf(request);
+      const key = named instanceof Promise ? await named : named;
+      const found = key === undefined ? undefined : lookUp(key, request, signal);
       const findings = found instanceof Promise ? await found : found;
       if (findings) {
         return keptOf(findings, request);
@@ -216,7 +278,9 @@ export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: Anal
       const { asker, flightKey, work } = flightOf(request, key, flow, terms);
       try {
         const last = (await coalescer.last(flightKey, work, asker, signal)) as SharedState;
-        terms.onEngineTime(last.engineMs);
+        if (!last.cached) {
+          terms.onEngineTime(last.engineMs);
+        }
         return analysisFromState(last, request, joinedAt);
       } catch (error) {
         chargeWhoLeft(asker, terms);
@@ -236,8 +300,8 @@ export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: Anal
         yield { kind: "state", analysis: analysisOfFinishedGame(request, terminal) };
         return;
       }
-      const key = cacheKeyOf(request);
-      const findings = key === undefined ? undefined : await cache.get(key, signal);
+      const key = await keyOf(request);
+      const findings = key === undefined ? undefined : await lookUp(key, request, signal);
       if (findings) {
         yield { kind: "state", analysis: keptOf(findings, request) };
         return;
@@ -251,8 +315,10 @@ export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: Anal
       try {
         for await (const event of coalescer.all(flightKey, work, asker, signal)) {
           if (event.kind === "state") {
-            toldMs = event.engineMs;
-            terms.onEngineTime(toldMs);
+            if (!event.cached) {
+              toldMs = event.engineMs;
+              terms.onEngineTime(toldMs);
+            }
             yield { kind: "state", analysis: analysisFromState(event, request, joinedAt) };
             continue;
           }
@@ -279,58 +345,5 @@ export function createAnalyzer({ search, scheduler, cache, movetimeMaxMs }: Anal
 function analysisFromState(state: SharedState, request: JudgedRequest, joinedAt: number): Analysis {
   const lateMs = Math.max(0, joinedAt - state.askedAt);
   const queueMs = Math.max(0, Math.round(state.queueMs - lateMs));
-  return analysisFromFindings(state.findings(), request, { queueMs, cached: false });
-}
-
-/** The moves that an engine is told to search: none where they are all that there are, which is no restriction. */
-function restrictionOf({ position, searchMoves }: JudgedRequest): readonly string[] {
-  return searchMoves.length === position.legalMoveCount ? [] : searchMoves;
-}
-
-/**
- * Names the search of a request: two requests have the same key exactly if depth and nodes alone define the same answer
- * to both. Undefined for a weakened engine, which plays with dice: no two of its answers are the same.
- *
- * In the key are the normal six-field FEN that the history starts from, the moves, the variant, the build, threads, the
- * hash table of the search, depth, nodes, lines, the moves that are searched, and the options that are in effect. The
- * caller's FEN text and options that say what is so anyway are not.
- *
- * **`movetime_ms` is not in it**, on purpose. Kept are only findings that the asked depth or nodes have ended, and those
- * a longer or shorter movetime would not change: the contract defines a deterministic answer without the clock.
- * So a request with `movetime_ms: 50` may be given an answer that once took seconds: better than its own search
- * would have been, and at once. `flightKeyOf` is for searches that have yet to end, where it matters.
- *
- * **The SHA-256 of the build is not in it**: id, path and file name a build exactly within one process, which
- * finds its builds at the start, and reading 99 MB must not delay the first answer. A store that processes
- * share has to add the digest: what is one file today may be another tomorrow.
- */
-export function cacheKeyOf(request: JudgedRequest): string | undefined {
-  if (request.weakened) {
-    return undefined;
-  }
-  const { position, build, depth, nodes, multipv, effectiveOptions } = request;
-  const variant = position.chess960 ? "chess960" : "standard";
-  const moves = position.moves.length === 0 ? "" : position.moves.join(" ");
-  const hashMb = hashMbFor(build, request);
-  const limits = `${hashMb}|${depth ?? ""}|${nodes ?? ""}|${multipv}|${restrictionOf(request).join(" ")}`;
-  return `${position.root}|${moves}|${variant}|${keyOfBuild(build)}|${limits}|${keyOfOptions(effectiveOptions)}`;
-}
-
-/** Names a search under way: `cacheKeyOf`, and when time ends it, since nobody knows yet what will. */
-export function flightKeyOf(cacheKey: string, movetimeMs: number): string {
-  return `${cacheKey}|${movetimeMs}`;
-}
-
-function keyOfBuild({ id, path, file, settings }: EngineBuild): string {
-  return `${id}|${path}|${file}|${settings.threads}`;
-}
-
-function keyOfOptions(options: OptionValues): string {
-  const names = Object.keys(options);
-  return names.length === 0
-    ? ""
-    : names
-        .toSorted()
-        .map((name) => `${name}=${options[name]}`)
-        .join(" ");
+  return analysisFromFindings(state.findings(), request, { queueMs, cached: state.cached });
 }

@@ -15,6 +15,12 @@ export interface Coalescer<T, W> {
   last(key: string | undefined, work: SharedWork<T, W>, who: W, signal: AbortSignal): Promise<T>;
   /** All states, the newest one first where the run is under way already. */
   all(key: string | undefined, work: SharedWork<T, W>, who: W, signal: AbortSignal): AsyncIterable<T>;
+  /**
+   * Reads the run under way from now on; undefined where there is none.
+   *
+   * @param wantsStates without, the last state alone
+   */
+  join(key: string, who: W, signal: AbortSignal, wantsStates: boolean): AsyncIterable<T> | undefined;
   readonly counters: CoalescerCounters;
 }
 
@@ -72,11 +78,16 @@ export function createCoalescer<T, W>(): Coalescer<T, W> {
   ): () => void {
     signal.throwIfAborted();
     const known = key === undefined ? undefined : underWay.get(key);
-    if (known) {
-      joined++;
-      known.enter(reader);
-    }
-    const run = known ?? begin(key, work, reader);
+    return known ? join(known, reader, signal) : stay(begin(key, work, reader), reader, signal);
+  }
+
+  function join(known: SharedRun<T, W>, reader: Reader<T, W>, signal: AbortSignal): () => void {
+    joined++;
+    known.enter(reader);
+    return stay(known, reader, signal);
+  }
+
+  function stay(run: SharedRun<T, W>, reader: Reader<T, W>, signal: AbortSignal): () => void {
     // At once, and not when the reader next asks for a state: that may be never.
     const giveUp = () => run.leave(reader, () => signal.reason);
     signal.addEventListener("abort", giveUp, { once: true });
@@ -100,19 +111,44 @@ export function createCoalescer<T, W>(): Coalescer<T, W> {
       }
     },
     async *all(key, work, who, signal) {
-      const states = createLatest<T>(statesOfSearch);
-      const end = (last: T) => {
-        states.push(last);
-        states.end();
-      };
-      const leave = enter(key, work, { who, push: states.push, end, fail: states.fail }, signal);
+      const { states, reader } = createStates<T, W>(who, true);
+      const leave = enter(key, work, reader, signal);
       try {
         yield* states;
       } finally {
         leave();
       }
     },
+    join(key, who, signal, wantsStates) {
+      const known = underWay.get(key);
+      if (known === undefined || signal.aborted) {
+        return undefined;
+      }
+      const { states, reader } = createStates<T, W>(who, wantsStates);
+      const leave = join(known, reader, signal);
+      return (async function* () {
+        try {
+          yield* states;
+        } finally {
+          leave();
+        }
+      })();
+    },
   };
+}
+
+/** Whoever reads states, one after the other. */
+function createStates<T, W>(
+  who: W,
+  wantsStates: boolean,
+): { readonly states: AsyncIterable<T>; readonly reader: Reader<T, W> } {
+  const states = createLatest<T>(statesOfSearch);
+  const end = (last: T) => {
+    states.push(last);
+    states.end();
+  };
+  const push = wantsStates ? states.push : undefined;
+  return { states, reader: { who, push, end, fail: states.fail } };
 }
 
 /** Where one who waits is told. */

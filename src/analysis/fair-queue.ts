@@ -35,6 +35,8 @@ export interface WorkBefore {
 interface Flow<T> {
   /** Virtual time at which its first work starts to count. */
   startMs: number;
+  /** Whether something of it was served since it began to wait. */
+  isServed: boolean;
   /** Soonest due first. */
   readonly waiting: Queued<T>[];
 }
@@ -60,12 +62,16 @@ export function createFairQueue<T>(): FairQueue<T> {
   let virtualMs = 0;
   let length = 0;
 
-  /** The flow whose first work has the least tag; among equals the one that has waited longest. */
+  /**
+   * The flow whose first work has the least tag; among equals one of which nothing was served yet, so that who comes
+   * waits for what runs, and not for one more of somebody who has many; then the one that has waited longest.
+   */
   function nextFlow(): readonly [name: string, flow: Flow<T>, tagMs: number] | undefined {
     let next: readonly [string, Flow<T>, number] | undefined;
     for (const [name, flow] of flows) {
       const tagMs = flow.startMs + (flow.waiting[0]?.asked.costMs ?? 0);
-      if (next === undefined || tagMs < next[2]) {
+      const isBefore = next === undefined || tagMs < next[2];
+      if (isBefore || (tagMs === next?.[2] && next[1].isServed && !flow.isServed)) {
         next = [name, flow, tagMs];
       }
     }
@@ -77,7 +83,7 @@ export function createFairQueue<T>(): FairQueue<T> {
       return length;
     },
     add(waiting) {
-      const flow = flows.get(waiting.flow) ?? { startMs: virtualMs, waiting: [] };
+      const flow = flows.get(waiting.flow) ?? { startMs: virtualMs, isServed: false, waiting: [] };
       flows.set(waiting.flow, flow);
       const before = flow.waiting.findLastIndex(({ asked }) => asked.dueMs <= waiting.dueMs);
       flow.waiting.splice(before + 1, 0, { asked: waiting, cameMs: virtualMs });
@@ -109,6 +115,7 @@ export function createFairQueue<T>(): FairQueue<T> {
       length--;
       virtualMs = Math.max(virtualMs, tagMs);
       flow.startMs = tagMs;
+      flow.isServed = true;
       if (flow.waiting.length === 0) {
         flows.delete(name);
       }
@@ -125,16 +132,19 @@ export function createFairQueue<T>(): FairQueue<T> {
       );
       const tagMs = (own?.startMs ?? virtualMs) + inFlow.workMs + asked.costMs;
       let { count, workMs } = inFlow;
-      // Of equal tags, that of the flow which has waited longest is served first.
+      // As in `nextFlow`: of equal tags, that of a flow of which nothing was served, and of the one which has waited longest.
+      const isServed = (own?.isServed ?? false) || inFlow.count > 0;
       let isOlder = true;
       for (const flow of flows.values()) {
         if (flow === own) {
           isOlder = false;
           continue;
         }
-        const others = sumWhile(flow.waiting, counted, (sumMs) => {
+        const others = sumWhile(flow.waiting, counted, (sumMs, one) => {
           const otherMs = flow.startMs + sumMs;
-          return isOlder ? otherMs <= tagMs : otherMs < tagMs;
+          const otherIsServed = flow.isServed || one !== flow.waiting[0];
+          const winsTie = isServed === otherIsServed ? isOlder : isServed;
+          return winsTie ? otherMs <= tagMs : otherMs < tagMs;
         });
         count += others.count;
         workMs += others.workMs;

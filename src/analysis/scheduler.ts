@@ -12,7 +12,11 @@ export interface Scheduler {
    * @throws KibitzError `overloaded`, at once, when the work is expected to wait too long; the reason of `signal`.
    */
   enter(work: Work, signal: AbortSignal, onWaiting?: (standing: Standing) => void): Promise<Slot>;
+  /** Whether work that came now would wait for nothing. */
+  readonly hasFreeSlot: boolean;
   readonly counters: SchedulerCounters;
+  /** How it stands, and how long the next search of a new caller would wait. Looks at all that waits. */
+  standing(): SchedulerStanding;
 }
 
 /** Work that asks for a slot. */
@@ -21,6 +25,8 @@ export interface Work {
   readonly flow: string;
   /** Milliseconds that it is expected to hold the slot. */
   readonly expectedMs: number;
+  /** It was let in before, and is refused no more. */
+  readonly letIn?: boolean;
   /**
    * Others who wait for the same work. It has a place in the flow of each, from when they came, and is served where
    * its turn comes first. Whoever leaves takes their place along, and nobody else's.
@@ -52,6 +58,13 @@ export interface SchedulerCounters {
   readonly refused: number;
 }
 
+/** How busy the node is. */
+export interface SchedulerStanding extends Pick<SchedulerCounters, "running" | "waiting"> {
+  readonly slots: number;
+  /** Milliseconds. */
+  readonly expectedWaitMs: number;
+}
+
 export interface SchedulerOptions {
   /** Searches at a time. */
   readonly slots: number;
@@ -59,12 +72,17 @@ export interface SchedulerOptions {
   readonly maxWaitMs: number;
 }
 
+/** A flow that nobody has: those of callers are not empty. */
+const newCaller = "";
+
 /** How often who waits is told of it. */
 const tellEveryMs = 1000;
 
 interface Running {
   readonly startedAt: number;
   readonly expectedMs: number;
+  /** Aborted when nobody waits for it any more: it ends then. */
+  readonly signal: AbortSignal;
 }
 
 export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Scheduler {
@@ -74,8 +92,8 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
   let admitted = 0;
   let refused = 0;
 
-  function admit({ expectedMs }: Work, askedAt: number): Slot {
-    const run: Running = { startedAt: performance.now(), expectedMs };
+  function admit({ expectedMs }: Work, askedAt: number, signal: AbortSignal): Slot {
+    const run: Running = { startedAt: performance.now(), expectedMs, signal };
     running.add(run);
     admitted++;
     return {
@@ -91,10 +109,17 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
   /** Milliseconds until a slot would be free behind this work. */
   function expectedWaitMs(before: WorkBefore, now: number): number {
     let { workMs } = before;
-    for (const { startedAt, expectedMs: runMs } of running) {
-      workMs += restMs(runMs, now - startedAt);
+    for (const { startedAt, expectedMs: runMs, signal } of running) {
+      workMs += signal.aborted ? 0 : restMs(runMs, now - startedAt);
     }
     return workMs / slots;
+  }
+
+  /** As long as those that run are expected to take on average, of somebody who has nothing waiting. */
+  function typicalWork(now: number) {
+    const sumMs = [...running].reduce((sum, { expectedMs }) => sum + expectedMs, 0);
+    const costMs = running.size === 0 ? 0 : sumMs / running.size;
+    return { flow: newCaller, costMs, dueMs: now + costMs };
   }
 
   /** Tells where work stands until that is stopped. */
@@ -117,19 +142,28 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
   }
 
   return {
+    get hasFreeSlot() {
+      return running.size < slots;
+    },
     get counters() {
       return { running: running.size, waiting, admitted, refused };
+    },
+    standing() {
+      const now = performance.now();
+      const isFree = running.size < slots;
+      const waitMs = isFree ? 0 : expectedWaitMs(queue.before(typicalWork(now)), now);
+      return { slots, running: running.size, waiting, expectedWaitMs: waitMs };
     },
     async enter(work, signal, onWaiting) {
       signal.throwIfAborted();
       const askedAt = performance.now();
       if (running.size < slots) {
-        return admit(work, askedAt);
+        return admit(work, askedAt, signal);
       }
       const { flow, expectedMs: costMs } = work;
       const asked = { flow, costMs, dueMs: askedAt + costMs };
       const waitMs = expectedWaitMs(queue.before(asked), askedAt);
-      if (waitMs > maxWaitMs) {
+      if (waitMs > maxWaitMs && work.letIn !== true) {
         refused++;
         throw overloaded(waitMs, maxWaitMs);
       }
@@ -137,7 +171,7 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
         const places = createPlaces(queue, work.expectedMs, () => {
           // Runs inside another one's leaving: the slot is this one's before anybody else can ask.
           over();
-          resolve(admit(work, askedAt));
+          resolve(admit(work, askedAt, signal));
         });
         const giveUp = () => {
           over();

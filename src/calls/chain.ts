@@ -14,8 +14,7 @@ import { hasRateLimitHeaders } from "../access/counters.ts";
 import { countRefusal, tellWindows } from "../access/entrance.ts";
 import type { Limits } from "../access/limits.ts";
 import { errorFromFaults, errorFromUnknown, KibitzError } from "../errors/errors.ts";
-import { createCallLine } from "../log/call-line.ts";
-import type { Log } from "../log/log.ts";
+import type { CallLine } from "../log/call-line.ts";
 import { accountKey, outcomeKey, requestKey } from "./context-keys.ts";
 import { repeatablePart, searchFactsOf } from "./convert.ts";
 import { isCounted } from "./policy.ts";
@@ -25,20 +24,19 @@ import type { Rules } from "./rules.ts";
 export function createChain(
   access: Access,
   rules: Rules,
-  log: Log,
-  showAddress: (address: string) => string | undefined,
+  write: CallLine,
   explain: ExplainConnectError,
 ): readonly Interceptor[] {
-  return [logCalls(log, showAddress, explain), rateLimitHeaders(access.limits), validate(rules), setEtag()];
+  return [logCalls(write, explain), rateLimitHeaders(access.limits), validate(rules), setEtag()];
 }
 
 /**
  * The chain for health and reflection. Nobody looks who asks them: whoever watches a server must see that it lives
  * also with a key that was revoked. Nothing is counted, their protos have no rules, and as health checks come every
- * second, the log is not for them.
+ * second, their lines are for whoever looks for faults.
  */
-export function createToolChain(log: Log, explain: ExplainConnectError): readonly Interceptor[] {
-  return [logCalls(log, () => undefined, explain, "debug")];
+export function createToolChain(write: CallLine, explain: ExplainConnectError): readonly Interceptor[] {
+  return [logCalls(write, explain)];
 }
 
 /** Refuses requests that break the rules of the proto, before any service method sees them. */
@@ -112,13 +110,7 @@ export function rateLimitHeaders(limits: Limits): Interceptor {
 export type ExplainConnectError = (error: ConnectError, input: DescMessage) => KibitzError;
 
 /** One line a call, when it has ended: who asked what through which door, how it ended, how long it took and what for. */
-export function logCalls(
-  log: Log,
-  showAddress: (address: string) => string | undefined,
-  explain: ExplainConnectError,
-  level?: "info" | "debug",
-): Interceptor {
-  const write = createCallLine(log, showAddress, level);
+export function logCalls(write: CallLine, explain: ExplainConnectError): Interceptor {
   return (next) => (request) => {
     const { contextValues, method } = request;
     const startedAt = performance.now();

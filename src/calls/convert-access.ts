@@ -20,6 +20,7 @@ function messageFromLimits(limits: PlanLimits): MessageInitShape<typeof pb.PlanL
     nodesMax: BigInt(limits.nodesMax),
     multipvMax: limits.multipvMax,
     movetimeMsMax: limits.movetimeMaxMs,
+    reviewPliesMax: limits.reviewPliesMax,
     ...(limits.concurrent !== undefined && { concurrent: limits.concurrent }),
     rates: limits.rates.map(({ name, quota, windowS, unit }) => ({
       name,
@@ -79,6 +80,7 @@ export function planFromMessage(message: Message): Plan {
       nodesMax: Number(limits?.nodesMax ?? 0n),
       multipvMax: limits?.multipvMax ?? 0,
       movetimeMaxMs: limits?.movetimeMsMax ?? 0,
+      reviewPliesMax: limits?.reviewPliesMax ?? 0,
       concurrent: limits?.concurrent,
       rates: (limits?.rates ?? []).map(({ name, quota, windowS, unit }) => ({
         name,

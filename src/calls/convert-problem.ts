@@ -20,11 +20,16 @@ export function problemMessage(error: KibitzError, requestId: string): Problem {
     nextAction: problem.next_action,
     retryable: problem.retryable,
     ...(problem.retry_after_ms !== null && { retryAfterMs: Math.ceil(problem.retry_after_ms) }),
-    errors: problem.errors.map(({ pointer, code, message, allowed }) => ({
+    errors: problem.errors.map(({ pointer, code, message, allowed, ply, token, offset, line, column }) => ({
       pointer,
       code,
       message,
       ...(allowed && { allowed: allowed as JsonObject }),
+      ...(ply !== null && { ply }),
+      ...(token !== null && { token }),
+      ...(offset !== null && { offset }),
+      ...(line !== null && { line }),
+      ...(column !== null && { column }),
     })),
     ...(problem.suggested_request && { suggestedRequest: problem.suggested_request as JsonObject }),
     ...(problem.upgrade && { upgrade: { ...problem.upgrade } }),

@@ -14,6 +14,8 @@ import {
   FindBestMoveResponseSchema,
   StreamEvaluateResponseSchema,
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import type { GameReview } from "../../gen/chess/analysis/v1/game_pb.ts";
+import { ReviewGameResponseSchema } from "../../gen/chess/analysis/v1/game_service_pb.ts";
 import type { Analysis, AnalysisLine, AnalysisRequest } from "../analysis/analysis.ts";
 import type { PlaceInQueue } from "../analysis/scheduler.ts";
 import type { MoveDescription } from "../chess/moves.ts";
@@ -44,7 +46,7 @@ export function numberFromLong(value: bigint | undefined): number | undefined {
   return value === undefined ? undefined : Number(value);
 }
 
-function pathFromMessage(path: pb.Path): AnalysisRequest["path"] {
+export function pathFromMessage(path: pb.Path): AnalysisRequest["path"] {
   switch (path) {
     case pb.Path.WASM:
       return "wasm";
@@ -166,6 +168,9 @@ export function searchFactsOf(answer: unknown): LogFields {
   if (isMessage(answer, StreamEvaluateResponseSchema)) {
     return searchFactsOf(answer.event.value);
   }
+  if (isMessage(answer, ReviewGameResponseSchema)) {
+    return answer.event.case === "review" ? reviewFactsOf(answer.event.value) : {};
+  }
   if (!isMessage(answer, EvaluateResponseSchema) && !isMessage(answer, FindBestMoveResponseSchema)) {
     return {};
   }
@@ -177,6 +182,16 @@ export function searchFactsOf(answer: unknown): LogFields {
   // The counters of a kept answer are those of its search.
   const facts = { depth, cached, queueMs, engineMs: cached ? 0 : timeMs };
   return engine ? { engine: engine.id, ...facts } : facts;
+}
+
+function reviewFactsOf({ engine, search }: GameReview): LogFields {
+  const depth = search?.limits?.depth;
+  return {
+    ...(engine && { engine: engine.id }),
+    ...(depth !== undefined && { depth }),
+    cached: search?.searched === 0,
+    engineMs: Number(search?.timeMs),
+  };
 }
 
 function messageFromSearch(analysis: Analysis): MessageInitShape<typeof pb.SearchSchema> {

@@ -1,13 +1,16 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
 import { costOfBytes, KibitzError, withCost } from "../errors/errors.ts";
 
 const { evaluate, findBestMove, streamEvaluate, evaluateBatch } = AnalysisService.method;
+const { reviewGame } = GameService.method;
 const counted: ReadonlySet<DescMethod> = new Set<DescMethod>([
   evaluate,
   findBestMove,
   streamEvaluate,
   evaluateBatch,
+  reviewGame,
 ]);
 
 /** Calls whose requests are lists of requests. */
@@ -20,13 +23,18 @@ export function isCounted(method: DescMethod): boolean {
 
 /** The greatest request that a method takes, before and after inflation, whatever the door. */
 export function readMaxBytesOf(method: DescMethod): number {
-  return method === AnalysisService.method.evaluateBatch ? batchMaxBytes : requestMaxBytes;
+  return maxBytesOf.get(method) ?? requestMaxBytes;
 }
 
-const requestMaxBytes = 64 * 1024;
+/** What a request may have, unless its method takes longer ones. */
+export const requestMaxBytes = 64 * 1024;
 
-/** 200 requests of 5 KiB, which is a long game each. */
-const batchMaxBytes = 1024 * 1024;
+const maxBytesOf: ReadonlyMap<DescMethod, number> = new Map<DescMethod, number>([
+  // 200 requests of 5 KiB, which is a long game each.
+  [evaluateBatch, 1024 * 1024],
+  // A PGN of 256 KiB, which JSON writes with escapes.
+  [reviewGame, 512 * 1024],
+]);
 
 /**
  * How long one item of a list may be, and what stands beside the list: five times the longest request, and read in a

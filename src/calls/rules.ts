@@ -93,6 +93,8 @@ function complaintOf({ ruleId, message }: Violation, field: DescField | undefine
       return value === "" ? "must not be empty" : `must have at least ${limit} characters`;
     case "string.max_len":
       return `must have at most ${limit} characters, not ${[...String(value)].length}`;
+    case "string.max_bytes":
+      return `must have at most ${limit} bytes, not ${Buffer.byteLength(String(value))}`;
     case "string.pattern":
       return wordsOfPattern(field);
     case "repeated.min_items":

@@ -7,7 +7,7 @@ import { holdsKey } from "../text/plain-text.ts";
 type Plain = Readonly<Record<string, unknown>>;
 
 /** The faults of values that can be mended by what is told to be allowed. */
-const codes: readonly Fault["code"][] = ["out_of_range", "over_plan_limit", "invalid_fen"];
+const codes: readonly Fault["code"][] = ["out_of_range", "over_plan_limit", "invalid_fen", "illegal_move"];
 
 /** What mends one stage of judging may show the faults of the next: of the fields, the position, the plan. */
 const stagesMax = 4;
@@ -20,8 +20,8 @@ export type PreflightMessage = (message: Message, method: DescMethod, account: A
 
 /**
  * The same error with the nearest request that would be answered, if there is one: each number that is out of its
- * range moved to the nearest that is allowed, each list that is too long cut, a FEN completed. What becomes of that
- * is judged as every request is, and mended again; where anything is left that cannot be, nothing is suggested.
+ * range moved to the nearest that is allowed, each list that is too long cut, a FEN completed, a game ended before its
+ * illegal move. What becomes of that is judged as every request is, and mended again; where anything is left that cannot be, nothing is suggested.
  *
  * @param judge rejects with a KibitzError for a request that would not be let to an engine.
  */
@@ -82,12 +82,16 @@ function mend(sent: Plain, faults: readonly Fault[]): Plain | undefined {
   return isMended && !holdsKey(JSON.stringify(copy)) ? copy : undefined;
 }
 
-function set(request: unknown, { pointer, allowed }: Fault): boolean {
+function set(request: unknown, { pointer, allowed, endsList }: Fault): boolean {
   const keys = keysOfPointer(pointer);
   const last = keys.pop();
   let holder: unknown = request;
   for (const key of keys) {
     holder = isHolder(holder) && Object.hasOwn(holder, key) ? holder[key] : undefined;
+  }
+  if (endsList && Array.isArray(holder)) {
+    holder.length = Number(last);
+    return holder.length > 0;
   }
   if (last === undefined || allowed === undefined || !isHolder(holder) || !Object.hasOwn(holder, last)) {
     return false;

@@ -5,7 +5,6 @@ import type { Setup } from "chessops/setup";
 import { SquareSet } from "chessops/squareSet";
 import { COLORS, type Color, type Role } from "chessops/types";
 import { makeSquare, opposite } from "chessops/util";
-import { inOneGo } from "../thread/event-loop.ts";
 import { normalFen, playMoves } from "./moves.ts";
 import type {
   DrawClaim,
@@ -24,7 +23,13 @@ export { maxFenCharacters } from "./read-fen.ts";
 
 /** The only way to a `Position`: whoever holds one needs to check nothing again. */
 export function judgePosition(input: PositionInput): Judgement {
-  return inOneGo(judgePositionInPieces(input));
+  // Not by `inOneGo`, beside which Node's timers stand: browsers run this, too, for the page.
+  const pieces = judgePositionInPieces(input);
+  let piece = pieces.next();
+  while (!piece.done) {
+    piece = pieces.next();
+  }
+  return piece.value;
 }
 
 /** {@link judgePosition}, which yields now and again where there are many moves to play. */

@@ -47,6 +47,11 @@ export function readSearchMoves({ board, chess960 }: Position, texts: readonly s
   return faults.length > 0 ? { kind: "faults", faults } : { kind: "moves", ucis: [...named].toSorted() };
 }
 
+/** All legal moves, UCI as an engine in the right mode expects it; none where the game is over by mate or stalemate. */
+export function legalMoves({ board, chess960 }: Position): readonly string[] {
+  return [...legalUcisOf(board, chess960)];
+}
+
 function uciFromText(chess: Chess, text: string, chess960: boolean): string | undefined {
   const move = moveFromText(chess, text);
   return move && uciFromMove(chess, move, chess960);

@@ -1,24 +1,43 @@
-import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
+import { createClient } from "@connectrpc/connect";
 import {
+  AnalysisService,
+  type EvaluateResponse,
   EvaluateResponseSchema,
   FindBestMoveResponseSchema,
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import type { Analysis } from "../analysis/analysis.ts";
-import { judgeRequest } from "../analysis/judge-request.ts";
-import { messageFromAnalysis, requestFromMessage } from "../calls/convert.ts";
-import { withSuggestion } from "../calls/suggest.ts";
 import { KibitzError } from "../errors/errors.ts";
 import { createMessageWriter } from "../protocols/json/codec/write-message.ts";
-import type { Service } from "../wiring/service.ts";
 import { type Command, type CommandInput, exitCode, UsageError } from "./command.ts";
 import { evaluateFile } from "./evaluate-file.ts";
-import { openLocal } from "./open-local.ts";
+import { openService } from "./open-service.ts";
+import { remoteOptions } from "./remote-address.ts";
 import { createProgress, reportOfBestMove, reportOfEvaluation } from "./report.ts";
-import { readRequest, readRequestOfMany, requestFromInput, searchOptions } from "./request-from-input.ts";
+import { readRequestOfMany, readSendable, requestFromInput, searchOptions } from "./request-from-input.ts";
 import { orTellError } from "./tell-error.ts";
+
+/** What is printed of an answer. */
+interface Kind {
+  json(answer: EvaluateResponse): string;
+  report(answer: EvaluateResponse): string;
+}
+
+const evaluation: Kind = {
+  json: createMessageWriter(EvaluateResponseSchema),
+  report: reportOfEvaluation,
+};
+
+const writeBestMove = createMessageWriter(FindBestMoveResponseSchema);
+
+/** The fields are the same; as a stream it can be seen to deepen. */
+const bestMove: Kind = {
+  json: ({ $typeName: _, ...answer }) => writeBestMove(create(FindBestMoveResponseSchema, answer)),
+  report: reportOfBestMove,
+};
 
 const notes = [
   "On a terminal, progress is shown while the search deepens. Scores are from White's point of view.",
+  "With --url, the same question is put to a running service, over Connect.",
 ];
 
 export const evalCommand: Command = {
@@ -32,6 +51,7 @@ export const evalCommand: Command = {
       value: "<file>",
       about: "evaluate a file with one FEN or EPD per line instead; - for standard input",
     },
+    ...remoteOptions,
   },
   notes: [
     ...notes,
@@ -41,7 +61,7 @@ export const evalCommand: Command = {
   async run(input) {
     const { file, json } = input.values;
     if (typeof file !== "string") {
-      return analyse(input, EvaluateResponseSchema, reportOfEvaluation);
+      return analyse(input, evaluation);
     }
     if (input.positionals.length > 0) {
       throw new UsageError("give either a FEN or --file");
@@ -49,7 +69,7 @@ export const evalCommand: Command = {
     return orTellError(input, () => {
       const asked = readRequestOfMany(input);
       const requestOf = (fen: string) => ({ ...asked, fen });
-      return evaluateFile({ file, requestOf, json: json === true, signal: input.signal, host: input.host });
+      return evaluateFile({ file, requestOf, json: json === true, input });
     });
   },
 };
@@ -57,55 +77,35 @@ export const evalCommand: Command = {
 export const bestmoveCommand: Command = {
   usage: "bestmove <fen>",
   about: "Find the best move of a position.",
-  options: searchOptions,
+  options: { ...searchOptions, ...remoteOptions },
   notes,
-  run: (input) => analyse(input, FindBestMoveResponseSchema, reportOfBestMove),
+  run: (input) => analyse(input, bestMove),
 };
 
-async function analyse(
-  input: CommandInput,
-  answerSchema: DescMessage,
-  report: (analysis: Analysis) => string,
-): Promise<number> {
+async function analyse(input: CommandInput, kind: Kind): Promise<number> {
   const { values, signal, host } = input;
   const progress = createProgress(host.stderr);
   const sent = requestFromInput(input);
   return orTellError(input, async () => {
-    await using opened = new AsyncDisposableStack();
-    let opening: Promise<Service> | undefined;
-    /** When they are needed: what can be refused without engines is refused at once. */
-    const local = () => {
-      opening ??= openLocal(host, signal).then((service) => opened.use(service));
-      return opening;
-    };
-    const judge = async (plain: typeof sent) => {
-      const asked = requestFromMessage(readRequest(plain));
-      return judgeRequest(asked, (await local()).engines);
-    };
+    await using service = await openService(input, { stores: false });
     try {
-      const request = await judge(sent);
-      const { analyzer } = await local();
-      let last: Analysis | undefined;
-      for await (const state of analyzer.watch(request, "cli", signal)) {
+      const request = readSendable(sent);
+      const { streamEvaluate } = createClient(AnalysisService, service.transport);
+      let answer: EvaluateResponse | undefined;
+      for await (const state of streamEvaluate(request, { signal })) {
         progress.show(state);
-        last = state;
+        answer = state.event.case === "evaluation" ? state.event.value : answer;
       }
-      if (last === undefined) {
+      if (answer === undefined) {
         throw new Error("the search ended without an answer");
       }
       progress.clear();
-      host.stdout.write(
-        values.json ? jsonOf(answerSchema, create(answerSchema, messageFromAnalysis(last))) : report(last),
-      );
+      host.stdout.write(values.json ? `${kind.json(answer)}\n` : kind.report(answer));
       return exitCode.ok;
     } catch (thrown) {
-      throw thrown instanceof KibitzError ? await withSuggestion(thrown, sent, judge) : thrown;
+      throw thrown instanceof KibitzError ? await service.suggest(thrown, sent) : thrown;
     } finally {
       progress.clear();
     }
   });
-}
-
-function jsonOf(schema: DescMessage, message: Message): string {
-  return `${createMessageWriter(schema)(message)}\n`;
 }

@@ -41,6 +41,7 @@ export function helpOfAll(commands: readonly Command[]): string {
     "",
     ...table(rows),
     "",
+    "With --url, bestmove, eval, review, uci and mcp ask a running service instead of an engine of their own.",
     "Without a command, kibitz runs serve. Each command has its own --help; kibitz --version prints the version.",
     "Exit codes: 0 success, 1 failure, 2 invalid arguments or a request that must be changed, 130 interrupted.",
   ]);

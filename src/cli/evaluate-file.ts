@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
-import { create } from "@bufbuild/protobuf";
+import { createClient } from "@connectrpc/connect";
 import type { AnalysisRequest } from "../../gen/chess/analysis/v1/analysis_pb.ts";
 import {
   AnalysisService,
@@ -9,10 +9,10 @@ import {
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { createMessageWriter } from "../protocols/json/codec/write-message.ts";
 import { createReorderBuffer } from "../protocols/json/streams.ts";
-import { localContext } from "../request/context.ts";
-import { exitCode, UsageError } from "./command.ts";
+import { askMany, tellWait, type Wait } from "./ask-many.ts";
+import { type CommandInput, exitCode, UsageError } from "./command.ts";
 import type { Host, Output } from "./host.ts";
-import { openLocal } from "./open-local.ts";
+import { openService } from "./open-service.ts";
 import { createProgressBar } from "./progress-bar.ts";
 import { isSolved, type PositionLine, positionFromLine } from "./read-epd.ts";
 
@@ -23,49 +23,42 @@ export interface FileInput {
   readonly requestOf: (fen: string) => AnalysisRequest;
   /** One line of JSON for each answer instead of a table. */
   readonly json: boolean;
-  readonly signal: AbortSignal;
-  readonly host: Host;
+  readonly input: CommandInput;
 }
-
-/** A batch takes so many. */
-const batchMax = 200;
-
-const method = AnalysisService.method.evaluateBatch;
 
 /**
  * Evaluates a file of positions, a FEN or EPD a line, and the score where EPD asks for moves. Rows come in the order of
  * the file; lines of JSON come as they are ready, and name the line that they are of.
  */
-export async function evaluateFile({ file, requestOf, json, signal, host }: FileInput): Promise<number> {
+export async function evaluateFile({ file, requestOf, json, input }: FileInput): Promise<number> {
+  const { host, signal } = input;
   const positions = await readPositions(file, host);
-  await using local = await openLocal(host, signal);
-  const call = local.calls.stream(method);
+  await using service = await openService(input, { stores: true });
+  const client = createClient(AnalysisService, service.transport);
   const write = createMessageWriter(EvaluateBatchResponseSchema);
   const bar = createProgressBar(positions.length, host.stderr);
   const tally = { solved: 0, asked: 0, refused: 0 };
   const order = createReorderBuffer<string>();
+  const onWait = (wait: Wait) => {
+    bar.clear();
+    tellWait(wait, host.stderr);
+  };
 
-  for (let first = 0; first < positions.length; first += batchMax) {
-    const batch = positions.slice(first, first + batchMax);
-    const sent = create(method.input, { requests: batch.map(({ fen }) => requestOf(fen)) });
-    for await (const message of call(sent, { request: localContext(), signal })) {
-      const answer = message as EvaluateBatchResponse;
-      const index = first + answer.index;
-      const position = positions[index] as NumberedPosition;
-      const solved = solvedBy(answer, position);
-      tally.refused += Number(answer.outcome.case === "problem");
-      tally.asked += Number(solved !== undefined);
-      tally.solved += Number(solved === true);
-      const { line, id = null } = position;
-      const rows = json
-        ? [
-            `${JSON.stringify({ ...JSON.parse(write(answer)), index, line, epd_id: id, solved: solved ?? null })}\n`,
-          ]
-        : order(index, rowOf(answer, position, solved));
-      bar.clear();
-      host.stdout.write(rows.join(""));
-      bar.step();
-    }
+  const requests = positions.map(({ fen }) => requestOf(fen));
+  for await (const answer of askMany(requests, client, { signal, onWait })) {
+    const { index } = answer;
+    const position = positions[index] as NumberedPosition;
+    const solved = solvedBy(answer, position);
+    tally.refused += Number(answer.outcome.case === "problem");
+    tally.asked += Number(solved !== undefined);
+    tally.solved += Number(solved === true);
+    const { line, id = null } = position;
+    const rows = json
+      ? [`${JSON.stringify({ ...JSON.parse(write(answer)), line, epd_id: id, solved: solved ?? null })}\n`]
+      : order(index, rowOf(answer, position, solved));
+    bar.clear();
+    host.stdout.write(rows.join(""));
+    bar.step();
   }
   bar.clear();
   tell(host.stderr, positions.length, tally);

@@ -10,26 +10,41 @@ import {
 } from "../access/keys.ts";
 import { freePlan, planOf } from "../access/plans.ts";
 import { createRules } from "../calls/rules.ts";
-import { createSqliteKeyStore } from "../storage/sqlite/key-store.ts";
-import { loadPlans, openData } from "../wiring/access.ts";
-import { type Config, loadConfig } from "../wiring/config.ts";
+import type { KeyStore } from "../storage/ports.ts";
+import { loadPlans, openKeys } from "../wiring/access.ts";
+import { loadConfig } from "../wiring/config.ts";
+import type { Config } from "../wiring/settings.ts";
 import { type Command, type CommandInput, columns, exitCode, UsageError } from "./command.ts";
+import { exportKeys, importKeys } from "./move-keys.ts";
 
-type Action = (input: CommandInput, issuer: KeyIssuer, config: Config) => Promise<number>;
+type Action = (input: CommandInput, issuer: KeyIssuer, config: Config, keys: KeyStore) => Promise<number>;
 
-const actions: Readonly<Record<string, Action>> = { create: createKey, list, revoke, rotate };
+const actions: Readonly<Record<string, Action>> = {
+  create: createKey,
+  list,
+  revoke,
+  rotate,
+  export: (input, _issuer, _config, keys) => {
+    onlyArguments(input, 0);
+    return exportKeys(input, keys, timeOf);
+  },
+  import: (input, _issuer, _config, keys) => importKeys(input, keys, onlyArguments(input, 1, "a file")),
+};
 
 export const keysCommand: Command = {
-  usage: "keys create|list|revoke|rotate",
-  about: "Create and list API keys, revoke one, or replace (rotate) one with a new one.",
+  usage: "keys create|list|revoke|rotate|export|import",
+  about:
+    "Create and list API keys, revoke one, replace (rotate) one with a new one, or move all to another store.",
   options: {
     name: { type: "string", short: "n", value: "<name>", about: "create: a name to recognise the key by" },
     plan: { type: "string", value: "<id>", about: `create: the key's plan (default ${freePlan.id})` },
     json: { type: "boolean", about: "print one line of JSON for each key" },
   },
   notes: [
-    "A key is shown only once, when it is created: only a hash is stored, in KIBITZ_DATA_DIR. A running server",
-    "accepts new keys at once, and revoked ones for up to 3 more seconds. Set the same KIBITZ_KEY_PEPPER as it has.",
+    "A key is shown only once, when it is created: only a hash is stored, in KIBITZ_DATA_DIR or, where it is set, in",
+    "KIBITZ_REDIS_URL. A running server accepts new keys at once, and revoked ones for up to 3 more seconds. Set the",
+    "same KIBITZ_KEY_PEPPER as it has. export writes a line of JSON for each key, without its secret; import <file>, or -",
+    "for standard input, keeps those that are not there yet, and may be repeated.",
     "Keys that are created here do not expire; those that callers got by themselves do (KIBITZ_KEY_EXPIRY_DAYS).",
   ],
   async run(input) {
@@ -39,13 +54,9 @@ export const keysCommand: Command = {
       throw new UsageError(`give one of ${Object.keys(actions).join(", ")}`);
     }
     const config = loadConfig(input.host.env);
-    const database = openData(config);
-    try {
-      const issuer = createKeyIssuer({ keys: createSqliteKeyStore(database), pepper: config.keyPepper });
-      return await action(input, issuer, config);
-    } finally {
-      database.close();
-    }
+    await using opened = await openKeys(config);
+    const { keys } = opened;
+    return await action(input, createKeyIssuer({ keys, pepper: config.keyPepper }), config, keys);
   },
 };
 
@@ -134,10 +145,10 @@ function show({ values, host }: CommandInput, issued: IssuedKey, { keyExpiryDays
 }
 
 /** The argument after the action, if there is to be one, and nothing more. */
-function onlyArguments({ positionals }: CommandInput, count: 0 | 1): string {
+function onlyArguments({ positionals }: CommandInput, count: 0 | 1, what = "the id of a key"): string {
   const [action, argument = "", ...more] = positionals;
   if ((count === 1) !== (argument !== "") || more.length > 0) {
-    throw new UsageError(count === 1 ? `${action} needs the id of a key` : `${action} takes no arguments`);
+    throw new UsageError(count === 1 ? `${action} needs ${what}` : `${action} takes no arguments`);
   }
   return argument;
 }

@@ -1,8 +1,10 @@
 import { createLocalAccess } from "../access/access.ts";
 import { createLog } from "../log/create-log.ts";
+import type { Log } from "../log/log.ts";
 import { loadConfig } from "../wiring/config.ts";
 import { openEngines } from "../wiring/engines.ts";
 import { createService, type Service } from "../wiring/service.ts";
+import { hasStore, openStore } from "../wiring/store.ts";
 import type { Host } from "./host.ts";
 
 /** The service in this process, without a server: what the commands ask. */
@@ -11,13 +13,35 @@ export interface Local extends Service, AsyncDisposable {
   readonly searchesAtOnce: number;
 }
 
-export async function openLocal(host: Host, signal: AbortSignal): Promise<Local> {
-  const config = loadConfig({ KIBITZ_LOG_LEVEL: "warn", ...host.env });
+export interface OpenLocalOptions {
+  /**
+   * Whether answers are stored for the next time; else those are used that are there, and no folder is made. What is wrong
+   * with the store is told from `KIBITZ_LOG_LEVEL=info` on: it keeps nobody from an answer.
+   */
+  readonly stores?: boolean;
+  /** Over those of the environment. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+export async function openLocal(
+  host: Host,
+  signal: AbortSignal,
+  { stores = false, settings = {} }: OpenLocalOptions = {},
+): Promise<Local> {
+  const config = loadConfig({ KIBITZ_LOG_LEVEL: "warn", ...host.env, ...settings });
   const log = await createLog(config.logLevel, host.stderr, host);
-  const engines = await openEngines(config, log, signal);
+  const tell: Log["info"] = (fields, message) => log.info(fields, message);
+  await using opened = new AsyncDisposableStack();
+  const engines = opened.use(await openEngines(config, log, signal));
+  const store = stores || hasStore(config) ? openStore(config, { info: tell, warn: tell }) : undefined;
+  if (store) {
+    opened.use(store);
+  }
+  const service = createService(engines, await createLocalAccess(), config, log, { store });
+  const kept = opened.move();
   return {
-    ...createService(engines, await createLocalAccess(), config, log),
+    ...service,
     searchesAtOnce: config.slots + 1,
-    [Symbol.asyncDispose]: () => engines[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
 }

@@ -8,6 +8,7 @@ export interface ProgressBar {
 }
 
 const widthChars = 30;
+const usualColumns = 80;
 
 /** @param what is being done, before the bar */
 export function createProgressBar(total: number, stream: Output, what = ""): ProgressBar {
@@ -19,10 +20,14 @@ export function createProgressBar(total: number, stream: Output, what = ""): Pro
       if (!stream.isTTY) {
         return;
       }
-      const filled = Math.round((done / total) * widthChars);
       const leftS = Math.ceil(((performance.now() - startedAt) / done) * (total - done) * 1e-3);
-      const bar = "█".repeat(filled).padEnd(widthChars, "░");
-      stream.write(`\r\x1b[K${what}${bar} ${done} of ${total}, ${leftS} s left`);
+      const figures = ` ${done} of ${total}, ${leftS} s left`;
+      // One that is wider than the terminal would stand there for good.
+      const room = (stream.columns || usualColumns) - 1;
+      const title = what.slice(0, Math.max(0, room - figures.length));
+      const width = Math.max(0, Math.min(widthChars, room - title.length - figures.length));
+      const bar = "█".repeat(Math.round((done / total) * width)).padEnd(width, "░");
+      stream.write(`\r\x1b[K${`${title}${bar}${figures}`.slice(0, room)}`);
     },
     clear() {
       if (stream.isTTY) {

@@ -67,12 +67,27 @@ export function readRequestOfMany(input: CommandInput): AnalysisRequest {
 
 /** By the same rules as a request over JSON. @throws KibitzError */
 export function readRequest(sent: Readonly<Record<string, unknown>>): AnalysisRequest {
-  const { message, faults } = createMessageReader(AnalysisRequestSchema)(sent);
-  const all = [...faults, ...createRules()(message, AnalysisRequestSchema)];
-  if (all.length > 0) {
-    throw errorFromFaults(all);
+  const { message, faults } = readJudged(sent);
+  if (faults.length > 0) {
+    throw errorFromFaults(faults);
   }
-  return message as AnalysisRequest;
+  return message;
+}
+
+/** What can be sent; whether it keeps to the rules, the service says that is asked. @throws KibitzError for what cannot */
+export function readSendable(sent: Readonly<Record<string, unknown>>): AnalysisRequest {
+  const { message, unreadable, faults } = readJudged(sent);
+  if (unreadable) {
+    throw errorFromFaults(faults);
+  }
+  return message;
+}
+
+function readJudged(sent: Readonly<Record<string, unknown>>) {
+  const reading = createMessageReader(AnalysisRequestSchema)(sent);
+  const message = reading.message as AnalysisRequest;
+  const faults = [...reading.faults, ...createRules()(message, AnalysisRequestSchema)];
+  return { message, unreadable: reading.faults.length > 0, faults };
 }
 
 /** The request as JSON callers would write it, so that it is judged by the same rules. */

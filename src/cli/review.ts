@@ -1,18 +1,22 @@
-import { open, realpath } from "node:fs/promises";
-import { judgeRequest } from "../analysis/judge-request.ts";
-import { requestFromMessage } from "../calls/convert.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type GameReview, GameReviewSchema } from "../../gen/chess/analysis/v1/game_pb.ts";
 import { KibitzError } from "../errors/errors.ts";
-import { readOpenings } from "../game/openings.ts";
+import type { Game } from "../game/game.ts";
 import type { PgnSource } from "../game/pgn-error.ts";
+import { createMessageWriter } from "../protocols/json/codec/write-message.ts";
+import { tellWait, waitOf } from "./ask-many.ts";
 import { type Command, type CommandInput, exitCode, UsageError } from "./command.ts";
-import { jsonOfRefusal, jsonOfReview } from "./json-of-review.ts";
-import { openLocal } from "./open-local.ts";
 import { createProgressBar } from "./progress-bar.ts";
-import { filesFromNames, type GamesFile, readGames } from "./read-games.ts";
-import { reportOfReview } from "./report-of-review.ts";
+import { remoteOptions } from "./remote-address.ts";
 import { readRequestOfMany, searchOptions } from "./request-from-input.ts";
-import { type ReviewedGame, readGame, reviewGame } from "./review-game.ts";
-import { complaintsOf, exitCodeOf, orTellError } from "./tell-error.ts";
+import { type AnnotatedFile, openAnnotatedFile } from "./review/annotated-file.ts";
+import { openReviewer, type Reviewer } from "./review/open-reviewer.ts";
+import { filesFromNames, type GamesFile, readGame, readGames, UnreadableFile } from "./review/read-games.ts";
+import { reportOfReview } from "./review/report-of-review.ts";
+import { shownReview } from "./review/shown-review.ts";
+import { styleOf } from "./review/style.ts";
+import { createTimeLeft, type TimeLeft } from "./review/time-left.ts";
+import { complaintsOf, orTellError, problemJson } from "./tell-error.ts";
 
 const { depth, nodes, engine, path } = searchOptions;
 
@@ -30,11 +34,17 @@ export const reviewCommand: Command = {
       about: "write the games to a file, too, with evaluations, glyphs, comments and best lines",
     },
     json: { type: "boolean", about: "print each game's review, or its problem, as one line of JSON" },
+    ...remoteOptions,
   },
   notes: [
     "Takes files, folders of .pgn files, and - for standard input; each may have many games.",
+    "Text that is not UTF-8 is read as Latin-1, in the form of Windows.",
     "A game that cannot be read is told with its place, and left out of --output; the others are reviewed.",
+    "Ctrl-C keeps the games that are done. An --output that is there already is gone on with: the games in it are",
+    "not reviewed again. It must have been begun with the same games; delete it to review them anew.",
+    "What was searched here is stored for the next run (KIBITZ_STORE_MB), also of a game that was not finished.",
     "Accuracy and judgements are by the formulas of Lichess; evaluations are from White's point of view.",
+    "With --url, a running service reviews the games; where it has enough for now, the rest waits as long as it says.",
   ],
   run: (input) => orTellError(input, () => review(input)),
 };
@@ -44,113 +54,169 @@ async function review(input: CommandInput): Promise<number> {
   if (positionals.length === 0) {
     throw new UsageError("give a file of games in PGN, a folder of them, or - for standard input");
   }
-  const asked = requestFromMessage(readRequestOfMany(input));
-  const files = await filesFromNames(positionals);
+  const output = typeof values.output === "string" ? values.output : undefined;
+  if (output === "-") {
+    throw new UsageError("--output - names no file: the annotated PGN on standard output is `pgn` of --json");
+  }
+  const asked = readRequestOfMany(input);
+  const files = await filesFromNames(positionals, output);
   await using opened = new AsyncDisposableStack();
-  const local = opened.use(await openLocal(host, signal));
-  // What is wrong with what is asked of all games is no game's own affair.
-  await judgeRequest(asked, local.engines);
-  const { output } = values;
-  const annotated = typeof output === "string" ? opened.use(await openOutput(output, files)) : undefined;
-  const tools = { local, openings: await readOpenings(local.beginWork()) };
-  const tally: Tally = { games: 0, refused: 0, filesRefused: 0 };
-
-  async function reviewSource(source: PgnSource, place: string): Promise<ReviewedGame> {
-    const game = readGame(source);
-    const bar = createProgressBar(game.positions.length, host.stderr, `${place} `);
-    try {
-      return await reviewGame(game, asked, tools, signal, bar.step);
-    } finally {
-      bar.clear();
+  const reviewer = opened.use(await openReviewer(input, asked));
+  const annotated =
+    output === undefined ? undefined : opened.use(await openAnnotatedFile(output, files, signal));
+  const tally: Tally = { games: 0, there: 0, refused: 0, filesRefused: 0 };
+  const bytes = files.map((file) => file.bytes);
+  const timeLeft = createTimeLeft(bytes.includes(0) ? 0 : sumOf(bytes));
+  try {
+    for (const [index, file] of files.entries()) {
+      const before = sumOf(bytes.slice(0, index));
+      await reviewFile(file, files.length > 1, { input, reviewer, annotated, tally, timeLeft, before });
     }
+  } catch (thrown) {
+    if (signal.aborted || (tally.games > 0 && !(thrown instanceof UsageError))) {
+      host.stderr.write(howToGoOn(tally, output));
+    }
+    throw thrown;
   }
-
-  async function reviewFile(file: GamesFile): Promise<void> {
-    const name = file.path ?? "-";
-    let game = 0;
-    for await (const source of readGames(file, host, signal)) {
-      game++;
-      tally.games++;
-      const place = files.length > 1 ? `${file.name}, game ${game}` : `Game ${game}`;
-      try {
-        const reviewed = await reviewSource(source, place);
-        await annotated?.write(reviewed.pgn);
-        host.stdout.write(
-          values.json
-            ? lineOf({ file: name, game, ...jsonOfReview(reviewed) })
-            : reportOfReview(place, reviewed),
-        );
-      } catch (thrown) {
-        // What is wrong with the game is told, and the next one read; when an engine fails, that is all games' affair.
-        if (!(thrown instanceof KibitzError && exitCodeOf(thrown) === exitCode.usage)) {
-          throw thrown;
-        }
-        tally.refused++;
-        if (values.json) {
-          host.stdout.write(lineOf({ file: name, game, ...jsonOfRefusal(thrown) }));
-        } else {
-          host.stderr.write(complaintsOf(thrown, files.length > 1 ? `${file.name}: ` : ""));
-        }
-      }
-    }
-    if (game === 0) {
-      throw new UsageError(`${file.name} has no games`);
-    }
-  }
-
-  for (const file of files) {
-    try {
-      await reviewFile(file);
-    } catch (thrown) {
-      if (!(thrown instanceof UsageError)) {
-        throw thrown;
-      }
-      tally.filesRefused++;
-      host.stderr.write(`kibitz: ${thrown.message}\n`);
-    }
-  }
-  host.stderr.write(scoreOf(tally));
+  host.stderr.write(scoreOf(tally, output));
   return tally.refused + tally.filesRefused > 0 ? exitCode.usage : exitCode.ok;
 }
 
+interface Run {
+  readonly input: CommandInput;
+  readonly reviewer: Reviewer;
+  readonly annotated: AnnotatedFile | undefined;
+  readonly tally: Tally;
+  readonly timeLeft: TimeLeft;
+  /** Bytes of the files before this one. */
+  readonly before: number;
+}
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, one) => sum + one, 0);
+}
+
 interface Tally {
+  /** That are done, one way or another. */
   games: number;
+  /** Of these, those that were in the output before. */
+  there: number;
   refused: number;
   /** Files without games, and those that could not be read. */
   filesRefused: number;
 }
 
-function scoreOf({ games, refused }: Tally): string {
-  const count = `${games} ${games === 1 ? "game" : "games"}`;
-  return `kibitz: ${refused > 0 ? `${count}, ${refused} refused` : count}\n`;
+async function reviewFile(file: GamesFile, isOneOfMany: boolean, run: Run): Promise<void> {
+  const { input, tally } = run;
+  const { host, signal } = input;
+  let number = 0;
+  try {
+    for await (const source of readGames(file, host, signal)) {
+      number++;
+      const place = isOneOfMany ? `${file.name}, game ${number}` : `Game ${number}`;
+      try {
+        await reviewSource(source, { file, number, place }, run);
+      } catch (thrown) {
+        // What is wrong with the game is told, and the next one read; anything else is all games' affair.
+        if (!(thrown instanceof KibitzError && isOfGame(thrown))) {
+          throw thrown;
+        }
+        tally.refused++;
+        if (input.values.json === true) {
+          const problem = JSON.parse(problemJson(thrown));
+          host.stdout.write(lineOf({ file: file.path ?? "-", game: number, ...problem }));
+        } else {
+          host.stderr.write(complaintsOf(thrown, isOneOfMany ? `${file.name}: ` : ""));
+        }
+      }
+      tally.games++;
+    }
+    if (number === 0) {
+      throw new UnreadableFile(`${file.name} has no games`);
+    }
+  } catch (thrown) {
+    if (!(thrown instanceof UnreadableFile)) {
+      throw thrown;
+    }
+    tally.filesRefused++;
+    host.stderr.write(`kibitz: ${thrown.message}\n`);
+  }
+}
+
+/** Whether it is the game that must be changed, and not what is asked of all. */
+function isOfGame({ faults }: KibitzError): boolean {
+  return faults.length > 0 && faults.every(({ pointer }) => /^\/(pgn|fen|moves)\b/.test(pointer));
+}
+
+interface GamePlace {
+  readonly file: GamesFile;
+  readonly number: number;
+  /** `Game 3` */
+  readonly place: string;
+}
+
+async function reviewSource(source: PgnSource, { file, number, place }: GamePlace, run: Run): Promise<void> {
+  const { input, annotated, tally } = run;
+  const { host, values } = input;
+  const game = readGame(source);
+  if (await annotated?.has(game)) {
+    tally.there++;
+    return;
+  }
+  const found = await reviewWithBar(source, game, place, run);
+  await annotated?.write(found.pgn);
+  host.stdout.write(
+    values.json
+      ? lineOf({ file: file.path ?? "-", game: number, ...JSON.parse(writeReview(found)) })
+      : reportOfReview(place, shownReview(game, found), styleOf(host)),
+  );
+}
+
+const writeReview = createMessageWriter(GameReviewSchema);
+
+/** Where the service asks for time, it gets that: there may be thousands of games. */
+async function reviewWithBar(source: PgnSource, game: Game, place: string, run: Run): Promise<GameReview> {
+  const { reviewer, input, timeLeft, before } = run;
+  const { host, signal } = input;
+  const left = timeLeft.textAt(before + (source.file?.offset ?? 0));
+  for (;;) {
+    const bar = createProgressBar(game.positions.length, host.stderr, `${place}${left} `);
+    try {
+      return await reviewer.review(source, game, bar.step);
+    } catch (thrown) {
+      const wait = thrown instanceof KibitzError ? waitOf(thrown) : undefined;
+      if (wait === undefined) {
+        throw thrown;
+      }
+      bar.clear();
+      tellWait(wait, host.stderr);
+      await sleep(wait.ms, undefined, { signal });
+    } finally {
+      bar.clear();
+    }
+  }
+}
+
+function scoreOf({ games, there, refused }: Tally, output: string | undefined): string {
+  const parts = [
+    gamesText(games),
+    ...(there > 0 ? [`${there} in ${output} before and not reviewed again`] : []),
+    ...(refused > 0 ? [`${refused} refused`] : []),
+  ];
+  return `kibitz: ${parts.join(", ")}\n`;
+}
+
+function howToGoOn({ games, refused }: Tally, output: string | undefined): string {
+  const done = `kibitz: ended after ${gamesText(games)}`;
+  return output === undefined
+    ? `${done}; with --output <file>, the next run goes on behind the games that this one has written\n`
+    : `${done}; ${gamesText(games - refused)} in ${output}, behind which the same command goes on\n`;
+}
+
+function gamesText(count: number): string {
+  return `${count} ${count === 1 ? "game" : "games"}`;
 }
 
 function lineOf(json: Readonly<Record<string, unknown>>): string {
   return `${JSON.stringify(json)}\n`;
-}
-
-interface AnnotatedFile extends AsyncDisposable {
-  /** Behind a blank line. Resolves when it is in the file, where it stays whatever happens to the next game. */
-  write(pgn: string): Promise<void>;
-}
-
-/** @throws UsageError where it cannot be written, or is one of the files that are to be read */
-async function openOutput(output: string, files: readonly GamesFile[]): Promise<AnnotatedFile> {
-  const paths = await Promise.all(files.map(({ path }) => path && realpath(path)));
-  // A file that is not there yet has no path of its own: then it is none of the others.
-  const target = await realpath(output).catch(() => undefined);
-  if (target !== undefined && paths.includes(target)) {
-    throw new UsageError(`--output ${output} is one of the files to review: name another one`);
-  }
-  const file = await open(output, "w").catch((error: Error) => {
-    throw new UsageError(`cannot write ${output}: ${error.message}`);
-  });
-  let separator = "";
-  return {
-    async write(pgn) {
-      await file.write(`${separator}${pgn}`);
-      separator = "\n";
-    },
-    [Symbol.asyncDispose]: () => file.close(),
-  };
 }

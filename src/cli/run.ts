@@ -12,23 +12,14 @@ import {
   helpOption,
   UsageError,
 } from "./command.ts";
+import { allCommands, commands } from "./commands.ts";
 import type { Host } from "./host.ts";
-
-/** Read when asked for: `serve` starts its engine before the modules of the server are read. */
-const commands: Readonly<Record<string, () => Promise<Command>>> = {
-  serve: async () => (await import("./serve.ts")).serveCommand,
-  eval: async () => (await import("./analyse.ts")).evalCommand,
-  bestmove: async () => (await import("./analyse.ts")).bestmoveCommand,
-  review: async () => (await import("./review.ts")).reviewCommand,
-  engines: async () => (await import("./engines.ts")).enginesCommand,
-  keys: async () => (await import("./keys.ts")).keysCommand,
-};
 
 /** Runs `kibitz` with its arguments. Without any it serves. Resolves with the exit code. */
 export async function run(args: readonly string[], host: Host = process): Promise<number> {
   const [first, ...rest] = args;
   if (first === "--help" || first === "-h" || first === "help") {
-    host.stdout.write(helpOfAll(await Promise.all(Object.values(commands).map((read) => read()))));
+    host.stdout.write(helpOfAll((await allCommands()).map(([, command]) => command)));
     return exitCode.ok;
   }
   if (first === "--version" || first === "-v") {

@@ -1,9 +1,13 @@
 import { once } from "node:events";
 import { createLog } from "../log/create-log.ts";
+import type { Log } from "../log/log.ts";
 import { makeFolder } from "../storage/sqlite/database.ts";
 import { describeSettings, loadConfig, settingsForLog } from "../wiring/config.ts";
 import { openEngines } from "../wiring/engines.ts";
+import type { Config } from "../wiring/settings.ts";
+import { buildPageIfStale } from "./build-page.ts";
 import { type Command, exitCode, table, UsageError } from "./command.ts";
+import { type Standing, welcomeText } from "./welcome-text.ts";
 
 export const serveCommand: Command = {
   usage: "serve",
@@ -30,19 +34,46 @@ export const serveCommand: Command = {
     // A failure is told by the app, which awaits the same; here it only must not count as unhandled.
     await Promise.race([started.promise, opening.catch(() => {})]);
     const { startApp } = await import("../wiring/app.ts");
-    const app = await startApp(config, log, opening);
+    await using metrics = await openMetrics(config, log).catch(async (error: unknown) => {
+      await opening.then((engines) => engines[Symbol.asyncDispose]()).catch(() => {});
+      throw error;
+    });
+    const app = await startApp(config, log, opening, { metrics });
     const startMs = Math.round(performance.now());
-    log.info({ url: app.url, startMs }, `ready: curl ${app.url}/ shows how to start`);
+    const { latest, versions } = (await opening).catalog;
+    const others = versions.filter((version) => version !== latest);
+    const standing: Standing = {
+      url: app.url,
+      engines: [latest, ...others].map(({ id }) => id),
+      slots: config.slots,
+      access: config.access,
+      degraded: app.degraded(),
+    };
+    log.info({ ...standing, startMs }, `ready: curl ${app.url}/ shows how to start`);
+    if (host.stdout.isTTY) {
+      host.stdout.write(welcomeText(standing, config));
+    }
+    // Not before: until then the engine needs the cores.
+    const building = config.page === "on" ? buildPageIfStale(log, signal) : undefined;
 
     if (!signal.aborted) {
       await once(signal, "abort");
     }
     log.info({}, "stopping: finishing the requests in progress; interrupt again to stop at once");
-    await app.stop();
+    await Promise.all([app.stop(), building]);
     log.info({}, "stopped");
     return exitCode.ok;
   },
 };
+
+/** Read after the engines load, as the server's modules are. */
+async function openMetrics(config: Config, log: Log) {
+  if (config.metricsPort === 0) {
+    return undefined;
+  }
+  const wiring = await import("../wiring/metrics.ts");
+  return wiring.openMetrics(config, log);
+}
 
 /** The sandbox of the engines hides this folder, which it can only if it is there before them. */
 function ensureFolder(dataDir: string): void {

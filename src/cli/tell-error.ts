@@ -1,7 +1,13 @@
-import { errorKind } from "../errors/catalogue.ts";
-import { KibitzError } from "../errors/errors.ts";
+import { ProblemSchema } from "../../gen/chess/analysis/v1/problem_pb.ts";
+import { errorKind, refusalKind } from "../errors/catalogue.ts";
+import { type Fault, KibitzError } from "../errors/errors.ts";
 import { problemFromError } from "../errors/problem.ts";
+import { createMessageWriter } from "../protocols/json/codec/write-message.ts";
+import { fieldPathOf } from "../text/json-pointer.ts";
+import { durationText, echo, withoutControls } from "../text/plain-text.ts";
 import { type CommandInput, exitCode } from "./command.ts";
+import { keyVariable } from "./remote-address.ts";
+import { RemoteError } from "./remote-error.ts";
 
 /** Runs, and tells what was thrown on purpose. */
 export async function orTellError(input: CommandInput, run: () => Promise<number>): Promise<number> {
@@ -17,25 +23,57 @@ export async function orTellError(input: CommandInput, run: () => Promise<number
 
 function tellError(error: KibitzError, { values, host }: CommandInput): number {
   if (values.json === true) {
-    host.stdout.write(`${JSON.stringify(problemFromError(error, "cli"))}\n`);
+    host.stdout.write(`${problemJson(error)}\n`);
   } else {
     host.stderr.write(complaintsOf(error));
-    if (error.suggestedRequest) {
-      host.stderr.write(
-        `kibitz: this request would be answered: ${JSON.stringify(error.suggestedRequest)}\n`,
-      );
-    }
+    host.stderr.write(
+      waysOut(error)
+        .map((way) => `kibitz: ${way}\n`)
+        .join(""),
+    );
   }
   return exitCodeOf(error);
 }
 
-/** Whether it is the input that must be changed, or something else has gone wrong. */
-export function exitCodeOf({ code }: KibitzError): number {
-  return errorKind(code).status < 500 ? exitCode.usage : exitCode.failure;
+/** The problem document, on one line. */
+export function problemJson(error: KibitzError): string {
+  return error instanceof RemoteError
+    ? createMessageWriter(ProblemSchema)(error.problem)
+    : JSON.stringify(problemFromError(error, "cli"));
+}
+
+/** What to do next, beside what the message says. */
+function waysOut(error: KibitzError): readonly string[] {
+  const { code, suggestedRequest, upgrade, retryAfterMs, nextAction } = error;
+  const ways = [
+    suggestedRequest && `this request would be answered: ${JSON.stringify(suggestedRequest)}`,
+    upgrade && `the plan ${echo(upgrade.plan)} allows it: ${withoutControls(upgrade.url)}`,
+    nextAction === "get_api_key" && `give an API key of the service, in ${keyVariable} or with --key`,
+    nextAction === "check_api_key" && `check the API key in ${keyVariable} or --key`,
+    retryAfterMs !== undefined && `ask again in ${durationText(retryAfterMs / 1000)}`,
+    ...(error instanceof RemoteError
+      ? [
+          code === "unimplemented" && "the service is of another version, or --url has a path too many",
+          code === "internal" && `whoever runs the service finds it as ${echo(error.problem.requestId)}`,
+        ]
+      : []),
+  ];
+  return ways.filter((way) => typeof way === "string");
+}
+
+/** Whether it is the input that must be changed, or something else has gone wrong; that it is too early is the latter. */
+function exitCodeOf({ code }: KibitzError): number {
+  const isEarly = refusalKind(code) === "early";
+  return errorKind(code).status < 500 && !isEarly ? exitCode.usage : exitCode.failure;
 }
 
 /** All that is wrong, a line each. @param where it is, before each */
 export function complaintsOf(error: KibitzError, where = ""): string {
-  const messages = error.faults.length > 0 ? error.faults.map(({ message }) => message) : [error.message];
+  const messages = error.faults.length > 0 ? error.faults.map(complaintOf) : [error.message];
   return messages.map((message) => `kibitz: ${where}${message}\n`).join("");
+}
+
+/** Messages name their field, but for those of plans. */
+function complaintOf({ pointer, code, message }: Fault): string {
+  return code === "over_plan_limit" ? `${fieldPathOf(pointer)}: ${message}` : message;
 }

@@ -2,8 +2,9 @@ import type { EventEmitter } from "node:events";
 import type { Log } from "../log/log.ts";
 import { type Catalog, createCatalog } from "./catalog.ts";
 import type { EngineBackend, EngineBuild, EngineInfo } from "./engine.ts";
-import { createPool } from "./pool.ts";
+import { createPool, type EngineStanding } from "./pool.ts";
 import { createSearchWithRetry, type SearchWithRetry } from "./search-with-retry.ts";
+import type { EngineEvents } from "./starts.ts";
 
 /** The engines of this node: which there are, and how to search with them. */
 export interface Engines extends AsyncDisposable {
@@ -11,11 +12,12 @@ export interface Engines extends AsyncDisposable {
   readonly search: SearchWithRetry;
   /** Whether engines of the build can be started. Only at the time: one whose file is gone may come back. */
   available(build: EngineBuild): boolean;
-  /** Emits `change` when a build is available no more, or again. */
-  readonly changes: EventEmitter<{ change: [EngineBuild] }>;
+  readonly changes: EventEmitter<EngineEvents>;
   /** Ends all searches under way as if their time were up: their callers get what was found. */
   cutShort(): void;
   describe(build: EngineBuild): Promise<EngineInfo>;
+  /** The engines that there are, by their builds: of each that is listed. */
+  standing(): readonly (EngineStanding & { readonly available: boolean })[];
 }
 
 export interface EnginesOptions {
@@ -71,6 +73,13 @@ export async function startEngines(options: EnginesOptions, signal: AbortSignal)
       changes: pool.changes,
       cutShort: pool.cutShort,
       describe: pool.describe,
+      standing() {
+        const there = new Map(pool.standing().map((standing) => [standing.build, standing]));
+        return builds.map((build) => ({
+          ...(there.get(build) ?? { build, states: [], memoryBytes: 0 }),
+          available: pool.available(build),
+        }));
+      },
       [Symbol.asyncDispose]: () => pool[Symbol.asyncDispose](),
     };
   } catch (error) {

@@ -50,6 +50,8 @@ export interface Places {
   move(place: Place, state: PlaceState): void;
   /** Those first that are where they are for longest. */
   manned(...kinds: readonly ("lent" | "idle")[]): readonly Manned[];
+  /** All that are not gone. */
+  all(): Iterable<Place>;
   /** The builds whose engines take memory already, and are not ready. */
   loading(): readonly EngineBuild[];
   /** Resolves when all are gone. For one that lets nobody in any more. */
@@ -86,6 +88,7 @@ export function createPlaces(): Places {
       [...all].filter(
         (place): place is Manned => "session" in place.state && kinds.includes(place.state.kind),
       ),
+    all: () => all,
     loading: () => [...all].filter(({ state }) => state.kind === "loading").map(({ build }) => build),
     whenEmpty() {
       awaited = true;

@@ -2,16 +2,15 @@ import type { EventEmitter } from "node:events";
 import { KibitzError } from "../errors/errors.ts";
 import type { Log } from "../log/log.ts";
 import type { EngineBackend, EngineBuild, EngineFailure, EngineInfo, EngineSession } from "./engine.ts";
-import { createEngineMemory, createPlaces, type Manned, type Place } from "./places.ts";
+import { createEngineMemory, createPlaces, type Manned, type Place, type PlaceState } from "./places.ts";
 import { createRevivals } from "./revival.ts";
-import { createStarts } from "./starts.ts";
+import { createStarts, type EngineEvents } from "./starts.ts";
 
 /** Running engines, lent one at a time. */
 export interface EnginePool extends AsyncDisposable {
   /** Whether engines of the build can be started. While none can, it is tried now and again. */
   available(build: EngineBuild): boolean;
-  /** Emits `change` when a build is available no more, or again. */
-  readonly changes: EventEmitter<{ change: [EngineBuild] }>;
+  readonly changes: EventEmitter<EngineEvents>;
   /**
    * An idle engine of the build, or a new one.
    *
@@ -28,8 +27,19 @@ export interface EnginePool extends AsyncDisposable {
   keepWarm(build: EngineBuild): void;
   /** Ends all searches under way as if their time were up. */
   cutShort(): void;
+  /** The engines that there are, by their builds. */
+  standing(): readonly EngineStanding[];
   /** What the build says of itself. Starts an engine if none of this build has run yet. */
   describe(build: EngineBuild): Promise<EngineInfo>;
+}
+
+/** The engines of a build. */
+export interface EngineStanding {
+  readonly build: EngineBuild;
+  /** What each of them does. */
+  readonly states: readonly PlaceState["kind"][];
+  /** Of those that run, together. */
+  readonly memoryBytes: number;
 }
 
 export interface EnginePoolOptions {
@@ -100,6 +110,7 @@ export function createPool(options: EnginePoolOptions): EnginePool {
     if (failure) {
       const { id: engine, path } = place.build;
       log.warn({ engine, path, kind: failure.kind, error: failure.message }, "engine failed");
+      starts.changes.emit("lost", place.build, failure.kind);
     }
   }
 
@@ -179,6 +190,7 @@ export function createPool(options: EnginePoolOptions): EnginePool {
     }
     const look = session.searches % searchesBetweenLooks === 1;
     if (look && isWorn(place)) {
+      starts.changes.emit("lost", place.build, "worn");
       close(place);
       return;
     }
@@ -217,6 +229,14 @@ export function createPool(options: EnginePoolOptions): EnginePool {
     keepWarm(build) {
       kept = build;
       lookAfterKept();
+    },
+    standing() {
+      const byBuild = Map.groupBy(places.all(), ({ build }) => build);
+      return [...byBuild].map(([build, some]) => ({
+        build,
+        states: some.map(({ state }) => state.kind),
+        memoryBytes: memory.of(some.flatMap(({ state }) => ("session" in state ? state.session : []))),
+      }));
     },
     cutShort() {
       for (const { state } of places.manned("lent", "idle")) {

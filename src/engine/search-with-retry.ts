@@ -195,7 +195,9 @@ export function createSearchWithRetry(
       return lent;
     }
     const late = Promise.withResolvers<never>();
-    const timer = setTimeout(() => late.reject(outOfTime()), endsAt - leastMs - performance.now());
+    // Its time is over where the whole process stood still.
+    const leftMs = Math.max(0, endsAt - leastMs - performance.now());
+    const timer = setTimeout(() => late.reject(outOfTime()), leftMs);
     try {
       return await Promise.race([lent, late.promise]);
     } catch (error) {

@@ -1,10 +1,17 @@
 import { judgePosition } from "../chess/judge-position.ts";
 import type { Position } from "../chess/position.ts";
-import type { EngineSession, SearchDone } from "./engine.ts";
+import type { SearchDone, SearchJob } from "./engine.ts";
 
 // A mate in two that every Stockfish sees by depth 14, and a middle game with many branches.
 const mateInTwo = "7k/8/8/8/8/8/R7/1R4K1 w - - 0 1";
 const middleGame = "r1bqkb1r/pp3ppp/2n1pn2/2pp4/3P4/2PBPN2/PP3PPP/RNBQK2R w KQkq - 0 6";
+
+/** An engine that is tested. */
+export interface Tested {
+  /** MiB of its hash table. */
+  readonly hashMb: number;
+  search(job: SearchJob, signal: AbortSignal): Promise<SearchDone>;
+}
 
 /**
  * Whether an engine can be trusted with callers: it finds a mate in two, and the same search twice
@@ -14,7 +21,7 @@ const middleGame = "r1bqkb1r/pp3ppp/2n1pn2/2pp4/3P4/2PBPN2/PP3PPP/RNBQK2R w KQkq
  * @throws Error that says what it did instead.
  */
 export async function selfTest(
-  session: EngineSession,
+  session: Tested,
   threads: number,
   signal: AbortSignal,
 ): Promise<number | undefined> {
@@ -37,6 +44,17 @@ export async function selfTest(
   return nodes[0];
 }
 
+/** How long an engine is watched for its speed, in milliseconds: long enough for a processor to be at its usual pace. */
+const speedMs = 1000;
+
+/** Nodes a second that an engine visits. */
+export async function speedTest({ search, hashMb }: Tested, signal: AbortSignal): Promise<number> {
+  const limits = { depth: undefined, nodes: undefined, movetimeMs: speedMs, hashMb };
+  const job = { ...limits, position: positionOf(middleGame), multipv: 1, searchMoves: [], options: {} };
+  const { nodes, timeMs } = (await search(job, signal)).snapshot.counters;
+  return Math.round((nodes / Math.max(1, timeMs)) * 1000);
+}
+
 function positionOf(fen: string): Position {
   const judgement = judgePosition({ fen, moves: [], chess960: false });
   if (judgement.kind === "faults") {
@@ -46,7 +64,7 @@ function positionOf(fen: string): Position {
 }
 
 function search(
-  session: EngineSession,
+  session: Tested,
   position: Position,
   depth: number,
   signal: AbortSignal,

@@ -6,6 +6,7 @@ import {
   type EngineBuild,
   EngineFailure,
   type EngineSession,
+  type FailureKind,
   isFromOutside,
 } from "./engine.ts";
 
@@ -18,8 +19,17 @@ export interface EngineStarts {
   start(build: EngineBuild, signal: AbortSignal, onLoad: () => void): Promise<EngineSession>;
   /** Whether engines of the build can be started, as far as is known. */
   available(build: EngineBuild): boolean;
-  /** Emits `change` when a build is available no more, or again. */
-  readonly changes: EventEmitter<{ change: [EngineBuild] }>;
+  readonly changes: EventEmitter<EngineEvents>;
+}
+
+/** What happens to engines. */
+export interface EngineEvents {
+  /** Engines of a build are available no more, or again. */
+  change: [EngineBuild];
+  /** One was started, in so many seconds. */
+  started: [EngineBuild, number];
+  /** One is gone or could not be started, by itself or because it was worn: another one comes in its place. */
+  lost: [EngineBuild, FailureKind | "worn"];
 }
 
 /** Starts of one build that fail one after the other before it counts as unavailable: as many as one search tries. */
@@ -86,7 +96,9 @@ export function createStarts(backends: readonly EngineBackend[], log: Log): Engi
         const session = await startGenuine(backend, build, signal);
         backoff.succeeded();
         markAvailable(build);
-        log.debug({ engine, path, ms: Math.round(performance.now() - begunAt) }, "engine started");
+        const ms = performance.now() - begunAt;
+        log.debug({ engine, path, ms: Math.round(ms) }, "engine started");
+        changes.emit("started", build, ms / 1000);
         return session;
       } catch (error) {
         if (!signal.aborted) {
@@ -95,6 +107,7 @@ export function createStarts(backends: readonly EngineBackend[], log: Log): Engi
             error instanceof EngineFailure && isFromOutside(error) ? backoffPatienceMs / 2 : undefined;
           backoff.failed(begunAt, mostMs);
           log.warn({ engine, path, error: messageOf(error) }, "engine could not be started");
+          changes.emit("lost", build, error instanceof EngineFailure ? error.kind : "no_start");
           if (backoff.failures >= failuresMax) {
             markUnavailable(build);
           }

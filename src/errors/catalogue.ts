@@ -98,7 +98,7 @@ const catalogue = {
     nextAction: "fix_request",
     title: "Invalid PGN",
     about:
-      "The text is not one game in PGN, or not surely the game that was meant: what PGN does not have is refused and never skipped. The fault says where, by ply, token, offset, line and column.",
+      "The request has no game or several, or the text is not surely the game that was meant: what PGN does not have is refused and never skipped. The fault says where, by ply, token, offset, line and column.",
   },
   invalid_option: {
     status: 400,
@@ -161,6 +161,21 @@ const catalogue = {
     about:
       "This service does not issue keys on request, or has issued as many as it may. Ask its operator for one.",
   },
+  origin_not_allowed: {
+    status: 403,
+    rpc: "permission_denied",
+    nextAction: "contact_operator",
+    title: "Origin not allowed",
+    about:
+      "A web page of another origin has asked, and the operator has not named that origin in KIBITZ_CORS_ORIGINS; `*` there does not count for this path. Programs send no header Origin.",
+  },
+  host_not_allowed: {
+    status: 403,
+    rpc: "permission_denied",
+    nextAction: "contact_operator",
+    title: "Host not allowed",
+    about: "The service answers here to some names only; its operator adds to them in KIBITZ_ALLOWED_HOSTS.",
+  },
   malformed_http: {
     status: 400,
     rpc: "invalid_argument",
@@ -174,7 +189,7 @@ const catalogue = {
     nextAction: "fix_request",
     title: "Not found",
     about:
-      "There is nothing at this path. The analysis calls are POST /v1/eval, /v1/eval/stream, /v1/eval/batch and /v1/bestmove.",
+      "There is nothing at this path. The analysis calls are POST /v1/eval, /v1/eval/stream, /v1/eval/batch, /v1/review and /v1/bestmove.",
   },
   method_not_allowed: {
     status: 405,
@@ -202,7 +217,8 @@ const catalogue = {
     rpc: "resource_exhausted",
     nextAction: "fix_request",
     title: "Body too large",
-    about: "The body is larger than this call accepts: 64 KiB, or 1 MiB for a batch, after decompression.",
+    about:
+      "The body is larger than this call accepts: 64 KiB, 512 KiB for a review or 1 MiB for a batch, after decompression.",
   },
   uri_too_long: {
     status: 414,

@@ -10,18 +10,24 @@ export interface Fault {
   readonly message: string;
   /** What is allowed instead, as a JSON Schema fragment. */
   readonly allowed?: Readonly<Record<string, unknown>>;
-  /** Where in the value, which is a long text. */
-  readonly place?: TextPlace;
+  /** Where in a game, for whoever is to mend it there. */
+  readonly place?: MovePlace | TextPlace;
+  /** Whether the list in which the value stands is as good when it ends before it: then that is what is suggested. */
+  readonly endsList?: true;
 }
 
-/** A place in the text of a game, for whoever is to mend it there. */
-export interface TextPlace {
-  /** Which game of a file, from 1; only where it has several. */
-  readonly game?: number;
+/** A place in a game. */
+export interface MovePlace {
   /** Which move of the main line is at fault or comes next, from 1. */
   readonly ply: number;
-  /** What stands there, at most 64 characters of it; empty at the end of the text. */
+  /** What stands there, at most 64 characters of it; empty at the end of a text. */
   readonly token: string;
+}
+
+/** A place in the text of a game. */
+export interface TextPlace extends MovePlace {
+  /** Which game of a file, from 1; only where it has several. */
+  readonly game?: number;
   /** From the beginning of the text, or of the file, in UTF-16 units. */
   readonly offset: number;
   /** From 1. */

@@ -14,9 +14,20 @@ export interface Problem {
   readonly next_action: string;
   readonly retryable: boolean;
   readonly retry_after_ms: number | null;
-  readonly errors: readonly (Omit<Fault, "allowed"> & { readonly allowed: Fault["allowed"] | null })[];
+  readonly errors: readonly ProblemFault[];
   readonly suggested_request: Readonly<Record<string, unknown>> | null;
   readonly upgrade: { readonly plan: string; readonly url: string } | null;
+}
+
+interface ProblemFault extends Pick<Fault, "pointer" | "code" | "message"> {
+  readonly allowed: Fault["allowed"] | null;
+  /** Of a fault in a game. */
+  readonly ply: number | null;
+  readonly token: string | null;
+  /** Of one in the text of a game. */
+  readonly offset: number | null;
+  readonly line: number | null;
+  readonly column: number | null;
 }
 
 /** Media type of problem documents. */
@@ -40,16 +51,28 @@ export function problemFromError(error: KibitzError, requestId: string): Problem
     next_action: error.nextAction,
     retryable: error.retryable,
     retry_after_ms: error.retryAfterMs ?? null,
-    errors: error.faults.map(({ pointer, code, message, allowed }) => ({
-      pointer,
-      code,
-      message,
-      allowed: allowed ?? null,
-    })),
+    errors: error.faults.map(problemFault),
     suggested_request: error.suggestedRequest ?? null,
     upgrade: error.upgrade ?? null,
   };
 }
+
+function problemFault({ pointer, code, message, allowed, place }: Fault): ProblemFault {
+  const { offset, line, column } = place && "offset" in place ? place : nowhere;
+  return {
+    pointer,
+    code,
+    message,
+    allowed: allowed ?? null,
+    ply: place?.ply ?? null,
+    token: place?.token ?? null,
+    offset,
+    line,
+    column,
+  };
+}
+
+const nowhere = { offset: null, line: null, column: null };
 
 /** The headers that belong to an error, whatever the door: when to come back, and how to authenticate. */
 export function headersFromError(error: KibitzError): readonly (readonly [string, string])[] {

@@ -11,7 +11,7 @@ import { faultOfMove, type MoveDescription } from "../chess/moves.ts";
 import { playGame } from "../chess/play-game.ts";
 import type { Position, PositionInput } from "../chess/position.ts";
 import { errorFromRefusal } from "../chess/position-error.ts";
-import type { KibitzError } from "../errors/errors.ts";
+import { errorFromFaults, type KibitzError } from "../errors/errors.ts";
 import { echo } from "../text/plain-text.ts";
 import { pgnError } from "./pgn-error.ts";
 import type { PgnGame, WrittenMove } from "./read-pgn.ts";
@@ -41,6 +41,12 @@ const movesAtOnce = 256;
 /** A longer text is not sent back as a suggestion. */
 const suggestionMaxCharacters = 64 * 1024;
 
+/** The text of a game up to a ply, for a suggestion; undefined where it would be long, or there is nothing before. */
+export function textBefore({ source, moves }: PgnGame, ply: number): string | undefined {
+  const { offset } = moves[ply - 1] ?? { offset: 0 };
+  return ply > 1 && offset <= suggestionMaxCharacters ? source.text.slice(0, offset) : undefined;
+}
+
 /**
  * Plays a game that was sent as a position and moves, UCI or SAN, at least one.
  *
@@ -54,8 +60,10 @@ export function* gameFromMoves(input: PositionInput): Generator<void, Game> {
   const { positions, moves, refused } = yield* playGame(judgement.position, input.moves);
   if (refused !== undefined) {
     const text = input.moves[moves.length] ?? "";
-    const fault = faultOfMove(text, moves.length, refused, fenAfter(positions));
-    throw errorFromRefusal({ kind: "faults", faults: [fault] });
+    const index = moves.length;
+    const { code, message } = faultOfMove(text, index, refused, fenAfter(positions));
+    const place = { ply: index + 1, token: echo(text) };
+    throw errorFromFaults([{ pointer: `/moves/${index}`, code, message, place, endsList: true }]);
   }
   const tree = { headers: new Map(), moves: new Node<PgnNodeData>() };
   let end = tree.moves;
@@ -134,21 +142,20 @@ function resultOfTag(value: string | undefined): Result | undefined {
 }
 
 function illegalMove(
-  { source }: PgnGame,
+  pgn: PgnGame,
   { text, san, offset }: WrittenMove,
   index: number,
   why: string,
   fen: string,
 ): KibitzError {
   const what = san === "--" ? "is a null move, which no game has" : why;
-  const before = index > 0 && offset <= suggestionMaxCharacters ? source.text.slice(0, offset) : undefined;
-  return pgnError(source, {
+  return pgnError(pgn.source, {
     code: "illegal_move",
     message: `'${echo(text)}' ${what}, in the position ${fen}`,
     token: text,
     offset,
     ply: index + 1,
-    suggestion: before,
+    suggestion: textBefore(pgn, index + 1),
   });
 }
 

@@ -16,7 +16,7 @@ export interface PgnSource {
 }
 
 export interface PgnFault {
-  readonly code: "invalid_pgn" | "illegal_move" | "invalid_fen" | "illegal_position";
+  readonly code: "invalid_pgn" | "illegal_move" | "invalid_fen" | "illegal_position" | "out_of_range";
   /** A sentence without its end, behind which the place is said. */
   readonly message: string;
   /** What the text has there. */

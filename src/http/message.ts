@@ -55,6 +55,21 @@ export function writePart(res: NodeResponse, part: string | Uint8Array): Promise
   });
 }
 
+/** Lets the time of silence of a connection begin anew: its caller waits for an answer that takes minutes. */
+export function keepOpen(res: NodeResponse): void {
+  const connection: KeptOpen | null | undefined = "stream" in res ? res.stream?.session : res.socket;
+  const { timeout } = connection ?? {};
+  if (timeout) {
+    connection?.setTimeout(timeout);
+  }
+}
+
+/** Sessions of HTTP/2 have it, too, though their types do not say so. */
+interface KeptOpen {
+  readonly timeout?: number;
+  setTimeout(ms: number): unknown;
+}
+
 /** Says that an answer depends on a header of its request, beside those that it is said to depend on already. */
 export function addVary(res: NodeResponse, header: string): void {
   const told = res.getHeader("Vary");

@@ -1,4 +1,5 @@
 import { createHmac, randomBytes } from "node:crypto";
+import type { Meter } from "../metrics/meter.ts";
 import { contextOf, outcomeOf, type RequestContext } from "../request/context.ts";
 import { echo } from "../text/plain-text.ts";
 import type { Log, LogFields } from "./log.ts";
@@ -14,16 +15,18 @@ export interface CallEnd {
   readonly fields: LogFields;
 }
 
-/** Writes the one line of a call, whether or not it got as far as an answer. */
+/** Writes the one line of a call, and counts it, whether or not it got as far as an answer. */
 export type CallLine = (request: RequestContext, end: CallEnd) => void;
 
 export function createCallLine(
   log: Log,
   showAddress: (address: string) => string | undefined,
   level: "info" | "debug" = "info",
+  meter?: Pick<Meter, "call">,
 ): CallLine {
   return ({ id: requestId, protocol, traceparent }, { code, startedAt, address, fields }) => {
-    const ms = Math.round((performance.now() - startedAt) * 10) / 10;
+    const exactMs = performance.now() - startedAt;
+    const ms = Math.round(exactMs * 10) / 10;
     const shown = showAddress(address);
     const line = {
       requestId,
@@ -35,6 +38,9 @@ export function createCallLine(
       ...spanOf(traceparent),
     };
     log[code === "internal" ? "error" : level](line, "call");
+    // What has a path was refused before it was a call, and its method is that of HTTP.
+    const method = fields.request === undefined ? fields.method : undefined;
+    meter?.call({ protocol, method, code, seconds: exactMs / 1000, traceparent });
   };
 }
 

@@ -53,6 +53,11 @@ export interface LogFields {
   readonly settings?: Readonly<Record<string, unknown>>;
   readonly url?: string;
   readonly startMs?: number;
+  /** Ids of the engines that are there, the default one first; searches at a time; who may ask; what is degraded. */
+  readonly engines?: readonly string[];
+  readonly slots?: number;
+  readonly access?: string;
+  readonly degraded?: readonly string[];
 }
 
 /** The names of {@link LogFields}, for what types do not see. */
@@ -89,6 +94,10 @@ export const logFields: ReadonlySet<string> = new Set(
     settings: 0,
     url: 0,
     startMs: 0,
+    engines: 0,
+    slots: 0,
+    access: 0,
+    degraded: 0,
   } satisfies Record<keyof LogFields, 0>),
 );
 

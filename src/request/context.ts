@@ -5,7 +5,7 @@ import { v7 } from "uuid";
 import { holdsKey } from "../text/plain-text.ts";
 
 /** The protocols through which a call can come. */
-export type Protocol = "json" | "connect" | "grpc" | "grpc-web" | "cli";
+export type Protocol = "json" | "mcp" | "connect" | "grpc" | "grpc-web" | "cli";
 
 /**
  * Who asks, and how: what there is to know of a request before anybody answers it, whatever its protocol. What becomes
@@ -29,6 +29,9 @@ export interface RequestContext {
   /** The Authorization header, verbatim. */
   readonly authorization: string | undefined;
 }
+
+/** Where agents are answered, in the Model Context Protocol. */
+export const mcpPath = "/mcp";
 
 interface RawRequest {
   readonly method?: string | undefined;
@@ -60,7 +63,7 @@ export function identifyRequest(request: RawRequest, isRpcPath: (path: string) =
     id: requestIdFrom(headers["x-request-id"]),
     // W3C Trace Context: what cannot be read is ignored, and a trace of our own would be of no use to anybody.
     traceparent: headers.traceparent === undefined ? undefined : spanBelow(headers.traceparent),
-    protocol: protocolOf(request, isRpcPath(path)),
+    protocol: path === mcpPath ? "mcp" : protocolOf(request, isRpcPath(path)),
     path,
     address: addressOf(request),
     forwardedFor: typeof forwardedFor === "object" ? forwardedFor.join() : forwardedFor,

@@ -1,20 +1,33 @@
 import { type DescMethod, isMessage, type Message, type MessageShape } from "@bufbuild/protobuf";
+import type { ContextValues } from "@connectrpc/connect";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
 import type { Access } from "../access/access.ts";
 import type { Account } from "../access/account.ts";
 import { setRateLimitHeaders } from "../access/counters.ts";
 import { refuseSpent } from "../access/entrance.ts";
 import type { Admission, Limits, Refusal } from "../access/limits.ts";
-import { couldRun, excessOf, excessOfBatch, upgradeNeeded } from "../access/over-plan.ts";
+import {
+  couldRun,
+  excessOf,
+  excessOfBatch,
+  excessOfReview,
+  requestsOfReview,
+  upgradeNeeded,
+} from "../access/over-plan.ts";
 import type { JudgedRequest } from "../analysis/analysis.ts";
 import type { Analyzer, Terms } from "../analysis/analyzer.ts";
 import type { SearchTime } from "../analysis/expected-time.ts";
 import { judgeRequest, type KnownEngines } from "../analysis/judge-request.ts";
+import { accountKey, outcomeKey, requestKey } from "../calls/context-keys.ts";
 import { requestFromMessage } from "../calls/convert.ts";
+import { reviewFromMessage } from "../calls/convert-review.ts";
 import type { Rules } from "../calls/rules.ts";
 import { errorFromFaults, KibitzError, withCost } from "../errors/errors.ts";
 import type { RequestOutcome } from "../request/context.ts";
 import { durationText } from "../text/plain-text.ts";
+import type { BeginWork } from "../thread/event-loop.ts";
+import { type JudgedReview, judgeReview } from "./judge-review.ts";
 
 /** Who asks, and in which request: its answer tells how the windows of the account stand. */
 export interface Asker {
@@ -23,20 +36,59 @@ export interface Asker {
   readonly outcome: RequestOutcome;
 }
 
+export function askerOf(values: ContextValues): Asker {
+  return {
+    account: values.get(accountKey),
+    requestId: values.get(requestKey).id,
+    outcome: values.get(outcomeKey),
+  };
+}
+
 /** Lets requests in that there is quota for. */
 export interface AdmissionControl {
+  /** @throws KibitzError `rate_limited`, `quota_exhausted`, `concurrency_limited` */
+  admit(request: JudgedRequest, asker: Asker, options?: AdmissionOptions): Promise<Admitted>;
   /**
-   * @param waiting where too many searches of the caller are under way, wait for a place, until this is
-   * aborted; without, that is an error, too.
-   * @throws KibitzError `rate_limited`, `quota_exhausted`, `concurrency_limited`
+   * The review of a game, which counts for several requests; its first search is let in with it.
+   *
+   * @param positions that are to be evaluated
+   * @throws KibitzError as `admit`
    */
-  admit(request: JudgedRequest, asker: Asker, waiting?: AbortSignal): Promise<Admitted>;
+  admitReview(first: JudgedRequest, positions: number, asker: Asker): Promise<AdmittedReview>;
+  /**
+   * A question that the rules of chess answer: it counts as a request, and takes no engine time.
+   *
+   * @throws KibitzError as `admit`
+   */
+  admitRules(asker: Asker): Promise<void>;
   /**
    * Refuses what could not be admitted now, whatever it asks, and says when it could.
    *
    * @throws KibitzError `rate_limited`, `quota_exhausted`
    */
   refuseUsedUp(account: Account): Promise<void>;
+}
+
+export interface AdmissionOptions {
+  /**
+   * Where too many searches of the caller are under way, wait for a place, until this is aborted; without, that is an
+   * error, too.
+   */
+  readonly waiting?: AbortSignal;
+  /** What the request counts for: 1, if unset. */
+  readonly requests?: number;
+}
+
+/** A review that was let in. Disposing of it counts what it took. */
+export interface AdmittedReview extends Disposable {
+  /**
+   * Lets one of its searches in, where too many of the caller's are under way as soon as there is a place.
+   *
+   * @throws KibitzError `quota_exhausted`; the reason of `signal`
+   */
+  admit(request: JudgedRequest, signal: AbortSignal): Promise<Pick<Admitted, "terms"> & Disposable>;
+  /** To be called when something was answered: a review of which nothing was may cost nothing. */
+  answered(): void;
 }
 
 /** A request that was let in. Disposing of it counts what it took. */
@@ -49,23 +101,55 @@ export interface Admitted extends Disposable {
 
 /** @param timeOf what searches take on this machine. */
 export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"]): AdmissionControl {
-  return {
-    async admit(request, { account, outcome }, waiting) {
-      for (;;) {
-        const time = timeOf(request, account.plan.limits.movetimeMaxMs);
-        const entry = await limits.enter(account, time);
-        if (entry.kind === "admitted") {
-          setRateLimitHeaders(outcome, entry.windows);
-          return new Meter(entry.admission, time);
-        }
-        if (waiting === undefined || entry.refusal.code !== "concurrency_limited") {
-          throw withCost(
-            errorFromRefusal(entry.refusal, account),
-            costOfMoves(request.position.moves.length),
-          );
-        }
-        await limits.placeFree(account, waiting);
+  async function admit(
+    request: JudgedRequest,
+    { account, outcome }: Asker,
+    { waiting, requests = 1 }: AdmissionOptions = {},
+  ): Promise<Meter> {
+    for (;;) {
+      const time = timeOf(request, account.plan.limits.movetimeMaxMs);
+      const entry = await limits.enter(account, time, requests);
+      if (entry.kind === "admitted") {
+        setRateLimitHeaders(outcome, entry.windows);
+        return new Meter(entry.admission, time);
       }
+      if (waiting === undefined || entry.refusal.code !== "concurrency_limited") {
+        throw withCost(
+          errorFromRefusal(entry.refusal, account, requests),
+          costOfMoves(request.position.moves.length),
+        );
+      }
+      await limits.placeFree(account, waiting);
+    }
+  }
+
+  return {
+    admit,
+    async admitReview(first, positions, asker) {
+      const meter = await admit(first, asker, { requests: requestsOfReview(positions) });
+      let hasBegun = false;
+      return {
+        async admit(request, signal) {
+          if (hasBegun) {
+            return admit(request, asker, { waiting: signal, requests: 0 });
+          }
+          hasBegun = true;
+          return { terms: meter.terms, [Symbol.dispose]: () => meter.freePlace() };
+        },
+        answered: () => meter.answered(),
+        [Symbol.dispose]: () => meter[Symbol.dispose](),
+      };
+    },
+    async admitRules({ account, outcome }) {
+      const { plan } = account;
+      // It is no search: however many of them are under way, it may be asked.
+      const unbounded = { ...plan, limits: { ...plan.limits, concurrent: undefined } };
+      const entry = await limits.enter({ ...account, plan: unbounded }, noTime);
+      if (entry.kind === "refused") {
+        throw errorFromRefusal(entry.refusal, account);
+      }
+      setRateLimitHeaders(outcome, entry.windows);
+      entry.admission.leave(0, true);
     },
     async refuseUsedUp(account) {
       const windows = await limits.allWindowsOf(account);
@@ -80,6 +164,9 @@ export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"
     },
   };
 }
+
+/** What no engine is asked takes. */
+const noTime: SearchTime = { expectedMs: 0, longestMs: 0 };
 
 class Meter implements Admitted {
   readonly terms: Terms;
@@ -101,6 +188,11 @@ class Meter implements Admitted {
     this.#answered = true;
   }
 
+  /** What it was let in for goes on without a search. */
+  freePlace(): void {
+    this.#admission.freePlace();
+  }
+
   [Symbol.dispose](): void {
     this.#admission.leave(this.#engineMs, this.#answered);
   }
@@ -110,7 +202,7 @@ class Meter implements Admitted {
  * In whole seconds, as Retry-After counts, and at least one: callers who wait exactly so long for a window come neither
  * too early nor later than necessary.
  */
-function errorFromRefusal(refusal: Refusal, { plan }: Account): KibitzError {
+function errorFromRefusal(refusal: Refusal, { plan }: Account, requests = 1): KibitzError {
   const seconds = Math.max(1, Math.ceil(refusal.retryAfterMs / 1000));
   const options = { retryAfterMs: seconds * 1000, quota: `${plan.id}/${refusal.limit}` };
   const { code, quota } = refusal;
@@ -119,7 +211,9 @@ function errorFromRefusal(refusal: Refusal, { plan }: Account): KibitzError {
     case "rate_limited":
       return new KibitzError(
         code,
-        `The limit of ${quota} ${quota === 1 ? "request" : "requests"} in this window is reached. Try again in ${wait}.`,
+        requests > 1
+          ? `This review counts for ${requests} requests, and fewer are left of the ${quota} in this window. Try again in ${wait}.`
+          : `The limit of ${quota} ${quota === 1 ? "request" : "requests"} in this window is reached. Try again in ${wait}.`,
         options,
       );
     case "quota_exhausted":
@@ -138,7 +232,9 @@ function errorFromRefusal(refusal: Refusal, { plan }: Account): KibitzError {
 }
 
 const { evaluate: single, evaluateBatch: batch } = AnalysisService.method;
+const { reviewGame } = GameService.method;
 type RequestMessage = MessageShape<typeof single.input>;
+type ReviewMessage = MessageShape<typeof reviewGame.input>;
 
 /**
  * What is said of a request before it is counted and an engine is asked for it, in one order: whether it is wrong
@@ -149,6 +245,8 @@ export interface Preflight {
   request(message: RequestMessage, account: Account): Promise<JudgedRequest>;
   /** A request that nobody has looked at, as the items of a batch are. */
   item(message: RequestMessage, account: Account): Promise<JudgedRequest>;
+  /** The review of a game that has passed the rules of the proto: the game, engine and path, then its plan. */
+  review(message: ReviewMessage, account: Account): Promise<JudgedReview>;
   /** A batch by itself, whatever its items are. */
   batch(items: number, account: Account): void;
   /** A request of the method, or an item of its batch. */
@@ -174,9 +272,11 @@ export interface PreflightOptions {
   readonly access: Access;
   readonly engines: KnownEngines;
   readonly rules: Rules;
+  /** Slices of the thread: a long game takes tens of milliseconds to read and to play. */
+  readonly beginWork: BeginWork;
 }
 
-export function createPreflight({ access, engines, rules }: PreflightOptions): Preflight {
+export function createPreflight({ access, engines, rules, beginWork }: PreflightOptions): Preflight {
   const { plans, selfService } = access;
   const upgrading = { plans, selfServicePlan: selfService?.plan };
 
@@ -203,6 +303,18 @@ export function createPreflight({ access, engines, rules }: PreflightOptions): P
         throw thrown instanceof KibitzError ? withCost(thrown, costOf(message)) : thrown;
       }
     },
+    async review(message, account) {
+      const { plan } = account;
+      const turn = beginWork(() => refuseSpent(access.limits, account));
+      const judged = await judgeReview(reviewFromMessage(message), engines, turn);
+      const excess = excessOfReview(judged.asked, plan);
+      if (excess.length > 0) {
+        const runs = (other: typeof plan) => excessOfReview(judged.asked, other).length === 0;
+        const error = upgradeNeeded(excess, { ...upgrading, plan, runs });
+        throw withCost(error, costOfMoves(judged.game.moves.length));
+      }
+      return judged;
+    },
     async item(message, account) {
       judgeByRules(message, single.input);
       return judge.request(message, account);
@@ -222,6 +334,9 @@ export function createPreflight({ access, engines, rules }: PreflightOptions): P
       judgeByRules(message, method.input);
       if (isMessage(message, batch.input)) {
         judge.batch(message.requests.length, account);
+      }
+      if (isMessage(message, reviewGame.input)) {
+        await judge.review(message, account);
       }
     },
   };

@@ -1,11 +1,11 @@
-import type { ContextValues, ServiceImpl } from "@connectrpc/connect";
+import type { ServiceImpl } from "@connectrpc/connect";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import type { Access } from "../access/access.ts";
 import { estimateOf, keyUrl } from "../access/over-plan.ts";
 import { depthLimitOf, requestBounds } from "../analysis/analysis.ts";
 import type { Analyzer } from "../analysis/analyzer.ts";
 import type { KnownEngines } from "../analysis/judge-request.ts";
-import { accountKey, outcomeKey, requestKey, unreadableKey } from "../calls/context-keys.ts";
+import { unreadableKey } from "../calls/context-keys.ts";
 import { messageFromAnalysis, messageFromPlace, numberFromLong } from "../calls/convert.ts";
 import { messageFromEstimate, messageFromPlan } from "../calls/convert-access.ts";
 import { messageFromVersion } from "../calls/convert-engines.ts";
@@ -15,7 +15,7 @@ import type { EngineBuild } from "../engine/engine.ts";
 import type { Log } from "../log/log.ts";
 import { uuidv7 } from "../request/context.ts";
 import type { BeginWork } from "../thread/event-loop.ts";
-import { type Asker, createAdmissionControl, type Preflight } from "./admission.ts";
+import { type AdmissionControl, askerOf, type Preflight } from "./admission.ts";
 import { createBatchEvaluation } from "./batch.ts";
 
 export interface AnalysisServiceOptions {
@@ -23,10 +23,11 @@ export interface AnalysisServiceOptions {
   readonly engines: KnownEngines;
   readonly access: Access;
   readonly judge: Preflight;
+  readonly gate: AdmissionControl;
   /** Slices of the thread, for what takes long. */
   readonly beginWork: BeginWork;
-  /** How many items of one batch may be under way: the node's slots and one more. */
-  readonly batchItemsAtOnce: number;
+  /** How many searches of one batch, or of one review, may be under way: the node's slots and one more. */
+  readonly searchesAtOnce: number;
   readonly log: Pick<Log, "error">;
 }
 
@@ -36,10 +37,9 @@ type Methods = ServiceImpl<typeof AnalysisService>;
 export function createAnalysisService(
   options: AnalysisServiceOptions,
 ): Implementation<typeof AnalysisService> {
-  const { analyzer, engines: known, access, judge, beginWork, batchItemsAtOnce: itemsAtOnce, log } = options;
+  const { analyzer, engines: known, access, judge, gate } = options;
   const { plans } = access;
-  const gate = createAdmissionControl(access.limits, analyzer.timeOf);
-  const evaluateBatch = createBatchEvaluation({ analyzer, judge, gate, access, beginWork, itemsAtOnce, log });
+  const evaluateBatch = createBatchEvaluation(options);
 
   const analyze: Methods["evaluate"] & Methods["findBestMove"] = async (message, { signal, values }) => {
     const asker = askerOf(values);
@@ -136,13 +136,5 @@ export function createAnalysisService(
         };
       },
     },
-  };
-}
-
-function askerOf(values: ContextValues): Asker {
-  return {
-    account: values.get(accountKey),
-    requestId: values.get(requestKey).id,
-    outcome: values.get(outcomeKey),
   };
 }

@@ -24,7 +24,7 @@ export interface BatchOptions {
   /** Slices of the thread: an item of 600 moves takes milliseconds to judge, and may need no engine. */
   readonly beginWork: BeginWork;
   /** How many items of a batch may be under way: one more than the slots keeps them all busy. */
-  readonly itemsAtOnce: number;
+  readonly searchesAtOnce: number;
   readonly log: Pick<Log, "error">;
 }
 
@@ -37,7 +37,7 @@ const lasting: ReadonlySet<ErrorCode> = new Set(["rate_limited", "quota_exhauste
 
 /** Answers the requests of a batch as they are ready. What is wrong with one is told in its own answer. */
 export function createBatchEvaluation(options: BatchOptions) {
-  const { analyzer, judge, gate, access, beginWork, itemsAtOnce, log } = options;
+  const { analyzer, judge, gate, access, beginWork, searchesAtOnce, log } = options;
   async function evaluate(
     message: RequestMessage,
     asker: Asker,
@@ -48,7 +48,7 @@ export function createBatchEvaluation(options: BatchOptions) {
     const request = await judge.item(message, asker.account);
     // Admitted anew each time: an item that waits to be tried again must not take a place from the caller's other searches.
     const run = async () => {
-      using admitted = await gate.admit(request, asker, signal);
+      using admitted = await gate.admit(request, asker, { waiting: signal });
       const analysis = await analyzer.analyze(request, flow, signal, admitted.terms);
       admitted.answered();
       return analysis;
@@ -86,7 +86,7 @@ export function createBatchEvaluation(options: BatchOptions) {
   ): AsyncIterable<Item> => {
     // A flow of its own: beside the caller's single requests a batch is one more caller, not two hundred.
     const { account, requestId } = asker;
-    const flow = `${account.subject}#${requestId}`;
+    const flow = flowOf(asker);
     judge.batch(requests.length, account);
     // An item waits as long as the others go on: what keeps it waiting may be its own batch.
     let progressedAt = performance.now();
@@ -121,9 +121,19 @@ export function createBatchEvaluation(options: BatchOptions) {
         progressedAt = performance.now();
       }
     };
-    const atOnce = Math.min(itemsAtOnce, account.plan.limits.concurrent ?? itemsAtOnce);
+    const atOnce = atOnceOf(account, searchesAtOnce);
     return runConcurrently(requests.length, atOnce, answer, signal);
   };
+}
+
+/** The flow of one call that asks for many searches. */
+export function flowOf({ account, requestId }: Asker): string {
+  return `${account.subject}#${requestId}`;
+}
+
+/** How many searches of one call may be under way: as many as their caller may have. */
+export function atOnceOf({ plan }: Account, searchesAtOnce: number): number {
+  return Math.min(searchesAtOnce, plan.limits.concurrent ?? searchesAtOnce);
 }
 
 /**

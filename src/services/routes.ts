@@ -1,5 +1,6 @@
 import type { DescService } from "@bufbuild/protobuf";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
 import { KeyService } from "../../gen/chess/analysis/v1/key_service_pb.ts";
 import { file_google_rpc_error_details } from "../../gen/google/rpc/error_details_pb.ts";
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
@@ -7,12 +8,13 @@ import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts"
 import { ServerReflection as ServerReflectionV1alpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
 import type { Implementation } from "../calls/invoke.ts";
 import { type AnalysisServiceOptions, createAnalysisService } from "./analysis-service.ts";
+import { createGameService, type GameServiceOptions } from "./game-service.ts";
 import { createKeyService } from "./key-service.ts";
 import { createHealth, type HealthOptions } from "./tools/health.ts";
 import { createReflection, type ReflectionOptions } from "./tools/reflection.ts";
 
 /** What the server is for. */
-const apiServices: readonly DescService[] = [AnalysisService, KeyService];
+const apiServices: readonly DescService[] = [AnalysisService, GameService, KeyService];
 
 /** What tells tools of the API. Needs no engine. */
 const toolServices: readonly DescService[] = [Health, ServerReflection, ServerReflectionV1alpha];
@@ -23,9 +25,12 @@ export const serviceNames: ReadonlySet<string> = new Set(
 );
 
 /** Every service of the API with what answers its calls. */
-export function createImplementations(options: AnalysisServiceOptions): readonly Implementation[] {
+export function createImplementations(
+  options: AnalysisServiceOptions & GameServiceOptions,
+): readonly Implementation[] {
   return [
     createAnalysisService(options) as unknown as Implementation,
+    createGameService(options) as unknown as Implementation,
     createKeyService(options.access) as unknown as Implementation,
   ];
 }

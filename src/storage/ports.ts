@@ -13,8 +13,58 @@ export interface AnalysisCache<T> {
   set(key: string, value: T): void;
 }
 
+/**
+ * Keeps such answers beyond the life of the process, and shares them with other processes. Never throws: what cannot be
+ * read is not there, and what cannot be written is forgotten. What was set a moment ago is lost with a process that is killed.
+ */
+export interface AnswerStore<T> extends AnalysisCache<T>, Disposable {
+  /** At once: see {@link AnalysisCache.get}. */
+  get(key: string): T | undefined;
+  /** Notes that the value of a key was given to somebody from elsewhere, so that it is not forgotten for being unused. */
+  touch(key: string): void;
+}
+
+/**
+ * Searches that several nodes may be asked for at the same time, so that one of them does it for all. They have names, and
+ * states and a last word that are plain data. Nothing here rejects or waits long: where the store cannot be asked, every node is alone.
+ */
+export interface SharedSearches<T> {
+  /** Takes a search on for this node, until the claim is disposed of. Undefined where another node is at it. */
+  claim(name: string): Promise<Disposable | undefined>;
+  /** Whether another node is at it. */
+  isLed(name: string): Promise<boolean>;
+  /**
+   * The last word of a search that another node is at. Undefined as soon as it can no more be expected: that node has failed or is
+   * gone, the store is, or `signal` is aborted.
+   *
+   * @param hear told states as they come, once they are wanted: not all of them, and those of another node that has taken it on anew
+   */
+  follow(
+    name: string,
+    hear: (state: T) => void,
+    statesWanted: Promise<void>,
+    signal: AbortSignal,
+  ): Promise<T | undefined>;
+  /** Says how this node's own searches are read for others: to be called once. */
+  serve(join: JoinSearch<T>): void;
+}
+
+/**
+ * Reads a search of this node that is under way; undefined where there is none. Reading keeps it going, until `signal` is aborted.
+ *
+ * @param wantsStates without, there is the last word alone
+ */
+export type JoinSearch<T> = (
+  name: string,
+  wantsStates: boolean,
+  signal: AbortSignal,
+) => AsyncIterable<{ readonly value: T; readonly isLast: boolean }> | undefined;
+
 /** A store cannot be asked at the moment: its disk is full, somebody has it locked, it is not there. */
 export class StoreUnavailable extends Error {}
+
+/** A store was asked to write, and has not answered: it may have been done, or not. */
+export class OutcomeUnknown extends StoreUnavailable {}
 
 /** Told how a store does, by whoever asks it: for the log. */
 export interface StoreWatch {
@@ -23,6 +73,12 @@ export interface StoreWatch {
 }
 
 export const unwatched: StoreWatch = { worked() {}, failed() {} };
+
+/** The same of stored answers, whose file can be begun anew. */
+export interface AnswerStoreWatch extends StoreWatch {
+  /** The file could not be used for good, and has another name now. */
+  setAside(file: string, why: string): void;
+}
 
 /** An API key, as far as it is kept: enough to know it again, not enough to use it. */
 export interface KeyRecord {
@@ -84,7 +140,7 @@ export type Issued =
 
 /**
  * Keeps API keys. What a method has resolved survives the death of the process. All methods reject with
- * StoreUnavailable where the store cannot be asked, and have changed nothing then.
+ * StoreUnavailable where the store cannot be asked, and have changed nothing then, unless it is OutcomeUnknown.
  */
 export interface KeyStore {
   /**
@@ -130,4 +186,82 @@ export interface UsageStore {
   current(now: number): Promise<readonly EngineTime[]>;
   /** Forgets some of what counts no more at `now`, so much at most. Resolves with its number. */
   prune(now: number, max: number): Promise<number>;
+}
+
+/** A window of a rate that several nodes count together. */
+export interface SharedWindow {
+  /** Plan and name of the rate. */
+  readonly rate: string;
+  /** Who is counted. */
+  readonly subject: string;
+  readonly windowMs: number;
+}
+
+export interface QuotaWindow extends SharedWindow {
+  readonly quota: number;
+}
+
+/** A window, and what is counted in it. */
+export interface UnitWindow extends SharedWindow {
+  readonly unit: "engine_ms" | "request" | "refusal";
+}
+
+/** How such a window stands. */
+export interface WindowUse {
+  readonly used: number;
+  /** Milliseconds until it ends, by the store's clock; all that it lasts where it has not begun. */
+  readonly endsInMs: number;
+}
+
+/** A request that wants to be let in. */
+export interface EntryAsked {
+  readonly subject: string;
+  /** Searches at a time; undefined for any number. */
+  readonly concurrent: number | undefined;
+  /** What its search takes, as far as one can tell. */
+  readonly expectedMs: number;
+  /** Windows of engine time: one that is used up lets nobody in. */
+  readonly engineTime: readonly QuotaWindow[];
+  /** Windows of requests, of which it takes so many. */
+  readonly requests: readonly QuotaWindow[];
+  readonly count: number;
+}
+
+export type EntryAnswer =
+  | { readonly kind: "in"; readonly place: SharedPlace; readonly requests: readonly WindowUse[] }
+  /** So many searches are under way: these. */
+  | { readonly kind: "busy"; readonly running: readonly RunningSearch[] }
+  | { readonly kind: "spent"; readonly engineTime: readonly WindowUse[] }
+  | { readonly kind: "full"; readonly requests: readonly WindowUse[] };
+
+/** In milliseconds. */
+export interface RunningSearch {
+  readonly expectedMs: number;
+  readonly elapsedMs: number;
+}
+
+/** A search under way. Disposing of it gives its place back, for all nodes. */
+export interface SharedPlace extends Disposable {
+  /** What was taken of windows goes back to those that have not ended. */
+  giveBack(): void;
+}
+
+/**
+ * Counts for all nodes what callers use. What has been sent once counts once, whether or not it was heard that it
+ * arrived; what a node holds that has died is given back within seconds. Methods reject with StoreUnavailable
+ * where the store cannot be asked.
+ */
+export interface LimitStore {
+  /** Whether it can be asked, as far as is known. */
+  readonly available: boolean;
+  /** Lets a request in, or takes nothing: all in one step. One that rejects has taken nothing, or gives it back. */
+  enter(asked: EntryAsked): Promise<EntryAnswer>;
+  /** Holds a place for a search that was let in while the store could not be asked: it counts from when it can be. */
+  hold(subject: string, expectedMs: number): Disposable;
+  /** Adds refusals to a window. Resolves with how it stands, or undefined where that is not known. */
+  addRefusals(window: SharedWindow, count: number): Promise<WindowUse | undefined>;
+  /** Adds engine time to a window. */
+  addEngineTime(window: SharedWindow, engineMs: number): void;
+  /** How windows stand. */
+  standing(windows: readonly UnitWindow[]): Promise<readonly WindowUse[]>;
 }

@@ -1,16 +1,21 @@
 import { readFileSync, statSync } from "node:fs";
-import { type Access, createAccess } from "../access/access.ts";
+import { type Access, createAccess, plansIn } from "../access/access.ts";
 import { defaultKnownMs } from "../access/authenticate.ts";
 import { createClientAddress } from "../access/client-address.ts";
 import { builtInPlans, type Plan } from "../access/plans.ts";
 import type { ListenerOptions } from "../http/listener/listener.ts";
 import type { Log } from "../log/log.ts";
-import { StoreUnavailable, type StoreWatch } from "../storage/ports.ts";
-import { defaultBusyMaxMs, openDatabase, StoreUnusable } from "../storage/sqlite/database.ts";
+import { type KeyStore, StoreUnavailable } from "../storage/ports.ts";
+import { createTrial, defaultBusyMaxMs, openDatabase, StoreUnusable } from "../storage/sqlite/database.ts";
 import { createSqliteKeyStore } from "../storage/sqlite/key-store.ts";
 import { createSqliteUsageStore } from "../storage/sqlite/usage-store.ts";
-import { type Config, ConfigError } from "./config.ts";
+import type { OpenedStores, openSharedAccess, Sharing } from "./access-of-nodes.ts";
+import { ConfigError } from "./config.ts";
+import type { Degraded } from "./degraded.ts";
 import { plansFromJson } from "./plans.ts";
+import { connectRedis } from "./redis.ts";
+import type { Config } from "./settings.ts";
+import { createStoreLog } from "./store-log.ts";
 
 /** What the stores are asked, and how long they are waited for, in milliseconds. */
 export const accessTimes = {
@@ -25,11 +30,19 @@ export const accessTimes = {
 /** As {@link accessTimes}; tests make them short. */
 export type AccessTimes = { readonly [Time in keyof typeof accessTimes]: number };
 
+interface AccessOptions {
+  /** What nodes share, instead of a database of its own. */
+  readonly sharing?: Sharing | undefined;
+  /** Told of the database. */
+  readonly degraded?: Degraded | undefined;
+}
+
 /** Milliseconds until keys that have ended are forgotten for the first time: a clock that was wrong at boot is right by then. */
 const pruneAfterMs = 3_600_000;
 
 /**
- * Who may ask and how much, as the settings say, over the database in their folder. Disposing of it writes the rest.
+ * Who may ask and how much, as the settings say, over the database in their folder, or over what nodes share. Disposing
+ * of it writes the rest.
  *
  * @throws ConfigError for plans and folders that cannot be used
  */
@@ -37,67 +50,131 @@ export async function openAccess(
   config: Config,
   log: Log,
   times: Partial<AccessTimes> = {},
+  { sharing, degraded }: AccessOptions = {},
 ): Promise<Access & AsyncDisposable> {
   const { flushMs, knownMs, busyMaxMs } = { ...accessTimes, ...times };
   const plans = loadPlans(config);
-  const database = openData(config);
-  const asking = { watch: createStoreLog(log), busyMaxMs };
-  try {
-    const access = await createAccess({
-      mode: config.access,
-      plans,
-      keysPerDay: (config.selfServiceKeys ?? config.access === "public") ? config.keysPerDay : 0,
-      keyExpiryDays: config.keyExpiryDays,
-      selfServiceKeysMax: config.selfServiceKeysMax,
-      pepper: config.keyPepper,
-      trustedProxies: config.trustProxy,
-      knownMs,
-      stores: {
-        keys: createSqliteKeyStore(database, asking),
-        usage: createSqliteUsageStore(database, asking),
-      },
-      log,
-    });
-    const openedAt = performance.now();
-    async function keepUp(): Promise<void> {
-      await access.flush();
-      if (performance.now() - openedAt > pruneAfterMs) {
-        await access.prune();
-      }
+  await using open = new AsyncDisposableStack();
+  const {
+    stores,
+    shared,
+    keepUp: tryAgain,
+  } = open.use(
+    sharing
+      ? await openShared(sharing, plansIn(config.access, plans), log)
+      : openOwn(config, log, { busyMaxMs, degraded }),
+  );
+  const access = await createAccess({
+    mode: config.access,
+    plans,
+    keysPerDay: (config.selfServiceKeys ?? config.access === "public") ? config.keysPerDay : 0,
+    keyExpiryDays: config.keyExpiryDays,
+    selfServiceKeysMax: config.selfServiceKeysMax,
+    pepper: config.keyPepper,
+    trustedProxies: config.trustProxy,
+    knownMs,
+    stores,
+    ...(shared && { shared }),
+    log,
+  });
+  const openedAt = performance.now();
+  async function keepUp(): Promise<void> {
+    await access.flush();
+    await tryAgain?.();
+    if (performance.now() - openedAt > pruneAfterMs) {
+      await access.prune();
     }
-    /** One at a time: it may wait for somebody who has the database locked. */
-    let keeping: Promise<void> | undefined;
-    const timer = setInterval(() => {
-      keeping ??= keepUp()
-        .catch((err: unknown) => {
-          // That the store cannot be asked is in the log once, and not every time.
-          if (!(err instanceof StoreUnavailable)) {
-            log.error({ err }, "usage could not be saved, or what has ended not be deleted");
-          }
-        })
-        .finally(() => {
-          keeping = undefined;
-        });
-    }, flushMs);
-    const close = async () => {
-      clearInterval(timer);
-      await keeping;
-      await access
-        .flush()
-        .catch((err: unknown) => log.error({ err }, "the latest usage could not be saved and is lost"));
-      database.close();
-    };
-    let closed: Promise<void> | undefined;
-    return Object.assign(access, {
-      [Symbol.asyncDispose]() {
-        closed ??= close();
-        return closed;
-      },
-    });
-  } catch (error) {
-    database.close();
-    throw error;
   }
+  /** One at a time: it may wait for somebody who has the database locked. */
+  let keeping: Promise<void> | undefined;
+  const timer = setInterval(() => {
+    keeping ??= keepUp()
+      .catch((err: unknown) => {
+        // That the store cannot be asked is in the log once, and not every time.
+        if (!(err instanceof StoreUnavailable)) {
+          log.error({ err }, "usage could not be saved, or what has ended not be deleted");
+        }
+      })
+      .finally(() => {
+        keeping = undefined;
+      });
+  }, flushMs);
+  const closing = open.move();
+  const close = async () => {
+    clearInterval(timer);
+    await keeping;
+    await access
+      .flush()
+      .catch((err: unknown) => log.error({ err }, "the latest usage could not be saved and is lost"));
+    await closing.disposeAsync();
+  };
+  let closed: Promise<void> | undefined;
+  return Object.assign(access, {
+    [Symbol.asyncDispose]() {
+      closed ??= close();
+      return closed;
+    },
+  });
+}
+
+/** Of a node that is alone: a database of its own. @throws ConfigError */
+function openOwn(
+  config: Config,
+  log: Log,
+  { busyMaxMs, degraded }: { readonly busyMaxMs: number; readonly degraded: Degraded | undefined },
+): OpenedStores {
+  const database = openData(config);
+  let isDegraded = false;
+  const tellPart = degraded?.part("database");
+  const tellDegraded = (is: boolean) => {
+    isDegraded = is;
+    tellPart?.(is);
+  };
+  const asking = { watch: createStoreLog(log, { tellDegraded }), busyMaxMs };
+  const trial = createTrial(database, asking);
+  return {
+    stores: {
+      keys: createSqliteKeyStore(database, asking),
+      usage: createSqliteUsageStore(database, asking),
+    },
+    keepUp: async () => void (isDegraded && (await trial())),
+    async [Symbol.asyncDispose]() {
+      database.close();
+    },
+  };
+}
+
+/** The keys alone, as the settings say. @throws ConfigError, also where Redis is not there */
+export async function openKeys(config: Config): Promise<{ readonly keys: KeyStore } & AsyncDisposable> {
+  const redis = await connectRedis(config, { info() {}, warn() {} });
+  if (redis === undefined) {
+    const database = openData(config);
+    return {
+      keys: createSqliteKeyStore(database),
+      async [Symbol.asyncDispose]() {
+        database.close();
+      },
+    };
+  }
+  const open = new AsyncDisposableStack();
+  open.use(redis);
+  const { health } = redis;
+  if (health.kind === "down") {
+    await open.disposeAsync();
+    throw new ConfigError(`KIBITZ_REDIS_URL: Redis cannot be asked: ${health.why}.`);
+  }
+  const { createRedisClock } = await import("../storage/redis/clock.ts");
+  const { createRedisKeyStore } = await import("../storage/redis/key-store.ts");
+  const clock = open.use(createRedisClock(redis));
+  return {
+    keys: open.use(createRedisKeyStore(redis, clock)),
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  };
+}
+
+/** Read only where it is needed: a node that is alone starts without. */
+async function openShared(...args: Parameters<typeof openSharedAccess>): Promise<OpenedStores> {
+  return (await import("./access-of-nodes.ts")).openSharedAccess(...args);
 }
 
 /** The plans of the operator's file, or the built-in ones. @throws ConfigError */
@@ -137,35 +214,14 @@ export function openData({ dataDir }: Config): ReturnType<typeof openDatabase> {
     return openDatabase(dataDir);
   } catch (error) {
     if (error instanceof StoreUnusable) {
-      throw new ConfigError(`KIBITZ_DATA_DIR: ${error.message}. Name a folder that Kibitz may write to.`);
+      const wayOut = error.isNewer
+        ? "Run the newer version, or put back the copy of the database from before the upgrade."
+        : "Name a folder that Kibitz may write to.";
+      throw new ConfigError(`KIBITZ_DATA_DIR: ${error.message}. ${wayOut}`);
     }
     throw error;
   }
 }
-
-/** Says once that the database cannot be read or written, however often it is tried, and once that it can again. */
-export function createStoreLog(log: Pick<Log, "info" | "warn">): StoreWatch {
-  /** Apart: a full disk is read as ever. */
-  const failing = new Set<string>();
-  return {
-    failed(what, error) {
-      if (!failing.has(what)) {
-        failing.add(what);
-        log.warn(
-          { error },
-          `the database cannot be ${past[what]}: analyses continue, their usage is kept in memory, and changes to keys have to wait`,
-        );
-      }
-    },
-    worked(what) {
-      if (failing.delete(what)) {
-        log.info({}, `the database can be ${past[what]} again`);
-      }
-    },
-  };
-}
-
-const past = { read: "read", write: "written" } as const;
 
 /** Nobody's address: what a proxy is made to forward, to see whether it is believed. */
 const nobody = "0.0.0.0";

@@ -1,40 +1,46 @@
 import type { DescMethod } from "@bufbuild/protobuf";
-import type { Interceptor } from "@connectrpc/connect";
 import type { Access } from "../access/access.ts";
 import { createEntrance } from "../access/entrance.ts";
 import { createToolChain } from "../calls/chain.ts";
-import { createCalls, type Implementation } from "../calls/invoke.ts";
+import { createCalls } from "../calls/invoke.ts";
 import { batchMethods, isCounted, readMaxBytesOf } from "../calls/policy.ts";
 import type { Engines } from "../engine/engines.ts";
-import { assertMayFollow, errorFromUnknown, KibitzError } from "../errors/errors.ts";
-import { type BodyBudget, createBodyBudget } from "../http/body-budget.ts";
+import { assertMayFollow } from "../errors/errors.ts";
+import { createBodyBudget } from "../http/body-budget.ts";
 import { createCors } from "../http/listener/cors.ts";
 import { createListener } from "../http/listener/listener.ts";
-import type { NodeRequest, NodeResponse, RequestHandler } from "../http/message.ts";
+import type { NodeRequest, RequestHandler } from "../http/message.ts";
 import { createApiPages } from "../http/pages/docs.ts";
 import { createProbes, createReadiness } from "../http/pages/probes.ts";
 import { createProblemPages } from "../http/pages/problems.ts";
+import { createWebPage } from "../http/pages/web-page.ts";
 import { createWelcome } from "../http/pages/welcome.ts";
-import { sendProblem } from "../http/send-problem.ts";
 import { createAddressShower, createCallLine, createRefusalLog } from "../log/call-line.ts";
 import type { Log } from "../log/log.ts";
-import { type ConnectAdapter, createConnectAdapter } from "../protocols/connect/adapter.ts";
-import { createBatchDecoder, type DecodeBody } from "../protocols/connect/decode-batch.ts";
-import { connectErrorFrom, errorFromConnect } from "../protocols/connect/errors.ts";
+import { createBatchDecoder } from "../protocols/connect/decode-batch.ts";
+import { errorFromConnect } from "../protocols/connect/errors.ts";
 import { createGrpcDoor } from "../protocols/connect/grpc/door.ts";
-import { type Admittance, createHandlers } from "../protocols/connect/handlers.ts";
 import { connectErrors, createAdmittance, suggest } from "../protocols/connect/interceptors.ts";
-import { refuseCall, refuseUnknownCall } from "../protocols/connect/refuse-call.ts";
 import { createGateway } from "../protocols/json/gateway.ts";
 import { contextOf, outcomeOf, type RequestContext } from "../request/context.ts";
 import { costOf } from "../services/admission.ts";
 import { createToolImplementations, serviceNames } from "../services/routes.ts";
+import type { Redis } from "../storage/redis/connection.ts";
 import { createEventLoopLag, type EventLoopLag } from "../thread/event-loop.ts";
 import { accessTimes, connectionLimits, openAccess } from "./access.ts";
+import { type AgentsOptions, agentsTools, createAgentsDoor } from "./agents.ts";
 import { type AppState, appTransitions, notServing, type Opened } from "./app-state.ts";
-import { type Config, ConfigError } from "./config.ts";
+import { ConfigError } from "./config.ts";
+import { createDegraded } from "./degraded.ts";
 import { shownPlans } from "./plans.ts";
+import { connectRedis, type SharingTimes, shareAnswers } from "./redis.ts";
+import { checkCredential, noConnectionLeft, refuse, refuseUnknown } from "./refuse.ts";
+import { createRpc } from "./rpc.ts";
 import { createService, type Service } from "./service.ts";
+import type { Config } from "./settings.ts";
+import { openStore } from "./store.ts";
+import { type ServiceMetrics, watchService } from "./watch-service.ts";
+import { wayOut } from "./way-out.ts";
 
 /** What an app waits for, in milliseconds. */
 export const appTimes = {
@@ -46,10 +52,13 @@ export const appTimes = {
 /** As {@link appTimes}; tests make them short. */
 export type AppTimes = { readonly [Time in keyof typeof appTimes]: number };
 
-/** What tests may set otherwise. */
+/** What is not for all that start an app, and what tests set otherwise. */
 export interface AppOptions extends Partial<AppTimes> {
+  /** What happens is counted there. */
+  readonly metrics?: ServiceMetrics | undefined;
   /** Tells when calls are refused because the thread is too busy to read them. Ended with the app. */
   readonly lag?: EventLoopLag;
+  readonly redis?: Partial<SharingTimes>;
 }
 
 /** How long after that the answers may take to be out, those too that had to wait for an engine. */
@@ -62,6 +71,8 @@ const healthCheckPath = "/grpc.health.v1.Health/Check";
 export interface App {
   /** Where it listens: `http://127.0.0.1:8080`. */
   readonly url: string;
+  /** The parts that it does without what they should have: `store`. */
+  degraded(): readonly string[];
   /** No new work, what is under way is finished, engines are closed. */
   stop(): Promise<void>;
 }
@@ -75,7 +86,7 @@ export async function startApp(
   config: Config,
   log: Log,
   opening: Promise<Engines>,
-  { lag = createEventLoopLag(), ...times }: AppOptions = {},
+  { lag = createEventLoopLag(), metrics, redis: redisTimes, ...times }: AppOptions = {},
 ): Promise<App> {
   const { drainMs, ...storeTimes } = { ...appTimes, ...times };
   let state: AppState = { kind: "opening" };
@@ -85,16 +96,23 @@ export async function startApp(
   };
   const opened = (): Partial<Opened> => ("access" in state ? state : {});
   const readiness = createReadiness();
+  const stopping = new AbortController();
   /** What is closed when everything is answered, or nothing can be. */
   const open = new AsyncDisposableStack();
   open.use(lag);
   const showAddress = createAddressShower(config.logAddresses);
+  const meter = metrics?.meter;
+  const degraded = createDegraded();
+  const writeLine = createCallLine(log, showAddress, "info", meter);
   const addressOf = (request: RequestContext) => opened().access?.addressOf(request) ?? request.address;
   const bodies = createBodyBudget({
     addressOf,
     ...(config.access === "open" && { maxBytesPerAddress: Number.POSITIVE_INFINITY }),
   });
+  let redis: Redis | undefined;
+  const probes = createProbes({ ...readiness, degraded: degraded.names });
   const tools: RequestHandler = (req, res) => opened().tools?.(req, res) ?? false;
+  const besidesPage = config.page === "on";
   const door =
     (index: number): RequestHandler =>
     (req, res) =>
@@ -103,25 +121,31 @@ export async function startApp(
     handlers: [
       // These look at credentials themselves, and refuse in their protocol.
       door(jsonDoor),
-      createProbes(readiness),
+      probes,
       tools,
       door(rpcDoor),
+      door(agentsDoor),
       (req, res) => "access" in state && checkCredential(state.access, req, res),
-      createWelcome(),
+      ...(besidesPage ? [createWebPage({ log })] : []),
+      createWelcome({ besidesPage }),
       createProblemPages(),
-      createApiPages({ plans: () => ("access" in state ? shownPlans(state.access.plans) : undefined), log }),
+      createApiPages({
+        plans: () => ("access" in state ? shownPlans(state.access.plans) : undefined),
+        tools: agentsTools,
+        log,
+      }),
       (req, res) => state.kind !== "serving" && refuse(notServing(state.kind), req, res),
       refuseUnknown,
     ],
     spareHandlers: [
-      createProbes(readiness),
-      createWelcome(),
+      probes,
+      createWelcome({ besidesPage }),
       (req, res) => contextOf(req).path === healthCheckPath && tools(req, res),
       (req, res) => refuse(noConnectionLeft(), req, res),
     ],
     ...connectionLimits(config),
     isRpcPath,
-    tellRefused: createRefusalLog(createCallLine(log, showAddress), addressOf),
+    tellRefused: createRefusalLog(writeLine, addressOf),
     cors: createCors(config.corsOrigins ?? (config.access === "public" ? ["*"] : [])),
     log,
   });
@@ -131,29 +155,51 @@ export async function startApp(
         `KIBITZ_HOST and KIBITZ_PORT: cannot listen on ${config.host}:${config.port} (${error.message}).${wayOut(error)}`,
       );
     });
-    const access = open.use(await openAccess(config, log, storeTimes));
+    redis = await connectRedis(config, log, redisTimes, degraded);
+    if (redis) {
+      open.use(redis);
+    }
+    const node = redis && open.use((await import("./nodes.ts")).joinOthers(redis, log, redisTimes));
+    const sharing = redis && node && { redis, nodes: () => node.count };
+    const access = open.use(await openAccess(config, log, storeTimes, { sharing, degraded }));
     const toolCalls = createRpc({
       implementations: createToolImplementations({ ...readiness, addressOf: access.addressOf }),
-      chain: [connectErrors(), ...createToolChain(log, errorFromConnect)],
+      chain: [
+        connectErrors(),
+        ...createToolChain(
+          createCallLine(log, () => undefined, "debug", meter),
+          errorFromConnect,
+        ),
+      ],
       bodies,
       log,
     });
     move({ kind: "starting", access, tools: toolCalls });
     const engines = await opening;
-    const service = createService(engines, access, config, log, showAddress);
+    const store = openStore(config, log, degraded);
+    if (store) {
+      open.use(store);
+    }
+    const shared = redis && node && (await shareAnswers(redis, config, node.id, redisTimes));
+    const service = createService(engines, access, config, log, { store, shared, writeLine, meter });
+    node?.present(engines, service, config, port);
+    if (metrics) {
+      watchService(metrics, service, engines, degraded);
+    }
     const { defaultBuild } = engines.catalog.latest;
     const follow = () => readiness.become(engines.available(defaultBuild) ? "ready" : "starting");
     move({
       kind: "serving",
       access,
       tools: toolCalls,
-      doors: createDoors(service, access, lag, bodies, log),
+      doors: createDoors(service, { access, lag, bodies, config, stopping: stopping.signal, log }),
     });
     engines.changes.on("change", follow);
     follow();
     const drain = async () => {
       engines.changes.off("change", follow);
       readiness.become("draining");
+      stopping.abort(new Error("the server stops"));
       // Again and again: what has waited until now begins when others end.
       let cutting: NodeJS.Timeout | undefined;
       const late = setTimeout(() => {
@@ -168,6 +214,7 @@ export async function startApp(
       move({ kind: "stopped" });
     };
     return {
+      degraded: degraded.names,
       url: `http://${host.includes(":") ? `[${host}]` : host}:${port}`,
       async stop() {
         if (state.kind === "serving") {
@@ -185,31 +232,22 @@ export async function startApp(
   }
 }
 
-/** What the operator can do about an address that cannot be listened on. */
-function wayOut({ code = "" }: NodeJS.ErrnoException): string {
-  switch (code) {
-    case "EADDRINUSE":
-      return " KIBITZ_PORT=0 picks a free port.";
-    case "EADDRNOTAVAIL":
-    case "ENOTFOUND":
-      return " KIBITZ_HOST must be an address of this machine.";
-    default:
-      return "";
-  }
-}
-
 /** Places of the ways to call the service. */
 const jsonDoor = 0;
 const rpcDoor = 1;
+const agentsDoor = 2;
+
+interface DoorsOptions extends Pick<AgentsOptions, "bodies" | "config" | "stopping" | "log"> {
+  readonly access: Access;
+  readonly lag: EventLoopLag;
+}
 
 /** Every way to call the service, in front of one chain of interceptors. */
 function createDoors(
-  { implementations, chain, rules, judge, beginWork, calls }: Service,
-  access: Access,
-  lag: EventLoopLag,
-  bodies: BodyBudget,
-  log: Log,
+  service: Service,
+  { access, lag, bodies, config, stopping, log }: DoorsOptions,
 ): readonly RequestHandler[] {
+  const { implementations, chain, rules, judge, beginWork, calls } = service;
   const entrance = createEntrance(access, lag.isLasting);
   const services = implementations.map(({ service }) => service);
   const enter = (req: NodeRequest, method: DescMethod | undefined) =>
@@ -240,69 +278,10 @@ function createDoors(
     connect: createRpc({ implementations, chain: rpcChain, admittance, decodeBody, bodies, log }),
     log,
   });
-  return [gateway, grpc];
-}
-
-interface RpcOptions {
-  readonly implementations: readonly Implementation[];
-  readonly chain: readonly Interceptor[];
-  /** Everybody is let in without. */
-  readonly admittance?: Admittance;
-  readonly decodeBody?: DecodeBody;
-  readonly bodies: BodyBudget;
-  readonly log: Log;
-}
-
-function createRpc({
-  implementations,
-  chain,
-  admittance,
-  decodeBody,
-  bodies,
-  log,
-}: RpcOptions): ConnectAdapter {
-  return createConnectAdapter({
-    handlers: createHandlers(implementations, chain, readMaxBytesOf, admittance),
-    ...(admittance && { refusing: admittance.refusing }),
-    explain: connectErrorFrom,
-    ...(decodeBody && { decodeBody }),
-    bodies,
-    log,
-  });
-}
-
-/** What is no call needs no key, but a credential that is sent with it is checked as everywhere. */
-async function checkCredential(access: Access, req: NodeRequest, res: NodeResponse): Promise<boolean> {
-  if (req.headers.authorization === undefined) {
-    return false;
-  }
-  try {
-    await access.accountOf(contextOf(req));
-    return false;
-  } catch (thrown) {
-    return refuse(errorFromUnknown(thrown), req, res);
-  }
+  return [gateway, grpc, createAgentsDoor({ service, entrance, bodies, config, stopping, log })];
 }
 
 /** Whether a path is below that of a service, also if the service has no such method. */
 function isRpcPath(path: string): boolean {
   return serviceNames.has(path.slice(1, path.lastIndexOf("/")));
-}
-
-/** Answers with an error in the protocol of the caller. */
-function refuse(error: KibitzError, req: NodeRequest, res: NodeResponse): true {
-  if (!refuseCall(req, res, error, connectErrorFrom)) {
-    sendProblem(req, res, error);
-  }
-  return true;
-}
-
-/** Tells RPC clients that there is no such call; the rest is nobody's. */
-function refuseUnknown(req: NodeRequest, res: NodeResponse): boolean {
-  return refuseUnknownCall(req, res, connectErrorFrom);
-}
-
-function noConnectionLeft(): KibitzError {
-  const detail = "This server, or your address, has no connection left. Come again later.";
-  return new KibitzError("overloaded", detail, { retryAfterMs: 1000 });
 }

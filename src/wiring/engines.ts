@@ -4,7 +4,8 @@ import { type Engines, startEngines } from "../engine/engines.ts";
 import { EngineUserUnusable } from "../engine/sandbox/engine-user.ts";
 import { createSandbox, type Sandbox } from "../engine/sandbox/sandbox.ts";
 import type { Log } from "../log/log.ts";
-import { type Config, ConfigError } from "./config.ts";
+import { ConfigError } from "./config.ts";
+import type { Config } from "./settings.ts";
 
 /**
  * The engines that the settings ask for. Apart from `app.ts` because it is what takes longest:
@@ -43,8 +44,12 @@ export async function openEngines(
   }
 }
 
-/** @throws EngineUserUnusable */
-async function openCage({ engineUser, dataDir }: Config, log: Log): Promise<Sandbox> {
+/**
+ * The sandbox that engines run in.
+ *
+ * @throws EngineUserUnusable
+ */
+export async function openCage({ engineUser, dataDir }: Config, log: Log): Promise<Sandbox> {
   const sandbox = await createSandbox({ userName: engineUser, hide: dataDir });
   const { user, holds, lacks } = sandbox;
   const tell = lacks.length === 0 ? log.info : log.warn;

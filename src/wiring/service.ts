@@ -6,19 +6,23 @@ import { type Analyzer, createAnalyzer } from "../analysis/analyzer.ts";
 import { errorFromFailure } from "../analysis/error-from-failure.ts";
 import { createPositionCache, type KnownEngines } from "../analysis/judge-request.ts";
 import { createScheduler, type Scheduler } from "../analysis/scheduler.ts";
+import { createSharing, type SharingOptions } from "../analysis/share-searches.ts";
 import { createChain } from "../calls/chain.ts";
 import { type Calls, createCalls, type Implementation } from "../calls/invoke.ts";
 import { createRules, type Rules } from "../calls/rules.ts";
 import { EngineFailure } from "../engine/engine.ts";
 import type { Engines } from "../engine/engines.ts";
-import { createAddressShower } from "../log/call-line.ts";
+import { type CallLine, createAddressShower, createCallLine } from "../log/call-line.ts";
 import type { Log } from "../log/log.ts";
+import type { Meter } from "../metrics/meter.ts";
 import { errorFromConnect } from "../protocols/connect/errors.ts";
-import { createPreflight, type Preflight } from "../services/admission.ts";
+import { createAdmissionControl, createPreflight, type Preflight } from "../services/admission.ts";
 import { createImplementations } from "../services/routes.ts";
+import { createRulebook, type Rulebook } from "../services/rulebook.ts";
 import { createMemoryCache } from "../storage/memory/cache.ts";
+import type { AnswerStore } from "../storage/ports.ts";
 import { type BeginWork, createTimeSlicer } from "../thread/event-loop.ts";
-import type { Config } from "./config.ts";
+import type { Config } from "./settings.ts";
 
 /** What Kibitz does, before any door: the command line asks it directly, the server opens doors to it. */
 export interface Service {
@@ -29,6 +33,7 @@ export interface Service {
   readonly chain: readonly Interceptor[];
   readonly rules: Rules;
   readonly judge: Preflight;
+  readonly rulebook: Rulebook;
   /** Slices of the thread, for all works that take long. */
   readonly beginWork: BeginWork;
   /** Every method, behind the chain. */
@@ -40,41 +45,61 @@ function explainFailure(thrown: unknown): never {
   throw thrown instanceof EngineFailure ? errorFromFailure(thrown) : thrown;
 }
 
+/** What not every service has. */
+export interface ServiceOptions {
+  /** What is known beyond this process, where the settings say so. */
+  readonly store?: AnswerStore<Findings> | undefined;
+  readonly shared?: Omit<SharingOptions, "cache"> | undefined;
+  /** Writes the line of a call; as the settings say if undefined. */
+  readonly writeLine?: CallLine;
+  readonly meter?: Meter | undefined;
+}
+
 export function createService(
   running: Engines,
   access: Access,
   config: Config,
   log: Log,
-  showAddress = createAddressShower(config.logAddresses),
+  {
+    store,
+    shared,
+    meter,
+    writeLine = createCallLine(log, createAddressShower(config.logAddresses), "info", meter),
+  }: ServiceOptions = {},
 ): Service {
   const beginWork = createTimeSlicer();
   const scheduler = createScheduler({ slots: config.slots, maxWaitMs: config.queueMaxWaitMs });
+  const cache = createMemoryCache<Findings>({ bytes: config.cacheMb * 1e6 });
   const analyzer = createAnalyzer({
     search: running.search,
     scheduler,
-    cache: createMemoryCache<Findings>({ bytes: config.cacheMb * 1e6 }),
+    cache,
+    store,
+    meter,
+    sharing: shared && createSharing({ ...shared, cache }),
     movetimeMaxMs: openPlan.limits.movetimeMaxMs,
   });
   const engines: KnownEngines = {
-    get catalog() {
-      return running.catalog;
-    },
+    catalog: running.catalog,
     available: running.available,
     describe: (build) => running.describe(build).catch(explainFailure),
     judgePosition: createPositionCache(beginWork),
   };
   const rules = createRules();
-  const judge = createPreflight({ access, engines, rules });
-  const chain = createChain(access, rules, log, showAddress, errorFromConnect);
+  const judge = createPreflight({ access, engines, rules, beginWork });
+  const chain = createChain(access, rules, writeLine, errorFromConnect);
+  const gate = createAdmissionControl(access.limits, analyzer.timeOf);
   const implementations = createImplementations({
     analyzer,
     engines,
     access,
     judge,
+    gate,
     beginWork,
-    batchItemsAtOnce: config.slots + 1,
+    searchesAtOnce: config.slots + 1,
     log,
   });
   const calls = createCalls(implementations, chain);
-  return { analyzer, scheduler, engines, implementations, chain, rules, judge, beginWork, calls };
+  const rulebook = createRulebook({ beginWork, gate });
+  return { analyzer, scheduler, engines, implementations, chain, rules, judge, rulebook, beginWork, calls };
 }

@@ -4,6 +4,7 @@ export const jsonCalls = [
   "/v1/bestmove",
   "/v1/eval/stream",
   "/v1/eval/batch",
+  "/v1/review",
   "/v1/keys",
 ] as const;
 

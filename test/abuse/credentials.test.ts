@@ -177,6 +177,14 @@ test("25: a key comes back in no answer and stands in no line of the log, wherev
         );
       }
     }
+    for (const pgn of [
+      issued,
+      `[White "${issued}"]\n\n1. e4`,
+      `1. e4 {${issued}} e5`,
+      `1. e4 {${issued}} e5 2. Ke3`,
+    ]) {
+      answers.push(await service.post("/v1/review", { pgn, depth: 1 }, headers));
+    }
     for (const text of [issued, `"${issued}"`, `{${issued}`, `{"fen":"${issued}","fen":1}`]) {
       answers.push(await service.post("/v1/eval", text, headers));
       answers.push(await service.post(rpcOf("Evaluate"), text, headers));

@@ -28,6 +28,17 @@ export const refused = {
       `{"requests":[${"1,".repeat(500_000)}`,
     ],
   },
+  "long games in PGN": {
+    path: "/v1/review",
+    bodies: [
+      "(".repeat(250_000),
+      `1. e4 ${"(1. d4) ".repeat(32_000)}`,
+      `1. e4 ${"(1. d4 ".repeat(37_000)}`,
+      `${longGame.moves.join(" ")} a1a1`,
+    ]
+      .map((pgn) => JSON.stringify({ pgn, depth: 30 }))
+      .concat(`{"moves":[${'"",'.repeat(170_000)}""]}`),
+  },
   "bad FENs, broken JSON, too much for the plan": {
     path: "/v1/eval",
     bodies: [

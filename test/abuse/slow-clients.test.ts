@@ -14,7 +14,8 @@ import { watchHealth } from "./health-watch.ts";
 import { answersFrom, open, rawRequest } from "./raw-http.ts";
 import { expectEvaluation, useService } from "./started-service.ts";
 
-const service = useService();
+/** The host that raw requests name: agents are answered at known ones only. */
+const service = useService({ KIBITZ_ALLOWED_HOSTS: "x" });
 
 const slowMaxMs = 35_000;
 /** The longest limit is 15 s, and is looked at every second: so much later means that it does not hold. */
@@ -108,6 +109,8 @@ const kinds: Readonly<Record<string, () => Promise<Slow>>> = {
     ),
   "the body of an RPC": () =>
     overHttp1(rawRequest(`POST ${rpcOf("Evaluate")}`, [json, "Content-Length: 1000"]), " ", true),
+  "the message of an agent": () =>
+    overHttp1(rawRequest("POST /mcp", [json, "Content-Length: 1000"]), " ", true),
   "half of the HTTP/2 preface": () => overHttp1("PRI * HTTP/2.0\r\n\r\n", "", false),
   "the first call over HTTP/2": () => overHttp2(() => {}, frame(frameType.ping, 0, 0, Buffer.alloc(8))),
   "headers over HTTP/2": () => overHttp2(() => {}, longHeaders),

@@ -1,8 +1,8 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createAuthenticator } from "../../src/access/authenticate.ts";
 import { createApiKey, createKeyExpiry, createKeyIssuer, hashOfApiKey } from "../../src/access/keys.ts";
 import { createMemoryKeyStore } from "../../src/storage/memory/key-store.ts";
-import type { KeyRecord, KeyStore } from "../../src/storage/ports.ts";
+import { type KeyRecord, type KeyStore, StoreUnavailable } from "../../src/storage/ports.ts";
 import { keyRecord } from "../contract/access-stores.ts";
 
 async function issued(options: { pepper?: string; knownMs?: number } = {}) {
@@ -203,5 +203,86 @@ describe("a key that is not used for 90 days", () => {
     await authenticator.flush();
     const later = createKeyExpiry(90).expiresAt((await keys.findById("a")) as KeyRecord);
     expect(later).toBeGreaterThan(Date.now() + 89 * dayMs);
+  });
+});
+
+describe("while the store is away", () => {
+  /** Keys that were looked up, of a store that goes away when it is told, by a clock that tests move. */
+  async function openGraced() {
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    // The cache of known keys has taken the clock before a timer of tests could.
+    let now = 1_000_000;
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => now);
+    onTestFinished(() => {
+      clock.mockRestore();
+      vi.useRealTimers();
+    });
+    const advance = (ms: number) => {
+      now += ms;
+      vi.advanceTimersByTime(ms);
+    };
+    const keys = createMemoryKeyStore();
+    let awaySince: number | undefined;
+    let isAway = false;
+    const find = keys.findByHash;
+    keys.findByHash = (hash) => (isAway ? Promise.reject(new StoreUnavailable("gone")) : find(hash));
+    const grace = { awaySince: () => awaySince, ms: 60_000 };
+    const authenticator = createAuthenticator({ keys, pepper: undefined, grace });
+    const issuer = createKeyIssuer({ keys, pepper: undefined });
+    const issue = async () => {
+      const made = await issuer.issue({ name: "a", plan: "free" });
+      return made.kind === "issued"
+        ? { header: `Bearer ${made.key}`, id: made.record.id }
+        : { header: "", id: "" };
+    };
+    const goAway = () => {
+      awaySince = now;
+      isAway = true;
+    };
+    const comeBack = () => {
+      awaySince = undefined;
+      isAway = false;
+    };
+    return { authenticator, issuer, issue, advance, goAway, comeBack };
+  }
+
+  test("keys that were seen are known for a minute, others are not", async () => {
+    const { authenticator, issue, advance, goAway } = await openGraced();
+    const [seen, unseen] = [await issue(), await issue()];
+    await authenticator.keyOf(seen.header);
+    advance(50_000);
+    goAway();
+    for (const afterMs of [10, 5000, 54_980]) {
+      advance(afterMs);
+      expect(await authenticator.keyOf(seen.header)).toMatchObject({ id: seen.id });
+      await expect(authenticator.keyOf(unseen.header)).rejects.toThrow(StoreUnavailable);
+    }
+    advance(4000);
+    await expect(authenticator.keyOf(seen.header)).rejects.toThrow(StoreUnavailable);
+  });
+
+  test("a key that was not seen for a minute is not known either, nor one that has ended", async () => {
+    const { authenticator, issue, advance, goAway } = await openGraced();
+    const [old, ended] = [await issue(), await issue()];
+    await authenticator.keyOf(old.header);
+    advance(61_000);
+    await authenticator.keyOf(ended.header);
+    goAway();
+    authenticator.forget(ended.id);
+    await expect(authenticator.keyOf(old.header)).rejects.toThrow(StoreUnavailable);
+    await expect(authenticator.keyOf(ended.header)).rejects.toThrow(StoreUnavailable);
+  });
+
+  test("a key that was revoked meanwhile is known until the store is back", async () => {
+    const { authenticator, issuer, issue, advance, goAway, comeBack } = await openGraced();
+    const { header, id } = await issue();
+    await authenticator.keyOf(header);
+    goAway();
+    await issuer.revoke(id);
+    advance(10_000);
+    expect(await authenticator.keyOf(header)).toMatchObject({ id });
+    comeBack();
+    advance(3100);
+    await expect(authenticator.keyOf(header)).rejects.toMatchObject({ code: "invalid_api_key" });
   });
 });

@@ -1,96 +1,30 @@
 import { RateLimiterMemory } from "rate-limiter-flexible";
 import { afterEach, describe, expect, type MockInstance, test, vi } from "vitest";
-import type { Account } from "../../src/access/account.ts";
-import { createLimits, type Entry, type Limits } from "../../src/access/limits.ts";
-import { freePlan, keylessPlan, openPlan, type Plan, type RatePolicy } from "../../src/access/plans.ts";
+import { createLimits } from "../../src/access/limits.ts";
+import type { Plan } from "../../src/access/plans.ts";
 import type { SearchTime } from "../../src/analysis/expected-time.ts";
 import { createMemoryUsageStore } from "../../src/storage/memory/usage-store.ts";
-import type { KeyRecord } from "../../src/storage/ports.ts";
+import {
+  engine,
+  hour,
+  keyed,
+  keyless,
+  leave,
+  minute,
+  planWith,
+  remainingOf,
+  run,
+  testLimits,
+  timeOf,
+} from "../contract/limits.ts";
 
 const never = new AbortController().signal;
 
-function planWith(rates: readonly RatePolicy[], concurrent?: number): Plan {
-  return { ...freePlan, limits: { ...freePlan.limits, concurrent, rates } };
-}
-
 const limitsOf = (...plans: readonly Plan[]) => createLimits({ plans, usage: createMemoryUsageStore() });
 
-const keyless = (plan: Plan, address = "a"): Account => ({ subject: address, address, plan, key: undefined });
-const keyed = (plan: Plan, id: string, address: string): Account => ({
-  subject: id,
-  address,
-  plan,
-  key: { id } as KeyRecord,
-});
-
-/** Lets a request in, ends it after so much engine time, and tells how it went. */
-async function run(limits: Limits, account: Account, engineMs = 0, answered = true): Promise<Entry> {
-  const entry = await limits.enter(account, timeOf(1000));
-  leave(entry, engineMs, answered);
-  return entry;
-}
-
-function leave(entry: Entry | undefined, engineMs = 0, answered = true): void {
-  if (entry?.kind === "admitted") {
-    entry.admission.leave(engineMs, answered);
-  }
-}
-
-const timeOf = (expectedMs: number, longestMs = expectedMs): SearchTime => ({ expectedMs, longestMs });
-
-const remainingOf = async (limits: Limits, account: Account) =>
-  (await limits.allWindowsOf(account)).map(({ remaining }) => remaining);
-
-const minute: RatePolicy = { name: "minute", quota: 2, windowS: 60, unit: "request" };
-const hour: RatePolicy = { name: "hour", quota: 3, windowS: 3600, unit: "request" };
-const engine: RatePolicy = { name: "engine", quota: 1000, windowS: 86_400, unit: "engine_ms" };
+testLimits("memory", limitsOf);
 
 describe("requests", () => {
-  test("are counted by caller, in windows that begin with the first", async () => {
-    const plan = planWith([minute]);
-    const limits = await limitsOf(plan);
-    await run(limits, keyless(plan, "a"));
-    await run(limits, keyless(plan, "a"));
-    expect(await run(limits, keyless(plan, "a"))).toMatchObject({
-      kind: "refused",
-      refusal: { code: "rate_limited", limit: "minute", quota: 2 },
-    });
-    expect(await run(limits, keyless(plan, "b"))).toMatchObject({ kind: "admitted" });
-    expect(await run(limits, keyed(plan, "key", "a"))).toMatchObject({ kind: "admitted" });
-  });
-
-  test("that are refused cost nothing, in no window", async () => {
-    const plan = planWith([minute, hour]);
-    const limits = await limitsOf(plan);
-    const account = keyless(plan);
-    for (let count = 0; count < 10; count++) {
-      await run(limits, account);
-    }
-    expect(await remainingOf(limits, account)).toEqual([0, 1]);
-  });
-
-  test("wait for the window that is longest", async () => {
-    const plan = planWith([hour, { ...minute, quota: 3 }]);
-    const limits = await limitsOf(plan);
-    for (let count = 0; count < 3; count++) {
-      await run(limits, keyless(plan));
-    }
-    const entry = await run(limits, keyless(plan));
-    expect(entry).toMatchObject({ refusal: { limit: "hour" } });
-    expect(entry.kind === "refused" && entry.refusal.retryAfterMs).toBeGreaterThan(3_590_000);
-  });
-
-  test("that failed without engine time are given back; those that took some are not", async () => {
-    const plan = planWith([hour]);
-    const limits = await limitsOf(plan);
-    const account = keyless(plan);
-    await run(limits, account, 0, false);
-    expect(await remainingOf(limits, account)).toEqual([3]);
-    await run(limits, account, 5, false);
-    await run(limits, account, 0, true);
-    expect(await remainingOf(limits, account)).toEqual([1]);
-  });
-
   test("are let in again after exactly as long as the refusal says", async () => {
     vi.useFakeTimers();
     try {
@@ -126,29 +60,10 @@ describe("requests", () => {
       vi.useRealTimers();
     }
   });
-
-  test("of a plan without limits are not counted", async () => {
-    const limits = await limitsOf(openPlan);
-    for (let count = 0; count < 1000; count++) {
-      expect((await run(limits, keyless(openPlan), 1e9)).kind).toBe("admitted");
-    }
-    expect(await limits.windowsOf(keyless(openPlan))).toEqual([]);
-  });
 });
 
 describe("searches at a time", () => {
   const plan = planWith([], 2);
-
-  test("are so many for each caller, and each makes room for one when it ends, once", async () => {
-    const limits = await limitsOf(plan);
-    const enter = () => limits.enter(keyless(plan), timeOf(700));
-    const [first] = [await enter(), await enter()];
-    expect(await enter()).toMatchObject({ refusal: { code: "concurrency_limited", quota: 2 } });
-    expect((await limits.enter(keyless(plan, "b"), timeOf(700))).kind).toBe("admitted");
-    leave(first);
-    leave(first);
-    expect([(await enter()).kind, (await enter()).kind]).toEqual(["admitted", "refused"]);
-  });
 
   /** When one of these searches is expected to have ended, after so long. */
   async function waitMsAfter(elapsedMs: number, ...times: readonly SearchTime[]): Promise<number> {
@@ -208,47 +123,6 @@ describe("searches at a time", () => {
 
 describe("engine time", () => {
   const plan = planWith([engine]);
-
-  test("is counted when it was used, and what is begun is finished", async () => {
-    const limits = await limitsOf(plan);
-    const account = keyed(plan, "key", "a");
-    await run(limits, account, 400);
-    expect(await remainingOf(limits, account)).toEqual([600]);
-    await run(limits, account, 700);
-    expect(await run(limits, account)).toMatchObject({
-      refusal: { code: "quota_exhausted", limit: "engine", quota: 1000 },
-    });
-    expect(await remainingOf(limits, account)).toEqual([0]);
-  });
-
-  test("is counted by address, too: more keys are not more time", async () => {
-    const limits = await limitsOf(plan);
-    await run(limits, keyed(plan, "one", "a"), 600);
-    await run(limits, keyed(plan, "two", "a"), 600);
-    expect((await run(limits, keyed(plan, "three", "a"))).kind).toBe("refused");
-    expect((await run(limits, keyed(plan, "three", "b"))).kind).toBe("admitted");
-  });
-
-  test("is counted by key, too: more addresses are not more time", async () => {
-    const limits = await limitsOf(plan);
-    await run(limits, keyed(plan, "one", "a"), 600);
-    await run(limits, keyed(plan, "one", "b"), 600);
-    expect((await run(limits, keyed(plan, "one", "c"))).kind).toBe("refused");
-  });
-
-  test("of one plan is not that of another, at the same address", async () => {
-    const gold: Plan = { ...plan, id: "gold" };
-    const limits = await limitsOf(plan, gold);
-    await run(limits, keyed(gold, "one", "a"), 5000);
-    expect((await run(limits, keyed(plan, "two", "a"))).kind).toBe("admitted");
-  });
-
-  test("of a caller without a key is counted once", async () => {
-    const keylessEngine: Plan = { ...keylessPlan, limits: plan.limits };
-    const limits = await limitsOf(keylessEngine);
-    await run(limits, keyless(keylessEngine), 400);
-    expect(await remainingOf(limits, keyless(keylessEngine))).toEqual([600]);
-  });
 
   test("survives a restart, to the end of its window", async () => {
     const usage = createMemoryUsageStore();

@@ -1,5 +1,12 @@
 import { expect, test } from "vitest";
-import { couldRun, excessOf, excessOfBatch, upgradeNeeded } from "../../src/access/over-plan.ts";
+import {
+  couldRun,
+  excessOf,
+  excessOfBatch,
+  excessOfReview,
+  requestsOfReview,
+  upgradeNeeded,
+} from "../../src/access/over-plan.ts";
 import { builtInPlans, freePlan, keylessPlan, openPlan, type Plan } from "../../src/access/plans.ts";
 
 const asked = { depth: 25, multipv: 1, movetimeMs: undefined, nodes: undefined };
@@ -54,4 +61,44 @@ test("the plan named is the smallest that can run the request, and none where no
     upgrade: undefined,
     message: 'Keys of the plan "free" may ask for depth up to 20; this request asks for 25.',
   });
+});
+
+const review = {
+  depth: 14,
+  nodes: undefined,
+  lines: 1,
+  plies: 120,
+  pointer: "/moves",
+  shortened: (plies: number) => ({ maxItems: plies }),
+};
+
+test("a review is as long as the plan has, and as one of its windows can pay for", () => {
+  expect(excessOfReview(review, keylessPlan)).toEqual([]);
+  expect(excessOfReview({ ...review, plies: 600, lines: 3, depth: 30 }, openPlan)).toEqual([]);
+  expect(excessOfReview({ ...review, plies: 121 }, keylessPlan)).toMatchObject([
+    {
+      asked: 121,
+      allowed: "reviews of up to 120 plies",
+      fault: { pointer: "/moves", allowed: { maxItems: 120 } },
+    },
+  ]);
+  const rates = [{ name: "minute", quota: 6, windowS: 60, unit: "request" }] as const;
+  const poor: Plan = { ...freePlan, limits: { ...freePlan.limits, rates } };
+  expect(excessOfReview({ ...review, plies: 59 }, poor)).toEqual([]);
+  expect(excessOfReview({ ...review, plies: 60 }, poor)).toMatchObject([
+    { allowed: "reviews of up to 59 plies" },
+  ]);
+  expect(requestsOfReview(60)).toBe(6);
+});
+
+test("a review is asked for more lines and depth than a plan has as a search is", () => {
+  const few: Plan = { ...freePlan, limits: { ...freePlan.limits, multipvMax: 2, depthMax: 20 } };
+  expect(excessOfReview({ ...review, lines: 3, depth: 21 }, few)).toMatchObject([
+    { fault: { pointer: "/depth", allowed: { maximum: 20 } } },
+    { fault: { pointer: "/lines", allowed: { minimum: 1, maximum: 2 } } },
+  ]);
+});
+
+test("a review counts for a request for every ten positions begun, and for one at least", () => {
+  expect([0, 1, 10, 11, 81].map(requestsOfReview)).toEqual([1, 1, 1, 2, 9]);
 });

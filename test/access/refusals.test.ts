@@ -16,6 +16,7 @@ const plan: Plan = {
     nodesMax: 2_000_000,
     multipvMax: 5,
     movetimeMaxMs: 5000,
+    reviewPliesMax: 120,
     concurrent: 2,
     rates: [
       { name: "minute", quota: 60, windowS: 60, unit: "request" },

@@ -3,7 +3,7 @@ import { mapStoreErrors } from "../../src/access/access.ts";
 import { createAuthenticator } from "../../src/access/authenticate.ts";
 import { createKeyIssuer } from "../../src/access/keys.ts";
 import { createMemoryKeyStore } from "../../src/storage/memory/key-store.ts";
-import { StoreUnavailable } from "../../src/storage/ports.ts";
+import { OutcomeUnknown, StoreUnavailable } from "../../src/storage/ports.ts";
 
 const unavailable = { code: "store_unavailable", nextAction: "retry_later", retryAfterMs: 5000 };
 
@@ -39,6 +39,10 @@ test.each(["create", "revoke"] as const)(
     const fails = vi.spyOn(store, method).mockRejectedValue(new StoreUnavailable("/data/kibitz.db is full"));
     await expect(ask()).rejects.toMatchObject(unavailable);
     await expect(ask()).rejects.not.toThrow(/kibitz\.db/);
+    await expect(ask()).rejects.toThrow(/Nothing was changed/);
+    fails.mockRejectedValue(new OutcomeUnknown("it has not answered"));
+    await expect(ask()).rejects.toMatchObject(unavailable);
+    await expect(ask()).rejects.toThrow(/may or may not have been done.*idempotency_key/);
     fails.mockRejectedValue(new Error("a bug"));
     await expect(ask()).rejects.toThrow("a bug");
   },

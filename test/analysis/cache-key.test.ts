@@ -1,6 +1,11 @@
 import { describe, expect, test } from "vitest";
-import type { AnalysisRequest } from "../../src/analysis/analysis.ts";
-import { cacheKeyOf, flightKeyOf } from "../../src/analysis/analyzer.ts";
+import {
+  type AnalysisRequest,
+  cacheKeyOf,
+  flightKeyOf,
+  isWorthStoring,
+  type JudgedRequest,
+} from "../../src/analysis/analysis.ts";
 import { judgeRequest } from "../../src/analysis/judge-request.ts";
 import type { EngineBuild } from "../../src/engine/engine.ts";
 import { hashStepsUpTo } from "../../src/engine/hash-steps.ts";
@@ -8,8 +13,10 @@ import { startFen } from "../chess/judged.ts";
 import { buildOf } from "../engine/build-of.ts";
 import { judgedOf, knownEngines, requestOf } from "./made-up.ts";
 
+const digest = "0".repeat(64);
 const keyOf = async (told: Partial<AnalysisRequest>) =>
-  cacheKeyOf(await judgeRequest(requestOf(told), knownEngines([buildOf()])));
+  cacheKeyOf(await judgeRequest(requestOf(told), knownEngines([buildOf()])), digest);
+const keyOfJudged = (told: Partial<JudgedRequest>) => cacheKeyOf(judgedOf(told), digest);
 
 const allMoves = [..."abcdefgh"]
   .flatMap((file) => [`${file}3`, `${file}4`])
@@ -43,7 +50,7 @@ describe("two requests have the same key", () => {
 });
 
 describe("two requests have different keys", () => {
-  const other = (told: Partial<EngineBuild>) => cacheKeyOf(judgedOf({ build: buildOf(told) }));
+  const other = (told: Partial<EngineBuild>) => keyOfJudged({ build: buildOf(told) });
 
   test("where anything differs that the answer depends on", async () => {
     const keys = [
@@ -68,10 +75,10 @@ describe("two requests have different keys", () => {
       ])),
       other({ id: "stockfish-19-lite" }),
       other({ path: "native" }),
-      other({ file: "/elsewhere/stockfish" }),
+      cacheKeyOf(judgedOf(), "1".repeat(64)),
       other({ hashSteps: hashStepsUpTo(32) }),
       other({ settings: { hashMb: 16, threads: 2 } }),
-      cacheKeyOf(judgedOf({ effectiveOptions: { syzygy_50_move_rule: false } })),
+      keyOfJudged({ effectiveOptions: { syzygy_50_move_rule: false } }),
     ];
     expect(new Set(keys).size).toBe(keys.length);
   });
@@ -86,9 +93,7 @@ test("the order of options means nothing", () => {
     { a: 1, b: true },
     { b: true, a: 1 },
   ];
-  expect(cacheKeyOf(judgedOf({ effectiveOptions: one }))).toBe(
-    cacheKeyOf(judgedOf({ effectiveOptions: two })),
-  );
+  expect(keyOfJudged({ effectiveOptions: one })).toBe(keyOfJudged({ effectiveOptions: two }));
 });
 
 test("a weakened engine plays with dice, and its answers have no key", async () => {
@@ -96,7 +101,18 @@ test("a weakened engine plays with dice, and its answers have no key", async () 
   expect(await keyOf({ options: { uci_limit_strength: true, uci_elo: 1500 } })).toBeUndefined();
 });
 
-test("the key asks for no digest: 99 MB must not delay the first answer", () => {
-  const build = buildOf({ sha256: () => expect.fail("was asked") });
-  expect(cacheKeyOf(judgedOf({ build }))).toBeTypeOf("string");
+test("an engine is known by its file's digest, wherever the file lies", () => {
+  const moved = buildOf({ file: "/elsewhere/stockfish" });
+  expect(keyOfJudged({ build: moved })).toBe(keyOfJudged({}));
+});
+
+test.each([
+  [{ depth: 6 }, true],
+  [{ depth: 5 }, false],
+  [{ depth: undefined, nodes: 1000 }, true],
+  [{ depth: undefined, nodes: 999 }, false],
+  [{ depth: 30, nodes: 999 }, false],
+  [{ depth: 5, nodes: 100_000 }, false],
+])("whether %j is worth a row on disk is %s: by its limits alone", (limits, worth) => {
+  expect(isWorthStoring(judgedOf(limits))).toBe(worth);
 });

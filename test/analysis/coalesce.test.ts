@@ -126,6 +126,39 @@ describe("equal work under way at the same time", () => {
     expect(lateForTheEnd.seen).toEqual([4]);
   });
 
+  test("is joined only while it is under way, and then goes on for who has joined", async () => {
+    const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
+    expect(coalescer.join("a", "elsewhere", never, true)).toBeUndefined();
+    const leaving = new AbortController();
+    const first = last(coalescer, "a", work, leaving.signal);
+    await settle();
+    runs[0]?.say(1);
+    const [states, end] = [true, false].map((wantsStates) =>
+      Array.fromAsync(coalescer.join("a", "elsewhere", never, wantsStates) ?? []),
+    );
+    expect(coalescer.counters).toEqual({ started: 1, joined: 2 });
+    leaving.abort(new Error("gone"));
+    await first.ended;
+    expect(runs[0]?.signal.aborted).toBe(false);
+    runs[0]?.say(2);
+    runs[0]?.end(3);
+    expect(await states).toEqual([1, 2, 3]);
+    expect(await end).toEqual([3]);
+    expect(coalescer.join("a", "elsewhere", never, true)).toBeUndefined();
+  });
+
+  test("ends when all who have joined leave, too, also if none of them has read", async () => {
+    const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
+    const leaving = [new AbortController(), new AbortController()] as const;
+    const first = last(coalescer, "a", work, leaving[0].signal);
+    coalescer.join("a", "elsewhere", leaving[1].signal, true);
+    leaving[0].abort(new Error("gone"));
+    await first.ended;
+    expect(runs[0]?.signal.aborted).toBe(false);
+    leaving[1].abort(new Error("gone, too"));
+    expect(runs[0]?.signal.aborted).toBe(true);
+  });
+
   test("keeps as many states as a search has depths for a reader that is slow, and skips older ones", async () => {
     const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
     const slow = coalescer.all("a", work, "somebody", never)[Symbol.asyncIterator]();

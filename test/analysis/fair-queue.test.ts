@@ -42,6 +42,29 @@ describe("virtual time", () => {
   });
 });
 
+describe("who comes while another has much waiting", () => {
+  test("is served next where both cost the same, and then as often", () => {
+    const queue = createFairQueue<string>();
+    for (let index = 0; index < 1000; index++) {
+      queue.add(waitingOf("many", 100, { dueMs: index }));
+    }
+    taken(queue, 3);
+    const newcomer = waitingOf("newcomer", 100);
+    expect(queue.before(newcomer)).toEqual({ count: 0, workMs: 0 });
+    queue.add(newcomer);
+    queue.add(waitingOf("newcomer", 100, { dueMs: 101, value: "newcomer's second" }));
+    expect(taken(queue, 4)).toEqual(["newcomer 100", "many 100", "many 100", "newcomer's second"]);
+  });
+
+  test("waits behind others who came before, and had nothing either", () => {
+    const queue = createFairQueue<string>();
+    for (const flow of ["many", "many", "first", "second"]) {
+      queue.add(waitingOf(flow, 100));
+    }
+    expect(taken(queue, 4)).toEqual(["many 100", "first 100", "second 100", "many 100"]);
+  });
+});
+
 /** What happens to a queue. */
 type Step =
   | { readonly kind: "add"; readonly flow: string; readonly costMs: number }

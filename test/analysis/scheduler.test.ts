@@ -50,6 +50,19 @@ describe("the scheduler", () => {
     expect(entered).toEqual([1, 2, 3, 4]);
   });
 
+  test("expects no wait for work that nobody waits for any more: its engine is being stopped", async () => {
+    const scheduler = schedulerOf(1, 10_000);
+    const leaving = new AbortController();
+    const left = await scheduler.enter({ ...work, expectedMs: 60_000 }, leaving.signal);
+    await expect(scheduler.enter(work, never)).rejects.toThrow(KibitzError);
+    leaving.abort();
+    const told: number[] = [];
+    const next = scheduler.enter(work, never, (standing) => told.push(standing()?.expectedWaitMs ?? -1));
+    left[Symbol.dispose]();
+    await next;
+    expect(told).toEqual([0]);
+  });
+
   test("tells how long somebody waited", async () => {
     const scheduler = schedulerOf(1);
     const first = await scheduler.enter(work, never);
@@ -331,6 +344,17 @@ describe("work that would wait too long", () => {
   test("is not counted by length: many short ones may wait", async () => {
     const scheduler = await full(1, 10_000, 5, 1500);
     expect(scheduler.counters).toMatchObject({ waiting: 1500, refused: 0 });
+  });
+
+  test("is not what was let in before", async () => {
+    const scheduler = schedulerOf(1, 0);
+    expect(scheduler.hasFreeSlot).toBe(true);
+    const holder = await scheduler.enter(work, never);
+    expect(scheduler.hasFreeSlot).toBe(false);
+    const again = scheduler.enter({ ...work, letIn: true }, never);
+    holder[Symbol.dispose]();
+    (await again)[Symbol.dispose]();
+    expect(scheduler.hasFreeSlot).toBe(true);
   });
 
   test("is all work where nobody may wait, as long as no slot is free", async () => {

@@ -4,7 +4,7 @@ import { readOptions } from "../../bench/service/options.ts";
 describe("what npm run bench is asked for", () => {
   test("is everything of the service in some minutes, where nothing is said", () => {
     expect(readOptions([])).toMatchObject({
-      kinds: ["new", "repeated", "cached"],
+      kinds: ["new", "repeated", "cached", "stored"],
       flatMinutes: undefined,
       growth: false,
       depths: [1, 8],

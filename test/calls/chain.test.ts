@@ -7,6 +7,7 @@ import { logCalls, validate } from "../../src/calls/chain.ts";
 import { outcomeKey, requestKey, responseHeaderKey } from "../../src/calls/context-keys.ts";
 import { createRules } from "../../src/calls/rules.ts";
 import { KibitzError } from "../../src/errors/errors.ts";
+import { createCallLine } from "../../src/log/call-line.ts";
 import { silentLog } from "../../src/log/log.ts";
 import { errorFromConnect } from "../../src/protocols/connect/errors.ts";
 import { connectErrors } from "../../src/protocols/connect/interceptors.ts";
@@ -83,8 +84,7 @@ describe("a line in the log", () => {
     return {
       lines,
       logged: logCalls(
-        { ...silentLog, info: write("info"), error: write("error") },
-        () => undefined,
+        createCallLine({ ...silentLog, info: write("info"), error: write("error") }, () => undefined),
         errorFromConnect,
       ),
     };
@@ -94,7 +94,10 @@ describe("a line in the log", () => {
     const lines: unknown[] = [];
     const log = { ...silentLog, info: (fields: object, message: string) => lines.push([message, fields]) };
     await run(
-      logCalls(log, () => undefined, errorFromConnect),
+      logCalls(
+        createCallLine(log, () => undefined),
+        errorFromConnect,
+      ),
       answer,
       { context: { protocol: "grpc" } },
     );
@@ -112,12 +115,18 @@ describe("a line in the log", () => {
       lines.push([level, fields.code]);
     const log = { ...silentLog, debug: write("debug"), info: write("info"), error: write("error") };
     await run(
-      logCalls(log, () => undefined, errorFromConnect, "debug"),
+      logCalls(
+        createCallLine(log, () => undefined, "debug"),
+        errorFromConnect,
+      ),
       answer,
     );
     await expect(
       run(
-        logCalls(log, () => undefined, errorFromConnect, "debug"),
+        logCalls(
+          createCallLine(log, () => undefined, "debug"),
+          errorFromConnect,
+        ),
         refuse(new TypeError("mistake")),
       ),
     ).rejects.toThrow();

@@ -237,7 +237,14 @@ test("a plan is told with its limits, and without those that it has not", () => 
   expect(messageFromPlan(openPlan)).toEqual({
     id: "keyless",
     requiresKey: false,
-    limits: { depthMax: 30, nodesMax: 1_000_000_000n, multipvMax: 10, movetimeMsMax: 60_000, rates: [] },
+    limits: {
+      depthMax: 30,
+      nodesMax: 1_000_000_000n,
+      multipvMax: 10,
+      movetimeMsMax: 60_000,
+      reviewPliesMax: 600,
+      rates: [],
+    },
   });
   const rates = [{ name: "minute", quota: 60, windowS: 60, unit: "request" }] as const;
   expect(

@@ -21,7 +21,7 @@ test("an engine whose file was replaced ends the call that lists it, and not the
     access: await createLocalAccess(),
     judge: {},
     beginWork: createTimeSlicer(),
-    batchItemsAtOnce: 1,
+    searchesAtOnce: 1,
     log: silentLog,
   } as never);
   const context = { signal: new AbortController().signal, values: createContextValues() };

@@ -124,3 +124,11 @@ it("keeps all else that the error says, and a key is the better way", async () =
     "send_suggested_request",
   );
 });
+
+it("cuts a list of moves that is as good when it ends before an illegal one, and no other", async () => {
+  const illegal = { pointer: "/moves/2", code: "illegal_move", message: "" } as const;
+  const sent = { moves: ["e4", "e5", "Ke3", "Nf6"] };
+  expect(await suggestionFor(sent, [{ ...illegal, endsList: true }])).toEqual({ moves: ["e4", "e5"] });
+  expect(await suggestionFor(sent, [{ ...illegal, pointer: "/moves/0", endsList: true }])).toBeUndefined();
+  expect(await suggestionFor(sent, [illegal])).toBeUndefined();
+});

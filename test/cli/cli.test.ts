@@ -1,6 +1,12 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { createEnginesInProcess } from "../support/engines-in-process.ts";
+import { useApp } from "../support/running-app.ts";
 import { runKibitz } from "./run-kibitz.ts";
+
+/** What does not depend on who answers is asked of a service whose engines need no processor. */
+const app = useApp({}, { engines: createEnginesInProcess() });
+const elsewhere = (args: readonly string[]) => runKibitz([...args, "--url", app.url]);
 
 const mateInOne = "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - - 0 1";
 
@@ -30,13 +36,13 @@ test("bestmove shows the move in both notations", async () => {
 });
 
 test("a finished game is told", async () => {
-  const { code, stdout } = await runKibitz(["bestmove", "8/8/8/8/8/5k2/5q2/5K2 w - - 0 1"]);
+  const { code, stdout } = await elsewhere(["bestmove", "8/8/8/8/8/5k2/5q2/5K2 w - - 0 1"]);
   expect({ code, stdout }).toEqual({ code: 0, stdout: "Checkmate: Black has won.\n" });
 });
 
 test("a FEN may be left without quotes, and moves are played from it", async () => {
   const start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1".split(" ");
-  const { stdout } = await runKibitz(["eval", ...start, "--moves", "f3 e5 g4", "-d", "6", "--json"]);
+  const { stdout } = await elsewhere(["eval", ...start, "--moves", "f3 e5 g4", "-d", "6", "--json"]);
   expect(JSON.parse(stdout)).toMatchObject({ best_move: { san: "Qh4#" }, score: { mate: -1 } });
 });
 
@@ -51,16 +57,16 @@ test("nodes end a search, and moves to search are searched alone", async () => {
       limits: { depth: null, nodes: 3000, search_moves: ["a2a3", "h2h3"] },
     },
   });
-  const people = await runKibitz(["bestmove", ...args]);
+  const people = await elsewhere(["bestmove", "startpos", "--nodes", "100", "--search-moves", "a3 h2h3"]);
   expect(people.stdout).toMatch(/^(a3|h3) \(.*\)/);
   expect(people.stdout).toMatch(/, depth \d+, stopped by nodes, /);
 });
 
 test("a move to search that is not legal is told with the position", async () => {
-  const { code, stdout, stderr } = await runKibitz(["eval", "startpos", "--search-moves", "e4 Ke2"]);
+  const { code, stdout, stderr } = await elsewhere(["eval", "startpos", "--search-moves", "e4 Ke2"]);
   expect([code, stdout]).toEqual([2, ""]);
   expect(stderr).toContain("'Ke2' is not a legal move for White (search_moves[1], in the position rnbqkbnr/");
-  const nodes = await runKibitz(["eval", "startpos", "--nodes", "0", "--search-moves", "e4", "--json"]);
+  const nodes = await elsewhere(["eval", "startpos", "--nodes", "0", "--search-moves", "e4", "--json"]);
   expect(JSON.parse(nodes.stdout)).toMatchObject({
     errors: [{ pointer: "/nodes" }],
     suggested_request: { fen: "startpos", nodes: 1, search_moves: ["e4"] },
@@ -68,18 +74,14 @@ test("a move to search that is not legal is told with the position", async () =>
 });
 
 test("engine options are passed on, and judged", async () => {
-  const weak = await runKibitz(["eval", mateInOne, "-d", "4", "-o", "skill_level=3", "--json"]);
+  const weak = await elsewhere(["eval", mateInOne, "-d", "4", "-o", "skill_level=3", "--json"]);
   expect(JSON.parse(weak.stdout)).toMatchObject({ search: { limits: { options: { skill_level: 3 } } } });
-  const wrong = await runKibitz(["eval", mateInOne, "-o", "skill_level=99"]);
+  const wrong = await elsewhere(["eval", mateInOne, "-o", "skill_level=99"]);
   expect(wrong).toMatchObject({ code: 2, stdout: "" });
   expect(wrong.stderr).toContain("`skill_level` must be an integer from 0 to 20");
 });
 
 test.each([
-  ["a bad FEN", ["eval", "start"], /FEN/],
-  ["depth out of range", ["eval", mateInOne, "--depth", "31"], /`depth` must be from 1 to 30/],
-  ["a depth that is no number", ["eval", mateInOne, "--depth", "deep"], /`depth` must be an integer/],
-  ["an unknown engine", ["bestmove", mateInOne, "--engine", "houdini"], /no engine "houdini"/],
   ["no position", ["eval"], /give the position as a FEN/],
   [
     "an unknown command",
@@ -95,7 +97,7 @@ test.each([
   [
     "an unknown option",
     ["eval", mateInOne, "--ply", "3"],
-    /^kibitz: there is no option --ply; the options are --depth, .*, --file, --help\n\nSee kibitz eval --help\n$/,
+    /^kibitz: there is no option --ply; the options are --depth, .*, --file, --url, --key, --help\n\nSee kibitz eval --help\n$/,
   ],
   ["an unknown short option", ["bestmove", mateInOne, "-jx"], /^kibitz: there is no option -j; /],
   [
@@ -117,8 +119,19 @@ test.each([
   expect(stderr).toMatch(message);
 });
 
+test.each([
+  ["a bad FEN", ["eval", "start"], /FEN/],
+  ["depth out of range", ["eval", mateInOne, "--depth", "31"], /`depth` must be from 1 to 30/],
+  ["a depth that is no number", ["eval", mateInOne, "--depth", "deep"], /`depth` must be an integer/],
+  ["an unknown engine", ["bestmove", mateInOne, "--engine", "houdini"], /no engine "houdini"/],
+])("exits with 2 and says why for %s, whoever answers", async (_, args, message) => {
+  const { code, stdout, stderr } = await elsewhere(args);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  expect(stderr).toMatch(message);
+});
+
 test("with --json an error is a problem document", async () => {
-  const { code, stdout } = await runKibitz(["eval", "8/8/8/8/8/8/8/8 w - - 0 1", "--json"]);
+  const { code, stdout } = await elsewhere(["eval", "8/8/8/8/8/8/8/8 w - - 0 1", "--json"]);
   expect(code).toBe(2);
   expect(JSON.parse(stdout)).toMatchObject({
     status: 400,
@@ -134,15 +147,15 @@ test("an error suggests the same request as the API does", async () => {
     next_action: "send_suggested_request",
     suggested_request: { fen: mateInOne, depth: 30, multipv: 1 },
   });
-  const short = await runKibitz(["bestmove", "8/8/4k3/8/8/4K3/4P3/8 b", "-d", "3", "--json"]);
+  const short = await elsewhere(["bestmove", "8/8/4k3/8/8/4K3/4P3/8 b", "-d", "3", "--json"]);
   expect(JSON.parse(short.stdout)).toMatchObject({
     code: "invalid_fen",
     next_action: "send_suggested_request",
     suggested_request: { fen: "8/8/4k3/8/8/4K3/4P3/8 b - - 0 1", depth: 3 },
   });
-  const hopeless = await runKibitz(["eval", mateInOne, "--depth", "99", "--engine", "nope", "--json"]);
+  const hopeless = await elsewhere(["eval", mateInOne, "--depth", "99", "--engine", "nope", "--json"]);
   expect(JSON.parse(hopeless.stdout)).toMatchObject({ next_action: "fix_request", suggested_request: null });
-  const people = await runKibitz(["eval", mateInOne, "--depth", "99"]);
+  const people = await elsewhere(["eval", mateInOne, "--depth", "99"]);
   expect(people.stderr).toContain(
     `kibitz: this request would be answered: {"fen":"${mateInOne}","depth":30}\n`,
   );

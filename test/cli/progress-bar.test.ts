@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { createProgressBar } from "../../src/cli/progress-bar.ts";
 
-function barOn(isTTY: boolean) {
+function barOn(isTTY: boolean, columns = 80, what = "Game 2 ") {
   const written: string[] = [];
-  const stream = { fd: 2, isTTY, write: (text: string) => written.push(text), once() {} };
-  return { bar: createProgressBar(4, stream, "Game 2 "), written };
+  const stream = { fd: 2, isTTY, columns, write: (text: string) => written.push(text), once() {} };
+  return { bar: createProgressBar(4, stream, what), written };
 }
 
 test("a bar says what is done and how much of it, on one line", () => {
@@ -20,4 +20,18 @@ test("nothing is written where nobody looks", () => {
   bar.step();
   bar.clear();
   expect(written).toEqual([]);
+});
+
+test.each([
+  [40, "Game 2 ", /^Game 2 [█░]{15} 4 of 4, \d s left$/],
+  [20, "Game 2 ", /^Ga 4 of 4, \d s left$/],
+  [80, `${"folder/".repeat(20)} `, /^folder\/[folder/]+ 4 of 4, \d s left$/],
+])("on %i columns a bar has one line", (columns, what, line) => {
+  const { bar, written } = barOn(true, columns, what);
+  for (let done = 0; done < 4; done++) {
+    bar.step();
+  }
+  const shown = written.map((text) => text.replace("\r\x1b[K", ""));
+  expect(Math.max(...shown.map(({ length }) => length))).toBeLessThan(columns);
+  expect(shown.at(-1)).toMatch(line);
 });

@@ -3,10 +3,14 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, expect, test, vi } from "vitest";
 import { descendantsOf, stillRunning } from "../engine/processes.ts";
+import { createEnginesInProcess } from "../support/engines-in-process.ts";
+import { rateOf, usePlansFile } from "../support/plans-file.ts";
 import { quickestSettings } from "../support/quickest-settings.ts";
+import { useApp } from "../support/running-app.ts";
 import { startKibitz } from "../support/start-kibitz.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
-import { runKibitz } from "./run-kibitz.ts";
+import { newKey } from "./new-key.ts";
+import { type Finished, runKibitz, type Settings } from "./run-kibitz.ts";
 
 const folder = useTemporaryFolder();
 let files = 0;
@@ -23,6 +27,9 @@ const backRank = '[FEN "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - - 0 1"]\n\n1. Re8# *\n';
 const queenGivenAway = '[White "C"]\n[Black "D"]\n\n1. e4 e5 2. Qh5 Nc6 3. Qxf7+ Kxf7 *\n';
 const illegal = '[White "E"]\n\n1. e4 e5 2. Ke3 *\n';
 
+const chess960 =
+  '[Variant "Chess960"]\n[FEN "bqnbnrkr/pppppppp/8/8/8/8/PPPPPPPP/BQNBNRKR w HFhf - 0 1"]\n\n1. f4 f5 *\n';
+
 const linesOf = (stdout: string) =>
   stdout
     .trim()
@@ -36,14 +43,17 @@ describe("kibitz review", () => {
     expect(stdout).toMatch(/^Game 1: C – D, \*, C20 King's Pawn Game: Wayward Queen Attack\n/);
     expect(stdout).toMatch(/^ {2}C +\d+\.\d % +\d+ cp +\d +\d +1$/m);
     expect(stdout).toMatch(/^ {2}D +\d+\.\d % +\d+ cp +\d +\d +0$/m);
-    expect(stdout).toMatch(/^ {2}3\. +Qxf7\+\?\? +\(.+ → -\d.+\) Blunder\. .+ was best\.$/m);
+    expect(stdout).toMatch(/^ {3}White ┤\n(.*┤.*\n){5} +↑\n +╵opening\n/m);
+    expect(stdout).toMatch(/^ {2}3\. Qxf7\+\?\? {2}\(.+ → -\d.+\) Blunder\. .+ was best\.\n {2}Better: /m);
+    expect(stdout).toMatch(/^ {4}7 {2}p {2}p {2}p {2}p {2}· \(p\) p {2}p$/m);
     expect(stdout).toMatch(/Stockfish 19 Lite WASM \(wasm\), depth 8, 7 positions, 7 searched, /);
   });
 
-  test("--json prints a game on a line, in the words of the API", async () => {
-    const { code, stdout } = await runKibitz(["review", fileOf(foolsMate, backRank), "-d", "6", "--json"]);
+  test("--json prints a game on a line, in the words of the API; a position that comes again is searched once", async () => {
+    const file = fileOf(foolsMate, backRank, foolsMate, chess960);
+    const { code, stdout } = await runKibitz(["review", file, "-d", "6", "--json"]);
     expect(code).toBe(0);
-    const [first, second, ...more] = linesOf(stdout);
+    const [first, second, again, other, ...more] = linesOf(stdout);
     expect(more).toEqual([]);
     expect(first).toMatchObject({
       game: 1,
@@ -81,36 +91,77 @@ describe("kibitz review", () => {
     });
     expect(first.pgn).toContain("2. g4 $4 { [%eval #-1] [%clk 0:01:00] }");
     expect(second).toMatchObject({ game: 2, start_evaluation: { mate: 1 }, opening: null });
-  });
-
-  test("nodes limit each search, alone", async () => {
-    const { stdout } = await runKibitz(["review", fileOf(foolsMate), "--nodes", "500", "--json"]);
-    expect(linesOf(stdout)[0]).toMatchObject({ search: { limits: { depth: null, nodes: 500 } } });
-  });
-
-  test("a game of Chess960 is searched as one", async () => {
-    const fen = "bqnbnrkr/pppppppp/8/8/8/8/PPPPPPPP/BQNBNRKR w HFhf - 0 1";
-    const game = `[Variant "Chess960"]\n[FEN "${fen}"]\n\n1. f4 f5 *\n`;
-    const { code, stdout } = await runKibitz(["review", fileOf(game), "-d", "3", "--json"]);
-    expect(code).toBe(0);
-    expect(linesOf(stdout)[0]).toMatchObject({
+    expect(again.search).toMatchObject({ positions: 4, searched: 0, cached: 4, nodes: 0, time_ms: 0 });
+    expect(again.moves).toEqual(first.moves);
+    expect(again.players).toEqual(first.players);
+    expect(other).toMatchObject({
       variant: "chess960",
-      start_fen: fen,
+      start_fen: "bqnbnrkr/pppppppp/8/8/8/8/PPPPPPPP/BQNBNRKR w HFhf - 0 1",
       start_evaluation: { mate: null },
       opening: null,
       search: { searched: 3 },
     });
   });
 
+  test("Ctrl-C ends it at once, and what is done is printed and written", async () => {
+    const output = join(folder, "interrupted.pgn");
+    const args = ["review", fileOf(backRank, queenGivenAway), "--depth", "30", "--output", output];
+    const kibitz = startKibitz(args, { ...quickestSettings, KIBITZ_DATA_DIR: join(folder, "data") });
+    const printed = Promise.all([text(kibitz.stdout), text(kibitz.stderr)]);
+    await vi.waitFor(() => expect(readFileSync(output, "utf8")).toContain("1. Re8# *\n"), 20_000);
+    const engines = descendantsOf(kibitz.pid);
+    expect(await kibitz.stop("SIGINT")).toBe(130);
+    const [stdout, stderr] = await printed;
+    expect(stdout.match(/^Game \d+/gm)).toEqual(["Game 1"]);
+    expect(stderr).toBe(
+      `kibitz: ended after 1 game; 1 game in ${output}, behind which the same command goes on\n`,
+    );
+    await vi.waitFor(() => expect(stillRunning(engines)).toEqual([]), 5000);
+  });
+});
+
+/** Most of what the command does is the same whoever is asked: here a service whose engines need no processor. */
+describe("kibitz review --url", () => {
+  const app = useApp(
+    {
+      KIBITZ_ACCESS: "public",
+      KIBITZ_PLANS: usePlansFile(
+        { id: "keyless", limits: { review_plies_max: 20, rates: [rateOf("second", 5, 1)] } },
+        { id: "free", limits: { rates: [rateOf("minute", 100_000, 60)] } },
+      ),
+    },
+    { engines: createEnginesInProcess() },
+  );
+  let key: Promise<string> | undefined;
+  const review = async (
+    args: readonly string[],
+    { env, stdin = [] }: { env?: Settings; stdin?: readonly string[] } = {},
+  ): Promise<Finished> => {
+    key ??= newKey(app.url);
+    return runKibitz(["review", ...args, "--url", app.url], env ?? { KIBITZ_API_KEY: await key }, stdin);
+  };
+
+  test("prints what the service found as what was found here", async () => {
+    const file = fileOf(queenGivenAway);
+    const { code, stdout, stderr } = await review([file, "-d", "4"]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "kibitz: 1 game\n" });
+    expect(stdout).toMatch(/^Game 1: C – D, \*, C20 King's Pawn Game: Wayward Queen Attack\n/);
+    expect(stdout).toMatch(/Stockfish 19 Lite in process \(wasm\), depth 4, 7 positions, 7 searched, /);
+    const json = await review([file, "--nodes", "100", "--json"]);
+    expect(linesOf(json.stdout)).toMatchObject([
+      { file, game: 1, method: "lichess-2026", search: { limits: { depth: null, nodes: 100, lines: 1 } } },
+    ]);
+  });
+
   test("a game that cannot be read is told with its place, and the others are reviewed", async () => {
     const file = fileOf(foolsMate, illegal, backRank);
-    const { code, stdout, stderr } = await runKibitz(["review", file, "-d", "4"]);
+    const { code, stdout, stderr } = await review([file, "-d", "4"]);
     expect(code).toBe(2);
     expect(stdout.match(/^Game \d+/gm)).toEqual(["Game 1", "Game 3"]);
     expect(stderr).toMatch(
       /^kibitz: 'Ke3' is not a legal move for White, in the position .+ \(game 2, ply 3, line 9, column 13\)\.\nkibitz: 3 games, 1 refused\n$/,
     );
-    const json = await runKibitz(["review", file, "-d", "4", "--json"]);
+    const json = await review([file, "-d", "4", "--json"]);
     expect(json).toMatchObject({ code: 2, stderr: "kibitz: 3 games, 1 refused\n" });
     expect(linesOf(json.stdout)).toMatchObject([
       { game: 1, method: "lichess-2026" },
@@ -124,24 +175,16 @@ describe("kibitz review", () => {
     ]);
   });
 
-  test("a position that comes again is searched once", async () => {
-    const { stdout } = await runKibitz(["review", fileOf(foolsMate, foolsMate), "-d", "5", "--json"]);
-    const [first, again] = linesOf(stdout);
-    expect(again.search).toMatchObject({ positions: 4, searched: 0, cached: 4, nodes: 0, time_ms: 0 });
-    expect(again.moves).toEqual(first.moves);
-    expect(again.players).toEqual(first.players);
-  });
-
   test("games come from standard input, however they are cut into pieces", async () => {
     const bytes = [...foolsMate.replace("Ben", "Bén")];
-    const { code, stdout } = await runKibitz(["review", "-", "-d", "4"], {}, bytes);
+    const { code, stdout } = await review(["-", "-d", "4"], { stdin: bytes });
     expect(code).toBe(0);
     expect(stdout).toMatch(/^Game 1: Anna – Bén, 0-1, /);
   });
 
   test("letters of several bytes stay whole, wherever a file is cut into pieces", async () => {
     const comment = `x${"é".repeat(70_000)}`;
-    const { stdout } = await runKibitz(["review", fileOf(`1. e4 {${comment}} *`), "-d", "1", "--json"]);
+    const { stdout } = await review([fileOf(`1. e4 {${comment}} *`), "-d", "1", "--json"]);
     expect(linesOf(stdout)[0].pgn).toContain(`{ ${comment} }`);
   });
 
@@ -152,7 +195,7 @@ describe("kibitz review", () => {
     writeFileSync(join(games, "a.pgn"), `${foolsMate}\n${illegal}`);
     writeFileSync(join(games, "notes.txt"), "no game");
     const output = join(folder, "annotated.pgn");
-    const { code, stdout, stderr } = await runKibitz(["review", games, "-d", "5", "--output", output]);
+    const { code, stdout, stderr } = await review([games, "-d", "5", "--output", output]);
     expect(code).toBe(2);
     expect(stdout.match(/^\S+, game \d+/gm)).toEqual([
       `${join(games, "a.pgn")}, game 1`,
@@ -161,7 +204,7 @@ describe("kibitz review", () => {
     expect(stderr).toContain(`kibitz: ${join(games, "a.pgn")}: 'Ke3' is not`);
     const annotated = readFileSync(output, "utf8");
     expect(annotated).toMatch(/^\[White "Anna"\].+2\. g4 \$4 .+Qh4# 0-1\n\n\[FEN .+1\. Re8# \*\n$/s);
-    const again = await runKibitz(["review", output, "-d", "5", "--json"]);
+    const again = await review([output, "-d", "5", "--json"]);
     expect(
       linesOf(again.stdout)
         .map(({ pgn }) => pgn)
@@ -171,49 +214,105 @@ describe("kibitz review", () => {
 
   test("a file without games is told, and the others are reviewed", async () => {
     const files = [fileOf("\n"), fileOf(backRank)];
-    const { code, stdout, stderr } = await runKibitz(["review", ...files, "-d", "4"]);
+    const { code, stdout, stderr } = await review([...files, "-d", "4"]);
     expect(code).toBe(2);
     expect(stdout).toContain(`${files[1]}, game 1: White – Black, *`);
     expect(stderr).toBe(`kibitz: ${files[0]} has no games\nkibitz: 1 game\n`);
   });
 
   test.each([
-    [["review"], /^kibitz: give a file of games in PGN, a folder of them, or - for standard input\n/],
-    [["review", "/nowhere.pgn"], /^kibitz: cannot read \/nowhere\.pgn: /],
-    [["review", fileOf(foolsMate), "--depth", "31"], /`depth` must be from 1 to 30/],
-    [["review", fileOf(foolsMate), "--engine", "houdini"], /no engine "houdini"/],
-    [["review", fileOf(foolsMate), "--moves", "e4"], /there is no option --moves/],
-    [["review", fileOf(foolsMate), "--output", "/nowhere/a.pgn"], /cannot write \/nowhere\/a\.pgn: /],
+    [[], /^kibitz: give a file of games in PGN, a folder of them, or - for standard input\n/],
+    [["/nowhere.pgn"], /^kibitz: cannot read \/nowhere\.pgn: /],
+    [[fileOf(foolsMate), "--depth", "31"], /`depth` must be from 1 to 30/],
+    [[fileOf(foolsMate), "--engine", "houdini"], /no engine "houdini"/],
+    [[fileOf(foolsMate), "--moves", "e4"], /there is no option --moves/],
+    [[fileOf(foolsMate), "--output", "/nowhere/a.pgn"], /cannot write \/nowhere\/a\.pgn: /],
   ])("%j is refused before anything is searched", async (args, message) => {
-    const { code, stdout, stderr } = await runKibitz(args);
+    const { code, stdout, stderr } = await review(args);
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toMatch(message);
   });
 
+  test("an output in the folder that is reviewed is gone on with, and is no input", async () => {
+    const games = join(folder, "with-output");
+    mkdirSync(games);
+    writeFileSync(join(games, "b.pgn"), foolsMate);
+    const output = join(games, "annotated.pgn");
+    await review([games, "-d", "3", "--output", output]);
+    const whole = readFileSync(output, "utf8");
+    const second = await review([games, "-d", "3", "--output", output]);
+    expect(second).toMatchObject({
+      code: 0,
+      stdout: "",
+      stderr: `kibitz: 1 game, 1 in ${output} before and not reviewed again\n`,
+    });
+    expect(readFileSync(output, "utf8")).toBe(whole);
+  });
+
+  test("names in Latin-1 are read, and written as UTF-8", async () => {
+    const file = fileOf();
+    writeFileSync(file, Buffer.from(foolsMate.replace("Anna", "Jürgen"), "latin1"));
+    const output = join(folder, "names.pgn");
+    const { stdout } = await review([file, "-d", "3", "--output", output]);
+    expect(stdout).toMatch(/^Game 1: Jürgen – Ben, /);
+    expect(readFileSync(output, "utf8")).toContain('[White "Jürgen"]');
+  });
+
+  test("standard output is no file to go on with", async () => {
+    const { code, stderr } = await review([fileOf(foolsMate), "--output", "-"]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("the annotated PGN on standard output is `pgn` of --json");
+  });
+
   test("never writes over a file that it is to read", async () => {
     const file = fileOf(foolsMate);
-    const { code, stderr } = await runKibitz([
-      "review",
-      file,
-      "--output",
-      join(folder, ".", file.slice(folder.length)),
-    ]);
+    const { code, stderr } = await review([file, "--output", join(folder, ".", file.slice(folder.length))]);
     expect(code).toBe(2);
     expect(stderr).toContain("is one of the files to review: name another one");
     expect(readFileSync(file, "utf8")).toBe(foolsMate);
   });
 
-  test("Ctrl-C ends it at once, and what is done is printed and written", async () => {
-    const output = join(folder, "interrupted.pgn");
-    const args = ["review", fileOf(backRank, queenGivenAway), "--depth", "30", "--output", output];
-    const kibitz = startKibitz(args, { ...quickestSettings, KIBITZ_DATA_DIR: join(folder, "data") });
-    const printed = Promise.all([text(kibitz.stdout), text(kibitz.stderr)]);
-    await vi.waitFor(() => expect(readFileSync(output, "utf8")).toContain("1. Re8# *\n"), 20_000);
-    const engines = descendantsOf(kibitz.pid);
-    expect(await kibitz.stop("SIGINT")).toBe(130);
-    const [stdout, stderr] = await printed;
-    expect(stdout.match(/^Game \d+/gm)).toEqual(["Game 1"]);
-    expect(stderr).toBe("");
-    await vi.waitFor(() => expect(stillRunning(engines)).toEqual([]), 5000);
+  test("goes on behind the games that the output has, also where a run was killed in one", async () => {
+    const file = fileOf(foolsMate, backRank, queenGivenAway);
+    const output = join(folder, "begun.pgn");
+    await review([file, "-d", "3", "--output", output]);
+    const whole = readFileSync(output, "utf8");
+    writeFileSync(output, whole.slice(0, whole.indexOf("Qh5") + 2));
+    const second = await review([file, "-d", "3", "--output", output]);
+    expect(second).toMatchObject({
+      code: 0,
+      stderr: `kibitz: 3 games, 2 in ${output} before and not reviewed again\n`,
+    });
+    expect(second.stdout.match(/^Game \d+/gm)).toEqual(["Game 3"]);
+    expect(readFileSync(output, "utf8")).toBe(whole);
+    const third = await review([file, "-d", "3", "--output", output]);
+    expect(third).toMatchObject({ code: 0, stdout: "" });
+    const other = await review([fileOf(queenGivenAway), "-d", "3", "--output", output]);
+    expect(other).toMatchObject({ code: 2, stdout: "" });
+    expect(other.stderr).toMatch(
+      /^kibitz: --output .+ is there already, with other games: name another file/,
+    );
+    expect(readFileSync(output, "utf8")).toBe(whole);
+  });
+
+  test("never writes into a file of something else", async () => {
+    const notes = join(folder, "notes.md");
+    for (const content of ["# Notes", "# Notes\n\nMine.\n"]) {
+      writeFileSync(notes, content);
+      const { code, stderr } = await review([fileOf(backRank), "--output", notes]);
+      expect([code, readFileSync(notes, "utf8")]).toEqual([2, content]);
+      expect(stderr).toContain("is there already, with other games");
+    }
+  });
+
+  test("waits where the service asks for time, and refuses a game that is too long for its plan alone", async () => {
+    const knights = "1. Nf3 Nf6 2. Ng1 Ng8 ".repeat(6).replaceAll(/\d+\. /g, "");
+    const games = Array.from({ length: 7 }, () => backRank);
+    const { code, stdout, stderr } = await review([fileOf(`${knights} *`, ...games), "-d", "2"], { env: {} });
+    expect(code).toBe(2);
+    expect(stdout.match(/^Game \d+/gm)).toHaveLength(7);
+    expect(stderr).toMatch(
+      /^kibitz: .*24.*\n(kibitz: rate_limited: the service is asked again in 1 s\n)+kibitz: 8 games, 1 refused\n$/,
+    );
   });
 });

@@ -3,11 +3,26 @@ import { createServer } from "node:net";
 import { expect, test, vi } from "vitest";
 import { descendantsOf, stillRunning } from "../engine/processes.ts";
 import { serve } from "../support/served.ts";
-import { runKibitz } from "./run-kibitz.ts";
+import { runKibitz, spawnKibitz } from "./run-kibitz.ts";
 
-async function ask(url: string, body: object): Promise<Response> {
-  const headers = { "content-type": "application/json" };
-  return fetch(`${url}/v1/eval`, { method: "POST", headers, body: JSON.stringify(body) });
+/** Resolves when an engine searches for this caller, with the rest of the events: all, or the error that cut them off. */
+async function searchingFor(url: string, movetimeMs: number) {
+  const response = await fetch(`${url}/v1/eval/stream`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ fen: start, depth: 30, movetime_ms: movetimeMs }),
+  });
+  const reader = (response.body ?? expect.fail("no body")).pipeThrough(new TextDecoderStream()).getReader();
+  const first = await reader.read();
+  expect(first.value).toMatch(/^event: /);
+  const readRest = async () => {
+    const pieces: string[] = [];
+    for (let next = await reader.read(); !next.done; next = await reader.read()) {
+      pieces.push(next.value);
+    }
+    return pieces.join("");
+  };
+  return { rest: readRest().catch((error: Error) => error) };
 }
 
 const start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
@@ -16,12 +31,11 @@ test.each(["SIGTERM", "SIGINT"] as const)(
   "%s finishes what is under way, ends the engines and exits with 0",
   async (signal) => {
     const { pid, url, stop } = await serve({}, { args: [] });
-    const asked = ask(url, { fen: start, depth: 30, movetime_ms: 1500 });
-    await vi.waitFor(() => expect(descendantsOf(pid)).not.toEqual([]));
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    const { rest } = await searchingFor(url, 1000);
     const engines = descendantsOf(pid);
+    expect(engines).not.toEqual([]);
     const stopped = stop(signal);
-    expect((await asked).status).toBe(200);
+    expect(await rest).toMatch(/^event: done$/m);
     expect(await stopped).toBe(0);
     await vi.waitFor(() => expect(stillRunning(engines)).toEqual([]));
   },
@@ -31,25 +45,31 @@ test.each([
   ["SIGINT", "SIGINT"],
   ["SIGTERM", "SIGINT"],
 ] as const)("after %s a second signal stops at once, and leaves no engine behind", async (first, second) => {
-  const { pid, url, stop } = await serve({}, { args: [] });
-  const asked = ask(url, { fen: start, depth: 30, movetime_ms: 30_000 }).catch((error: Error) => error);
-  await new Promise((resolve) => setTimeout(resolve, 500));
+  const { pid, url, logged, stop } = await serve({}, { args: [] });
+  const { rest } = await searchingFor(url, 30_000);
   const engines = descendantsOf(pid);
+  expect(engines).not.toEqual([]);
   void stop(first);
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  await vi.waitFor(
+    () => expect(logged.map(({ msg }) => msg)).toContainEqual(expect.stringMatching(/^stopping: /)),
+    5000,
+  );
   expect(await stop(second)).not.toBe(0);
-  expect(await asked).toBeInstanceOf(Error);
+  expect(await rest).toBeInstanceOf(Error);
   await vi.waitFor(() => expect(stillRunning(engines)).toEqual([]), 5000);
 });
 
-test("a port that is taken ends the start with a clear message", async () => {
+test.each([
+  ["KIBITZ_PORT", /EADDRINUSE.*\. KIBITZ_PORT=0 picks a free port\.$/m],
+  ["KIBITZ_METRICS_PORT", /EADDRINUSE.*\. KIBITZ_METRICS_PORT=0 turns metrics off\.$/m],
+])("a %s that is taken ends the start with a clear message, and its engines", async (setting, message) => {
   const taken = createServer().listen(0, "127.0.0.1");
   await once(taken, "listening");
   const { port } = taken.address() as { port: number };
-  const { code, stderr } = await runKibitz([], { KIBITZ_PORT: String(port), KIBITZ_LOG_LEVEL: "silent" });
+  const { code, stderr } = await spawnKibitz([], { [setting]: String(port), KIBITZ_LOG_LEVEL: "silent" });
   taken.close();
   expect(code).toBe(1);
-  expect(stderr).toMatch(/EADDRINUSE.*\. KIBITZ_PORT=0 picks a free port\.$/m);
+  expect(stderr).toMatch(message);
 });
 
 test.each([

@@ -10,7 +10,7 @@ import { languages } from "./languages/index.ts";
 import { examplesOf } from "./places.ts";
 import { runProgram } from "./run-program.ts";
 
-// So tight that every example has to wait: it asks eight times.
+// So tight that every example has to wait: it asks nine times.
 const windowS = 2;
 const plans = usePlansFile({ id: "keyless", limits: { rates: [rateOf("burst", 3, windowS)] } });
 const app = useApp({ KIBITZ_ACCESS: "public", KIBITZ_PLANS: plans, KIBITZ_CACHE_MB: "0" });
@@ -33,7 +33,7 @@ describe.each(examples)("$name", (example: Program) => {
   const run = (env: Readonly<Record<string, string>>) =>
     runProgram([...example.command, app.url], { ...example, env: { ...example.env, ...env } });
 
-  test("evaluates, watches, asks for less when it has to, and waits when it has to", async () => {
+  test("evaluates, watches, reviews, asks for less when it has to, and waits when it has to", async () => {
     const printed = (await run({ KIBITZ_API_KEY: "" })).trimEnd().split("\n");
     const lines = printed.filter((line) => !waiting.test(line));
     expect(lines.length, printed.join("\n")).toBeLessThan(printed.length);
@@ -42,6 +42,11 @@ describe.each(examples)("$name", (example: Program) => {
     const states = lines.filter((line) => state.test(line));
     expect(states.length).toBeGreaterThan(1);
     expect(states.filter((line) => line.endsWith(" final"))).toEqual(states.slice(-1));
+    expect(lines.filter((line) => line.startsWith("review: "))).toEqual([
+      expect.stringMatching(
+        /^review: White played with .+ % accuracy, Black with .+ %; the game turned at 2\. g4 \(blunder\)\.$/,
+      ),
+    ]);
     const refused = lines.findIndex((line) => line.includes("upgrade_needed"));
     expect(lines[refused]).toContain("get_api_key");
     expect(lines[refused + 1]).toMatch(bestMove(String.raw`\d+`));

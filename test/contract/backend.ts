@@ -215,7 +215,7 @@ export function testBackend(
 
     test("answers with legal moves only", async () => {
       for (const fen of standardPositions) {
-        const { bestMove, ponder, snapshot } = await search({ fen, multipv: 2 });
+        const { bestMove, ponder, snapshot } = await search({ fen, multipv: 2, depth: depth - 2 });
         const lines = [...snapshot.lines.map(({ moves }) => moves), ponder ? [bestMove, ponder] : [bestMove]];
         for (const moves of lines) {
           replay(fen, moves);

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
 import { readMaxBytesOf } from "../../src/calls/policy.ts";
 import { listenerLimits } from "../../src/http/listener/limits.ts";
 import { logFields } from "../../src/log/log.ts";
@@ -8,6 +9,7 @@ import { plansFromJson } from "../../src/wiring/plans.ts";
 
 const text = readFileSync(new URL("../../docs/running.md", import.meta.url), "utf8");
 const { evaluate, evaluateBatch } = AnalysisService.method;
+const { reviewGame } = GameService.method;
 
 /** What the second column says of what the first one names. */
 function cellOf(first: string): string | undefined {
@@ -29,7 +31,10 @@ describe("docs/running.md", () => {
   test("says how large requests may be", () => {
     const single = `${readMaxBytesOf(evaluate) / 1024} KiB`;
     const batch = `${readMaxBytesOf(evaluateBatch) / 1024 / 1024} MiB`;
-    expect(cellOf("body of a request, and of a batch")).toContain(`${single}, ${batch};`);
+    const review = `${readMaxBytesOf(reviewGame) / 1024} KiB`;
+    expect(cellOf("body of a request, of a review, and of a batch")).toContain(
+      `${single}, ${review}, ${batch};`,
+    );
     expect(cellOf("headers of a request")).toBe(`${listenerLimits.headersMaxBytes / 1024} KiB`);
   });
 

@@ -13,7 +13,7 @@ const isFixed = ({ key, default: value }: { readonly key: string; readonly defau
   value !== "" && !ofTheMachine.includes(key);
 
 describe("docs/settings.md", () => {
-  test("lists every setting, in the order of config.ts, and nothing else", () => {
+  test("lists every setting, in the order of settings.ts, and nothing else", () => {
     expect(rows.map(({ key }) => key)).toEqual(describeSettings().map(({ key }) => key));
     expect(text.match(/^\| `/gm)).toHaveLength(rows.length);
   });

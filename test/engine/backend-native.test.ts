@@ -12,6 +12,6 @@ describeWith("native")("on this machine", () => {
   testBackend(
     "native Stockfish",
     (times) => createNativeBackend({ hashMb: 16, threads: 1 }, where, noSandbox, silentLog, times),
-    { pickBuild: ([build]) => build, depth: 12 },
+    { pickBuild: ([build]) => build, depth: 10 },
   );
 });

@@ -42,6 +42,6 @@ describe("a position", () => {
     const quarantine = createQuarantine(50);
     quarantine.note(build, job, "overran");
     quarantine.note(build, job, "overran");
-    await vi.waitFor(() => expect(quarantine.refusedMs(build, job)).toBe(0));
+    await vi.waitFor(() => expect(quarantine.refusedMs(build, job)).toBe(0), 5000);
   });
 });

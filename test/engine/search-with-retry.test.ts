@@ -138,6 +138,20 @@ describe("a search whose engine fails", () => {
     expect(engines.jobs).toHaveLength(1);
   });
 
+  test("asks for no timer of less than no time when its own process stood still meanwhile", async () => {
+    takeClock();
+    const timers = vi.spyOn(globalThis, "setTimeout");
+    onTestFinished(() => {
+      timers.mockRestore();
+      giveClockBack();
+    });
+    const { search } = supervise({ conduct: () => "suspended" });
+    const standStill = () => void vi.advanceTimersByTime(60_000);
+    const answer = search(build, jobOf({ movetimeMs: 500 }), forever, standStill);
+    await expect(answer).rejects.toThrow(EngineFailure);
+    expect(timers.mock.calls.filter(([, ms]) => ms !== undefined && ms < 0)).toEqual([]);
+  });
+
   test("when its caller has left counts against the position all the same", async () => {
     const { engines, search } = supervise({ conduct: () => "go on" });
     for (const at of [0, 1]) {

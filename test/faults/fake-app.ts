@@ -28,6 +28,7 @@ export async function startFakeApp(dataDir: string): Promise<FakeApp> {
     KIBITZ_ACCESS: "open",
     KIBITZ_SLOTS: "2",
     KIBITZ_CACHE_MB: "0",
+    KIBITZ_STORE_MB: "0",
     KIBITZ_DATA_DIR: dataDir,
   });
   let told: FakeEngineOptions = {};

@@ -1,63 +1,31 @@
-import { execFileSync } from "node:child_process";
-import { rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { createMetrics } from "../../src/metrics/metrics.ts";
 import { startFen } from "../contract/doors/cases/case.ts";
 import { get, post } from "../contract/doors/post.ts";
 import { describeWith, rowsWith } from "../support/needs.ts";
 import { useApp } from "../support/running-app.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
-
-/** A way to run out of disk, and out of that again. */
-interface Shortage {
-  begin(folder: string): void;
-  end(folder: string): void;
-}
-
-/** No file of this process may grow: what a quota does, and works on every Linux without being root. */
-const noFileGrows: Shortage = {
-  begin(folder) {
-    const { size } = statSync(join(folder, "kibitz.db-wal"));
-    execFileSync("prlimit", ["--pid", String(process.pid), `--fsize=${size}:unlimited`]);
-  },
-  end() {
-    execFileSync("prlimit", ["--pid", String(process.pid), "--fsize=unlimited:unlimited"]);
-  },
-};
-
-/** The real thing: a small disk, and a file that fills it. */
-const diskIsFull: Shortage = {
-  begin(folder) {
-    try {
-      writeFileSync(join(folder, "filling"), "x".repeat(2_000_000));
-    } catch {
-      // As much as there was room for.
-    }
-  },
-  end(folder) {
-    rmSync(join(folder, "filling"), { force: true });
-  },
-};
+import { diskIsFull, mountSmallDisk, noFileGrowsBeyond } from "./shortages.ts";
 
 const root = useTemporaryFolder();
 const disk = useTemporaryFolder();
-// Only root can make a disk.
 rowsWith(["mounts"], disk).forEach(mountSmallDisk);
 
-function mountSmallDisk(folder: string): void {
-  execFileSync("mount", ["-t", "tmpfs", "-o", "size=512k", "kibitz-test", folder]);
-  // Registered after the folder's own: the last one is asked first.
-  afterAll(() => void execFileSync("umount", ["-l", folder]));
-}
-
 describe.each([
-  ...rowsWith(["util-linux"], ["no file may grow", root, noFileGrows] as const),
+  ...rowsWith(["util-linux"], ["no file may grow", root, noFileGrowsBeyond("kibitz.db-wal")] as const),
   ...rowsWith(["mounts"], ["the disk is full", disk, diskIsFull] as const),
 ])("where %s", (_, folder, shortage) => {
   const flushMs = 100;
-  const app = useApp({ KIBITZ_ACCESS: "public", KIBITZ_DATA_DIR: folder, KIBITZ_CACHE_MB: "0" }, { flushMs });
+  const metrics = createMetrics("1.2.3");
+  const app = useApp(
+    { KIBITZ_ACCESS: "public", KIBITZ_DATA_DIR: folder, KIBITZ_CACHE_MB: "0" },
+    { flushMs, metrics },
+  );
+  const degraded = async () =>
+    (await metrics.print()).split("\n").filter((line) => line.startsWith("kibitz_degraded{"));
   const complaints = () =>
     app.logged
       .map((line) => (line as { readonly message: string }).message)
@@ -66,6 +34,7 @@ describe.each([
   test("analyses go on, keys have to wait, and nothing counted is lost", async () => {
     const { url } = app;
     const { body: issued } = await post(`${url}/v1/keys`, { name: "before" });
+    expect(await degraded()).toEqual(['kibitz_degraded{part="database"} 0']);
     const headers = { "Content-Type": "application/json", Authorization: `Bearer ${issued.key}` };
 
     shortage.begin(folder);
@@ -86,9 +55,11 @@ describe.each([
     await sleep(10 * flushMs);
     expect((await get(`${url}/v1/keys/self`, { headers })).status).toBe(200);
     expect(complaints()).toEqual([expect.stringContaining("the database cannot be written")]);
+    expect(await degraded()).toEqual(['kibitz_degraded{part="database"} 1']);
 
     end();
     await vi.waitFor(() => expect(complaints()).toHaveLength(2), 10_000);
+    expect(await degraded()).toEqual(['kibitz_degraded{part="database"} 0']);
     expect((await post(`${url}/v1/keys`, { name: "after" })).status).toBe(200);
 
     const kept = new DatabaseSync(join(folder, "kibitz.db"), { readOnly: true });
@@ -100,6 +71,21 @@ describe.each([
     const row = () => kept.prepare("SELECT engine_ms FROM engine_time WHERE subject LIKE 'keys of %'").get();
     await vi.waitFor(() => expect(row()).toBeDefined(), 10_000);
     expect(row()?.engine_ms).toBe((answer.body.search as { time_ms: number }).time_ms);
+  });
+
+  test("it is known when there is room again, though nobody writes", async () => {
+    const told = complaints().length;
+    shortage.begin(folder);
+    const end = () => shortage.end(folder);
+    onTestFinished(end);
+    expect((await post(`${app.url}/v1/keys`, {})).status).toBe(503);
+    // Several looks whether there is.
+    await sleep(5 * flushMs);
+    expect(complaints().slice(told)).toEqual([expect.stringContaining("the database cannot be written")]);
+    expect(await degraded()).toEqual(['kibitz_degraded{part="database"} 1']);
+    end();
+    await vi.waitFor(() => expect(complaints().at(-1)).toBe("the database can be written again"), 10_000);
+    expect(await degraded()).toEqual(['kibitz_degraded{part="database"} 0']);
   });
 });
 

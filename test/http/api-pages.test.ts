@@ -8,8 +8,9 @@ import { http2Get } from "./http2-get.ts";
 import { startListener } from "./start-listener.ts";
 
 const log = { error: (fields: object) => expect.fail(JSON.stringify(fields)) };
+const tools = async () => [{ name: "look", description: "Look at a position." }];
 const start = (plans: readonly ShownPlan[] | undefined = shownPlans(builtInPlans)) =>
-  startListener([createApiPages({ plans: () => plans, log })]);
+  startListener([createApiPages({ plans: () => plans, tools, log })]);
 
 /** A fetch that sends the path as it is. */
 async function raw(base: string, path: string) {
@@ -59,10 +60,10 @@ describe("GET /openapi.json", () => {
     const { version } = JSON.parse(readFileSync("package.json", "utf8"));
     expect(document.info.version).toBe(version);
     expect(document.info.description).toContain(
-      "| keyless | no | to 20 | to 2000000 | to 5 | to 5000 ms | 2 | 60 requests in 60 s, 120 refusals in 60 s |",
+      "| keyless | no | to 20 | to 2000000 | to 5 | to 5000 ms | to 120 plies | 2 | 60 requests in 60 s, 120 refusals in 60 s |",
     );
     expect(document.info.description).toContain(
-      "| free | yes | to 30 | to 40000000 | to 10 | to 60000 ms | 4 | 240 requests in 60 s, 3600 s of engine time in 86400 s, 120 refusals in 60 s |",
+      "| free | yes | to 30 | to 40000000 | to 10 | to 60000 ms | to 600 plies | 4 | 240 requests in 60 s, 3600 s of engine time in 86400 s, 120 refusals in 60 s |",
     );
     expect(document["x-kibitz-plans"]).toEqual(shownPlans(builtInPlans));
   });
@@ -70,13 +71,13 @@ describe("GET /openapi.json", () => {
   test("says so where nothing is limited", async () => {
     const { base } = await start(shownPlans([openPlan]));
     expect(await (await fetch(`${base}/openapi.json`)).text()).toContain(
-      "| keyless | no | to 30 | to 1000000000 | to 10 | to 60000 ms | not limited | not limited |",
+      "| keyless | no | to 30 | to 1000000000 | to 10 | to 60000 ms | to 600 plies | not limited | not limited |",
     );
   });
 
   test("waits for the plans to be known, and is there before any engine", async () => {
     let plans: readonly ShownPlan[] | undefined;
-    const { base } = await startListener([createApiPages({ plans: () => plans, log })]);
+    const { base } = await startListener([createApiPages({ plans: () => plans, tools, log })]);
     const early = await fetch(`${base}/openapi.json`);
     expect([early.status, early.headers.get("retry-after")]).toEqual([503, "1"]);
     expect(await early.json()).toMatchObject({ code: "starting" });
@@ -95,15 +96,20 @@ describe("GET /docs", () => {
       const policy = page.headers.get("content-security-policy") ?? "";
       expect(policy).toContain("default-src 'none'");
       expect(policy).not.toMatch(/https?:|\*|unsafe/);
-      expect(await page.text()).not.toMatch(/(src|href)="(?!\/)/);
+      expect(await page.text()).not.toMatch(/(src|href)="(\/|\w+:)/);
     }
   });
 
   test("finds every file that it names, over HTTP/1.1 and HTTP/2", async () => {
     const { base } = await start();
-    const html = await (await fetch(`${base}/docs`)).text();
-    const files = [...html.matchAll(/(?:src|href)="(\/docs\/[^"]+)"/g)].map(([, path = ""]) => path);
+    const filesOf = async (path: string) => {
+      const html = await (await fetch(base + path)).text();
+      const names = [...html.matchAll(/(?:src|href)="([^"]*docs\/[^"]+)"/g)].map(([, name = ""]) => name);
+      return names.map((name) => new URL(name, base + path).pathname);
+    };
+    const files = await filesOf("/docs");
     expect(files).toHaveLength(4);
+    expect(await filesOf("/docs/")).toEqual(files);
     for (const path of files) {
       const answer = await fetch(base + path);
       const body = await answer.bytes();
@@ -147,4 +153,37 @@ test("GET /favicon.ico is the icon of /docs", async () => {
   const icon = await fetch(`${base}/favicon.ico`);
   expect([icon.status, icon.headers.get("content-type")]).toEqual([200, "image/png"]);
   expect(await icon.bytes()).toEqual(await (await fetch(`${base}/docs/favicon-32x32.png`)).bytes());
+});
+
+describe("GET /llms.txt", () => {
+  test("tells models of the tools, and of every call what the OpenAPI document says of it", async () => {
+    const { base } = await start();
+    const answer = await fetch(`${base}/llms.txt`);
+    const text = await answer.text();
+    expect(Object.fromEntries(answer.headers)).toMatchObject({
+      "content-type": "text/plain; charset=utf-8",
+      etag: expect.any(String),
+    });
+    expect(text).toMatch(/^# Kibitz\n\n> .+\n/);
+    expect(text).toContain("- `look`: Look at a position.");
+    const { paths }: { paths: Record<string, Record<string, { readonly summary: string }>> } = JSON.parse(
+      readFileSync("gen/openapi.json", "utf8"),
+    );
+    const first = Object.entries(paths).filter(([path]) => path.startsWith("/v1/"));
+    for (const [path, verbs] of first) {
+      for (const [verb, { summary }] of Object.entries(verbs)) {
+        expect(text).toContain(`- \`${verb.toUpperCase()} ${path}\`: ${summary}\n`);
+      }
+    }
+    expect(text.match(/^- `[A-Z]+ \//gm)).toHaveLength(
+      first.flatMap(([, verbs]) => Object.keys(verbs)).length,
+    );
+  });
+
+  test("names nothing on this server that there is not", async () => {
+    const { base } = await start();
+    const text = await (await fetch(`${base}/llms.txt`)).text();
+    const links = [...text.matchAll(/\]\((\/[^)]+)\)/g)].map(([, path]) => path);
+    expect(links).toEqual(["/openapi.json", "/docs", "/problems", "/engines"]);
+  });
 });

@@ -25,6 +25,16 @@ describe("probes", () => {
     expect(answer.headers.get("retry-after")).toBe(state.status === 503 ? "1" : null);
   });
 
+  test("/readyz tells what a server that is ready does without", async () => {
+    const degraded: string[] = [];
+    const probes = createProbes({ ready: () => true, draining: () => false, degraded: () => degraded });
+    const { base } = await startListener([probes]);
+    const body = async () => (await fetch(`${base}/readyz`)).text();
+    expect(await body()).toBe('{"status":"ready"}\n');
+    degraded.push("store");
+    expect(await body()).toBe('{"status":"ready","degraded":["store"]}\n');
+  });
+
   test("answer HEAD without a body, and other methods with 405", async () => {
     const { base } = await startListener();
     for (const path of ["/", "/healthz", "/readyz"]) {

@@ -23,7 +23,7 @@ describe("problem pages", () => {
     const { base } = await start();
     const list = await (await fetch(`${base}/problems`)).text();
     for (const code of errorCodes) {
-      expect(list).toContain(`href="${problemTypeOf(code)}"`);
+      expect(list).toContain(`href=".${problemTypeOf(code)}"`);
     }
     const data = await (await fetch(`${base}/problems`, { headers: { accept: "application/json" } })).json();
     expect(data).toMatchObject({ problems: errorCodes.map((code) => ({ code })) });

@@ -46,6 +46,25 @@ describe("a stop", () => {
     await Promise.all([stopped, once(client, "close")]);
   });
 
+  test("refuses what came on HTTP/2 and is not begun, so that its client or a balancer sends it elsewhere", async () => {
+    const begun: string[] = [];
+    const { listener, base } = await startListener([
+      (req, res) => {
+        begun.push(req.url ?? "");
+        void listener.stop();
+        res.end();
+        return true;
+      },
+    ]);
+    const client = connectHttp2(base);
+    await once(client, "remoteSettings");
+    // In one packet.
+    const [first, second] = ["/first", "/second"].map((path) => client.request({ ":path": path }));
+    first?.resume();
+    await expect(once(second ?? client, "close")).rejects.toThrow("NGHTTP2_REFUSED_STREAM");
+    expect(begun).toEqual(["/first"]);
+  });
+
   test("takes no new connections", async () => {
     const { handler, waiting } = slowHandler();
     const { listener, port, base } = await startListener([handler]);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
 import { KeyService } from "../../gen/chess/analysis/v1/key_service_pb.ts";
 import { errorCodes, errorKind } from "../../src/errors/catalogue.ts";
 import { routesFromServices } from "../../src/protocols/json/routes.ts";
@@ -36,7 +37,7 @@ const folder = useTemporaryFolder();
 const schemaOf = (name: string) => ["components", "schemas", name];
 
 describe("the routes", () => {
-  const services = [AnalysisService, KeyService];
+  const services = [AnalysisService, GameService, KeyService];
 
   test("are those of the gateway, and those of the gateway are there", () => {
     const described = Object.entries(generated.paths).flatMap(([path, operations]) =>
@@ -71,13 +72,14 @@ describe("the errors", () => {
 
   test("that a call by plain JSON can end with stand at the calls", () => {
     const responses = Object.values(generated.components.responses).map(({ description }) => description);
-    // Of no path, of another method, of RPCs, of games: nothing that a call described here can end with.
+    // Of no path, of another method, of RPCs, of agents: nothing that a call described here can end with.
     const elsewhere = [
       "not_found",
       "method_not_allowed",
       "unimplemented",
       "deadline_exceeded",
-      "invalid_pgn",
+      "origin_not_allowed",
+      "host_not_allowed",
     ];
     const told = errorCodes.filter((code) =>
       responses.some((text) => (text as string).includes(`\`${code}\``)),
@@ -170,6 +172,41 @@ describe("a stream", () => {
       expect(faultsOf({ ...event }, ...place)).toEqual([]);
       expect(faultsOf(JSON.parse(event?.data ?? ""), ...schemaOf("EvaluateResponse"))).toEqual([]);
     }
+  });
+
+  const review = { moves: ["f3", "e5", "g4"], depth: 1 };
+
+  test("of a review has events as the document says, and the answer once", async () => {
+    const text = await ask("/v1/review", "text/event-stream", review);
+    const events = [...text.matchAll(/^event: (?<event>.*)\ndata: (?<data>.*)$/gm)].map(
+      ({ groups }) => groups,
+    );
+    expect(events.map((one) => one?.event)).toEqual(["move", "move", "move", "done"]);
+    const place = [
+      "paths",
+      "/v1/review",
+      "post",
+      "responses",
+      "200",
+      "content",
+      "text/event-stream",
+      "schema",
+    ];
+    for (const event of events) {
+      const schema = event?.event === "done" ? "GameReview" : "MoveReview";
+      expect(faultsOf({ ...event }, ...place)).toEqual([]);
+      expect(faultsOf(JSON.parse(event?.data ?? ""), ...schemaOf(schema))).toEqual([]);
+    }
+  });
+
+  test("of a review has lines as the document says", async () => {
+    const text = await ask("/v1/review", "application/x-ndjson", review);
+    const lines = text
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(lines.map((line) => Object.keys(line))).toEqual([["move"], ["move"], ["move"], ["review"]]);
+    expect(faultsOf(lines.at(-1).review, ...schemaOf("GameReview"))).toEqual([]);
   });
 
   test("of a batch has lines as the document says", async () => {

@@ -67,6 +67,7 @@ test("there is one of every call that answers once, and of the problems that cal
       "Evaluate",
       "FindBestMove",
       "EvaluateBatch",
+      "ReviewGame",
       "ListEngines",
       "GetPrice",
       "CreateKey",

@@ -22,12 +22,20 @@ REFUSED = [entry["fen"] for entry in SHORT if entry["expect"]["status"] == [400]
 
 ANALYSES = ("/v1/eval", "/v1/eval/stream", "/v1/bestmove")
 BATCH = "/v1/eval/batch"
+REVIEW = "/v1/review"
+GAMES = [
+    {"pgn": "1. e4 e5 2. Bc4 Nc6 3. Qh5 Nf6 4. Qxf7#"},
+    {"pgn": '[White "A"]\n\n1. d4 {a comment} (1. c4) d5 *'},
+    {"moves": ["e4", "c7c5"]},
+    {"fen": "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - - 0 1", "moves": ["Re8#"]},
+]
 
 # What no schema can know: the rules of chess, and what engines are installed with which options.
 BEYOND_SCHEMAS = {
     "invalid_fen",
     "illegal_position",
     "illegal_move",
+    "invalid_pgn",
     "invalid_option",
     "option_not_allowed",
     "unknown_engine",
@@ -49,7 +57,7 @@ ITEM = jsonschema_rs.validator_for(
 )
 
 # What a call can answer with, beside what it does when nobody asks for anything.
-OTHER_TYPES = {"/v1/eval": "text/event-stream", BATCH: "application/x-ndjson"}
+OTHER_TYPES = {"/v1/eval": "text/event-stream", BATCH: "application/x-ndjson", REVIEW: "application/x-ndjson"}
 
 
 def is_integer(value) -> bool:
@@ -104,8 +112,37 @@ def make_sense(request) -> str:
     return "refused" if refuse else "answered"
 
 
+def is_text(value, least: int, most: int) -> bool:
+    return value is None or (isinstance(value, str) and least <= len(value) <= most)
+
+
+def make_sense_of_review(request) -> str:
+    """The same for a game: which texts are one, and that there is one of them, is beyond the schema."""
+    if not isinstance(request, dict):
+        return "unknown"
+    number = draw(request)
+    depth, nodes, moves = request.get("depth"), request.get("nodes"), request.get("moves")
+    if is_integer(depth) and 1 <= depth <= 30:
+        request["depth"] = quick(depth)
+    if is_integer(nodes) and 1 <= nodes <= 1_000_000_000:
+        request["nodes"] = 1 + nodes % 1000
+    fits_moves = moves is None or (isinstance(moves, list) and len(moves) <= 600 and all(isinstance(move, str) and 1 <= len(move) <= 16 for move in moves))
+    if number % 8 == 0 or not (fits_moves and is_text(request.get("pgn"), 0, 262_144) and is_text(request.get("fen"), 1, 128)):
+        return "unknown"
+    for field in ("pgn", "fen", "moves"):
+        request.pop(field, None)
+    request.update(GAMES[number // 8 % len(GAMES)])
+    if isinstance(request.get("engine"), str) and len(request["engine"]) <= 64:
+        request["engine"] = ("latest", "stockfish-19-lite")[number // 64 % 2]
+    if request.get("path") == "native":
+        request["path"] = "wasm"
+    return "answered"
+
+
 @schemathesis.hook
 def before_call(context, case, kwargs):
+    if case.path == REVIEW:
+        verdicts[case.id] = [make_sense_of_review(case.body)]
     if case.path in ANALYSES:
         verdicts[case.id] = [make_sense(case.body)]
     elif case.path == BATCH and isinstance(case.body, dict) and isinstance(case.body.get("requests"), list):
@@ -127,7 +164,11 @@ def filter_failure(context, failure, case, response):
     if name == "RejectedPositiveData" and response.status_code == 400:
         # Only where the corpus does not promise an answer, and only for what is beyond schemas.
         known = verdicts.get(case.id, [])
-        return "answered" in known or not known or problem_of(response).get("code") not in BEYOND_SCHEMAS
+        problem = problem_of(response)
+        if case.path == REVIEW and {fault["pointer"] for fault in problem.get("errors", [])} <= {"/pgn", "/moves"}:
+            # That there is one game and not two.
+            return "answered" in known
+        return "answered" in known or not known or problem.get("code") not in BEYOND_SCHEMAS
     if name == "AcceptedNegativeData" and case.path == BATCH and response.status_code == 200:
         # What is wrong with one request of a batch is told in the answer to that one: `every_item_is_answered` wants a
         # problem there, and `credential_comes_first` that the batch is refused like any other to whoever has none.

@@ -39,7 +39,7 @@ async function evaluate(count: number, { analyze, admit = () => {}, refuseUsedUp
     },
     access: await createLocalAccess(),
     beginWork: createTimeSlicer(),
-    itemsAtOnce: 1,
+    searchesAtOnce: 1,
     log: silentLog,
   } as never);
   const message = create(input, { requests: Array.from({ length: count }, () => ({ fen: "x" })) });

@@ -1,11 +1,51 @@
-import { test } from "vitest";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { DatabaseSync } from "node:sqlite";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { openSqliteAnswerStore } from "../../src/storage/sqlite/answer-store.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { killWriters } from "./kill-writers.ts";
 
 const folder = useTemporaryFolder();
+const answers = useTemporaryFolder();
 
 /** More of them: `npm run test:slow`. */
 const kills = 10;
 
 test("a process that is killed while it writes leaves a database that opens, and every key that it showed valid", () =>
   killWriters(folder, kills));
+
+test("one that is killed while it stores answers leaves a file that is whole, and all but the last of them", async () => {
+  const writer = fileURLToPath(new URL("killed-answer-writer.ts", import.meta.url));
+  let next = 0;
+  for (let kill = 0; kill < 3; kill++) {
+    const child = spawn(process.execPath, [writer, answers, String(next)], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const lines = createInterface(child.stdout);
+    const until = next + 400 + kill * 37;
+    lines.on("line", (line) => {
+      next = Number(line) + 1;
+      if (next === until) {
+        child.kill("SIGKILL");
+      }
+    });
+    await once(lines, "close");
+    using store = openSqliteAnswerStore(answers, {
+      bytes: 2e6,
+      format: { version: 1, read: (json) => json },
+    });
+    // It writes 16 at a time, each time that it has rested a while.
+    const known = (number: number) => store.get(String(number)) !== undefined;
+    const young = Array.from({ length: 300 }, (_, back) => next - 1 - back);
+    const lost = young.filter((number) => !known(number));
+    expect(lost.length).toBeLessThan(150);
+    expect(lost).toEqual(young.slice(0, lost.length));
+    const database = new DatabaseSync(join(answers, "answers.db"));
+    expect(database.prepare("PRAGMA integrity_check").get()).toEqual({ integrity_check: "ok" });
+    database.close();
+  }
+});

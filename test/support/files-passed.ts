@@ -7,6 +7,7 @@ import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { createLog } from "../../src/log/create-log.ts";
+import { createEventLoopLag } from "../../src/thread/event-loop.ts";
 import { startApp } from "../../src/wiring/app.ts";
 import { loadConfig } from "../../src/wiring/config.ts";
 import { openEngines } from "../../src/wiring/engines.ts";
@@ -36,11 +37,15 @@ const config = loadConfig({
   ...quickestSettings,
   KIBITZ_ACCESS: "public",
   KIBITZ_SLOTS: "1",
+  // As by default.
+  KIBITZ_STORE_MB: undefined,
   KIBITZ_DATA_DIR: process.argv[2],
 });
 const nowhere = { fd: openSync("/dev/null", "w"), isTTY: false } as WriteStream & { readonly fd: number };
 const log = await createLog("info", nowhere);
-const app = await startApp(config, log, openEngines(config, log, new AbortController().signal));
+// Asked whether the thread is late, as every call asks it; but on a busy machine it may be, and no call is to be refused.
+const lag = createEventLoopLag({ lastingMs: Number.POSITIVE_INFINITY });
+const app = await startApp(config, log, openEngines(config, log, new AbortController().signal), { lag });
 const client = createClient(AnalysisService, createGrpcTransport({ baseUrl: app.url }));
 
 const session = new Session();

@@ -1,8 +1,13 @@
-/** mulberry32: the same numbers for the same seed, so that a failing game can be played again. */
-export function createRandom(seed: number): {
+export interface Random {
+  /** From 0 to below 1. */
+  real(): number;
+  /** A whole number, from 0 to below the limit. */
   below(limit: number): number;
   pick<T>(items: readonly T[]): T;
-} {
+}
+
+/** mulberry32: the same numbers for the same seed, so that a failing game can be played again. */
+export function createRandom(seed: number): Random {
   let state = seed;
   const next = () => {
     state = (state + 0x6d2b79f5) | 0;
@@ -12,6 +17,7 @@ export function createRandom(seed: number): {
   };
   const below = (limit: number) => Math.floor(next() * limit);
   return {
+    real: next,
     below,
     pick<T>(items: readonly T[]): T {
       const item = items[below(items.length)];

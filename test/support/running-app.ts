@@ -3,8 +3,9 @@ import type { EngineBackend } from "../../src/engine/engine.ts";
 import { type Engines, startEngines } from "../../src/engine/engines.ts";
 import type { Log } from "../../src/log/log.ts";
 import { type App, type AppOptions, startApp } from "../../src/wiring/app.ts";
-import { type Config, loadConfig } from "../../src/wiring/config.ts";
+import { loadConfig } from "../../src/wiring/config.ts";
 import { openEngines } from "../../src/wiring/engines.ts";
+import type { Config } from "../../src/wiring/settings.ts";
 import { neverLate } from "./never-late.ts";
 import { quickestSettings } from "./quickest-settings.ts";
 import { useTemporaryFolder } from "./temporary-folder.ts";
@@ -33,10 +34,45 @@ const stopMaxMs = 14_000;
  *
  * @param env settings as the environment writes them, over those that start quickest.
  */
-export function useApp(
-  env: Readonly<Record<string, string>> = {},
-  { engines, ...options }: UseAppOptions = {},
-): RunningApp {
+export function useApp(env: Readonly<Record<string, string>> = {}, options: UseAppOptions = {}): RunningApp {
+  let before: readonly string[] = [];
+  beforeAll(() => {
+    before = openResources();
+  });
+  const [app, stop] = useStartedApp(env, options);
+  afterAll(async () => {
+    await stop();
+    await expectNothingLeft(before);
+  }, stopMaxMs);
+  return app;
+}
+
+/** Several, which are stopped together: each as {@link useApp} has one. */
+export function useNodes(
+  env: Readonly<Record<string, string>>,
+  ...options: readonly UseAppOptions[]
+): readonly RunningApp[] {
+  let before: readonly string[] = [];
+  beforeAll(() => {
+    before = openResources();
+  });
+  const nodes = options.map((one) => useStartedApp(env, one));
+  afterAll(async () => {
+    await Promise.all(nodes.map(([, stop]) => stop()));
+    await expectNothingLeft(before);
+  }, stopMaxMs);
+  return nodes.map(([app]) => app);
+}
+
+async function expectNothingLeft(before: readonly string[]): Promise<void> {
+  await vi.waitFor(() => expect(openSince(before), "left open").toEqual([]), 5000);
+}
+
+/** The app, and how it is stopped. */
+function useStartedApp(
+  env: Readonly<Record<string, string>>,
+  { engines, ...options }: UseAppOptions,
+): readonly [RunningApp, () => Promise<void>] {
   const errors: object[] = [];
   const logged: object[] = [];
   const note = (fields: object, message: string) => void logged.push({ message, ...fields });
@@ -51,10 +87,8 @@ export function useApp(
   };
   const dataDir = useTemporaryFolder();
   let app: App | undefined;
-  let before: readonly string[] = [];
 
   beforeAll(async () => {
-    before = openResources();
     const config = loadConfig({
       ...quickestSettings,
       KIBITZ_LOG_LEVEL: "silent",
@@ -66,13 +100,7 @@ export function useApp(
     app = await startApp(config, log, opening, { lag: neverLate, ...options });
   });
 
-  afterAll(async () => {
-    await app?.stop();
-    await vi.waitFor(() => expect(openSince(before), "left open").toEqual([]), 5000);
-    expect(errors, "logged as errors").toEqual([]);
-  }, stopMaxMs);
-
-  return {
+  const running: RunningApp = {
     get url() {
       if (app === undefined) {
         throw new Error("the app runs only while tests do");
@@ -81,6 +109,11 @@ export function useApp(
     },
     logged,
   };
+  const stop = async () => {
+    await app?.stop();
+    expect(errors, "logged as errors").toEqual([]);
+  };
+  return [running, stop];
 }
 
 function startEnginesOf(

@@ -22,6 +22,8 @@ export interface KibitzOptions {
   readonly cwd?: string;
   /** Another checkout, to be run by its own Node as `npm start` does. */
   readonly checkout?: string;
+  /** A command that becomes it, such as `ip netns exec …`. */
+  readonly through?: readonly string[];
   /** Where its standard output goes instead: nowhere, or into an open file. */
   readonly stdout?: "ignore" | number;
 }
@@ -35,11 +37,12 @@ const stopMaxMs = 22_000;
 export function startKibitz(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
-  { cwd, checkout, stdout }: KibitzOptions = {},
+  { cwd, checkout, through = [], stdout }: KibitzOptions = {},
 ): KibitzProcess {
   const node = checkout === undefined ? process.execPath : join(checkout, "node_modules/node/bin/node");
   const folder = checkout ?? here;
-  const child = spawn(node, [...flagsOf(folder), join(folder, "src/main.ts"), ...args], {
+  const command = [...through, node, ...flagsOf(folder), join(folder, "src/main.ts"), ...args];
+  const child = spawn(command[0] ?? node, command.slice(1), {
     cwd,
     env,
     stdio: ["ignore", stdout, "pipe"],

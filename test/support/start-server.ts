@@ -15,6 +15,8 @@ export interface Server extends Omit<KibitzProcess, "stdout" | "stderr"> {
 export interface ServerOptions extends KibitzOptions {
   /** `serve`, unless given. */
   readonly args?: readonly string[];
+  /** A free one, unless given. */
+  readonly port?: number;
   /** Takes the log, line by line. */
   readonly onLog?: (line: string) => void;
 }
@@ -25,20 +27,20 @@ const startMaxMs = 40_000;
  * Starts a server on a free port, and resolves when it is ready: its log says so, and where the log goes elsewhere, the
  * server is asked. One whose log is silent has to be told `stdout: "ignore"`.
  *
- * @param env all of its environment: nothing of this process's own.
+ * @param env all of its environment: nothing of this process's own. No metrics, unless it says so: their port is one for the machine.
  */
 export async function startServer(
   env: NodeJS.ProcessEnv,
-  { args = ["serve"], onLog = () => {}, ...options }: ServerOptions = {},
+  { args = ["serve"], port: given = 0, onLog = () => {}, ...options }: ServerOptions = {},
 ): Promise<Server> {
   const isAsked = options.stdout !== undefined;
-  const port = isAsked ? await freePort() : 0;
-  const kibitz = startKibitz(args, { ...env, KIBITZ_PORT: String(port) }, options);
+  const port = isAsked && given === 0 ? await freePort() : given;
+  const kibitz = startKibitz(args, { KIBITZ_METRICS_PORT: "0", ...env, KIBITZ_PORT: String(port) }, options);
   const { stdout, stderr, ...rest } = kibitz;
   const ready = Promise.withResolvers<string>();
   createInterface(stdout).on("line", (line) => {
     onLog(line);
-    const url = /"url":"(http:[^"]+)"/.exec(line)?.[1];
+    const url = /"url":"(http:[^"]+)".*"msg":"ready/.exec(line)?.[1];
     if (url !== undefined) {
       ready.resolve(url);
     }

@@ -28,6 +28,7 @@ describe.each(ways)("buf curl over %s, reflection by %s, without any proto file"
     const { stdout: services } = await curl("--list-services", app.url);
     expect(services.trim().split("\n")).toEqual([
       service,
+      "chess.analysis.v1.GameService",
       "chess.analysis.v1.KeyService",
       "grpc.health.v1.Health",
       "grpc.reflection.v1.ServerReflection",

@@ -3,11 +3,13 @@ import { once } from "node:events";
 import { accessSync, constants } from "node:fs";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
+import type { TestProject } from "vitest/node";
 
-/** The tools of gRPC's users that are no npm packages. A new version is installed beside the old one. */
+/** Tools of users that are no npm packages. A new version is installed beside the old one. */
 const goTools = {
   grpcurl: { module: "github.com/fullstorydev/grpcurl/cmd/grpcurl", version: "v1.9.4" },
   ghz: { module: "github.com/bojand/ghz/cmd/ghz", version: "v0.121.0" },
+  helm: { module: "helm.sh/helm/v3/cmd/helm", version: "v3.18.6" },
 } as const;
 
 export type GoTool = keyof typeof goTools;
@@ -17,18 +19,25 @@ function folderOf(tool: GoTool): string {
   return fileURLToPath(new URL(`../../node_modules/.cache/tools/${name}`, import.meta.url));
 }
 
+/** Where the program is, if it is installed. */
+export function goToolFile(tool: GoTool): string {
+  return `${folderOf(tool)}/${tool}`;
+}
+
 export function isInstalled(tool: GoTool): boolean {
   try {
-    accessSync(`${folderOf(tool)}/${tool}`, constants.X_OK);
+    accessSync(goToolFile(tool), constants.X_OK);
     return true;
   } catch {
     return false;
   }
 }
 
-/** Installs what is missing, and says why it cannot. */
-export default function installGoTools(): void {
-  for (const tool of Object.keys(goTools) as GoTool[]) {
+const isGoTool = (need: string): need is GoTool => need in goTools;
+
+/** Installs what these tests need of them and is missing, and says why it cannot. */
+export default function installGoTools(project: TestProject): void {
+  for (const tool of project.getProvidedContext().needs.filter(isGoTool)) {
     if (isInstalled(tool)) {
       continue;
     }
@@ -53,7 +62,7 @@ export interface Finished {
   readonly stderr: string;
 }
 
-export const runGoTool = (tool: GoTool, ...args: readonly string[]) => run(`${folderOf(tool)}/${tool}`, args);
+export const runGoTool = (tool: GoTool, ...args: readonly string[]) => run(goToolFile(tool), args);
 
 export const runBuf = (...args: readonly string[]) => run("node_modules/.bin/buf", args);
 

@@ -23,6 +23,7 @@ describeWith("grpcurl")("grpcurl, without any proto file", () => {
     const { stdout } = await grpcurl([], "list");
     expect(stdout.trim().split("\n")).toEqual([
       service,
+      "chess.analysis.v1.GameService",
       "chess.analysis.v1.KeyService",
       "grpc.health.v1.Health",
       "grpc.reflection.v1.ServerReflection",

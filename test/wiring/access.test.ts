@@ -6,7 +6,7 @@ import type { Account } from "../../src/access/account.ts";
 import { openPlan } from "../../src/access/plans.ts";
 import { silentLog } from "../../src/log/log.ts";
 import { openAccess } from "../../src/wiring/access.ts";
-import { loadConfig } from "../../src/wiring/config.ts";
+import { ConfigError, loadConfig } from "../../src/wiring/config.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
 const folder = useTemporaryFolder();
@@ -48,6 +48,19 @@ test("keys, when they were used, and engine time survive a restart", async () =>
     ["engine-day", 3_600_000 - 1234],
     ["refusals", 120],
   ]);
+});
+
+test("a database of a newer Kibitz is left alone, and the way out is told", async () => {
+  const newer = join(folder, "newer");
+  await (await open({ KIBITZ_DATA_DIR: newer }))[Symbol.asyncDispose]();
+  const database = new DatabaseSync(join(newer, "kibitz.db"));
+  database.exec("PRAGMA user_version = 99");
+  database.close();
+  const opening = open({ KIBITZ_DATA_DIR: newer });
+  await expect(opening).rejects.toThrow(ConfigError);
+  await expect(opening).rejects.toThrow(
+    /newer Kibitz \(version 99, .*Run the newer version, or put back the copy of the database from before/,
+  );
 });
 
 describe("keys that an address got by itself", () => {

@@ -31,11 +31,23 @@ describe("settings", () => {
     ["KIBITZ_ACCESS", "closed"],
     ["KIBITZ_SELF_SERVICE_KEYS", "yes"],
     ["KIBITZ_KEYS_PER_DAY", "0"],
+    ["KIBITZ_REDIS_URL", "localhost:6379"],
+    ["KIBITZ_REDIS_URL", "http://localhost"],
+    ["KIBITZ_REDIS_URL", "redis://"],
+    ["KIBITZ_REDIS_URL", "redis://localhost/keys"],
+    ["KIBITZ_REDIS_URL", "redis://localhost/0?db=1"],
+    ["KIBITZ_REDIS_URL", "redis://:100%@localhost"],
+    ["KIBITZ_REDIS_PREFIX", ""],
+    ["KIBITZ_REDIS_PREFIX", "my kibitz"],
     ["KIBITZ_TRUST_PROXY", "10.0.0.0/33"],
     ["KIBITZ_TRUST_PROXY", "proxy.example.com"],
     ["KIBITZ_TRUST_PROXY", "10.0.0.1/8/8"],
     ["KIBITZ_CONNECTIONS_PER_ADDRESS", "-1"],
     ["KIBITZ_CONNECTIONS_PER_ADDRESS", "10001"],
+    ["KIBITZ_ALLOWED_HOSTS", ""],
+    ["KIBITZ_ALLOWED_HOSTS", "kibitz.example:8080"],
+    ["KIBITZ_ALLOWED_HOSTS", "https://kibitz.example"],
+    ["KIBITZ_ALLOWED_HOSTS", "a.example b.example"],
     ["KIBITZ_CORS_ORIGINS", "app.example.com"],
     ["KIBITZ_CORS_ORIGINS", "*,https://app.example.com"],
     ["KIBITZ_CORS_ORIGINS", "https://app.example.com/"],
@@ -88,6 +100,11 @@ describe("settings", () => {
     expect(loadConfig(injected).port).toBe(8080);
   });
 
+  test("leave the key that clients have alone", () => {
+    expect(loadConfig({ KIBITZ_API_KEY: "kbz_1" })).toEqual(loadConfig({}));
+    expect(() => loadConfig({ KIBITZ_API_KEYS: "kbz_1" })).toThrow(/unknown setting KIBITZ_API_KEYS/);
+  });
+
   test("that are secret are shown nowhere", () => {
     const secret = "canary canary canary";
     const shown = JSON.stringify(settingsForLog(loadConfig({ KIBITZ_KEY_PEPPER: secret })));
@@ -95,6 +112,16 @@ describe("settings", () => {
     expect(shown).not.toContain("canary");
     expect(() => loadConfig({ KIBITZ_KEY_PEPPER: "canary" })).toThrow(/^KIBITZ_KEY_PEPPER is not usable/);
     expect(JSON.stringify(settingsForLog(loadConfig({})))).not.toContain("keyPepper");
+  });
+
+  test("do not show the password of Redis", () => {
+    const shown = JSON.stringify(
+      settingsForLog(loadConfig({ KIBITZ_REDIS_URL: "redis://:canary@localhost" })),
+    );
+    expect(shown).toContain('"redisUrl":"set"');
+    expect(shown).not.toContain("canary");
+    const wrong = { KIBITZ_REDIS_URL: "http://:canary@localhost" };
+    expect(() => loadConfig(wrong)).toThrow(/^KIBITZ_REDIS_URL is not usable, but must be redis:\/\/host/);
   });
 
   test("take a list of proxies", () => {
@@ -105,6 +132,12 @@ describe("settings", () => {
     });
     expect(corsOrigins).toEqual(["https://a.example", "http://localhost:5173", "chrome-extension://abcdef"]);
     expect(loadConfig({ KIBITZ_CORS_ORIGINS: "" }).corsOrigins).toEqual([]);
+    const hosts = "Kibitz.Example, 192.0.2.7,[2001:db8::7]";
+    expect(loadConfig({ KIBITZ_ALLOWED_HOSTS: hosts }).allowedHosts).toEqual([
+      "kibitz.example",
+      "192.0.2.7",
+      "[2001:db8::7]",
+    ]);
   });
 
   test("are described for people, each with its default", () => {

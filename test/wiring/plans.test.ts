@@ -152,6 +152,7 @@ describe("what GET /price shows", () => {
     nodesMax: fc.integer({ min: 1, max: 1_000_000_000 }),
     multipvMax: fc.integer({ min: 1, max: 10 }),
     movetimeMaxMs: fc.integer({ min: 50, max: 60_000 }),
+    reviewPliesMax: fc.integer({ min: 1, max: 600 }),
     concurrent: fc.option(fc.integer({ min: 1, max: 10_000 }), { nil: undefined }),
     rates: fc.uniqueArray(rate, { selector: ({ name }) => name, maxLength: 4 }),
   });

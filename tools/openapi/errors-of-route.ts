@@ -63,6 +63,8 @@ const byMethod: Readonly<Record<string, readonly ErrorCode[]>> = {
   Evaluate: inAnalyses,
   FindBestMove: inAnalyses,
   StreamEvaluate: inAnalyses,
+  // It has no options; a variant that its engine does not play is one all the same.
+  ReviewGame: [...inAnalyses.filter((code) => code !== "option_not_allowed"), "invalid_pgn"],
   // What is wrong with one request is told in the answer to that one.
   EvaluateBatch: [...counted, "rate_limited", "overloaded"],
   CreateKey: ["self_service_disabled", "rate_limited"],

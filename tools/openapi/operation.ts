@@ -1,5 +1,5 @@
 import type { DescField, DescMessage, DescMethod, DescService } from "@bufbuild/protobuf";
-import { eventStream } from "../../src/protocols/json/answer-stream.ts";
+import { eventStream, jsonLines } from "../../src/protocols/json/call.ts";
 import { kindOfRoute, type Route, streamOfRoute } from "../../src/protocols/json/routes.ts";
 import { eventsOf } from "../../src/protocols/json/stream-events.ts";
 import { commentOf, summaryOf } from "./comment.ts";
@@ -42,7 +42,7 @@ export function operationOf(route: Route, parts: OperationParts): Json {
     }),
     responses: {
       200: {
-        description: summaryOf(method.output).summary,
+        description: summaryOf(answerOf(route)).summary,
         headers: {
           ...headersNamed("RequestId"),
           ...(isCounted(route) && headersNamed("RateLimitPolicy", "RateLimit")),
@@ -71,6 +71,13 @@ export function tagOf({ name }: DescService): string {
   return name.replace(/Service$/, "");
 }
 
+/** What plain JSON answers with unless it is asked for more. */
+function answerOf(route: Route): DescMessage {
+  const { method } = route;
+  const { message } = kindOfRoute(route) === "answer_at_end" ? eventsOf(method).answer : {};
+  return message ?? method.output;
+}
+
 function contentOf(route: Route, { routes, schemas, examples, problem }: OperationParts): Json {
   const { output } = route.method;
   const recorded = examples.ofAnswers(route.method);
@@ -84,6 +91,18 @@ function contentOf(route: Route, { routes, schemas, examples, problem }: Operati
     }
     case "stream":
       return { [eventStream]: events(route.method, schemas, problem) };
+    case "answer_at_end":
+      return {
+        "application/json": { schema: schemas.inAnswer(answerOf(route)), ...recorded },
+        [eventStream]: events(route.method, schemas, problem, "done"),
+        [jsonLines]: {
+          schema: {
+            type: "string",
+            description:
+              'The same messages a line each, as objects with one member: `{"move": …}`. The last one is the answer, or what ended the stream early, `{"problem": …}`.',
+          },
+        },
+      };
     case "batch":
       return {
         "application/json": {
@@ -94,7 +113,7 @@ function contentOf(route: Route, { routes, schemas, examples, problem }: Operati
           },
           ...recorded,
         },
-        "application/x-ndjson": {
+        [jsonLines]: {
           schema: {
             type: "string",
             description: `A \`${output.name}\` a line, each as soon as it is ready.`,
@@ -107,8 +126,10 @@ function contentOf(route: Route, { routes, schemas, examples, problem }: Operati
 /**
  * The events of a stream. OpenAPI 3.1 has no word for the parts of a stream, so the schema is that of one event, as
  * OpenAPI 3.2 says it in `itemSchema`.
+ *
+ * @param nameOfAnswer of the only event that the answer is, where it comes once
  */
-function events(method: DescMethod, schemas: Schemas, problem: Json): Json {
+function events(method: DescMethod, schemas: Schemas, problem: Json, nameOfAnswer?: string): Json {
   const { choice, answer } = eventsOf(method);
   const messageOf = (field: DescField) => schemas.inAnswer(field.message as DescMessage);
   const event = (names: readonly string[], description: string, schema: Json) => ({
@@ -128,8 +149,8 @@ function events(method: DescMethod, schemas: Schemas, problem: Json): Json {
         ...choice.fields.map((field) =>
           field === answer
             ? event(
-                [field.name, "done"],
-                `${commentOf(field)} The last one is repeated as \`done\`.`,
+                nameOfAnswer ? [nameOfAnswer] : [field.name, "done"],
+                nameOfAnswer ? commentOf(field) : `${commentOf(field)} The last one is repeated as \`done\`.`,
                 messageOf(field),
               )
             : event([field.name], commentOf(field), messageOf(field)),

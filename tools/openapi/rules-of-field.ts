@@ -51,10 +51,12 @@ export function keywordsFromRules(rules: FieldRules, field: DescField): Json {
   }
 }
 
-function keywordsFromString({ minLen, maxLen, pattern, in: words, wellKnown }: StringRules): Json {
+function keywordsFromString({ minLen, maxLen, maxBytes, pattern, in: words, wellKnown }: StringRules): Json {
   return {
     ...(minLen && { minLength: Number(minLen) }),
     ...(maxLen && { maxLength: Number(maxLen) }),
+    // JSON Schema counts characters, none of which is less than a byte.
+    ...(maxBytes && { maxLength: Number(maxBytes) }),
     ...(pattern && { pattern }),
     ...(words.length > 0 && { enum: words }),
     ...(wellKnown.case && { format: wellKnown.case }),
@@ -65,7 +67,7 @@ const bounds = ["gt", "gte", "lt", "lte"];
 
 /** The rules that have a keyword, by the kind of value. What an enum may be, `schemaOfValue` says. */
 const said: Readonly<Record<string, readonly string[]>> = {
-  string: ["min_len", "max_len", "pattern", "in", "uuid"],
+  string: ["min_len", "max_len", "max_bytes", "pattern", "in", "uuid"],
   repeated: ["min_items", "max_items", "items"],
   enum: ["defined_only", "in"],
   sint32: bounds,

@@ -10,12 +10,12 @@ export const bareEngines: Peer = {
   about: "no service and no HTTP: as many engines as slots, each with `ucinewgame` before every search",
   keepsHash: false,
   async start({ engine, slots }) {
-    const engines = await Promise.all(Array.from({ length: slots }, () => startEngine(engine)));
+    const engines = await Promise.all(Array.from({ length: slots }, () => startBareEngine(engine)));
     return {
       pid: undefined,
       async bestMoveOf(fen, depth) {
         const [first] = engines;
-        return (await first?.search(fen, depth)) ?? "";
+        return (await first?.search(`fen ${fen}`, depth)) ?? "";
       },
       async load({ file, callers, seconds }) {
         const questions = readFileSync(file, "utf8")
@@ -32,7 +32,7 @@ export const bareEngines: Peer = {
               throw new Error(`only ${questions.length} questions are different`);
             }
             const askedAt = performance.now();
-            await search(question.fen, question.depth);
+            await search(`fen ${question.fen}`, question.depth);
             const now = performance.now();
             // What ends too late is another turn's, as it is with the others.
             if (now > endsAt) {
@@ -57,12 +57,14 @@ export const bareEngines: Peer = {
   },
 };
 
-interface BareEngine {
-  search(fen: string, depth: number): Promise<string>;
+export interface BareEngine {
+  /** @param position as UCI writes it: `fen … moves …` */
+  search(position: string, depth: number): Promise<string>;
   stop(): void;
 }
 
-async function startEngine({ command }: BenchEngine): Promise<BareEngine> {
+/** @param hash of every search, in MiB */
+export async function startBareEngine({ command }: BenchEngine, hash = hashMb): Promise<BareEngine> {
   const child = spawn(command.file, command.args, { env: {}, stdio: ["pipe", "pipe", "ignore"] });
   const kill = () => void child.kill("SIGKILL");
   process.on("exit", kill);
@@ -87,12 +89,12 @@ async function startEngine({ command }: BenchEngine): Promise<BareEngine> {
     });
   };
   await exchange(
-    `uci\nsetoption name Threads value 1\nsetoption name Hash value ${hashMb}\nsetoption name UCI_ShowWDL value true\nisready\n`,
+    `uci\nsetoption name Threads value 1\nsetoption name Hash value ${hash}\nsetoption name UCI_ShowWDL value true\nisready\n`,
     "readyok",
   );
   return {
-    async search(fen, depth) {
-      const line = await exchange(`ucinewgame\nposition fen ${fen}\ngo depth ${depth}\n`, "bestmove");
+    async search(position, depth) {
+      const line = await exchange(`ucinewgame\nposition ${position}\ngo depth ${depth}\n`, "bestmove");
       return line.split(/\s/)[1] ?? "";
     },
     stop() {

@@ -59,6 +59,14 @@ export const kibitzOpen: Peer = {
   start: (settings) => startKibitz(settings, { settings: { KIBITZ_ACCESS: "open" } }),
 };
 
+export const kibitzUnstored: Peer = {
+  name: "Kibitz, nothing stored",
+  about:
+    "the same as Kibitz with `KIBITZ_STORE_MB=0`: what it takes to store answers, and to look for them, is left out",
+  keepsHash: false,
+  start: (settings) => startKibitz(settings, { settings: { KIBITZ_STORE_MB: "0" } }),
+};
+
 /** The Kibitz of another checkout, to see what a change brings. */
 export function kibitzBeside(checkout: string): Peer {
   return {

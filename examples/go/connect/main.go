@@ -20,6 +20,7 @@ import (
 
 const (
 	italianGame = "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3"
+	foolsMate   = "1. f3 e5 2. g4 Qh4# 0-1"
 	longestWait = time.Minute
 )
 
@@ -37,12 +38,13 @@ func main() {
 		address = os.Args[1]
 	}
 	client := analysisv1connect.NewAnalysisServiceClient(http.DefaultClient, address)
-	if err := run(context.Background(), client); err != nil {
+	games := analysisv1connect.NewGameServiceClient(http.DefaultClient, address)
+	if err := run(context.Background(), client, games); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(ctx context.Context, client analysisv1connect.AnalysisServiceClient) error {
+func run(ctx context.Context, client analysisv1connect.AnalysisServiceClient, games analysisv1connect.GameServiceClient) error {
 	withKey, call := connect.NewClientContext(ctx)
 	if key := os.Getenv("KIBITZ_API_KEY"); key != "" {
 		call.RequestHeader().Set("Authorization", "Bearer "+key)
@@ -52,6 +54,9 @@ func run(ctx context.Context, client analysisv1connect.AnalysisServiceClient) er
 		return err
 	}
 	if err := watch(withKey, client, &analysisv1.AnalysisRequest{Fen: italianGame, Depth: proto.Uint32(16)}); err != nil {
+		return err
+	}
+	if err := review(withKey, games, &analysisv1.ReviewGameRequest{Pgn: proto.String(foolsMate), Depth: proto.Uint32(10)}); err != nil {
 		return err
 	}
 	if err := askTooMuch(ctx, client); err != nil {
@@ -86,6 +91,23 @@ func watch(ctx context.Context, client analysisv1connect.AnalysisServiceClient, 
 		defer stream.Close()
 		for stream.Receive() {
 			fmt.Print(eventText(stream.Msg()))
+		}
+		return stream.Err()
+	})
+}
+
+// review prints what a whole game comes to; each of its moves comes before, as soon as it is ready.
+func review(ctx context.Context, games analysisv1connect.GameServiceClient, request *analysisv1.ReviewGameRequest) error {
+	return withRetry(ctx, func(ctx context.Context) error {
+		stream, err := games.ReviewGame(ctx, request)
+		if err != nil {
+			return err
+		}
+		defer stream.Close()
+		for stream.Receive() {
+			if review := stream.Msg().GetReview(); review != nil {
+				fmt.Printf("review: %s\n", review.Summary)
+			}
 		}
 		return stream.Err()
 	})

@@ -23,6 +23,7 @@ import (
 
 const (
 	italianGame = "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3"
+	foolsMate   = "1. f3 e5 2. g4 Qh4# 0-1"
 	longestWait = time.Minute
 )
 
@@ -48,12 +49,14 @@ func main() {
 		log.Fatal(err)
 	}
 	defer connection.Close()
-	if err := run(context.Background(), analysisv1.NewAnalysisServiceClient(connection)); err != nil {
+	client := analysisv1.NewAnalysisServiceClient(connection)
+	games := analysisv1.NewGameServiceClient(connection)
+	if err := run(context.Background(), client, games); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(ctx context.Context, client analysisv1.AnalysisServiceClient) error {
+func run(ctx context.Context, client analysisv1.AnalysisServiceClient, games analysisv1.GameServiceClient) error {
 	withKey := ctx
 	if key := os.Getenv("KIBITZ_API_KEY"); key != "" {
 		withKey = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+key)
@@ -63,6 +66,9 @@ func run(ctx context.Context, client analysisv1.AnalysisServiceClient) error {
 		return err
 	}
 	if err := watch(withKey, client, &analysisv1.AnalysisRequest{Fen: italianGame, Depth: proto.Uint32(16)}); err != nil {
+		return err
+	}
+	if err := review(withKey, games, &analysisv1.ReviewGameRequest{Pgn: proto.String(foolsMate), Depth: proto.Uint32(10)}); err != nil {
 		return err
 	}
 	if err := askTooMuch(ctx, client); err != nil {
@@ -103,6 +109,28 @@ func watch(ctx context.Context, client analysisv1.AnalysisServiceClient, request
 				return err
 			}
 			fmt.Print(eventText(event))
+		}
+	})
+}
+
+// review prints what a whole game comes to; each of its moves comes before, as soon as it is ready.
+func review(ctx context.Context, games analysisv1.GameServiceClient, request *analysisv1.ReviewGameRequest) error {
+	return withRetry(ctx, func(ctx context.Context) error {
+		stream, err := games.ReviewGame(ctx, request)
+		if err != nil {
+			return err
+		}
+		for {
+			event, err := stream.Recv()
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			if review := event.GetReview(); review != nil {
+				fmt.Printf("review: %s\n", review.Summary)
+			}
 		}
 	})
 }

@@ -6,15 +6,26 @@ export interface Deadline {
   clear(): void;
 }
 
+/** A timer that is so late, in milliseconds, shows that this process stood still, and its engines with it where all were stopped. */
+const stillMs = 1000;
+
+/** Until they go on as well, in milliseconds. */
+const goOnMs = 100;
+
 /**
  * Calls `missed` after so many milliseconds, but not before everything that has arrived by then is read:
  * when the whole process stood still (SIGSTOP, a collection of memory), timers are due before pipes are
- * looked at, and the answer that was waited for lies in the pipe.
+ * looked at, and the answer that was waited for lies in the pipe. When that was long, engines may go on after it.
  */
 export function createDeadline(ms: number, missed: () => void): Deadline {
+  const dueAt = performance.now() + ms;
   let lastLook: NodeJS.Immediate | undefined;
-  const timer = setTimeout(() => {
-    lastLook = setImmediate(missed);
+  let timer = setTimeout(() => {
+    if (performance.now() - dueAt > stillMs) {
+      timer = setTimeout(missed, goOnMs);
+    } else {
+      lastLook = setImmediate(missed);
+    }
   }, ms);
   return {
     clear() {
@@ -45,8 +56,13 @@ export function watchSilence(
   /** Set while the engine owes a sign of life. */
   let asked: Deadline | undefined;
   const tell = () => deaf(Math.round(performance.now() - heardAt));
+  let lookedAt = heardAt;
   const listen = setInterval(() => {
-    if (asked !== undefined || performance.now() - heardAt < silenceMs) {
+    const now = performance.now();
+    const isLate = now - lookedAt > silenceMs / 2 + stillMs;
+    lookedAt = now;
+    // An engine that stood still, too, has the time until the next look to go on.
+    if (asked !== undefined || isLate || now - heardAt < silenceMs) {
       return;
     }
     if (transport.suspended()) {

@@ -26,6 +26,9 @@ const allowedHeaders = [
   "X-Request-Id",
   "traceparent",
   "tracestate",
+  "MCP-Protocol-Version",
+  "Mcp-Method",
+  "Mcp-Name",
 ].join(", ");
 
 const exposedHeaders = [

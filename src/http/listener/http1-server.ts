@@ -11,6 +11,7 @@ import { v7 as uuidv7 } from "uuid";
 import { errorKind } from "../../errors/catalogue.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import { headersFromError, problemFromError, problemMediaType } from "../../errors/problem.ts";
+import { contextOf, outcomeOf } from "../../request/context.ts";
 import type { Place } from "./connections.ts";
 import { continueWhenRead } from "./dispatch.ts";
 import type { ListenerLimits } from "./limits.ts";
@@ -84,7 +85,13 @@ export function createHttp1Server(
     if (begun || !socket.writable) {
       socket.destroy();
     } else {
-      refuseSocket(socket, errorFromClientError(error), unreadHeaders);
+      const problem = errorFromClientError(error);
+      // What stands before it in the pipeline was read to its end, and is not to blame.
+      const unread = [...calls].find(({ req }) => !req.complete)?.req;
+      if (unread) {
+        outcomeOf(unread).code ??= problem.code;
+      }
+      refuseSocket(socket, problem, unreadHeaders, unread && contextOf(unread).id);
     }
   });
 
@@ -142,8 +149,8 @@ export function refuseSocket(
   socket: Duplex,
   error: KibitzError,
   extraHeaders: readonly (readonly [string, string])[],
+  requestId: string = uuidv7(),
 ): void {
-  const requestId = uuidv7();
   const body = `${JSON.stringify(problemFromError(error, requestId))}\n`;
   const { status } = errorKind(error.code);
   const headers = [

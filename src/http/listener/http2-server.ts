@@ -18,7 +18,10 @@ type Http2Listener = (req: Http2ServerRequest, res: Http2ServerResponse, isSpare
 export interface Http2Server {
   /** Takes a connection over. */
   accept(place: Place): void;
-  /** Tells every client to send no more calls here, and closes each connection after its last answer. */
+  /**
+   * Tells every client to send no more calls here, and closes each connection after its last answer. What is not begun by
+   * then is refused by a code that says so: it may be sent again.
+   */
   drain(): void;
 }
 
@@ -27,6 +30,7 @@ export function createHttp2Server(answer: Http2Listener, limits: ListenerLimits)
   const sessions = new Map<ServerHttp2Session, Session>();
   /** Whose session is being made. */
   let accepted: Place | undefined;
+  let draining = false;
   const server = createServer({
     settings: {
       maxConcurrentStreams: limits.streamsMax,
@@ -65,6 +69,11 @@ export function createHttp2Server(answer: Http2Listener, limits: ListenerLimits)
       if (req.stream.closed || req.stream.destroyed) {
         return;
       }
+      if (draining) {
+        // It came before its client could read the goodbye. Of a call of gRPC that is answered, a balancer sees no status.
+        req.stream.close(constants.NGHTTP2_REFUSED_STREAM);
+        return;
+      }
       if (!req.stream.endAfterHeaders) {
         limitArrival(req, res, limits);
       }
@@ -88,6 +97,7 @@ export function createHttp2Server(answer: Http2Listener, limits: ListenerLimits)
       accepted = undefined;
     },
     drain() {
+      draining = true;
       for (const { leave } of sessions.values()) {
         leave();
       }

@@ -16,7 +16,7 @@ export const listenerLimits = {
    * a health that stays the same, and then asks anew, as that protocol wants it.
    */
   silenceTimeoutMs: 300_000,
-  /** For any part of an answer to be taken (HTTP/2): one of 100 kB, greater than any, needs 27 kbit/s. */
+  /** For any part of an answer to be taken (HTTP/2): one of 400 kB, the review of the longest game, needs 107 kbit/s. */
   takeTimeoutMs: 30_000,
   /** Promised by the contract; a line of it is the request target. Node's own default, said aloud. */
   headersMaxBytes: 16 * 1024,

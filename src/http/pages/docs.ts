@@ -7,21 +7,25 @@ import { contextOf } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
 import type { NodeRequest, NodeResponse, RequestHandler } from "../message.ts";
 import { sendProblem } from "../send-problem.ts";
+import { llmsText, type ShownTool } from "./llms.ts";
 import { openapiDocument, type ShownPlan } from "./openapi-document.ts";
 import { answerGet, type Page, tagOf } from "./page.ts";
 
 export interface ApiPagesOptions {
   /** The plans in force; undefined as long as they are not known. They do not change later. */
   plans(): readonly ShownPlan[] | undefined;
+  /** What agents can ask, read when somebody wants to know. */
+  tools(): Promise<readonly ShownTool[]>;
   readonly log: Pick<Log, "error">;
 }
 
 /** Those that do not lie below `/docs/`. */
-const pages: readonly string[] = ["/openapi.json", "/docs", "/favicon.ico"];
+const pages: readonly string[] = ["/openapi.json", "/llms.txt", "/docs", "/favicon.ico"];
 
-/** `/openapi.json`, the icon that browsers ask every server for, and `/docs`, which shows it. Nothing is read or kept before somebody asks. */
-export function createApiPages({ plans, log }: ApiPagesOptions): RequestHandler {
+/** `/openapi.json`, `/llms.txt`, the icon that browsers ask every server for, and `/docs`, which shows it. Nothing is read or kept before somebody asks. */
+export function createApiPages({ plans, tools, log }: ApiPagesOptions): RequestHandler {
   let document: Promise<Page> | undefined;
+  let forModels: Promise<Page> | undefined;
   /** One buffer for all who ask: a copy for each who takes nothing of it would be memory that anybody can hold. */
   const viewer = new Map<string, Promise<Page>>();
 
@@ -44,9 +48,13 @@ export function createApiPages({ plans, log }: ApiPagesOptions): RequestHandler 
         document ??= openapiPage(known);
         return document;
       }
+      case "/llms.txt":
+        forModels ??= llmsPage(tools);
+        return forModels;
       case "/docs":
+        return page("text/html; charset=utf-8", docsHtml(""), { "Content-Security-Policy": docsPolicy });
       case "/docs/":
-        return page("text/html; charset=utf-8", docsHtml, { "Content-Security-Policy": docsPolicy });
+        return page("text/html; charset=utf-8", docsHtml("../"), { "Content-Security-Policy": docsPolicy });
       case "/favicon.ico":
         return viewerPage("favicon-32x32.png") ?? new KibitzError("not_found", "There is no icon.");
       case "/docs/start.js":
@@ -64,6 +72,7 @@ export function createApiPages({ plans, log }: ApiPagesOptions): RequestHandler 
       answerGet(req, res, await pageOf(path));
     } catch (thrown) {
       document = undefined;
+      forModels = undefined;
       viewer.clear();
       log.error(
         { err: thrown, requestId: contextOf(req).id, request: echo(path) },
@@ -85,6 +94,10 @@ export function createApiPages({ plans, log }: ApiPagesOptions): RequestHandler 
 
 async function openapiPage(plans: readonly ShownPlan[]): Promise<Page> {
   return page("application/json; charset=utf-8", Buffer.from(await openapiDocument(plans)));
+}
+
+async function llmsPage(tools: ApiPagesOptions["tools"]): Promise<Page> {
+  return page("text/plain; charset=utf-8", await llmsText(await tools()));
 }
 
 /** What has changed with a new version is seen at once, what has not costs no transfer. */
@@ -126,24 +139,30 @@ async function read(name: string, contentType: string): Promise<ViewerFile> {
   return { contentType, body: await readFile(join(folder, name)) };
 }
 
-/** The page that shows the OpenAPI document. It loads nothing but files of this server. */
-export const docsHtml = `<!doctype html>
+/**
+ * The page that shows the OpenAPI document. It loads nothing but files of this server, also where a proxy has stripped a prefix.
+ *
+ * @param root where the service begins, seen from the page.
+ */
+export const docsHtml = (root: "" | "../"): string => `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <title>Kibitz API</title>
-<link rel="icon" href="/docs/favicon-32x32.png">
-<link rel="stylesheet" href="/docs/swagger-ui.css">
-<noscript>This page needs JavaScript. The document that it shows is <a href="/openapi.json">/openapi.json</a>.</noscript>
+<link rel="icon" href="${root}docs/favicon-32x32.png">
+<link rel="stylesheet" href="${root}docs/swagger-ui.css">
+<noscript>This page needs JavaScript. The document that it shows is <a href="${root}openapi.json">openapi.json</a>.</noscript>
 <main id="api"></main>
-<script src="/docs/swagger-ui-bundle.js"></script>
-<script src="/docs/start.js"></script>
+<script src="${root}docs/swagger-ui-bundle.js"></script>
+<script src="${root}docs/start.js"></script>
 </html>
 `;
 
 /** Starts the viewer. A file of its own, because the page allows no script inside it. */
-export const docsScript = `SwaggerUIBundle({
-  url: "/openapi.json",
+export const docsScript = `const service = new URL("..", document.currentScript.src).href;
+const origin = new URL("/", service).href;
+SwaggerUIBundle({
+  url: service + "openapi.json",
   dom_id: "#api",
   deepLinking: true,
   displayRequestDuration: true,
@@ -151,6 +170,13 @@ export const docsScript = `SwaggerUIBundle({
   defaultModelsExpandDepth: 0,
   // Else the viewer asks a server of its makers whether the document is valid.
   validatorUrl: null,
+  // The document says that calls begin at the root, which a proxy may have put below a path.
+  requestInterceptor: (request) => {
+    if (request.url.startsWith(origin) && !request.url.startsWith(service)) {
+      request.url = service + request.url.slice(origin.length);
+    }
+    return request;
+  },
 });
 `;
 

@@ -9,6 +9,7 @@ export interface ShownPlan {
     readonly nodes_max: number;
     readonly multipv_max: number;
     readonly movetime_ms_max: number;
+    readonly review_plies_max: number;
     readonly concurrent: number | null;
     readonly rates: readonly {
       readonly quota: number;
@@ -31,8 +32,8 @@ export async function openapiDocument(plans: readonly ShownPlan[]): Promise<stri
 function tableOf(plans: readonly ShownPlan[]): string {
   return `**Plans** of this service, as \`GET /price\` shows them. A request beyond the limits of the plan is 402; one that has to wait is 429.
 
-| plan | key | depth | nodes | lines | search | at a time | windows |
-|---|---|---|---|---|---|---|---|
+| plan | key | depth | nodes | lines | search | review | at a time | windows |
+|---|---|---|---|---|---|---|---|---|
 ${plans.map(rowOf).join("\n")}
 `;
 }
@@ -48,6 +49,7 @@ function rowOf({ id, requires_key, limits }: ShownPlan): string {
     `to ${limits.nodes_max}`,
     `to ${limits.multipv_max}`,
     `to ${limits.movetime_ms_max} ms`,
+    `to ${limits.review_plies_max} plies`,
     limits.concurrent ?? "not limited",
     windows.join(", ") || "not limited",
   ];

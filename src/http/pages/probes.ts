@@ -9,6 +9,8 @@ export interface ProbesOptions {
   ready(): boolean;
   /** Whether the server is stopping. */
   draining(): boolean;
+  /** What a server that is ready does without for now, in words. */
+  degraded?(): readonly string[];
 }
 
 /** When a load balancer may look again. */
@@ -18,13 +20,13 @@ const retryAfterMs = 1000;
  * `/healthz` and `/readyz`. Neither asks an engine, waits in a queue or looks at a credential, so that a busy server is
  * not taken for a dead one. As probes come every second, the log is not for them.
  */
-export function createProbes({ ready, draining }: ProbesOptions): RequestHandler {
+export function createProbes({ ready, draining, degraded = () => [] }: ProbesOptions): RequestHandler {
   const readiness = () => {
     if (draining()) {
       return new KibitzError("shutting_down", "This server is stopping.", { retryAfterMs });
     }
     return ready()
-      ? status("ready")
+      ? status("ready", degraded())
       : new KibitzError("starting", "The engine is being started.", { retryAfterMs });
   };
   return (req, res) => {
@@ -43,10 +45,11 @@ export function createProbes({ ready, draining }: ProbesOptions): RequestHandler
   };
 }
 
-function status(word: string): Page {
+function status(word: string, degraded: readonly string[] = []): Page {
+  const told = { status: word, ...(degraded.length > 0 && { degraded }) };
   return {
     contentType: "application/json",
-    body: `${JSON.stringify({ status: word })}\n`,
+    body: `${JSON.stringify(told)}\n`,
     headers: { "Cache-Control": "no-store" },
   };
 }

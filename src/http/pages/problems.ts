@@ -80,7 +80,7 @@ export function htmlFromExplanation(problem: Explanation): string {
 <dt>gRPC code</dt><dd><code>${problem.grpc_code}</code></dd>
 <dt>next_action</dt><dd><code>${problem.next_action}</code>, unless the problem document names another</dd>
 </dl>
-<p><a href="/problems">All problems</a></p>`,
+<p><a href="../problems">All problems</a></p>`,
   );
 }
 
@@ -88,7 +88,7 @@ export function htmlFromExplanation(problem: Explanation): string {
 export function htmlFromExplanations(problems: readonly Explanation[]): string {
   const rows = problems.map(
     ({ type, code, status, about }) =>
-      `<tr><td>${status}</td><td><a href="${type}"><code>${code}</code></a></td><td>${htmlText(about)}</td></tr>`,
+      `<tr><td>${status}</td><td><a href=".${type}"><code>${code}</code></a></td><td>${htmlText(about)}</td></tr>`,
   );
   return frame("Problems", `<h1>Problems</h1>\n<table>\n${rows.join("\n")}\n</table>`);
 }

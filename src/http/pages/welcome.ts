@@ -6,12 +6,17 @@ import { answerGet, type Page } from "./page.ts";
 /** A host that can be copied into a shell. */
 const saneHost = /^([\w.-]{1,253}|\[[\da-f:.]{2,45}\])(:\d{1,5})?$/i;
 
+export interface WelcomeOptions {
+  /** Whether browsers get something else at the same address. */
+  readonly besidesPage?: boolean;
+}
+
 /** `GET /`: a first request to copy, and where the rest is. */
-export function createWelcome(): RequestHandler {
+export function createWelcome({ besidesPage = false }: WelcomeOptions = {}): RequestHandler {
   return (req, res) => {
     const isWanted = contextOf(req).path === "/";
     if (isWanted) {
-      answerGet(req, res, welcome(req.headers.host));
+      answerGet(req, res, { ...welcome(req.headers.host), ...(besidesPage && { vary: "Accept" }) });
     }
     return isWanted;
   };
@@ -29,13 +34,15 @@ POST /v1/eval         score, best move and principal variations
 POST /v1/eval/stream  an evaluation after every depth (server-sent events)
 POST /v1/eval/batch   many positions at once
 POST /v1/bestmove     best move
+POST /v1/review       a whole game, explained
 GET  /engines         engine versions and their options
 GET  /price           plans and their limits
 POST /v1/keys         an API key, where this service issues them
+POST /mcp             tools for language models (Model Context Protocol), explained in GET /llms.txt
 GET  /problems        every error code, explained
 GET  /docs            API reference with forms to try each call, from GET /openapi.json
 
-The same port speaks gRPC, gRPC-Web and Connect: chess.analysis.v1.AnalysisService.
+The same port speaks gRPC, gRPC-Web and Connect: chess.analysis.v1.AnalysisService, GameService.
 `;
   return { contentType: "text/plain; charset=utf-8", body };
 }

@@ -17,7 +17,8 @@ import { Code, ConnectError, type ContextValues } from "@connectrpc/connect";
 import { refuseSpent } from "../../access/entrance.ts";
 import type { Limits } from "../../access/limits.ts";
 import { accountKey, decodedKey, outcomeKey, requestKey } from "../../calls/context-keys.ts";
-import { refuseLongParts } from "../../calls/policy.ts";
+import { refuseLongBinary, refuseLongJson } from "../../calls/long-requests.ts";
+import { refuseLongParts, requestMaxBytes } from "../../calls/policy.ts";
 import { boundsOfList } from "../../calls/rules.ts";
 import { errorFromFaults, KibitzError } from "../../errors/errors.ts";
 import { countMembers, membersMax, splitList } from "../../text/json-scan.ts";
@@ -50,7 +51,8 @@ const compressedFlag = 1;
  * stead; its interceptor `connectErrors` puts the decoded one back. Connect decodes a message in one go: a megabyte of
  * JSON with 350,000 empty requests held the thread for 260 ms, before anybody could count them (repair `decodeInPieces`).
  *
- * Of other requests it only refuses those with more keys than any that means something (repair `refuseManyKeys`).
+ * Of other requests it only refuses those with more keys than any that means something (repair `refuseManyKeys`), and
+ * those that may be long, where they are for another reason than their texts.
  */
 export function createBatchDecoder({
   methods,
@@ -62,7 +64,8 @@ export function createBatchDecoder({
     const { id: requestId } = values.get(requestKey);
     const outcome = values.get(outcomeKey);
     const json = isJson(header);
-    if (!methods.includes(method)) {
+    const isBatch = methods.includes(method);
+    if (!isBatch && readMaxBytesOf(method) <= requestMaxBytes) {
       const chunks: Uint8Array[] = [];
       for await (const chunk of body) {
         outcome.readBytes += chunk.length;
@@ -107,6 +110,15 @@ export function createBatchDecoder({
       return;
     }
     outcome.readBytes = payload.length;
+    if (!isBatch) {
+      try {
+        refuseLong(payload, method, json);
+      } catch (thrown) {
+        throw thrown instanceof KibitzError ? connectErrorFrom(thrown, requestId) : thrown;
+      }
+      yield bytes;
+      return;
+    }
     const turn = beginWork(() => refuseSpent(limits, values.get(accountKey)));
     const pieces = json ? decodeJson(payload, method) : decodeBinary(payload, method);
     try {
@@ -125,6 +137,18 @@ export function createBatchDecoder({
 /** Whether a request of one message says to be JSON. */
 function isJson(header: Headers): boolean {
   return /[/+]json\b/i.test(header.get("content-type") ?? "");
+}
+
+/** @throws KibitzError where decoding a request would hold the thread: it is decoded in one go, whatever is in it. */
+function refuseLong(payload: Uint8Array, { input }: DescMethod, json: boolean): void {
+  if (!json) {
+    refuseLongBinary(payload);
+    return;
+  }
+  refuseLongJson(payload);
+  if (hasManyMembers(Buffer.from(payload).toString("latin1"))) {
+    throw manyMembers(input);
+  }
 }
 
 /** The JSON of a request of one message, as far as its brackets and colons go; empty where Connect is to say what is wrong. */

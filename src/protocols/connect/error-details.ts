@@ -53,10 +53,18 @@ export function contentOfError(error: KibitzError, requestId: string): ErrorCont
   const { kept, leftOut } = violationsOf(error.faults, room);
   const faults = kept.length > 0 ? [detailOf(BadRequestSchema, { fieldViolations: kept })] : [];
   const told = leftOut > 0 ? `${message} ${noteOf(leftOut)}` : message;
-  const problem = problemsOf(error, told, requestId).find((one) => bytesOf(one) <= room - bytesOf(...faults));
-  return problem
-    ? { message: told, details: [info, ...waiting, ...faults, problem] }
-    : { message: told, details: [withoutSuggestion(error, info, requestId), ...waiting, ...faults] };
+  const problem = problemsOf(error, told, requestId).find(
+    (one) => bytesOf(detailOf(problemDesc, one)) <= room - bytesOf(...faults),
+  );
+  return {
+    message: told,
+    details: [
+      problem?.suggestedRequest ? info : infoOf(error, actionWithoutSuggestion(error), requestId),
+      ...waiting,
+      ...faults,
+      ...(problem ? [detailOf(problemDesc, problem)] : []),
+    ],
+  };
 }
 
 function infoOf({ code }: KibitzError, nextAction: NextAction, requestId: string): Detail {
@@ -67,15 +75,28 @@ function infoOf({ code }: KibitzError, nextAction: NextAction, requestId: string
   });
 }
 
-/** Where there was no room for a request to send, what is wrong with the one that was sent. */
-function withoutSuggestion(error: KibitzError, info: Detail, requestId: string): Detail {
-  return error.nextAction === "send_suggested_request" ? infoOf(error, "fix_request", requestId) : info;
+/** Where there was no room for a request to send, the one that was sent is to be mended. */
+function actionWithoutSuggestion({ nextAction }: KibitzError): NextAction {
+  return nextAction === "send_suggested_request" ? "fix_request" : nextAction;
 }
 
-/** The problem document: whole, or without the faults, which BadRequest has, too. */
-function problemsOf(error: KibitzError, detail: string, requestId: string): readonly Detail[] {
+/**
+ * The problem document: whole, or without the faults, which BadRequest has, too. That has no places in texts, and a text up
+ * to its fault is long: rather than the place, the document leaves out what is allowed instead, and the request to send.
+ */
+function problemsOf(error: KibitzError, detail: string, requestId: string) {
   const whole = { ...problemMessage(error, requestId), detail };
-  return [detailOf(problemDesc, whole), detailOf(problemDesc, { ...whole, errors: [] })];
+  const withPlaces = {
+    ...whole,
+    errors: whole.errors.map(({ allowed: _, ...fault }) => fault),
+  };
+  const { suggestedRequest: _, ...alone } = withPlaces;
+  const isInText = error.faults.some(({ place }) => place !== undefined && "offset" in place);
+  return [
+    whole,
+    ...(isInText ? [withPlaces, { ...alone, nextAction: actionWithoutSuggestion(error) }] : []),
+    { ...whole, errors: [] },
+  ];
 }
 
 /** What is used up, and when there is more. */

@@ -3,9 +3,16 @@
  * gateway does the same by itself.
  */
 
-import { type DescMethod, isMessage, type Message } from "@bufbuild/protobuf";
+import {
+  type DescMessage,
+  type DescMethod,
+  isMessage,
+  type Message,
+  type MessageShape,
+} from "@bufbuild/protobuf";
 import type { HandlerContext, Interceptor, StreamRequest, UnaryRequest } from "@connectrpc/connect";
 import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { GameService } from "../../../gen/chess/analysis/v1/game_service_pb.ts";
 import type { Account } from "../../access/account.ts";
 import { type Entrance, tellWindows } from "../../access/entrance.ts";
 import type { Limits } from "../../access/limits.ts";
@@ -18,6 +25,7 @@ import {
   responseHeaderKey,
 } from "../../calls/context-keys.ts";
 import { messageFromPlain, plainFromMessage } from "../../calls/convert.ts";
+import { plainFromReview, reviewFromPlain } from "../../calls/convert-review.ts";
 import { isCounted } from "../../calls/policy.ts";
 import { type PreflightMessage, withSuggestion } from "../../calls/suggest.ts";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
@@ -104,20 +112,44 @@ function withDecoded(request: UnaryRequest | StreamRequest): UnaryRequest | Stre
   return { ...request, message };
 }
 
-const { input } = AnalysisService.method.evaluate;
+/** The requests for which others are suggested, as plain JSON and back. */
+const suggestible: readonly Suggestible[] = [
+  suggestibleOf(AnalysisService.method.evaluate.input, plainFromMessage, messageFromPlain),
+  suggestibleOf(GameService.method.reviewGame.input, plainFromReview, reviewFromPlain),
+];
+
+interface Suggestible {
+  /** Undefined for other messages. */
+  plainOf(message: Message | undefined): Plain | undefined;
+  messageOf(plain: Plain): Message;
+}
+
+type Plain = Readonly<Record<string, unknown>>;
+
+function suggestibleOf<D extends DescMessage>(
+  desc: D,
+  write: (message: MessageShape<D>) => Plain,
+  messageOf: (plain: Plain) => MessageShape<D>,
+): Suggestible {
+  return { plainOf: (message) => (isMessage(message, desc) ? write(message) : undefined), messageOf };
+}
 
 /**
- * Adds to the error of a refused analysis the nearest request that would be answered. The gateway suggests what its
+ * Adds to the error of a refused analysis or review the nearest request that would be answered. The gateway suggests what its
  * callers wrote, in JSON; here that is a message.
  */
 export function suggest(judge: PreflightMessage): Interceptor {
   async function explain(thrown: unknown, sent: Message | undefined, method: DescMethod, account: Account) {
-    if (!(thrown instanceof KibitzError) || thrown.suggestedRequest || !isMessage(sent, input)) {
+    if (!(thrown instanceof KibitzError) || thrown.suggestedRequest) {
       return thrown;
     }
-    return withSuggestion(thrown, plainFromMessage(sent), (candidate) =>
-      judge(messageFromPlain(candidate), method, account),
-    );
+    for (const { plainOf, messageOf } of suggestible) {
+      const plain = plainOf(sent);
+      if (plain) {
+        return withSuggestion(thrown, plain, (candidate) => judge(messageOf(candidate), method, account));
+      }
+    }
+    return thrown;
   }
 
   return (next) => (request) => {

@@ -27,7 +27,8 @@ export function refuseCall(
 ): boolean {
   const { id: requestId, protocol } = contextOf(req);
   const type = mediaTypeOf(req.headers);
-  const isCall = protocol !== "json" && (rpcType.test(type) || type === "application/json");
+  const isCall =
+    protocol !== "json" && protocol !== "mcp" && (rpcType.test(type) || type === "application/json");
   if (req.method !== "POST" || !isCall) {
     return false;
   }

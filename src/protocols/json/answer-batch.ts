@@ -6,6 +6,8 @@ import { isGone, writePart } from "../../http/message.ts";
 import {
   type Answer,
   accepts,
+  headersOfParts,
+  jsonLines as lines,
   prefers,
   ResponseContext,
   type StreamAnswerOptions,
@@ -17,7 +19,6 @@ import type { Route } from "./routes.ts";
 import { createReorderBuffer, peekStream } from "./streams.ts";
 
 const json = "application/json";
-const lines = "application/x-ndjson";
 
 type Batch = Extract<BatchReading, { kind: "batch" }>;
 
@@ -91,12 +92,7 @@ export function createBatchAnswer(route: Route, options: StreamAnswerOptions): A
     const context = new ResponseContext(req, res, entry, route, batch.unreadable);
     const texts = textsOf(answersOf(batch, context), runConcurrently);
     const { all } = await peekStream(texts);
-    sendHead(
-      res,
-      200,
-      ["Content-Type", runConcurrently ? lines : `${json}; charset=utf-8`, ...keep],
-      context.outcome,
-    );
+    sendHead(res, 200, headersOfParts(runConcurrently ? lines : `${json}; charset=utf-8`), context.outcome);
     for await (const text of all) {
       if (!(await writePart(res, text))) {
         return;
@@ -107,8 +103,6 @@ export function createBatchAnswer(route: Route, options: StreamAnswerOptions): A
     }
   };
 }
-
-const keep = ["Cache-Control", "no-store", "X-Accel-Buffering", "no"];
 
 async function* textsOf(
   answers: AsyncIterable<ItemAnswer>,

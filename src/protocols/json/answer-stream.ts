@@ -3,27 +3,34 @@ import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import { problemFromError } from "../../errors/problem.ts";
 import { isGone, writePart } from "../../http/message.ts";
 import { contextOf, outcomeOf } from "../../request/context.ts";
-import { type Answer, accepts, ResponseContext, type StreamAnswerOptions, sendHead } from "./call.ts";
+import {
+  type Answer,
+  accepts,
+  eventStream,
+  headersOfParts,
+  ResponseContext,
+  type StreamAnswerOptions,
+  sendHead,
+} from "./call.ts";
 import { createRequestReader } from "./read-request.ts";
-import type { Route } from "./routes.ts";
+import { kindOfRoute, type Route } from "./routes.ts";
 import { createEventWriter } from "./stream-events.ts";
 import { type BegunStream, peekStream } from "./streams.ts";
-
-/** Media type of server-sent events. */
-export const eventStream = "text/event-stream";
 
 /** Proxies and browsers give up a connection on which nothing moves, most of them after 30 to 60 s. */
 const defaultKeepAliveMs = 10_000;
 
 /**
  * Answers with server-sent events, each named after what is chosen in its message; then `done` with the last answer
- * again, or `error` with a problem document. A reader that is slow is waited for, and the call skips states.
+ * again, or `error` with a problem document. A reader that is slow is waited for, and the call skips states. An answer
+ * that comes once is the event `done` alone.
  */
 export function createStreamAnswer(route: Route, options: StreamAnswerOptions): Answer {
   const { keepAliveMs = defaultKeepAliveMs } = options;
   const readRequest = createRequestReader(route, options);
   const call = options.calls.stream(route.method);
   const write = createEventWriter(route.method);
+  const isSaidOnce = kindOfRoute(route) === "answer_at_end";
 
   return async (req, res, entry) => {
     if (!accepts(req.headers.accept, eventStream)) {
@@ -42,7 +49,7 @@ export function createStreamAnswer(route: Route, options: StreamAnswerOptions): 
     } catch (thrown) {
       throw await reading.explain(thrown);
     }
-    sendHead(res, 200, headers, outcomeOf(req));
+    sendHead(res, 200, headersOfParts(`${eventStream}; charset=utf-8`), outcomeOf(req));
     let hasRoom = true;
     const keepAlive = setInterval(() => {
       // What waits for a reader says so by itself.
@@ -65,6 +72,9 @@ export function createStreamAnswer(route: Route, options: StreamAnswerOptions): 
         if (event.isAnswer) {
           last = event.data;
         }
+        if (event.isAnswer && isSaidOnce) {
+          continue;
+        }
         if (!(await say(event.name, event.data))) {
           return;
         }
@@ -81,13 +91,3 @@ export function createStreamAnswer(route: Route, options: StreamAnswerOptions): 
     }
   };
 }
-
-const headers = [
-  "Content-Type",
-  `${eventStream}; charset=utf-8`,
-  "Cache-Control",
-  "no-store",
-  // nginx would keep the events until it has a buffer full.
-  "X-Accel-Buffering",
-  "no",
-];

@@ -9,6 +9,23 @@ import { contextOf, outcomeOf, type RequestContext, type RequestOutcome } from "
 import type { RequestReaderOptions } from "./read-request.ts";
 import type { Route } from "./routes.ts";
 
+/** Media type of server-sent events. */
+export const eventStream = "text/event-stream";
+
+/** Media type of JSON texts, a line each. */
+export const jsonLines = "application/x-ndjson";
+
+/** The headers of an answer that comes in parts, each of which is to be read at once. */
+export const headersOfParts = (mediaType: string): readonly string[] => [
+  "Content-Type",
+  mediaType,
+  "Cache-Control",
+  "no-store",
+  // nginx would keep the parts until it has a buffer full.
+  "X-Accel-Buffering",
+  "no",
+];
+
 const nothing: ReadonlyMap<number, UnreadableItem> = new Map();
 
 /**

@@ -6,12 +6,14 @@ import { sendProblem } from "../../http/send-problem.ts";
 import type { Log } from "../../log/log.ts";
 import { contextOf, outcomeOf } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
+import { createAnswerAtEnd } from "./answer-at-end.ts";
 import { createBatchAnswer } from "./answer-batch.ts";
-import { createStreamAnswer, eventStream } from "./answer-stream.ts";
+import { createStreamAnswer } from "./answer-stream.ts";
 import { createUnaryAnswer } from "./answer-unary.ts";
 import {
   type Answer,
   type Enter,
+  eventStream,
   prefers,
   type StreamAnswerOptions,
   send,
@@ -154,5 +156,7 @@ function answerOf(route: Route, routes: readonly Route[], options: GatewayOption
       return createStreamAnswer(route, options);
     case "batch":
       return createBatchAnswer(route, options);
+    case "answer_at_end":
+      return createAnswerAtEnd(route, options);
   }
 }

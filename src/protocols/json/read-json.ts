@@ -2,6 +2,8 @@ import { promisify } from "node:util";
 import { brotliDecompress, gunzip, inflate } from "node:zlib";
 import { parse } from "content-type";
 import type { Entry } from "../../access/entrance.ts";
+import { refuseLongJson } from "../../calls/long-requests.ts";
+import { requestMaxBytes } from "../../calls/policy.ts";
 import { costOfBytes, errorFromFaults, type Fault, KibitzError, withCost } from "../../errors/errors.ts";
 import { type BodyBudget, readBytes } from "../../http/body-budget.ts";
 import type { NodeRequest } from "../../http/message.ts";
@@ -25,7 +27,7 @@ export function createJsonReader(
   required: readonly string[],
   maxBytes: number,
   { bodies, beginWork }: JsonReaderOptions,
-): (req: NodeRequest, entry: Entry) => Promise<JsonReading> {
+): (req: NodeRequest, entry: Pick<Entry, "check">) => Promise<JsonReading> {
   const wanted = describeLeast(required);
   return async (req, entry) => {
     const body = await readJsonBody(req, maxBytes, bodies);
@@ -34,6 +36,9 @@ export function createJsonReader(
     }
     // While it was sent, others of the same caller may have been refused.
     entry.check();
+    if (body.bytes.length > requestMaxBytes) {
+      refuseLongJson(body.bytes);
+    }
     const json = readJsonObject(body.bytes);
     switch (json.kind) {
       case "value":

@@ -47,19 +47,22 @@ export interface RequestReaderOptions {
   readonly bodies: BodyBudget;
 }
 
-/** The reader of the requests of a route, whatever its answers look like. It throws a KibitzError for what cannot be read. */
-export function createRequestReader(
-  { method, body }: Route,
-  options: RequestReaderOptions,
-): (req: NodeRequest, entry: Entry) => Promise<RequestReading> {
+/** What has been read of a request, with what explains its refusals. */
+export type ReadRequest = Extract<RequestReading, { readonly kind: "request" }>;
+
+/**
+ * The reader of requests of a method that are plain JSON already. It throws a KibitzError for what is no such request,
+ * with one that would be answered if there is one.
+ */
+export function createPlainReader(
+  method: DescMethod,
+  options: Pick<RequestReaderOptions, "faultsOf" | "judge" | "costOf">,
+): (sent: Readonly<Record<string, unknown>>, account: Account) => Promise<ReadRequest> {
   const desc = method.input;
   const readMessage = createMessageReader(desc);
   const explainRefusal = createExplainRefusal(method, readMessage, options.judge);
 
-  async function requestFrom(
-    sent: Readonly<Record<string, unknown>>,
-    account: Account,
-  ): Promise<RequestReading> {
+  return async (sent, account) => {
     const { message, faults } = readMessage(sent);
     const explain = (thrown: unknown) => explainRefusal(thrown, sent, account);
     if (faults.length === 0) {
@@ -69,7 +72,16 @@ export function createRequestReader(
       .faultsOf(message, desc)
       .filter(({ pointer }) => !faults.some((fault) => isAtOrBelow(pointer, fault.pointer)));
     throw await explain(withCost(errorFromFaults([...faults, ...byRules]), options.costOf(message)));
-  }
+  };
+}
+
+/** The reader of the requests of a route, whatever its answers look like. It throws a KibitzError for what cannot be read. */
+export function createRequestReader(
+  { method, body }: Route,
+  options: RequestReaderOptions,
+): (req: NodeRequest, entry: Entry) => Promise<RequestReading> {
+  const desc = method.input;
+  const requestFrom = createPlainReader(method, options);
 
   if (!body) {
     const readQuery = createQueryReader(desc);

@@ -1,7 +1,7 @@
 import { type DescMethod, type DescService, getOption, hasOption } from "@bufbuild/protobuf";
 import { http } from "../../../gen/google/api/annotations_pb.ts";
 import type { HttpRule } from "../../../gen/google/api/http_pb.ts";
-import { batch } from "../../../gen/kibitz/json/v1/options_pb.ts";
+import { answer_at_end, batch } from "../../../gen/kibitz/json/v1/options_pb.ts";
 import { eventsOf } from "./stream-events.ts";
 
 /** A method of the service at a place of HTTP. */
@@ -53,16 +53,22 @@ function routeFromRule(method: DescMethod, rule: HttpRule): Route {
 
 const verbs = { get: "GET", put: "PUT", post: "POST", delete: "DELETE", patch: "PATCH" } as const;
 
-/** What a route answers with: one object, server-sent events, or an answer for each item of a list. */
-export type RouteKind = "unary" | "stream" | "batch";
+/**
+ * What a route answers with: one object, server-sent events, an answer for each item of a list, or the last message of a
+ * stream.
+ */
+export type RouteKind = "unary" | "stream" | "batch" | "answer_at_end";
 
-/** A stream is sent as events unless its proto says that it is a batch. */
+/** A stream is sent as events unless its proto says otherwise. */
 export function kindOfRoute({ method }: Pick<Route, "method">): RouteKind {
   switch (method.methodKind) {
     case "unary":
       return "unary";
     case "server_streaming":
-      return getOption(method, batch) ? "batch" : "stream";
+      if (getOption(method, batch)) {
+        return "batch";
+      }
+      return getOption(method, answer_at_end) ? "answer_at_end" : "stream";
     default:
       throw new Error(`${method}: a stream of requests has no form in plain JSON`);
   }

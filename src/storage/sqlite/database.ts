@@ -42,6 +42,40 @@ const migrations: readonly string[] = [
      BEGIN UPDATE issued_keys SET kept = kept - 1; END;`,
 ];
 
+/** What a database is like, without a change to it. */
+export interface DatabaseFacts {
+  readonly version: number;
+  /** How many keys it has, revoked ones too. */
+  readonly keys: number;
+}
+
+/**
+ * Looks at the database in a folder; undefined where there is none.
+ *
+ * @throws StoreUnusable where it is damaged, or of a newer version than this one knows
+ */
+export function inspectDatabase(folder: string): DatabaseFacts | undefined {
+  const file = join(folder, databaseFileName);
+  if (!existsSync(file)) {
+    return undefined;
+  }
+  try {
+    using database = new DatabaseSync(file, { readOnly: true });
+    const problem = database.prepare("PRAGMA quick_check(1)").get()?.quick_check;
+    if (problem !== "ok") {
+      throw new Error(String(problem));
+    }
+    const version = versionOf(database);
+    assertKnown(version);
+    const keys = version === 0 ? 0 : database.prepare("SELECT count(*) AS keys FROM api_key").get()?.keys;
+    return { version, keys: Number(keys) };
+  } catch (error) {
+    throw new StoreUnusable(`${file} cannot be used: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+const databaseFileName = "kibitz.db";
+
 /** Longest that one process waits for another one's write, in milliseconds. */
 export const defaultBusyMaxMs = 5000;
 
@@ -49,7 +83,14 @@ export const defaultBusyMaxMs = 5000;
 const busyLookMs = 10;
 
 /** The folder or the database in it cannot be used. The message says why. */
-export class StoreUnusable extends Error {}
+export class StoreUnusable extends Error {
+  /** Whether a newer Kibitz has written it, so that nothing is wrong with it. */
+  get isNewer(): boolean {
+    return this.cause instanceof NewerDatabase;
+  }
+}
+
+class NewerDatabase extends Error {}
 
 /**
  * Opens the database in a folder, making both if they are not there. Several processes may have it open.
@@ -57,7 +98,7 @@ export class StoreUnusable extends Error {}
  * @throws StoreUnusable
  */
 export function openDatabase(folder: string): DatabaseSync {
-  const file = join(folder, "kibitz.db");
+  const file = join(folder, databaseFileName);
   try {
     makeFolder(folder);
     accessSync(folder, constants.W_OK);
@@ -80,7 +121,7 @@ export function openDatabase(folder: string): DatabaseSync {
 }
 
 /** The files that SQLite puts beside it get the same mode. */
-function keepPrivate(file: string): void {
+export function keepPrivate(file: string): void {
   try {
     chmodSync(file, 0o600);
   } catch {
@@ -96,16 +137,20 @@ function migrate(database: DatabaseSync): void {
   // Two processes may start at once: the second one waits here, and finds the work done.
   transaction(database, () => {
     const version = versionOf(database);
-    if (version > migrations.length) {
-      throw new Error(
-        `it was written by a newer Kibitz (version ${version}, this one knows ${migrations.length})`,
-      );
-    }
+    assertKnown(version);
     for (const migration of migrations.slice(version)) {
       database.exec(migration);
     }
     database.exec(`PRAGMA user_version = ${migrations.length}`);
   });
+}
+
+function assertKnown(version: number): void {
+  if (version > migrations.length) {
+    throw new NewerDatabase(
+      `it was written by a newer Kibitz (version ${version}, this one knows ${migrations.length})`,
+    );
+  }
 }
 
 function versionOf(database: DatabaseSync): number {
@@ -190,13 +235,25 @@ export function createAsk(
   };
 }
 
+/**
+ * Tries whether a database that failed can be used again, and tells its watch: nobody else may want to write for hours. What it writes is
+ * what is there.
+ */
+export function createTrial(database: DatabaseSync, options?: AskOptions): () => Promise<void> {
+  const ask = createAsk(database, options);
+  return async () => {
+    await ask.read(() => database.prepare("SELECT 1 FROM api_key LIMIT 1").get());
+    await ask.write(() => database.exec(`PRAGMA user_version = ${migrations.length}`));
+  };
+}
+
 /** Undefined where there is no file, as for a database in memory. */
-function inodeOf(file: string | null): number | undefined {
+export function inodeOf(file: string | null): number | undefined {
   return file === null ? undefined : statSync(file, { throwIfNoEntry: false })?.ino;
 }
 
 /** SQLite's primary result code: https://www.sqlite.org/rescode.html */
-function sqliteErrorOf(error: unknown): number {
+export function sqliteErrorOf(error: unknown): number {
   const code = error instanceof Error && "errcode" in error ? Number(error.errcode) : 0;
   return code & 0xff;
 }
@@ -206,7 +263,8 @@ export function isConstraint(error: unknown): boolean {
   return sqliteErrorOf(error) === 19;
 }
 
-const busy = 5;
+/** SQLITE_BUSY: another process has it locked. */
+export const busy = 5;
 /** SQLITE_READONLY_DBMOVED, which SQLite itself notices only where it opens a rollback journal. */
 const readonlyMoved = 1032;
 

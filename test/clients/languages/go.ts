@@ -6,6 +6,9 @@ import { runProgram } from "../run-program.ts";
 const cwd = examplesOf("go");
 const binary = (name: string) => join(cacheOf("go"), name);
 
+/** Calls without end, by grpc-go: for the tests of many nodes. */
+export const goTraffic = binary("traffic");
+
 /** connect-go and grpc-go. */
 export const go: Language = {
   name: "go",
@@ -17,6 +20,7 @@ export const go: Language = {
     const build = ["go", "build", "-buildvcs=false", "-o"];
     await runProgram([...build, binary(""), "./connect", "./grpc"], { cwd });
     await runProgram([...build, binary("probe"), "."], { cwd: probeOf("go") });
+    await runProgram([...build, goTraffic, "./traffic"], { cwd: probeOf("go") });
   },
 
   examples: [

@@ -1,3 +1,5 @@
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
@@ -112,6 +114,23 @@ describe("what is refused before it becomes a call has one line", () => {
     ]);
   });
 });
+
+test.each(["/v1/eval", "/v1/eval/stream", `${rpc}/Evaluate`])(
+  "a call of %s whose body breaks off in the middle has one line, with the id of its answer",
+  async (path) => {
+    const requestId = `broken-${path.replaceAll("/", "-")}`;
+    const socket = connect(Number(new URL(app.url).port), "127.0.0.1");
+    socket.write(
+      `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nX-Request-Id: ${requestId}\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n`,
+    );
+    // The head arrives before what is wrong, as that of a slow client does.
+    await sleep(100);
+    socket.write("zz\r\n");
+    const answer = await text(socket);
+    expect(answer).toContain(`X-Request-Id: ${requestId}\r\n`);
+    expect(await linesOf(requestId)).toMatchObject([{ message: "call", code: "malformed_http" }]);
+  },
+);
 
 test.each(["/v1/eval", "/v1/eval/stream", `${rpc}/Evaluate`])(
   "what the rules of %s refuse has one line as well",

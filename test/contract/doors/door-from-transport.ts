@@ -1,6 +1,7 @@
 import { type DescMethod, type DescService, fromJson, type Message, toJson } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Transport } from "@connectrpc/connect";
 import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { GameService } from "../../../gen/chess/analysis/v1/game_service_pb.ts";
 import { KeyService } from "../../../gen/chess/analysis/v1/key_service_pb.ts";
 import { ProblemSchema } from "../../../gen/chess/analysis/v1/problem_pb.ts";
 import { BadRequestSchema, ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
@@ -36,7 +37,7 @@ export function doorFromTransport(transport: Transport, close: () => void = () =
 }
 
 function methodOf(call: Call): DescMethod {
-  const services: readonly DescService[] = [AnalysisService, KeyService];
+  const services: readonly DescService[] = [AnalysisService, GameService, KeyService];
   const method = services.flatMap(({ methods }) => methods).find(({ localName }) => localName === call);
   if (method === undefined) {
     throw new Error(`no method ${call}`);

@@ -16,6 +16,7 @@ export type Call =
   | "findBestMove"
   | "streamEvaluate"
   | "evaluateBatch"
+  | "reviewGame"
   | "listEngines"
   | "getPrice"
   | "createKey"
@@ -60,4 +61,9 @@ export interface ToldFault {
   readonly message: string;
   /** Of the problem document. */
   readonly allowed?: unknown;
+  readonly ply?: unknown;
+  readonly token?: unknown;
+  readonly offset?: unknown;
+  readonly line?: unknown;
+  readonly column?: unknown;
 }

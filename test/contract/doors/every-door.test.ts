@@ -8,13 +8,14 @@ import { listings } from "./cases/listings.ts";
 import { refusedCalls } from "./cases/refused-calls.ts";
 import { refusedEngines } from "./cases/refused-engines.ts";
 import { refusedRequests } from "./cases/refused-requests.ts";
+import { refusedReviews, reviews } from "./cases/reviews.ts";
 import { warnings } from "./cases/warnings.ts";
 import { json } from "./clients/json.ts";
 import type { Answered, Door, DoorKind, Outcome, Plain } from "./door.ts";
 import { statuses } from "./statuses.ts";
 
-const answers: readonly Case[] = [...evaluations, ...games, ...warnings, ...listings];
-const refusals: readonly Case[] = [...refusedRequests, ...refusedEngines, ...refusedCalls];
+const answers: readonly Case[] = [...evaluations, ...games, ...reviews, ...warnings, ...listings];
+const refusals: readonly Case[] = [...refusedRequests, ...refusedEngines, ...refusedReviews, ...refusedCalls];
 const cases = [...answers, ...refusals];
 const plainCases = cases.filter((one) => one.kind === "answer" || !one.rpcOnly);
 
@@ -107,7 +108,8 @@ function lasting(outcome: Outcome): Plain {
     // A call that is not answered yet is named as it was asked for: by its path, or as an RPC.
     return code === "unimplemented" ? { code } : { code, message, faults };
   }
-  const { answer } = outcome;
+  const { review } = outcome.answer;
+  const answer = (review ?? outcome.answer) as Plain;
   if (!("search" in answer)) {
     return answer;
   }

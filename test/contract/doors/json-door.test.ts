@@ -144,6 +144,7 @@ describe("GET", () => {
             concurrent: null,
             rates: [],
             nodes_max: 1_000_000_000,
+            review_plies_max: 600,
           },
         },
       ],

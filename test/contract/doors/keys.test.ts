@@ -73,6 +73,7 @@ describe.each([json, ...rpcDoors])("through $name", (kind) => {
         limits: {
           depth_max: 30,
           nodes_max: 40_000_000,
+          review_plies_max: 600,
           concurrent: 4,
           rates: [{ name: "minute" }, { name: "engine-day" }, { name: "refusals" }],
         },

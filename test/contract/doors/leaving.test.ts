@@ -11,6 +11,7 @@ import { status } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { enginesRunning, processorMsOf } from "../../engine/processes.ts";
+import { newMessage, oldMessage } from "../../protocols/mcp/messages.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
 import { createClients, type DynamicClient } from "./clients/grpc-js.ts";
@@ -50,6 +51,24 @@ describe("a caller that leaves frees the engine, and nothing is logged as an err
       body: JSON.stringify(long),
       signal: AbortSignal.timeout(patienceMs),
     });
+    await expect(left).rejects.toThrow(/timeout/);
+    await expectFreeEngine();
+  });
+
+  test.each([
+    ["an agent of 2026", newMessage],
+    ["an agent of 2025", oldMessage],
+  ])("%s", async (_, message) => {
+    const { headers, body } = message("tools/call", {
+      name: "analyze_position",
+      arguments: { depth: long.depth },
+    });
+    const left = fetch(`${app.url}/mcp`, {
+      method: "POST",
+      headers,
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(patienceMs),
+    }).then((answer) => answer.text());
     await expect(left).rejects.toThrow(/timeout/);
     await expectFreeEngine();
   });

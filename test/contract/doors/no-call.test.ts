@@ -32,6 +32,7 @@ async function send(method: string, path: string, headers: Readonly<Record<strin
 test.each([
   ["DELETE", "/v1/eval", "", 405],
   ["GET", "/v1/eval/batch", "", 405],
+  ["GET", "/v1/review", "", 405],
   ["POST", "/v1/eval/", "application/json", 404],
   ["PUT", `${service}/Evaluate`, "", 405],
   ["GET", `${service}/EvaluateBatch`, "", 405],
@@ -39,6 +40,7 @@ test.each([
   ["POST", `${service}/Evaluate`, "text/plain", 415],
   ["POST", `${service}/Evaluate`, "application/grpc", 415],
   ["POST", `${service}/EvaluateBatch`, "application/json", 415],
+  ["POST", "/chess.analysis.v1.GameService/ReviewGame", "application/json", 415],
 ])("%s %s %s with an invalid key is 401, and else %i", async (method, path, type, status) => {
   const headers = { "X-Forwarded-For": `203.0.113.${++callers}`, ...(type && { "Content-Type": type }) };
   expect((await send(method, path, headers)).status).toBe(status);

@@ -12,6 +12,9 @@ const enums = [
   "COLOR",
   "DRAW_CLAIM",
   "ENGINE_STATUS",
+  "GAME_PHASE",
+  "JUDGEMENT",
+  "MOVE_LABEL",
   "NET_SIZE",
   "PATH",
   "PROMOTION_PIECE",
@@ -22,7 +25,7 @@ const enums = [
 const enumName = new RegExp(`^(?:${enums.join("|")})_([A-Z0-9_]+)$`);
 
 /** 64-bit counters, which ProtoJSON writes as strings. */
-const counters = ["nodes", "nodes_max", "nps", "tbhits", "quota", "remaining"];
+const counters = ["clock_ms", "nodes", "nodes_max", "nps", "tbhits", "quota", "remaining", "time_ms"];
 
 /** Enum names become words, counters numbers, and null is left out. */
 export function plainFromProtoJson(json: object): Plain {
@@ -31,7 +34,7 @@ export function plainFromProtoJson(json: object): Plain {
 
 function plainOf(value: unknown, name?: string): unknown {
   if (Array.isArray(value)) {
-    return value.map((item) => plainOf(item));
+    return value.map((item) => plainOf(item, name));
   }
   if (typeof value === "object" && value !== null) {
     const members = Object.entries(value).filter(([, member]) => member !== null);

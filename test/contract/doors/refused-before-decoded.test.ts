@@ -88,6 +88,12 @@ test.each([
   ["plain JSON", "/v1/eval", unary("application/json", manyKeys)],
   ["a stream of plain JSON", "/v1/eval/stream", unary("application/json", manyKeys)],
   ["a batch of plain JSON", "/v1/eval/batch", unary("application/json", `{"requests":[${manyKeys}]}`)],
+  ["a review of plain JSON", "/v1/review", unary("application/json", manyKeys)],
+  [
+    "a review of Connect",
+    "/chess.analysis.v1.GameService/ReviewGame",
+    unary("application/connect+json", envelope(Buffer.from(manyKeys))),
+  ],
   ["Connect", `${service}/Evaluate`, unary("application/json", manyKeys)],
   [
     "compressed Connect",

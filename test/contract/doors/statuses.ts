@@ -16,6 +16,8 @@ export const statuses: Readonly<Record<string, readonly [http: number, rpc: stri
   path_unavailable: [400, "failed_precondition"],
   upgrade_needed: [402, "permission_denied"],
   self_service_disabled: [403, "permission_denied"],
+  origin_not_allowed: [403, "permission_denied"],
+  host_not_allowed: [403, "permission_denied"],
   malformed_http: [400, "invalid_argument"],
   not_found: [404, "not_found"],
   method_not_allowed: [405, "unimplemented"],

@@ -24,15 +24,16 @@ afterAll(async () => app.stop());
 test("a stop that has waited long enough cuts searches short and answers them: those under way and those that wait", async () => {
   const opening = openEngines(config, silentLog, new AbortController().signal);
   app = await startApp(config, silentLog, opening, { drainMs: 400, lag: neverLate });
-  const ask = (path: string, depth: number) =>
+  const ask = (path: string, depth: number, others = {}) =>
     fetch(`${app.url}${path}`, {
       method: "POST",
       headers: { "content-type": "application/json" },
-      body: JSON.stringify({ fen: start, depth }),
+      body: JSON.stringify({ fen: start, depth, ...others }),
     });
   const asked = [ask("/v1/eval", 30), ask("/v1/bestmove", 29), ask("/v1/eval/stream", 28)];
+  const reviewing = ask("/v1/review", 27, { moves: ["e4"] });
   await vi.waitFor(() => expect(enginesRunning()).not.toEqual([]));
-  // Until all three have been heard, also by a busy machine: a connection without a call would be closed.
+  // Until all have been heard, also by a busy machine: a connection without a call would be closed.
   await new Promise((resolve) => setTimeout(resolve, 1500));
   const stopped = app.stop();
   const [unary, waited, stream] = await Promise.all(asked.map(async (one) => (await one).text()));
@@ -44,6 +45,10 @@ test("a stop that has waited long enough cuts searches short and answers them: t
     });
   }
   expect(stream).toMatch(/event: done\ndata: .*"stop_reason":"server_limit"/);
+  // What is made of searches that were cut short is no review.
+  const review = await reviewing;
+  expect([review.status, review.headers.get("retry-after")]).toEqual([503, "5"]);
+  expect(await review.json()).toMatchObject({ code: "shutting_down", next_action: "retry_later" });
   await stopped;
   expect(enginesRunning()).toEqual([]);
 });

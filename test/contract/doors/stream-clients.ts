@@ -21,13 +21,18 @@ import {
   EvaluateBatchResponseSchema,
   StreamEvaluateResponseSchema,
 } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import {
+  GameService,
+  ReviewGameRequestSchema,
+  ReviewGameResponseSchema,
+} from "../../../gen/chess/analysis/v1/game_service_pb.ts";
 import { createClients } from "./clients/grpc-js.ts";
 import type { Plain } from "./door.ts";
 import { plainFromProtoJson, protoJsonFromPlain } from "./proto-json.ts";
 import { eventsFrom } from "./stream-events.ts";
 import { withPlainStructs } from "./structs.ts";
 
-export type StreamedCall = "streamEvaluate" | "evaluateBatch";
+export type StreamedCall = "streamEvaluate" | "evaluateBatch" | "reviewGame";
 
 /** A client that reads streams. Leaving the messages before their end leaves the call. */
 export interface StreamClient extends AsyncDisposable {
@@ -51,7 +56,9 @@ const withTransport = (name: string, open: (url: string, sessions: Http2SessionM
   deadlines: true,
   open(url: string): StreamClient {
     const sessions = new Http2SessionManager(url);
-    const client = createClient(AnalysisService, open(url, sessions));
+    const transport = open(url, sessions);
+    const client = createClient(AnalysisService, transport);
+    const games = createClient(GameService, transport);
     const json = { useProtoFieldName: true, alwaysEmitImplicit: true };
     return {
       async *stream(call, request, signal, timeoutMs) {
@@ -60,6 +67,11 @@ const withTransport = (name: string, open: (url: string, sessions: Http2SessionM
           const message = fromJson(AnalysisRequestSchema, protoJsonFromPlain(request));
           for await (const answer of client.streamEvaluate(message, options)) {
             yield plainFromProtoJson(toJson(StreamEvaluateResponseSchema, answer, json) as object);
+          }
+        } else if (call === "reviewGame") {
+          const message = fromJson(ReviewGameRequestSchema, protoJsonFromPlain(request));
+          for await (const answer of games.reviewGame(message, options)) {
+            yield plainFromProtoJson(toJson(ReviewGameResponseSchema, answer, json) as object);
           }
         } else {
           const items = (request.requests as readonly Plain[]).map((item) =>
@@ -82,7 +94,7 @@ const grpcJs: StreamClientKind = {
   name: "grpc-js",
   deadlines: true,
   open(url) {
-    const { analysis, keys } = createClients(url);
+    const clients = createClients(url);
     return {
       async *stream(call, request, signal, timeoutMs) {
         const { requests } = request as { readonly requests?: readonly Plain[] };
@@ -90,21 +102,24 @@ const grpcJs: StreamClientKind = {
           ? { requests: requests.map(protoJsonFromPlain) }
           : protoJsonFromPlain(request);
         const options = timeoutMs === undefined ? {} : { deadline: Date.now() + timeoutMs };
-        const stream = analysis[call](message, new Metadata(), options);
+        const stream = clients.of(call)[call](message, new Metadata(), options);
         signal.addEventListener("abort", () => stream.cancel());
         for await (const answer of stream) {
           yield plainFromProtoJson(withPlainStructs(answer));
         }
       },
       async [Symbol.asyncDispose]() {
-        analysis.close();
-        keys.close();
+        clients.close();
       },
     };
   },
 };
 
-const paths = { streamEvaluate: "/v1/eval/stream", evaluateBatch: "/v1/eval/batch" };
+const paths = {
+  streamEvaluate: "/v1/eval/stream",
+  evaluateBatch: "/v1/eval/batch",
+  reviewGame: "/v1/review",
+};
 
 /** The plain JSON of the events, or of the lines. Any status but 200 is the error of the call. */
 async function* plainFrom(
@@ -128,7 +143,9 @@ async function* plainFrom(
     if (event === "error") {
       throw new Error(`event: error ${data}`);
     }
-    if (event !== "done") {
+    if (event === "done" && call === "reviewGame") {
+      yield { review: plainFromProtoJson(JSON.parse(data)) };
+    } else if (event !== "done") {
       yield { [event]: plainFromProtoJson(JSON.parse(data)) };
     }
   }

@@ -23,6 +23,7 @@ const app = useApp({ KIBITZ_ACCESS: "keys" }, { engines: createEnginesInProcess(
 
 const services = [
   "chess.analysis.v1.AnalysisService",
+  "chess.analysis.v1.GameService",
   "chess.analysis.v1.KeyService",
   "grpc.health.v1.Health",
   "grpc.reflection.v1.ServerReflection",

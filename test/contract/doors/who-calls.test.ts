@@ -3,6 +3,7 @@ import { connect, type IncomingHttpHeaders } from "node:http2";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { GameService } from "../../../gen/chess/analysis/v1/game_service_pb.ts";
 import { KeyService } from "../../../gen/chess/analysis/v1/key_service_pb.ts";
 import { createApiKey } from "../../../src/access/keys.ts";
 import { envelope, matedFen } from "../../abuse/calls.ts";
@@ -53,6 +54,7 @@ function bodiesOf(readable: string, more: Readonly<Record<string, string>> = {})
   return Object.fromEntries(Object.entries(all).map(([name, text]) => [name, Buffer.from(text)]));
 }
 
+const game = JSON.stringify({ moves: ["e4"], depth: 1 });
 const unreadableItems = { "a batch of only unreadable items": '{"requests":[{"x":1}]}' };
 const none = { none: Buffer.alloc(0) };
 
@@ -72,6 +74,14 @@ const jsonRoutes: readonly Route[] = [
     type: json,
     limited: true,
     bodies: bodiesOf(batch, unreadableItems),
+  },
+  {
+    name: "POST /v1/review",
+    method: "POST",
+    path: "/v1/review",
+    type: json,
+    limited: true,
+    bodies: bodiesOf(game),
   },
   {
     name: "POST /v1/keys",
@@ -129,6 +139,7 @@ const readableOf: Readonly<Record<string, string>> = {
   FindBestMove: request,
   StreamEvaluate: request,
   EvaluateBatch: batch,
+  ReviewGame: game,
 };
 
 const framed = (bodies: Readonly<Record<string, Buffer>>) =>
@@ -137,7 +148,7 @@ const framed = (bodies: Readonly<Record<string, Buffer>>) =>
   );
 
 /** Every call of every service, through every protocol of its path. */
-const rpcRoutes: readonly Route[] = [AnalysisService, KeyService].flatMap((service) =>
+const rpcRoutes: readonly Route[] = [AnalysisService, GameService, KeyService].flatMap((service) =>
   service.methods.flatMap((method) => {
     const path = `/${service.typeName}/${method.name}`;
     const readable = readableOf[method.name];
@@ -200,17 +211,20 @@ describe.each(modes)("in the mode %s", (mode) => {
     return JSON.parse(body).key;
   }
 
+  const revokedKey = remembered(async () => {
+    const authorization = `Bearer ${await newKey()}`;
+    await ask({ method: "DELETE", path: "/v1/keys/self", authorization });
+    return authorization;
+  });
+
   async function headerOf(credential: Credential): Promise<string | undefined> {
     switch (credential) {
       case "none":
         return undefined;
       case "valid":
         return `Bearer ${await newKey()}`;
-      case "revoked": {
-        const authorization = `Bearer ${await newKey()}`;
-        await ask({ method: "DELETE", path: "/v1/keys/self", authorization });
-        return authorization;
-      }
+      case "revoked":
+        return revokedKey();
       case "malformed":
         return `Bearer ${createApiKey()}x`;
     }
@@ -253,6 +267,15 @@ describe.each(modes)("in the mode %s", (mode) => {
   });
 });
 
+/** What is made when somebody first asks for it. */
+function remembered<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
+
 /** What a credential is refused for; undefined where it is not. */
 function wanted(route: Route, credential: Credential, mode: Mode): string | undefined {
   if (route.exempt) {
@@ -293,6 +316,11 @@ interface Line {
   readonly code: string;
 }
 
+interface Logged {
+  readonly message: string;
+  readonly requestId: string;
+}
+
 /** The lines of a request in the log, when all of them are written. */
 async function linesOf(app: RunningApp, requestId: string): Promise<readonly Line[]> {
   await vi.waitFor(() => expect(callLinesOf(app, requestId)).not.toEqual([]), { interval: 2 });
@@ -300,11 +328,19 @@ async function linesOf(app: RunningApp, requestId: string): Promise<readonly Lin
   return callLinesOf(app, requestId);
 }
 
+/** Lines of calls by their request, and how far each log was read for them: reading all of it for each request takes seconds. */
+const callLines = new WeakMap<RunningApp, { readonly byRequest: Map<string, Line[]>; read: number }>();
+
 function callLinesOf(app: RunningApp, requestId: string): readonly Line[] {
-  const isLine = (line: object) => "requestId" in line && line.requestId === requestId;
-  return app.logged.filter(
-    (line) => isLine(line) && "message" in line && line.message === "call",
-  ) as readonly Line[];
+  const known = callLines.get(app) ?? { byRequest: new Map<string, Line[]>(), read: 0 };
+  callLines.set(app, known);
+  for (const line of app.logged.slice(known.read) as readonly (Line & Partial<Logged>)[]) {
+    if (line.message === "call" && line.requestId !== undefined) {
+      known.byRequest.set(line.requestId, [...(known.byRequest.get(line.requestId) ?? []), line]);
+    }
+  }
+  known.read = app.logged.length;
+  return known.byRequest.get(requestId) ?? [];
 }
 
 interface Asked {

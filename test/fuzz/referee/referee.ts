@@ -1,9 +1,8 @@
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { pythonWithChess } from "../../support/python-chess/python-with-chess.ts";
 
 /** A FEN, and whether it is asked to be Chess960. */
 export type Question = readonly [fen: string, chess960: boolean];
@@ -49,14 +48,15 @@ export interface Referee extends Disposable {
 }
 
 const folder = fileURLToPath(new URL(".", import.meta.url));
-const cache = fileURLToPath(new URL("../../../node_modules/.cache/fuzz/", import.meta.url));
 
 type RawVerdict =
   | readonly [status: number, fen?: string, legalCount?: number, outcome?: BoardOutcome | null]
   | null;
 
 export function startReferee(): Referee {
-  const child = spawn(pythonOf(), [join(folder, "referee.py")], { stdio: ["pipe", "pipe", "inherit"] });
+  const child = spawn(pythonWithChess(), [join(folder, "referee.py")], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
   const answers = answersOf(child);
   // That it has ended is told to whoever waits.
   child.stdin.on("error", () => {});
@@ -125,28 +125,4 @@ function answersOf(child: ChildProcess & { stdout: NodeJS.ReadableStream }): { n
       return answer.promise;
     },
   };
-}
-
-/** A Python with exactly what `requirements.txt` names. Made once for each of its contents; takes some seconds then. */
-function pythonOf(): string {
-  const requirements = join(folder, "requirements.txt");
-  const digest = createHash("sha256").update(readFileSync(requirements)).digest("hex").slice(0, 12);
-  const venv = join(cache, `referee-${digest}`);
-  const python = join(venv, "bin", "python");
-  const complete = join(venv, "complete");
-  if (existsSync(complete)) {
-    return python;
-  }
-  try {
-    rmSync(venv, { recursive: true, force: true });
-    mkdirSync(cache, { recursive: true });
-    const run = (file: string, ...args: readonly string[]) => execFileSync(file, args, { stdio: "pipe" });
-    run("python3", "-m", "venv", venv);
-    run(python, "-m", "pip", "install", "--quiet", "--require-hashes", "--no-deps", "-r", requirements);
-    mkdirSync(complete);
-  } catch (error) {
-    const stderr = String((error as { stderr?: unknown }).stderr ?? error);
-    throw new Error(`The referee needs Python 3 with venv (Debian: apt-get install python3-venv). ${stderr}`);
-  }
-  return python;
 }

@@ -79,6 +79,35 @@ describe("an error of the catalogue", () => {
   );
 });
 
+describe("the place of a fault in a text", () => {
+  const faultIn = (game: string): Fault => ({
+    pointer: "/pgn",
+    code: "illegal_move",
+    message: "'Ke3' is not legal.",
+    allowed: { examples: [game] },
+    place: { ply: 3, token: "Ke3", offset: game.length, line: 2, column: 4 },
+  });
+
+  test.each([
+    [
+      "beside the request to send, which is told once where twice has no room",
+      3000,
+      "send_suggested_request",
+    ],
+    ["alone where a request to send has no room", 100_000, "fix_request"],
+  ])("is told %s", (_, characters, nextAction) => {
+    const pgn = "e".repeat(characters);
+    const error = connectErrorFrom(errorFromFaults([faultIn(pgn)], { suggestedRequest: { pgn } }), "id-1");
+    expect(error.findDetails(ProblemSchema)).toMatchObject([
+      { nextAction, errors: [{ token: "Ke3", offset: characters, line: 2, column: 4 }] },
+    ]);
+    const [problem] = error.findDetails(ProblemSchema);
+    expect(problem?.suggestedRequest).toEqual(nextAction === "fix_request" ? undefined : { pgn });
+    expect(infoOf(error)?.metadata.next_action).toBe(nextAction);
+    expect(encodedBytesOf(error)).toBeLessThanOrEqual(6144);
+  });
+});
+
 describe("faults", () => {
   test.each([
     ["/fen", "fen"],

@@ -16,6 +16,7 @@ const operations = [
   "Analysis-listEnginesAlias",
   "Analysis-getPrice",
   "Analysis-getPriceAlias",
+  "Game-reviewGame",
   "Key-createKey",
   "Key-getKey",
   "Key-revokeKey",

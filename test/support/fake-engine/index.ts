@@ -103,11 +103,11 @@ export function createFakeBackend(options: FakeEngineOptions = {}): EngineBacken
  * The fake engine as a shell command, for scripts that a server finds as native engines. With a Node and files of its
  * own, in a folder that is made for them: where this checkout is root's alone, engines may not read it.
  */
-export function fakeEngineCommandIn(folder: string): string {
+export function fakeEngineCommandIn(folder: string, iterationMs = 2): string {
   const engine = "test/support/fake-engine";
   const node = "node_modules/node/bin/node";
   const copy = copyCheckout(join(folder, "fake-engine"), ["package.json", engine, node, ...needed]);
-  return `exec "${join(copy, node)}" "${join(copy, engine, "run.js")}" none 2 learned`;
+  return `exec "${join(copy, node)}" "${join(copy, engine, "run.js")}" none ${iterationMs} learned`;
 }
 
 /** What the fake engine imports. */

@@ -11,7 +11,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file chess/analysis/v1/problem.proto.
  */
 export const file_chess_analysis_v1_problem: GenFile = /*@__PURE__*/
-  fileDesc("Ch9jaGVzcy9hbmFseXNpcy92MS9wcm9ibGVtLnByb3RvEhFjaGVzcy5hbmFseXNpcy52MSKJAwoHUHJvYmxlbRIMCgR0eXBlGAEgASgJEg0KBXRpdGxlGAIgASgJEg4KBnN0YXR1cxgDIAEoDRIMCgRjb2RlGAQgASgJEg4KBmRldGFpbBgFIAEoCRIQCghpbnN0YW5jZRgGIAEoCRISCgpyZXF1ZXN0X2lkGAcgASgJEhMKC25leHRfYWN0aW9uGAggASgJEhEKCXJldHJ5YWJsZRgJIAEoCBIbCg5yZXRyeV9hZnRlcl9tcxgKIAEoDUgAiAEBEigKBmVycm9ycxgLIAMoCzIYLmNoZXNzLmFuYWx5c2lzLnYxLkZhdWx0EjcKEXN1Z2dlc3RlZF9yZXF1ZXN0GAwgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEgBiAEBEjAKB3VwZ3JhZGUYDSABKAsyGi5jaGVzcy5hbmFseXNpcy52MS5VcGdyYWRlSAKIAQFCEQoPX3JldHJ5X2FmdGVyX21zQhQKEl9zdWdnZXN0ZWRfcmVxdWVzdEIKCghfdXBncmFkZSJyCgVGYXVsdBIPCgdwb2ludGVyGAEgASgJEgwKBGNvZGUYAiABKAkSDwoHbWVzc2FnZRgDIAEoCRItCgdhbGxvd2VkGAQgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEgAiAEBQgoKCF9hbGxvd2VkIiQKB1VwZ3JhZGUSDAoEcGxhbhgBIAEoCRILCgN1cmwYAiABKAliBnByb3RvMw", [file_google_protobuf_struct]);
+  fileDesc("Ch9jaGVzcy9hbmFseXNpcy92MS9wcm9ibGVtLnByb3RvEhFjaGVzcy5hbmFseXNpcy52MSKJAwoHUHJvYmxlbRIMCgR0eXBlGAEgASgJEg0KBXRpdGxlGAIgASgJEg4KBnN0YXR1cxgDIAEoDRIMCgRjb2RlGAQgASgJEg4KBmRldGFpbBgFIAEoCRIQCghpbnN0YW5jZRgGIAEoCRISCgpyZXF1ZXN0X2lkGAcgASgJEhMKC25leHRfYWN0aW9uGAggASgJEhEKCXJldHJ5YWJsZRgJIAEoCBIbCg5yZXRyeV9hZnRlcl9tcxgKIAEoDUgAiAEBEigKBmVycm9ycxgLIAMoCzIYLmNoZXNzLmFuYWx5c2lzLnYxLkZhdWx0EjcKEXN1Z2dlc3RlZF9yZXF1ZXN0GAwgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEgBiAEBEjAKB3VwZ3JhZGUYDSABKAsyGi5jaGVzcy5hbmFseXNpcy52MS5VcGdyYWRlSAKIAQFCEQoPX3JldHJ5X2FmdGVyX21zQhQKEl9zdWdnZXN0ZWRfcmVxdWVzdEIKCghfdXBncmFkZSKGAgoFRmF1bHQSDwoHcG9pbnRlchgBIAEoCRIMCgRjb2RlGAIgASgJEg8KB21lc3NhZ2UYAyABKAkSLQoHYWxsb3dlZBgEIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RIAIgBARIQCgNwbHkYBSABKA1IAYgBARISCgV0b2tlbhgGIAEoCUgCiAEBEhMKBm9mZnNldBgHIAEoDUgDiAEBEhEKBGxpbmUYCCABKA1IBIgBARITCgZjb2x1bW4YCSABKA1IBYgBAUIKCghfYWxsb3dlZEIGCgRfcGx5QggKBl90b2tlbkIJCgdfb2Zmc2V0QgcKBV9saW5lQgkKB19jb2x1bW4iJAoHVXBncmFkZRIMCgRwbGFuGAEgASgJEgsKA3VybBgCIAEoCWIGcHJvdG8z", [file_google_protobuf_struct]);
 
 /**
  * An error in the format of RFC 9457 (`application/problem+json`), with what to do next. It is the last of the details of
@@ -155,6 +155,41 @@ export type Fault = Message<"chess.analysis.v1.Fault"> & {
    * @generated from field: optional google.protobuf.Struct allowed = 4;
    */
   allowed?: JsonObject | undefined;
+
+  /**
+   * In a game, which move is at fault or comes next: 1 for the first. Unset for what is not about a game.
+   *
+   * @generated from field: optional uint32 ply = 5;
+   */
+  ply?: number | undefined;
+
+  /**
+   * In a game, what stands there, at most 64 characters of it; empty at the end of a text.
+   *
+   * @generated from field: optional string token = 6;
+   */
+  token?: string | undefined;
+
+  /**
+   * In a text, the place from its beginning, in UTF-16 units: 0 is the first. Unset for what is not about a text.
+   *
+   * @generated from field: optional uint32 offset = 7;
+   */
+  offset?: number | undefined;
+
+  /**
+   * In a text, the line: 1 for the first.
+   *
+   * @generated from field: optional uint32 line = 8;
+   */
+  line?: number | undefined;
+
+  /**
+   * In a text, the place in the line, in UTF-16 units: 1 is the first.
+   *
+   * @generated from field: optional uint32 column = 9;
+   */
+  column?: number | undefined;
 };
 
 /**

@@ -11,7 +11,7 @@ import { file_google_protobuf_descriptor } from "@bufbuild/protobuf/wkt";
  * Describes the file kibitz/json/v1/options.proto.
  */
 export const file_kibitz_json_v1_options: GenFile = /*@__PURE__*/
-  fileDesc("ChxraWJpdHovanNvbi92MS9vcHRpb25zLnByb3RvEg5raWJpdHouanNvbi52MTo2CgViYXRjaBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGLHmBCABKAhSBWJhdGNoOjcKBmFuc3dlchIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYseYEIAEoCFIGYW5zd2VyYgZwcm90bzM", [file_google_protobuf_descriptor]);
+  fileDesc("ChxraWJpdHovanNvbi92MS9vcHRpb25zLnByb3RvEg5raWJpdHouanNvbi52MTo2CgViYXRjaBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGLHmBCABKAhSBWJhdGNoOkQKDWFuc3dlcl9hdF9lbmQSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxiy5gQgASgIUgthbnN3ZXJBdEVuZDo3CgZhbnN3ZXISHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGLHmBCABKAhSBmFuc3dlcmIGcHJvdG8z", [file_google_protobuf_descriptor]);
 
 /**
  * Each message of the stream answers one item of the list in the request, and its field `index` says which. Plain
@@ -26,6 +26,16 @@ export const batch: GenExtension<MethodOptions, boolean> = /*@__PURE__*/
   extDesc(file_kibitz_json_v1_options, 0);
 
 /**
+ * The answer of the stream comes once, as its last message. Plain JSON answers with it alone, unless Accept asks for all
+ * messages: as server-sent events, of which the answer is called `done` and is no other event, or as lines, each an
+ * object with one member, such as `{"move": {…}}`, the last one the answer or `{"problem": {…}}`.
+ *
+ * @generated from extension: bool answer_at_end = 78642;
+ */
+export const answer_at_end: GenExtension<MethodOptions, boolean> = /*@__PURE__*/
+  extDesc(file_kibitz_json_v1_options, 1);
+
+/**
  * Of the messages that a stream of events chooses from, this one is the answer. It may come more than once, each
  * time complete; the last one is repeated as the event `done`. A unary call with this answer, at the path of the
  * stream without `/stream`, is answered by the stream where Accept asks for events.
@@ -33,5 +43,5 @@ export const batch: GenExtension<MethodOptions, boolean> = /*@__PURE__*/
  * @generated from extension: bool answer = 78641;
  */
 export const answer: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
-  extDesc(file_kibitz_json_v1_options, 1);
+  extDesc(file_kibitz_json_v1_options, 2);
 

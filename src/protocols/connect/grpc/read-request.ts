@@ -1,4 +1,6 @@
 import { type DescMethod, fromBinary, type Message } from "@bufbuild/protobuf";
+import { refuseLongBinary } from "../../../calls/long-requests.ts";
+import { requestMaxBytes } from "../../../calls/policy.ts";
 import { type BodyBudget, readBytes } from "../../../http/body-budget.ts";
 import type { NodeRequest } from "../../../http/message.ts";
 import { outcomeOf } from "../../../request/context.ts";
@@ -28,6 +30,9 @@ export function createRequestReader(
     }
     const { bytes } = body;
     if (body.kind === "bytes" && isOneMessage(bytes)) {
+      if (bytes.length > requestMaxBytes) {
+        refuseLongBinary(bytes.subarray(prefixBytes));
+      }
       try {
         const message = fromBinary(input, bytes.subarray(prefixBytes), binaryOptions);
         outcomeOf(req).readBytes = bytes.length;

@@ -36,3 +36,6 @@ export interface RefusalCase extends CommonCase {
 }
 
 export const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+
+/** White mates in one, so that an engine searches many plies of it at once. */
+export const mateFen = "3k4/1R6/8/8/8/8/8/4K2R w - - 0 1";

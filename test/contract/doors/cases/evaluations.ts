@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { type AnswerCase, startFen } from "./case.ts";
+import { type AnswerCase, mateFen, startFen } from "./case.ts";
 
 const common = { kind: "answer", call: "evaluate" } as const;
 
@@ -8,20 +8,20 @@ export const evaluations: readonly AnswerCase[] = [
   {
     ...common,
     name: "evaluates the start position",
-    request: { fen: startFen, depth: 8 },
+    request: { fen: startFen, depth: 6 },
     answer: {
       fen: startFen,
       turn: "white",
       chess960: false,
       engine: { id: "stockfish-19-lite", name: "Stockfish 19 Lite WASM", version: "19", path: "wasm" },
       score: { cp: expect.any(Number), bound: "exact" },
-      lines: [{ rank: 1, depth: 8, moves: expect.any(Array) }],
+      lines: [{ rank: 1, depth: 6, moves: expect.any(Array) }],
       search: {
-        depth: 8,
+        depth: 6,
         stop_reason: "depth",
         deterministic: true,
         cached: false,
-        limits: { depth: 8, multipv: 1, options: {}, search_moves: [] },
+        limits: { depth: 6, multipv: 1, options: {}, search_moves: [] },
       },
     },
     absent: ["terminal", "draw_claimable"],
@@ -106,7 +106,7 @@ export const evaluations: readonly AnswerCase[] = [
   {
     ...common,
     name: "searches 14 plies where no limit is given, and says so",
-    request: { fen: "8/8/4k3/8/8/4K3/4P3/8 w - - 0 1" },
+    request: { fen: mateFen },
     answer: { search: { depth: 14, stop_reason: "depth", limits: { depth: 14, multipv: 1 } } },
   },
   {
@@ -140,7 +140,7 @@ export const evaluations: readonly AnswerCase[] = [
   {
     ...common,
     name: "gives as many lines as asked, best first",
-    request: { fen: startFen, depth: 7, multipv: 3 },
+    request: { fen: startFen, depth: 5, multipv: 3 },
     answer: { lines: [{ rank: 1 }, { rank: 2 }, { rank: 3 }], search: { limits: { multipv: 3 } } },
   },
   {
@@ -168,13 +168,13 @@ export const evaluations: readonly AnswerCase[] = [
   {
     ...common,
     name: "scores for White when White, with a rook more, is not to move",
-    request: { fen: "4k3/pppp4/8/8/8/8/PPPP4/R3K3 b - - 0 1", depth: 10 },
+    request: { fen: "4k3/pppp4/8/8/8/8/PPPP4/R3K3 b - - 0 1", depth: 7 },
     answer: { turn: "black", score: { cp: expect.toSatisfy((cp: number) => cp > 300) } },
   },
   {
     ...common,
     name: "scores for White when Black, with a rook more, is to move",
-    request: { fen: "r3k3/pppp4/8/8/8/8/PPPP4/4K3 b - - 0 1", depth: 10 },
+    request: { fen: "r3k3/pppp4/8/8/8/8/PPPP4/4K3 b - - 0 1", depth: 7 },
     answer: { turn: "black", score: { cp: expect.toSatisfy((cp: number) => cp < -300) } },
   },
   {

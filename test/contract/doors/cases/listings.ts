@@ -79,6 +79,7 @@ export const listings: readonly AnswerCase[] = [
             movetime_ms_max: 60_000,
             rates: [],
             nodes_max: 1_000_000_000,
+            review_plies_max: 600,
           },
         },
       ],

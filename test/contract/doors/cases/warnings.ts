@@ -1,4 +1,4 @@
-import { type AnswerCase, startFen } from "./case.ts";
+import { type AnswerCase, mateFen, startFen } from "./case.ts";
 
 const common = { kind: "answer", call: "evaluate" } as const;
 
@@ -7,7 +7,7 @@ export const warnings: readonly AnswerCase[] = [
   {
     ...common,
     name: "tells that the default depth holds beside movetime_ms",
-    request: { fen: "8/8/4k3/8/8/4K3/4P3/8 w - - 0 1", movetime_ms: 60_000 },
+    request: { fen: mateFen, movetime_ms: 60_000 },
     answer: { search: { stop_reason: "depth", limits: { depth: 14, movetime_ms: 60_000 } } },
     warnings: ["default_depth_applied"],
   },
@@ -41,8 +41,8 @@ export const warnings: readonly AnswerCase[] = [
   {
     ...common,
     name: "tells all at once, in the order of the fields",
-    request: { fen: "4k3/8/8/8/8/8/8/4K2R w KQ a6", multipv: 2, movetime_ms: 60_000 },
-    answer: { fen: "4k3/8/8/8/8/8/8/4K2R w K - 0 1" },
+    request: { fen: "3k4/1R6/8/8/8/8/8/4K2R w KQ a6", multipv: 2, movetime_ms: 60_000 },
+    answer: { fen: "3k4/1R6/8/8/8/8/8/4K2R w K - 0 1" },
     warnings: ["castling_rights_removed", "clocks_defaulted", "ep_square_removed", "default_depth_applied"],
   },
   {

@@ -29,18 +29,17 @@ export const grpcJs: DoorKind = {
         for (const [name, value] of Object.entries(headers ?? {})) {
           metadata.set(name, value);
         }
-        const client = /Key$/.test(call) ? clients.keys : clients.analysis;
+        const client = clients.of(call);
         return (streams.includes(call) ? readStream : readUnary)(client, call, message, metadata);
       },
       async [Symbol.asyncDispose]() {
-        clients.analysis.close();
-        clients.keys.close();
+        clients.close();
       },
     };
   },
 };
 
-const streams: readonly Call[] = ["streamEvaluate", "evaluateBatch"];
+const streams: readonly Call[] = ["streamEvaluate", "evaluateBatch", "reviewGame"];
 
 /** What proto-loader makes of a service: a method for each call. */
 export type DynamicClient = Client & Readonly<Record<Call, (...args: readonly unknown[]) => DynamicCall>>;
@@ -53,6 +52,7 @@ export interface DynamicCall extends AsyncIterable<object> {
 const definitions = loadSync(
   [
     "chess/analysis/v1/analysis_service.proto",
+    "chess/analysis/v1/game_service.proto",
     "chess/analysis/v1/key_service.proto",
     "google/rpc/error_details.proto",
   ],
@@ -72,14 +72,24 @@ function protoFolder(name: string): string {
 /** Clients over HTTP/2 without TLS. */
 export function createClients(url: string): {
   readonly analysis: DynamicClient;
-  readonly keys: DynamicClient;
+  of(call: Call): DynamicClient;
+  close(): void;
 } {
   // biome-ignore lint/suspicious/noExplicitAny: proto-loader knows the names at run time only
-  const { AnalysisService, KeyService } = (loadPackageDefinition(definitions) as any).chess.analysis.v1;
+  const services = (loadPackageDefinition(definitions) as any).chess.analysis.v1;
   const { host } = new URL(url);
+  const clientOf = (name: string): DynamicClient => new services[name](host, credentials.createInsecure());
+  const analysis = clientOf("AnalysisService");
+  const games = clientOf("GameService");
+  const keys = clientOf("KeyService");
   return {
-    analysis: new AnalysisService(host, credentials.createInsecure()),
-    keys: new KeyService(host, credentials.createInsecure()),
+    analysis,
+    of: (call) => (/Key$/.test(call) ? keys : call === "reviewGame" ? games : analysis),
+    close() {
+      for (const client of [analysis, games, keys]) {
+        client.close();
+      }
+    },
   };
 }
 

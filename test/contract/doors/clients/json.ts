@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { expectDescribed } from "../../../openapi/described.ts";
-import type { Call, DoorKind, Plain } from "../door.ts";
+import type { Call, DoorKind, Plain, ToldFault } from "../door.ts";
 import { plainFromProtoJson } from "../proto-json.ts";
 
 const routes: Readonly<Record<Call, readonly [verb: string, path: string]>> = {
@@ -8,6 +8,7 @@ const routes: Readonly<Record<Call, readonly [verb: string, path: string]>> = {
   findBestMove: ["POST", "/v1/bestmove"],
   streamEvaluate: ["POST", "/v1/eval/stream"],
   evaluateBatch: ["POST", "/v1/eval/batch"],
+  reviewGame: ["POST", "/v1/review"],
   listEngines: ["GET", "/v1/engines"],
   getPrice: ["GET", "/v1/price"],
   createKey: ["POST", "/v1/keys"],
@@ -32,7 +33,9 @@ export const json: DoorKind = {
       const body = (await response.json()) as Plain;
       expectDescribed(verb, url + path, response, body);
       if (response.ok) {
-        return { kind: "answer", requestId, answer: plainFromProtoJson(body) };
+        const answer = plainFromProtoJson(body);
+        // Of the other doors' streams it is the last message.
+        return { kind: "answer", requestId, answer: call === "reviewGame" ? { review: answer } : answer };
       }
       expect(response.headers.get("content-type")).toBe("application/problem+json");
       expect(body.status).toBe(response.status);
@@ -49,18 +52,19 @@ function queryOf(request: Plain): string {
 }
 
 function refusalFromProblem(problem: Plain) {
-  const errors = problem.errors as readonly {
-    pointer: string;
-    code: string;
-    message: string;
-    allowed: unknown;
-  }[];
+  const errors = problem.errors as readonly ToldFault[];
   return {
     code: String(problem.code),
     message: String(problem.detail),
     nextAction: String(problem.next_action),
     requestId: String(problem.request_id),
     suggestion: problem.suggested_request,
-    faults: errors.map(({ allowed, ...told }) => (allowed === null ? told : { ...told, allowed })),
+    faults: errors.map(withoutNull),
   };
+}
+
+function withoutNull(fault: ToldFault): ToldFault {
+  const { pointer, code, message, ...others } = fault;
+  const told = Object.entries(others).filter(([, value]) => value !== null);
+  return { pointer, code, message, ...Object.fromEntries(told) };
 }

@@ -1,6 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { AnalysisService } from "../../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { GameService } from "../../../../gen/chess/analysis/v1/game_service_pb.ts";
 import { KeyService } from "../../../../gen/chess/analysis/v1/key_service_pb.ts";
 import { enveloped, type WireRequest } from "./ask.ts";
 
@@ -16,6 +17,8 @@ const bytesOf = (request: MessageInitShape<typeof input>) => toBinary(input, cre
 const short = bytesOf({ fen: startFen, depth: 3 });
 const long = bytesOf({ fen: startFen, depth: 4, multipv: 10 });
 const endless = bytesOf({ fen: startFen, depth: 18 });
+
+const knightsOut = (_: unknown, ply: number) => ["Nf3", "Nf6", "Ng1", "Ng8"][ply % 4] ?? "";
 
 interface Given {
   readonly call?: string;
@@ -43,9 +46,17 @@ const engines = (accepted: string): WireRequest => ({
 /** Of one field that no message has, as a varint. */
 const unknownField = Buffer.of(0xf8, 0x7f, 1);
 
+const { input: reviewInput } = GameService.method.reviewGame;
+
+const review = (request: MessageInitShape<typeof reviewInput>): WireRequest => ({
+  path: `/${GameService.typeName}/ReviewGame`,
+  body: [enveloped(toBinary(reviewInput, create(reviewInput, request)))],
+});
+
 export const good: readonly WireCase[] = [
   ["an evaluation", ask(), "0"],
   ["a best move", ask({ call: "FindBestMove" }), "0"],
+  ["a review", review({ pgn: "1. f3 e5 2. g4 Qh4#", depth: 3 }), "0"],
   ["a stream of evaluations", ask({ call: "StreamEvaluate" }), "0"],
   ["a position that is mate", message({ fen: "7k/6Q1/6K1/8/8/8/8/8 b - - 0 1" }), "0"],
   [
@@ -111,6 +122,14 @@ export const good: readonly WireCase[] = [
 ];
 
 export const bad: readonly WireCase[] = [
+  ["no game", review({}), "3"],
+  ["a game with an illegal move, with a suggestion", review({ pgn: "1. e4 e5 2. Ke3", depth: 3 }), "3"],
+  [
+    "a game that is longer than the plan has",
+    review({ moves: Array.from({ length: 124 }, knightsOut) }),
+    "7",
+  ],
+  ["a review that is long for its moves", review({ moves: Array.from({ length: 40_000 }, () => "") }), "8"],
   ["no position", message({}), "3"],
   ["no position for a stream", message({}, "StreamEvaluate"), "3"],
   ["a position that is none", message({ fen: "king vs queen" }), "3"],

@@ -11,6 +11,7 @@ import io.grpc.InsecureChannelCredentials;
 import io.grpc.Metadata;
 import io.grpc.StatusRuntimeException;
 import io.grpc.protobuf.StatusProto;
+import io.grpc.stub.AbstractStub;
 import io.grpc.stub.MetadataUtils;
 import java.net.URI;
 import java.time.Duration;
@@ -22,7 +23,10 @@ import kibitz.chess.analysis.v1.AnalysisRequest;
 import kibitz.chess.analysis.v1.AnalysisServiceGrpc;
 import kibitz.chess.analysis.v1.AnalysisServiceGrpc.AnalysisServiceBlockingStub;
 import kibitz.chess.analysis.v1.EvaluateResponse;
+import kibitz.chess.analysis.v1.GameServiceGrpc;
+import kibitz.chess.analysis.v1.GameServiceGrpc.GameServiceBlockingStub;
 import kibitz.chess.analysis.v1.Problem;
+import kibitz.chess.analysis.v1.ReviewGameRequest;
 import kibitz.chess.analysis.v1.Score;
 
 /** Asks Kibitz for evaluations: at once, as a stream, deeper than allowed, and faster than allowed. */
@@ -38,6 +42,8 @@ public final class Main {
           "rnbqkbnr/ppp1pppp/8/3p4/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2",
           "rnbqkbnr/ppp1pppp/8/3p4/2PP4/8/PP2PPPP/RNBQKBNR b KQkq - 0 2");
 
+  private static final String FOOLS_MATE = "1. f3 e5 2. g4 Qh4# 0-1";
+
   private static final Duration LONGEST_WAIT = Duration.ofMinutes(1);
 
   public static void main(String[] args) throws Exception {
@@ -45,10 +51,13 @@ public final class Main {
     var channel = Grpc.newChannelBuilder(address, InsecureChannelCredentials.create()).build();
     try {
       var keyless = AnalysisServiceGrpc.newBlockingStub(channel);
-      var service = withKey(keyless, System.getenv("KIBITZ_API_KEY"));
+      var key = System.getenv("KIBITZ_API_KEY");
+      var service = withKey(keyless, key);
+      var games = withKey(GameServiceGrpc.newBlockingStub(channel), key);
 
       System.out.println(textOf(evaluateWithRetry(service, request(ITALIAN_GAME, 12))));
       watch(service, request(ITALIAN_GAME, 16));
+      review(games, ReviewGameRequest.newBuilder().setPgn(FOOLS_MATE).setDepth(10).build());
       askTooMuch(keyless);
       for (var opening : OPENINGS) {
         System.out.println(textOf(evaluateWithRetry(service, request(opening, 12))));
@@ -58,8 +67,7 @@ public final class Main {
     }
   }
 
-  private static AnalysisServiceBlockingStub withKey(
-      AnalysisServiceBlockingStub service, String key) {
+  private static <S extends AbstractStub<S>> S withKey(S service, String key) {
     if (key == null || key.isEmpty()) {
       return service;
     }
@@ -104,6 +112,24 @@ public final class Main {
               search.hasStopReason() ? " final" : "");
         }
         default -> {} // Something newer than this program.
+      }
+    }
+  }
+
+  /** Each move comes as soon as it is ready, the whole review last. */
+  private static void review(GameServiceBlockingStub games, ReviewGameRequest request)
+      throws Exception {
+    var events =
+        withRetry(
+            () -> {
+              var answers = games.withDeadlineAfter(30, SECONDS).reviewGame(request);
+              answers.hasNext(); // Waits for the first event, or throws the error that refused the call.
+              return answers;
+            });
+    while (events.hasNext()) {
+      var event = events.next();
+      if (event.hasReview()) {
+        System.out.printf("review: %s%n", event.getReview().getSummary());
       }
     }
   }

@@ -1,0 +1,183 @@
+import { execFileSync } from "node:child_process";
+import { renameSync, statSync } from "node:fs";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { descendantsOf } from "../../test/engine/processes.ts";
+import { newFen } from "../soak/mix.ts";
+import type { Rig } from "./rig.ts";
+
+/** Something that breaks, and by what it is noticed. */
+export interface Drill {
+  readonly name: string;
+  /** Alerts that have to fire; where there are none, none may. */
+  readonly alerts: readonly string[];
+  /** A picture of the dashboard, and whether its values, of all its lines, show it. */
+  readonly panel: { readonly title: string; shows(values: readonly number[]): boolean };
+  /** What a line of the log has. Nothing where whatever is broken cannot be told by the node itself. */
+  readonly log: RegExp | undefined;
+  /** Breaks it; what comes back mends it. */
+  begin(rig: Rig): Promise<() => Promise<void> | void>;
+}
+
+const some = (test: (value: number) => boolean) => (values: readonly number[]) => values.some(test);
+const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+
+/** Of a node that is alone, one after the other. */
+export const drills: readonly Drill[] = [
+  {
+    name: "the clock jumps",
+    alerts: ["KibitzClockWrong"],
+    panel: { title: "Error of the clock", shows: some((seconds) => seconds > 3000) },
+    log: undefined,
+    async begin({ server }) {
+      process.kill(server.pid, "SIGUSR2");
+      return () => void process.kill(server.pid, "SIGUSR2");
+    },
+  },
+  {
+    name: "the disk is full",
+    alerts: ["KibitzDegraded"],
+    panel: { title: "Degraded parts", shows: some((is) => is === 1) },
+    log: /the database cannot be written/,
+    async begin({ server, dataDir }) {
+      const { size } = statSync(join(dataDir, "kibitz.db-wal"));
+      const limit = (bytes: number | "unlimited") =>
+        execFileSync("prlimit", ["--pid", String(server.pid), `--fsize=${bytes}:unlimited`]);
+      limit(size);
+      await ask(server.url, "/v1/keys", {}, newAddress());
+      return () => void limit("unlimited");
+    },
+  },
+  {
+    name: "engines are killed",
+    alerts: ["KibitzEnginesDying"],
+    panel: { title: "Engines lost", shows: some((perSecond) => perSecond > 0) },
+    log: /"msg":"engine failed"/,
+    async begin({ server }) {
+      return meanwhile(async () => {
+        for (const pid of descendantsOf(server.pid)) {
+          try {
+            process.kill(pid, "SIGKILL");
+          } catch {
+            // It has ended by itself, or with the one before.
+          }
+        }
+        await sleep(300);
+      });
+    },
+  },
+  {
+    name: "one caller asks far too much",
+    alerts: ["KibitzRefusingMany"],
+    panel: { title: "Refusals", shows: some((perSecond) => perSecond > 1) },
+    log: /"code":"rate_limited"/,
+    async begin({ server }) {
+      return meanwhile(async () => {
+        await ask(server.url, "/v1/eval", { fen: startFen, depth: 2 }, "192.0.2.1");
+        await sleep(50);
+      });
+    },
+  },
+  {
+    name: "everybody comes at once",
+    alerts: ["KibitzFailingFast", "KibitzWaitingFast"],
+    panel: { title: "Calls failed by our fault", shows: some((share) => share > 0.072) },
+    log: /"code":"overloaded"/,
+    async begin({ server }) {
+      const callers = Array.from({ length: 40 }, () =>
+        meanwhile(async () => {
+          const answered = await ask(server.url, "/v1/eval", { fen: newFen(), depth: 14 }, newAddress());
+          await sleep(answered ? 0 : 250);
+        }),
+      );
+      return async () => void (await Promise.all(callers.map((leave) => leave())));
+    },
+  },
+  {
+    name: "clients are slow",
+    alerts: [],
+    panel: { title: "Requests", shows: some((perSecond) => perSecond > 0) },
+    log: /"code":"request_timeout"/,
+    async begin({ server }) {
+      const sockets = Array.from({ length: 30 }, () => {
+        const socket = connect(server.port, "127.0.0.1").on("error", () => {});
+        socket.write(
+          "POST /v1/eval HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
+        );
+        return socket;
+      });
+      return () => sockets.forEach((socket) => void socket.destroy());
+    },
+  },
+  {
+    name: "the engine's file is gone",
+    alerts: ["KibitzEngineUnavailable"],
+    panel: { title: "Engines that can be started", shows: some((is) => is === 0) },
+    log: /"msg":"engine is unavailable"/,
+    async begin({ server, engineFile }) {
+      renameSync(engineFile, `${engineFile}.gone`);
+      for (const pid of descendantsOf(server.pid)) {
+        process.kill(pid, "SIGKILL");
+      }
+      return () => renameSync(`${engineFile}.gone`, engineFile);
+    },
+  },
+  {
+    name: "the node hangs",
+    alerts: ["KibitzNodeDown"],
+    panel: { title: "Nodes that answer", shows: some((is) => is === 0) },
+    log: undefined,
+    async begin({ server }) {
+      process.kill(server.pid, "SIGSTOP");
+      return () => void process.kill(server.pid, "SIGCONT");
+    },
+  },
+];
+
+/** Of a node that shares a Redis with others. */
+export const drillsOfMany: readonly Drill[] = [
+  {
+    name: "Redis is gone",
+    alerts: ["KibitzDegraded"],
+    panel: { title: "Degraded parts", shows: some((is) => is === 1) },
+    log: /degraded: Redis cannot be asked/,
+    async begin({ redis }) {
+      redis?.pause();
+      return () => redis?.resume();
+    },
+  },
+];
+
+/** Does it again and again until told to stop. */
+function meanwhile(act: () => Promise<void>): () => Promise<void> {
+  let goesOn = true;
+  const acting = (async () => {
+    while (goesOn) {
+      await act();
+    }
+  })();
+  return () => {
+    goesOn = false;
+    return acting;
+  };
+}
+
+/** Whether it was answered. */
+async function ask(url: string, path: string, body: object, address: string): Promise<boolean> {
+  try {
+    const response = await fetch(url + path, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", "X-Forwarded-For": address },
+      body: JSON.stringify(body),
+    });
+    await response.text();
+    return response.ok;
+  } catch {
+    return false;
+  }
+}
+
+let addresses = 0;
+/** Nobody's before. */
+const newAddress = () => `10.${(addresses >> 16) & 255}.${(addresses >> 8) & 255}.${addresses++ & 255}`;

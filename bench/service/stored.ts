@@ -1,0 +1,57 @@
+import { readFileSync } from "node:fs";
+import { isWorthStoring } from "../../src/analysis/analysis.ts";
+import { askedTwice } from "./cached.ts";
+import type { BenchOptions } from "./options.ts";
+import type { PeerSettings } from "./peer.ts";
+import { type StartedKibitz, startKibitz } from "./peers/kibitz.ts";
+import type { QuestionBook } from "./questions.ts";
+import type { Row } from "./rows.ts";
+import { takeTurns } from "./turns.ts";
+
+const questionCount = 100;
+const callers = 8;
+
+/** The same service by where it has its answers from: with neither memory nor store, each is searched. */
+const sources = {
+  "Kibitz, searched": { KIBITZ_CACHE_MB: "0", KIBITZ_STORE_MB: "0" },
+  "Kibitz, stored": { KIBITZ_CACHE_MB: "0" },
+  "Kibitz, cached": { KIBITZ_STORE_MB: "0" },
+} as const;
+
+/** A hundred questions again and again, searched, stored and cached: one row for each depth of which answers are stored. */
+export async function measureStored(
+  { depths, rounds, seconds }: BenchOptions,
+  settings: PeerSettings,
+  book: QuestionBook,
+  onRow: (row: Row) => void,
+): Promise<void> {
+  const started = new Map<string, StartedKibitz>();
+  try {
+    for (const [name, env] of Object.entries(sources)) {
+      started.set(name, await startKibitz(settings, { settings: env }));
+    }
+    for (const depth of depths.filter((depth) => isWorthStoring({ depth, nodes: undefined }))) {
+      const file = book.write(questionCount, (nextFen) => ({ fen: nextFen(), depth }));
+      const questions: object[] = readFileSync(file, "utf8")
+        .split("\n")
+        .map((line) => JSON.parse(line));
+      for (const [name, { server, headers }] of started) {
+        // What is searched anyway need not be asked before.
+        for (const question of name === "Kibitz, searched" ? [] : questions) {
+          await askedTwice(server.url, question, headers);
+        }
+      }
+      const runners = [...started].map(([name, { pid, load }]) => ({
+        name,
+        pid,
+        load: () => load({ file, callers, seconds, repeats: true }),
+      }));
+      // V8 compiles the hot functions meanwhile.
+      await takeTurns(runners, 1);
+      const measured = await takeTurns(runners, rounds);
+      onRow({ kind: "stored", path: settings.engine.path, depth, callers, measured });
+    }
+  } finally {
+    await Promise.all([...started.values()].map(({ stop }) => stop()));
+  }
+}

@@ -1,0 +1,225 @@
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import * as analysis from "../../gen/chess/analysis/v1/analysis_pb.ts";
+import * as pb from "../../gen/chess/analysis/v1/game_pb.ts";
+import {
+  type ReviewGameRequest,
+  ReviewGameRequestSchema,
+} from "../../gen/chess/analysis/v1/game_service_pb.ts";
+import type { Analysis, AnalysisRequest, Warning } from "../analysis/analysis.ts";
+import type { Game } from "../game/game.ts";
+import type { BestMove, GameReview, MoveReview, Play, PlayerReview } from "../game/review.ts";
+import { summarizeReview } from "../game/summary.ts";
+import { uuidv7 } from "../request/context.ts";
+import {
+  enumValue,
+  messageFromBuild,
+  messageFromMove,
+  numberFromLong,
+  pathFromMessage,
+  scoreMessage,
+} from "./convert.ts";
+
+/** The review of a game as callers ask for it: nothing is read yet. */
+export interface ReviewRequest {
+  readonly pgn: string | undefined;
+  readonly fen: string | undefined;
+  readonly moves: readonly string[];
+  /** What is asked of each position. */
+  readonly asked: AnalysisRequest;
+}
+
+/** A game with all that is known of it. */
+export interface ReviewedGame {
+  readonly game: Game;
+  readonly review: GameReview;
+  /** Of each position, the start first. */
+  readonly analyses: readonly Analysis[];
+  /** The annotated game. */
+  readonly pgn: string;
+}
+
+export type MoveReviewMessage = MessageInitShape<typeof pb.MoveReviewSchema>;
+
+export function reviewFromMessage(message: ReviewGameRequest): ReviewRequest {
+  const { pgn, fen, moves, depth, lines, engine = "latest", path } = message;
+  return {
+    pgn,
+    fen,
+    moves,
+    asked: {
+      fen: "startpos",
+      moves: [],
+      depth,
+      nodes: numberFromLong(message.nodes),
+      multipv: lines,
+      movetimeMs: undefined,
+      searchMoves: [],
+      engine,
+      path: pathFromMessage(path),
+      options: {},
+    },
+  };
+}
+
+/** The request in plain JSON, with what the caller set. */
+export function plainFromReview(message: ReviewGameRequest): Readonly<Record<string, unknown>> {
+  const { pgn, fen, moves, depth, nodes, lines, engine, path } = message;
+  return {
+    ...(pgn !== undefined && { pgn }),
+    ...(fen !== undefined && { fen }),
+    ...(moves.length > 0 && { moves }),
+    ...(depth !== undefined && { depth }),
+    ...(nodes !== undefined && { nodes: Number(nodes) }),
+    ...(lines !== undefined && { lines }),
+    ...(engine !== undefined && { engine }),
+    ...(path !== analysis.Path.UNSPECIFIED && { path: pathFromMessage(path) }),
+  };
+}
+
+/** The request that {@link plainFromReview} wrote, or one like it. */
+export function reviewFromPlain(plain: Readonly<Record<string, unknown>>): ReviewGameRequest {
+  const { nodes, path, ...others } = plain as PlainReview;
+  return create(ReviewGameRequestSchema, {
+    ...others,
+    ...(nodes !== undefined && { nodes: BigInt(nodes) }),
+    ...(path && { path: enumValue(analysis.Path, path) }),
+  });
+}
+
+type PlainReview = Omit<MessageInitShape<typeof ReviewGameRequestSchema>, "$typeName" | "nodes" | "path"> & {
+  readonly nodes?: number;
+  readonly path?: AnalysisRequest["path"];
+};
+
+/** @param moves of the review, as {@link messageFromMoveReview} made them */
+export function messageFromReview(
+  { game, review, analyses, pgn }: ReviewedGame,
+  moves: readonly MoveReviewMessage[],
+): MessageInitShape<typeof pb.GameReviewSchema> {
+  const { startEvaluation, opening, players } = review;
+  const [start] = game.positions;
+  const search = searchTotals(analyses);
+  const asked = analyses.find(({ stopReason }) => stopReason !== "terminal");
+  return {
+    id: uuidv7(),
+    variant: start?.chess960 ? analysis.Variant.CHESS960 : analysis.Variant.STANDARD,
+    ...(start && { startFen: start.fen }),
+    ...(startEvaluation && { startEvaluation: scoreMessage(startEvaluation, start?.terminal?.winner) }),
+    tags: Object.fromEntries(game.tags),
+    ...(asked && { engine: messageFromBuild(asked.request.build) }),
+    method: review.method,
+    ...(opening && { opening }),
+    players: { white: playerMessage(players.white), black: playerMessage(players.black) },
+    moves: [...moves],
+    pgn,
+    search: {
+      ...search,
+      nodes: BigInt(search.nodes),
+      timeMs: BigInt(search.timeMs),
+      limits: limitsMessage(analyses),
+    },
+    warnings: search.deterministic ? [] : [timeLimited],
+    summary: summarizeReview(game, review),
+  };
+}
+
+const timeLimited: Omit<Warning, "field"> = {
+  code: "time_limited",
+  message: "Not every search was ended by its depth or nodes: another review of the game may differ.",
+};
+
+function limitsMessage([first]: readonly Analysis[]): MessageInitShape<typeof pb.ReviewLimitsSchema> {
+  const { depth, nodes, multipv } = first?.request ?? {};
+  return {
+    ...(depth !== undefined && { depth }),
+    ...(nodes !== undefined && { nodes: BigInt(nodes) }),
+    ...(multipv !== undefined && { lines: multipv }),
+  };
+}
+
+export function messageFromMoveReview(
+  review: MoveReview,
+  { positions }: Pick<Game, "positions">,
+): MoveReviewMessage {
+  const { move, evaluation, judgement, labels, phase, clockMs, best, comment: _, ...figures } = review;
+  return {
+    ...figures,
+    move: messageFromMove(move, 0, false),
+    evaluation: scoreMessage(evaluation, positions[review.ply]?.terminal?.winner),
+    ...(judgement && { judgement: enumValue(pb.Judgement, judgement) }),
+    labels: labels.map((label) => enumValue(pb.MoveLabel, label)),
+    phase: enumValue(pb.GamePhase, phase),
+    ...(clockMs !== undefined && { clockMs: BigInt(clockMs) }),
+    ...(best && { best: bestMessage(best) }),
+  };
+}
+
+function bestMessage({
+  move,
+  score,
+  moves,
+  san,
+  alternatives,
+}: BestMove): MessageInitShape<typeof pb.BestMoveSchema> {
+  return {
+    move: messageFromMove(move, 0, false),
+    score: scoreMessage(score),
+    moves: [...moves],
+    san: [...san],
+    alternatives: alternatives.map((other) => ({
+      rank: other.rank,
+      move: messageFromMove(other.move, 0, false),
+      score: scoreMessage(other.score),
+    })),
+  };
+}
+
+function playerMessage({ phases, ...play }: PlayerReview): MessageInitShape<typeof pb.PlayerReviewSchema> {
+  const { opening, middlegame, endgame } = phases;
+  return {
+    ...playFields(play),
+    phases: {
+      ...(opening && { opening: playFields(opening) }),
+      ...(middlegame && { middlegame: playFields(middlegame) }),
+      ...(endgame && { endgame: playFields(endgame) }),
+    },
+  };
+}
+
+function playFields({ accuracy, averageCentipawnLoss, inaccuracies, mistakes, blunders }: Play) {
+  return {
+    ...(accuracy !== undefined && { accuracy }),
+    ...(averageCentipawnLoss !== undefined && { averageCentipawnLoss }),
+    inaccuracies,
+    mistakes,
+    blunders,
+  };
+}
+
+/** What the searches of a review took. */
+export interface SearchTotals {
+  /** Those that were evaluated: without finished ones. */
+  readonly positions: number;
+  /** Those for which an engine was asked. */
+  readonly searched: number;
+  readonly cached: number;
+  /** Of what was searched. */
+  readonly nodes: number;
+  /** Engine time of what was searched, in milliseconds. */
+  readonly timeMs: number;
+  readonly deterministic: boolean;
+}
+
+export function searchTotals(analyses: readonly Analysis[]): SearchTotals {
+  const evaluated = analyses.filter(({ stopReason }) => stopReason !== "terminal");
+  const searched = evaluated.filter(({ cached }) => !cached);
+  const total = (count: (one: Analysis) => number) => searched.reduce((sum, one) => sum + count(one), 0);
+  return {
+    positions: evaluated.length,
+    searched: searched.length,
+    cached: evaluated.length - searched.length,
+    nodes: total(({ counters }) => counters.nodes),
+    timeMs: total(({ counters }) => counters.timeMs),
+    deterministic: evaluated.every(({ deterministic }) => deterministic),
+  };
+}

@@ -1,0 +1,112 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { create } from "@bufbuild/protobuf";
+import type { Client } from "@connectrpc/connect";
+import type { AnalysisRequest } from "../../gen/chess/analysis/v1/analysis_pb.ts";
+import {
+  type AnalysisService,
+  type EvaluateBatchResponse,
+  EvaluateBatchResponseSchema,
+} from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { KibitzError } from "../errors/errors.ts";
+import { durationText } from "../text/plain-text.ts";
+import type { Output } from "./host.ts";
+
+export interface AskManyOptions {
+  readonly signal: AbortSignal;
+  /** Is told before the service is given time. */
+  onWait(wait: Wait): void;
+}
+
+/** A batch takes so many. */
+const batchMax = 200;
+
+/** Least wait, in milliseconds, whatever the service says. */
+const waitMinMs = 1000;
+
+/**
+ * The answers to any number of requests as they are ready, their `index` in all of them. Where the service has enough
+ * for now (429), the rest is asked when it says.
+ *
+ * @throws KibitzError for what all of them would be refused for; the reason of `signal`
+ */
+export async function* askMany(
+  requests: readonly AnalysisRequest[],
+  { evaluateBatch }: Pick<Client<typeof AnalysisService>, "evaluateBatch">,
+  { signal, onWait }: AskManyOptions,
+): AsyncGenerator<EvaluateBatchResponse> {
+  let open = [...requests.entries()];
+  let size = batchMax;
+  while (open.length > 0) {
+    const asked = open.slice(0, size);
+    const answered = new Set<number>();
+    let wait: Wait | undefined;
+    let smaller: number | undefined;
+    try {
+      const batch = { requests: asked.map(([, request]) => request) };
+      for await (const { index, outcome } of evaluateBatch(batch, { signal })) {
+        const later = outcome.case === "problem" ? waitOf(outcome.value) : undefined;
+        const place = asked[index]?.[0];
+        if (later) {
+          wait = longer(wait, later);
+        } else if (place !== undefined) {
+          answered.add(place);
+          yield create(EvaluateBatchResponseSchema, { index: place, outcome });
+        }
+      }
+    } catch (thrown) {
+      const error = thrown instanceof KibitzError ? thrown : undefined;
+      wait = error && waitOf(error);
+      smaller = error && smallerBatch(error, asked.length);
+      if (wait === undefined && smaller === undefined) {
+        throw thrown;
+      }
+      size = smaller ?? size;
+    }
+    if (answered.size === 0 && wait === undefined && smaller === undefined) {
+      throw new Error("the batch ended without its answers");
+    }
+    open = open.filter(([place]) => !answered.has(place));
+    if (wait) {
+      onWait(wait);
+      await sleep(wait.ms, undefined, { signal });
+    }
+  }
+}
+
+/** How long a service wants to be left alone. */
+export interface Wait {
+  readonly ms: number;
+  /** Why: such as `rate_limited`. */
+  readonly code: string;
+}
+
+export function tellWait({ ms, code }: Wait, stderr: Output): void {
+  stderr.write(`kibitz: ${code}: the service is asked again in ${durationText(ms / 1000)}\n`);
+}
+
+function longer(one: Wait | undefined, other: Wait): Wait {
+  return one && one.ms > other.ms ? one : other;
+}
+
+/** Of a refusal that only means that it is too early. */
+export function waitOf({
+  code,
+  retryAfterMs,
+}: {
+  code: string;
+  retryAfterMs?: number | undefined;
+}): Wait | undefined {
+  const isEarly = /^(rate_limited|quota_exhausted|concurrency_limited)$/.test(code);
+  return isEarly && retryAfterMs !== undefined ? { ms: Math.max(retryAfterMs, waitMinMs), code } : undefined;
+}
+
+/** How many the plan lets a batch have, if it was refused for having more. */
+function smallerBatch({ faults }: KibitzError, asked: number): number | undefined {
+  const fault = faults.find(({ pointer, code }) => pointer === "/requests" && code === "over_plan_limit");
+  if (fault === undefined || asked === 1) {
+    return undefined;
+  }
+  const allowed = fault.allowed?.maxItems;
+  // An error has no room for long suggestions, and what is allowed is left out with them.
+  return Math.max(1, typeof allowed === "number" && allowed < asked ? allowed : Math.floor(asked / 2));
+}

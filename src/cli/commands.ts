@@ -1,0 +1,21 @@
+import type { Command } from "./command.ts";
+
+/** Read when asked for: `serve` starts its engine before the modules of the server are read. */
+export const commands: Readonly<Record<string, () => Promise<Command>>> = {
+  serve: async () => (await import("./serve.ts")).serveCommand,
+  eval: async () => (await import("./analyse.ts")).evalCommand,
+  bestmove: async () => (await import("./analyse.ts")).bestmoveCommand,
+  review: async () => (await import("./review.ts")).reviewCommand,
+  uci: async () => (await import("./uci.ts")).uciCommand,
+  mcp: async () => (await import("./mcp.ts")).mcpCommand,
+  engines: async () => (await import("./engines.ts")).enginesCommand,
+  doctor: async () => (await import("./doctor.ts")).doctorCommand,
+  completion: async () => (await import("./completion.ts")).createCompletion(allCommands),
+  nodes: async () => (await import("./nodes.ts")).nodesCommand,
+  keys: async () => (await import("./keys.ts")).keysCommand,
+};
+
+/** All of them, in the order in which people are shown them. */
+export async function allCommands(): Promise<readonly (readonly [name: string, command: Command])[]> {
+  return Promise.all(Object.entries(commands).map(async ([name, read]) => [name, await read()] as const));
+}

@@ -1,0 +1,59 @@
+import { loadConfig } from "../wiring/config.ts";
+import { type Command, exitCode, UsageError } from "./command.ts";
+import { lookAtEngines, lookAtSandbox } from "./doctor/engines.ts";
+import type { Finding, Look } from "./doctor/finding.ts";
+import { lookAtMachine, lookAtProxies, thisMachine } from "./doctor/machine.ts";
+import { lookAtData, lookAtPlans, lookAtPorts } from "./doctor/places.ts";
+
+export const doctorCommand: Command = {
+  usage: "doctor",
+  about: "Look whether this machine is fit to serve: Node, engines, sandbox, ports, data, memory.",
+  options: { json: { type: "boolean", about: "print each finding as one line of JSON" } },
+  notes: [
+    "Reads the same settings as serve, and changes nothing. Engines are started and tried, which takes some seconds.",
+    "Exit code 1 where something would keep the service from starting or answering (✗); what is only worth knowing (!) is none.",
+  ],
+  async run({ values, positionals, signal, host }) {
+    if (positionals.length > 0) {
+      throw new UsageError("doctor takes no arguments; settings are environment variables");
+    }
+    const config = loadConfig(host.env);
+    const looks: readonly Look[] = [
+      () => lookAtMachine(thisMachine(), config),
+      () => lookAtPorts(config),
+      () => lookAtData(config),
+      () => lookAtPlans(config),
+      () => lookAtProxies(config),
+      () => lookAtSandbox(config),
+      (signal) => lookAtEngines(config, signal),
+    ];
+    const counts = { good: 0, note: 0, bad: 0 };
+    let part = "";
+    for (const look of looks) {
+      for await (const finding of look(signal)) {
+        counts[finding.state]++;
+        host.stdout.write(
+          values.json ? `${JSON.stringify(finding)}\n` : textOf(finding, finding.part !== part),
+        );
+        part = finding.part;
+      }
+    }
+    if (!values.json) {
+      host.stdout.write(`\n${verdict(counts)}\n`);
+    }
+    return counts.bad > 0 ? exitCode.failure : exitCode.ok;
+  },
+};
+
+const marks = { good: "✓", note: "!", bad: "✗" } as const;
+const partWidth = 13;
+
+function textOf({ part, state, found, advice }: Finding, isNew: boolean): string {
+  const line = `${marks[state]} ${(isNew ? part : "").padEnd(partWidth)} ${found}\n`;
+  return advice === undefined ? line : `${line}  ${"".padEnd(partWidth)} → ${advice}\n`;
+}
+
+function verdict({ note, bad }: Readonly<Record<Finding["state"], number>>): string {
+  const notes = note === 0 ? "" : `, ${note} worth knowing (!)`;
+  return bad === 0 ? `Fit to serve${notes}.` : `Not fit to serve: ${bad} to mend (✗)${notes}.`;
+}

@@ -1,0 +1,107 @@
+import type { EngineVersion } from "../../engine/catalog.ts";
+import type { EngineBuild, SearchJob } from "../../engine/engine.ts";
+import type { Engines } from "../../engine/engines.ts";
+import type { Guard } from "../../engine/sandbox/layers.ts";
+import { selfTest, speedTest } from "../../engine/self-test.ts";
+import { silentLog } from "../../log/log.ts";
+import { openCage, openEngines } from "../../wiring/engines.ts";
+import type { Config } from "../../wiring/settings.ts";
+import { countOf } from "../report.ts";
+import { bad, type Finding, good, messageOf, note } from "./finding.ts";
+
+/** What to do about a guard that does not hold. */
+const adviceOn: Readonly<Record<Guard, string>> = {
+  user: "Start the server as root and name a user in KIBITZ_ENGINE_USER, or as a user that has nothing else.",
+  keys: "Start the server as root, or let it make namespaces (in Docker: --security-opt seccomp=unconfined).",
+  network: "Install util-linux (unshare), and let the server make namespaces.",
+  writes: "Install util-linux (prlimit).",
+  privileges: "Install util-linux (setpriv).",
+  limits: "Install util-linux (prlimit).",
+  "ends with the server": "Install util-linux (setpriv).",
+};
+
+/** Each layer of the engines' sandbox: that it holds, or what it would take. */
+export async function* lookAtSandbox(config: Config): AsyncIterable<Finding> {
+  try {
+    await using cage = await openCage(config, silentLog);
+    const user = cage.user ? `engines run as ${cage.user.name}` : "engines run as the server's own user";
+    yield good("sandbox", user);
+    for (const guard of cage.holds) {
+      yield good("sandbox", `${guard}: holds`);
+    }
+    for (const guard of cage.lacks) {
+      yield note("sandbox", `${guard}: does not hold`, adviceOn[guard]);
+    }
+  } catch (error) {
+    yield bad("sandbox", messageOf(error), "KIBITZ_ENGINE_USER names whom engines run as.");
+  }
+}
+
+/**
+ * Nodes a second of one thread on the machine of docs/benchmarks.md (a shared core of an AMD EPYC): what runs at a third of it
+ * has no core for itself, or runs without the instructions that it was built for.
+ */
+const usualNps = { native: 700_000, lite: 580_000, full: 400_000 } as const;
+const slowShare = 1 / 3;
+
+/** Every engine that is found: what it is, whether it is sound, and how fast. */
+export async function* lookAtEngines(config: Config, signal: AbortSignal): AsyncIterable<Finding> {
+  let engines: Engines;
+  try {
+    engines = await openEngines(config, silentLog, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    yield bad(
+      "engines",
+      messageOf(error),
+      "`npm install` brings Stockfish; KIBITZ_NATIVE_ENGINES names binaries of your own.",
+    );
+    return;
+  }
+  try {
+    const { versions, latest } = engines.catalog;
+    for (const version of versions) {
+      for (const build of version.builds) {
+        yield* lookAtBuild(build, isMeant(build, version, latest), engines, config, signal);
+      }
+    }
+  } finally {
+    await engines[Symbol.asyncDispose]();
+  }
+}
+
+const isMeant = (build: EngineBuild, version: EngineVersion, latest: EngineVersion) =>
+  version === latest && build === latest.defaultBuild;
+
+async function* lookAtBuild(
+  build: EngineBuild,
+  isDefault: boolean,
+  engines: Engines,
+  { threads }: Config,
+  signal: AbortSignal,
+): AsyncIterable<Finding> {
+  const { id, path, name, net, settings } = build;
+  const tested = {
+    hashMb: settings.hashMb,
+    search: (job: SearchJob, ended: AbortSignal) => engines.search(build, job, ended),
+  };
+  try {
+    const digest = (await build.sha256()).slice(0, 12);
+    yield good("engines", `${id} (${path}): ${name}, sha256 ${digest}…${isDefault ? ", the default" : ""}`);
+    await selfTest(tested, threads, signal);
+    yield good("engines", `${id} (${path}): passes its self-test`);
+    const nps = await speedTest(tested, signal);
+    const usual = usualNps[path === "native" ? "native" : net] * threads;
+    const found = `${id} (${path}): ${countOf(nps)} nodes a second; ${countOf(usual)} are usual`;
+    yield nps < usual * slowShare
+      ? note(
+          "engines",
+          found,
+          "Something else takes the processor, or the binary is not built for it: give each slot a core of its own.",
+        )
+      : good("engines", found);
+  } catch (error) {
+    signal.throwIfAborted();
+    yield bad("engines", `${id} (${path}): ${messageOf(error)}`, `Replace the file: ${build.file}`);
+  }
+}

@@ -1,0 +1,63 @@
+import { echo } from "../text/plain-text.ts";
+import { type Command, type CommandInput, UsageError } from "./command.ts";
+
+/** Where a running service is, and what it knows us by. */
+export interface RemoteAddress {
+  /** Without a slash at its end; it may have a path, which stands before those of all calls. */
+  readonly url: string;
+  readonly key: string | undefined;
+}
+
+/** The variable that has the key where `--key` is not given. */
+export const keyVariable = "KIBITZ_API_KEY";
+
+export const remoteOptions = {
+  url: { type: "string", value: "<address>", about: "ask a running service: https://kibitz.example" },
+  key: {
+    type: "string",
+    value: "<key>",
+    about: `API key for it; better in ${keyVariable}: other users see what a command line says`,
+  },
+} as const satisfies Command["options"];
+
+/** Undefined where this process is to answer. @throws UsageError */
+export function remoteAddressOf({
+  values,
+  host,
+}: Pick<CommandInput, "values" | "host">): RemoteAddress | undefined {
+  const { url, key = host.env[keyVariable] } = values;
+  if (typeof url !== "string") {
+    if (values.key !== undefined) {
+      throw new UsageError("--key is for a running service: name it with --url");
+    }
+    return undefined;
+  }
+  return { url: baseUrlOf(url), key: typeof key === "string" && key !== "" ? readKey(key) : undefined };
+}
+
+function baseUrlOf(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    const withScheme = `http://${text}`;
+    const meant =
+      URL.canParse(withScheme) && !text.includes("://") ? `; did you mean ${echo(withScheme)}?` : "";
+    throw new UsageError(`--url must begin with http:// or https://, not ${echo(text)}${meant}`);
+  }
+  if (url.username !== "" || url.password !== "") {
+    throw new UsageError(`--url must have no user or password: a key is given with ${keyVariable}`);
+  }
+  if (url.search !== "" || url.hash !== "") {
+    throw new UsageError(
+      `--url must end before ${url.search === "" ? "#" : "?"}: only a path may stand behind the host`,
+    );
+  }
+  return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
+}
+
+/** It is never shown. */
+function readKey(key: string): string {
+  if (!/^[!-~]+$/.test(key)) {
+    throw new UsageError("the API key has characters that no key has: copy it again, without spaces");
+  }
+  return key;
+}

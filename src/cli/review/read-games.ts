@@ -1,0 +1,104 @@
+import { createReadStream } from "node:fs";
+import { readdir, realpath, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { addAbortSignal, type Readable } from "node:stream";
+import { type Game, gameFromPgn } from "../../game/game.ts";
+import type { PgnSource } from "../../game/pgn-error.ts";
+import { readPgn } from "../../game/read-pgn.ts";
+import { splitGames } from "../../game/split-games.ts";
+import { inOneGo } from "../../thread/event-loop.ts";
+import { UsageError } from "../command.ts";
+import type { Host } from "../host.ts";
+import { textOfBytes } from "./text-of-bytes.ts";
+
+/** A file of games, or standard input. */
+export interface GamesFile {
+  /** For messages. */
+  readonly name: string;
+  /** Undefined for standard input. */
+  readonly path: string | undefined;
+  /** 0 where nobody knows. */
+  readonly bytes: number;
+}
+
+/**
+ * The files that a command names: standard input for `-`, those that end in `.pgn` for a folder, by name.
+ *
+ * @param output of the command, which is no input if a run before has left it in one of the folders
+ * @throws UsageError for what is not there
+ */
+export async function filesFromNames(
+  names: readonly string[],
+  output?: string,
+): Promise<readonly GamesFile[]> {
+  const left = output === undefined ? undefined : await realpath(output).catch(() => undefined);
+  const files: GamesFile[] = [];
+  for (const name of names) {
+    if (name === "-") {
+      files.push({ name: "standard input", path: undefined, bytes: 0 });
+      continue;
+    }
+    try {
+      const paths = (await stat(name)).isDirectory() ? await filesIn(name, left) : [name];
+      for (const path of paths) {
+        files.push({ name: path, path, bytes: (await stat(path)).size });
+      }
+    } catch (thrown) {
+      throw unreadable(name, thrown);
+    }
+  }
+  return files;
+}
+
+async function filesIn(folder: string, left: string | undefined): Promise<readonly string[]> {
+  const entries = await readdir(folder, { withFileTypes: true });
+  const names = entries.filter((entry) => !entry.isDirectory() && /\.pgn$/i.test(entry.name));
+  const paths = names.map(({ name }) => join(folder, name)).toSorted();
+  const real = await Promise.all(paths.map((path) => realpath(path).catch(() => path)));
+  const games = paths.filter((_, index) => real[index] !== left);
+  if (games.length === 0) {
+    throw new UsageError(`the folder ${folder} has no files that end in .pgn`);
+  }
+  return games;
+}
+
+/** The games of a file, one after another; no more of it is in memory than the game that is read. */
+export function readGames(
+  { name, path }: GamesFile,
+  { stdin }: Host,
+  signal: AbortSignal,
+): AsyncGenerator<PgnSource, void> {
+  return readGamesOf(path === undefined ? stdin : createReadStream(path), name, signal);
+}
+
+/** @param name of the stream, for messages */
+export function readGamesOf(
+  stream: Readable,
+  name: string,
+  signal: AbortSignal,
+): AsyncGenerator<PgnSource, void> {
+  return splitGames(textOf(addAbortSignal(signal, stream), name, signal));
+}
+
+/** @throws KibitzError for a text that is no game as it was meant, with the place */
+export function readGame(source: PgnSource): Game {
+  return inOneGo(gameFromPgn(inOneGo(readPgn(source))));
+}
+
+async function* textOf(stream: Readable, name: string, signal: AbortSignal): AsyncGenerator<string, void> {
+  try {
+    yield* textOfBytes(stream);
+  } catch (thrown) {
+    signal.throwIfAborted();
+    throw unreadable(name, thrown);
+  }
+}
+
+function unreadable(name: string, thrown: unknown): unknown {
+  return thrown instanceof UsageError || !(thrown instanceof Error)
+    ? thrown
+    : new UnreadableFile(`cannot read ${name}: ${thrown.message}`);
+}
+
+/** What is wrong with one of the files; the others are read. */
+export class UnreadableFile extends UsageError {}

@@ -1,0 +1,148 @@
+import { Path, type Score } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
+import {
+  GamePhase,
+  type GameReview,
+  Judgement,
+  type MoveReview,
+  type PlayerReview,
+} from "../../../gen/chess/analysis/v1/game_pb.ts";
+import type { Color } from "../../chess/position.ts";
+import type { ScoreValue } from "../../chess/score.ts";
+import { centipawnsOf, reviewWinPercent, standardStartCp } from "../../game/accuracy.ts";
+import type { Game } from "../../game/game.ts";
+import { echo } from "../../text/plain-text.ts";
+import { countOf, wordOf } from "../report.ts";
+
+/** What a report shows of a game and its review, wherever that was made. */
+export interface ShownReview {
+  readonly names: Readonly<Record<Color, string>>;
+  /** As PGN writes it: `1-0`, `*`. */
+  readonly result: string;
+  readonly opening: { readonly eco: string; readonly name: string } | undefined;
+  readonly players: Readonly<Record<Color, PlayerReview | undefined>>;
+  readonly moves: readonly ShownMove[];
+  /** White's chances in each position, the start first, 0 to 100. */
+  readonly percents: readonly number[];
+  /** With which engine, and at what cost. */
+  readonly how: string;
+}
+
+export interface ShownMove {
+  readonly san: string;
+  readonly from: string;
+  readonly to: string;
+  readonly fenBefore: string;
+  /** White's view. */
+  readonly before: ScoreValue;
+  readonly after: ScoreValue;
+  /** What the mover lost of the chances. */
+  readonly winPercentLoss: number;
+  /** `mistake` */
+  readonly judgement: string | undefined;
+  /** `opening` */
+  readonly phase: string;
+  readonly best: ShownBest | undefined;
+}
+
+export interface ShownBest {
+  readonly from: string;
+  readonly to: string;
+  /** The line that begins with it. */
+  readonly san: readonly string[];
+}
+
+/** Of the start that everybody knows, as the formulas assume it. */
+const assumedStart: ScoreValue = { kind: "cp", cp: standardStartCp };
+
+export function shownReview(game: Game, review: GameReview): ShownReview {
+  const { startEvaluation, moves, players, opening } = review;
+  const start = startEvaluation ? scoreValueOf(startEvaluation) : assumedStart;
+  return {
+    names: { white: nameOf(game, "white"), black: nameOf(game, "black") },
+    result: game.result,
+    opening,
+    players: { white: players?.white, black: players?.black },
+    percents: [reviewWinPercent(centipawnsOf(start)), ...moves.map(({ winPercent }) => winPercent)],
+    moves: moves.map((move, index) =>
+      shownMove(
+        move,
+        game.positions[index]?.fen ?? "",
+        index === 0 ? start : scoreValueOf(moves[index - 1]?.evaluation),
+      ),
+    ),
+    how: howFound(review),
+  };
+}
+
+function shownMove(
+  { move, evaluation, winPercentLoss, judgement, phase, best }: MoveReview,
+  fenBefore: string,
+  before: ScoreValue,
+): ShownMove {
+  return {
+    san: move?.san ?? "",
+    from: move?.from ?? "",
+    to: move?.to ?? "",
+    fenBefore,
+    before,
+    after: scoreValueOf(evaluation),
+    winPercentLoss,
+    judgement: judgement === undefined ? undefined : wordOf(Judgement, judgement),
+    phase: wordOf(GamePhase, phase),
+    best: best?.move && { from: best.move.from, to: best.move.to, san: best.san },
+  };
+}
+
+function scoreValueOf(score: Score | undefined): ScoreValue {
+  return score?.value.case === "mate"
+    ? { kind: "mate", mate: score.value.value }
+    : { kind: "cp", cp: score?.value.value ?? 0 };
+}
+
+/** By the tags, which anybody may have written. */
+function nameOf({ tags }: Game, color: Color): string {
+  const name = tags.get(color === "white" ? "White" : "Black")?.trim() ?? "";
+  return name === "" || name === "?" ? (color === "white" ? "White" : "Black") : echo(name);
+}
+
+/** What came from memory costs nothing. */
+function howFound({ engine, search }: GameReview): string {
+  if (engine === undefined || search === undefined) {
+    return "All positions are of finished games.";
+  }
+  const { limits, positions, searched, nodes, timeMs } = search;
+  return [
+    `${engine.name} (${wordOf(Path, engine.path)})`,
+    ...(limits?.depth === undefined ? [] : [`depth ${limits.depth}`]),
+    ...(limits?.nodes === undefined ? [] : [`at most ${countOf(Number(limits.nodes))} nodes a position`]),
+    `${positions} positions, ${searched} searched`,
+    `${countOf(Number(nodes))} nodes in ${timeMs} ms of engine time`,
+  ].join(", ");
+}
+
+const signs: Readonly<Record<string, string>> = { inaccuracy: "?!", mistake: "?", blunder: "??" };
+
+/** `Qxf7+??` */
+export function signedMove({ san, judgement = "" }: ShownMove): string {
+  return `${san}${signs[judgement] ?? ""}`;
+}
+
+/** `12.` and `12...`, by the position. */
+export function numberOf({ fenBefore }: Pick<ShownMove, "fenBefore">): string {
+  return `${fenBefore.split(" ").at(-1)}.${turnOf(fenBefore) === "black" ? ".." : ""}`;
+}
+
+export function turnOf(fen: string): Color {
+  return fen.split(" ")[1] === "b" ? "black" : "white";
+}
+
+/** `(0.36 → -0.36) Inaccuracy. Ngf3 was best.`, White's view. */
+export function commentOn({ before, after, judgement, best }: ShownMove): string {
+  const judged = judgement ? ` ${judgement.charAt(0).toUpperCase()}${judgement.slice(1)}.` : "";
+  const [first] = best?.san ?? [];
+  return `(${textOf(before)} → ${textOf(after)})${judged}${first === undefined ? "" : ` ${first} was best.`}`;
+}
+
+function textOf(value: ScoreValue): string {
+  return value.kind === "cp" ? (value.cp / 100).toFixed(2) : `#${value.mate}`;
+}

@@ -1,0 +1,248 @@
+import type { Position } from "../../chess/position.ts";
+import { legalMoves, readSearchMoves } from "../../chess/search-moves.ts";
+import type { KibitzError } from "../../errors/errors.ts";
+import type { Analyst, Introduction, Limits, Question, State } from "./analyst.ts";
+import { createOptions, type Options } from "./options.ts";
+import { type Go, readCommand, type UciCommand } from "./read-command.ts";
+import { readPosition } from "./read-position.ts";
+import { type RunningSearch, startSearch } from "./running-search.ts";
+import { type Bounds, type Task, taskOfGo, widestBounds } from "./task-of-go.ts";
+import { bestMoveLine, infoLines, infoString, scoreOfTurn } from "./write-lines.ts";
+
+/** What a chess program says to an engine and hears from it. */
+export interface Session {
+  /** Takes a line. What is said before the analyst is known is answered in its order when it is. */
+  receive(line: string): void;
+  /** Nothing more is asked: a search under way says its best move. */
+  quit(): void;
+  /** Resolves when all is said. Rejects where the analyst can never answer. */
+  readonly over: Promise<void>;
+}
+
+export interface SessionSetting {
+  readonly analyst: Analyst;
+  /** Takes a line without its end. */
+  readonly say: (line: string) => void;
+  /** Of this program: `0.1.0`. */
+  readonly version: string;
+  /** The default of `Move Overhead`, in milliseconds. */
+  readonly overheadMs: number;
+}
+
+/** What an engine in WebAssembly does as long as its code is new. */
+const firstNodesPerMs = 50;
+
+/** The shortest search, in milliseconds, that says how fast an engine is. */
+const measurableMs = 20;
+
+type Known = { readonly introduction: Introduction; readonly options: Options };
+
+export function createSession({ analyst, say, version, overheadMs }: SessionSetting): Session {
+  const over = Promise.withResolvers<void>();
+  /** Of the lines that came before the analyst was known. */
+  const waiting: UciCommand[] = [];
+  let known: Known | undefined;
+  let position: Position | undefined;
+  let search: RunningSearch | undefined;
+  let bounds: Bounds = widestBounds;
+  let debug = false;
+  let nodesPerMs = firstNodesPerMs;
+  let hasLeft = false;
+  const note = (text: string) => say(infoString(text));
+
+  setPosition("startpos", [], false);
+  analyst.introduce().then((introduction) => {
+    const { options: declared, complaint } = introduction;
+    known = { introduction, options: createOptions({ declared, multipvMax: bounds.multipv, overheadMs }) };
+    if (complaint !== undefined) {
+      note(complaint);
+    }
+    for (const command of waiting.splice(0)) {
+      follow(command, known);
+    }
+  }, fail);
+
+  function follow(command: UciCommand, { introduction, options }: Known): void {
+    switch (command.kind) {
+      case "uci":
+        greet(introduction, options);
+        return;
+      case "isready":
+        say("readyok");
+        return;
+      case "debug":
+        debug = command.on;
+        return;
+      case "setoption":
+        options.set(command.name, command.value).forEach(note);
+        return;
+      case "position":
+        setPosition(command.fen, command.moves, options.values.chess960);
+        return;
+      case "go":
+        // One that goes on is none that its program still needs.
+        search?.stopAtOnce();
+        command.complaints.forEach(note);
+        search = go(command.go, options);
+        return;
+      case "stop":
+        search?.stop();
+        return;
+      case "ponderhit":
+        search?.ponderhit();
+        return;
+      case "quit":
+        search?.stopAtOnce();
+        over.resolve();
+        return;
+      case "refused":
+        note(command.complaint);
+        return;
+      case "ucinewgame":
+      case "ignored":
+        // Nothing is kept from one search to the next.
+        return;
+    }
+  }
+
+  /** Chess programs show what is said here, and not what is on standard error. */
+  function fail(error: Error): void {
+    // Whoever has left has called it off.
+    if (!hasLeft) {
+      note(error.message);
+    }
+    over.reject(error);
+  }
+
+  function greet({ name, author }: Introduction, options: Options): void {
+    say(`id name Kibitz ${version} (${name})`);
+    say(`id author the Kibitz authors; ${author}`);
+    options.declare().forEach(say);
+    say("uciok");
+  }
+
+  function setPosition(fen: string, moves: readonly string[], chess960: boolean): void {
+    const reading = readPosition(fen, moves, chess960);
+    reading.notes.forEach(note);
+    position = reading.kind === "position" ? reading.position : undefined;
+  }
+
+  function go(wish: Go, options: Options): RunningSearch | undefined {
+    if (position === undefined) {
+      note("there is no position to search: the last one could not be read");
+      say(bestMoveLine("0000"));
+      return undefined;
+    }
+    const asked = position;
+    const { turn, legalMoveCount } = asked;
+    const { multipv, showWdl, overheadMs } = options.values;
+    const searchMoves = searchMovesOf(asked, wish.searchMoves);
+    const forEngine = options.forEngine();
+    const task = (): Task => {
+      const { notes, ...rest } = taskOfGo(wish, { turn, legalMoveCount, bounds, overheadMs, nodesPerMs });
+      const tooMany = `MultiPV ${multipv} is more than this service allows: taken as ${bounds.multipv}`;
+      return { ...rest, notes: multipv > bounds.multipv ? [...notes, tooMany] : notes };
+    };
+    const questionOf = (limits: Limits): Question => ({
+      fen: asked.root,
+      moves: asked.moves,
+      multipv: Math.min(multipv, bounds.multipv),
+      searchMoves,
+      options: asked.chess960 ? { ...forEngine, uci_chess960: true } : forEngine,
+      ...limits,
+    });
+    return startSearch({
+      watch(limits, signal) {
+        const question = questionOf(limits);
+        if (debug) {
+          note(`asking ${JSON.stringify(question)}`);
+        }
+        return analyst.watch(question, signal);
+      },
+      task: task(),
+      mend(error) {
+        const narrowed = narrow(bounds, error);
+        bounds = narrowed ?? bounds;
+        return narrowed && task();
+      },
+      anyMove: searchMoves[0] ?? legalMoves(asked)[0],
+      mateOf: ({ score }: State) => {
+        const { value } = scoreOfTurn(score, turn);
+        return value.kind === "mate" ? value.mate : undefined;
+      },
+      tell: {
+        state(state) {
+          infoLines(state, { turn, wdl: showWdl }).forEach(say);
+          if (state.timeMs >= measurableMs) {
+            nodesPerMs = state.nodes / state.timeMs;
+          }
+        },
+        note,
+        bestMove: (best, ponder) => say(bestMoveLine(best, ponder)),
+      },
+    });
+  }
+
+  /** Those that are legal; all moves where none is. */
+  function searchMovesOf(asked: Position, texts: readonly string[]): readonly string[] {
+    return texts.flatMap((text) => {
+      const reading = readSearchMoves(asked, [text]);
+      if (reading.kind === "moves") {
+        return reading.ucis;
+      }
+      note(`searchmoves: ${reading.faults.map(({ message }) => message).join(" ")}`);
+      return [];
+    });
+  }
+
+  function take(command: UciCommand): void {
+    if (known) {
+      follow(command, known);
+    } else {
+      waiting.push(command);
+    }
+  }
+
+  function quit(): void {
+    // Whoever has asked for nothing yet waits for nothing.
+    if (!known && waiting.length === 0) {
+      hasLeft = true;
+      over.resolve();
+    } else {
+      take({ kind: "quit" });
+    }
+  }
+
+  return {
+    receive(line) {
+      const command = readCommand(line);
+      if (command.kind === "quit") {
+        quit();
+      } else {
+        take(command);
+      }
+    },
+    quit,
+    over: over.promise,
+  };
+}
+
+const boundOfPointer: ReadonlyMap<string, keyof Bounds> = new Map([
+  ["/depth", "depth"],
+  ["/nodes", "nodes"],
+  ["/multipv", "multipv"],
+  ["/movetime_ms", "movetimeMs"],
+]);
+
+/** The bounds as a refusal tells them, if they are narrower than they were thought to be. */
+function narrow(bounds: Bounds, { faults }: KibitzError): Bounds | undefined {
+  let narrowed: Bounds | undefined;
+  for (const { pointer, allowed } of faults) {
+    const bound = boundOfPointer.get(pointer);
+    const maximum = allowed?.maximum;
+    if (bound !== undefined && typeof maximum === "number" && maximum < bounds[bound]) {
+      narrowed = { ...(narrowed ?? bounds), [bound]: maximum };
+    }
+  }
+  return narrowed;
+}

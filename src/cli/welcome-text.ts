@@ -1,0 +1,37 @@
+import type { Config } from "../wiring/settings.ts";
+import { table } from "./command.ts";
+
+/** How a server stands when it is ready. */
+export interface Standing {
+  readonly url: string;
+  /** Ids, the default one first. */
+  readonly engines: readonly string[];
+  /** Searches at a time. */
+  readonly slots: number;
+  readonly access: Config["access"];
+  /** The parts that are. */
+  readonly degraded: readonly string[];
+}
+
+const whoMayAsk: Readonly<Record<Config["access"], string>> = {
+  public: "everybody, with higher limits for keys (public)",
+  keys: "holders of keys: npx kibitz keys create (keys)",
+  open: "everybody, without limits (open)",
+};
+
+/** Six lines for whoever has started a server in a terminal, and wants to know what they have. */
+export function welcomeText(
+  { url, engines, slots, access, degraded }: Standing,
+  { page }: Pick<Config, "page">,
+): string {
+  const [first = "none", ...others] = engines;
+  const rows = [
+    ["Where", page === "on" ? `${url} (in a browser, too)` : url],
+    ["Engines", [`${first} (default)`, ...others].join(", ")],
+    ["Searches", `${slots} at a time`],
+    ["Callers", whoMayAsk[access]],
+    ["Degraded", degraded.length === 0 ? "nothing" : `${degraded.join(", ")}: the log says why`],
+    ["Try", `curl ${url}/v1/eval -H 'Content-Type: application/json' -d '{"fen": "startpos"}'`],
+  ] as const;
+  return `${table(rows).join("\n")}\n`;
+}

@@ -1,0 +1,140 @@
+import { Counter, Gauge, Histogram, type OpenMetricsContentType, type Registry } from "prom-client";
+
+/** Series of one family at most, whatever callers send; a histogram has one for each bucket. */
+export const seriesMax = 200;
+
+/** What is counted where there is no more room for what it is. */
+const other = "other";
+
+/** From the least that a service like this takes to the longest search: 1 ms to a minute. */
+const durationBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+
+type Labels<L extends string> = Readonly<Record<L, string>>;
+
+/** A counter whose series are bounded. */
+export interface BoundedCounter<L extends string> {
+  add(labels: Labels<L>, value?: number): void;
+}
+
+/** Metrics of one registry. The names and what they are stand here alone: `docs/metrics.md` is made of them. */
+export function createFamilies(registry: Registry<OpenMetricsContentType>) {
+  const registers = [registry];
+
+  function counter<const L extends string>(
+    name: string,
+    help: string,
+    labelNames: readonly L[],
+  ): BoundedCounter<L> {
+    const family = new Counter({ name, help, labelNames, registers });
+    const known = new Set<string>();
+    return {
+      add(labels, value = 1) {
+        const key = labelNames.map((label) => labels[label]).join("\n");
+        if (!known.has(key) && known.size >= seriesMax - 1) {
+          family.inc(Object.fromEntries(labelNames.map((label) => [label, other])) as Labels<L>, value);
+          return;
+        }
+        known.add(key);
+        family.inc(labels, value);
+      },
+    };
+  }
+
+  const histogram = <const L extends string>(
+    name: string,
+    help: string,
+    labelNames: readonly L[],
+    buckets: readonly number[] = durationBuckets,
+  ) => new Histogram({ name, help, labelNames, buckets: [...buckets], registers, enableExemplars: true });
+
+  return {
+    requests: counter(
+      "kibitz_requests_total",
+      "Requests that have ended, by the code of their answer: ok, canceled or one of GET /problems. The method is none where a request was refused before it was a call.",
+      ["protocol", "method", "code"],
+    ),
+    refusals: counter("kibitz_refusals_total", "Requests that were answered with an error, by its code.", [
+      "code",
+    ]),
+    requestSeconds: histogram(
+      "kibitz_request_duration_seconds",
+      "How long requests took, from their headers to the end of their answer. Exemplars have the trace.",
+      ["protocol"],
+    ),
+    searchSeconds: histogram(
+      "kibitz_search_duration_seconds",
+      "How long engines searched, for answers that were not kept from before.",
+      ["path"],
+    ),
+    queueSeconds: histogram(
+      "kibitz_queue_wait_seconds",
+      "How long searches waited for a slot before an engine began.",
+      [],
+    ),
+    searchDepth: histogram(
+      "kibitz_search_depth_plies",
+      "Depth that searches reached.",
+      [],
+      [1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30],
+    ),
+    searches: counter("kibitz_searches_total", "Searches that engines have answered, by what ended them.", [
+      "path",
+      "ended_by",
+    ]),
+    nodes: counter("kibitz_search_nodes_total", "Positions that engines have visited.", ["path"]),
+    cacheHits: counter(
+      "kibitz_cache_hits_total",
+      "Answers that were kept from before: in memory, in the store on disk, or shared by all nodes.",
+      ["tier"],
+    ),
+    cacheMisses: counter("kibitz_cache_misses_total", "Answers that could have been kept and were not.", []),
+    engineStarts: counter("kibitz_engine_starts_total", "Engines that were started.", ["engine", "path"]),
+    engineRestarts: counter(
+      "kibitz_engine_restarts_total",
+      "Engines that ended or could not be started, by the reason; others come in their place.",
+      ["reason"],
+    ),
+    engineStartSeconds: histogram(
+      "kibitz_engine_start_duration_seconds",
+      "How long engines took to start.",
+      ["path"],
+      [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    ),
+    queueLength: gauge("kibitz_queue_length", "Searches that wait for a slot.", []),
+    queueExpectedWait: gauge(
+      "kibitz_queue_expected_wait_seconds",
+      "How long the next search of a new caller is expected to wait for a slot: what to scale by.",
+      [],
+    ),
+    slots: gauge("kibitz_slots", "Searches that can run at a time.", []),
+    slotsBusy: gauge("kibitz_slots_busy", "Searches that run.", []),
+    engines: gauge(
+      "kibitz_engines",
+      "Engines by their build and what they do: waiting to be started, loading, lent, idle or closing.",
+      ["engine", "path", "state"],
+    ),
+    engineMemory: gauge("kibitz_engine_memory_bytes", "Memory that engines take.", ["engine", "path"]),
+    enginesAvailable: gauge(
+      "kibitz_engine_available",
+      "1 where engines of the build can be started, else 0.",
+      ["engine", "path"],
+    ),
+    degraded: gauge(
+      "kibitz_degraded",
+      "1 for each part of the service that does without what it should have.",
+      ["part"],
+    ),
+    clock: gauge(
+      "kibitz_clock_seconds",
+      "The wall clock, in seconds since 1970, by which keys expire and a day's engine time ends.",
+      [],
+    ),
+    build: gauge("kibitz_build_info", "1, with the version of the service.", ["version"]),
+  };
+
+  function gauge<const L extends string>(name: string, help: string, labelNames: readonly L[]) {
+    return new Gauge({ name, help, labelNames, registers });
+  }
+}
+
+export type Families = ReturnType<typeof createFamilies>;

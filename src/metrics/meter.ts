@@ -1,0 +1,49 @@
+import type { Protocol } from "../request/context.ts";
+
+/** Told what happens, for whoever counts it. All of it is quick, and none of it throws. */
+export interface Meter {
+  /** A request was answered or refused, or its caller has left. */
+  call(call: EndedCall): void;
+  /** An engine has answered. */
+  search(search: EndedSearch): void;
+  /** An answer was looked for among those that are kept. */
+  lookUp(found: CacheTier | undefined): void;
+  /** An engine was started, in so many seconds, where that is known. */
+  engineStarted(engine: MeteredEngine, seconds: number | undefined): void;
+  /** An engine is gone, or could not be started: the next search of its build starts another one. */
+  engineLost(engine: MeteredEngine, reason: string): void;
+}
+
+/** Where an answer was kept: in this process, on its disk, or by all nodes together. */
+export type CacheTier = "memory" | "store" | "shared";
+
+export interface EndedCall {
+  readonly protocol: Protocol;
+  /** Name of an RPC; undefined where the request was refused before it was known to be one. */
+  readonly method: string | undefined;
+  /** `ok`, `canceled` or a code of the catalogue. */
+  readonly code: string;
+  readonly seconds: number;
+  /** The call's span, as in the header `traceparent`. */
+  readonly traceparent: string | undefined;
+}
+
+export interface EndedSearch {
+  readonly path: string;
+  /** Milliseconds that it waited for its slot. */
+  readonly queueMs: number;
+  /** How far it came: plies, positions, and milliseconds by the engine's clock. */
+  readonly snapshot: {
+    readonly depth: number;
+    readonly counters: { readonly nodes: number; readonly timeMs: number };
+  };
+  /** What ended it: `depth`, `nodes`, `time` or `stop`. */
+  readonly endedBy: string;
+}
+
+/** An engine, by what there are few of. */
+export interface MeteredEngine {
+  /** Of its build. */
+  readonly id: string;
+  readonly path: string;
+}

@@ -1,0 +1,161 @@
+import { collectDefaultMetrics, type OpenMetricsContentType, Registry } from "prom-client";
+import { createFamilies, type Families } from "./families.ts";
+import type { EndedCall, Meter, MeteredEngine } from "./meter.ts";
+
+/** Metrics of this process, for Prometheus. */
+export interface Metrics {
+  /** What is told of as it happens. */
+  readonly meter: Meter;
+  /** What there is now, read when somebody looks. Of several readers of the same gauge the last one holds. */
+  watch(readers: Readers): void;
+  /** All of it, as OpenMetrics text. */
+  print(): Promise<string>;
+  readonly contentType: string;
+}
+
+/** Reads how things stand. Must be quick; undefined where there is nothing to say yet. */
+export interface Readers {
+  readonly queue?: () => QueueStanding;
+  readonly engines?: () => readonly EngineStanding[];
+  /** The parts of the service that can be degraded, and whether they are. */
+  readonly degraded?: () => Readonly<Record<string, boolean>>;
+}
+
+export interface QueueStanding {
+  readonly slots: number;
+  readonly running: number;
+  readonly waiting: number;
+  /** Milliseconds until the next search of a new caller is expected to begin. */
+  readonly expectedWaitMs: number;
+}
+
+/** The engines of one build. */
+export interface EngineStanding {
+  readonly build: MeteredEngine;
+  readonly available: boolean;
+  /** What each of them does. */
+  readonly states: readonly string[];
+  /** Of all of them together. */
+  readonly memoryBytes: number;
+}
+
+/** @param version of the service */
+export function createMetrics(version: string): Metrics {
+  const { registry, families } = createRegistry();
+  families.build.set({ version }, 1);
+  let readers: Readers = {};
+  return {
+    meter: createMeter(families),
+    contentType: registry.contentType,
+    watch(more) {
+      readers = { ...readers, ...more };
+    },
+    async print() {
+      readGauges(families, readers);
+      return registry.metrics();
+    },
+  };
+}
+
+function createRegistry() {
+  const registry = new Registry<OpenMetricsContentType>();
+  // Always: prom-client (15.1) takes the endings of counters' names away when it first prints them so.
+  registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
+  const families = createFamilies(registry);
+  // Of the process and of Node: memory, CPU, files, the delay of the event loop, garbage collection.
+  collectDefaultMetrics({ register: registry });
+  return { registry, families };
+}
+
+/** A family, for people. */
+export interface DescribedFamily {
+  readonly name: string;
+  readonly type: string;
+  readonly labels: readonly string[];
+  readonly help: string;
+}
+
+/** All families that are printed, in this order. */
+export function describeMetrics(): readonly DescribedFamily[] {
+  const { registry } = createRegistry();
+  return registry.getMetricsAsArray().map(({ name, help, ...rest }) => {
+    // The types of prom-client (15.1) have no labels, and another type.
+    const { type, labelNames } = rest as unknown as { type: string; labelNames?: readonly string[] };
+    return { name, type, help, labels: labelNames ?? [] };
+  });
+}
+
+function createMeter(families: Families): Meter {
+  return {
+    call(call) {
+      const { protocol, method = "none", code, seconds } = call;
+      families.requests.add({ protocol, method, code });
+      if (code !== "ok" && code !== "canceled") {
+        families.refusals.add({ code });
+      }
+      families.requestSeconds.observe({
+        labels: { protocol },
+        value: seconds,
+        exemplarLabels: traceOf(call),
+      });
+    },
+    search({ path, queueMs, snapshot, endedBy }) {
+      const { nodes, timeMs } = snapshot.counters;
+      families.searches.add({ path, ended_by: endedBy });
+      families.nodes.add({ path }, nodes);
+      families.searchSeconds.observe({ labels: { path }, value: timeMs / 1000 });
+      families.queueSeconds.observe({ value: queueMs / 1000 });
+      families.searchDepth.observe({ value: snapshot.depth });
+    },
+    lookUp(tier) {
+      if (tier) {
+        families.cacheHits.add({ tier });
+      } else {
+        families.cacheMisses.add({});
+      }
+    },
+    engineStarted({ id: engine, path }, seconds) {
+      families.engineStarts.add({ engine, path });
+      if (seconds !== undefined) {
+        families.engineStartSeconds.observe({ labels: { path }, value: seconds });
+      }
+    },
+    engineLost(_engine, reason) {
+      families.engineRestarts.add({ reason });
+    },
+  };
+}
+
+/** The caller's trace, if that is kept: an exemplar that leads nowhere helps nobody. */
+function traceOf({ traceparent }: EndedCall): Record<string, string> {
+  const [, trace_id, span_id, flags] = traceparent?.split("-") ?? [];
+  const isSampled = (Number.parseInt(flags ?? "0", 16) & 1) === 1;
+  return isSampled && trace_id && span_id ? { trace_id, span_id } : {};
+}
+
+function readGauges(families: Families, { queue, engines, degraded }: Readers): void {
+  families.clock.set(Date.now() / 1000);
+  if (queue) {
+    const { slots, running, waiting, expectedWaitMs } = queue();
+    families.slots.set(slots);
+    families.slotsBusy.set(running);
+    families.queueLength.set(waiting);
+    families.queueExpectedWait.set(expectedWaitMs / 1000);
+  }
+  if (engines) {
+    for (const family of [families.engines, families.engineMemory, families.enginesAvailable]) {
+      family.reset();
+    }
+    for (const { build, available, states, memoryBytes } of engines()) {
+      const { id: engine, path } = build;
+      families.enginesAvailable.set({ engine, path }, Number(available));
+      families.engineMemory.set({ engine, path }, memoryBytes);
+      for (const state of states) {
+        families.engines.inc({ engine, path, state });
+      }
+    }
+  }
+  for (const [part, is] of Object.entries(degraded?.() ?? {})) {
+    families.degraded.set({ part }, Number(is));
+  }
+}

@@ -1,0 +1,35 @@
+import { createMcpHandler } from "@modelcontextprotocol/server";
+import { createServer, type Peer } from "./server.ts";
+
+/** Answers requests in both eras of the specification, each by a server of its own. */
+export interface HttpHandler {
+  /**
+   * @param body as it was read from JSON
+   * @param request without a body; its signal is aborted when the caller leaves
+   */
+  answer(request: Request, body: unknown, peer: Peer): Promise<Response>;
+}
+
+/** Clients that wait for the tools to change, which they do not while a server runs. */
+const subscriptionsMax = 64;
+
+/** @param version of Kibitz */
+export function createHttpHandler(version: string, onError: (error: Error) => void): HttpHandler {
+  const peers = new WeakMap<Request, Peer>();
+  const handler = createMcpHandler(
+    ({ requestInfo }) => {
+      const peer = requestInfo && peers.get(requestInfo);
+      if (peer === undefined) {
+        throw new TypeError("a request came from nowhere");
+      }
+      return createServer(peer, version);
+    },
+    { maxSubscriptions: subscriptionsMax, onerror: onError },
+  );
+  return {
+    answer(request, body, peer) {
+      peers.set(request, peer);
+      return handler.fetch(request, { parsedBody: body });
+    },
+  };
+}

@@ -1,0 +1,54 @@
+import type { Readable, Writable } from "node:stream";
+import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
+import { createLineGuard } from "./line-guard.ts";
+import { invalidRequest, unreadableMessage } from "./refusals.ts";
+import { createServer, type Peer } from "./server.ts";
+
+/** A connection by standard input and output. */
+export interface StdioConnection {
+  /** Resolves when it is closed, by whomever. */
+  readonly closed: Promise<void>;
+  /** Cancels what is under way, and sends nothing more. */
+  close(): Promise<void>;
+}
+
+export interface StdioOptions {
+  readonly input: Readable;
+  /** Gets messages of the protocol, a line each, and nothing else. */
+  readonly output: Writable;
+  readonly peer: Peer;
+  /** Of Kibitz. */
+  readonly version: string;
+  /** Told of what is no message. */
+  readonly onError: (error: Error) => void;
+}
+
+/** As long as the longest message over HTTP: what is longer is refused unread. */
+const messageMaxBytes = 512 * 1024;
+
+/** Serves one client, in the era of the specification that its first message is of. */
+export function openStdio({ input, output, peer, version, onError }: StdioOptions): StdioConnection {
+  const messages = createLineGuard(messageMaxBytes, () => {
+    const text = `A message is longer than ${messageMaxBytes} bytes, and is not read: send one position or game at a time.`;
+    output.write(`${JSON.stringify(unreadableMessage(invalidRequest, text))}\n`);
+    onError(new Error(text));
+  });
+  const transport = new StdioServerTransport(messages, output);
+  const served = serveStdio(() => createServer(peer, version), { transport, onerror: onError });
+  const { promise: closed, resolve } = Promise.withResolvers<void>();
+  const { onclose } = transport;
+  transport.onclose = () => {
+    onclose?.();
+    resolve();
+  };
+  input.pipe(messages);
+  return {
+    closed,
+    async close() {
+      input.unpipe(messages);
+      // A process would go on for as long as its input is read.
+      input.pause();
+      await served.close();
+    },
+  };
+}

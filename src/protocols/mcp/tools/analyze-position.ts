@@ -1,0 +1,154 @@
+import { argument, boundsOf, readArguments, readPgn, readPly } from "../arguments.ts";
+import { boardOf, describePosition, turnOf } from "../board.ts";
+import type { Caller, Plain } from "../caller.ts";
+import {
+  evaluate,
+  evaluateMethod,
+  notesText,
+  type PlainEvaluation,
+  type PlainLine,
+  schema,
+  shownEnd,
+  shownMove,
+  shownScore,
+} from "../evaluation.ts";
+import { moveText } from "../nearest-moves.ts";
+import { scoreText } from "../score.ts";
+import { numbered, textOf } from "../text.ts";
+import { listOf, nullable, objectSchema, type Tool, type ToolAnswer } from "../tool.ts";
+
+const inputSchema = objectSchema(
+  {
+    fen: argument.fen,
+    moves: argument.moves,
+    pgn: argument.pgn,
+    ply: {
+      type: "integer",
+      minimum: 0,
+      description:
+        "With pgn: the position after so many half-moves; 0 is before the first. By default the end of the game.",
+    },
+    depth: argument.depth,
+    nodes: {
+      type: "integer",
+      ...boundsOf("nodes"),
+      description: "End the search after so many positions; then depth limits only if it is given.",
+    },
+    multipv: {
+      type: "integer",
+      ...boundsOf("multipv"),
+      default: 1,
+      description: "How many of the best moves to show, each with its line.",
+    },
+    engine: {
+      type: "string",
+      maxLength: 64,
+      default: "latest",
+      description: "An engine id of GET /engines; leave it out for the best.",
+    },
+  },
+  ["fen", "moves", "pgn", "ply", "depth", "nodes", "multipv", "engine"],
+);
+
+const outputSchema = objectSchema({
+  fen: schema.fen,
+  turn: schema.side,
+  board: schema.board,
+  summary: schema.text,
+  score: schema.score,
+  best_move: nullable(schema.move),
+  lines: listOf(
+    objectSchema({
+      rank: schema.integer,
+      score: schema.score,
+      san: listOf(schema.text),
+      uci: listOf(schema.text),
+    }),
+  ),
+  game_over: schema.gameOver,
+  draw_claimable: nullable(schema.text),
+  depth: schema.integer,
+  nodes: schema.integer,
+  engine: nullable(schema.text),
+  warnings: schema.warnings,
+});
+
+/** What Stockfish says of a position. */
+export const analyzePosition: Tool = {
+  name: "analyze_position",
+  title: "Analyze a chess position",
+  description:
+    'Ask Stockfish about a position: who is better and by how much, the best move, and the lines behind it. Give the position as a start and the moves from there (moves: ["e4", "e5"]), or as pgn with ply. Scores name their side.',
+  inputSchema,
+  outputSchema,
+  async call(args, caller, report) {
+    return answerOf(await evaluate(await requestOf(args, caller), caller, report));
+  },
+  async judge(args, caller) {
+    await caller.judge(evaluateMethod, await requestOf(args, caller));
+  },
+  argumentsOf: (request) => request,
+};
+
+async function requestOf(sent: Plain, caller: Caller): Promise<Plain> {
+  const args = readArguments(sent, inputSchema);
+  const pgn = readPgn(args);
+  const ply = readPly(args);
+  const { pgn: _pgn, ply: _ply, ...rest } = args;
+  return pgn === undefined
+    ? { ...rest, fen: rest.fen ?? "startpos" }
+    : { ...rest, ...(await caller.readGame(pgn, ply)) };
+}
+
+function answerOf(found: PlainEvaluation): ToolAnswer {
+  const { fen, score, best_move: best, lines, terminal, draw_claimable: claim, search, engine } = found;
+  const warnings = found.warnings.map(({ message }) => message);
+  return {
+    text: textOf([
+      terminal ? `Game over: ${found.summary} Result: ${terminal.result}.` : verdictOf(found),
+      describePosition(fen),
+      lines.length > 0 ? linesText(found) : undefined,
+      notesText(warnings, claim),
+    ]),
+    structured: {
+      fen,
+      turn: turnOf(fen),
+      board: boardOf(fen),
+      summary: found.summary,
+      score: shownScore(score),
+      best_move: shownMove(best),
+      lines: lines.map((line) => ({
+        rank: line.rank,
+        score: shownScore(line.score),
+        san: line.san,
+        uci: line.moves,
+      })),
+      game_over: shownEnd(terminal),
+      draw_claimable: claim,
+      depth: search.depth,
+      nodes: search.nodes,
+      engine: engine?.name ?? null,
+      warnings,
+    },
+  };
+}
+
+function verdictOf({ score, best_move: best }: PlainEvaluation): string {
+  const chances = `White's winning chances ${score.win_percent} %`;
+  return `${scoreText(score)} (${chances}).${best ? ` Best move: ${moveText(best)}.` : ""}`;
+}
+
+/** Plies of a line that are shown: fewer where there are many lines. */
+const pliesShown = (lines: number) => (lines > 4 ? 6 : 10);
+
+function linesText({ fen, lines, search, engine }: PlainEvaluation): string {
+  const plies = pliesShown(lines.length);
+  const rows = lines.map((line) => lineText(fen, line, plies));
+  return [`Best play, depth ${search.depth}, ${engine?.name ?? "engine"}:`, ...rows].join("\n");
+}
+
+export function lineText(fen: string, { rank, score, san, moves }: PlainLine, plies: number): string {
+  const more = san.length > plies ? " …" : "";
+  const played = numbered(fen, san.slice(0, plies));
+  return `#${rank} ${scoreText(score)}: ${played}${more} [${moves.slice(0, plies).join(" ")}${more}]`;
+}

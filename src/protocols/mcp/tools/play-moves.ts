@@ -1,0 +1,79 @@
+import { argument, playedMovesOf, readArguments } from "../arguments.ts";
+import { boardOf, describePosition, nameOfSide } from "../board.ts";
+import type { Caller, Plain, PlayedMoves, PlayedPosition } from "../caller.ts";
+import { evaluateMethod, notesText, schema, shownEnd, shownMove } from "../evaluation.ts";
+import { moveText } from "../nearest-moves.ts";
+import { textOf } from "../text.ts";
+import { listOf, nullable, objectSchema, type Tool, type ToolAnswer } from "../tool.ts";
+
+const inputSchema = objectSchema({ fen: argument.fen, moves: argument.moves }, ["fen", "moves"]);
+
+const outputSchema = objectSchema({
+  fen: schema.fen,
+  turn: schema.side,
+  board: schema.board,
+  last_move: nullable(schema.move),
+  check: { type: "boolean", description: "Whether the side to move is in check." },
+  legal_moves: listOf(schema.move),
+  game_over: schema.gameOver,
+  draw_claimable: nullable(schema.text),
+  warnings: schema.warnings,
+});
+
+/** Where moves lead to, by the rules of chess alone. */
+export const playMoves: Tool = {
+  name: "play_moves",
+  title: "Play chess moves",
+  description:
+    "Play moves by the rules of chess, without an engine: the FEN and board that they lead to, all legal moves there, and whether the game is over. Use it to get a FEN, and to look before you name a move.",
+  inputSchema,
+  outputSchema,
+  async call(args, caller) {
+    return answerOf(await caller.play(await positionOf(args, caller)));
+  },
+  async judge(args, caller) {
+    await caller.look(await positionOf(args, caller));
+  },
+  argumentsOf: ({ fen, moves = [] }) => ({ fen, moves }),
+};
+
+/** What the fields must be is the service's to say, also where it is not asked to search. */
+async function positionOf(sent: Plain, caller: Caller): Promise<PlayedMoves> {
+  const args = readArguments(sent, inputSchema);
+  await caller.check(evaluateMethod, { ...args, fen: args.fen ?? "startpos" });
+  return playedMovesOf(args);
+}
+
+function answerOf(position: PlayedPosition): ToolAnswer {
+  const { fen, turn, played, legal, check, terminal, drawClaim, warnings } = position;
+  const last = played.at(-1);
+  return {
+    text: textOf([
+      stateText(position),
+      describePosition(fen),
+      `Legal moves (${legal.length}): ${legal.map(moveText).join(", ") || "none"}`,
+      notesText(warnings, drawClaim),
+    ]),
+    structured: {
+      fen,
+      turn,
+      board: boardOf(fen),
+      last_move: shownMove(last ?? null),
+      check,
+      legal_moves: legal.map(shownMove),
+      game_over: shownEnd(terminal),
+      draw_claimable: drawClaim ?? null,
+      warnings,
+    },
+  };
+}
+
+function stateText({ turn, played, check, terminal }: PlayedPosition): string {
+  const last = played.at(-1);
+  const after = last ? `After ${played.length} half-moves, the last one ${moveText(last)}: ` : "";
+  if (terminal) {
+    const winner = terminal.winner ? `${nameOfSide(terminal.winner)} has won` : "a draw";
+    return `${after}the game is over, ${winner} by ${terminal.reason.replaceAll("_", " ")} (${terminal.result}).`;
+  }
+  return `${after}the game goes on${check ? `, and ${nameOfSide(turn)} is in check` : ""}.`;
+}

@@ -1,0 +1,228 @@
+import { GameService } from "../../../../gen/chess/analysis/v1/game_service_pb.ts";
+import { argument, readArguments } from "../arguments.ts";
+import { boardOf, describePosition, turnOf } from "../board.ts";
+import type { Caller, MoveName, Plain } from "../caller.ts";
+import { schema, shownScore } from "../evaluation.ts";
+import { type PlainScore, scoreText } from "../score.ts";
+import { textOf } from "../text.ts";
+import { listOf, nullable, objectSchema, type Report, type Tool, type ToolAnswer } from "../tool.ts";
+
+const method = GameService.method.reviewGame;
+
+const inputSchema = objectSchema(
+  {
+    pgn: argument.pgn,
+    fen: argument.fen,
+    moves: {
+      ...argument.moves,
+      description: `The game's moves, instead of pgn. ${argument.moves.description}`,
+    },
+    depth: { ...argument.depth, description: `${argument.depth.description} It is that of every position.` },
+  },
+  ["pgn", "fen", "moves", "depth"],
+);
+
+const counts = {
+  accuracy: { type: ["number", "null"], description: "0 to 100." },
+  average_centipawn_loss: { type: ["integer", "null"] },
+  inaccuracies: schema.integer,
+  mistakes: schema.integer,
+  blunders: schema.integer,
+};
+
+const outputSchema = objectSchema({
+  fen: { ...schema.fen, description: "After the last move." },
+  turn: schema.side,
+  board: schema.board,
+  summary: schema.text,
+  opening: nullable(objectSchema({ eco: schema.text, name: schema.text })),
+  players: objectSchema({ white: objectSchema(counts), black: objectSchema(counts) }),
+  moves: listOf(
+    objectSchema({
+      ply: schema.integer,
+      san: schema.text,
+      uci: schema.text,
+      score: { ...schema.score, description: "After the move." },
+      judgement: { type: ["string", "null"], enum: ["inaccuracy", "mistake", "blunder", null] },
+      best: { ...nullable(schema.move), description: "What was best instead, of a judged move." },
+    }),
+  ),
+  engine: nullable(schema.text),
+  warnings: schema.warnings,
+});
+
+/** A whole game, move by move. */
+export const reviewGame: Tool = {
+  name: "review_game",
+  title: "Review a chess game",
+  description:
+    "Have Stockfish look at every move of a game: accuracy of both players, the opening, and the inaccuracies, mistakes and blunders with what was better. Give the game as pgn, or as its moves. It takes a search for every position: a depth of 10 to 12 is enough for most games.",
+  inputSchema,
+  outputSchema,
+  async call(args, caller, report) {
+    return answerOf(await review(readArguments(args, inputSchema), caller, report));
+  },
+  async judge(args, caller) {
+    await caller.judge(method, readArguments(args, inputSchema));
+  },
+  argumentsOf: (request) => request,
+};
+
+interface PlainReview {
+  readonly start_fen: string;
+  readonly tags: Readonly<Record<string, string>>;
+  readonly engine: { readonly name: string } | null;
+  readonly opening: { readonly eco: string; readonly name: string } | null;
+  readonly players: { readonly white: PlainPlayer; readonly black: PlainPlayer };
+  readonly moves: readonly PlainMove[];
+  readonly search: { readonly limits: { readonly depth: number | null } };
+  readonly warnings: readonly { readonly message: string }[];
+  readonly summary: string;
+}
+
+interface PlainPlayer {
+  readonly accuracy: number | null;
+  readonly average_centipawn_loss: number | null;
+  readonly inaccuracies: number;
+  readonly mistakes: number;
+  readonly blunders: number;
+}
+
+interface PlainMove {
+  readonly ply: number;
+  readonly move: MoveName & { readonly fen_after: string };
+  readonly evaluation: PlainScore;
+  readonly win_percent_loss: number;
+  readonly judgement: "inaccuracy" | "mistake" | "blunder" | null;
+  readonly best: { readonly move: MoveName; readonly score: PlainScore } | null;
+}
+
+interface ReviewEvent {
+  readonly queued: { readonly place: number } | null;
+  readonly move: PlainMove | null;
+  readonly review: PlainReview | null;
+}
+
+/** A long game's moves take milliseconds to write and to read in one go: they have come one by one before. */
+const comeBefore = ["moves", "pgn"];
+
+async function review(request: Plain, caller: Caller, report?: Report): Promise<PlainReview> {
+  let found: PlainReview | undefined;
+  const moves: PlainMove[] = [];
+  const total = Array.isArray(request.moves) && request.moves.length > 0 ? request.moves.length : undefined;
+  let isQueued = false;
+  for await (const event of caller.stream(method, request, comeBefore)) {
+    // The writer of plain JSON writes every field of the message.
+    const { queued, move, review } = event as ReviewEvent;
+    if (queued && !isQueued) {
+      isQueued = true;
+      report?.({ progress: 0, message: `waiting for an engine, place ${queued.place}` });
+    }
+    if (move) {
+      moves.push(move);
+      report?.({
+        progress: move.ply,
+        ...(total !== undefined && { total }),
+        message: `half-move ${move.ply}, ${move.move.san}: ${scoreText(move.evaluation)}`,
+      });
+    }
+    found = review ?? found;
+  }
+  if (found === undefined) {
+    throw new Error("a review ended without its end");
+  }
+  return { ...found, moves };
+}
+
+function answerOf(found: PlainReview): ToolAnswer {
+  const { moves, players, opening, engine, start_fen: start, search } = found;
+  const fen = moves.at(-1)?.move.fen_after ?? start;
+  const warnings = found.warnings.map(({ message }) => message);
+  const depth = search.limits.depth === null ? "" : `depth ${search.limits.depth}, `;
+  return {
+    text: textOf([
+      [
+        titleOf(found),
+        found.summary,
+        `${depth}${engine?.name ?? "engine"}`,
+        opening && `Opening: ${opening.eco} ${opening.name}`,
+        playerText("White", players.white),
+        playerText("Black", players.black),
+      ]
+        .filter(Boolean)
+        .join("\n"),
+      `After the last move: ${describePosition(fen)}`,
+      judgedText(moves, start),
+    ]),
+    structured: {
+      fen,
+      turn: turnOf(fen),
+      board: boardOf(fen),
+      summary: found.summary,
+      opening: opening && { eco: opening.eco, name: opening.name },
+      players: { white: shownPlayer(players.white), black: shownPlayer(players.black) },
+      moves: moves.map(({ ply, move, evaluation, judgement, best }) => ({
+        ply,
+        san: move.san,
+        uci: move.uci,
+        score: shownScore(evaluation),
+        judgement,
+        best: judgement && best ? { san: best.move.san, uci: best.move.uci } : null,
+      })),
+      engine: engine?.name ?? null,
+      warnings,
+    },
+  };
+}
+
+/** Most characters of a name that somebody wrote into a PGN. */
+const nameMaxCharacters = 40;
+
+function titleOf({ tags, moves }: PlainReview): string {
+  const name = (tag: string, otherwise: string) => (tags[tag] ?? otherwise).slice(0, nameMaxCharacters);
+  return `${name("White", "White")} – ${name("Black", "Black")}, ${name("Result", "*")}, ${moves.length} half-moves`;
+}
+
+function playerText(side: string, player: PlainPlayer): string {
+  const { accuracy, average_centipawn_loss: loss, inaccuracies, mistakes, blunders } = player;
+  const parts = [
+    accuracy === null ? undefined : `accuracy ${accuracy.toFixed(1)} %`,
+    loss === null ? undefined : `average loss ${loss} centipawns`,
+    `inaccuracies ${inaccuracies}`,
+    `mistakes ${mistakes}`,
+    `blunders ${blunders}`,
+  ];
+  return `${side}: ${parts.filter(Boolean).join(", ")}`;
+}
+
+function shownPlayer(player: PlainPlayer): Plain {
+  const { accuracy, average_centipawn_loss, inaccuracies, mistakes, blunders } = player;
+  return { accuracy, average_centipawn_loss, inaccuracies, mistakes, blunders };
+}
+
+/** Most moves that are told: the worst, in the order of the game. */
+const judgedMax = 20;
+
+function judgedText(moves: readonly PlainMove[], start: string): string {
+  const judged = moves.filter(({ judgement }) => judgement);
+  if (judged.length === 0) {
+    return "No move was an inaccuracy, a mistake or a blunder.";
+  }
+  const worst = new Set(
+    judged.toSorted((one, other) => other.win_percent_loss - one.win_percent_loss).slice(0, judgedMax),
+  );
+  const rest = judged.length - worst.size;
+  const heading = rest > 0 ? `The worst ${worst.size} of ${judged.length} judged moves:` : "Judged moves:";
+  const rows = judged.filter((move) => worst.has(move)).map((move) => judgedRow(move, moves, start));
+  return [heading, ...rows].join("\n");
+}
+
+function judgedRow(judged: PlainMove, moves: readonly PlainMove[], start: string): string {
+  const { ply, move, evaluation, judgement, best } = judged;
+  const before = moves[ply - 2];
+  const fen = before?.move.fen_after ?? start;
+  const number = `${fen.split(" ")[5]}${turnOf(fen) === "white" ? "." : "..."}`;
+  const change = `${before ? `${scoreText(before.evaluation)} → ` : ""}${scoreText(evaluation)}`;
+  const better = best ? `; best ${best.move.san} (${best.move.uci}), ${scoreText(best.score)}` : "";
+  return `${number} ${move.san} (${move.uci}): ${judgement}, ${change}${better}`;
+}

@@ -1,0 +1,87 @@
+import type { ServiceImpl } from "@connectrpc/connect";
+import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
+import type { Analyzer } from "../analysis/analyzer.ts";
+import { messageFromPlace } from "../calls/convert.ts";
+import { type MoveReviewMessage, messageFromMoveReview, messageFromReview } from "../calls/convert-review.ts";
+import type { Implementation } from "../calls/invoke.ts";
+import { type Openings, readOpenings } from "../game/openings.ts";
+import type { BeginWork } from "../thread/event-loop.ts";
+import { type AdmissionControl, askerOf, type Preflight } from "./admission.ts";
+import { atOnceOf, flowOf } from "./batch.ts";
+import { reviewGame } from "./review-game.ts";
+
+export interface GameServiceOptions {
+  readonly analyzer: Analyzer;
+  readonly judge: Preflight;
+  readonly gate: AdmissionControl;
+  /** Slices of the thread: a game takes tens of milliseconds, whether or not engines are asked. */
+  readonly beginWork: BeginWork;
+  /** How many searches of one review may be under way: the node's slots and one more. */
+  readonly searchesAtOnce: number;
+}
+
+/** GameService over the domain. */
+export function createGameService({
+  analyzer,
+  judge,
+  gate,
+  beginWork,
+  searchesAtOnce,
+}: GameServiceOptions): Implementation<typeof GameService> {
+  let reading: Promise<Openings> | undefined;
+
+  /** When the first review needs them, which many servers never see. */
+  async function openingsRead(): Promise<Openings> {
+    reading ??= readOpenings(beginWork());
+    try {
+      return await reading;
+    } catch (error) {
+      reading = undefined;
+      throw error;
+    }
+  }
+
+  const methods: ServiceImpl<typeof GameService> = {
+    async *reviewGame(message, { signal, values }) {
+      const asker = askerOf(values);
+      const { account } = asker;
+      const judged = await judge.review(message, account);
+      const { requests } = judged;
+      const searches = requests.filter(({ position }) => !position.terminal);
+      // Where none is asked about, the game is still read and explained: that counts, too.
+      const first = searches[0] ?? requests[0];
+      using admitted = first && (await gate.admitReview(first, searches.length, asker));
+      const moves: MoveReviewMessage[] = [];
+      const steps = reviewGame(
+        judged,
+        {
+          analyzer,
+          openings: await openingsRead(),
+          flow: flowOf(asker),
+          searchesAtOnce: atOnceOf(account, searchesAtOnce),
+          turn: beginWork(() => signal.throwIfAborted()),
+          ...(admitted && { admit: admitted.admit }),
+        },
+        signal,
+      );
+      for await (const step of steps) {
+        switch (step.kind) {
+          case "waiting":
+            yield { event: { case: "queued", value: messageFromPlace(step.at) } };
+            break;
+          case "move": {
+            admitted?.answered();
+            const move = messageFromMoveReview(step.move, judged.game);
+            moves.push(move);
+            yield { event: { case: "move", value: move } };
+            break;
+          }
+          case "review":
+            yield { event: { case: "review", value: messageFromReview(step.reviewed, moves) } };
+            break;
+        }
+      }
+    },
+  };
+  return { service: GameService, methods };
+}

@@ -1,0 +1,100 @@
+import type { AskedReview } from "../access/over-plan.ts";
+import { type JudgedRequest, requestBounds } from "../analysis/analysis.ts";
+import { judgeSearch, type KnownEngines } from "../analysis/judge-request.ts";
+import type { ReviewRequest } from "../calls/convert-review.ts";
+import { costOfBytes, errorFromFaults, type Fault, KibitzError, withCost } from "../errors/errors.ts";
+import { type Game, gameFromMoves, gameFromPgn, textBefore } from "../game/game.ts";
+import { pgnError } from "../game/pgn-error.ts";
+import { type PgnGame, readPgn } from "../game/read-pgn.ts";
+import { holdsKey } from "../text/plain-text.ts";
+import { inTurns, type Turn } from "../thread/event-loop.ts";
+
+/** A game that can be reviewed. */
+export interface JudgedReview {
+  readonly game: Game;
+  /** Of each position, the start first; finished ones are no searches. */
+  readonly requests: readonly JudgedRequest[];
+  /** For the plan of its caller. */
+  readonly asked: AskedReview;
+}
+
+const { maximum: pliesMax } = requestBounds.reviewPlies;
+
+/**
+ * Reads and plays the game of a request, and makes a search of each position; or says what is wrong: first with the game,
+ * then with the engine and path.
+ *
+ * @throws KibitzError
+ */
+export async function judgeReview(
+  request: ReviewRequest,
+  engines: KnownEngines,
+  turn: Turn,
+): Promise<JudgedReview> {
+  const { game, pointer, shortened } = await readGame(request, turn);
+  const requests: JudgedRequest[] = [];
+  for (const position of game.positions) {
+    await turn();
+    requests.push(await judgeSearch(request.asked, position, engines));
+  }
+  const [first] = requests;
+  const { depth, nodes, multipv: lines = 1 } = first ?? {};
+  return { game, requests, asked: { depth, nodes, lines, plies: game.moves.length, pointer, shortened } };
+}
+
+interface ReadGame extends Pick<AskedReview, "pointer" | "shortened"> {
+  readonly game: Game;
+}
+
+async function readGame({ pgn: text, fen, moves }: ReviewRequest, turn: Turn): Promise<ReadGame> {
+  if (text !== undefined && (fen !== undefined || moves.length > 0)) {
+    throw wrongGame("/pgn", "A review is of one game: send `pgn`, or `fen` and `moves`, and not both.");
+  }
+  if (text === undefined && moves.length === 0) {
+    const message =
+      fen === undefined
+        ? "There is no game: send it as `pgn`, or as `fen` and `moves`."
+        : "There is no game: `moves` must have at least 1 item.";
+    throw wrongGame(fen === undefined ? "/pgn" : "/moves", message);
+  }
+  if (text === undefined) {
+    const game = await inTurns(gameFromMoves({ fen: fen ?? "startpos", moves, chess960: false }), turn);
+    return { game, pointer: "/moves", shortened: (plies) => ({ minItems: 1, maxItems: plies }) };
+  }
+  if (holdsKey(text)) {
+    // Comments and tags are kept.
+    throw wrongGame("/pgn", "`pgn` contains an API key, which the answer would repeat.");
+  }
+  try {
+    const pgn = await inTurns(readPgn({ text }), turn);
+    refuseLongGame(pgn);
+    const game = await inTurns(gameFromPgn(pgn), turn);
+    return { game, pointer: "/pgn", shortened: (plies) => shortenedTo(pgn, plies) };
+  } catch (thrown) {
+    throw thrown instanceof KibitzError ? withCost(thrown, costOfBytes(text.length)) : thrown;
+  }
+}
+
+function wrongGame(pointer: string, message: string): KibitzError {
+  return errorFromFaults([{ pointer, code: "invalid_pgn", message }]);
+}
+
+/** Before it is played: of the text's moves most would be in vain. */
+function refuseLongGame(pgn: PgnGame): void {
+  const next = pgn.moves[pliesMax];
+  if (next !== undefined) {
+    throw pgnError(pgn.source, {
+      code: "out_of_range",
+      message: `The game has ${pgn.moves.length} plies, and at most ${pliesMax} are reviewed`,
+      token: next.text,
+      offset: next.offset,
+      ply: pliesMax + 1,
+      suggestion: textBefore(pgn, pliesMax + 1),
+    });
+  }
+}
+
+function shortenedTo(pgn: PgnGame, plies: number): Fault["allowed"] {
+  const text = textBefore(pgn, plies + 1);
+  return text === undefined ? undefined : { examples: [text] };
+}

@@ -1,0 +1,21 @@
+/** What scripts answer: numbers, texts and lists of them. */
+export type Reply = number | string | null | readonly Reply[];
+
+/** @throws TypeError where a reply is another than the script makes: somebody else has written there. */
+export function listOf(reply: unknown): readonly unknown[] {
+  if (!Array.isArray(reply)) {
+    throw new TypeError(`Redis has answered ${typeof reply} in the place of a list`);
+  }
+  return reply;
+}
+
+export function textsOf(reply: unknown): readonly string[] {
+  return listOf(reply).map(String);
+}
+
+/** The fields of a hash, which come one after the other: name, value, name, value. */
+export function fieldsOf(reply: unknown): ReadonlyMap<string, string> {
+  const texts = textsOf(reply);
+  const names = texts.filter((_, index) => index % 2 === 0);
+  return new Map(names.map((name, index) => [name, texts[2 * index + 1] ?? ""]));
+}

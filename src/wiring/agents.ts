@@ -1,0 +1,63 @@
+import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
+import manifest from "../../package.json" with { type: "json" };
+import type { Entrance } from "../access/entrance.ts";
+import { readMaxBytesOf } from "../calls/policy.ts";
+import type { BodyBudget } from "../http/body-budget.ts";
+import type { RequestHandler } from "../http/message.ts";
+import { createAddressShower, createCallLine } from "../log/call-line.ts";
+import type { Log } from "../log/log.ts";
+import { createPlainCalls } from "../protocols/json/plain-calls.ts";
+import { createJsonReader } from "../protocols/json/read-json.ts";
+import { createMcpDoor } from "../protocols/mcp/door.ts";
+import { allowedHosts } from "../protocols/mcp/senders.ts";
+import { contextOf, outcomeOf } from "../request/context.ts";
+import { costOf } from "../services/admission.ts";
+import type { Service } from "./service.ts";
+import type { Config } from "./settings.ts";
+
+/** The tools, for who wants to know of them: nothing of them is read before. */
+export async function agentsTools(): Promise<
+  readonly { readonly name: string; readonly description: string }[]
+> {
+  const { tools } = await import("../protocols/mcp/tools.ts");
+  return tools;
+}
+
+export interface AgentsOptions {
+  readonly service: Service;
+  readonly entrance: Entrance;
+  readonly bodies: BodyBudget;
+  readonly config: Pick<Config, "host" | "allowedHosts" | "corsOrigins" | "logAddresses">;
+  /** Aborted when the server stops. */
+  readonly stopping: AbortSignal;
+  readonly log: Log;
+}
+
+/** The door for agents, in front of the same calls as every other. */
+export function createAgentsDoor({
+  service,
+  entrance,
+  bodies,
+  config,
+  stopping,
+  log,
+}: AgentsOptions): RequestHandler {
+  const { calls, rules, judge, rulebook, beginWork } = service;
+  // Messages that are as long as the longest call: what is not a game is short, and what stands beside it too.
+  const readBody = createJsonReader([], readMaxBytesOf(GameService.method.reviewGame), {
+    bodies,
+    beginWork,
+  });
+  return createMcpDoor({
+    plain: createPlainCalls({ calls, faultsOf: rules, judge: judge.message, costOf }),
+    rulebook,
+    origins: config.corsOrigins ?? [],
+    hosts: allowedHosts(config.host, config.allowedHosts),
+    enter: (req, limited) => entrance.enter(contextOf(req), outcomeOf(req), limited),
+    readBody: (req, check) => readBody(req, { check }),
+    version: manifest.version,
+    tellCall: createCallLine(log, createAddressShower(config.logAddresses)),
+    stopping,
+    log,
+  });
+}

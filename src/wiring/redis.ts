@@ -1,0 +1,90 @@
+import type { Findings } from "../analysis/analysis.ts";
+import { findingsFromJson, stateFromJson, findingsVersion as version } from "../analysis/read-findings.ts";
+import type { Log } from "../log/log.ts";
+import type { BriefTimes } from "../storage/redis/brief.ts";
+import type { Redis, RedisTimes } from "../storage/redis/connection.ts";
+import { ConfigError } from "./config.ts";
+import type { Degraded } from "./degraded.ts";
+import type { AnnouncingTimes } from "./nodes.ts";
+import type { ServiceOptions } from "./service.ts";
+import type { Config } from "./settings.ts";
+
+/** What is waited for between nodes, in milliseconds; tests set it otherwise. */
+export type SharingTimes = RedisTimes & BriefTimes & AnnouncingTimes;
+
+/**
+ * What equal nodes share, as the settings say; undefined for a node that is alone, which does not even read the library. That it
+ * cannot be reached is for the log, and tried again.
+ *
+ * @throws ConfigError where trying again would not help
+ */
+export async function connectRedis(
+  { redisUrl, redisPrefix }: Pick<Config, "redisUrl" | "redisPrefix">,
+  log: Pick<Log, "info" | "warn">,
+  times: Partial<RedisTimes> = {},
+  degraded?: Degraded,
+): Promise<Redis | undefined> {
+  if (redisUrl === undefined) {
+    return undefined;
+  }
+  const { openRedis, RedisUnusable } = await import("../storage/redis/connection.ts");
+  const { host } = new URL(redisUrl);
+  const redis = await openRedis({ url: redisUrl, prefix: redisPrefix, times }).catch((error) => {
+    throw error instanceof RedisUnusable
+      ? new ConfigError(`KIBITZ_REDIS_URL: Redis at ${host} cannot be used: ${error.message}.`)
+      : error;
+  });
+  const tellDegraded = degraded?.part("store");
+  const tell = () => {
+    const { health } = redis;
+    tellDegraded?.(health.kind !== "up");
+    switch (health.kind) {
+      case "up":
+        return log.info({}, "recovered: Redis can be used, and this node shares again");
+      case "unwritable":
+        return log.warn(
+          { error: health.why },
+          "degraded: Redis takes no writes, so that this node shares nothing new",
+        );
+      case "down":
+        return log.warn(
+          { error: health.why },
+          "degraded: Redis cannot be asked, so that this node works alone until it is back",
+        );
+    }
+  };
+  if (redis.health.kind !== "up") {
+    tell();
+  }
+  redis.changes.on("change", tell);
+  redis.changes.on("refused", (error) => log.warn({ error }, "Redis refuses what this node asks of it"));
+  return redis;
+}
+
+/**
+ * Answers that all nodes know, and searches that one of them does for all.
+ *
+ * @param id of this node
+ */
+export async function shareAnswers(
+  redis: Redis,
+  { redisAnswersMb }: Pick<Config, "redisAnswersMb">,
+  id: string,
+  times: Partial<BriefTimes> = {},
+): Promise<ServiceOptions["shared"]> {
+  const [{ createBriefRedis }, { createRedisCache }, { createRedisSearches }] = await Promise.all([
+    import("../storage/redis/brief.ts"),
+    import("../storage/redis/cache.ts"),
+    import("../storage/redis/searches.ts"),
+  ]);
+  const brief = createBriefRedis(redis, times);
+  const format = { version, read: findingsFromJson };
+  return {
+    answers: createRedisCache<Findings>(redis, { bytes: redisAnswersMb * 1e6, format, brief }),
+    searches: createRedisSearches<Findings>(redis, {
+      id,
+      format: { version, read: stateFromJson },
+      brief,
+    }),
+  };
+}

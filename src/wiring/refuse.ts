@@ -1,0 +1,38 @@
+import type { Access } from "../access/access.ts";
+import { errorFromUnknown, KibitzError } from "../errors/errors.ts";
+import type { NodeRequest, NodeResponse } from "../http/message.ts";
+import { sendProblem } from "../http/send-problem.ts";
+import { connectErrorFrom } from "../protocols/connect/errors.ts";
+import { refuseCall, refuseUnknownCall } from "../protocols/connect/refuse-call.ts";
+import { contextOf } from "../request/context.ts";
+
+/** Answers with an error in the protocol of the caller. */
+export function refuse(error: KibitzError, req: NodeRequest, res: NodeResponse): true {
+  if (!refuseCall(req, res, error, connectErrorFrom)) {
+    sendProblem(req, res, error);
+  }
+  return true;
+}
+
+/** Tells RPC clients that there is no such call; the rest is nobody's. */
+export function refuseUnknown(req: NodeRequest, res: NodeResponse): boolean {
+  return refuseUnknownCall(req, res, connectErrorFrom);
+}
+
+export function noConnectionLeft(): KibitzError {
+  const detail = "This server, or your address, has no connection left. Come again later.";
+  return new KibitzError("overloaded", detail, { retryAfterMs: 1000 });
+}
+
+/** What is no call needs no key, but a credential that is sent with it is checked as everywhere. */
+export async function checkCredential(access: Access, req: NodeRequest, res: NodeResponse): Promise<boolean> {
+  if (req.headers.authorization === undefined) {
+    return false;
+  }
+  try {
+    await access.accountOf(contextOf(req));
+    return false;
+  } catch (thrown) {
+    return refuse(errorFromUnknown(thrown), req, res);
+  }
+}

@@ -1,0 +1,101 @@
+import { isIP } from "node:net";
+
+/** A row of the table of settings. */
+export interface Setting<T> {
+  readonly key: string;
+  readonly default: () => T;
+  /** Shown by `kibitz serve --help`. */
+  readonly about: string;
+  readonly read: Reader<T>;
+  /** Never shown: not in messages and not in the log. */
+  readonly secret?: true;
+}
+
+/** Undefined if the text is not a value. `must` says what values are: "must be one of on, off". */
+type Reader<T> = ((text: string) => T | undefined) & { readonly must: string };
+
+export const reader = <T>(must: string, read: (text: string) => T | undefined): Reader<T> =>
+  Object.assign(read, { must });
+
+export const integer = (minimum: number, maximum: number) =>
+  reader(`must be an integer from ${minimum} to ${maximum}`, (text) => {
+    const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+    return value >= minimum && value <= maximum ? value : undefined;
+  });
+export const oneOf = <T extends string>(words: readonly T[]) =>
+  reader(`must be one of ${words.join(", ")}`, (text) => words.find((word) => word === text));
+export const text = reader("must not be empty; unset it for the default", (value) => value || undefined);
+export const flag = reader("must be true or false", (value) =>
+  value === "true" ? true : value === "false" ? false : undefined,
+);
+export const origins = reader(
+  "must be * alone, or origins such as https://app.example.com, separated by commas; empty for none",
+  (value) => {
+    const all = listed(value);
+    // Beside *, which lets everybody in, an origin would only seem to say who else may not.
+    return (all.length === 1 && all[0] === "*") || all.every(isOrigin) ? all : undefined;
+  },
+);
+export const hosts = reader(
+  "must be host names or addresses without ports such as kibitz.example, separated by commas",
+  (value) => {
+    const all = listed(value).map((one) => one.toLowerCase());
+    return all.length > 0 && all.every(isHost) ? all : undefined;
+  },
+);
+export const networks = reader(
+  "must be addresses and networks such as 10.0.0.0/8, separated by commas",
+  (value) => {
+    const all = listed(value);
+    return all.every(isNetwork) ? all : undefined;
+  },
+);
+
+export const redisAddress = reader(
+  "must be redis://host, or rediss:// for TLS; a user, a password (percent-encoded), a port and the number of a database may be with it: redis://user:password@host:6379/0",
+  (value) => {
+    const url = URL.parse(value);
+    const isOne =
+      url !== null &&
+      /^rediss?:$/.test(url.protocol) &&
+      url.hostname !== "" &&
+      /^(\/\d{0,5})?$/.test(url.pathname) &&
+      url.search + url.hash === "" &&
+      isEncoded(url.username) &&
+      isEncoded(url.password);
+    return isOne ? value : undefined;
+  },
+);
+
+function isEncoded(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function listed(value: string): string[] {
+  return value
+    .split(",")
+    .map((one) => one.trim())
+    .filter(Boolean);
+}
+
+/** As browsers write the header Origin: the scheme, the host in lower case, the port unless it is the usual one. */
+function isOrigin(one: string): boolean {
+  const url = URL.parse(one);
+  return url !== null && url.host !== "" && one === `${url.protocol}//${url.host}`;
+}
+
+/** As URLs write it: a name, an IPv4 address, or an IPv6 address in brackets. */
+function isHost(one: string): boolean {
+  return URL.parse(`http://${one}/`)?.hostname === one;
+}
+
+function isNetwork(one: string): boolean {
+  const [address = "", prefix, ...more] = one.split("/");
+  const bits = { 4: 32, 6: 128 }[isIP(address)] ?? -1;
+  return more.length === 0 && bits > 0 && (prefix === undefined || integer(0, bits)(prefix) !== undefined);
+}

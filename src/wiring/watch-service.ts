@@ -1,0 +1,24 @@
+import type { Engines } from "../engine/engines.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+import type { Degraded } from "./degraded.ts";
+import type { Service } from "./service.ts";
+
+export type ServiceMetrics = Pick<Metrics, "meter" | "watch">;
+
+/** Has metrics read how things stand, and count what happens to engines. */
+export function watchService(
+  { meter, watch }: ServiceMetrics,
+  { scheduler }: Service,
+  engines: Engines,
+  degraded: Degraded,
+): void {
+  watch({ queue: scheduler.standing, engines: engines.standing, degraded: degraded.parts });
+  // Those that were started before anybody looked took a time that nobody knows.
+  for (const { build, states } of engines.standing()) {
+    for (const _ of states) {
+      meter.engineStarted(build, undefined);
+    }
+  }
+  engines.changes.on("started", meter.engineStarted);
+  engines.changes.on("lost", meter.engineLost);
+}

@@ -1,0 +1,58 @@
+import { expect, test, vi } from "vitest";
+import { createAccess } from "../../src/access/access.ts";
+import { createNewLimits } from "../../src/access/limits.ts";
+import { builtInPlans } from "../../src/access/plans.ts";
+import { createMemoryKeyStore } from "../../src/storage/memory/key-store.ts";
+import { createMemoryUsageStore } from "../../src/storage/memory/usage-store.ts";
+import { keyRecord } from "../contract/access-stores.ts";
+
+const dayMs = 86_400_000;
+
+/** A node that shares its keys with others, and whose own clock is so much ahead. */
+async function startNode(aheadMs: number) {
+  const sharedNow = Date.now();
+  vi.useFakeTimers({ toFake: ["Date"], now: sharedNow + aheadMs });
+  const keys = createMemoryKeyStore();
+  const rest = { keysPerDay: 3, keyExpiryDays: 90, selfServiceKeysMax: 100, pepper: undefined };
+  const access = await createAccess({
+    ...{ mode: "public", plans: builtInPlans, trustedProxies: [], log: { warn() {} } },
+    ...rest,
+    stores: { keys },
+    shared: {
+      limits: createNewLimits({ plans: builtInPlans, usage: createMemoryUsageStore() }),
+      grace: { awaySince: () => undefined, ms: 0 },
+      onKeyEnded() {},
+      now: () => sharedNow,
+    },
+  });
+  return { access, keys, sharedNow, [Symbol.dispose]: () => void vi.useRealTimers() };
+}
+
+test("a node whose clock is ahead forgets no key before its time", async () => {
+  using node = await startNode(150 * dayMs);
+  const record = keyRecord({ id: "a", issuedTo: "192.0.2.1", createdAt: node.sharedNow - 89 * dayMs });
+  await node.keys.create(record);
+  await node.access.prune();
+  expect(await node.keys.findById("a")).toEqual(record);
+});
+
+test.each([-100 * dayMs, 100 * dayMs])(
+  "keys are made, used and revoked by the clock that nodes share: %i ms off",
+  async (aheadMs) => {
+    using node = await startNode(aheadMs);
+    const { access, keys, sharedNow } = node;
+    const issued = await access.keys.issue({ name: undefined, plan: "free" });
+    if (issued.kind !== "issued") {
+      throw new Error("not issued");
+    }
+    const { key, record } = issued;
+    await access.accountOf({ address: "192.0.2.1", forwardedFor: undefined, authorization: `Bearer ${key}` });
+    await access.flush();
+    await access.keys.revoke(record.id);
+    expect(await keys.findById(record.id)).toMatchObject({
+      createdAt: sharedNow,
+      lastUsedAt: sharedNow,
+      revokedAt: sharedNow,
+    });
+  },
+);

@@ -1,0 +1,98 @@
+import { onTestFinished } from "vitest";
+import type { Findings } from "../../src/analysis/analysis.ts";
+import { type Analyzer, createAnalyzer } from "../../src/analysis/analyzer.ts";
+import { findingsFromJson, stateFromJson } from "../../src/analysis/read-findings.ts";
+import { createScheduler, type Scheduler } from "../../src/analysis/scheduler.ts";
+import { createSharing } from "../../src/analysis/share-searches.ts";
+import type { SearchDone } from "../../src/engine/engine.ts";
+import type { SearchWithRetry } from "../../src/engine/search-with-retry.ts";
+import { createMemoryCache } from "../../src/storage/memory/cache.ts";
+import { createBriefRedis } from "../../src/storage/redis/brief.ts";
+import { createRedisCache } from "../../src/storage/redis/cache.ts";
+import { openRedis, type Redis } from "../../src/storage/redis/connection.ts";
+import { createRedisSearches } from "../../src/storage/redis/searches.ts";
+import { doneOf, snapshotOf } from "./made-up.ts";
+
+/** A node in this process: its own connection and its own engines, which a test lets answer. */
+export interface TestNode {
+  readonly analyzer: Analyzer;
+  readonly scheduler: Scheduler;
+  readonly redis: Redis;
+  /** Searches under way here, in the order in which they came. */
+  readonly searches: HeldSearch[];
+}
+
+export interface HeldSearch {
+  readonly signal: AbortSignal;
+  /** Whether somebody wants to know how it goes. */
+  statesWanted: boolean;
+  tell(depth: number): void;
+  answer(done?: Partial<SearchDone>): void;
+  fail(error: Error): void;
+}
+
+interface NodeOptions {
+  readonly id: string;
+  /** Of Redis. */
+  readonly url: string;
+  readonly prefix: string;
+  /** How long it waits for Redis, in milliseconds. */
+  readonly askMaxMs: number;
+  /** Longest expected wait for its slot. */
+  readonly maxWaitMs?: number;
+}
+
+/** Gone after the test. Its beats are quick. */
+export async function openNode({
+  id,
+  url,
+  prefix,
+  askMaxMs,
+  maxWaitMs = 60_000,
+}: NodeOptions): Promise<TestNode> {
+  const times = { operationMaxMs: askMaxMs, connectMaxMs: 10_000, heartbeatMs: 50, retryMaxMs: 50 };
+  const connection = await openRedis({ url, prefix, times });
+  onTestFinished(() => connection[Symbol.dispose]());
+  const brief = createBriefRedis(connection, { askMaxMs, restMs: 50 });
+  const searches: HeldSearch[] = [];
+  const search: SearchWithRetry = (
+    _build,
+    _job,
+    signal,
+    onProgress = () => {},
+    statesWanted = Promise.resolve(),
+  ) => {
+    const { promise, resolve, reject } = Promise.withResolvers<SearchDone>();
+    const held: HeldSearch = {
+      signal,
+      statesWanted: false,
+      tell: (depth) => onProgress({ kind: "progress", snapshot: snapshotOf({ depth }) }),
+      answer: (done) => resolve(doneOf(done)),
+      fail: reject,
+    };
+    void statesWanted.then(() => {
+      held.statesWanted = true;
+    });
+    signal.addEventListener("abort", () => reject(signal.reason));
+    searches.push(held);
+    return promise;
+  };
+  const cache = createMemoryCache<Findings>({ bytes: 1e6 });
+  const scheduler = createScheduler({ slots: 1, maxWaitMs });
+  const sharing = createSharing({
+    answers: createRedisCache(connection, {
+      bytes: 1e6,
+      format: { version: 1, read: findingsFromJson },
+      brief,
+    }),
+    searches: createRedisSearches(connection, {
+      id,
+      format: { version: 1, read: stateFromJson },
+      times: { leaseMs: 1000, beatMs: 50 },
+      brief,
+    }),
+    cache,
+  });
+  const analyzer = createAnalyzer({ search, scheduler, cache, sharing, movetimeMaxMs: 9000 });
+  return { analyzer, scheduler, redis: connection, searches };
+}

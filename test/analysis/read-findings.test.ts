@@ -1,0 +1,118 @@
+import { describe, expect, test } from "vitest";
+import { findingsFromEvent } from "../../src/analysis/analysis.ts";
+import { findingsFromJson, findingsVersion, stateFromJson } from "../../src/analysis/read-findings.ts";
+import { doneOf, judgedOf, lineOf, snapshotOf } from "./made-up.ts";
+
+const mateLine = lineOf(["a7b8q", "d6e7"], {
+  score: { value: { kind: "mate", mate: 3 }, bound: "lower", wdl: undefined },
+});
+const searched = [
+  findingsFromEvent(doneOf(), judgedOf()),
+  findingsFromEvent(
+    doneOf({
+      endedBy: "nodes",
+      bestMove: "a7b8q",
+      ponder: undefined,
+      snapshot: snapshotOf({ lines: [mateLine], complete: false }),
+    }),
+    judgedOf({ fen: "1n6/P7/3k4/8/8/8/8/4K2R w K - 0 1" }),
+  ),
+];
+const written = JSON.stringify(searched[0]);
+
+test.each(searched)("findings are what they were, written and read", (findings) => {
+  expect(findingsFromJson(JSON.parse(JSON.stringify(findings)))).toEqual(findings);
+});
+
+test.each([
+  ["progress", findingsFromEvent({ kind: "progress", snapshot: snapshotOf() }, judgedOf())],
+  ["the end by time", findingsFromEvent(doneOf({ endedBy: "time" }), judgedOf())],
+  ["the end by depth", findingsFromEvent(doneOf(), judgedOf())],
+])("a state is what it was, written and read: %s", (_, findings) => {
+  const json = JSON.parse(JSON.stringify(findings));
+  expect(stateFromJson(json)).toEqual(findings);
+  expect(stateFromJson({ ...json, endedBy: "stop" })).toBeUndefined();
+  expect(stateFromJson({ ...json, deterministic: "yes" })).toBeUndefined();
+  expect(stateFromJson({ ...json, lines: [] })).toBeUndefined();
+});
+
+test("findings that are written otherwise have another version: raise it with this", () => {
+  const score = { value: { kind: "cp", cp: 30 }, bound: "exact", wdl: { win: 100, draw: 850, loss: 50 } };
+  const move = { capture: false, check: false };
+  expect({ findingsVersion, ...JSON.parse(written) }).toEqual({
+    findingsVersion: 1,
+    score,
+    best: {
+      ...move,
+      uci: "e2e4",
+      san: "e4",
+      from: "e2",
+      to: "e4",
+      fenAfter: "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1",
+    },
+    ponder: {
+      ...move,
+      uci: "e7e5",
+      san: "e5",
+      from: "e7",
+      to: "e5",
+      fenAfter: "rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2",
+    },
+    lines: [{ depth: 14, seldepth: 20, score, moves: ["e2e4", "e7e5"], san: ["e4", "e5"] }],
+    depth: 14,
+    seldepth: 20,
+    counters: { nodes: 5000, nps: 100_000, timeMs: 50, hashfull: 3, tbhits: 0 },
+    endedBy: "depth",
+    deterministic: true,
+    warnings: [],
+  });
+});
+
+describe("what is no findings is none", () => {
+  test.each([[null], [undefined], [1], ["findings"], [[]], [{}], [{ lines: [] }]])("%j", (json) => {
+    expect(findingsFromJson(json)).toBeUndefined();
+  });
+
+  test("nor is anything that lacks a value, or has one of another kind, wherever in it", () => {
+    const taken: string[] = [];
+    for (const [path, spoil] of placesOf(JSON.parse(written))) {
+      for (const wrong of [undefined, null, "no such word", -1.5, { a: 1 }, [1]]) {
+        const copy = JSON.parse(written);
+        spoil(copy, wrong);
+        if (findingsFromJson(copy) !== undefined) {
+          taken.push(`${path} ${JSON.stringify(wrong)}`);
+        }
+      }
+    }
+    // Texts for people can be any, and these values are left out where there are none.
+    const anyText = /(san|fenAfter|san\/\d) "no such word"$/;
+    const leftOut = /^(ponder|score\/wdl|lines\/0\/score\/wdl) undefined$/;
+    expect(taken.filter((one) => !anyText.test(one) && !leftOut.test(one))).toEqual([]);
+    expect(taken.length).toBeGreaterThan(3);
+  });
+
+  test.each([{ endedBy: "time" }, { deterministic: false }, { lines: [] }])("nor is one with %j", (wrong) => {
+    expect(findingsFromJson({ ...JSON.parse(written), ...wrong })).toBeUndefined();
+  });
+});
+
+type Json = Record<string, unknown>;
+type Spoil = (root: Json, wrong: unknown) => void;
+
+/** Every value in some JSON: where it is, and how it is made another one. */
+function* placesOf(json: unknown, path: readonly string[] = []): Generator<readonly [string, Spoil]> {
+  if (typeof json !== "object" || json === null) {
+    return;
+  }
+  for (const [name, value] of Object.entries(json)) {
+    const here = [...path, name];
+    yield [
+      here.join("/"),
+      (root, wrong) => {
+        const holder = path.reduce((at, step) => at[step] as Json, root);
+        holder[name] = wrong;
+      },
+    ];
+    yield* placesOf(value, here);
+  }
+}

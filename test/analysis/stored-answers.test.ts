@@ -1,0 +1,106 @@
+import { expect, test } from "vitest";
+import type { Findings } from "../../src/analysis/analysis.ts";
+import { createAnalyzer } from "../../src/analysis/analyzer.ts";
+import { createScheduler } from "../../src/analysis/scheduler.ts";
+import type { SearchDone } from "../../src/engine/engine.ts";
+import { createMemoryCache } from "../../src/storage/memory/cache.ts";
+import type { AnswerStore } from "../../src/storage/ports.ts";
+import { buildOf } from "../engine/build-of.ts";
+import { doneOf, judgedOf, scripted } from "./made-up.ts";
+
+const never = new AbortController().signal;
+
+/** A store that remembers what it was asked. */
+function rememberingStore() {
+  const kept = new Map<string, Findings>();
+  const asked: string[] = [];
+  const store: AnswerStore<Findings> = {
+    get: (key) => {
+      asked.push("get");
+      return kept.get(key);
+    },
+    set: (key, value) => {
+      asked.push("set");
+      kept.set(key, value);
+    },
+    touch: () => void asked.push("touch"),
+    [Symbol.dispose]() {},
+  };
+  return { store, asked };
+}
+
+/** An analyzer as a process has it that was just started, over what others have stored. */
+function startedOver(store: AnswerStore<Findings>, done: SearchDone = doneOf()) {
+  const { search, jobs } = scripted(done);
+  const analyzer = createAnalyzer({
+    search,
+    scheduler: createScheduler({ slots: 1, maxWaitMs: 60_000 }),
+    cache: createMemoryCache<Findings>({ bytes: 1e6 }),
+    store,
+    movetimeMaxMs: 9000,
+  });
+  const ask = (told: Parameters<typeof judgedOf>[0] = {}) =>
+    analyzer.analyze(judgedOf(told), "somebody", never);
+  return { analyzer, ask, jobs };
+}
+
+test("what one process has found, the next one does not search, and knows it from memory then", async () => {
+  const { store, asked } = rememberingStore();
+  const searched = await startedOver(store).ask();
+  expect(asked).toEqual(["get", "set"]);
+  const { analyzer, ask, jobs } = startedOver(store);
+  const kept = await ask();
+  expect(kept).toMatchObject({ cached: true, queueMs: 0, deterministic: true });
+  expect({ ...kept, cached: false, request: 0 }).toEqual({ ...searched, queueMs: 0, request: 0 });
+  const states = await Array.fromAsync(analyzer.watch(judgedOf(), "somebody", never));
+  expect(states).toMatchObject([{ cached: true, stopReason: "depth" }]);
+  expect(jobs).toEqual([]);
+  expect(asked).toEqual(["get", "set", "get", "touch"]);
+});
+
+test.each<[string, Parameters<typeof judgedOf>[0], SearchDone]>([
+  ["time has ended", {}, doneOf({ endedBy: "time" })],
+  ["the service has ended", {}, doneOf({ endedBy: "stop" })],
+  ["a weakened engine has played", { weakened: true }, doneOf()],
+  ["several threads have found", { build: buildOf({ settings: { hashMb: 16, threads: 2 } }) }, doneOf()],
+])("what %s is not stored", async (_, told, done) => {
+  const { store, asked } = rememberingStore();
+  expect(await startedOver(store, done).ask(told)).toMatchObject({ cached: false, deterministic: false });
+  expect(asked).not.toContain("set");
+});
+
+test("of a shallow search the store never hears, but memory keeps it", async () => {
+  const { store, asked } = rememberingStore();
+  const { ask, jobs } = startedOver(store);
+  await ask({ depth: 5 });
+  expect(await ask({ depth: 5 })).toMatchObject({ cached: true });
+  expect([jobs.length, asked]).toEqual([1, []]);
+});
+
+test("the digest of an engine is read once, and another engine under its name gets none of its answers", async () => {
+  const { store } = rememberingStore();
+  let reads = 0;
+  const digestRead = (digest: string) =>
+    buildOf({
+      sha256: async () => {
+        reads++;
+        return digest;
+      },
+    });
+  const build = digestRead("a".repeat(64));
+  const { ask, jobs } = startedOver(store);
+  for (const depth of [8, 9, 9]) {
+    await ask({ build, depth });
+  }
+  expect([reads, jobs.length]).toEqual([1, 2]);
+  expect(await ask({ build: digestRead("b".repeat(64)), depth: 8 })).toMatchObject({ cached: false });
+});
+
+test("without a digest nothing is kept, and the engine says for itself what is wrong", async () => {
+  const { store, asked } = rememberingStore();
+  const build = buildOf({ sha256: () => Promise.reject(new Error("its file is gone")) });
+  const { ask, jobs } = startedOver(store);
+  await ask({ build });
+  expect(await ask({ build })).toMatchObject({ cached: false });
+  expect([jobs.length, asked]).toEqual([2, []]);
+});

@@ -1,0 +1,94 @@
+import { once } from "node:events";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { lookAtData, lookAtPlans, lookAtPorts } from "../../../src/cli/doctor/places.ts";
+import { openDatabase } from "../../../src/storage/sqlite/database.ts";
+import { loadConfig } from "../../../src/wiring/config.ts";
+import { useTemporaryFolder } from "../../support/temporary-folder.ts";
+
+const folder = useTemporaryFolder();
+const dataIn = (name: string) => loadConfig({ KIBITZ_DATA_DIR: join(folder, name) });
+const inShort = ({ part, state }: { readonly part: string; readonly state: string }) => `${part}: ${state}`;
+
+async function takenPort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  return (server.address() as { port: number }).port;
+}
+
+describe("ports", () => {
+  test("that are free are told so", async () => {
+    const config = loadConfig({ KIBITZ_PORT: "0", KIBITZ_METRICS_PORT: "0" });
+    expect((await Array.fromAsync(lookAtPorts(config))).map(inShort)).toEqual([
+      "port: good",
+      "metrics port: good",
+    ]);
+  });
+
+  test("that somebody else has keep the service from starting", async () => {
+    const port = String(await takenPort());
+    const config = loadConfig({ KIBITZ_PORT: port, KIBITZ_METRICS_PORT: port });
+    const findings = await Array.fromAsync(lookAtPorts(config));
+    expect(findings.map(inShort)).toEqual(["port: bad", "metrics port: bad"]);
+    expect(findings[0]?.advice).toContain("KIBITZ_PORT");
+  });
+
+  test("of metrics matter only if they were named", async () => {
+    const config = {
+      ...loadConfig({ KIBITZ_PORT: "0" }),
+      metricsPort: undefined,
+      metricsHost: "203.0.113.1",
+    };
+    expect((await Array.fromAsync(lookAtPorts(config))).map(inShort)).toEqual([
+      "port: good",
+      "metrics port: note",
+    ]);
+  });
+});
+
+describe("the data folder", () => {
+  test("may not be there yet, and is not made", () => {
+    const findings = [...lookAtData(dataIn("a/b"))];
+    expect(findings.map(inShort)).toEqual(["data folder: good", "database: good"]);
+    expect(findings.map(({ found }) => found)).toEqual([expect.stringContaining("will be made"), "none yet"]);
+    expect(() => writeFileSync(join(folder, "a/b"), "")).toThrow();
+  });
+
+  test("that cannot be written to is told", () => {
+    const findings = [...lookAtData(loadConfig({ KIBITZ_DATA_DIR: "/proc/kibitz" }))];
+    expect(findings.map(inShort)).toEqual(["data folder: bad"]);
+  });
+
+  test("has keys", () => {
+    openDatabase(join(folder, "used")).close();
+    expect([...lookAtData(dataIn("used"))].map(({ found }) => found).at(-1)).toMatch(
+      /^version \d+, keys: 0$/,
+    );
+  });
+
+  test("of a newer Kibitz, or damaged, is told, and left as it is", () => {
+    const database = openDatabase(join(folder, "newer"));
+    database.exec("PRAGMA user_version = 99");
+    database.close();
+    mkdirSync(join(folder, "damaged"));
+    writeFileSync(join(folder, "damaged/kibitz.db"), "no database");
+    for (const [name, why] of [
+      ["newer", "newer Kibitz"],
+      ["damaged", "not a database"],
+    ] as const) {
+      const finding = [...lookAtData(dataIn(name))].at(-1);
+      expect(finding).toMatchObject({ state: "bad", found: expect.stringContaining(why) });
+    }
+  });
+});
+
+test("a file of plans that cannot be read is told with its place", () => {
+  const file = join(folder, "plans.json");
+  writeFileSync(file, '{"plans": 3}');
+  const [finding] = lookAtPlans(loadConfig({ KIBITZ_PLANS: file }));
+  expect(finding).toMatchObject({ state: "bad", found: expect.stringContaining(file) });
+  expect([...lookAtPlans(loadConfig({}))].map(({ state }) => state)).toEqual(["good"]);
+});

@@ -1,0 +1,206 @@
+import { EventEmitter, once } from "node:events";
+import { PassThrough } from "node:stream";
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { Host } from "../../src/cli/host.ts";
+import { run } from "../../src/cli/run.ts";
+import { watchWork } from "../contract/doors/watch-work.ts";
+import { mcpProcess, newest, oldest, type Step } from "../protocols/mcp/agents.ts";
+import { createEnginesInProcess } from "../support/engines-in-process.ts";
+import { quickestSettings } from "../support/quickest-settings.ts";
+import { useApp } from "../support/running-app.ts";
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
+import { runKibitz } from "./run-kibitz.ts";
+
+const env = { ...quickestSettings, KIBITZ_DATA_DIR: useTemporaryFolder() };
+
+describe("by way of a running service", () => {
+  const engines = createEnginesInProcess();
+  const app = useApp({ KIBITZ_CACHE_MB: "0" }, { engines });
+  const { expectWork, expectNoWork } = watchWork(engines);
+
+  test.each([oldest, newest])(
+    "an agent of $name lists, plays, asks, hears how far it is, and cancels",
+    async (kind) => {
+      const agent = await kind.overStdio(mcpProcess(env, "--url", app.url));
+      expect((await agent.list()).map(({ name }) => name)).toContain("play_moves");
+      expect((await agent.ask("play_moves", { moves: ["e4"] })).text).toContain("Black to move");
+      const { structured } = await agent.ask("analyze_position", { moves: ["e4"], depth: 6 });
+      expect(structured).toMatchObject({ turn: "black", depth: 6 });
+      const steps: Step[] = [];
+      const leaving = new AbortController();
+      const asked = agent.ask(
+        "analyze_position",
+        { depth: 30 },
+        { signal: leaving.signal, onprogress: (step) => void steps.push(step) },
+      );
+      const end = expect(asked).rejects.toThrow();
+      await expect.poll(() => steps.map(({ progress, total }) => [progress, total])).toContainEqual([19, 30]);
+      await expectWork();
+      leaving.abort(new Error("no more"));
+      await end;
+      await expectNoWork();
+      // The connection lives on.
+      const wrong = await agent.ask("review_game", { moves: ["e4", "e4"] });
+      expect(wrong.text).toContain('This call would be answered: review_game {"moves":["e4"]');
+    },
+  );
+
+  test("who leaves frees the engine", async () => {
+    const { ask, leave, ended } = talk("--url", app.url);
+    ask("analyze_position", { depth: 30 });
+    await expectWork();
+    leave();
+    expect(await ended).toBe(0);
+    await expectNoWork();
+  });
+});
+
+describe("where the service is not to be had", () => {
+  test("an agent is told what its user can mend", async () => {
+    const { answer, ask, leave, ended, complaints } = talk("--url", "http://127.0.0.1:1");
+    ask("analyze_position", {});
+    expect(await answer()).toMatchObject({
+      result: {
+        isError: true,
+        content: [{ text: expect.stringContaining("nobody listens at http://127.0.0.1:1") }],
+      },
+    });
+    leave();
+    expect(await ended).toBe(0);
+    expect(complaints()).toContain("kibitz: nobody listens");
+  });
+
+  test("or which setting is wrong", async () => {
+    const { answer, ask, leave, ended } = talkWith({ settings: { KIBITZ_HASH_MB: "none" } });
+    ask("analyze_position", {});
+    expect(await answer()).toMatchObject({
+      result: { isError: true, content: [{ text: expect.stringContaining("KIBITZ_HASH_MB") }] },
+    });
+    leave();
+    expect(await ended).toBe(0);
+  });
+});
+
+describe("with engines of its own", () => {
+  test("nothing but messages comes on standard output, whatever is sent, and the end of the input ends it", async () => {
+    const { send, ask, answer, printed, leave, ended, complaints } = talk();
+    send("no JSON");
+    send('{"jsonrpc":"2.0","id":1}');
+    send("");
+    send('{"jsonrpc":"2.0","id":7,"method":"initialize","params":{}}');
+    ask("analyze_position", { depth: 2 });
+    ask("nothing", {});
+    const ids = [(await answer()).id, (await answer()).id, (await answer()).id];
+    expect(ids).toEqual(expect.arrayContaining([7]));
+    leave();
+    expect(await ended).toBe(0);
+    expect(printed().map((line) => JSON.parse(line).jsonrpc)).toEqual(printed().map(() => "2.0"));
+    expect(complaints()).toMatch(/^kibitz: /m);
+  });
+
+  test("a message that is too long is refused in words, and the next one is answered", async () => {
+    const { send, ask, answer, leave, ended, complaints } = talk();
+    ask("play_moves", { fen: "x".repeat(512 * 1024) });
+    expect(await answer()).toMatchObject({
+      jsonrpc: "2.0",
+      id: null,
+      error: { code: -32600, message: expect.stringContaining("524288 bytes") },
+    });
+    const params = { name: "play_moves", arguments: {} };
+    const message = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
+    send(message.padEnd(512 * 1024));
+    expect(await answer()).toMatchObject({
+      id: 1,
+      result: { structuredContent: { turn: "white" } },
+    });
+    expect(complaints()).toMatch(/^kibitz: .*524288 bytes/);
+    leave();
+    expect(await ended).toBe(0);
+  });
+
+  test("an output that takes nothing ends it with a word and a failure", async () => {
+    const { ask, ended, complaints } = talkWith({
+      write() {
+        throw new Error("no room");
+      },
+    });
+    ask("play_moves", {});
+    expect(await ended).toBe(1);
+    expect(complaints()).toContain("kibitz: no room\n");
+    expect(complaints()).toContain("kibitz: the connection has ended by itself");
+  });
+
+  test("Ctrl-C ends it while it searches", async () => {
+    const { ask, interrupt, ended, answer } = talk();
+    ask("analyze_position", { depth: 30 }, { progressToken: 1 });
+    expect(await answer()).toMatchObject({ method: "notifications/progress" });
+    interrupt();
+    expect(await ended).toBe(130);
+  });
+});
+
+test("arguments are wrong", async () => {
+  expect(await runKibitz(["mcp", "startpos"])).toMatchObject({
+    code: 2,
+    stdout: "",
+    stderr: expect.stringContaining("mcp takes no arguments"),
+  });
+  expect(await runKibitz(["mcp", "--key", "kbz_x"])).toMatchObject({ code: 2, stdout: "" });
+});
+
+const talk = (...args: readonly string[]) => talkWith({ args });
+
+interface Talk {
+  readonly settings?: Readonly<Record<string, string>>;
+  readonly args?: readonly string[];
+  /** Instead of keeping what comes on standard output. */
+  readonly write?: (text: string) => void;
+}
+
+/** `kibitz mcp` in this process, and a client of the older era without a handshake. */
+function talkWith({ settings = {}, args = [], write }: Talk) {
+  const stdin = new PassThrough();
+  const lines: string[] = [];
+  const told: string[] = [];
+  const read = new EventEmitter();
+  const events = new EventEmitter();
+  let taken = 0;
+  function keep(text: string) {
+    lines.push(...text.trimEnd().split("\n"));
+    read.emit("line");
+  }
+  const host: Host = Object.assign(events, {
+    env: { ...env, ...settings },
+    stdin,
+    stdout: {
+      fd: 1,
+      write: write ?? keep,
+      once: () => {},
+    },
+    stderr: { fd: 2, write: (text: string) => void told.push(text), once: () => {} },
+    exit: () => {},
+  });
+  const ended = run(["mcp", ...args], host);
+  let id = 100;
+  const send = (line: string) => void stdin.write(`${line}\n`);
+  onTestFinished(() => void stdin.destroy());
+  return {
+    send,
+    ask(name: string, given: object, meta?: object) {
+      const params = { name, arguments: given, ...(meta && { _meta: meta }) };
+      send(JSON.stringify({ jsonrpc: "2.0", id: id++, method: "tools/call", params }));
+    },
+    /** The next message. */
+    async answer(): Promise<Record<string, unknown>> {
+      while (lines.length === taken) {
+        await once(read, "line");
+      }
+      return JSON.parse(lines[taken++] ?? "");
+    },
+    printed: () => lines,
+    complaints: () => told.join(""),
+    leave: () => void stdin.end(),
+    interrupt: () => void events.emit("SIGINT", "SIGINT"),
+    ended,
+  };
+}

@@ -1,0 +1,105 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { freePort } from "../support/free-port.ts";
+import { describeWith } from "../support/needs.ts";
+import { useRedis } from "../support/redis.ts";
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
+import { type Finished, runKibitz } from "./run-kibitz.ts";
+
+describeWith("redis")("keys on their way between stores", () => {
+  const redis = useRedis();
+  const folder = useTemporaryFolder();
+  const inSqlite = (name: string) => ({ KIBITZ_DATA_DIR: join(folder, name) });
+  const inRedis = () => ({ KIBITZ_REDIS_URL: redis.url });
+  const keys = (env: Readonly<Record<string, string>>, ...args: readonly string[]) =>
+    runKibitz(["keys", ...args], env);
+  const importing = (env: Readonly<Record<string, string>>, { stdout }: Pick<Finished, "stdout">) =>
+    runKibitz(["keys", "import", "-"], env, [stdout]);
+
+  test("are created, listed, rotated and revoked in Redis, too", async () => {
+    expect((await keys(inRedis(), "create", "--name", "my bot")).stdout).toMatch(/^kbz_\w{36}\n$/);
+    const [row] = (await keys(inRedis(), "list", "--json")).stdout.split("\n");
+    const { id } = JSON.parse(row ?? "");
+    const rotated = JSON.parse((await keys(inRedis(), "rotate", id, "--json")).stdout);
+    expect(await keys(inRedis(), "revoke", rotated.id)).toMatchObject({ code: 0 });
+    expect((await keys(inRedis(), "list")).stdout.match(/revoked/g)).toHaveLength(2);
+  });
+
+  test("come from SQLite to Redis and back as they were, without secrets, and not twice", async () => {
+    const { stdout: secret } = await keys(inSqlite("first"), "create", "--name", 'Bobby "♟"');
+    await keys(inSqlite("first"), "create", "--name", "revoked");
+    const [, second] = (await keys(inSqlite("first"), "list", "--json")).stdout.trim().split("\n");
+    await keys(inSqlite("first"), "revoke", JSON.parse(second ?? "").id);
+    const exported = await keys(inSqlite("first"), "export");
+    expect(exported.stdout).not.toContain(secret.trim());
+    expect(exported.stderr).toBe("2 keys exported\n");
+
+    const redisHere = { ...inRedis(), KIBITZ_REDIS_PREFIX: "moved:" };
+    expect(await importing(redisHere, exported)).toMatchObject({
+      code: 0,
+      stdout: "2 keys imported, 0 brought up to date, 0 there already, 0 left out\n",
+    });
+    expect((await importing(redisHere, exported)).stdout).toBe(
+      "0 keys imported, 0 brought up to date, 2 there already, 0 left out\n",
+    );
+    const back = await keys(redisHere, "export");
+    expect(back.stdout).toBe(exported.stdout);
+
+    // Meanwhile the other one was revoked in Redis.
+    const [first] = exported.stdout.split("\n");
+    await keys(redisHere, "revoke", JSON.parse(first ?? "").id);
+    const later = await keys(redisHere, "export");
+    expect((await importing(inSqlite("first"), later)).stdout).toBe(
+      "0 keys imported, 1 brought up to date, 1 there already, 0 left out\n",
+    );
+    expect((await keys(inSqlite("first"), "export")).stdout).toBe(later.stdout);
+    expect((await importing(inSqlite("other"), later)).stdout).toMatch(/^2 keys imported/);
+  });
+
+  test("that contradict one that is there are told and left out", async () => {
+    const env = inSqlite("contradicted");
+    await keys(env, "create", "--name", "a");
+    const line = JSON.parse((await keys(env, "export")).stdout);
+    const others = [
+      { ...line, plan: "gold" },
+      { ...line, id: "another" },
+      { ...line, id: "new", hash: "0".repeat(64) },
+    ];
+    const file = join(folder, "keys.jsonl");
+    writeFileSync(file, others.map((other) => `${JSON.stringify(other)}\n`).join(""));
+    expect(await keys(env, "import", file)).toEqual({
+      code: 1,
+      stdout: "1 key imported, 0 brought up to date, 0 there already, 2 left out\n",
+      stderr: `kibitz: ${line.id} was left out: the key that is there has another plan\nkibitz: another was left out: another key has the same secret\n`,
+    });
+  });
+
+  test.each([
+    ["no JSON", "kbz_"],
+    ["a field too many", '{"id":"a","secret":"b"}'],
+    [
+      "a hash that is none",
+      '{"id":"a","hash":"kbz_","name":null,"plan":"free","created_at":"2026-01-01T00:00:00Z","issued_to":null,"last_used_at":null,"revoked_at":null}',
+    ],
+  ])("are not imported at all where a line is %s", async (what, wrong) => {
+    const env = inSqlite(what);
+    await keys(env, "create");
+    const { stdout } = await keys(env, "export");
+    expect(await importing(inSqlite("empty"), { stdout: `${stdout}${wrong}\n` })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(
+        "line 2 is no key as kibitz keys export writes it; nothing was imported",
+      ),
+    });
+    expect((await keys(inSqlite("empty"), "export")).stdout).toBe("");
+  });
+
+  test("are not looked for elsewhere where Redis is not there", async () => {
+    const nowhere = { KIBITZ_REDIS_URL: `redis://127.0.0.1:${await freePort()}` };
+    expect(await keys(nowhere, "list")).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/KIBITZ_REDIS_URL: Redis cannot be asked: .*ECONNREFUSED/),
+    });
+  });
+});

@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+import type { CommandInput } from "../../src/cli/command.ts";
+import { remoteAddressOf } from "../../src/cli/remote-address.ts";
+
+function addressOf(values: CommandInput["values"], env: Readonly<Record<string, string>> = {}) {
+  return remoteAddressOf({ values, host: { env } as CommandInput["host"] });
+}
+
+test.each([
+  ["http://127.0.0.1:8080", "http://127.0.0.1:8080"],
+  ["https://Chess.example/", "https://chess.example"],
+  ["https://chess.example/kibitz/", "https://chess.example/kibitz"],
+  ["http://[::1]:8080", "http://[::1]:8080"],
+])("%s is read as %s", (given, url) => {
+  expect(addressOf({ url: given })).toEqual({ url, key: undefined });
+});
+
+test.each([
+  ["localhost:8080", /^--url must begin with http:\/\/ .*did you mean http:\/\/localhost:8080\?$/],
+  ["ftp://chess.example", /not ftp:\/\/chess\.example$/],
+  ["https://me:secret@chess.example", /^--url must have no user or password/],
+  ["https://chess.example/?key=1", /^--url must end before \?/],
+  ["https://chess.example/#top", /^--url must end before #/],
+])("%s is no address of a service", (url, message) => {
+  expect(() => addressOf({ url })).toThrow(message);
+});
+
+test("a key is taken from the command line, then from the environment", () => {
+  const url = "http://chess.example";
+  expect(addressOf({ url, key: "kbz_1" }, { KIBITZ_API_KEY: "kbz_2" })?.key).toBe("kbz_1");
+  expect(addressOf({ url }, { KIBITZ_API_KEY: "kbz_2" })?.key).toBe("kbz_2");
+  expect(addressOf({ url }, { KIBITZ_API_KEY: "" })?.key).toBeUndefined();
+});
+
+test("a key that cannot be one is refused without being shown", () => {
+  const refuse = () => addressOf({ url: "http://chess.example", key: "kbz_1 2" });
+  expect(refuse).toThrow(/characters that no key has/);
+  expect(refuse).not.toThrow(/kbz_1/);
+});
+
+test("without a service, a key in the environment waits for one, and one on the command line is a mistake", () => {
+  expect(addressOf({}, { KIBITZ_API_KEY: "kbz_2" })).toBeUndefined();
+  expect(() => addressOf({ key: "kbz_1" })).toThrow("--key is for a running service: name it with --url");
+});

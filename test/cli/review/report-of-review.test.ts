@@ -1,0 +1,178 @@
+import { create } from "@bufbuild/protobuf";
+import { expect, test } from "vitest";
+import { GameReviewSchema } from "../../../gen/chess/analysis/v1/game_pb.ts";
+import type { Analysis } from "../../../src/analysis/analysis.ts";
+import { messageFromMoveReview, messageFromReview, searchTotals } from "../../../src/calls/convert-review.ts";
+import { reportOfReview } from "../../../src/cli/review/report-of-review.ts";
+import { shownReview } from "../../../src/cli/review/shown-review.ts";
+import { styleOf } from "../../../src/cli/review/style.ts";
+import { reportOfTurningPoints } from "../../../src/cli/review/turning-points.ts";
+import { annotate } from "../../../src/game/annotate.ts";
+import { inOneGo } from "../../../src/thread/event-loop.ts";
+import { judgedOf } from "../../analysis/made-up.ts";
+import { buildOf } from "../../engine/build-of.ts";
+import { evaluate, gameOf, review } from "../../game/games.ts";
+
+const plain = styleOf({ env: {}, stdout: { fd: 1, write() {}, once() {} } });
+
+type Evaluations = Parameters<typeof evaluate>[1];
+
+function analysesOf(pgn: string, evaluations: Evaluations, others: Partial<Analysis> = {}): Analysis[] {
+  const game = gameOf(pgn);
+  return evaluate(game, evaluations).map(({ score, best }, index): Analysis => {
+    const position = game.positions[index];
+    if (position === undefined) {
+      expect.fail("a position is missing");
+    }
+    return {
+      request: { ...judgedOf({ build: buildOf({ name: "Fish", path: "native" }), depth: 12 }), position },
+      score,
+      best,
+      ponder: undefined,
+      lines: [],
+      depth: 12,
+      seldepth: 12,
+      counters: { nodes: 1000, nps: 1000, timeMs: 10, hashfull: 0, tbhits: 0 },
+      queueMs: 0,
+      stopReason: position.terminal ? "terminal" : "depth",
+      deterministic: true,
+      cutShort: false,
+      cached: false,
+      warnings: [],
+      ...others,
+    };
+  });
+}
+
+function reportOf(pgn: string, evaluations: Evaluations): string {
+  const game = gameOf(pgn);
+  const own = review(game, evaluations);
+  const analyses = analysesOf(pgn, evaluations);
+  const reviewed = { game, review: own, analyses, pgn: inOneGo(annotate(game, own)) };
+  const moves = own.moves.map((move) => messageFromMoveReview(move, game));
+  const message = create(GameReviewSchema, messageFromReview(reviewed, moves));
+  return reportOfReview("Game 7", shownReview(game, message), plain);
+}
+
+const best = (score: number, uci: string) => ({ score, lines: [[uci] as const] });
+
+test("a report has who played, how well, and where the game turned", () => {
+  const pgn = '[White "Anna"]\n[Black "Benjamin"]\n\n1. e4 f6 2. a3 g5 1/2-1/2';
+  const report = reportOf(pgn, [
+    best(15, "e2e4"),
+    best(20, "c7c5"),
+    best(170, "d2d4"),
+    best(60, "d7d5"),
+    best(900, "d1h5"),
+  ]);
+  expect(report).toBe(`Game 7: Anna – Benjamin, 1/2-1/2
+
+            accuracy  average loss  inaccuracies  mistakes  blunders
+  Anna        74.0 %         55 cp             1         0         0
+  Benjamin    26.7 %        495 cp             0         1         1
+
+   White ┤                ▆▆▆▆
+         ┤                ████
+    50 % ┤▁▁▁▁▁▁▁▁▇▇▇▇▃▃▃▃████
+         ┤████████████████████
+         ┤████████████████████
+   Black ┤████████████████████
+                  ↑       ↑
+          ╵opening
+
+  Turning points, seen by the mover; (played) and [best]:
+
+  1... f6?  (0.20 → 1.70) Mistake. c5 was best.
+
+    1  R  N  B  K  Q  B  N  R
+    2  P  P  P     P  P  P  P
+    3     ·     ·     ·     ·
+    4  ·     ·  P  ·     ·
+    5     ·     ·    [·]    ·
+    6  ·    (·)    ·     ·
+    7  p  p (p) p  p [p] p  p
+    8  r  n  b  k  q  b  n  r
+       h  g  f  e  d  c  b  a
+
+  2... g5??  (0.60 → 9.00) Blunder. d5 was best.
+
+    1  R  N  B  K  Q  B  N  R
+    2  P  P  P     P  P  P
+    3     ·     ·     ·     P
+    4  ·     ·  P  ·     ·
+    5    (·)    · [ ] ·     ·
+    6  ·     p     ·     ·
+    7  p (p)    p [p] p  p  p
+    8  r  n  b  k  q  b  n  r
+       h  g  f  e  d  c  b  a
+
+  Fish (native), depth 12, 5 positions, 5 searched, 5K nodes in 50 ms of engine time
+
+`);
+});
+
+test("numbers are those of the position, and what nobody knows is left out", () => {
+  const report = reportOf('[White "?"]\n[FEN "4k3/8/8/8/8/8/4P3/4K3 b - - 0 57"]\n\n57... Kd7', [
+    best(0, "e8e7"),
+    best(600, "e2e4"),
+  ]);
+  expect(report).toMatch(/^Game 7: White – Black, \*\n/);
+  expect(report).toMatch(/^ {2}White +– +– +0 +0 +0$/m);
+  expect(report).toMatch(/^ {2}57\.\.\. Kd7\?\? {2}\(0\.00 → 6\.00\) Blunder\. Ke7 was best\.$/m);
+});
+
+test("a line that is too wide is cut between moves", () => {
+  const move = {
+    san: "f6",
+    from: "f7",
+    to: "f6",
+    fenBefore: "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1",
+    before: { kind: "cp", cp: 20 },
+    after: { kind: "cp", cp: 170 },
+    winPercentLoss: 13,
+    judgement: "mistake",
+    phase: "opening",
+    best: { from: "d7", to: "d5", san: ["d5", "exd5", "Qxd5", "Nc3", "Qa5", "d4"] },
+  } as const;
+  const betterOn = (columns: number) =>
+    reportOfTurningPoints([move], { ...plain, columns }).find((line) => line.startsWith("Better"));
+  expect(betterOn(35)).toBe("Better: d5 exd5 Qxd5 Nc3 Qa5 d4");
+  expect(betterOn(34)).toBe("Better: d5 exd5 Qxd5 Nc3 Qa5 …");
+  expect(betterOn(28)).toBe("Better: d5 exd5 Qxd5 …");
+});
+
+test("a game without faults says so", () => {
+  expect(reportOf("1. e4", [best(15, "e2e4"), best(15, "e7e5")])).toContain(
+    "\n  No mistakes, no blunders.\n",
+  );
+});
+
+test("figures are given by phase where a player has moved in more than one", () => {
+  const report = reportOf('[FEN "rn2k2n/8/8/8/8/8/8/RNB1K2Q w - - 0 1"]\n\n1. Qxh8+ Kd7 2. Ke2', []);
+  expect(report).toMatch(/^ {2}White .+\n {4}middlegame .+\n {4}endgame .+\n {2}Black .+\n\n/m);
+});
+
+test("names cannot tell the terminal anything", () => {
+  const report = reportOf('[White "\u009b31mred\u202e"]\n\n1. e4', [best(15, "e2e4"), best(15, "e7e5")]);
+  expect(report).toContain("Game 7: \\u009b31mred\\u202e – Black");
+});
+
+test("finished positions are not counted, and what was known before costs nothing", () => {
+  const mate = analysesOf("1. f3 e5 2. g4 Qh4#", []);
+  expect(searchTotals(mate)).toEqual({
+    positions: 4,
+    searched: 4,
+    cached: 0,
+    nodes: 4000,
+    timeMs: 40,
+    deterministic: true,
+  });
+  const known = analysesOf("1. e4", [], { cached: true, deterministic: false });
+  expect(searchTotals(known)).toMatchObject({
+    searched: 0,
+    cached: 2,
+    nodes: 0,
+    timeMs: 0,
+    deterministic: false,
+  });
+});

@@ -1,0 +1,41 @@
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { startFen } from "../chess/judged.ts";
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
+import { runKibitz } from "./run-kibitz.ts";
+
+const folder = useTemporaryFolder();
+const env = { KIBITZ_DATA_DIR: join(folder, "data"), KIBITZ_STORE_MB: "16" };
+const single = ["eval", startFen, "--depth", "6", "--json"];
+
+test("a review stores its positions, for the next one and for whoever asks about one of them", async () => {
+  const review = async (game: string) => {
+    const file = join(folder, "game.pgn");
+    writeFileSync(file, game);
+    return JSON.parse((await runKibitz(["review", file, "--depth", "6", "--json"], env)).stdout);
+  };
+  const first = await review("1. e4 e5 2. Qh5 *\n");
+  expect(first.search).toMatchObject({ positions: 4, searched: 4, cached: 0 });
+  const second = await review("1. e4 e5 2. Qh5 Nc6 *\n");
+  expect(second.search).toMatchObject({ positions: 5, searched: 1, cached: 4 });
+  expect(second.moves.slice(0, 3)).toEqual(first.moves);
+  expect(JSON.parse((await runKibitz(single, env)).stdout)).toMatchObject({ search: { cached: true } });
+});
+
+test("a single position makes no folder", async () => {
+  const none = join(folder, "none");
+  const { stdout } = await runKibitz(single, { ...env, KIBITZ_DATA_DIR: none });
+  expect(JSON.parse(stdout)).toMatchObject({ search: { cached: false } });
+  expect(existsSync(none)).toBe(false);
+});
+
+test("a data folder that cannot be used keeps nobody from an answer, and is no matter of the error stream", async () => {
+  const file = join(folder, "one.epd");
+  writeFileSync(file, `${startFen}\n`);
+  const { code, stderr } = await runKibitz(["eval", "--file", file, "--depth", "6"], {
+    ...env,
+    KIBITZ_DATA_DIR: join(file, "data"),
+  });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "kibitz: 1 positions\n" });
+});

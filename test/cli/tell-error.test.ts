@@ -1,0 +1,66 @@
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { expect, test } from "vitest";
+import { ProblemSchema } from "../../gen/chess/analysis/v1/problem_pb.ts";
+import type { CommandInput } from "../../src/cli/command.ts";
+import { RemoteError } from "../../src/cli/remote-error.ts";
+import { orTellError } from "../../src/cli/tell-error.ts";
+import { KibitzError } from "../../src/errors/errors.ts";
+
+async function toldOf(error: Error) {
+  const written: string[] = [];
+  const stderr = { write: (text: string) => written.push(text) };
+  const input = { values: {}, host: { stderr } } as unknown as CommandInput;
+  const code = await orTellError(input, () => Promise.reject(error));
+  return { code, stderr: written.join("") };
+}
+
+const remote = (problem: MessageInitShape<typeof ProblemSchema>) =>
+  new RemoteError(create(ProblemSchema, problem), "https://chess.example/kibitz");
+
+test("what is only too early says when, and is no fault of the request", async () => {
+  const early = { code: "rate_limited", status: 429, detail: "Enough.", nextAction: "retry_later" };
+  expect(await toldOf(remote({ ...early, retryAfterMs: 41_200 }))).toEqual({
+    code: 1,
+    stderr: "kibitz: Enough.\nkibitz: ask again in 42 s\n",
+  });
+});
+
+test("what is beyond the plan names the field, and where there is more", async () => {
+  const beyond = {
+    code: "upgrade_needed",
+    status: 402,
+    detail: "Too deep.",
+    nextAction: "get_api_key",
+    errors: [{ pointer: "/depth", code: "over_plan_limit", message: "30 is over 20." }],
+    suggestedRequest: { fen: "startpos", depth: 20 },
+    upgrade: { plan: "free", url: "/v1/keys" },
+  };
+  expect(await toldOf(remote(beyond))).toEqual({
+    code: 2,
+    stderr: `kibitz: depth: 30 is over 20.
+kibitz: this request would be answered: {"fen":"startpos","depth":20}
+kibitz: the plan free allows it: https://chess.example/kibitz/v1/keys
+kibitz: give an API key of the service, in KIBITZ_API_KEY or with --key
+`,
+  });
+});
+
+test("what failed in a service says how its operator finds it", async () => {
+  const failed = { code: "internal", status: 500, detail: "Something failed.", requestId: "r-1" };
+  expect(await toldOf(remote(failed))).toEqual({
+    code: 1,
+    stderr: "kibitz: Something failed.\nkibitz: whoever runs the service finds it as r-1\n",
+  });
+});
+
+test("every fault has a line, and a request that must be changed the exit code for it", async () => {
+  const faults = ["One.", "Two."].map((message) => ({
+    pointer: "/depth",
+    code: "out_of_range" as const,
+    message,
+  }));
+  expect(await toldOf(new KibitzError("out_of_range", "One. There is 1 more fault.", { faults }))).toEqual({
+    code: 2,
+    stderr: "kibitz: One.\nkibitz: Two.\n",
+  });
+});

@@ -1,0 +1,46 @@
+import fc from "fast-check";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { giveClockBack, openTimers, takeClock } from "../../engine/clock.ts";
+import { talk } from "./talk.ts";
+
+beforeEach(takeClock);
+afterEach(giveClockBack);
+
+const word = fc.constantFrom(
+  ..."uci isready ucinewgame debug on register stop ponderhit setoption name value MultiPV Hash true position".split(
+    " ",
+  ),
+  ..."startpos fen moves e2e4 e7e5 e2e5 O-O 8/8/8/8/8/8/8/8 w - go depth nodes movetime wtime btime".split(
+    " ",
+  ),
+  ..."movestogo mate infinite ponder searchmoves 0 1 -5 99999999999999999999 1e3 perft \u0000 é".split(" "),
+);
+const line = fc.oneof(
+  fc.array(word, { maxLength: 8 }).map((words) => words.join(" ")),
+  fc.string({ maxLength: 40 }),
+  fc.array(word, { maxLength: 5 }).map((words) => `go ${words.join(" ")}`),
+);
+
+test("whatever is said, every go has one bestmove once it is stopped, and nothing is left behind", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(line, { maxLength: 12 }), async (lines) => {
+      const { hear, hearWithin } = talk();
+      const said = lines.map((text) => text.replace(/\bquit\b/g, ""));
+      const heard = [...(await hear(...said)), ...(await hear("stop")), ...(await hearWithin(120))];
+      const begun = said.filter((text) => isGo(text)).length;
+      expect(heard.filter((text) => text.startsWith("bestmove "))).toHaveLength(begun);
+      expect(heard.filter((text) => /[\r\n]/.test(text))).toEqual([]);
+      await hearWithin(500);
+      expect(openTimers()).toBe(0);
+    }),
+    { numRuns: 150 },
+  );
+});
+
+/** By the protocol's rule: the first word that is a command is the command. */
+function isGo(text: string): boolean {
+  const commands = /^(uci|isready|ucinewgame|stop|ponderhit|quit|debug|register|setoption|position|go)$/;
+  const words = text.trim().split(/\s+/);
+  const command = words.findIndex((one) => commands.test(one));
+  return words[command] === "go" && !words.slice(command).includes("perft");
+}

@@ -1,0 +1,132 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { freePort } from "../../support/free-port.ts";
+import { rateOf, usePlansFile } from "../../support/plans-file.ts";
+import { useApp } from "../../support/running-app.ts";
+import { startUci, type UciTalk } from "./start-session.ts";
+
+/** Its engines need no processor; a search for more than 19 plies goes on until its time is up or it is told to stop. */
+const engines = createEnginesInProcess();
+const app = useApp(
+  {
+    KIBITZ_ACCESS: "public",
+    KIBITZ_PLANS: usePlansFile({
+      id: "keyless",
+      limits: { depth_max: 14, multipv_max: 2, rates: [rateOf("second", 6, 1)] },
+    }),
+  },
+  { engines },
+);
+
+/** With a program that has left in the end, whatever happens. */
+function uciAt(url: string, ...args: readonly string[]): UciTalk {
+  const talk = startUci(["--url", url, ...args]);
+  onTestFinished(async () => {
+    talk.hangUp();
+    await talk.ended;
+  });
+  return talk;
+}
+
+/** A network between program and service, which can fail. */
+async function openNetwork(): Promise<{ readonly url: string; fail(): void }> {
+  const sockets = new Set<Socket>();
+  const server = createServer((near) => {
+    const far = connect(Number(new URL(app.url).port), "127.0.0.1");
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(from);
+      from.on("error", () => {});
+      from.pipe(to);
+    }
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const fail = () => {
+    server.close();
+    for (const socket of sockets) {
+      socket.destroy();
+    }
+  };
+  onTestFinished(fail);
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, fail };
+}
+
+test("the engine of a service is an engine like any other, within its plan", async () => {
+  const { say, until } = uciAt(app.url);
+  say("uci");
+  const greeting = await until(/^uciok$/);
+  expect(greeting[0]).toMatch(/^id name Kibitz \d.* \(Stockfish 19 Lite in process at 127\.0\.0\.1:\d+\)$/);
+  expect(greeting).toContain("option name UCI_Elo type spin default 1320 min 1320 max 3190");
+  expect(greeting).toContain("option name UCI_LimitStrength type check default false");
+  say("setoption name MultiPV value 3", "position startpos moves e2e4", "go depth 20");
+  const lines = await until(/^bestmove /);
+  expect(lines.filter((line) => line.startsWith("info string"))).toEqual([
+    "info string go depth 20 is outside 1 to 14: taken as 14",
+    "info string MultiPV 3 is more than this service allows: taken as 2",
+  ]);
+  expect(lines.at(-2)).toMatch(/^info depth 14 .* multipv 2 /);
+});
+
+test("a search at a service ends at once with stop, and leaves no engine at work", async () => {
+  const { say, until } = uciAt(app.url);
+  say("go infinite");
+  await until(/^info depth 19 /);
+  const stoppedAt = performance.now();
+  say("stop");
+  expect((await until(/^bestmove /)).at(-1)).toMatch(/^bestmove [a-h]\d[a-h]\d/);
+  expect(performance.now() - stoppedAt).toBeLessThan(200);
+  await vi.waitFor(() => expect(engines.searching).toBe(0), 2000);
+});
+
+test("who asks more often than the plan allows is answered when the service says so", async () => {
+  const { say, until } = uciAt(app.url);
+  const heard: string[] = [];
+  const refusal = /^info string .+; asking again in \d+ ms$/;
+  for (let asked = 0; asked < 50 && !heard.some((line) => refusal.test(line)); asked++) {
+    say(`position startpos moves ${asked % 2 ? "d2d4" : "e2e4"}`, "go depth 3 movetime 5000");
+    heard.push(...(await until(/^bestmove /)));
+  }
+  expect(heard).toContainEqual(expect.stringMatching(refusal));
+  expect(heard.join("\n")).not.toContain("is only the first that is legal");
+});
+
+test("when the network fails, the best move so far is said in time, with the reason", async () => {
+  const { url, fail } = await openNetwork();
+  const { say, until } = uciAt(url);
+  say("go movetime 1500");
+  await until(/^info depth 19 /);
+  fail();
+  const lines = await until(/^bestmove [a-h]\d[a-h]\d/);
+  expect(lines[0]).toMatch(/^info string the connection to .+ broke off .+; asking again in 200 ms$/);
+  expect(lines[1]).toMatch(/^info string nobody listens at .+ \(ECONNREFUSED\)/);
+  expect(lines.join("\n")).not.toContain("is only the first that is legal");
+});
+
+test("where no service answers, it is said why, and a legal move is the answer", async () => {
+  const { say, until } = uciAt(`http://127.0.0.1:${await freePort()}`);
+  say("uci", "isready");
+  const greeting = await until(/^readyok$/);
+  expect(greeting[0]).toMatch(/^info string nobody listens at .+ What its engine can be told is not known/);
+  expect(greeting.at(-2)).toBe("uciok");
+  say("position startpos moves e2e4", "go movetime 100");
+  const lines = await until(/^bestmove /);
+  expect(lines[0]).toMatch(/^info string nobody listens at /);
+  expect(lines.at(-2)).toMatch(
+    /^info string no move was found: ([a-h]\d[a-h]\d) is only the first that is legal$/,
+  );
+  expect(lines.at(-1)).toMatch(/^bestmove [a-h][78][a-h][56]$/);
+});
+
+test.each([
+  [["--engine", "stockfish-3"], /has no engine "stockfish-3": its engines are stockfish-19, /],
+  [["--key", "kbz_no"], /API key/],
+])("what the service can never do ends the program: %s", async (args, complaint) => {
+  const { until, ended } = startUci(["--url", app.url, ...args]);
+  expect((await until(/^info string/)).at(-1)).toMatch(complaint);
+  expect(await ended).toBe(2);
+});

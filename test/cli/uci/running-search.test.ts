@@ -1,0 +1,369 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { KibitzError } from "../../../src/errors/errors.ts";
+import { giveClockBack, openTimers, takeClock } from "../../engine/clock.ts";
+import { createScriptedAnalyst, done, mateIn, stateOf } from "./scripted-analyst.ts";
+import { talk } from "./talk.ts";
+
+beforeEach(takeClock);
+afterEach(giveClockBack);
+
+const bestOf = (heard: readonly string[]) => heard.filter((line) => line.startsWith("bestmove"));
+const notesOf = (heard: readonly string[]) => heard.filter((line) => line.startsWith("info string"));
+const overloaded = (retryAfterMs?: number) =>
+  new KibitzError("overloaded", "busy", retryAfterMs === undefined ? {} : { retryAfterMs });
+
+describe("stop", () => {
+  test("tells the best move so far at once, and calls the search off", async () => {
+    const { hear, last } = talk();
+    await hear("go infinite");
+    last().find(stateOf(3, ["e2e4", "e7e5"]));
+    last().find(stateOf(4, ["d2d4", "d7d5"]));
+    await hear();
+    expect(await hear("stop")).toEqual(["bestmove d2d4 ponder d7d5"]);
+    expect(last().signal.aborted).toBe(true);
+    expect(openTimers()).toBe(0);
+  });
+
+  test("before the first move waits for it", async () => {
+    const { hear, hearWithin, last } = talk();
+    await hear("go infinite", "stop");
+    expect(await hearWithin(50)).toEqual([]);
+    last().find(stateOf(1, ["e2e4"]));
+    expect(bestOf(await hear())).toEqual(["bestmove e2e4"]);
+  });
+
+  test("before the first move takes the last one, too", async () => {
+    const { hear, last } = talk();
+    await hear("go infinite", "stop");
+    last().find(done(8, ["e2e4"]));
+    expect(bestOf(await hear())).toEqual(["bestmove e2e4"]);
+  });
+
+  test("that finds nothing for 120 ms tells a legal move, and that it is no more", async () => {
+    const { hear, hearWithin } = talk();
+    await hear("position startpos moves e2e4", "go infinite searchmoves c7c5", "stop");
+    expect(await hearWithin(119)).toEqual([]);
+    expect(await hearWithin(1)).toEqual([
+      "info string no move was found: c7c5 is only the first that is legal",
+      "bestmove c7c5",
+    ]);
+  });
+
+  test("comes twice or too late, and nothing is said twice", async () => {
+    const { hear, hearWithin, last } = talk();
+    await hear("go depth 2");
+    last().find(done(2, ["e2e4"]));
+    expect(bestOf(await hear("stop", "stop"))).toEqual(["bestmove e2e4"]);
+    expect(await hear("stop", "ponderhit")).toEqual([]);
+    expect(await hearWithin(1000)).toEqual([]);
+  });
+});
+
+describe("an infinite search", () => {
+  test("that has ended keeps its best move until stop, and says why it has ended", async () => {
+    const { hear, hearWithin, last } = talk();
+    await hear("go infinite");
+    last().find(done(24, ["e2e4"], "time"));
+    expect(notesOf(await hear())).toEqual([
+      "info string the search has ended (the time is over, the longest that may be asked for): the best move waits for stop",
+    ]);
+    expect(await hearWithin(100_000)).toEqual([]);
+    expect(await hear("isready", "stop")).toEqual(["readyok", "bestmove e2e4"]);
+    // It has ended by itself: there is nothing to call off.
+    expect(last().signal.aborted).toBe(false);
+  });
+
+  test("is asked again until it is answered or stopped", async () => {
+    const { hear, hearWithin, last, analyst } = talk();
+    await hear("go infinite");
+    last().fail(overloaded(50_000));
+    expect(await hearWithin(50_000)).toEqual(["info string busy; asking again in 50000 ms"]);
+    for (let failures = 2; failures <= 9; failures++) {
+      last().fail(overloaded());
+      await hearWithin(10_000);
+    }
+    expect(analyst.searches).toHaveLength(10);
+    last().find(stateOf(3, ["e2e4"]));
+    await hear();
+    expect(await hear("stop")).toEqual(["bestmove e2e4"]);
+  });
+
+  test("that has failed for good waits for stop, too", async () => {
+    const { hear, last } = talk();
+    await hear("go infinite");
+    last().find(stateOf(5, ["g1f3"]));
+    last().fail(new KibitzError("invalid_api_key", "no such key"));
+    expect(notesOf(await hear())).toEqual([
+      "info string no such key",
+      "info string the search has ended (nothing more is found): the best move waits for stop",
+    ]);
+    expect(await hear("stop")).toEqual(["bestmove g1f3"]);
+  });
+});
+
+describe("a clock", () => {
+  test("that the service does not keep is kept here", async () => {
+    const { hear, hearWithin, last } = talk();
+    await hear("go wtime 30960 btime 1000");
+    last().find(stateOf(6, ["e2e4"]));
+    expect(bestOf(await hearWithin(1029))).toEqual([]);
+    expect(await hearWithin(1)).toEqual(["bestmove e2e4"]);
+  });
+
+  test("cuts searches that are too short to be asked for, if their nodes have not", async () => {
+    const { hear, hearWithin, last } = talk();
+    await hear("go movetime 5");
+    last().find(stateOf(2, ["e2e4"]));
+    expect(bestOf(await hearWithin(34))).toEqual([]);
+    expect(await hearWithin(1)).toEqual(["bestmove e2e4"]);
+    expect(last().signal.aborted).toBe(true);
+  });
+
+  test("that is over before a first move waits for it as long as it may", async () => {
+    const { hear, hearWithin, last } = talk();
+    await hear("go movetime 5");
+    expect(await hearWithin(334)).toEqual([]);
+    last().find(stateOf(1, ["e2e4"]));
+    expect(bestOf(await hear())).toEqual(["bestmove e2e4"]);
+    await hear("go movetime 5");
+    expect(bestOf(await hearWithin(335))).toHaveLength(1);
+    // Where a clock has so little left, no longer than that.
+    await hear("go wtime 100");
+    expect(bestOf(await hearWithin(69))).toEqual([]);
+    expect(bestOf(await hearWithin(1))).toHaveLength(1);
+  });
+
+  test("that the service keeps, too, calls nothing off before that has had its time", async () => {
+    const { hear, hearWithin, last } = talk();
+    await hear("go movetime 100");
+    last().find(stateOf(2, ["e2e4"]));
+    expect(bestOf(await hearWithin(130))).toHaveLength(1);
+    await hearWithin(499);
+    expect(last().signal.aborted).toBe(false);
+    await hearWithin(1);
+    expect(last().signal.aborted).toBe(true);
+  });
+
+  test("of the other side is none", async () => {
+    const { hear, hearWithin, last } = talk();
+    await hear("go btime 100");
+    last().find(stateOf(1, ["e2e4"]));
+    expect(bestOf(await hearWithin(10_000))).toEqual([]);
+  });
+});
+
+describe("pondering", () => {
+  test("runs no clock before ponderhit, and then that of the move", async () => {
+    const { hear, hearWithin, last } = talk();
+    await hear("position startpos moves e2e4 e7e5", "go ponder wtime 30960 btime 30000");
+    last().find(stateOf(9, ["g1f3"]));
+    expect(bestOf(await hearWithin(20_000))).toEqual([]);
+    await hear("ponderhit");
+    expect(await hearWithin(999)).toEqual([]);
+    expect(await hearWithin(1)).toEqual(["bestmove g1f3"]);
+  });
+
+  test("that has found all answers ponderhit at once", async () => {
+    const { hear, last } = talk();
+    await hear("go ponder depth 8");
+    last().find(done(8, ["g1f3"]));
+    expect(bestOf(await hear())).toEqual([]);
+    expect(await hear("ponderhit")).toEqual(["bestmove g1f3"]);
+  });
+
+  test("in vain ends with stop", async () => {
+    const { hear, last } = talk();
+    await hear("go ponder wtime 30960 btime 30000");
+    last().find(stateOf(9, ["g1f3"]));
+    await hear();
+    expect(await hear("stop")).toEqual(["bestmove g1f3"]);
+  });
+});
+
+describe("go mate", () => {
+  test("ends with a mate as short as was asked for, by the side to move", async () => {
+    const { hear, last } = talk();
+    await hear("position startpos moves e2e4", "go mate 3");
+    for (const mate of [2, -4]) {
+      last().find(stateOf(8, ["d8h4"], { score: mateIn(mate) }));
+    }
+    expect(bestOf(await hear())).toEqual([]);
+    last().find(stateOf(9, ["d8h4"], { score: mateIn(-3) }));
+    expect(bestOf(await hear())).toEqual(["bestmove d8h4"]);
+  });
+
+  test("says that there was none", async () => {
+    const { hear, last } = talk();
+    await hear("go mate 2");
+    last().find(done(20, ["e2e4"], "nodes"));
+    const heard = await hear();
+    expect(notesOf(heard)).toEqual([expect.stringMatching(/^info string no mate in 2 was found: /)]);
+    expect(bestOf(heard)).toEqual(["bestmove e2e4"]);
+  });
+});
+
+describe("what fails", () => {
+  test("for a while is asked again, in the time that is left", async () => {
+    const { hear, hearWithin, last, analyst } = talk();
+    await hear("go movetime 2000");
+    last().find(stateOf(4, ["e2e4"]));
+    await hear();
+    last().fail(overloaded(500));
+    expect(await hear()).toEqual(["info string busy; asking again in 500 ms"]);
+    await hearWithin(500);
+    expect(analyst.searches).toHaveLength(2);
+    expect(last().question.movetimeMs).toBe(1530);
+    // What is said again is not told, what is new is.
+    last().find(stateOf(3, ["d2d4"]));
+    expect(await hear()).toEqual([]);
+    last().find(done(5, ["c2c4"], "time"));
+    expect(bestOf(await hear())).toEqual(["bestmove c2c4"]);
+  });
+
+  test("too late to be asked again leaves the best move so far", async () => {
+    const { hear, last } = talk();
+    await hear("go movetime 500");
+    last().find(stateOf(4, ["e2e4"]));
+    await hear();
+    last().fail(overloaded(1000));
+    expect(await hear()).toEqual(["info string busy", "bestmove e2e4"]);
+  });
+
+  test("before any move leaves a legal one, and says so", async () => {
+    const { hear, last } = talk();
+    await hear("go wtime 600 btime 600");
+    last().fail(overloaded(1000));
+    expect(await hear()).toEqual([
+      "info string busy",
+      expect.stringMatching(/^info string no move was found: /),
+      expect.stringMatching(/^bestmove [a-h][12][a-h][34]$/),
+    ]);
+  });
+
+  test("before any move is asked again as long as the clock lets it", async () => {
+    const { hear, hearWithin, last } = talk();
+    await hear("go wtime 60000 btime 60000");
+    last().fail(overloaded(5000));
+    expect(await hear()).toEqual(["info string busy; asking again in 5000 ms"]);
+    await hearWithin(5000);
+    expect(last().question.movetimeMs).toBe(50);
+    last().find(stateOf(1, ["e2e4"]));
+    expect(bestOf(await hear())).toEqual(["bestmove e2e4"]);
+  });
+
+  test("for longer than the clock or anybody's patience lets it is not waited for", async () => {
+    const { hear, hearWithin, last } = talk();
+    await hear("go wtime 300000 btime 300000");
+    last().fail(overloaded(47_000));
+    expect(await hear()).toEqual(["info string busy; asking again in 47000 ms"]);
+    expect(bestOf(await hearWithin(46_999))).toEqual([]);
+    await hearWithin(1);
+    last().find(stateOf(1, ["e2e4"]));
+    expect(bestOf(await hear())).toEqual(["bestmove e2e4"]);
+    await hear("go depth 10");
+    last().fail(overloaded(60_000));
+    expect(await hear()).toEqual(["info string busy; asking again in 60000 ms"]);
+    await hear("stop");
+    await hear("go depth 10");
+    last().fail(overloaded(60_001));
+    expect(bestOf(await hear())).toHaveLength(1);
+  });
+
+  test("again and again is given up", async () => {
+    const { hear, hearWithin, analyst } = talk();
+    await hear("go depth 10");
+    const heard: string[] = [];
+    for (let tries = 1; tries <= 6; tries++) {
+      analyst.searches[tries - 1]?.fail(overloaded());
+      heard.push(...(await hearWithin(6400)));
+    }
+    expect(heard.slice(0, 5)).toEqual(
+      [200, 400, 800, 1600, 3200].map((ms) => `info string busy; asking again in ${ms} ms`),
+    );
+    expect(bestOf(heard)).toHaveLength(1);
+    expect(analyst.searches).toHaveLength(6);
+  });
+
+  test("again and again is asked again as long as a clock lets it", async () => {
+    const { hear, hearWithin, analyst, last } = talk();
+    await hear("go wtime 300000 btime 300000");
+    for (let tries = 1; tries <= 10; tries++) {
+      last().fail(overloaded());
+      expect(bestOf(await hearWithin(10_000))).toEqual([]);
+      expect(analyst.searches).toHaveLength(tries + 1);
+    }
+    last().find(stateOf(1, ["e2e4"]));
+    expect(bestOf(await hear())).toEqual(["bestmove e2e4"]);
+  });
+
+  test("without a word is given up, too", async () => {
+    const { hear, hearWithin, last } = talk();
+    await hear("go depth 10");
+    last().find(stateOf(3, ["e2e4"]));
+    expect(bestOf(await hearWithin(74_999))).toEqual([]);
+    expect(await hearWithin(1)).toEqual(["info string there was no word for 75 s", "bestmove e2e4"]);
+  });
+
+  test("is stopped while it waits to be asked again", async () => {
+    const { hear, last } = talk();
+    await hear("go infinite");
+    last().find(stateOf(3, ["e2e4"]));
+    await hear();
+    last().fail(overloaded(5000));
+    await hear();
+    expect(await hear("stop")).toEqual(["bestmove e2e4"]);
+    expect(openTimers()).toBe(0);
+  });
+});
+
+describe("a search under way", () => {
+  test("that another go follows says its move first", async () => {
+    const { hear, last, analyst } = talk();
+    await hear("go infinite");
+    last().find(stateOf(3, ["e2e4"]));
+    await hear();
+    expect(await hear("position startpos moves e2e4", "go depth 1")).toEqual(["bestmove e2e4"]);
+    expect(analyst.searches[0]?.signal.aborted).toBe(true);
+    last().find(done(1, ["e7e5"]));
+    expect(bestOf(await hear())).toEqual(["bestmove e7e5"]);
+  });
+
+  test("tells where it waits for long", async () => {
+    const { hear, last } = talk();
+    await hear("go depth 3");
+    last().find({ kind: "queued", place: 2, expectedWaitMs: 3700 });
+    last().find({ kind: "queued", place: 1, expectedWaitMs: 700 });
+    expect(await hear()).toEqual(["info string waiting for an engine: place 2, about 3700 ms"]);
+  });
+
+  test("says its move when its program leaves, and the session is over", async () => {
+    const { hear, last, over } = talk();
+    await hear("go infinite");
+    last().find(stateOf(3, ["e2e4"]));
+    await hear();
+    expect(await hear("quit")).toEqual(["bestmove e2e4"]);
+    await expect(over).resolves.toBeUndefined();
+    expect(last().signal.aborted).toBe(true);
+  });
+
+  test("says what is asked of whom who debugs", async () => {
+    const { hear } = talk();
+    expect(await hear("debug on", "go depth 3")).toEqual([
+      expect.stringMatching(/^info string asking \{.*"depth":3/),
+    ]);
+  });
+});
+
+test("whoever leaves before the engine is known waits for nothing", async () => {
+  const { hear, over } = talk(createScriptedAnalyst(new Promise(() => {})));
+  await hear("quit");
+  await expect(over).resolves.toBeUndefined();
+});
+
+test("whoever has left is not told that the engine was called off", async () => {
+  const opening = Promise.withResolvers<never>();
+  const { hear } = talk(createScriptedAnalyst(opening.promise));
+  await hear("quit");
+  opening.reject(new Error("called off"));
+  expect(await hear()).toEqual([]);
+});

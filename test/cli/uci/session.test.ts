@@ -1,0 +1,247 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { State } from "../../../src/cli/uci/analyst.ts";
+import { KibitzError } from "../../../src/errors/errors.ts";
+import { giveClockBack, takeClock } from "../../engine/clock.ts";
+import { centipawns, createScriptedAnalyst, done, mateIn, stateOf } from "./scripted-analyst.ts";
+import { talk } from "./talk.ts";
+
+beforeEach(takeClock);
+afterEach(giveClockBack);
+
+describe("the greeting", () => {
+  test("names Kibitz, the engine and its options", async () => {
+    const heard = await talk().hear("uci");
+    expect(heard.slice(0, 2)).toEqual([
+      "id name Kibitz 1.2.3 (Stockfish 19)",
+      "id author the Kibitz authors; the Stockfish developers",
+    ]);
+    expect(heard.filter((line) => line.startsWith("option name "))).toHaveLength(11);
+    expect(heard.at(-1)).toBe("uciok");
+  });
+
+  test("and all else waits for the engine to be known, and then comes in its order", async () => {
+    const introduction = Promise.withResolvers<{ name: string; author: string; options: [] }>();
+    const { hear, last } = talk(createScriptedAnalyst(introduction.promise));
+    expect(await hear("uci", "isready", "go depth 3")).toEqual([]);
+    introduction.resolve({ name: "A", author: "B", options: [] });
+    const heard = await hear();
+    expect(heard.at(-2)).toBe("uciok");
+    expect(heard.at(-1)).toBe("readyok");
+    expect(last().question.depth).toBe(3);
+  });
+
+  test("says why the engine is not known yet, and goes on", async () => {
+    const introduction = { name: "x", author: "y", options: [], complaint: "nobody answers" };
+    const { hear } = talk(createScriptedAnalyst(Promise.resolve(introduction)));
+    expect(await hear("isready")).toEqual(["info string nobody answers", "readyok"]);
+  });
+
+  test("never comes where nothing can ever be answered", async () => {
+    const { over } = talk(createScriptedAnalyst(Promise.reject(new Error("no engine"))));
+    await expect(over).rejects.toThrow("no engine");
+  });
+});
+
+describe("a question", () => {
+  test("has the position with its moves, the limits and the options", async () => {
+    const { hear, last } = talk();
+    await hear(
+      "setoption name MultiPV value 3",
+      "setoption name Skill Level value 4",
+      "position startpos moves e2e4 e7e5",
+      "go depth 9 nodes 4000 searchmoves g1f3 b1c3",
+    );
+    expect(last().question).toEqual({
+      fen: "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
+      moves: ["e2e4", "e7e5"],
+      depth: 9,
+      nodes: 4000,
+      multipv: 3,
+      searchMoves: ["g1f3", "b1c3"],
+      options: { skill_level: 4 },
+    });
+  });
+
+  test("in Chess960 castles as king takes rook, both ways", async () => {
+    const { hear, last } = talk();
+    await hear(
+      "setoption name UCI_Chess960 value true",
+      "position fen r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1 moves e1h1",
+      "go depth 5",
+    );
+    expect(last().question).toMatchObject({ moves: ["e1h1"], options: { uci_chess960: true } });
+    last().find(done(5, ["e8a8"]));
+    expect((await hear()).at(-1)).toBe("bestmove e8a8");
+  });
+
+  test("about a game of more than 600 moves is about its end", async () => {
+    const { hear, last } = talk();
+    const shuffle = ["g1f3", "g8f6", "f3g1", "f6g8"];
+    const moves = [...Array(151)].flatMap((_, round) => [
+      ...shuffle,
+      ...(round % 30 === 29 ? pawnsOf(round) : []),
+    ]);
+    await hear(`position startpos moves ${moves.join(" ")}`, "go depth 2");
+    expect(moves.length).toBeGreaterThan(600);
+    expect(last().question.moves.length).toBeLessThan(150);
+    expect(last().question.fen).toContain(" w ");
+  });
+
+  test("leaves out what is not legal, and says so", async () => {
+    const { hear, last } = talk();
+    expect(await hear("go depth 3 searchmoves e2e5 e2e4")).toEqual([
+      expect.stringMatching(/^info string searchmoves: 'e2e5' is not a legal move for White/),
+    ]);
+    expect(last().question.searchMoves).toEqual(["e2e4"]);
+  });
+
+  test.each([
+    ["go depth 99", "go depth 99 is outside 1 to 30: taken as 30", { depth: 30 }],
+    ["go nodes 0", "go nodes 0 is outside 1 to 1000000000: taken as 1", { nodes: 1 }],
+    ["go movetime 90000", "go movetime 90000 is outside 1 to 60000: taken as 60000", { movetimeMs: 60_000 }],
+  ])("%s is moved to what is possible, and that is told", async (line, told, limits) => {
+    const { hear, last } = talk();
+    expect(await hear(line)).toEqual([`info string ${told}`]);
+    expect(last().question).toMatchObject(limits);
+  });
+
+  test.each([
+    ["go infinite", { nodes: 1_000_000_000, movetimeMs: 60_000 }],
+    ["go movetime 200", { nodes: 1_000_000_000, movetimeMs: 200 }],
+    ["go movetime 5", { nodes: 250, movetimeMs: 50 }],
+    ["go movetime 5 nodes 40", { nodes: 40, movetimeMs: 50 }],
+    ["go movetime 5 depth 3", { nodes: 250, depth: 3, movetimeMs: 50 }],
+    ["go wtime 30960 btime 1", { nodes: 1_000_000_000, movetimeMs: 1000 }],
+    ["go depth 12 wtime 30960 btime 1", { depth: 12, movetimeMs: 1000 }],
+    ["go ponder wtime 30960 btime 1", { nodes: 1_000_000_000, movetimeMs: 60_000 }],
+  ])("%s has no limit of depth but its own", async (line, limits) => {
+    const { hear, last } = talk();
+    await hear(line);
+    expect(last().question).toMatchObject(limits);
+    expect(last().question.depth).toBe("depth" in limits ? limits.depth : undefined);
+  });
+
+  test("for less time than can be asked for has the nodes that the engine visits in it", async () => {
+    const { hear, last } = talk();
+    await hear("go depth 9");
+    last().find(done(9, ["e2e4"], "depth", { nodes: 30_000, timeMs: 100 }));
+    await hear();
+    await hear("go movetime 20");
+    expect(last().question.nodes).toBe(6000);
+    // Of what takes no time nothing can be learnt.
+    last().find(done(1, ["e2e4"], "nodes", { nodes: 20, timeMs: 19 }));
+    await hear();
+    await hear("go movetime 20");
+    expect(last().question.nodes).toBe(6000);
+  });
+
+  test("that is more than a plan allows is asked anew within it, and from then on at once", async () => {
+    const { hear, last, analyst } = talk();
+    await hear("setoption name MultiPV value 8", "go depth 30");
+    last().fail(overPlan({ "/depth": 20, "/multipv": 5 }));
+    expect(await hear()).toEqual([
+      "info string go depth 30 is outside 1 to 20: taken as 20",
+      "info string MultiPV 8 is more than this service allows: taken as 5",
+    ]);
+    expect(last().question).toMatchObject({ depth: 20, multipv: 5 });
+    last().find(done(20, ["e2e4"]));
+    await hear("go depth 25");
+    expect(last().question).toMatchObject({ depth: 20, multipv: 5 });
+    expect(analyst.searches).toHaveLength(3);
+  });
+});
+
+/** A pawn of each side goes one step, so that nothing before can be repeated. */
+function pawnsOf(round: number): readonly string[] {
+  const file = "abcde"[Math.floor(round / 30)] ?? "h";
+  return [`${file}2${file}3`, `${file}7${file}6`];
+}
+
+function overPlan(maxima: Readonly<Record<string, number>>): KibitzError {
+  const faults = Object.entries(maxima).map(([pointer, maximum]) => ({
+    pointer,
+    code: "over_plan_limit" as const,
+    message: "too much",
+    allowed: { minimum: 1, maximum },
+  }));
+  return new KibitzError("upgrade_needed", "too much", { faults });
+}
+
+describe("an answer", () => {
+  test("comes as it deepens, from the side to move", async () => {
+    const { hear, last } = talk();
+    await hear("setoption name UCI_ShowWDL value true", "position startpos moves e2e4", "go depth 2");
+    last().find(
+      stateOf(1, ["e7e5"], { score: { ...centipawns(35), wdl: { win: 90, draw: 900, loss: 10 } } }),
+    );
+    expect(await hear()).toEqual([
+      "info depth 1 seldepth 3 multipv 1 score cp -35 wdl 10 900 90 nodes 100 nps 1000 hashfull 1 tbhits 0 time 10 pv e7e5",
+    ]);
+    last().find(done(2, ["c7c5", "g1f3"], "depth", { score: { ...mateIn(-3), bound: "lower" } }));
+    last().end();
+    expect(await hear()).toEqual([
+      "info depth 2 seldepth 4 multipv 1 score mate 3 upperbound nodes 200 nps 1000 hashfull 2 tbhits 0 time 20 pv c7c5 g1f3",
+      "bestmove c7c5 ponder g1f3",
+    ]);
+  });
+
+  test("has a line for each variation", async () => {
+    const { hear, last } = talk();
+    await hear("go depth 2");
+    const line = (moves: readonly string[]) => ({ depth: 2, seldepth: 2, score: centipawns(1), moves });
+    last().find(done(2, ["e2e4"], "depth", { lines: [line(["e2e4"]), line(["d2d4"])] }));
+    const heard = await hear();
+    expect(heard[0]).toMatch(/ multipv 1 .* pv e2e4$/);
+    expect(heard[1]).toMatch(/ multipv 2 .* pv d2d4$/);
+  });
+
+  test("of a finished game is that there is no move", async () => {
+    const { hear, last } = talk();
+    await hear("position startpos moves f2f3 e7e5 g2g4 d8h4", "go depth 5");
+    last().find({ kind: "state", state: { ...terminal, score: mateIn(0) } });
+    last().end();
+    expect(await hear()).toEqual(["info depth 0 score mate 0", "bestmove (none)"]);
+  });
+
+  test("of a game that is drawn on the board is any legal move, and says so", async () => {
+    const { hear, last } = talk();
+    await hear("position fen 8/8/8/3k4/8/8/8/K7 w - - 0 1", "go depth 5");
+    last().find({ kind: "state", state: terminal });
+    last().end();
+    expect(await hear()).toEqual([
+      "info depth 0 score cp 0",
+      expect.stringMatching(
+        /^info string the game is drawn by the rules: (a1\w\d) is only the first that is legal$/,
+      ),
+      expect.stringMatching(/^bestmove a1(a2|b1|b2)$/),
+    ]);
+  });
+
+  test("to a position that cannot be read is no move of another one", async () => {
+    const { hear, analyst } = talk();
+    await hear("position startpos moves e2e4");
+    const told = await hear("position startpos moves e2e4 e2e4", "go depth 3");
+    expect(told).toEqual([
+      expect.stringMatching(/^info string 'e2e4' is not a legal move for Black \(moves\[1\]/),
+      "info string there is no position to search: the last one could not be read",
+      "bestmove 0000",
+    ]);
+    expect(analyst.searches).toEqual([]);
+    await hear("position fen not a fen at all", "isready");
+    expect(await hear("isready")).toEqual(["readyok"]);
+  });
+});
+
+const terminal: State = {
+  depth: 0,
+  best: undefined,
+  ponder: undefined,
+  score: centipawns(0),
+  lines: [],
+  nodes: 0,
+  nps: 0,
+  timeMs: 0,
+  hashfull: 0,
+  tbhits: 0,
+  ended: "rules",
+};

@@ -1,0 +1,40 @@
+import { expect } from "vitest";
+import { createSession } from "../../../src/cli/uci/session.ts";
+import { wait } from "../../engine/clock.ts";
+import { createScriptedAnalyst, type ScriptedAnalyst } from "./scripted-analyst.ts";
+
+/** A chess program and Kibitz, whose clock the test turns. */
+export interface Talk {
+  readonly analyst: ScriptedAnalyst;
+  readonly over: Promise<void>;
+  /** Says lines, and returns what was heard since the last time. */
+  hear(...lines: readonly string[]): Promise<readonly string[]>;
+  /** What is heard within so many milliseconds. */
+  hearWithin(ms: number): Promise<readonly string[]>;
+  /** The search that was asked for last. */
+  last(): ScriptedAnalyst["searches"][number];
+}
+
+export function talk(analyst = createScriptedAnalyst()): Talk {
+  const heard: string[] = [];
+  const session = createSession({
+    analyst,
+    say: (line) => heard.push(line),
+    version: "1.2.3",
+    overheadMs: 30,
+  });
+  return {
+    analyst,
+    over: session.over,
+    async hear(...lines) {
+      lines.forEach(session.receive);
+      await wait(0);
+      return heard.splice(0);
+    },
+    async hearWithin(ms) {
+      await wait(ms);
+      return heard.splice(0);
+    },
+    last: () => analyst.searches.at(-1) ?? expect.fail("nothing was asked"),
+  };
+}

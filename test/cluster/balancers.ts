@@ -1,0 +1,99 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { accepts, type HaproxyOptions, startHaproxy } from "../../tools/cluster/companions.ts";
+import { type Program, startProgram } from "../../tools/cluster/programs.ts";
+import { freePort } from "../support/free-port.ts";
+import { pathOf } from "./deploy-tools.ts";
+
+/** A balancer in front of three nodes. */
+export interface Balanced extends AsyncDisposable {
+  /** For plain JSON. */
+  readonly url: string;
+  /** For HTTP/2, which may be another one. */
+  readonly http2Url: string;
+}
+
+export interface Balancer {
+  readonly name: string;
+  /** Whether what gRPC has sent is kept until it is answered, to be sent again. */
+  readonly keepsGrpc: boolean;
+  start(nodes: HaproxyOptions["nodes"], folder: string): Promise<Balanced>;
+}
+
+const haproxy: Balancer = {
+  name: "HAProxy",
+  keepsGrpc: true,
+  async start(nodes) {
+    const bind = `127.0.0.1:${await freePort()}`;
+    return balanced(await startHaproxy({ nodes, bind }), bind);
+  },
+};
+
+const nginx: Balancer = {
+  name: "nginx",
+  keepsGrpc: false,
+  async start(nodes, folder) {
+    const [http1, http2] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`];
+    const config = writeConfig(folder, "nginx/nginx.conf", [
+      ...nodes.map((node, at) => [`server node${at + 1}:8080`, `server ${node}`] as const),
+      ["listen 8080", `listen ${http1}`],
+      ["listen 8081", `listen ${http2}`],
+      ["/tmp/nginx-kibitz", `${folder}/nginx`],
+    ]);
+    const program = await startProgram("nginx", ["-c", config, "-e", "stderr", "-g", "daemon off;"], {
+      isReady: () => accepts(http2),
+    });
+    return balanced(program, http1, http2);
+  },
+};
+
+const envoy: Balancer = {
+  name: "Envoy",
+  keepsGrpc: true,
+  async start(nodes, folder) {
+    const port = await freePort();
+    const config = writeConfig(folder, "envoy/envoy.yaml", [
+      ...nodes.map((node, at) => {
+        const { hostname, port } = new URL(`http://${node}`);
+        return [
+          `{ address: node${at + 1}, port_value: 8080 }`,
+          `{ address: ${hostname}, port_value: ${port} }`,
+        ] as const;
+      }),
+      ["{ address: 0.0.0.0, port_value: 8080 }", `{ address: 127.0.0.1, port_value: ${port} }`],
+    ]);
+    const args = ["-c", config, "--log-level", "error", "--concurrency", "1", "--use-dynamic-base-id"];
+    const program = await startProgram(pathOf("envoy"), args, {
+      isReady: () => accepts(`127.0.0.1:${port}`),
+    });
+    return balanced(program, `127.0.0.1:${port}`);
+  },
+};
+
+/** Each with the configuration that operators copy, of which only addresses are others. */
+export const balancers: readonly Balancer[] = [haproxy, nginx, envoy];
+
+function writeConfig(
+  folder: string,
+  file: string,
+  replacements: readonly (readonly [from: string, to: string])[],
+): string {
+  let text = readFileSync(new URL(`../../deploy/${file}`, import.meta.url), "utf8");
+  for (const [from, to] of replacements) {
+    if (!text.includes(from)) {
+      throw new Error(`deploy/${file} has no ${from}`);
+    }
+    text = text.replaceAll(from, to);
+  }
+  const path = join(folder, file.replace("/", "-"));
+  writeFileSync(path, text);
+  return path;
+}
+
+function balanced(program: Program, http1: string, http2 = http1): Balanced {
+  return {
+    url: `http://${http1}`,
+    http2Url: `http://${http2}`,
+    [Symbol.asyncDispose]: () => program[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,151 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { beforeAll, expect, test } from "vitest";
+import { describeWith } from "../support/needs.ts";
+import { quickestSettings } from "../support/quickest-settings.ts";
+import { startServer } from "../support/start-server.ts";
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
+import { runGoTool } from "../tools/go-tools.ts";
+import { pathOf } from "./deploy-tools.ts";
+import { jsonCaller } from "./traffic.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const deploy = join(root, "deploy");
+const chart = join(deploy, "helm/kibitz");
+
+/** What it prints; fails with all of that if it fails. */
+function run(file: string, ...args: readonly string[]): string {
+  return execFileSync(file, args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+}
+
+describeWith(
+  "haproxy",
+  "envoy",
+  "helm",
+)("what cannot be run without containers is as its schema says", () => {
+  const folder = useTemporaryFolder();
+
+  test("the Dockerfile, by hadolint", () => {
+    expect(run(pathOf("hadolint"), "--failure-threshold", "style", join(deploy, "Dockerfile"))).toBe("");
+  });
+
+  test("the compose file, by the schema of compose", () => {
+    run(pathOf("check-jsonschema"), "--builtin-schema", "vendor.compose-spec", join(deploy, "compose.yaml"));
+  });
+
+  test("Envoy's configuration, by Envoy", () => {
+    expect(
+      run(
+        pathOf("envoy"),
+        "--mode",
+        "validate",
+        "--log-level",
+        "error",
+        "-c",
+        join(deploy, "envoy/envoy.yaml"),
+      ),
+    ).toContain("OK");
+  });
+
+  const variants: Readonly<Record<string, readonly string[]>> = {
+    "as it is": [],
+    "with all that it can have": [
+      "--set=autoscaling.enabled=true,redis.existingSecret=redis,pepperSecret=pepper,settings.KIBITZ_ACCESS=keys",
+      "--set=networkPolicy.callers[0].namespaceSelector.matchLabels.name=callers,imagePullSecrets[0].name=pull",
+    ],
+    "with a balancer of somebody else's": ["--set=balancer.enabled=false,redis.url=redis://redis:6379"],
+  };
+  describeWith("helm")("the Helm chart", () => {
+    const rendered: Record<string, string> = {};
+    beforeAll(async () => {
+      for (const [variant, args] of Object.entries(variants)) {
+        const { code, stdout, stderr } = await runGoTool(
+          "helm",
+          "template",
+          "test",
+          chart,
+          "--kube-version=1.33.0",
+          ...args,
+        );
+        expect(code, stderr).toBe(0);
+        rendered[variant] = stdout;
+      }
+    });
+
+    test("is a chart, by helm lint", async () => {
+      const { code, stdout } = await runGoTool("helm", "lint", "--strict", chart);
+      expect(code, stdout).toBe(0);
+    });
+
+    test.each(Object.keys(variants))("makes what Kubernetes knows, nothing else: %s", (variant) => {
+      const file = join(folder, "rendered.yaml");
+      writeFileSync(file, rendered[variant] ?? "");
+      const printed = run(pathOf("kubernetes-validate"), "--strict", "-k", "1.33", file);
+      expect(printed).not.toMatch(/error|fail/i);
+    });
+
+    test("nobody is root, and nothing is written but to volumes", () => {
+      const { "as it is": text = "" } = rendered;
+      expect(text.match(/^kind: Deployment$/gm)).toHaveLength(2);
+      for (const promise of ["runAsNonRoot: true", "readOnlyRootFilesystem: true", "drop: [ALL]"]) {
+        expect(text.split(promise), promise).toHaveLength(3);
+      }
+    });
+
+    test("leaves a node the time that its stop takes", () => {
+      const { "as it is": text = "" } = rendered;
+      const graceS = Number(/terminationGracePeriodSeconds: (\d+)/.exec(text)?.[1]);
+      const sleepS = Number(/sleep: \{ seconds: (\d+) \}/.exec(text)?.[1]);
+      // The longest stop that was measured: docs/reliability.md.
+      expect(graceS - sleepS).toBeGreaterThan(21);
+    });
+
+    test("has the very configuration of HAProxy that is tested", () => {
+      const { "as it is": text = "" } = rendered;
+      const cfg = readFileSync(join(deploy, "haproxy/haproxy.cfg"), "utf8");
+      for (const line of cfg.split("\n").filter((one) => one.trim() !== "")) {
+        expect(text).toContain(`    ${line}\n`);
+      }
+    });
+  });
+
+  test("HAProxy's configuration for names of Kubernetes, by HAProxy", () => {
+    execFileSync("haproxy", ["-c", "-f", join(deploy, "haproxy/haproxy.cfg")], {
+      env: { ...process.env, NODES: "kibitz-nodes.default.svc.cluster.local:8080", NODES_MAX: "64" },
+      stdio: "pipe",
+    });
+  });
+});
+
+describeWith("root", "namespaces")("what a container of the image gives a node", () => {
+  const folder = useTemporaryFolder();
+
+  test("is enough: not root, no capability, nothing to write to but /tmp and its data", async () => {
+    // The user of the Dockerfile, on this checkout in the place of /app.
+    const script = `set -e
+      mkdir ${folder}/app ${folder}/data && chown 10001 ${folder}/data
+      mount --bind ${root} ${folder}/app && mount -o remount,bind,ro ${folder}/app
+      mount --bind ${folder}/data ${folder}/data
+      mount -t tmpfs -o mode=1777 tmpfs /dev/shm
+      mount -o remount,bind,ro /
+      cd /
+      export TMPDIR=/dev/shm
+      exec setpriv --reuid 10001 --regid 10001 --clear-groups --no-new-privs --bounding-set -all --inh-caps -all \\
+        ${folder}/app/node_modules/node/bin/node --min-semi-space-size=4 ${folder}/app/src/main.ts serve`;
+    const lines: string[] = [];
+    const server = await startServer(
+      { ...quickestSettings, PATH: process.env.PATH, KIBITZ_DATA_DIR: `${folder}/data` },
+      { through: ["unshare", "--mount", "sh", "-c", script, "sh"], onLog: (line) => lines.push(line) },
+    );
+    try {
+      expect(await jsonCaller(server.url)({ fen: "startpos", depth: 4 })).toMatch(/^[a-h][1-8]/);
+      expect(readFileSync(`/proc/${server.pid}/status`, "utf8")).toMatch(/^Uid:\t10001\t10001/m);
+      expect(readFileSync(`/proc/${server.pid}/status`, "utf8")).toMatch(/^CapEff:\t0+$/m);
+      expect(lines.join("\n")).not.toMatch(/"level":[56]0/);
+    } finally {
+      expect(await server.stop()).toBe(0);
+    }
+  });
+});

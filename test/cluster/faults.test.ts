@@ -1,0 +1,181 @@
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir } from "node:fs/promises";
+import { connect } from "node:net";
+import { createInterface } from "node:readline";
+import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { type Cluster, type ClusterNode, startCluster } from "../../tools/cluster/start-cluster.ts";
+import { go } from "../clients/languages/go.ts";
+import { typescript } from "../clients/languages/typescript.ts";
+import { cacheOf, examplesOf } from "../clients/places.ts";
+import { descendantsOf } from "../engine/processes.ts";
+import { describeWith } from "../support/needs.ts";
+import { quickestSettings } from "../support/quickest-settings.ts";
+import { grpcCaller, jsonCaller, type Outcome, startGoTraffic, startTraffic } from "./traffic.ts";
+
+/** The node that has a request at the moment, as HAProxy counts it. */
+async function whoAnswers({ balancerSocket, nodes }: Cluster): Promise<ClusterNode> {
+  const socket = connect(balancerSocket);
+  socket.end("show stat\n");
+  const rows = (await text(socket)).split("\n").map((row) => row.split(","));
+  // Their columns: proxy, server, queued now, at most, requests now.
+  const busy = nodes.find(({ name }) =>
+    rows.some(([, server, , , now]) => server === name && Number(now) > 0),
+  );
+  if (busy === undefined) {
+    throw new Error("no node has a request");
+  }
+  return busy;
+}
+
+/** Three real nodes behind HAProxy, as operators have it, under the load of callers that do not ask twice. */
+describeWith(
+  "redis",
+  "haproxy",
+  "go",
+  "chromium",
+)("nodes behind HAProxy", () => {
+  let cluster: Cluster;
+  beforeAll(async () => {
+    for (const language of [go, typescript]) {
+      await mkdir(cacheOf(language.name), { recursive: true });
+      await language.build();
+    }
+    const { KIBITZ_PORT: _, ...settings } = quickestSettings;
+    cluster = await startCluster({ env: { ...settings, KIBITZ_SLOTS: "1", KIBITZ_CACHE_MB: "0" } });
+  }, 180_000);
+  afterAll(() => cluster?.[Symbol.asyncDispose]());
+
+  const depth = 8;
+
+  /** So that the callers leave something of the machine: one that is too busy to read calls refuses them. */
+  const pauseMs = 60;
+
+  /** JSON without a word about retries, gRPC with its usual policy. */
+  async function underLoad(happen: () => Promise<void>): Promise<Readonly<Record<string, Outcome>>> {
+    using shared = grpcCaller(cluster.url);
+    using own = grpcCaller(cluster.url);
+    const json = startTraffic(
+      ["/v1/eval", "/v1/bestmove"].map((path) => jsonCaller(cluster.url, path)),
+      depth,
+      pauseMs,
+    );
+    const grpcJs = startTraffic([shared, own], depth, pauseMs);
+    const stopGo = startGoTraffic(cluster.url, 2, depth, pauseMs);
+    const isBusy = () => Math.min(json.counts.calls, grpcJs.counts.calls) > 10;
+    await vi.waitFor(() => expect(isBusy()).toBe(true), 10_000);
+    await happen();
+    const [grpcGo] = await Promise.all([stopGo(), json.stop(), grpcJs.stop()]);
+    const outcomeOf = ({ counts, failures }: typeof json) => ({ calls: counts.calls, failures });
+    return { json: outcomeOf(json), grpcJs: outcomeOf(grpcJs), grpcGo };
+  }
+
+  function expectAllAnswered(outcomes: Readonly<Record<string, Outcome>>): void {
+    for (const [kind, { calls, failures }] of Object.entries(outcomes)) {
+      expect(failures, kind).toEqual([]);
+      expect(calls, kind).toBeGreaterThan(10);
+    }
+  }
+
+  async function isTaken({ url }: ClusterNode): Promise<void> {
+    await vi.waitFor(async () => expect((await fetch(`${url}/readyz`)).status).toBe(200), 10_000);
+    // HAProxy looks every second at one that was gone.
+    await sleep(1500);
+  }
+
+  test.each(["SIGKILL", "SIGTERM"] as const)("%s of one after the other: no call fails", async (signal) => {
+    const outcomes = await underLoad(async () => {
+      for (const node of cluster.nodes) {
+        expect(await node.stop(signal)).toBe(signal === "SIGTERM" ? 0 : null);
+        await node.start();
+        await isTaken(node);
+      }
+    });
+    expectAllAnswered(outcomes);
+  });
+
+  test("one that is frozen: what it has is answered when it goes on, all others go elsewhere", async () => {
+    const [frozen] = cluster.nodes;
+    let answeredMeanwhile = 0;
+    const outcomes = await underLoad(async () => {
+      const { pid = 0 } = frozen ?? {};
+      const pids = [pid, ...descendantsOf(pid)];
+      pids.forEach((one) => void process.kill(one, "SIGSTOP"));
+      try {
+        // HAProxy leaves it out after three looks, of which the first may take two seconds.
+        await sleep(6500);
+        const ask = jsonCaller(cluster.url);
+        for (; answeredMeanwhile < 10; answeredMeanwhile++) {
+          await ask({ fen: "startpos", depth: 1 + answeredMeanwhile });
+        }
+      } finally {
+        pids.forEach((one) => void process.kill(one, "SIGCONT"));
+      }
+    });
+    expect(answeredMeanwhile).toBe(10);
+    expectAllAnswered(outcomes);
+    await sleep(1000);
+  });
+
+  test("one that others flood past the balancer: no call through the balancer fails", async () => {
+    const outcomes = await underLoad(async () => {
+      const flood = startTraffic(
+        Array.from({ length: 20 }, () => jsonCaller(cluster.nodes[0]?.url ?? "")),
+        10,
+      );
+      await sleep(4000);
+      await flood.stop();
+    });
+    expectAllAnswered(outcomes);
+  });
+
+  test.each(["grpc-js.ts", "connect-node.ts"])(
+    "a node that dies under a stream: the example %s asks again within two seconds, and ends with the same answer",
+    async (example) => {
+      const watched = async (onDepth: (line: string) => void): Promise<readonly string[]> => {
+        // What one node has found, no other would search.
+        execFileSync("redis-cli", ["-u", cluster.redisUrl, "flushall"]);
+        const child = spawn(process.execPath, [example, cluster.url], {
+          cwd: examplesOf("typescript"),
+          stdio: ["ignore", "pipe", "inherit"],
+        });
+        const lines: string[] = [];
+        const input = createInterface(child.stdout).on("line", (line) => {
+          lines.push(line);
+          onDepth(line);
+        });
+        await Promise.all([once(child, "exit"), once(input, "close")]);
+        expect(child.exitCode).toBe(0);
+        return lines;
+      };
+      const depthsOf = (lines: readonly string[]) => lines.filter((line) => line.startsWith("depth "));
+      const whole = depthsOf(await watched(() => {}));
+
+      let killed: Promise<unknown> | undefined;
+      let killedAt = 0;
+      let backMs: number | undefined;
+      const killWhoAnswers = async () => {
+        const node = await vi.waitFor(() => whoAnswers(cluster), { timeout: 5000, interval: 5 });
+        // Until it has sent something.
+        await sleep(150);
+        killedAt = performance.now();
+        await node.stop("SIGKILL");
+      };
+      const lines = await watched((line) => {
+        if (killedAt > 0 && backMs === undefined && line.startsWith("depth ")) {
+          backMs = performance.now() - killedAt;
+        }
+        // The stream is its second call.
+        killed ??= line.startsWith("best move") ? killWhoAnswers() : undefined;
+      });
+      await killed;
+      const dead = cluster.nodes.find((node) => !node.isRunning());
+      await dead?.start();
+      expect(lines).toContain("connection lost, asking again");
+      expect(depthsOf(lines)).toEqual(whole);
+      expect(backMs).toBeLessThan(2000);
+    },
+  );
+});

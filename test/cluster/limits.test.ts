@@ -1,0 +1,118 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { startFen } from "../contract/doors/cases/case.ts";
+import { get, post } from "../contract/doors/post.ts";
+import { rateOf, usePlansFile } from "../support/plans-file.ts";
+import { useRedis } from "../support/redis.ts";
+import { type Served, serve } from "../support/served.ts";
+
+const json = { "Content-Type": "application/json" };
+/** To an engine each move of a game is another position: nobody shares a search or finds an answer. */
+let moves = 0;
+const nextFen = () => startFen.replace(/1$/, String((++moves % 9000) + 1));
+
+describe("nodes with one Redis", () => {
+  const redis = useRedis(["--appendonly", "yes"]);
+  const plans = usePlansFile(
+    {
+      id: "keyless",
+      limits: { concurrent: 2, movetime_ms_max: 60_000, rates: [rateOf("minute", 100_000, 60)] },
+    },
+    { id: "free", limits: { concurrent: 50, rates: [rateOf("minute", 100_000, 60)] } },
+  );
+  const startNodes = (count: number) =>
+    Promise.all(
+      Array.from({ length: count }, () =>
+        serve({
+          KIBITZ_ACCESS: "public",
+          KIBITZ_PLANS: plans,
+          KIBITZ_SLOTS: "2",
+          KIBITZ_TRUST_PROXY: "127.0.0.1",
+          KIBITZ_REDIS_URL: redis.url,
+        }),
+      ),
+    );
+  const told = ({ logged }: Served, word: string) =>
+    logged.filter(({ msg }) => msg.startsWith(`${word}:`)).length;
+
+  test("a node that is killed gives its places back within 10 s", async () => {
+    const [killed, other] = await startNodes(2);
+    const caller = { ...json, "x-forwarded-for": "192.0.2.1" };
+    const long = [1, 2].map(() =>
+      post(
+        `${killed?.url}/v1/eval`,
+        { fen: nextFen(), depth: 20, multipv: 5, movetime_ms: 60_000 },
+        caller,
+      ).catch(() => undefined),
+    );
+    const ask = () => post(`${other?.url}/v1/eval`, { fen: nextFen(), depth: 1 }, caller);
+    await expect.poll(async () => (await ask()).body.code, { timeout: 20_000 }).toBe("concurrency_limited");
+    await killed?.stop("SIGKILL");
+    const killedAt = performance.now();
+    await Promise.all(long);
+    await expect.poll(async () => (await ask()).status, { timeout: 10_000, interval: 100 }).toBe(200);
+    const tookMs = performance.now() - killedAt;
+    expect(tookMs).toBeGreaterThan(1000);
+    expect(tookMs).toBeLessThan(10_000);
+  });
+
+  test("a minute without Redis fails no search and lets none wait, and is over by itself within 5 s", async () => {
+    const nodes = await startNodes(2);
+    const [one] = nodes;
+    const newKey = async (address: string) => {
+      const { body } = await post(`${one?.url}/v1/keys`, {}, { ...json, "x-forwarded-for": address });
+      return { authorization: `Bearer ${body.key}` };
+    };
+    const [known, unknown] = [await newKey("192.0.2.2"), await newKey("192.0.2.3")];
+    const ask = async (
+      node: Served,
+      headers: Readonly<Record<string, string>>,
+    ): Promise<{ status: number; said: unknown; tookMs: number }> => {
+      const { url } = node;
+      const startedAt = performance.now();
+      const { status, body } = await post(
+        `${url}/v1/eval`,
+        { fen: nextFen(), depth: 1 },
+        { ...json, ...headers },
+      );
+      // A machine that has no time for the node is another matter: here it has several nodes.
+      if (body.code === "overloaded") {
+        return ask(node, headers);
+      }
+      return { status, said: body.detail ?? "an answer", tookMs: performance.now() - startedAt };
+    };
+    const askAll = () =>
+      Promise.all(nodes.flatMap((node) => [ask(node, known), ask(node, { "x-forwarded-for": "192.0.2.4" })]));
+    await askAll();
+
+    const before = nodes.map((node) => [told(node, "degraded"), told(node, "recovered")]);
+    await redis.kill();
+    const goneAt = performance.now();
+    const answers: { said: unknown; tookMs: number }[] = [];
+    while (performance.now() - goneAt < 58_000) {
+      answers.push(...(await askAll()));
+      await sleep(200);
+    }
+    expect(answers.length).toBeGreaterThan(400);
+    expect(new Set(answers.map(({ said }) => said))).toEqual(new Set(["an answer"]));
+    expect(Math.max(...answers.map(({ tookMs }) => tookMs))).toBeLessThan(2000);
+    for (const node of nodes) {
+      expect((await get(`${node.url}/readyz`)).body).toEqual({ status: "ready", degraded: ["store"] });
+      expect((await ask(node, unknown)).status).toBe(503);
+    }
+
+    await redis.restart();
+    const backAt = performance.now();
+    for (const node of nodes) {
+      await expect.poll(async () => (await ask(node, unknown)).status, { timeout: 5000 }).toBe(200);
+    }
+    expect(performance.now() - backAt).toBeLessThan(5000);
+    await fetch(`${one?.url}/v1/keys/self`, { method: "DELETE", headers: known });
+    for (const [index, node] of nodes.entries()) {
+      await expect.poll(async () => (await ask(node, known)).status, { timeout: 5000 }).toBe(401);
+      expect((await get(`${node.url}/readyz`)).body).toEqual({ status: "ready" });
+      const [degraded = 0, recovered = 0] = before[index] ?? [];
+      expect([told(node, "degraded"), told(node, "recovered")]).toEqual([degraded + 1, recovered + 1]);
+    }
+  }, 120_000);
+});

@@ -1,0 +1,153 @@
+import { beforeAll, expect, test } from "vitest";
+import { openRedis, type Redis } from "../../src/storage/redis/connection.ts";
+import { describeWith } from "../support/needs.ts";
+import { quickestSettings } from "../support/quickest-settings.ts";
+import { until, useRedis } from "../support/redis.ts";
+import { type Server, startServer } from "../support/start-server.ts";
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
+
+interface Answer {
+  readonly lines: readonly { readonly moves: readonly string[] }[];
+  readonly search: { readonly depth: number; readonly stop_reason: string; readonly nodes: number };
+}
+
+const takeoverMaxMs = 2000;
+const recoveryMaxMs = 5000;
+
+describeWith("redis")("nodes that are asked the same", () => {
+  const redis = useRedis();
+  const folder = useTemporaryFolder();
+  let nodes: Server[] = [];
+  let shared: Redis;
+  let positions = 0;
+
+  const start = () =>
+    startServer({
+      ...quickestSettings,
+      KIBITZ_REDIS_URL: redis.url,
+      KIBITZ_DATA_DIR: folder,
+      KIBITZ_SLOTS: "1",
+    });
+
+  beforeAll(async () => {
+    nodes = await Promise.all([start(), start(), start()]);
+    shared = await openRedis({ url: redis.url, prefix: "kibitz:" });
+    return async () => {
+      shared[Symbol.dispose]();
+      await Promise.all(nodes.map((node) => node.stop("SIGKILL")));
+    };
+  });
+
+  const question = () => ({
+    fen: `r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 ${++positions}`,
+    depth: 30,
+    movetime_ms: 3000,
+  });
+
+  async function ask({ url }: Server, request: object): Promise<Answer> {
+    const response = await fetch(`${url}/v1/eval`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(request),
+    });
+    expect(response.status).toBe(200);
+    return (await response.json()) as Answer;
+  }
+
+  /** Which node is at the one search that there is, by its id. */
+  async function leader(): Promise<string | undefined> {
+    const keys = await shared.ask("KEYS", ["search:*"]);
+    const [key] = Array.isArray(keys) ? keys.map(String) : [];
+    const lease = key === undefined ? null : await shared.ask("GET", [key.slice("kibitz:".length)]);
+    return typeof lease === "string" ? lease.split(" ")[0] : undefined;
+  }
+
+  async function addressOf(id: string): Promise<string> {
+    const report = await until(
+      () => shared.ask("GET", [`node:${id}`]),
+      (text) => text !== null && text !== "",
+    );
+    return JSON.parse(String(report)).address;
+  }
+
+  /** Asks all, and resolves when one leads and has been followed for a while. */
+  async function askAll() {
+    const request = question();
+    const answers = new Map(nodes.map((node) => [node, ask(node, request).catch((error: unknown) => error)]));
+    const id = (await until(leader)) ?? "";
+    const address = await addressOf(id);
+    const leads = nodes.find(({ url }) => url === address) as Server;
+    await until(async () => {
+      const channels = await shared.ask("PUBSUB", [], ["CHANNELS", "*search:*"]);
+      const counts = Array.isArray(channels) ? await shared.ask("PUBSUB", [], ["NUMSUB", ...channels]) : [];
+      return Array.isArray(counts) && counts[1] === 2;
+    });
+    const others = nodes.filter((node) => node !== leads);
+    return {
+      id,
+      leads,
+      others,
+      answersOf: (some: readonly Server[]) => Promise.all(some.map((node) => answers.get(node))),
+    };
+  }
+
+  async function expectTakenOver(from: string): Promise<void> {
+    const goneAt = performance.now();
+    await until(leader, (id) => id !== undefined && id !== from);
+    expect(performance.now() - goneAt).toBeLessThan(takeoverMaxMs);
+  }
+
+  function expectEqual(answers: readonly unknown[]): void {
+    expect(answers[0]).toMatchObject({ search: { stop_reason: "movetime" } });
+    const [first, ...others] = answers as Answer[];
+    for (const other of others) {
+      expect({ lines: other.lines, search: other.search }).toEqual({
+        lines: first?.lines,
+        search: first?.search,
+      });
+    }
+  }
+
+  test("search it once", async () => {
+    const { answersOf } = await askAll();
+    expectEqual(await answersOf(nodes));
+  });
+
+  test("take over from one that is killed", async () => {
+    const { id, leads, others, answersOf } = await askAll();
+    await leads.stop("SIGKILL");
+    await expectTakenOver(id);
+    expectEqual(await answersOf(others));
+    nodes = [...others, await start()];
+  });
+
+  test("take over from one that stands still", async () => {
+    const { id, leads, others, answersOf } = await askAll();
+    process.kill(leads.pid, "SIGSTOP");
+    try {
+      await expectTakenOver(id);
+      expectEqual(await answersOf(others));
+    } finally {
+      process.kill(leads.pid, "SIGCONT");
+    }
+    // It answers, too, when it moves again.
+    expect(await answersOf([leads])).toMatchObject([{ lines: [{}] }]);
+  });
+
+  test("answer each by itself when Redis is killed", async () => {
+    const { answersOf } = await askAll();
+    await redis.kill();
+    for (const answer of await answersOf(nodes)) {
+      expect(answer).toMatchObject({ search: { stop_reason: "movetime" } });
+    }
+    await redis.restart();
+    // All are there again, and say so.
+    await until(
+      () => shared.ask("ZCARD", ["nodes"]).catch(() => 0),
+      (count) => count === nodes.length,
+      recoveryMaxMs,
+    );
+    const { answersOf: again } = await askAll();
+    expectEqual(await again(nodes));
+  });
+});

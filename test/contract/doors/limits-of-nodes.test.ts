@@ -1,0 +1,128 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { describeWith } from "../../support/needs.ts";
+import { rateOf, usePlansFile } from "../../support/plans-file.ts";
+import { useRedis } from "../../support/redis.ts";
+import { useNodes } from "../../support/running-app.ts";
+import { startFen } from "./cases/case.ts";
+import { heads } from "./heads.ts";
+import { get, post } from "./post.ts";
+
+const json = { "Content-Type": "application/json" };
+const quick = { fen: startFen, depth: 1 };
+const games = ["e4", "e5", "Nf3", "Nc6", "Bc4", "Bc5"];
+
+/** A busy machine must not look like a Redis that is away. */
+const patient = { operationMaxMs: 10_000, connectMaxMs: 10_000 };
+
+/** Callers are told apart by the address that a trusted proxy forwards for: each test is somebody else. */
+let callers = 0;
+const newAddress = () => ({ "x-forwarded-for": `198.51.100.${++callers}` });
+const newCaller = () => ({ ...json, ...newAddress() });
+
+describeWith("redis")("three nodes with one Redis", () => {
+  const redis = useRedis();
+  const plans = usePlansFile({
+    id: "keyless",
+    limits: {
+      concurrent: 2,
+      rates: [rateOf("minute", 6, 60), rateOf("refusals", 5, 60, "refusal")],
+    },
+  });
+  const settings = {
+    KIBITZ_ACCESS: "public",
+    KIBITZ_PLANS: plans,
+    KIBITZ_TRUST_PROXY: "127.0.0.1",
+    KIBITZ_SLOTS: "2",
+    get KIBITZ_REDIS_URL() {
+      return redis.url;
+    },
+  };
+  const engines = [1, 2, 3].map(() => createEnginesInProcess());
+  const nodes = useNodes(settings, ...engines.map((own) => ({ engines: own, redis: patient })));
+  let asked = 0;
+  const next = () => nodes[asked++ % nodes.length]?.url ?? "";
+
+  test.each(heads)("let through $name as many requests as one would, and say what is left", async (kind) => {
+    const caller = newAddress();
+    for (let left = 5; left >= 0; left--) {
+      const answer = await kind.ask(next(), quick, caller);
+      expect(answer.status).toBe(kind.ok);
+      expect(answer.headers.get("ratelimit")).toMatch(new RegExp(`^"minute";r=${left};t=\\d+$`));
+    }
+    for (const _ of nodes) {
+      expect((await kind.ask(next(), quick, caller)).status).toBe(kind.later);
+    }
+    const { headers } = await post(`${next()}/v1/eval`, quick, { ...json, ...caller });
+    const seconds = Number(headers.get("retry-after"));
+    expect(seconds).toBeGreaterThan(50);
+    expect(headers.get("ratelimit")).toBe(`"minute";r=0;t=${seconds}`);
+  });
+
+  test("count the items of a batch and what a review costs in the same window", async () => {
+    const caller = newCaller();
+    const { body } = await post(`${next()}/v1/eval/batch`, { requests: [quick, quick, quick] }, caller);
+    expect(body).toMatchObject([{ result: {} }, { result: {} }, { result: {} }]);
+    const review = { fen: "startpos", moves: games, depth: 1 };
+    const reviewed = await post(`${next()}/v1/review`, review, caller);
+    expect(reviewed.headers.get("ratelimit")).toMatch(/^"minute";r=2;/);
+    const rest = await post(`${next()}/v1/eval/batch`, { requests: [quick, quick, quick] }, caller);
+    expect(rest.body).toMatchObject([{ result: {} }, { result: {} }, { problem: { code: "rate_limited" } }]);
+    expect((await post(`${next()}/v1/review`, review, caller)).status).toBe(429);
+  });
+
+  test("have as many searches of a caller under way as one would, and give places back to who leaves", async () => {
+    const caller = newCaller();
+    const leaving = new AbortController();
+    // The same position would be one search of both.
+    const long = nodes.slice(0, 2).map(({ url }, move) =>
+      fetch(`${url}/v1/eval`, {
+        method: "POST",
+        headers: caller,
+        body: JSON.stringify({ fen: startFen.replace(/1$/, String(move + 1)), depth: 20 }),
+        signal: leaving.signal,
+      }).catch(() => undefined),
+    );
+    const last = nodes[2]?.url ?? "";
+    await expect.poll(() => engines.map(({ searching }) => searching)).toEqual([1, 1, 0]);
+    const refused = await post(`${last}/v1/eval`, quick, caller);
+    expect(refused.body).toMatchObject({ code: "concurrency_limited", retryable: true });
+    leaving.abort();
+    await Promise.all(long);
+    await expect.poll(async () => (await post(`${last}/v1/eval`, quick, caller)).status).toBe(200);
+  });
+
+  test("count refusals together: no node reads more than one in vain when the budget is spent", async () => {
+    const caller = newCaller();
+    const statuses: number[] = [];
+    for (let count = 0; count < 15; count++) {
+      statuses.push((await post(`${next()}/v1/eval`, { fen: "wrong" }, caller)).status);
+    }
+    expect(statuses.filter((status) => status === 400).length).toBeLessThanOrEqual(5 + 2);
+    expect(new Set(statuses.slice(-8))).toEqual(new Set([429]));
+  });
+
+  test("know the keys that any of them has issued, and none that one has revoked", async () => {
+    const caller = newCaller();
+    const [one, two, three] = nodes.map(({ url }) => url);
+    const issued = await post(`${one}/v1/keys`, { name: "bot" }, { ...caller, "Idempotency-Key": "wish" });
+    const authorization = `Bearer ${issued.body.key}`;
+    for (const url of [one, two, three]) {
+      const { status, body } = await get(`${url}/v1/keys/self`, { headers: { authorization } });
+      expect([status, body.id]).toEqual([200, issued.body.id]);
+    }
+    await fetch(`${two}/v1/keys/self`, { method: "DELETE", headers: { authorization } });
+    await sleep(50);
+    for (const url of [one, two, three]) {
+      expect((await get(`${url}/v1/keys/self`, { headers: { authorization } })).status).toBe(401);
+    }
+  });
+
+  test("issue an address as many keys together as one would", async () => {
+    const caller = newCaller();
+    const kinds = await Promise.all(Array.from({ length: 9 }, () => post(`${next()}/v1/keys`, {}, caller)));
+    expect(kinds.filter(({ status }) => status === 200)).toHaveLength(5);
+    expect(kinds.filter(({ status }) => status === 429)).toHaveLength(4);
+  });
+});

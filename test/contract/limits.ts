@@ -1,0 +1,229 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import type { Account } from "../../src/access/account.ts";
+import type { Entry, Limits } from "../../src/access/limits.ts";
+import { freePlan, keylessPlan, openPlan, type Plan, type RatePolicy } from "../../src/access/plans.ts";
+import type { SearchTime } from "../../src/analysis/expected-time.ts";
+import type { KeyRecord } from "../../src/storage/ports.ts";
+
+export function planWith(rates: readonly RatePolicy[], concurrent?: number): Plan {
+  return { ...freePlan, limits: { ...freePlan.limits, concurrent, rates } };
+}
+
+export const keyless = (plan: Plan, address = "a"): Account => ({
+  subject: address,
+  address,
+  plan,
+  key: undefined,
+});
+export const keyed = (plan: Plan, id: string, address: string): Account => ({
+  subject: id,
+  address,
+  plan,
+  key: { id } as KeyRecord,
+});
+
+/** Lets a request in, ends it after so much engine time, and tells how it went. */
+export async function run(limits: Limits, account: Account, engineMs = 0, answered = true): Promise<Entry> {
+  const entry = await limits.enter(account, timeOf(1000));
+  leave(entry, engineMs, answered);
+  return entry;
+}
+
+export function leave(entry: Entry | undefined, engineMs = 0, answered = true): void {
+  if (entry?.kind === "admitted") {
+    entry.admission.leave(engineMs, answered);
+  }
+}
+
+export const timeOf = (expectedMs: number, longestMs = expectedMs): SearchTime => ({ expectedMs, longestMs });
+
+export const remainingOf = async (limits: Limits, account: Account) =>
+  (await limits.allWindowsOf(account)).map(({ remaining }) => remaining);
+
+export const minute: RatePolicy = { name: "minute", quota: 2, windowS: 60, unit: "request" };
+export const hour: RatePolicy = { name: "hour", quota: 3, windowS: 3600, unit: "request" };
+export const engine: RatePolicy = { name: "engine", quota: 1000, windowS: 86_400, unit: "engine_ms" };
+
+/** What limits promise, wherever and by however many nodes they are counted. `create` makes some that nobody has used. */
+export function testLimits(name: string, create: (...plans: readonly Plan[]) => Promise<Limits>): void {
+  const limitsOf = create;
+  describe(`limits counted in ${name}: requests`, () => {
+    test("are counted by caller, in windows that begin with the first", async () => {
+      const plan = planWith([minute]);
+      const limits = await limitsOf(plan);
+      await run(limits, keyless(plan, "a"));
+      await run(limits, keyless(plan, "a"));
+      expect(await run(limits, keyless(plan, "a"))).toMatchObject({
+        kind: "refused",
+        refusal: { code: "rate_limited", limit: "minute", quota: 2 },
+      });
+      expect(await run(limits, keyless(plan, "b"))).toMatchObject({ kind: "admitted" });
+      expect(await run(limits, keyed(plan, "key", "a"))).toMatchObject({ kind: "admitted" });
+    });
+
+    test("that are refused cost nothing, in no window", async () => {
+      const plan = planWith([minute, hour]);
+      const limits = await limitsOf(plan);
+      const account = keyless(plan);
+      for (let count = 0; count < 10; count++) {
+        await run(limits, account);
+      }
+      expect(await remainingOf(limits, account)).toEqual([0, 1]);
+    });
+
+    test("wait for the window that is longest", async () => {
+      const plan = planWith([hour, { ...minute, quota: 3 }]);
+      const limits = await limitsOf(plan);
+      for (let count = 0; count < 3; count++) {
+        await run(limits, keyless(plan));
+      }
+      const entry = await run(limits, keyless(plan));
+      expect(entry).toMatchObject({ refusal: { limit: "hour" } });
+      expect(entry.kind === "refused" && entry.refusal.retryAfterMs).toBeGreaterThan(3_590_000);
+    });
+
+    test("that failed without engine time are given back; those that took some are not", async () => {
+      const plan = planWith([hour]);
+      const limits = await limitsOf(plan);
+      const account = keyless(plan);
+      await run(limits, account, 0, false);
+      expect(await remainingOf(limits, account)).toEqual([3]);
+      await run(limits, account, 5, false);
+      await run(limits, account, 0, true);
+      expect(await remainingOf(limits, account)).toEqual([1]);
+    });
+
+    test("are let in again after exactly as long as the refusal says", async () => {
+      const plan = planWith([{ ...minute, windowS: 1 }]);
+      const limits = await limitsOf(plan);
+      const account = keyless(plan);
+      const startedAt = performance.now();
+      await run(limits, account);
+      await run(limits, account);
+      const entry = await run(limits, account);
+      const waitMs = entry.kind === "refused" ? entry.refusal.retryAfterMs : Number.NaN;
+      const endsAt = performance.now() + waitMs;
+      expect(endsAt - startedAt).toBeGreaterThanOrEqual(999);
+      await sleep(waitMs + 2);
+      expect(await run(limits, account)).toMatchObject({ kind: "admitted" });
+    });
+
+    test("are not given back to a window that they were not taken from", async () => {
+      const plan = planWith([{ ...minute, windowS: 1 }]);
+      const limits = await limitsOf(plan);
+      const entry = await limits.enter(keyless(plan), timeOf(1000));
+      expect(entry.kind).toBe("admitted");
+      await sleep(1010);
+      await run(limits, keyless(plan));
+      leave(entry, 0, false);
+      expect(await remainingOf(limits, keyless(plan))).toEqual([1]);
+    });
+
+    test("of a plan without limits are not counted", async () => {
+      const limits = await limitsOf(openPlan);
+      for (let count = 0; count < 1000; count++) {
+        expect((await run(limits, keyless(openPlan), 1e9)).kind).toBe("admitted");
+      }
+      expect(await limits.windowsOf(keyless(openPlan))).toEqual([]);
+    });
+  });
+
+  describe(`limits counted in ${name}: searches at a time`, () => {
+    const plan = planWith([], 2);
+
+    test("are so many for each caller, and each makes room for one when it ends, once", async () => {
+      const limits = await limitsOf(plan);
+      const enter = () => limits.enter(keyless(plan), timeOf(700));
+      const [first] = [await enter(), await enter()];
+      expect(await enter()).toMatchObject({ refusal: { code: "concurrency_limited", quota: 2 } });
+      expect((await limits.enter(keyless(plan, "b"), timeOf(700))).kind).toBe("admitted");
+      leave(first);
+      leave(first);
+      expect([(await enter()).kind, (await enter()).kind]).toEqual(["admitted", "refused"]);
+    });
+
+    test("are refused until one of them should have ended", async () => {
+      const limits = await limitsOf(plan);
+      await limits.enter(keyless(plan), timeOf(5000, 60_000));
+      await limits.enter(keyless(plan), timeOf(400, 60_000));
+      const entry = await limits.enter(keyless(plan), timeOf(1));
+      const waitMs = entry.kind === "refused" ? entry.refusal.retryAfterMs : Number.NaN;
+      expect(waitMs).toBeGreaterThan(100);
+      expect(waitMs).toBeLessThanOrEqual(800);
+    });
+
+    test("are all there for them: who may have any number of them at a time takes no place", async () => {
+      const counted = planWith([{ ...hour, quota: 10 }], 2);
+      const limits = await limitsOf(counted);
+      const enter = (concurrent: number | undefined) => {
+        const { limits: bounds } = counted;
+        return limits.enter(keyless({ ...counted, limits: { ...bounds, concurrent } }), timeOf(700));
+      };
+      const kinds = [];
+      for (const concurrent of [undefined, 2, undefined, undefined, 2, undefined, 2]) {
+        kinds.push((await enter(concurrent)).kind);
+      }
+      expect(kinds.map((kind) => kind === "admitted")).toEqual([true, true, true, true, true, true, false]);
+    });
+
+    test("that end make room for who waits, who may leave before", async () => {
+      const limits = await limitsOf(plan);
+      const account = keyless(plan);
+      const enter = () => limits.enter(account, timeOf(700));
+      const [first] = [await enter(), await enter()];
+      const leaving = new AbortController();
+      const left = limits.placeFree(account, leaving.signal);
+      leaving.abort(new Error("left"));
+      await expect(left).rejects.toThrow("left");
+      leave(first);
+      await limits.placeFree(account, AbortSignal.timeout(5000));
+      expect((await enter()).kind).toBe("admitted");
+    });
+  });
+
+  describe(`limits counted in ${name}: engine time`, () => {
+    const plan = planWith([engine]);
+
+    test("is counted when it was used, and what is begun is finished", async () => {
+      const limits = await limitsOf(plan);
+      const account = keyed(plan, "key", "a");
+      await run(limits, account, 400);
+      expect(await remainingOf(limits, account)).toEqual([600]);
+      await run(limits, account, 700);
+      expect(await run(limits, account)).toMatchObject({
+        refusal: { code: "quota_exhausted", limit: "engine", quota: 1000 },
+      });
+      expect(await remainingOf(limits, account)).toEqual([0]);
+    });
+
+    test("is counted by address, too: more keys are not more time", async () => {
+      const limits = await limitsOf(plan);
+      await run(limits, keyed(plan, "one", "a"), 600);
+      await run(limits, keyed(plan, "two", "a"), 600);
+      expect((await run(limits, keyed(plan, "three", "a"))).kind).toBe("refused");
+      expect((await run(limits, keyed(plan, "three", "b"))).kind).toBe("admitted");
+    });
+
+    test("is counted by key, too: more addresses are not more time", async () => {
+      const limits = await limitsOf(plan);
+      await run(limits, keyed(plan, "one", "a"), 600);
+      await run(limits, keyed(plan, "one", "b"), 600);
+      expect((await run(limits, keyed(plan, "one", "c"))).kind).toBe("refused");
+    });
+
+    test("of one plan is not that of another, at the same address", async () => {
+      const gold: Plan = { ...plan, id: "gold" };
+      const limits = await limitsOf(plan, gold);
+      await run(limits, keyed(gold, "one", "a"), 5000);
+      expect((await run(limits, keyed(plan, "two", "a"))).kind).toBe("admitted");
+    });
+
+    test("of a caller without a key is counted once", async () => {
+      const keylessEngine: Plan = { ...keylessPlan, limits: plan.limits };
+      const limits = await limitsOf(keylessEngine);
+      await run(limits, keyless(keylessEngine), 400);
+      expect(await remainingOf(limits, keyless(keylessEngine))).toEqual([600]);
+    });
+  });
+}

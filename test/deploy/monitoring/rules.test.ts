@@ -1,0 +1,42 @@
+import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { shortenRules } from "../../../bench/rehearsal/shorten-rules.ts";
+import { panels } from "../../../tools/monitoring/panels.ts";
+import { describeWith } from "../../support/needs.ts";
+import { useTemporaryFolder } from "../../support/temporary-folder.ts";
+import { monitoringFolder, rulesText } from "./read-rules.ts";
+
+const folder = useTemporaryFolder();
+
+/** What promtool prints; throws where it finds a fault, with what it says. */
+const promtool = (...args: readonly string[]) => execFileSync("promtool", args, { encoding: "utf8" });
+
+function fileOf(name: string, content: string): string {
+  const file = join(folder, name);
+  writeFileSync(file, content);
+  return file;
+}
+
+describeWith("prometheus")("the rules, as promtool sees them,", () => {
+  test("are rules, with Prometheus' configuration around them", () => {
+    expect(promtool("check", "config", join(monitoringFolder, "prometheus.yml"))).toContain("rules found");
+  });
+
+  test("are rules when they are shortened for a rehearsal", () => {
+    const file = fileOf("short.yml", shortenRules(rulesText, 120));
+    expect(promtool("check", "rules", file)).toMatch(/SUCCESS: \d+ rules found/);
+  });
+
+  test("have queries on the dashboard that can be asked", () => {
+    const queries = [...panels.values()].flatMap(({ lines }) => Object.values(lines));
+    // JSON is YAML.
+    const rules = queries.map((query, index) => ({
+      record: `panel:${index}`,
+      expr: query.replaceAll("$__rate_interval", "1m").replaceAll("$instance", ".*"),
+    }));
+    const file = fileOf("dashboard.yml", JSON.stringify({ groups: [{ name: "dashboard", rules }] }));
+    expect(promtool("check", "rules", file)).toContain(`SUCCESS: ${queries.length} rules found`);
+  });
+});

@@ -1,0 +1,7 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { metricsPage } from "../../tools/metrics-page.ts";
+
+test("docs/metrics.md is as `npm run generate` makes it", () => {
+  expect(readFileSync(new URL("../../docs/metrics.md", import.meta.url), "utf8")).toBe(metricsPage());
+});

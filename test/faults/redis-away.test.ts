@@ -1,0 +1,72 @@
+import { expect, test } from "vitest";
+import { startFen } from "../contract/doors/cases/case.ts";
+import { heads } from "../contract/doors/heads.ts";
+import { get, post } from "../contract/doors/post.ts";
+import { createEnginesInProcess } from "../support/engines-in-process.ts";
+import { describeWith } from "../support/needs.ts";
+import { until, useRedis } from "../support/redis.ts";
+import { useApp } from "../support/running-app.ts";
+
+describeWith("redis")("a node whose Redis stands still or is gone", () => {
+  const redis = useRedis();
+  const app = useApp(
+    {
+      KIBITZ_ACCESS: "public",
+      get KIBITZ_REDIS_URL() {
+        return redis.url;
+      },
+    },
+    // Keys are looked up anew each time, as they are after 3 seconds.
+    { engines: createEnginesInProcess(), knownMs: 1, flushMs: 100 },
+  );
+  const quick = { fen: startFen, depth: 1 };
+  const told = (word: string) =>
+    app.logged.filter((line) => JSON.stringify(line).includes(`"message":"${word}:`)).length;
+  const readiness = async () => (await get(`${app.url}/readyz`)).body;
+  const newKey = async () => String((await post(`${app.url}/v1/keys`, {})).body.key);
+
+  async function expectServing(known: string): Promise<void> {
+    const startedAt = performance.now();
+    for (const kind of heads) {
+      const keyless = await kind.ask(app.url, quick);
+      const keyed = await kind.ask(app.url, quick, { authorization: `Bearer ${known}` });
+      expect([kind.name, keyless.status, keyed.status]).toEqual([kind.name, kind.ok, kind.ok]);
+    }
+    // One operation was waited for, and then none.
+    expect(performance.now() - startedAt).toBeLessThan(4000);
+  }
+
+  test("answers all who need none or are known to it, tells others to come again, and recovers by itself", async () => {
+    const [known, unknown] = [await newKey(), await newKey()];
+    await expectServing(known);
+    expect(await readiness()).toEqual({ status: "ready" });
+
+    redis.pause();
+    await expectServing(known);
+    expect(await readiness()).toEqual({ status: "ready", degraded: ["store"] });
+    const headers = { authorization: `Bearer ${unknown}` };
+    for (const kind of heads.filter(({ errorsHaveHeaders }) => errorsHaveHeaders)) {
+      const unavailable = kind.ok === 0 ? 14 : 503;
+      expect([kind.name, (await kind.ask(app.url, quick, headers)).status]).toEqual([kind.name, unavailable]);
+    }
+    const refused = await post(`${app.url}/v1/eval`, quick, {
+      "Content-Type": "application/json",
+      ...headers,
+    });
+    expect(refused.body).toMatchObject({ code: "store_unavailable", retryable: true });
+    expect((await post(`${app.url}/v1/keys`, {})).status).toBe(503);
+    expect([told("degraded"), told("recovered")]).toEqual([1, 0]);
+
+    redis.resume();
+    await until(async () => (await readiness()).degraded === undefined);
+    await expectServing(unknown);
+    expect([told("degraded"), told("recovered")]).toEqual([1, 1]);
+
+    await redis.kill();
+    await expectServing(known);
+    expect(await readiness()).toEqual({ status: "ready", degraded: ["store"] });
+    await redis.restart();
+    await until(async () => (await readiness()).degraded === undefined);
+    expect([told("degraded"), told("recovered")]).toEqual([2, 2]);
+  });
+});

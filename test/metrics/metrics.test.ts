@@ -1,0 +1,133 @@
+import { describe, expect, test } from "vitest";
+import { errorCodes } from "../../src/errors/catalogue.ts";
+import { seriesMax } from "../../src/metrics/families.ts";
+import { createMetrics, describeMetrics } from "../../src/metrics/metrics.ts";
+
+const call = {
+  protocol: "json",
+  method: "Evaluate",
+  code: "ok",
+  seconds: 0.2,
+  traceparent: undefined,
+} as const;
+
+/** The lines of a family, without its description. */
+async function seriesOf(metrics: ReturnType<typeof createMetrics>, family: string) {
+  const lines = (await metrics.print()).split("\n");
+  return lines.filter((line) => new RegExp(`^${family}(_bucket|_sum|_count)?[ {]`).test(line));
+}
+
+describe("metrics", () => {
+  test("count requests by protocol, method and code, and refusals by code", async () => {
+    const metrics = createMetrics("1.2.3");
+    metrics.meter.call(call);
+    metrics.meter.call(call);
+    metrics.meter.call({ ...call, code: "canceled" });
+    metrics.meter.call({ ...call, protocol: "grpc", method: undefined, code: "invalid_key" });
+    expect(await seriesOf(metrics, "kibitz_requests_total")).toEqual([
+      'kibitz_requests_total{protocol="json",method="Evaluate",code="ok"} 2',
+      'kibitz_requests_total{protocol="json",method="Evaluate",code="canceled"} 1',
+      'kibitz_requests_total{protocol="grpc",method="none",code="invalid_key"} 1',
+    ]);
+    expect(await seriesOf(metrics, "kibitz_refusals_total")).toEqual([
+      'kibitz_refusals_total{code="invalid_key"} 1',
+    ]);
+    expect(await seriesOf(metrics, "kibitz_build_info")).toEqual(['kibitz_build_info{version="1.2.3"} 1']);
+  });
+
+  test("stay bounded, whatever is sent: what comes beyond is counted together", async () => {
+    const metrics = createMetrics("1.2.3");
+    const total = 1000;
+    for (let index = 0; index < total; index++) {
+      metrics.meter.call({ ...call, method: `Method${index}` });
+    }
+    const series = await seriesOf(metrics, "kibitz_requests_total");
+    expect(series).toHaveLength(seriesMax);
+    const rest = total - (seriesMax - 1);
+    expect(series.at(-1)).toBe(`kibitz_requests_total{protocol="other",method="other",code="other"} ${rest}`);
+  });
+
+  test("have room for every error code", () => {
+    expect(errorCodes.length).toBeLessThan(seriesMax);
+  });
+
+  test("show the trace of a request as an exemplar, if its sender keeps it", async () => {
+    const metrics = createMetrics("1.2.3");
+    const trace = "0af7651916cd43dd8448eb211c80319c";
+    const kept = `00-${trace}-b7ad6b7169203331-01`;
+    metrics.meter.call({ ...call, traceparent: kept });
+    metrics.meter.call({ ...call, seconds: 2, traceparent: kept.replace(/01$/, "00") });
+    const exemplars = (await metrics.print()).split("\n").filter((line) => line.includes("trace_id"));
+    expect(exemplars).toEqual([
+      expect.stringMatching(
+        new RegExp(
+          `^kibitz_request_duration_seconds_bucket\\{le="0.25",protocol="json"\\} 1 # \\{trace_id="${trace}",span_id="b7ad6b7169203331"\\} 0.2 \\d`,
+        ),
+      ),
+    ]);
+  });
+
+  test("tell the time, for whoever compares it with their own", async () => {
+    const [line = ""] = await seriesOf(createMetrics("1.2.3"), "kibitz_clock_seconds");
+    expect(Math.abs(Number(line.split(" ")[1]) - Date.now() / 1000)).toBeLessThan(5);
+  });
+
+  test("tell what engines have done", async () => {
+    const metrics = createMetrics("1.2.3");
+    const counters = { nodes: 500, timeMs: 30 };
+    metrics.meter.search({
+      path: "wasm",
+      queueMs: 1500,
+      snapshot: { depth: 12, counters },
+      endedBy: "depth",
+    });
+    expect(await seriesOf(metrics, "kibitz_search_nodes_total")).toEqual([
+      'kibitz_search_nodes_total{path="wasm"} 500',
+    ]);
+    const sumOf = async (family: string) =>
+      (await seriesOf(metrics, family)).find((line) => line.startsWith(`${family}_sum`))?.split(" ")[1];
+    expect(await sumOf("kibitz_search_duration_seconds")).toBe("0.03");
+    expect(await sumOf("kibitz_queue_wait_seconds")).toBe("1.5");
+    expect(await sumOf("kibitz_search_depth_plies")).toBe("12");
+  });
+
+  test("read how things stand when somebody looks, and forget engines that are gone", async () => {
+    const metrics = createMetrics("1.2.3");
+    const build = { id: "stockfish-19", path: "wasm" };
+    let states = ["idle", "idle", "lent"];
+    metrics.watch({
+      queue: () => ({ slots: 2, running: 1, waiting: 3, expectedWaitMs: 2500 }),
+      engines: () => [{ build, available: true, states, memoryBytes: 5e8 }],
+      degraded: () => ({ store: true, engines: false }),
+    });
+    await metrics.print();
+    states = ["lent"];
+    expect(await seriesOf(metrics, "kibitz_queue_expected_wait_seconds")).toEqual([
+      "kibitz_queue_expected_wait_seconds 2.5",
+    ]);
+    expect(await seriesOf(metrics, "kibitz_engines")).toEqual([
+      'kibitz_engines{engine="stockfish-19",path="wasm",state="lent"} 1',
+    ]);
+    expect(await seriesOf(metrics, "kibitz_degraded")).toEqual([
+      'kibitz_degraded{part="store"} 1',
+      'kibitz_degraded{part="engines"} 0',
+    ]);
+  });
+
+  test("that cannot be read reject, whatever fails", async () => {
+    const metrics = createMetrics("1.2.3");
+    metrics.watch({
+      engines: () => {
+        throw new Error("a reader failed");
+      },
+    });
+    await expect(Promise.resolve().then(() => metrics.print().catch(() => "caught"))).resolves.toBe("caught");
+  });
+
+  test("are named by the conventions of Prometheus", () => {
+    for (const { name, type } of describeMetrics().filter((one) => one.name.startsWith("kibitz_"))) {
+      expect(name).toMatch(/^[a-z_]+$/);
+      expect(name.endsWith("_total"), name).toBe(type === "counter");
+    }
+  });
+});

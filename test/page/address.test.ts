@@ -1,0 +1,118 @@
+import { expect, test } from "vitest";
+import { describeWith } from "../support/needs.ts";
+import { analysisOf, withClipboard } from "./support/analysis-page.ts";
+import { usePage } from "./support/open-page.ts";
+
+const endgame = "8/8/8/4k3/8/8/4P3/4K3 w - - 0 1";
+
+describeWith("chromium")("the address", () => {
+  const kibitz = usePage();
+  const open = async (address = "") => {
+    const page = await kibitz.open({ address, ...withClipboard });
+    return { page, ...analysisOf(page) };
+  };
+
+  test("brings position, moves, side and settings back, in another window", async () => {
+    const first = await open("#depth=3");
+    await first.move.fill("e4 e5 Nf3");
+    await first.move.press("Enter");
+    await first.page.keyboard.press("Escape");
+    await first.page.getByRole("button", { name: "One move back" }).click();
+    await first.page.getByRole("button", { name: "Flip board" }).click();
+    await first.page.getByRole("spinbutton", { name: "Lines" }).fill("2");
+    await first.page.getByRole("button", { name: "Copy link" }).click();
+    await first.heard.filter({ hasText: "Link copied" }).waitFor();
+    const link = new URL(String(await first.page.evaluate("navigator.clipboard.readText()")));
+    expect(link.hash).toBe("#moves=e4_e5_Nf3&ply=2&board=black&depth=3&multipv=2");
+
+    const second = await open(link.hash);
+    await second.page.getByRole("gridcell", { name: "e5, Black pawn" }).waitFor();
+    expect(await second.moves.allTextContents()).toEqual(["Start", "e4", "e5", "Nf3"]);
+    expect(await second.page.getByRole("spinbutton", { name: "Lines" }).inputValue()).toBe("2");
+    await second.lines.nth(1).waitFor();
+  });
+
+  test("is copied with a visible sign, also where the browser has no clipboard for the page", async () => {
+    const { page, fen } = await open("#moves=e4");
+    await page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })");
+    const copy = page.getByRole("button", { name: "Copy link" });
+    await copy.click();
+    await copy.filter({ hasText: "Link copied" }).waitFor();
+    await copy.filter({ hasText: "Copy link" }).waitFor();
+    await fen.fill("");
+    await fen.press("Control+V");
+    expect(await fen.inputValue()).toMatch(/#moves=e4$/);
+  });
+
+  test("leads back and forward between positions, not between moves", async () => {
+    const { page, move, fen } = await open("#depth=3");
+    await move.fill("e4");
+    await move.press("Enter");
+    await page.getByRole("gridcell", { name: "e4, White pawn" }).waitFor();
+    await fen.fill(endgame);
+    await fen.press("Enter");
+    await page.getByRole("gridcell", { name: "e5, Black king" }).waitFor();
+    await page.goBack();
+    await page.getByRole("gridcell", { name: "e4, White pawn" }).waitFor();
+    await page.goForward();
+    await page.getByRole("gridcell", { name: "e5, Black king" }).waitFor();
+  });
+
+  test("keeps the analysis while the review is looked at", async () => {
+    const { page } = await open(`#fen=${endgame.replaceAll(" ", "_")}&depth=3`);
+    await page.getByRole("gridcell", { name: "e5, Black king" }).waitFor();
+    await page.getByRole("link", { name: "Game review" }).click();
+    await page.getByRole("heading", { name: "Game review" }).waitFor();
+    await page.getByRole("link", { name: "Analysis" }).click();
+    await page.getByRole("gridcell", { name: "e5, Black king" }).waitFor();
+    await page.goBack();
+    await page.getByRole("heading", { name: "Game review" }).waitFor();
+  });
+
+  test("is a matter of one tab", async () => {
+    const { page, fen } = await open(`#fen=${endgame.replaceAll(" ", "_")}&depth=3`);
+    const other = await page.context().newPage();
+    await other.goto(`${kibitz.url}/#moves=d4&depth=3`);
+    await other.getByRole("gridcell", { name: "d4, White pawn" }).waitFor();
+    await analysisOf(other).move.fill("d5");
+    await analysisOf(other).move.press("Enter");
+    await other.getByRole("gridcell", { name: "d5, Black pawn" }).waitFor();
+    expect(await fen.inputValue()).toBe(endgame);
+    expect(page.url()).toContain("#fen=8/8/8/4k3");
+  });
+
+  test("that cannot be read is explained, and the board is there", async () => {
+    const { page } = await open("#fen=8/8/8/8/8/8/8/9_w");
+    await page.getByRole("alert").filter({ hasText: "The link cannot be read" }).waitFor();
+    expect(await page.locator("mark").textContent()).toBe("9");
+    await page.getByRole("gridcell", { name: "e1, White king" }).waitFor();
+  });
+
+  test("that cannot be read lets the start position be played from", async () => {
+    const { page, move, moves } = await open("#fen=8/8/nonsense_w&moves=Kf2&depth=2");
+    await page.getByRole("alert").filter({ hasText: "The link cannot be read" }).waitFor();
+    await move.fill("e4");
+    await move.press("Enter");
+    await page.getByRole("gridcell", { name: "e4, White pawn" }).waitFor();
+    expect(await moves.allTextContents()).toEqual(["Start", "e4"]);
+    await expect.poll(() => page.url()).toContain("#moves=e4&depth=2");
+    expect(await page.getByRole("alert").count()).toBe(0);
+  });
+
+  test("whose moves end in nonsense shows those before, and says where it ends", async () => {
+    const { page, moves } = await open("#moves=e4_e5_Ke4_Nf3&depth=3");
+    await page.getByRole("alert").filter({ hasText: "'Ke4' is not a legal move for White." }).waitFor();
+    expect(await moves.allTextContents()).toEqual(["Start", "e4", "e5"]);
+  });
+
+  test("is never sent to the server", async () => {
+    const asked: string[] = [];
+    const page = await kibitz.open({
+      address: "#moves=e4&depth=3",
+      prepare: (page) => void page.on("request", (request) => asked.push(request.url())),
+    });
+    await page.getByRole("gridcell", { name: "e4, White pawn" }).waitFor();
+    const sent = asked.map((url) => new URL(url)).map(({ pathname, search }) => pathname + search);
+    expect(sent.filter((path) => path.includes("e4") || path.includes("depth"))).toEqual([]);
+  });
+});

@@ -1,0 +1,143 @@
+import { expect, test } from "vitest";
+import { describeWith } from "../support/needs.ts";
+import { analysisOf, clickAt, drag } from "./support/analysis-page.ts";
+import { usePage } from "./support/open-page.ts";
+
+describeWith("chromium")("the board", () => {
+  const kibitz = usePage();
+  const open = async (address = "") => {
+    const page = await kibitz.open({ address });
+    await page.locator("cg-board piece").first().waitFor();
+    return { page, ...analysisOf(page) };
+  };
+  const depth = "&depth=3";
+
+  test("takes a move by dragging, and refuses one that is not legal", async () => {
+    const { page, square, moves, fen } = await open(`#analysis${depth}`);
+    await drag(page, square("e2"), square("e5"));
+    await drag(page, square("e2"), square("e4"));
+    await moves.filter({ hasText: "e4" }).waitFor();
+    expect(await moves.allTextContents()).toEqual(["Start", "e4"]);
+    expect(await fen.inputValue()).toBe("rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1");
+  });
+
+  test("takes a move by two clicks", async () => {
+    const { page, square, moves } = await open(`#analysis${depth}`);
+    await clickAt(page, square("g1"));
+    await clickAt(page, square("f3"));
+    await moves.filter({ hasText: "Nf3" }).waitFor();
+    expect(await square("f3").getAttribute("aria-label")).toBe("f3, White knight");
+  });
+
+  test("takes moves by keys, and says what is held and where it may go", async () => {
+    const { page, square, moves, heard } = await open(`#analysis${depth}`);
+    await square("e2").focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("gridcell", { name: "e2, White pawn", selected: true }).waitFor();
+    await page.getByRole("gridcell", { name: "e4, empty, can go here" }).waitFor();
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("ArrowUp");
+    await page.locator('[data-square="e4"]:focus').waitFor();
+    await page.keyboard.press("Enter");
+    await moves.filter({ hasText: "e4" }).waitFor();
+    await heard.filter({ hasText: "White pawn e2 to e4." }).waitFor();
+    await square("e7").focus();
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Escape");
+    expect(await page.getByRole("gridcell", { selected: true }).count()).toBe(0);
+  });
+
+  test("takes moves as text in SAN and UCI, and keeps what is none", async () => {
+    const { page, move, moves } = await open(`#analysis${depth}`);
+    await move.fill("1. e4 e7e5 Nf3 Ke4");
+    await move.press("Enter");
+    await page.getByRole("alert").filter({ hasText: "“Ke4” is no legal move here." }).waitFor();
+    expect(await moves.allTextContents()).toEqual(["Start", "e4", "e5", "Nf3"]);
+    expect(await move.inputValue()).toBe("Ke4");
+  });
+
+  test("asks what a pawn becomes, and takes the move back where nobody answers", async () => {
+    const { page, square, moves } = await open(`#fen=7k/P7/8/8/8/8/8/K7_w_-_-_0_1${depth}`);
+    await drag(page, square("a7"), square("a8"));
+    await page.getByRole("dialog", { name: "What does the pawn become?" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("gridcell", { name: "a7, White pawn" }).waitFor();
+    expect(await page.locator("cg-board piece.pawn").count()).toBe(1);
+    await drag(page, square("a7"), square("a8"));
+    await page.getByRole("button", { name: "knight" }).click();
+    await moves.filter({ hasText: "a8=N" }).waitFor();
+  });
+
+  test("castles by the king's own move, and in Chess960 onto the rook", async () => {
+    const standard = await open(`#fen=4k3/8/8/8/8/8/8/4K2R_w_K_-_0_1${depth}`);
+    await drag(standard.page, standard.square("e1"), standard.square("g1"));
+    await standard.moves.filter({ hasText: "O-O" }).waitFor();
+    const chess960 = await open(`#fen=1rk4r/8/8/8/8/8/8/1RK4R_w_KQkq_-_0_1${depth}`);
+    expect(await chess960.fen.inputValue()).toBe("1rk4r/8/8/8/8/8/8/1RK4R w HBhb - 0 1");
+    await drag(chess960.page, chess960.square("c1"), chess960.square("h1"));
+    await chess960.moves.filter({ hasText: "O-O" }).waitFor();
+    expect(await chess960.fen.inputValue()).toBe("1rk4r/8/8/8/8/8/8/1R3RK1 b hb - 1 1");
+    await chess960.lines.first().waitFor();
+  });
+
+  test("goes back and forward, and replaces what followed by a new move", async () => {
+    const { page, moves, move, board } = await open(`#moves=e4_e5_Nf3_Nc6${depth}`);
+    await moves.filter({ hasText: "Nc6" }).waitFor();
+    await page.keyboard.press("ArrowLeft");
+    await page.keyboard.press("ArrowLeft");
+    await page
+      .getByRole("button", { name: "e5", exact: true, disabled: false })
+      .and(page.locator("[aria-current=step]"))
+      .waitFor();
+    await page.getByRole("button", { name: "One move forward" }).click();
+    expect(await moves.allTextContents()).toEqual(["Start", "e4", "e5", "Nf3", "Nc6"]);
+    await page.keyboard.press("Home");
+    await board.getByRole("gridcell", { name: "e2, White pawn" }).waitFor();
+    await move.fill("d4");
+    await move.press("Enter");
+    await moves.filter({ hasText: "d4" }).waitFor();
+    expect(await moves.allTextContents()).toEqual(["Start", "d4"]);
+  });
+
+  test("is turned, for eyes and keys", async () => {
+    const { page, square } = await open(`#analysis${depth}`);
+    await page.getByRole("button", { name: "Flip board" }).click();
+    await square("e7").focus();
+    await page.keyboard.press("ArrowUp");
+    await page.locator('[data-square="e6"]:focus').waitFor();
+    const [white, black] = await Promise.all(["e2", "e7"].map((name) => square(name).boundingBox()));
+    expect(white?.y).toBeLessThan(black?.y ?? 0);
+    await expect.poll(() => page.url()).toContain("board=black");
+  });
+
+  test("tells the whole position, the side to move and a check in words", async () => {
+    const { page } = await open(`#fen=4k3/8/8/8/8/8/4r3/4K2R_w_K_-_0_1${depth}`);
+    await page
+      .getByText("White to move. Check. White: king e1, rook h1. Black: king e8, rook e2.")
+      .waitFor({ state: "attached" });
+  });
+
+  test("is set up piece by piece, by pointer and by key", async () => {
+    const { page, fen } = await open(`#analysis${depth}`);
+    await page.getByRole("button", { name: "Set up" }).click();
+    const squares = page.getByRole("grid", { name: "Board, being set up" });
+    const at = (name: string) => squares.locator(`[data-square="${name}"]`);
+    await page.getByRole("button", { name: "Clear" }).click();
+    await page.getByText("White has no king.").waitFor();
+    expect(await page.getByRole("button", { name: "Done" }).isDisabled()).toBe(true);
+    await drag(page, page.getByRole("button", { name: "White king" }), at("c1"));
+    await page.getByRole("button", { name: "Black king" }).click();
+    await clickAt(page, at("e8"));
+    await page.getByRole("button", { name: "White rook" }).click();
+    await at("b1").focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Move", exact: true }).click();
+    await drag(page, at("e8"), at("d8"));
+    await page.getByRole("checkbox", { name: "White queenside" }).check();
+    await page.getByText("This is a position of Chess960.").waitFor();
+    await page.getByRole("radio", { name: "Black" }).check();
+    await page.getByRole("button", { name: "Done" }).click();
+    await fen.waitFor();
+    expect(await fen.inputValue()).toBe("3k4/8/8/8/8/8/8/1RK5 b B - 0 1");
+  });
+});

@@ -1,0 +1,142 @@
+import { expect, test } from "vitest";
+import { describeWith } from "../support/needs.ts";
+import { rateOf, usePlansFile } from "../support/plans-file.ts";
+import { analysisOf, hasFocus } from "./support/analysis-page.ts";
+import { startCuttingProxy } from "./support/cutting-proxy.ts";
+import { usePage } from "./support/open-page.ts";
+
+describeWith("chromium")("the connection", () => {
+  const kibitz = usePage({ KIBITZ_SLOTS: "1" });
+
+  test("that is lost is told, what was shown stays, and it goes on by itself", async () => {
+    const way = await startCuttingProxy(kibitz.url);
+    const page = await kibitz.open({ base: way.base, address: "#moves=e4_c5_Nf3&depth=30" });
+    const { lines, heard, stop } = analysisOf(page);
+    await lines.first().waitFor();
+    way.letIn(false);
+    way.cut();
+    await page.getByText("The service does not answer.").and(page.locator(".search-lost")).waitFor();
+    await heard.filter({ hasText: "The service does not answer." }).waitFor();
+    expect(await lines.count()).toBe(1);
+    way.letIn(true);
+    await page.getByText(/^Depth \d+ …$/).waitFor();
+    await stop.click();
+  });
+
+  test("that comes back is asked at once by who does not want to wait", async () => {
+    const way = await startCuttingProxy(kibitz.url);
+    const page = await kibitz.open({ base: way.base, address: "#depth=3" });
+    const { lines, start } = analysisOf(page);
+    await page.getByRole("grid", { name: "Board" }).waitFor();
+    way.letIn(false);
+    way.cut();
+    await start.click();
+    await page.getByText(/Asking again in [2-9] s/).waitFor();
+    way.letIn(true);
+    await page.getByRole("button", { name: "Ask now" }).click();
+    await lines.first().waitFor();
+    expect(await hasFocus(page)).toBe(true);
+  });
+
+  test("that is slow is told, and can be given up", async () => {
+    const way = await startCuttingProxy(kibitz.url);
+    const page = await kibitz.open({ base: way.base, address: "#depth=3" });
+    const { start, stop, lines } = analysisOf(page);
+    await page.getByRole("grid", { name: "Board" }).waitFor();
+    way.delay(1500);
+    await start.click();
+    await page.getByText("Asking …", { exact: true }).and(page.locator(".search-state")).waitFor();
+    await stop.click();
+    await page.getByText("Stopped", { exact: true }).and(page.locator(".search-state")).waitFor();
+    way.delay(0);
+    await start.click();
+    await lines.first().waitFor();
+  });
+
+  test("to a busy service tells the place in the queue", async () => {
+    const page = await kibitz.open({ address: "#depth=2" });
+    const { start, lines } = analysisOf(page);
+    await page.getByRole("grid", { name: "Board" }).waitFor();
+    const controller = new AbortController();
+    const other = fetch(`${kibitz.url}/v1/eval/stream`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ fen: "startpos", moves: ["d4"], movetime_ms: 4000, depth: 30 }),
+      signal: controller.signal,
+    });
+    // Its first words say that it has the only engine.
+    await (await other).body?.getReader().read();
+    await start.click();
+    await page
+      .getByText(/^Next in the queue, about \d+ s$/)
+      .and(page.locator(".search-state"))
+      .waitFor();
+    controller.abort();
+    await lines.first().waitFor();
+  });
+
+  test("that is refused shows the problem and what to do", async () => {
+    const page = await kibitz.open({ address: "#moves=e4&engine=stockfish-0" });
+    await page.getByRole("heading", { name: /engine/i, level: 3 }).waitFor();
+    await page.getByText("Refused", { exact: true }).waitFor();
+  });
+});
+
+describeWith("chromium")("a service that says to wait", () => {
+  const limits = { rates: [rateOf("burst", 1, 6)] };
+  const kibitz = usePage({
+    KIBITZ_ACCESS: "public",
+    KIBITZ_PLANS: usePlansFile({ id: "keyless", limits }),
+  });
+
+  test("is not asked about every position meanwhile, and then about the one on the board", async () => {
+    let asked = 0;
+    const page = await kibitz.open({
+      address: "#moves=e4&depth=2",
+      prepare: (page) =>
+        void page.on("request", (request) => {
+          asked += request.url().endsWith("/StreamEvaluate") ? 1 : 0;
+        }),
+    });
+    const { lines, move } = analysisOf(page);
+    await lines.first().waitFor();
+    await move.fill("e5");
+    await move.press("Enter");
+    await page.getByRole("timer").waitFor();
+    await move.fill("Nf3");
+    await move.press("Enter");
+    await page.getByRole("gridcell", { name: "f3, White knight" }).waitFor();
+    // Longer than a position has to be on the board before it is asked about.
+    await page.waitForTimeout(400);
+    await page.getByRole("timer").waitFor();
+    expect(asked).toBe(2);
+    await lines.first().waitFor();
+    await page
+      .getByRole("toolbar", { name: /^Line 1/ })
+      .getByText(/^2…/)
+      .waitFor();
+  });
+
+  test("is asked about every position again by who has got a key", async () => {
+    const page = await kibitz.open({ address: "#moves=e4&depth=2" });
+    const { lines, move, start } = analysisOf(page);
+    await lines.first().or(page.getByRole("timer")).waitFor();
+    await move.fill("e5");
+    await move.press("Enter");
+    await page.getByRole("timer").waitFor();
+    await page.getByRole("button", { name: "Get a free key", exact: true }).click();
+    await page.getByText("Plan free").waitFor();
+    await start.click();
+    await page.getByText("Depth 2", { exact: true }).waitFor();
+    const asked = page.waitForRequest((request) => request.url().endsWith("/StreamEvaluate"), {
+      timeout: 2000,
+    });
+    await move.fill("Nf3");
+    await move.press("Enter");
+    await asked;
+    await page
+      .getByRole("toolbar", { name: /^Line 1/ })
+      .getByText(/^2…/)
+      .waitFor();
+  });
+});

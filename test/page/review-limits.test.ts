@@ -1,0 +1,52 @@
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { describeWith } from "../support/needs.ts";
+import { rateOf, usePlansFile } from "../support/plans-file.ts";
+import { usePage } from "./support/open-page.ts";
+
+const limits = {
+  depth_max: 14,
+  multipv_max: 3,
+  movetime_ms_max: 10_000,
+  concurrent: 2,
+  review_plies_max: 6,
+  rates: [rateOf("minute", 3, 60)],
+};
+
+describeWith("chromium")("the review of a game, within a plan", () => {
+  const kibitz = usePage({
+    KIBITZ_ACCESS: "public",
+    KIBITZ_PLANS: usePlansFile({ id: "keyless", limits }),
+  });
+
+  async function review(depth: number, pgn: string): Promise<Page> {
+    const page = await kibitz.open({ address: "#review" });
+    page.setDefaultTimeout(10_000);
+    await page.getByLabel("Depth").fill(String(depth));
+    await page.getByLabel("A game in PGN").fill(pgn);
+    await page.getByRole("button", { name: "Review the game" }).click();
+    return page;
+  }
+  const isDone = (page: Page) => page.getByRole("button", { name: "Download the PGN" }).waitFor();
+
+  test("asks for as much as the plan allows, at a click, and asks to wait when that is used up", async () => {
+    const page = await review(20, "1. e4 e5 2. Nf3 *");
+    await page.getByRole("heading", { name: "Upgrade needed" }).waitFor();
+    await page.getByRole("button", { name: "Ask with depth 14" }).click();
+    await isDone(page);
+
+    for (const pgn of ["1. d4 *", "1. c4 *"]) {
+      await isDone(await review(4, pgn));
+    }
+    const refused = await review(4, "1. f4 *");
+    await refused.getByRole("heading", { name: "Rate limited" }).waitFor();
+    await refused.getByText(/^Asks again by itself in \d+ s/).waitFor();
+  });
+
+  test("says that a game is longer than the plan allows", async () => {
+    const page = await review(4, "1. e4 e5 2. Nf3 Nc6 3. Bc4 Bc5 4. c3 *");
+    await page.getByRole("heading", { name: "Upgrade needed" }).waitFor();
+    const problem = page.getByRole("region", { name: "Upgrade needed" });
+    expect(await problem.textContent()).toMatch(/up to 6 plies; this request asks for 7/);
+  });
+});

@@ -1,0 +1,103 @@
+import { globSync, statSync } from "node:fs";
+import { request } from "node:http";
+import { fileURLToPath } from "node:url";
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { describeWith } from "../support/needs.ts";
+import { usePage } from "./support/open-page.ts";
+import { startPrefixProxy } from "./support/prefix-proxy.ts";
+import { analysisScene } from "./support/scenes.ts";
+
+const built = fileURLToPath(new URL("../../dist/web", import.meta.url));
+
+describeWith("chromium")("the page, as it is served", () => {
+  const kibitz = usePage();
+
+  test("opens without a complaint, and asks nobody but this server", async () => {
+    const asked: string[] = [];
+    const page = await kibitz.open({ prepare: noteAsked(asked) });
+    await page.locator("cg-board piece").first().waitFor();
+    await page.getByRole("link", { name: "Game review" }).click();
+    await page.getByRole("heading", { name: "Game review" }).waitFor();
+    expect(asked.length).toBeGreaterThan(3);
+    expect(asked.filter((url) => !url.startsWith(`${kibitz.url}/`))).toEqual([]);
+  });
+
+  test("is less than 300 kB, all of it, for whoever takes gzip", () => {
+    const files = globSync("**/*.gz", { cwd: built }).filter((file) => !file.includes("licences"));
+    const bytes = files.map((file) => statSync(`${built}/${file}`).size);
+    expect(files).toContain("index.html.gz");
+    expect(bytes.reduce((sum, size) => sum + size, 0)).toBeLessThan(300_000);
+  });
+
+  test("is loaded once: the next visit asks for the page alone, which has not changed", async () => {
+    const page = await kibitz.open();
+    const answers: (readonly [string, number])[] = [];
+    page.on("response", (answer) => answers.push([new URL(answer.url()).pathname, answer.status()]));
+    await page.goto("about:blank");
+    await page.goto(`${kibitz.url}/`);
+    await page.getByRole("main").waitFor();
+    const fromServer = answers.filter(([path]) => path === "/" || path.startsWith("/assets/"));
+    const sizes = await page.evaluate<readonly number[]>(
+      "performance.getEntriesByType('resource').filter(({ name }) => name.includes('/assets/')).map(({ transferSize }) => transferSize)",
+    );
+    expect(fromServer).toContainEqual(["/", 200]);
+    expect(sizes.length).toBeGreaterThan(1);
+    expect(sizes.every((size) => size === 0)).toBe(true);
+  });
+
+  test("works behind a proxy that strips a prefix: page, assets, calls and the API reference", async () => {
+    const base = await startPrefixProxy(kibitz.url, "/chess/kibitz");
+    const asked: string[] = [];
+    const page = await kibitz.open({
+      base,
+      address: analysisScene.address,
+      prepare: noteAsked(asked),
+    });
+    await analysisScene.reach(page);
+    await page.getByRole("navigation").getByRole("link", { name: "API reference" }).click();
+    await page.locator(".opblock").first().waitFor();
+    expect(asked.filter((url) => !url.startsWith(base) && !url.startsWith("data:"))).toEqual([]);
+    expect(asked).toContain(`${base}chess.analysis.v1.AnalysisService/StreamEvaluate`);
+    expect(asked).toContain(`${base}openapi.json`);
+  });
+
+  test("is given out whatever the Host is called", async () => {
+    for (const host of ["kibitz.example", "[::1]:1", "a_b:80", "xn--bcher-kva.example"]) {
+      const answer = await new Promise<string>((resolve, reject) => {
+        request(kibitz.url, { headers: { host, accept: "text/html" } }, (got) => {
+          got.resume();
+          resolve(`${got.statusCode} ${got.headers["content-type"]}`);
+        })
+          .on("error", reject)
+          .end();
+      });
+      expect(answer).toBe("200 text/html; charset=utf-8");
+    }
+  });
+
+  test("turns no text into HTML, and reaches no other server", async () => {
+    const page = await kibitz.open({ provoked: /TrustedHTML|kibitz\.example/ });
+    const outcome = await page.evaluate<Record<string, string>>(`(async () => {
+      const broken = [];
+      document.addEventListener("securitypolicyviolation", ({ effectiveDirective }) => broken.push(effectiveDirective));
+      
+      let sink = "open";
+      try { document.body.insertAdjacentHTML("beforeend", "<b>"); } catch { sink = "closed"; }
+      const elsewhere = await fetch("https://kibitz.example/").then(() => "open", () => "closed");
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      return { sink, elsewhere, broken: broken.toSorted().join(" ") };
+    })()`);
+    expect(outcome).toEqual({
+      sink: "closed",
+      elsewhere: "closed",
+      broken: "connect-src require-trusted-types-for",
+    });
+  });
+});
+
+function noteAsked(asked: string[]) {
+  return (page: Page) => {
+    page.on("request", (request) => asked.push(request.url()));
+  };
+}

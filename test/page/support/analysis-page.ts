@@ -1,0 +1,57 @@
+import type { Locator, Page } from "playwright-core";
+
+/** The analysis as its user finds it: by what things are called. */
+export function analysisOf(page: Page) {
+  const board = page.getByRole("grid", { name: "Board" });
+  return {
+    board,
+    /** A square of the board by its name, whatever stands on it. */
+    square: (name: string): Locator => board.locator(`[data-square="${name}"]`),
+    fen: page.getByRole("textbox", { name: "FEN" }),
+    move: page.getByRole("textbox", { name: "Move" }),
+    moves: page.getByRole("list", { name: "Moves" }).getByRole("button"),
+    lines: page.getByRole("list", { name: "Lines" }).getByRole("toolbar"),
+    score: page.getByRole("meter", { name: "Evaluation" }),
+    start: page.getByRole("button", { name: "Analyse", exact: true }),
+    stop: page.getByRole("button", { name: "Stop" }),
+    /** What those who hear the page are told. */
+    heard: page.getByRole("status"),
+  };
+}
+
+/** The middle of a square on the screen. */
+async function middleOf(square: Locator): Promise<readonly [x: number, y: number]> {
+  const box = await square.boundingBox();
+  if (box === null) {
+    throw new Error("the square is not shown");
+  }
+  return [box.x + box.width / 2, box.y + box.height / 2];
+}
+
+/** Drags with the mouse, as a hand does: in steps. */
+export async function drag(page: Page, from: Locator, to: Locator): Promise<void> {
+  await page.mouse.move(...(await middleOf(from)));
+  await page.mouse.down();
+  await page.mouse.move(...(await middleOf(to)), { steps: 4 });
+  await page.mouse.up();
+}
+
+/** Clicks what lies there, through the grid that is for keys. */
+export async function clickAt(page: Page, square: Locator): Promise<void> {
+  await page.mouse.click(...(await middleOf(square)));
+}
+
+/** Whether something has the focus: else keys and screen readers begin at the top again. */
+export function hasFocus(page: Page): Promise<boolean> {
+  return page.evaluate<boolean>("document.activeElement !== document.body");
+}
+
+/** What a page needs that somebody pastes into. */
+export const withClipboard = { context: { permissions: ["clipboard-read", "clipboard-write"] } };
+
+/** Pastes by key, into whatever has the focus. */
+export async function paste(page: Page, text: string): Promise<void> {
+  // A text, since what runs in the page has types that tests do not know.
+  await page.evaluate(`navigator.clipboard.writeText(${JSON.stringify(text)})`);
+  await page.keyboard.press("Control+V");
+}

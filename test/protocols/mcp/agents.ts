@@ -1,0 +1,146 @@
+import { fileURLToPath } from "node:url";
+import { Client as NewClient, StreamableHTTPClientTransport as NewHttp } from "@modelcontextprotocol/client";
+import { StdioClientTransport as NewStdio } from "@modelcontextprotocol/client/stdio";
+import { Client as OldClient } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport as OldStdio } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { StreamableHTTPClientTransport as OldHttp } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import type { Transport as OldTransport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import { onTestFinished } from "vitest";
+
+type Plain = Readonly<Record<string, unknown>>;
+
+/** What an agent reads of an answer. */
+export interface Told {
+  /** Of all blocks together. */
+  readonly text: string;
+  readonly structured: Plain | undefined;
+  readonly isError: boolean;
+  readonly meta: Plain;
+}
+
+export interface Step {
+  readonly progress: number;
+  readonly total?: number | undefined;
+  readonly message?: string | undefined;
+}
+
+export interface AskOptions {
+  readonly signal?: AbortSignal;
+  readonly onprogress?: (step: Step) => void;
+}
+
+/** A client of the official SDK that is connected. */
+export interface Agent {
+  list(): Promise<readonly ListedTool[]>;
+  ask(tool: string, args: Plain, options?: AskOptions): Promise<Told>;
+  /** Which version of the protocol it speaks. */
+  readonly version: string | undefined;
+  readonly instructions: string | undefined;
+  close(): Promise<void>;
+}
+
+export interface ListedTool {
+  readonly name: string;
+  readonly title?: string | undefined;
+  readonly description?: string | undefined;
+  readonly inputSchema: Plain;
+  readonly outputSchema?: Plain | undefined;
+  readonly annotations?: Plain | undefined;
+}
+
+/** A process that speaks on standard input and output. */
+export interface Spoken {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export interface AgentKind {
+  readonly name: string;
+  overHttp(url: string, headers?: Readonly<Record<string, string>>): Promise<Agent>;
+  overStdio(spoken: Spoken): Promise<Agent>;
+}
+
+const info = { name: "test", version: "1" };
+
+/** `kibitz mcp` with arguments, in an environment that is all of its own. */
+export function mcpProcess(env: Readonly<Record<string, string>>, ...args: readonly string[]): Spoken {
+  const main = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
+  return { command: process.execPath, args: [main, "mcp", ...args], env };
+}
+
+/** The official client of version 1, which most programs have. */
+export const oldest: AgentKind = {
+  name: "version 1",
+  // The SDK's own types do not agree with each other on what may be undefined.
+  overHttp: (url, headers = {}) =>
+    connectOld(new OldHttp(new URL(`${url}/mcp`), { requestInit: { headers } }) as OldTransport),
+  overStdio: ({ command, args, env }) =>
+    connectOld(new OldStdio({ command, args: [...args], env, stderr: "pipe" })),
+};
+
+/** That of version 2, in the era of 2026. */
+export const newest: AgentKind = kindOfVersion2("version 2", { pin: "2026-07-28" });
+
+/** The official clients, by what they speak. */
+export const agentKinds: readonly AgentKind[] = [
+  oldest,
+  kindOfVersion2("version 2 in the older era", "legacy"),
+  newest,
+];
+
+type Mode = "legacy" | { readonly pin: string };
+
+function kindOfVersion2(name: string, mode: Mode): AgentKind {
+  return {
+    name,
+    overHttp: (url, headers = {}) =>
+      connectNew(new NewHttp(new URL(`${url}/mcp`), { requestInit: { headers } }), mode),
+    overStdio: ({ command, args, env }) =>
+      connectNew(new NewStdio({ command, args: [...args], env, stderr: "pipe" }), mode),
+  };
+}
+
+async function connectOld(transport: OldTransport): Promise<Agent> {
+  const client = new OldClient(info);
+  await client.connect(transport);
+  const close = () => client.close();
+  onTestFinished(close);
+  return {
+    list: async () => (await client.listTools()).tools,
+    ask: async (name, args, options) =>
+      told(await client.callTool({ name, arguments: args }, undefined, options)),
+    version: "protocolVersion" in transport ? String(transport.protocolVersion) : undefined,
+    instructions: client.getInstructions(),
+    close,
+  };
+}
+
+async function connectNew(transport: NewHttp | NewStdio, mode: Mode): Promise<Agent> {
+  const client = new NewClient(info, { versionNegotiation: { mode } });
+  await client.connect(transport);
+  const close = () => client.close();
+  onTestFinished(close);
+  return {
+    list: async () => (await client.listTools()).tools,
+    ask: async (name, args, options) => told(await client.callTool({ name, arguments: args }, options)),
+    version: client.getNegotiatedProtocolVersion(),
+    instructions: client.getInstructions(),
+    close,
+  };
+}
+
+function told(result: object): Told {
+  const { content, structuredContent, isError, _meta } = result as {
+    readonly content: readonly { readonly type: string; readonly text?: string }[];
+    readonly structuredContent?: Plain;
+    readonly isError?: boolean;
+    readonly _meta?: Plain;
+  };
+  return {
+    text: content.map(({ text = "" }) => text).join("\n"),
+    structured: structuredContent,
+    isError: isError === true,
+    meta: _meta ?? {},
+  };
+}

@@ -1,0 +1,299 @@
+import { describe, expect, test } from "vitest";
+import { watchWork } from "../../contract/doors/watch-work.ts";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { rateOf, usePlansFile } from "../../support/plans-file.ts";
+import { useApp } from "../../support/running-app.ts";
+import { newest, type Told } from "./agents.ts";
+import { newMessage, oldMessage, send } from "./messages.ts";
+
+const connect = newest.overHttp;
+
+/** The call that an error suggests. */
+function suggestedBy({ meta }: Told) {
+  const call = meta["kibitz/suggested_call"] as
+    | { name: string; arguments: Record<string, unknown> }
+    | undefined;
+  return call ?? { name: "nothing", arguments: {} };
+}
+
+describe("what an agent can mend is a result that says how", () => {
+  const app = useApp({ KIBITZ_ACCESS: "public" }, { engines: createEnginesInProcess({ quickPlies: 30 }) });
+
+  test.each([
+    [
+      "analyze_position",
+      { moves: ["e4", "e5", "Qh9"] },
+      [
+        "'Qh9' is not a legal move for White (moves[2]",
+        "The 20 nearest of 29 legal moves there: Qe2 (d1e2)",
+        "5 . . . . p . . .",
+      ],
+      { name: "play_moves", arguments: { fen: "startpos", moves: ["e4", "e5"] } },
+    ],
+    [
+      "play_moves",
+      { moves: ["e5"] },
+      ["'e5' is not a legal move for White (moves[0]", "there: e3 (e2e3), e4 (e2e4)"],
+      { name: "play_moves", arguments: { fen: "startpos", moves: [] } },
+    ],
+    [
+      "compare_moves",
+      { moves: ["e4"], candidates: ["e5", "c5", "Nf3"] },
+      ["'Nf3' is not a legal move for Black (candidates[2]", "Black to move", "Nf6 (g8f6)"],
+      { name: "compare_moves", arguments: { moves: ["e4"], candidates: ["e5", "c5"] } },
+    ],
+    [
+      "compare_moves",
+      { candidates: ["e4", "e9"] },
+      ["'e9' is not a legal move for White (candidates[1]"],
+      { name: "play_moves", arguments: { fen: "startpos", moves: [] } },
+    ],
+    [
+      "review_game",
+      { moves: ["e4", "e5", "Ke3"], depth: 2 },
+      ["'Ke3' is not a legal move for White (moves[2]", "Ke2 (e1e2)"],
+      { name: "review_game", arguments: { moves: ["e4", "e5"], depth: 2 } },
+    ],
+    [
+      "review_game",
+      { pgn: "1. e4 e5 2. Ke3 *", depth: 2 },
+      ["'Ke3' is not a legal move for White", "ply 3, line 1, column 13", "Ke2 (e1e2)"],
+      { name: "review_game", arguments: { pgn: "1. e4 e5 2. ", depth: 2 } },
+    ],
+    [
+      "analyze_position",
+      { pgn: "1. e4 e5 2. Ke3 *", depth: 2 },
+      ["'Ke3' is not a legal move for White", "(after 2 half-moves): White to move"],
+      { name: "analyze_position", arguments: { pgn: "1. e4 e5 2. ", depth: 2 } },
+    ],
+    [
+      "analyze_position",
+      { pgn: "1. e4 e5 *", ply: 9, depth: 2 },
+      ["The game has 2 plies: `ply` must be from 0 to 2, not 9."],
+      { name: "analyze_position", arguments: { pgn: "1. e4 e5 *", ply: 2, depth: 2 } },
+    ],
+    [
+      "analyze_position",
+      { depth: 99 },
+      ["`depth` must be from 1 to 30, not 99"],
+      { name: "analyze_position", arguments: { fen: "startpos", depth: 20 } },
+    ],
+    [
+      "analyze_position",
+      { depth: 30 },
+      ["(upgrade_needed)", "20", "An API key of the plan free allows it: its user gets one at /v1/keys"],
+      { name: "analyze_position", arguments: { fen: "startpos", depth: 20 } },
+    ],
+    [
+      "analyze_position",
+      { fen: "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq", depth: 2 },
+      ["(invalid_fen)"],
+      {
+        name: "analyze_position",
+        arguments: { fen: "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", depth: 2 },
+      },
+    ],
+  ])("%s %o", async (tool, args, words, suggestion) => {
+    const agent = await connect(app.url);
+    const answer = await agent.ask(tool, args);
+    expect([answer.isError, answer.structured]).toEqual([true, undefined]);
+    for (const word of words) {
+      expect(answer.text).toContain(word);
+    }
+    expect(answer.text).toContain(`This call would be answered: ${suggestion.name} `);
+    expect(answer.text.length).toBeLessThanOrEqual(4000);
+    const suggested = suggestedBy(answer);
+    expect(suggested).toEqual(suggestion);
+    const again = await agent.ask(suggested.name, suggested.arguments);
+    expect(again.isError, again.text).toBe(false);
+  });
+
+  const moves = Array.from({ length: 50 }, () => ["g1f3", "g8f6", "f3g1", "f6g8"]).flat();
+  const pgn = `1. e4 {${"long ".repeat(300)}} e5 2. `;
+
+  test.each([
+    ["analyze_position", { moves, depth: 30 }, 'with {"depth":20}', { fen: "startpos", moves, depth: 20 }],
+    [
+      "analyze_position",
+      { pgn: `${pgn}Ke2`, ply: 2, depth: 30 },
+      'with {"depth":20}',
+      { pgn: `${pgn}Ke2`, ply: 2, depth: 20 },
+    ],
+    [
+      "compare_moves",
+      { moves, candidates: ["e4", "e5", "d4"], depth: 2 },
+      'with {"candidates":["e4","d4"]}',
+      { moves, candidates: ["e4", "d4"], depth: 2 },
+    ],
+    [
+      "analyze_position",
+      { pgn: `${pgn}Ke3 *`, depth: 2 },
+      `with the first ${pgn.length} characters of \`pgn\` alone`,
+      { pgn, depth: 2 },
+    ],
+  ])("%s, too long to be told again: %#", async (tool, args, change, suggestion) => {
+    const agent = await connect(app.url);
+    const answer = await agent.ask(tool, args);
+    expect(answer.text).toContain(`This call would be answered: ${tool}, the same call ${change}`);
+    expect(answer.text.length).toBeLessThanOrEqual(4000);
+    expect(suggestedBy(answer)).toEqual({ name: tool, arguments: suggestion });
+    const again = await agent.ask(tool, suggestion);
+    expect(again.isError, again.text).toBe(false);
+  });
+
+  test.each([
+    [
+      "analyze_position",
+      { fen: "8/8/8/8/8/8/8/8 w - - 0 1" },
+      /illegal_position.*\n- White has no king\.\n- Black has no king/,
+    ],
+    ["analyze_position", { fen: 7 }, /`fen` must be a string/],
+    ["analyze_position", { moves: "e4 e5" }, /`moves` must be an array.*"e4 e5"/],
+    ["analyze_position", { dept: 5 }, /no argument `dept` here: did you mean `depth`/],
+    [
+      "analyze_position",
+      { movetime_ms: 5 },
+      /no argument `movetime_ms` here: the arguments are fen, moves, pgn/,
+    ],
+    ["analyze_position", { pgn: "1. e4 *", moves: ["e4"] }, /Send `pgn`, or `fen` and `moves`, and not both/],
+    ["analyze_position", { pgn: 5 }, /`pgn` must be a string, not 5/],
+    ["analyze_position", { pgn: "x".repeat(262_145) }, /`pgn` must have at most 262144 bytes/],
+    ["analyze_position", { ply: 5 }, /`ply` says where in `pgn`/],
+    ["analyze_position", { ply: 1.5, pgn: "1. e4 *" }, /`ply` must be an integer of at least 0, not 1\.5/],
+    ["analyze_position", { engine: "rybka" }, /no engine "rybka"/],
+    ["compare_moves", { candidates: ["e4"] }, /`candidates` must be a list of 2 to 5 moves/],
+    ["compare_moves", {}, /`candidates` must be a list of 2 to 5 moves/],
+    ["compare_moves", { candidates: "e4" }, /`candidates` must be a list of 2 to 5 moves, not "e4"/],
+    ["compare_moves", { candidates: ["e4", 5] }, /Each item of `candidates` must be a string, not 5/],
+    ["review_game", {}, /There is no game/],
+    ["review_game", { pgn: "nothing" }, /invalid_pgn/],
+    ["play_moves", { moves: Array(601).fill("e4") }, /at most 600 items, not 601/],
+    ["play_moves", { fen: "x".repeat(129) }, /at most 128 characters/],
+    ["play_moves", { pgn: "1. e4 *" }, /no argument `pgn`/],
+  ])("%s %o", async (tool, args, words) => {
+    const { isError, text, meta } = await (await connect(app.url)).ask(tool, args);
+    expect([isError, text]).toEqual([true, expect.stringMatching(words)]);
+    expect(text.length).toBeLessThanOrEqual(4000);
+    expect(meta["kibitz/error"]).toMatchObject({ code: expect.any(String), next_action: expect.any(String) });
+  });
+
+  test("no key comes back that somebody put into an argument", async () => {
+    const key = "kbz_0123456789abcdefghijklmnopqrstuvwxyz";
+    const agent = await connect(app.url);
+    for (const args of [
+      { moves: [key.slice(0, 16)] },
+      { fen: key },
+      { [key]: 1 },
+      { engine: key },
+      { pgn: key },
+    ]) {
+      const { text, meta } = await agent.ask("analyze_position", args);
+      expect(text + JSON.stringify(meta)).not.toContain(key.slice(0, 16));
+    }
+  });
+});
+
+describe("a limit says when", () => {
+  const limits = { rates: [rateOf("minute", 3, 60), rateOf("refusals", 2, 60, "refusal")] };
+  const app = useApp(
+    {
+      KIBITZ_ACCESS: "public",
+      KIBITZ_PLANS: usePlansFile({ id: "keyless", limits }),
+      KIBITZ_TRUST_PROXY: "127.0.0.1",
+    },
+    { engines: createEnginesInProcess() },
+  );
+  let callers = 0;
+  const newCaller = () => ({ "x-forwarded-for": `198.51.100.${++callers}` });
+
+  test.each(["play_moves", "analyze_position"])("%s is counted as a request", async (tool) => {
+    const agent = await connect(app.url, newCaller());
+    for (let count = 0; count < 3; count++) {
+      expect((await agent.ask(tool, { moves: ["e4"] })).isError).toBe(false);
+    }
+    const { isError, text, meta } = await agent.ask(tool, { moves: ["e4"] });
+    expect([isError, text]).toEqual([true, expect.stringMatching(/rate_limited.*\n\n.* again in \d\d s/s)]);
+    expect(meta["kibitz/error"]).toMatchObject({
+      next_action: "retry_later",
+      retry_after_ms: expect.any(Number),
+    });
+    // What is no question is not counted, and answered.
+    expect(await agent.list()).toHaveLength(4);
+  });
+
+  test("the answer of a single call has the caller's windows in its header", async () => {
+    const caller = newCaller();
+    const asked = { name: "analyze_position", arguments: { depth: 1 } };
+    const { headers } = await send(app.url, newMessage("tools/call", asked, caller));
+    expect(headers.get("ratelimit")).toMatch(/^"minute";r=2;t=\d+$/);
+  });
+
+  test.each([newMessage, oldMessage])(
+    "whoever was refused too often is told so, too, and by a result",
+    async (message) => {
+      const caller = newCaller();
+      const { headers, body } = message("tools/call", { name: "play_moves", arguments: { moves: ["e5"] } });
+      const ask = () => send(app.url, { headers: { ...headers, ...caller }, body });
+      expect((await ask()).body.result).toMatchObject({ isError: true });
+      expect((await ask()).body.result).toMatchObject({ isError: true });
+      const { status, body: told, headers: answered } = await ask();
+      expect(status).toBe(200);
+      expect(told).toMatchObject({
+        id: 1,
+        result: {
+          isError: true,
+          content: [{ text: expect.stringMatching(/rate_limited.*refusals.*again in \d+ s/s) }],
+        },
+      });
+      expect(Number(answered.get("retry-after"))).toBeGreaterThan(0);
+      const { status: listed } = await send(app.url, {
+        ...message("tools/list"),
+        headers: { ...headers, ...caller },
+      });
+      expect([
+        listed,
+        message === newMessage ? (told.result as { resultType?: string }).resultType : undefined,
+      ]).toEqual([429, message === newMessage ? "complete" : undefined]);
+    },
+  );
+});
+
+describe("while a caller has as many searches under way as it may have", () => {
+  const engines = createEnginesInProcess();
+  const app = useApp(
+    { KIBITZ_ACCESS: "public", KIBITZ_PLANS: usePlansFile({ id: "keyless", limits: { concurrent: 1 } }) },
+    { engines },
+  );
+
+  test("another one is told when, and moves are played all the same", async () => {
+    const agent = await connect(app.url);
+    const leaving = new AbortController();
+    const asked = agent.ask("analyze_position", { depth: 20 }, { signal: leaving.signal });
+    const end = expect(asked).rejects.toThrow();
+    await watchWork(engines).expectWork();
+    const { text, meta } = await agent.ask("analyze_position", { moves: ["e4"], depth: 20 });
+    expect(text).toMatch(/concurrency_limited.*\n\nTry the same call again in \d+ s/);
+    expect(meta["kibitz/error"]).toMatchObject({ next_action: "retry_later" });
+    expect((await agent.ask("play_moves", { moves: ["e4"] })).isError).toBe(false);
+    leaving.abort();
+    await end;
+  });
+});
+
+describe("where keys are required", () => {
+  const app = useApp({ KIBITZ_ACCESS: "keys" }, { engines: createEnginesInProcess() });
+
+  test.each([
+    ["without one", {}, "Bearer", "api_key_required"],
+    [
+      "with a wrong one",
+      { Authorization: "Bearer kbz_wrong" },
+      'Bearer error="invalid_token"',
+      "invalid_api_key",
+    ],
+  ])("%s an agent is told by HTTP", async (_, headers, challenge, code) => {
+    const { headers: answered, ...answer } = await send(app.url, newMessage("tools/list", {}, headers));
+    expect(answer).toMatchObject({ status: 401, body: { code } });
+    expect(answered.get("www-authenticate")).toBe(challenge);
+  });
+});

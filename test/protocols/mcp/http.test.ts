@@ -1,0 +1,128 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { describe, expect, test } from "vitest";
+import { watchWork } from "../../contract/doors/watch-work.ts";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { useApp } from "../../support/running-app.ts";
+import { agentKinds, newest, type Step } from "./agents.ts";
+
+const engines = createEnginesInProcess();
+const app = useApp({ KIBITZ_CACHE_MB: "0" }, { engines });
+const { expectWork, expectNoWork } = watchWork(engines);
+
+/** More than the engines find at once. */
+const long = { depth: 30 };
+
+/** What each tool is asked, with the words that its text must have. */
+const questions = [
+  [
+    "analyze_position",
+    { moves: ["e4", "e5"], depth: 6, multipv: 2 },
+    ["White to move", "8 r n b q k b n r", "#2"],
+  ],
+  [
+    "analyze_position",
+    { pgn: "1. e4 e5 2. Nf3 Nc6 *", ply: 1, depth: 4 },
+    ["Black to move", "4 . . . . P . . ."],
+  ],
+  [
+    "analyze_position",
+    { fen: "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1" },
+    ["Game over: Draw by stalemate", "1/2-1/2"],
+  ],
+  [
+    "compare_moves",
+    { candidates: ["e4", "d4", "g1f3"], depth: 4 },
+    ["Best of these for White", "#3", "(g1f3)"],
+  ],
+  [
+    "compare_moves",
+    { candidates: ["e4", "e2e4", "d4"], depth: 4 },
+    ["#2", "Note: Some candidates are the same move."],
+  ],
+  [
+    "review_game",
+    { moves: ["f3", "e5", "g4", "Qh4#"], depth: 4 },
+    ["4 half-moves", "White: accuracy", "White to move"],
+  ],
+  ["play_moves", { moves: ["e4", "c5", "Nf3"] }, ["Black to move", "Legal moves (22)", "Nc6 (b8c6)"]],
+] as const;
+
+describe.each(agentKinds)("an agent of $name", ({ overHttp }) => {
+  test("is told the tools, what they are for, and that they change nothing", async () => {
+    const agent = await overHttp(app.url);
+    const tools = await agent.list();
+    expect(tools.map(({ name }) => name)).toEqual([
+      "analyze_position",
+      "compare_moves",
+      "review_game",
+      "play_moves",
+    ]);
+    for (const { title, description, annotations, inputSchema, outputSchema } of tools) {
+      expect([title, description]).toEqual([expect.stringMatching(/\w/), expect.stringMatching(/\.$/)]);
+      expect(annotations).toMatchObject({
+        readOnlyHint: true,
+        destructiveHint: false,
+        idempotentHint: true,
+        openWorldHint: false,
+      });
+      expect([inputSchema.type, outputSchema?.type]).toEqual(["object", "object"]);
+    }
+    expect(agent.instructions).toContain("startpos");
+  });
+
+  test.each(questions)(
+    "asks %s %o, and reads an answer that is what its schema says",
+    async (tool, args, words) => {
+      const agent = await overHttp(app.url);
+      const { text, structured, isError } = await agent.ask(tool, args);
+      expect(isError, text).toBe(false);
+      expect(text).toContain("FEN: ");
+      for (const word of words) {
+        expect(text).toContain(word);
+      }
+      expect(text.length).toBeLessThanOrEqual(4000);
+      const schema = (await agent.list()).find(({ name }) => name === tool)?.outputSchema;
+      const ajv = new Ajv2020({ strict: true, allowUnionTypes: true });
+      expect(ajv.validate(schema ?? {}, structured), ajv.errorsText()).toBe(true);
+      expect(structured).toMatchObject({ fen: expect.stringMatching(/ [wb] /), board: expect.any(String) });
+    },
+  );
+
+  test.each([
+    ["analyze_position", { depth: 6 }],
+    ["compare_moves", { candidates: ["e4", "d4"], depth: 6 }],
+    ["review_game", { moves: ["e4", "e5", "Nf3"], depth: 3 }],
+  ])("hears how far %s is, if it wants to", async (tool, args) => {
+    const steps: Step[] = [];
+    const agent = await overHttp(app.url);
+    const { isError } = await agent.ask(tool, args, { onprogress: (step) => void steps.push(step) });
+    expect(isError).toBe(false);
+    const progress = steps.map((step) => step.progress);
+    expect(progress.length).toBeGreaterThan(1);
+    expect(progress).toEqual([...new Set(progress)].toSorted((one, other) => one - other));
+    expect(steps.at(-1)?.message).toMatch(/(White|Black|equal) /);
+  });
+
+  test("that leaves frees the engine", async () => {
+    const agent = await overHttp(app.url);
+    const asked = agent.ask("analyze_position", long, { onprogress: () => {} });
+    const end = expect(asked).rejects.toThrow();
+    await expectWork();
+    await agent.close();
+    await end;
+    await expectNoWork();
+  });
+});
+
+describe("the newer era", () => {
+  test("a call that is cancelled frees the engine: its stream is closed", async () => {
+    const agent = await newest.overHttp(app.url);
+    const leaving = new AbortController();
+    const end = expect(agent.ask("analyze_position", long, { signal: leaving.signal })).rejects.toThrow();
+    await expectWork();
+    leaving.abort();
+    await end;
+    await expectNoWork();
+    expect(agent.version).toBe("2026-07-28");
+  });
+});

@@ -1,0 +1,53 @@
+/** What a message says of itself in the newer era. */
+const envelope = {
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
+  "io.modelcontextprotocol/clientCapabilities": {},
+};
+
+type Plain = Readonly<Record<string, unknown>>;
+
+interface Message {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Plain;
+}
+
+/** A request of the older era, without a session. */
+export function oldMessage(method: string, params: Plain = {}): Message {
+  return {
+    headers: {
+      "Content-Type": "application/json",
+      Accept: "application/json, text/event-stream",
+      "MCP-Protocol-Version": "2025-11-25",
+    },
+    body: { jsonrpc: "2.0", id: 1, method, params },
+  };
+}
+
+/** A request of the newer era. @param headers over those that it has */
+export function newMessage(
+  method: string,
+  params: Plain = {},
+  headers: Readonly<Record<string, string>> = {},
+): Message {
+  return {
+    headers: {
+      "Content-Type": "application/json",
+      Accept: "application/json, text/event-stream",
+      "MCP-Protocol-Version": "2026-07-28",
+      "Mcp-Method": method,
+      ...(typeof params.name === "string" && { "Mcp-Name": params.name }),
+      ...headers,
+    },
+    body: { jsonrpc: "2.0", id: 1, method, params: { ...params, _meta: envelope } },
+  };
+}
+
+/** Sends a message, and reads the answer, which may be the only event of a stream. */
+export async function send(url: string, { headers, body }: Message) {
+  const answer = await fetch(`${url}/mcp`, { method: "POST", headers, body: JSON.stringify(body) });
+  const text = await answer.text();
+  const json = /^data: (.+)$/m.exec(text)?.[1] ?? text;
+  const read: Plain = json === "" ? {} : JSON.parse(json);
+  return { status: answer.status, headers: answer.headers, body: read };
+}

@@ -1,0 +1,49 @@
+import { describe, expect, test } from "vitest";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { useApp } from "../../support/running-app.ts";
+import { newest } from "./agents.ts";
+import { rehearse } from "./rehearsal.ts";
+
+/** A real engine: the session is as its users have it. */
+describe("a whole session", () => {
+  const app = useApp();
+
+  test.each([newest])("of an agent of $name goes as it should, by what it reads", async ({ overHttp }) => {
+    const session = await rehearse(await overHttp(app.url));
+    const refusals = session.filter(({ told }) => told.isError).map(({ what }) => what);
+    expect(refusals).toEqual(["name a move that is not legal"]);
+    const [position, compared, refused, shown, played, review] = session.map(({ told }) => told.text);
+    expect(position).toContain(
+      "White to move. FEN: rn2kb1r/p3qppp/2p2n2/1p2p1B1/2B1P3/1QN5/PPP2PPP/R3K2R w KQkq - 0 10",
+    );
+    expect(position).toMatch(/^White (\+\d|mates)/);
+    expect(compared).toMatch(/#1 Nxb5 .+\n#2 Be2 .+\n#3 O-O-O /);
+    expect(refused).toContain("'Bxb6+' is not a legal move for White");
+    expect(shown).toContain("White to move");
+    expect(played).toContain("Black to move");
+    expect(review).toMatch(/Paul Morphy – Duke Karl \/ Count Isouard, 1-0, 33 half-moves/);
+    expect(review).toContain("C41 Philidor Defense");
+    expect(session.map(({ what, told }) => ({ what, length: told.text.length <= 4000 }))).toEqual(
+      session.map(({ what }) => ({ what, length: true })),
+    );
+  });
+});
+
+describe("however much there is to say", () => {
+  const app = useApp({}, { engines: createEnginesInProcess() });
+  const shuffle = Array.from({ length: 100 }, () => ["Nf3", "Nf6", "Ng1", "Ng8"]).flat();
+
+  test.each([
+    ["analyze_position", { multipv: 10, depth: 18 }],
+    ["analyze_position", { moves: shuffle.slice(0, 12), multipv: 10, depth: 18 }],
+    ["compare_moves", { candidates: ["e4", "d4", "c4", "Nf3", "g3"], depth: 18 }],
+    ["review_game", { moves: shuffle, depth: 1 }],
+    ["review_game", { pgn: `[White "${"W".repeat(4000)}"]\n\n1. f3 e5 2. g4 Qh4# 0-1`, depth: 1 }],
+    ["play_moves", { fen: "R6R/3Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/pp1Q4/kBNN1KB1 w - - 0 1" }],
+  ])("%s %o says it in 4000 characters", async (tool, args) => {
+    const told = await (await newest.overHttp(app.url)).ask(tool, args);
+    expect(told.isError, told.text).toBe(false);
+    expect(told.text.length).toBeLessThanOrEqual(4000);
+    expect(told.text).toContain("  a b c d e f g h");
+  });
+});

@@ -1,0 +1,53 @@
+import type { Agent, Told } from "./agents.ts";
+
+/** What was asked in a session, in words, and what was told. */
+export interface Rehearsed {
+  readonly what: string;
+  readonly told: Told;
+}
+
+/** Morphy against the Duke of Brunswick and Count Isouard, Paris 1858. */
+const pgn = `[Event "Paris"]
+[Site "Paris FRA"]
+[Date "1858.??.??"]
+[White "Paul Morphy"]
+[Black "Duke Karl / Count Isouard"]
+[Result "1-0"]
+
+1. e4 e5 2. Nf3 d6 3. d4 Bg4 4. dxe5 Bxf3 5. Qxf3 dxe5 6. Bc4 Nf6 7. Qb3 Qe7
+8. Nc3 c6 9. Bg5 b5 10. Nxb5 cxb5 11. Bxb5+ Nbd7 12. O-O-O Rd8 13. Rxd7 Rxd7
+14. Rd1 Qe6 15. Bxd7+ Nxd7 16. Qb8+ Nxb8 17. Rd8# 1-0`;
+
+/** A number in a text, as an agent quotes it; empty where there is none. */
+const found = (text: string, pattern: RegExp) => pattern.exec(text)?.[1] ?? "";
+
+/**
+ * A session as a model has one, without a model: each step uses what the step before has told, by its text alone, as
+ * most clients show their models nothing else.
+ */
+export async function rehearse(agent: Agent): Promise<readonly Rehearsed[]> {
+  const session: Rehearsed[] = [];
+  const ask = async (what: string, tool: string, args: Readonly<Record<string, unknown>>) => {
+    const told = await agent.ask(tool, args);
+    session.push({ what, told });
+    return told.text;
+  };
+  // Where is the game before White's tenth move?
+  const position = await ask("find the position", "analyze_position", { pgn, ply: 18, depth: 10 });
+  const fen = found(position, /FEN: (\S+ [wb] \S+ \S+ \d+ \d+)/);
+  const best = found(position, /Best move: (\S+)/);
+  // Is what is careful as good as what the engine likes?
+  await ask("compare three moves", "compare_moves", { fen, candidates: [best, "O-O-O", "Be2"], depth: 10 });
+  // A move that there is not: the advice is followed to the letter.
+  const refused = await ask("name a move that is not legal", "analyze_position", {
+    fen,
+    moves: ["Nxb5", "cxb5", "Bxb6+"],
+    depth: 8,
+  });
+  const [, tool = "", args = "{}"] = /This call would be answered: (\w+) (\{.+\})/.exec(refused) ?? [];
+  const shown = await ask("follow the advice", tool, JSON.parse(args));
+  const check = found(shown, /(Bxb5\+) \(/);
+  await ask("play what is legal", "analyze_position", { fen, moves: ["Nxb5", "cxb5", check], depth: 8 });
+  await ask("review the game", "review_game", { pgn, depth: 6 });
+  return session;
+}

@@ -1,0 +1,60 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { instructions, tools } from "../../../src/protocols/mcp/tools.ts";
+
+type Schema = Readonly<Record<string, unknown>>;
+
+const document = JSON.parse(readFileSync(new URL("../../../gen/openapi.json", import.meta.url), "utf8"));
+const schemas: Readonly<Record<string, { readonly properties: Readonly<Record<string, Schema>> }>> =
+  document.components.schemas;
+
+/** What bounds a value; not what it is for, which a model is told in other words. */
+const bounds = ["minimum", "maximum", "minLength", "maxLength", "maxItems", "default"];
+
+const argumentsOf = (request: string, names: readonly string[]) =>
+  names.map((name) => [name, schemas[request]?.properties[name] ?? {}] as const);
+
+const shared = [
+  [
+    "analyze_position",
+    argumentsOf("AnalysisRequest", ["fen", "moves", "depth", "nodes", "multipv", "engine"]),
+  ],
+  ["compare_moves", argumentsOf("AnalysisRequest", ["fen", "moves", "depth"])],
+  ["review_game", argumentsOf("ReviewGameRequest", ["fen", "moves", "depth"])],
+  ["play_moves", argumentsOf("AnalysisRequest", ["fen", "moves"])],
+] as const;
+
+describe.each(shared)("%s", (name, expected) => {
+  const properties: Readonly<Record<string, Schema>> =
+    tools.find((tool) => tool.name === name)?.inputSchema.properties ?? {};
+
+  test.each(expected)("has %s within the bounds of /v1", (argument, schema) => {
+    const own = properties[argument] ?? {};
+    for (const bound of bounds.filter((bound) => bound in schema && bound !== "minLength")) {
+      expect([bound, own[bound]]).toEqual([
+        bound,
+        argument === "fen" && bound === "default" ? "startpos" : schema[bound],
+      ]);
+    }
+    expect([own.type, "null"]).toEqual(expect.arrayContaining([schema.type].flat()));
+  });
+});
+
+test("there are four tools at most, and no argument of theirs is without a word", () => {
+  expect(tools.length).toBeLessThanOrEqual(4);
+  for (const { inputSchema } of tools) {
+    for (const argument of Object.values(inputSchema.properties)) {
+      expect(argument.description).toMatch(/[\w)]\.$/);
+    }
+  }
+});
+
+test("all that a model is told of the tools before it asks is short", () => {
+  const told = tools.map(({ name, title, description, inputSchema }) => ({
+    name,
+    title,
+    description,
+    inputSchema,
+  }));
+  expect(JSON.stringify(told).length + instructions.length).toBeLessThan(6000);
+});

@@ -1,0 +1,177 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import type { Analysis } from "../../src/analysis/analysis.ts";
+import type { Analyzer, Followed } from "../../src/analysis/analyzer.ts";
+import { KibitzError } from "../../src/errors/errors.ts";
+import { type ReviewOptions, type ReviewStep, reviewGame } from "../../src/services/review-game.ts";
+import { createTimeSlicer } from "../../src/thread/event-loop.ts";
+import { evaluate, gameOf } from "../game/games.ts";
+
+const game = gameOf("1. e4 e5 2. Nf3 Nc6");
+const evaluations = evaluate(game, []);
+const requests = game.positions.map((position) => ({ position, multipv: 1 }));
+const plyOf = (request: object) => requests.indexOf(request as (typeof requests)[number]);
+
+const analysisOf = (ply: number, others: Partial<Analysis> = {}) =>
+  ({ ...evaluations[ply], cached: false, cutShort: false, ...others }) as Analysis;
+
+const overloaded = () => new KibitzError("overloaded", "Busy.", { retryAfterMs: 1 });
+
+interface Fakes {
+  /** What becomes of the search of a position, by its ply. */
+  follow(ply: number, signal: AbortSignal): AsyncIterable<Followed>;
+  options?: Partial<ReviewOptions>;
+  signal?: AbortSignal;
+}
+
+/** A review over an analyzer that is made up. */
+function review({ follow, options, signal = new AbortController().signal }: Fakes) {
+  const analyzer = {
+    follow: (request: object, _flow: string, either: AbortSignal) => follow(plyOf(request), either),
+    async analyze(request: object, _flow: string, either: AbortSignal) {
+      const all = await Array.fromAsync(follow(plyOf(request), either));
+      const last = all.at(-1);
+      return last?.kind === "state" ? last.analysis : expect.fail("no state");
+    },
+  } as unknown as Analyzer;
+  return reviewGame(
+    { game, requests: requests as never },
+    {
+      analyzer,
+      openings: { find: () => undefined },
+      flow: "somebody",
+      searchesAtOnce: 3,
+      turn: createTimeSlicer()(),
+      ...options,
+    },
+    signal,
+  );
+}
+
+const kindsOf = (steps: readonly ReviewStep[]) =>
+  steps.map((step) => (step.kind === "move" ? step.move.move.san : step.kind));
+
+test("moves are told in their order, in whatever order their positions are found", async () => {
+  const steps = await Array.fromAsync(
+    review({
+      async *follow(ply) {
+        await sleep(ply % 2 === 0 ? 20 : 1);
+        yield { kind: "state", analysis: analysisOf(ply) };
+      },
+    }),
+  );
+  expect(kindsOf(steps)).toEqual(["e4", "e5", "Nf3", "Nc6", "review"]);
+  const last = steps.at(-1);
+  const analyses = last?.kind === "review" ? last.reviewed.analyses : [];
+  expect(analyses.map(({ score }) => score)).toEqual(evaluations.map(({ score }) => score));
+});
+
+test("places are told of the first position alone, and only until an engine was asked", async () => {
+  const steps = await Array.fromAsync(
+    review({
+      async *follow(ply) {
+        yield { kind: "waiting", at: { place: ply + 1, expectedWaitMs: 5 } };
+        await sleep(ply === 0 ? 5 : 10);
+        yield { kind: "waiting", at: { place: ply + 20, expectedWaitMs: 1 } };
+        await sleep(5);
+        yield { kind: "state", analysis: analysisOf(ply) };
+      },
+    }),
+  );
+  const places = steps.flatMap((step) => (step.kind === "waiting" ? [step.at.place] : []));
+  expect(places).toEqual([1, 20]);
+  expect(kindsOf(steps).slice(2)).toEqual(["e4", "e5", "Nf3", "Nc6", "review"]);
+});
+
+test("a review whose first search is refused is refused, and has no search under way", async () => {
+  const stopped: number[] = [];
+  const asked = review({
+    async *follow(ply, signal) {
+      if (ply > 0) {
+        await sleep(60_000, undefined, { signal }).catch(() => void stopped.push(ply));
+      }
+      throw overloaded();
+    },
+  });
+  await expect(Array.fromAsync(asked)).rejects.toMatchObject({ code: "overloaded" });
+  expect(stopped).toEqual([1, 2]);
+});
+
+test("a search that is refused later is tried again, and holds no place meanwhile", async () => {
+  let tries = 0;
+  let held = 0;
+  let most = 0;
+  const admit: ReviewOptions["admit"] = async () => {
+    most = Math.max(most, ++held);
+    return {
+      terms: {} as never,
+      [Symbol.dispose]() {
+        held--;
+      },
+    };
+  };
+  const steps = await Array.fromAsync(
+    review({
+      async *follow(ply) {
+        if (ply === 3 && tries++ < 2) {
+          throw overloaded();
+        }
+        yield { kind: "state", analysis: analysisOf(ply) };
+      },
+      options: { admit, searchesAtOnce: 2 },
+    }),
+  );
+  expect(kindsOf(steps)).toEqual(["e4", "e5", "Nf3", "Nc6", "review"]);
+  expect([tries, held, most]).toEqual([3, 0, 2]);
+});
+
+test("each search holds its place until it has ended", async () => {
+  let held = 0;
+  const heldInSearch: number[] = [];
+  const admit: ReviewOptions["admit"] = async () => {
+    held++;
+    return {
+      terms: {} as never,
+      [Symbol.dispose]() {
+        held--;
+      },
+    };
+  };
+  await Array.fromAsync(
+    review({
+      async *follow(ply) {
+        await sleep(1);
+        heldInSearch.push(held);
+        yield { kind: "state", analysis: analysisOf(ply) };
+      },
+      options: { admit, searchesAtOnce: 1 },
+    }),
+  );
+  expect(heldInSearch).toEqual([1, 1, 1, 1, 1]);
+});
+
+test("a review with a search that was cut short is none", async () => {
+  const asked = review({
+    async *follow(ply) {
+      yield { kind: "state", analysis: analysisOf(ply, { cutShort: ply === 2 }) };
+    },
+  });
+  await expect(Array.fromAsync(asked)).rejects.toMatchObject({ code: "shutting_down", retryable: true });
+});
+
+test("searches end when the reader of a review leaves", async () => {
+  let running = 0;
+  const asked = review({
+    async *follow(ply, signal) {
+      if (ply > 1) {
+        running++;
+        await sleep(60_000, undefined, { signal }).finally(() => running--);
+      }
+      yield { kind: "state", analysis: analysisOf(ply) };
+    },
+  });
+  expect((await asked.next()).value?.kind).toBe("move");
+  expect(running).toBeGreaterThan(0);
+  await asked.return(undefined);
+  expect(running).toBe(0);
+});

@@ -1,0 +1,41 @@
+import { expect, test } from "vitest";
+import { runKibitz } from "../../cli/run-kibitz.ts";
+
+test("kibitz doctor tries every engine and the sandbox, and finds a fit machine fit", async () => {
+  const { code, stdout, stderr } = await runKibitz(["doctor"]);
+  expect(stderr).toBe("");
+  expect(stdout).toMatch(/^✓ node {10}Node\.js \d/);
+  expect(stdout).toMatch(/✓ sandbox +engines run as \w+/);
+  for (const id of ["stockfish-19", "stockfish-19-lite"]) {
+    expect(stdout).toMatch(new RegExp(` ${id} \\(wasm\\): .*sha256 [0-9a-f]{12}…`));
+    expect(stdout).toContain(` ${id} (wasm): passes its self-test`);
+    expect(stdout).toMatch(new RegExp(` ${id} \\(wasm\\): \\S+ nodes a second; \\S+ are usual`));
+  }
+  expect(stdout).toMatch(/\nFit to serve(, \d+ worth knowing \(!\))?\.\n$/);
+  expect(code).toBe(0);
+});
+
+test("kibitz doctor --json tells each finding on a line, and fails where the service would not start", async () => {
+  const env = { KIBITZ_DEFAULT_ENGINE: "stockfish-1", KIBITZ_SLOTS: "1024" };
+  const { code, stdout } = await runKibitz(["doctor", "--json"], env);
+  const findings = stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  const bad = findings.filter(({ state }) => state === "bad");
+  expect(bad).toEqual([
+    {
+      part: "memory",
+      state: "bad",
+      found: expect.any(String),
+      advice: expect.stringContaining("KIBITZ_SLOTS"),
+    },
+    {
+      part: "engines",
+      state: "bad",
+      found: expect.stringContaining("stockfish-1"),
+      advice: expect.any(String),
+    },
+  ]);
+  expect(code).toBe(1);
+});

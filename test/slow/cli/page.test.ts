@@ -1,0 +1,123 @@
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { copyCheckout } from "../../support/copy-checkout.ts";
+import { quickestSettings } from "../../support/quickest-settings.ts";
+import { type Server, startServer } from "../../support/start-server.ts";
+import { useTemporaryFolder } from "../../support/temporary-folder.ts";
+
+const here = fileURLToPath(new URL("../../..", import.meta.url));
+const folder = useTemporaryFolder();
+
+/** What a clone has after `npm install`. */
+function clone(name: string): string {
+  const checkout = copyCheckout(join(folder, name), [
+    ...["bin", "gen", "proto", "src", "third_party", "tools/build-page.ts", "tools/manual.ts", "web"],
+    ...["LICENSE", "README.md", "package.json", "package-lock.json", "tsconfig.build.json", "tsconfig.json"],
+  ]);
+  symlinkSync(join(here, "node_modules"), join(checkout, "node_modules"));
+  return checkout;
+}
+
+interface Started {
+  readonly server: Server;
+  readonly log: readonly string[];
+}
+
+async function start(checkout: string): Promise<Started> {
+  const log: string[] = [];
+  const env = { ...quickestSettings, KIBITZ_PAGE: "on", KIBITZ_DATA_DIR: join(checkout, "data") };
+  const server = await startServer(env, { checkout, onLog: (line) => log.push(line) });
+  onTestFinished(async () => {
+    await server.stop();
+  });
+  return { server, log };
+}
+
+const pageOf = async ({ server }: Started) =>
+  (await fetch(server.url, { headers: { accept: "text/html" } })).text();
+const buildIsTold = async ({ log }: Started) => {
+  await expect.poll(() => log.join("\n"), { timeout: 60_000 }).toMatch(/the page (was built|could not be)/);
+  return log.find((line) => line.includes("the page"));
+};
+const scriptIn = (page: string) => /src="\.(\/assets\/[^"]+\.js)"/.exec(page)?.[1] ?? "no script";
+
+describe("a checkout whose page is not built", () => {
+  test("builds it once the service is ready, and again only when a source has changed", async () => {
+    const checkout = clone("built");
+    const both = await Promise.all([start(checkout), start(checkout)]);
+    expect(await pageOf(both[0])).toContain("being built");
+    for (const started of both) {
+      expect(await buildIsTold(started)).toContain("was built");
+      const path = scriptIn(await pageOf(started));
+      const script = await fetch(started.server.url + path);
+      expect([path, script.status]).toEqual([expect.stringMatching(/^\/assets\//), 200]);
+      await started.server.stop();
+    }
+    const texts = join(checkout, "web/src/texts.ts");
+    writeFileSync(texts, readFileSync(texts, "utf8").replace('"Kibitz"', '"Saved"'));
+    const again = await start(checkout);
+    expect(await buildIsTold(again)).toContain("was built");
+    expect(await (await fetch(again.server.url + scriptIn(await pageOf(again)))).text()).toContain("Saved");
+    await again.server.stop();
+
+    const unchanged = await start(checkout);
+    expect(scriptIn(await pageOf(unchanged))).toContain("/assets/");
+    await unchanged.server.stop();
+    expect(unchanged.log.join("\n")).not.toContain("the page");
+  }, 180_000);
+
+  test("tells in a line that it cannot be built, and serves on", async () => {
+    const checkout = clone("broken");
+    writeFileSync(join(checkout, "web/src/main.tsx"), 'import "./gone.ts";\n');
+    const started = await start(checkout);
+    expect(await buildIsTold(started)).toMatch(/"error":"[^"]*gone\.ts/);
+    expect(await pageOf(started)).toContain("npm run build:page");
+    expect(await (await fetch(started.server.url)).text()).toContain("Try:");
+    expect((await fetch(`${started.server.url}/readyz`)).status).toBe(200);
+  }, 180_000);
+});
+
+test("the package has the page built, with the licences of what is in it, and nothing that is left over", async () => {
+  const checkout = clone("packed");
+  const pack = (...args: readonly string[]) =>
+    execFileSync("npm", ["pack", "--json", ...args], { cwd: checkout, encoding: "utf8", stdio: "pipe" });
+  mkdirSync(join(checkout, "dist/web-left"), { recursive: true });
+  writeFileSync(join(checkout, "dist/web-left/page.txt"), "left by a build that was ended\n");
+  const [{ filename, files }] = JSON.parse(pack());
+  const paths: readonly string[] = files.map(({ path }: { readonly path: string }) => path);
+  expect(paths.filter((path) => /^(web|src|tools)\//.test(path))).toEqual([]);
+  expect(paths.filter((path) => path.includes("web-left"))).toEqual([]);
+  expect(paths).toEqual(
+    expect.arrayContaining(["dist/web/index.html", "dist/web/index.html.br", "dist/web/assets/licences.txt"]),
+  );
+  const installed = join(folder, "installed");
+  mkdirSync(installed);
+  execFileSync("tar", ["-xzf", join(checkout, filename), "-C", installed]);
+  const kibitz = join(installed, "package");
+  symlinkSync(join(here, "node_modules"), join(kibitz, "node_modules"));
+  expect(scriptIn(await pageOfPackage(kibitz))).toContain("/assets/");
+}, 180_000);
+
+/** As `npx kibitz serve` there answers a browser. */
+async function pageOfPackage(kibitz: string): Promise<string> {
+  const env = { ...quickestSettings, KIBITZ_PAGE: "on", KIBITZ_DATA_DIR: join(kibitz, "data") };
+  const child = spawn(process.execPath, [join(kibitz, "bin/kibitz.js"), "serve"], { env, stdio: "pipe" });
+  const ended = once(child, "close");
+  try {
+    for await (const line of createInterface(child.stdout)) {
+      const url = /"url":"(http:[^"]+)"/.exec(line)?.[1];
+      if (url !== undefined) {
+        return await (await fetch(url, { headers: { accept: "text/html" } })).text();
+      }
+    }
+    throw new Error("the package did not serve");
+  } finally {
+    child.kill("SIGTERM");
+    await ended;
+  }
+}

@@ -1,0 +1,109 @@
+import { connect } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { startFen } from "../../../contract/doors/cases/case.ts";
+import { heads } from "../../../contract/doors/heads.ts";
+import { get, post } from "../../../contract/doors/post.ts";
+import { createEnginesInProcess } from "../../../support/engines-in-process.ts";
+import { rateOf, usePlansFile } from "../../../support/plans-file.ts";
+import { useApp } from "../../../support/running-app.ts";
+
+const app = useApp(
+  {
+    KIBITZ_ACCESS: "public",
+    KIBITZ_PLANS: usePlansFile({
+      id: "keyless",
+      limits: { rates: [rateOf("minute", 100, 60), rateOf("refusals", 4, 3, "refusal")] },
+    }),
+    KIBITZ_TRUST_PROXY: "127.0.0.1",
+  },
+  { engines: createEnginesInProcess() },
+);
+
+let callers = 0;
+const newCaller = () => ({ "x-forwarded-for": `198.51.100.${++callers}` });
+const quick = { fen: startFen, depth: 1 };
+const json = { "Content-Type": "application/json" };
+const badPosition = { fen: "8/8/8/8/8/8/8/8 w - - 0 1" };
+const tooDeep = { ...quick, depth: 30 };
+
+// All at once: what takes time is the window of each.
+test.concurrent.each(heads)(
+  "through $name whoever has spent their refusals is refused, the right request too, and let in exactly when told",
+  async ({ ask, ...kind }) => {
+    const caller = newCaller();
+    for (let count = 0; count < 4; count++) {
+      expect((await ask(app.url, tooDeep, caller)).status).toBe(kind.upgrade);
+    }
+    const refused = await ask(app.url, quick, caller);
+    expect(refused.status).toBe(kind.later);
+    expect(refused.headers.get("ratelimit")).toMatch(/^"minute";r=100;t=\d+$/);
+    const told = refused.headers.get("retry-after") ?? refused.trailers.get("retry-after");
+    expect(told).toEqual(kind.errorsHaveHeaders ? expect.stringMatching(/^[123]$/) : null);
+    expect((await ask(app.url, quick, newCaller())).status).toBe(kind.ok);
+    await sleep(Number(told ?? 3) * 1000);
+    expect((await ask(app.url, quick, caller)).status).toBe(kind.ok);
+  },
+);
+
+/** Spends what a caller has, by a game that is dear to refuse. */
+async function spend(caller: Readonly<Record<string, string>>): Promise<void> {
+  const moves = Array.from({ length: 50 }, () => ["Nf3", "Nf6", "Ng1", "Ng8"]).flat();
+  const refused = await post(
+    `${app.url}/v1/eval`,
+    { fen: startFen, moves: [...moves, "a1a1"] },
+    { ...json, ...caller },
+  );
+  expect(refused.body).toMatchObject({ status: 400, code: "illegal_move" });
+}
+
+test("one refusal that was dear to find counts for several", async () => {
+  const caller = newCaller();
+  await spend(caller);
+  const { status, body } = await post(`${app.url}/v1/eval`, quick, { ...json, ...caller });
+  expect([status, body.code, body.next_action]).toEqual([429, "rate_limited", "retry_later"]);
+});
+
+test("what is not limited is answered meanwhile", async () => {
+  const caller = newCaller();
+  await spend(caller);
+  expect((await get(`${app.url}/price`, { headers: caller })).status).toBe(200);
+});
+
+test("a refused request of a batch counts, and when the budget is spent the others are refused unread", async () => {
+  // Three at a time: the two behind the last one that may be refused can be under way before it is.
+  const requests = [badPosition, { x: 1 }, quick, tooDeep, 7, quick, quick, quick, badPosition];
+  const { status, body } = await post(`${app.url}/v1/eval/batch`, { requests }, { ...json, ...newCaller() });
+  expect(status).toBe(200);
+  const codes = (body as unknown as { result: object | null; problem: { code: string } | null }[]).map(
+    ({ problem }) => problem?.code ?? "ok",
+  );
+  expect(codes.slice(0, 5)).toEqual([
+    "illegal_position",
+    "unknown_field",
+    "ok",
+    "upgrade_needed",
+    "invalid_type",
+  ]);
+  expect(["ok", "rate_limited"]).toEqual(expect.arrayContaining(codes.slice(5, 7)));
+  expect(codes.slice(7)).toEqual(["rate_limited", "rate_limited"]);
+});
+
+test("nothing of a body is waited for", async () => {
+  const caller = newCaller();
+  await spend(caller);
+  const socket = connect(Number(new URL(app.url).port), "127.0.0.1");
+  const head = [
+    "POST /v1/eval HTTP/1.1",
+    "Host: x",
+    "Content-Type: application/json",
+    "Content-Length: 60000",
+    `X-Forwarded-For: ${caller["x-forwarded-for"]}`,
+  ];
+  socket.write(`${head.join("\r\n")}\r\n\r\n`);
+  const answer = await new Promise<string>((resolve) =>
+    socket.once("data", (bytes) => resolve(String(bytes))),
+  );
+  socket.destroy();
+  expect(answer).toMatch(/^HTTP\/1.1 429 /);
+});

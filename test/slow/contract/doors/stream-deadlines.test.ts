@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { rpcDoors } from "../../../contract/doors/all-doors.ts";
+import { startFen } from "../../../contract/doors/cases/case.ts";
+import { json } from "../../../contract/doors/clients/json.ts";
+import { type StreamClient, streamClients } from "../../../contract/doors/stream-clients.ts";
+import { watchWork } from "../../../contract/doors/watch-work.ts";
+import { createEnginesInProcess } from "../../../support/engines-in-process.ts";
+import { useApp } from "../../../support/running-app.ts";
+
+// That a real engine stands still then is seen by its processor time, where `stream` and `leaving` ask one.
+const engines = createEnginesInProcess();
+const { expectWork, expectNoWork } = watchWork(engines);
+const app = useApp({ KIBITZ_SLOTS: "1" }, { engines });
+const never = new AbortController().signal;
+
+/** Searches for a minute, if nobody stops it. */
+const long = { fen: startFen, depth: 30 };
+const batch = { requests: [long, { ...long, multipv: 2 }, { ...long, multipv: 3 }] };
+const deadlineMs = 250;
+
+const calls = [
+  ["streamEvaluate", long],
+  ["evaluateBatch", batch],
+] as const;
+
+describe.each(streamClients)("$name", ({ open }) => {
+  let client: StreamClient;
+  beforeAll(() => {
+    client = open(app.url);
+  });
+  afterAll(() => client[Symbol.asyncDispose]());
+
+  test.each(calls)("%s: a caller that leaves ends all its searches", async (call, request) => {
+    const leave = new AbortController();
+    const read = Array.fromAsync(client.stream(call, request, leave.signal)).catch((error: unknown) => error);
+    await expectWork();
+    leave.abort();
+    expect(await read).toBeInstanceOf(Error);
+    await expectNoWork();
+  });
+
+  test("streamEvaluate: a reader that stops in the middle ends the search", async () => {
+    const leave = new AbortController();
+    for await (const _ of client.stream("streamEvaluate", long, leave.signal)) {
+      await expectWork();
+      // Connect's clients do not call a stream off that is merely read no further (2.2.0).
+      leave.abort();
+      break;
+    }
+    expect(leave.signal.aborted).toBe(true);
+    await expectNoWork();
+  });
+});
+
+describe.each(streamClients.filter(({ deadlines }) => deadlines))("$name", ({ open }) => {
+  test.each(calls)("%s: a deadline ends all its searches", async (call, request) => {
+    await using client = open(app.url);
+    const read = Array.fromAsync(client.stream(call, request, never, deadlineMs)).catch(
+      (error: unknown) => error,
+    );
+    await expectWork();
+    expect(String(await read)).toMatch(/deadline.?exceeded/i);
+    await expectNoWork();
+  });
+});
+
+describe("a deadline of a unary call ends its search", () => {
+  test.each(rpcDoors)("$name", async ({ open }) => {
+    await using door = open(app.url);
+    // The headers in which the protocols say it: both are sent, and each door reads its own.
+    const headers = { "Connect-Timeout-Ms": String(deadlineMs), "grpc-timeout": `${deadlineMs}m` };
+    const outcome = door.call("evaluate", long, headers);
+    await expectWork();
+    expect(await outcome).toMatchObject({ kind: "refusal", refusal: { code: "deadline_exceeded" } });
+    await expectNoWork();
+  });
+});
+
+test("a connection that is closed ends the search of a unary call of plain JSON", async () => {
+  const left = fetch(`${app.url}/v1/eval`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(long),
+    signal: AbortSignal.timeout(deadlineMs),
+  });
+  const failed = expect(left).rejects.toThrow(/timeout/);
+  await expectWork();
+  await failed;
+  await expectNoWork();
+  await using door = json.open(app.url);
+  expect(await door.call("evaluate", { fen: startFen, depth: 2 })).toMatchObject({ kind: "answer" });
+});

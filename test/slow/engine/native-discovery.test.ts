@@ -1,0 +1,200 @@
+import { chmodSync, copyFileSync, mkdirSync, symlinkSync } from "node:fs";
+import { createRequire } from "node:module";
+import { delimiter, dirname, join } from "node:path";
+import { afterEach, describe, expect, test } from "vitest";
+import { createNativeBackend } from "../../../src/engine/backends/native/index.ts";
+import type { EngineBuild } from "../../../src/engine/engine.ts";
+import { digestOf } from "../../../src/engine/file-integrity.ts";
+import { noSandbox } from "../../../src/engine/sandbox/sandbox.ts";
+import { defaultWatchTimes } from "../../../src/engine/uci/watch.ts";
+import { type Log, silentLog } from "../../../src/log/log.ts";
+import { enginesRunning } from "../../engine/processes.ts";
+import { createFolder, writeScript } from "../../engine/write-script.ts";
+import { commandOfFake, type FakeEngineOptions } from "../../support/fake-engine/index.ts";
+import { testWith } from "../../support/needs.ts";
+
+const settings = { hashMb: 16, threads: 1 };
+const forever = new AbortController().signal;
+const lite = createRequire(import.meta.url).resolve("stockfish/bin/stockfish-19-lite-single.js");
+
+/** A file that is run and is a real engine. */
+const realEngine = () => writeScript(`exec "${process.execPath}" "${lite}"`);
+
+/** One that is sooner there. The comment makes it another file than the next one. */
+function fakeEngine({ comment = "", ...options }: FakeEngineOptions & { readonly comment?: string } = {}) {
+  const { file, args } = commandOfFake(options);
+  return writeScript(`exec "${file}" "${args.join('" "')}" ${comment}`);
+}
+
+/** One that is taken for an engine as real ones are. */
+const goodEngine = (comment = "") => fakeEngine({ learned: true, iterationMs: 1, comment });
+
+/** What is found, and what the operator is told. */
+async function discover(
+  where: { readonly files?: readonly string[]; readonly searchPath?: string },
+  { signal = forever, times = defaultWatchTimes } = {},
+) {
+  const warnings: string[] = [];
+  const warn: Log["warn"] = (fields, message) => warnings.push(`${message}: ${JSON.stringify(fields)}`);
+  const backend = createNativeBackend(
+    settings,
+    { files: where.files, searchPath: where.searchPath ?? "" },
+    noSandbox,
+    { ...silentLog, warn },
+    times,
+  );
+  const builds = await backend.discover(signal);
+  return { builds, warnings, ids: builds.map(({ id }) => id) };
+}
+
+afterEach(async () => {
+  // Whatever was asked who it is does not stay.
+  await expect.poll(enginesRunning, { timeout: 5000 }).toEqual([]);
+});
+
+describe("files that the operator names", () => {
+  test("are engines that say themselves who they are", async () => {
+    const file = realEngine();
+    const { builds, warnings } = await discover({ files: [file] });
+    expect(builds).toMatchObject([
+      {
+        id: "stockfish-19-lite",
+        name: "Stockfish 19 Lite WASM",
+        path: "native",
+        family: "stockfish",
+        version: "19",
+        net: "lite",
+        license: "GPL-3.0-or-later",
+        settings,
+        hashSteps: [
+          { depthMax: 8, hashMb: 1 },
+          { depthMax: 12, hashMb: 4 },
+          { depthMax: Number.POSITIVE_INFINITY, hashMb: 16 },
+        ],
+        file,
+      },
+    ] satisfies Partial<EngineBuild>[]);
+    expect(await builds[0]?.sha256()).toBe(await digestOf(file));
+    expect(warnings).toEqual([]);
+  });
+
+  test.each([
+    [
+      "has a least size of hash table is given none below that",
+      "Hash type spin default 16 min 2 max 33554432",
+      [2, 4, 16],
+    ],
+    ["has no hash table to set has one for all searches", "Nothing type button", [16]],
+  ])("and of which one %s", async (_, declared, sizes) => {
+    const edit = `s/name Hash type spin.*/name ${declared}/`;
+    const file = writeScript(`"${process.execPath}" "${lite}" | sed -u "${edit}"`);
+    const { builds, warnings } = await discover({ files: [file] });
+    expect(builds.map(({ hashSteps }) => hashSteps.map(({ hashMb }) => hashMb))).toEqual([sizes]);
+    expect(warnings).toEqual([]);
+  });
+
+  test("are each one engine, by however many links they are named", async () => {
+    const file = goodEngine();
+    const link = join(createFolder(), "another-name");
+    symlinkSync(file, link);
+    const { builds } = await discover({ files: [link, file, link] });
+    expect(builds.map((build) => build.file)).toEqual([file]);
+  });
+
+  test("are one engine if they are copies", async () => {
+    const file = goodEngine();
+    const copy = join(createFolder(), "copy");
+    copyFileSync(file, copy);
+    const { builds } = await discover({ files: [file, copy] });
+    expect(builds.map((build) => build.file)).toEqual([file]);
+  });
+
+  test("are two engines if they differ, though both have one name", async () => {
+    const files = [goodEngine("# one"), goodEngine("# two")];
+    const { builds, ids } = await discover({ files });
+    const second = (await builds[1]?.sha256())?.slice(0, 8);
+    expect(ids).toEqual(["fake-1.0", `fake-1.0-${second}`]);
+  });
+
+  test("are the only ones: none named, none searched for", async () => {
+    expect(await discover({ files: [] })).toMatchObject({ builds: [], warnings: [] });
+  });
+
+  test.each([
+    ["is not there", () => "/nowhere/stockfish"],
+    ["is a folder", () => createFolder()],
+    [
+      "may not be executed",
+      () => {
+        const file = goodEngine();
+        chmodSync(file, 0o644);
+        return file;
+      },
+    ],
+  ])("and of which one %s: the operator is told, the others are found", async (_, create) => {
+    const file = create();
+    const { ids, warnings } = await discover({ files: [file, goodEngine()] });
+    expect(ids).toEqual(["fake-1.0"]);
+    expect(warnings).toEqual([expect.stringContaining("KIBITZ_NATIVE_ENGINES names a file")]);
+    expect(warnings[0]).toContain(file);
+  });
+
+  // Only those that are never ready are waited for.
+  test.each<[what: string, create: () => string, reason: string, startMs?: number]>([
+    ["prints something else", () => writeScript("echo hello; cat > /dev/null"), "within 500 ms", 500],
+    ["ends at once", () => writeScript("exit 1"), "closed its pipe"],
+    ["is silent", () => fakeEngine({ misbehaviour: "mute" }), "no uciok within 500 ms", 500],
+    ["has no name", () => writeScript(`echo uciok; read a; read b; echo readyok; cat`), "it reports no name"],
+    ["plays too badly", () => fakeEngine(), "it does not see the mate in two"],
+    ["fails in a search", () => fakeEngine({ misbehaviour: "exit" }), "closed its pipe"],
+  ])("and of which one %s: it is left out, and the operator is told", async (_, create, reason, startMs) => {
+    const file = create();
+    const times = { ...defaultWatchTimes, startMs: startMs ?? defaultWatchTimes.startMs };
+    const { builds, warnings } = await discover({ files: [file] }, { times });
+    expect(builds).toEqual([]);
+    expect(warnings).toEqual([expect.stringContaining("native engine left out")]);
+    expect(warnings[0]).toContain(file);
+    expect(warnings[0]).toContain(reason);
+  });
+});
+
+describe("a search on the path", () => {
+  test("finds a program called stockfish, and not npm's loader of the same name", async () => {
+    const file = goodEngine();
+    const modules = join(createFolder(), "node_modules");
+    mkdirSync(modules);
+    writeScript(`exec "${process.execPath}" "${lite}" # npm`, "stockfish", modules);
+    const { builds } = await discover({ searchPath: [modules, dirname(file)].join(delimiter) });
+    const files = builds.map((build) => build.file);
+    expect(files).toContain(file);
+    expect(files.filter((one) => one.includes("node_modules"))).toEqual([]);
+  });
+
+  test("says nothing of folders that have none", async () => {
+    const { warnings } = await discover({ searchPath: createFolder() });
+    expect(warnings).toEqual([]);
+  });
+
+  testWith("native")("finds the one that is installed", async () => {
+    const { builds } = await discover({ searchPath: process.env.PATH ?? "" });
+    expect(builds).toContainEqual(expect.objectContaining({ family: "stockfish", path: "native" }));
+  });
+});
+
+test("a search that is no longer wanted ends with its reason, blames nobody, and leaves no process", async () => {
+  const owner = new AbortController();
+  const warnings: string[] = [];
+  const warn: Log["warn"] = (_, message) => warnings.push(message);
+  const backend = createNativeBackend(
+    settings,
+    { files: [fakeEngine({ misbehaviour: "mute" })], searchPath: "" },
+    noSandbox,
+    { ...silentLog, warn },
+  );
+  const found = backend.discover(owner.signal);
+  found.catch(() => {});
+  await expect.poll(enginesRunning, { timeout: 5000 }).toHaveLength(1);
+  owner.abort(new Error("interrupted"));
+  await expect(found).rejects.toThrow("interrupted");
+  expect(warnings).toEqual([]);
+});

@@ -1,0 +1,148 @@
+import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { EngineUserUnusable } from "../../../src/engine/sandbox/engine-user.ts";
+import { type Guard, guards } from "../../../src/engine/sandbox/layers.ts";
+import { createSandbox } from "../../../src/engine/sandbox/sandbox.ts";
+import { createFolder } from "../../engine/write-script.ts";
+import { copyCheckout } from "../../support/copy-checkout.ts";
+import { testWith } from "../../support/needs.ts";
+
+interface Report {
+  readonly user?: string;
+  readonly holds: readonly Guard[];
+  readonly lacks: readonly Guard[];
+  readonly outcomes: Readonly<Record<string, "done" | "refused">>;
+}
+
+/** What each guard keeps a hostile engine from. */
+const attemptsOf: Readonly<Record<Guard, readonly string[]>> = {
+  user: ["signal", "readEnvironment"],
+  keys: ["readKeys"],
+  network: ["connect"],
+  writes: ["write"],
+  privileges: ["gainPrivileges"],
+  limits: ["dumpCore"],
+  "ends with the server": [],
+};
+
+const isRoot = process.getuid?.() === 0;
+
+/** Of a server that runs as this user. */
+function reportOf(
+  sandbox: "none" | "best",
+  { uid, userName, limit }: { uid?: number; userName?: string; limit?: string } = {},
+): Report {
+  // Where only root may read this checkout, another user needs one of its own.
+  const node = "node_modules/node/bin/node";
+  const parts = ["package.json", "src", "test/engine", node];
+  const checkout = uid === undefined ? undefined : copyCheckout(join(createFolder(), "kibitz"), parts);
+  const program = join("test", "engine", "sandbox-owner.ts");
+  const owner = [
+    checkout === undefined ? process.execPath : join(checkout, node),
+    join(checkout ?? join(import.meta.dirname, "../../.."), program),
+    sandbox,
+    ...(userName ? [userName] : []),
+  ];
+  const become = uid === undefined ? [] : ["setpriv", `--reuid=${uid}`, `--regid=${uid}`, "--clear-groups"];
+  const within = limit === undefined ? [] : ["prlimit", limit, "--"];
+  const [file = "", ...args] = [...within, ...become, ...owner];
+  return JSON.parse(execFileSync(file, args, { encoding: "utf8", stdio: "pipe" }));
+}
+
+function expectToHold({ holds, outcomes }: Report): void {
+  const wanted = holds.flatMap((guard) => attemptsOf[guard]);
+  expect(wanted.filter((attempt) => outcomes[attempt] !== "refused")).toEqual([]);
+}
+
+test("without a sandbox, an engine can do all that the server can", () => {
+  const { outcomes, lacks } = reportOf("none");
+  expect(lacks).toEqual(guards);
+  const done = Object.values(attemptsOf)
+    .flat()
+    .filter((attempt) => attempt !== "dumpCore");
+  expect(outcomes).toMatchObject(Object.fromEntries(done.map((attempt) => [attempt, "done"])));
+});
+
+describe("a hostile engine cannot do what the sandbox is said to keep it from", () => {
+  test("as the user of these tests", () => {
+    const report = reportOf("best");
+    expectToHold(report);
+    expect([...report.holds, ...report.lacks].toSorted()).toEqual(guards.toSorted());
+  });
+
+  testWith(
+    "root",
+    "namespaces",
+    "util-linux",
+  )("of a server that is root: all of it holds, and it is nobody", () => {
+    const report = reportOf("best");
+    expect(report).toMatchObject({ user: "nobody", lacks: [] });
+  });
+
+  testWith(
+    "root",
+    "namespaces",
+    "util-linux",
+  )("of a server that is not: all of it holds but the user", () => {
+    const report = reportOf("best", { uid: 1000 });
+    expectToHold(report);
+    expect(report.lacks).toEqual(["user"]);
+    // The user namespace around the engine is in between.
+    expect(report.outcomes.readEnvironment).toBe("refused");
+  });
+});
+
+testWith("util-linux").each([["--nofile=100:100"], ["--data=1600000000:1600000000"]])(
+  "limits of the operator that are stricter (%s) take nothing from the sandbox",
+  (limit) => {
+    // Root could allow its engines more than itself.
+    const user = isRoot ? { uid: 1000 } : {};
+    const report = reportOf("best", { ...user, limit });
+    expectToHold(report);
+    expect(report.holds).toEqual(reportOf("best", user).holds);
+  },
+);
+
+describe("the user that the operator names", () => {
+  const create = async (userName: string) => {
+    const sandbox = await createSandbox({ userName, hide: "/nowhere" });
+    onTestFinished(() => sandbox[Symbol.asyncDispose]());
+    return sandbox;
+  };
+
+  testWith("root")("is the one that engines run as", async () => {
+    expect((await create("games")).user?.name).toBe("games");
+  });
+
+  testWith(
+    "root",
+    "namespaces",
+    "util-linux",
+  )("is no way to the folder of the keys, also where that lets everybody in", async () => {
+    const open = createFolder();
+    const sandbox = await createSandbox({ userName: "games", hide: open });
+    onTestFinished(() => sandbox[Symbol.asyncDispose]());
+    expect(sandbox.lacks).toEqual([]);
+    const listing = { file: "/bin/ls", args: ["-a", open] };
+    writeFileSync(join(open, "kibitz.db"), "secret");
+    const { file, args } = sandbox.around(listing, { hashMb: 16, threads: 1 });
+    expect(() => execFileSync(file, [...args], { stdio: "pipe" })).toThrow("Permission denied");
+  });
+
+  testWith("root")("is not root", async () => {
+    await expect(create("root")).rejects.toThrow("engines must not run as root");
+  });
+
+  testWith("root")("must be there", async () => {
+    await expect(create("nosuchuser")).rejects.toThrow(EngineUserUnusable);
+    await expect(create("nosuchuser")).rejects.toThrow('there is no user "nosuchuser" on this machine');
+  });
+
+  test("takes root", () => {
+    expect(() => reportOf("best", { ...(isRoot && { uid: 1000 }), userName: "nobody" })).toThrow(
+      "only root can run engines as another user",
+    );
+  });
+});

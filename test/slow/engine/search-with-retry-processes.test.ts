@@ -1,0 +1,128 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { createWasmBackend } from "../../../src/engine/backends/wasm/index.ts";
+import { createPool, type EnginePool } from "../../../src/engine/pool.ts";
+import { noSandbox } from "../../../src/engine/sandbox/sandbox.ts";
+import { createSearchWithRetry, type Quarantine } from "../../../src/engine/search-with-retry.ts";
+import { defaultWatchTimes, type WatchTimes } from "../../../src/engine/uci/watch.ts";
+import { type Log, silentLog } from "../../../src/log/log.ts";
+import { jobOf, underWay } from "../../engine/job-of.ts";
+import { enginesRunning, processorMsOf, stillRunning } from "../../engine/processes.ts";
+import { unstoppable } from "../../engine/unstoppable.ts";
+
+const forever = new AbortController().signal;
+const pools: EnginePool[] = [];
+
+/** A retrying search over real engines with the lite network, and what it says of failures. */
+async function supervise(times: Partial<WatchTimes> = {}) {
+  const backend = createWasmBackend({ hashMb: 16, threads: 1 }, noSandbox, {
+    ...defaultWatchTimes,
+    ...times,
+  });
+  const build = (await backend.discover(forever)).find(({ net }) => net === "lite");
+  if (build === undefined) {
+    return expect.fail("no lite build");
+  }
+  const failures: string[] = [];
+  const warn: Log["warn"] = ({ kind }, message) => failures.push(`${message}: ${kind}`);
+  const log = { ...silentLog, warn };
+  const pool = createPool({ backends: [backend], idleMax: 2, memoryMaxBytes: Number.POSITIVE_INFINITY, log });
+  pools.push(pool);
+  const refused = recording();
+  let lent = 0;
+  const lend: EnginePool["lend"] = async (...asked) => {
+    const session = await pool.lend(...asked);
+    lent++;
+    return session;
+  };
+  const searchWithRetry = createSearchWithRetry({ ...pool, lend }, log, refused);
+  return {
+    failures,
+    refused,
+    search: (job = jobOf({ depth: 12 }), signal = forever) => searchWithRetry(build, job, signal),
+    /** Resolves when the engine has been in its first search for long enough to get lost in it, by its own time. */
+    async lostInSearch() {
+      await expect.poll(() => lent, { timeout: 20_000 }).toBe(1);
+      const [engine = 0] = enginesRunning();
+      const before = processorMsOf(engine);
+      await expect.poll(() => processorMsOf(engine) - before, { timeout: 20_000 }).toBeGreaterThan(400);
+    },
+    searching: () =>
+      underWay((onProgress) => searchWithRetry(build, jobOf({ depth: 12 }), forever, onProgress)),
+  };
+}
+
+/** Refuses nothing, and remembers what it was told. */
+function recording(): Quarantine & { readonly notes: readonly (readonly [fen: string, kind: string])[] } {
+  const notes: [string, string][] = [];
+  return {
+    notes,
+    refusedMs: () => 0,
+    note: (_build, { position }, kind) => notes.push([position.fen, kind]),
+  };
+}
+
+afterEach(async () => {
+  await Promise.all(pools.splice(0).map((pool) => pool[Symbol.asyncDispose]()));
+  await expect.poll(enginesRunning, { timeout: 5000 }).toEqual([]);
+});
+
+describe("an engine in a search", () => {
+  test("that is killed from outside is replaced, and its search answered", async () => {
+    const { searching, failures } = await supervise();
+    const { answer } = await searching();
+    const [victim = 0] = enginesRunning();
+    process.kill(victim, "SIGKILL");
+    expect(await answer).toMatchObject({ endedBy: "depth", snapshot: { depth: 12 } });
+    expect(enginesRunning()).not.toContain(victim);
+    expect(failures.toSorted()).toEqual(["engine failed: killed", "search tried again: killed"]);
+  });
+
+  test("that is suspended from outside is replaced, and its search answered", async () => {
+    const { searching, failures } = await supervise({ silenceMs: 300, deafMs: 1200 });
+    const { answer } = await searching();
+    const [victim = 0] = enginesRunning();
+    process.kill(victim, "SIGSTOP");
+    expect(await answer).toMatchObject({ endedBy: "depth", snapshot: { depth: 12 } });
+    expect(stillRunning([victim])).toEqual([]);
+    expect(failures.toSorted()).toEqual(["engine failed: suspended", "search tried again: suspended"]);
+  });
+
+  test("that died idle is replaced before anybody hears of it", async () => {
+    const { search } = await supervise();
+    await search();
+    const idle = enginesRunning();
+    expect(idle).toHaveLength(1);
+    for (const pid of idle) {
+      process.kill(pid, "SIGKILL");
+    }
+    expect((await search()).endedBy).toBe("depth");
+  });
+
+  test("that its caller left and that cannot be stopped costs the next caller time, not the answer", async () => {
+    const { search, lostInSearch, failures, refused } = await supervise();
+    const caller = new AbortController();
+    const lost = search(jobOf({ fen: unstoppable }), caller.signal);
+    lost.catch(() => {});
+    await lostInSearch();
+    caller.abort(new Error("left"));
+    await expect(lost).rejects.toThrow("left");
+    expect((await search()).endedBy).toBe("depth");
+    // The search of who left has ended when its engine was gone: nobody else has met that one.
+    expect(failures).toEqual(["engine failed: overran"]);
+    expect(refused.notes).toEqual([[unstoppable, "overran"]]);
+  });
+
+  test("that two callers have left broke on the first one's search: the second one's had not begun", async () => {
+    const { search, lostInSearch, refused } = await supervise();
+    const callers = [new AbortController(), new AbortController()] as const;
+    const first = search(jobOf({ fen: unstoppable }), callers[0].signal);
+    first.catch(() => {});
+    await lostInSearch();
+    callers[0].abort(new Error("left"));
+    await expect(first).rejects.toThrow("left");
+    const second = search(jobOf(), callers[1].signal);
+    callers[1].abort(new Error("left, too"));
+    await expect(second).rejects.toThrow("left, too");
+    await expect.poll(() => refused.notes, { timeout: 5000 }).toEqual([[unstoppable, "overran"]]);
+  });
+});

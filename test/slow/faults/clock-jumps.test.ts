@@ -1,0 +1,127 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { startFen } from "../../contract/doors/cases/case.ts";
+import type { Plain } from "../../contract/doors/door.ts";
+import { get, post } from "../../contract/doors/post.ts";
+import { rateOf, usePlansFile } from "../../support/plans-file.ts";
+import { remainingOf } from "../../support/remaining-of.ts";
+import { useApp } from "../../support/running-app.ts";
+import { useTemporaryFolder } from "../../support/temporary-folder.ts";
+
+const hourMs = 3_600_000;
+const yearMs = 365 * 24 * hourMs;
+
+/** Sets the wall clock of this process, with the app in it. Timers and durations go on as ever. */
+function jump(ms: number): void {
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + ms });
+  // It goes on from there.
+  const started = performance.now();
+  const from = Date.now();
+  vi.spyOn(Date, "now").mockImplementation(() => from + Math.round(performance.now() - started));
+}
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+const folder = useTemporaryFolder();
+const plans = usePlansFile(
+  { id: "keyless", limits: { depth_max: 30, concurrent: null, rates: [rateOf("burst", 3, 2)] } },
+  { id: "free", limits: { rates: [rateOf("engine-day", 60_000, 86_400, "engine_ms")] } },
+);
+const app = useApp(
+  {
+    KIBITZ_ACCESS: "public",
+    KIBITZ_PLANS: plans,
+    KIBITZ_DATA_DIR: folder,
+    KIBITZ_CACHE_MB: "0",
+    KIBITZ_TRUST_PROXY: "127.0.0.1",
+  },
+  { flushMs: 100 },
+);
+
+/** Each test is somebody else: what one has used, no other waits for. */
+let tests = 0;
+beforeEach(() => void tests++);
+const ofThisTest = () => ({
+  "Content-Type": "application/json",
+  "X-Forwarded-For": `192.0.2.${tests}`,
+});
+const evaluate = (body: Plain = {}, headers: Readonly<Record<string, string>> = {}) =>
+  post(`${app.url}/v1/eval`, { fen: startFen, depth: 4, ...body }, { ...ofThisTest(), ...headers });
+const newKey = async () => (await post(`${app.url}/v1/keys`, {}, ofThisTest())).body.key;
+
+describe.each([
+  ["forward by a year", yearMs],
+  ["back by an hour", -hourMs],
+])("a wall clock that is set %s", (_, ms) => {
+  test("changes no search, no wait, no duration and no id", async () => {
+    const searching = evaluate({ depth: 30, movetime_ms: 600 });
+    await sleep(200);
+    jump(ms);
+    const { status, body } = await searching;
+    expect(status).toBe(200);
+    expect(body.search).toMatchObject({ stop_reason: "movetime" });
+    const { time_ms: timeMs, queue_ms: queueMs } = body.search as { time_ms: number; queue_ms: number };
+    // Of 600 ms, on a machine that may be busy: what a jump would add or take is an hour.
+    expect(timeMs).toBeGreaterThan(500);
+    expect(timeMs).toBeLessThan(2000);
+    expect(queueMs).toBeLessThan(1000);
+    expect(body.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-/);
+    expect((await evaluate()).body.id).not.toBe(body.id);
+    const calls = app.logged
+      .filter((line) => "ms" in line)
+      .map((line) => Number((line as { ms: number }).ms));
+    expect(calls.length).toBeGreaterThanOrEqual(2);
+    expect(calls.filter((took) => took < 0 || took >= 60_000)).toEqual([]);
+  });
+
+  test("neither ends a window of requests for long nor makes it last: Retry-After stays within it", async () => {
+    for (let count = 0; count < 3; count++) {
+      expect((await evaluate()).status).toBe(200);
+    }
+    jump(ms);
+    const next = await evaluate();
+    if (ms < 0) {
+      expect(next.status).toBe(429);
+      expect(next.headers.get("retry-after")).toMatch(/^[12]$/);
+      expect(next.headers.get("ratelimit")).toMatch(/;t=[0-2]$/);
+    } else {
+      expect(next.status).toBe(200);
+    }
+    await sleep(2100);
+    expect((await evaluate()).status).toBe(200);
+  });
+
+  test("leaves keys valid, and one that is revoked is so at once", async () => {
+    const headers = { Authorization: `Bearer ${await newKey()}` };
+    expect((await evaluate({}, headers)).status).toBe(200);
+    jump(ms);
+    expect((await evaluate({}, headers)).status).toBe(200);
+    expect((await fetch(`${app.url}/v1/keys/self`, { method: "DELETE", headers })).status).toBe(200);
+    expect((await evaluate({}, headers)).status).toBe(401);
+  });
+});
+
+test("a day that was written down by a clock a year ahead does not last for a year", async () => {
+  const database = new DatabaseSync(join(folder, "kibitz.db"));
+  onTestFinished(() => database.close());
+  const headers = { Authorization: `Bearer ${await newKey()}` };
+  jump(yearMs);
+  expect((await evaluate({ depth: 12 }, headers)).status).toBe(200);
+  const row = () =>
+    database.prepare("SELECT resets_at FROM engine_time WHERE subject LIKE 'keys of %'").get();
+  await vi.waitFor(() => expect(row()).toBeDefined(), 10_000);
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+  const { body } = await get(`${app.url}/v1/keys/self`, { headers });
+  expect(remainingOf(body, "engine-day")).toBeGreaterThan(0);
+  expect((await evaluate({ depth: 12, multipv: 2 }, headers)).status).toBe(200);
+  await vi.waitFor(
+    () => expect(Number(row()?.resets_at)).toBeLessThanOrEqual(Date.now() + 24 * hourMs),
+    10_000,
+  );
+});

@@ -1,0 +1,108 @@
+import { existsSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { startFen } from "../../contract/doors/cases/case.ts";
+import { get, post } from "../../contract/doors/post.ts";
+import { enginesRunning, stillRunning } from "../../engine/processes.ts";
+import { writeScript } from "../../engine/write-script.ts";
+import { fakeEngineCommandIn } from "../../support/fake-engine/index.ts";
+import { useApp } from "../../support/running-app.ts";
+import { useTemporaryFolder } from "../../support/temporary-folder.ts";
+
+const folder = useTemporaryFolder();
+const fakeEngineCommand = fakeEngineCommandIn(folder);
+const write = (text = fakeEngineCommand) => writeScript(text, "fake", folder);
+const file = write();
+const app = useApp({ KIBITZ_NATIVE_ENGINES: file, KIBITZ_SLOTS: "2", KIBITZ_CACHE_MB: "0" });
+
+const evaluate = (engine: string) => post(`${app.url}/v1/eval`, { fen: startFen, depth: 4, engine });
+const statusOf = async (engine: string) => (await evaluate(engine)).status;
+const errorsLogged = () =>
+  app.logged.flatMap((line) => ("error" in line ? [String((line as { error: unknown }).error)] : []));
+
+/** All that run; the default engine is there again at once. */
+async function killAll(): Promise<void> {
+  const running = enginesRunning();
+  for (const pid of running) {
+    process.kill(pid, "SIGKILL");
+  }
+  await expect.poll(() => stillRunning(running), { timeout: 5000 }).toEqual([]);
+}
+
+beforeEach(() => void write());
+afterEach(async () => {
+  write();
+  // A try that was put off is due by then.
+  await expect.poll(() => statusOf("fake-1.0"), { timeout: 40_000 }).toBe(200);
+});
+
+const idsListed = async () => {
+  const { status, body } = await get(`${app.url}/engines`);
+  expect(status).toBe(200);
+  return (body.engines as { id: string }[]).map(({ id }) => id);
+};
+
+describe("an engine's file", () => {
+  // The first test: nobody has asked that engine before.
+  test("that is gone before the engine was ever asked: it is left out of the list, until it is back", async () => {
+    rmSync(file);
+    expect(await idsListed()).toEqual(["stockfish-19", "stockfish-19-lite"]);
+    const refused = await evaluate("fake-1.0");
+    expect([refused.status, refused.body]).toMatchObject([
+      503,
+      { code: "starting", next_action: "retry_later" },
+    ]);
+    write();
+    await expect.poll(idsListed, { timeout: 40_000 }).toContain("fake-1.0");
+  });
+
+  test("that is deleted: what runs goes on, a start is refused with a time, others go on, and it comes back", async () => {
+    expect(await statusOf("fake-1.0")).toBe(200);
+    rmSync(file);
+    expect(await statusOf("fake-1.0")).toBe(200);
+    await killAll();
+    const askedAt = performance.now();
+    const { status, headers, body } = await evaluate("fake-1.0");
+    expect([status, body]).toMatchObject([503, { code: "starting", next_action: "retry_later" }]);
+    expect(Number(headers.get("retry-after"))).toBeGreaterThan(0);
+    // Refused when the start has failed, and not after the 15 s that one may take.
+    expect(performance.now() - askedAt).toBeLessThan(5000);
+    expect(await statusOf("stockfish-19-lite")).toBe(200);
+    expect(errorsLogged().some((error) => /file is gone.*ENOENT/.test(error))).toBe(true);
+    expect((await get(`${app.url}/engines`)).status).toBe(200);
+  });
+
+  test("that is replaced is not run under the old id, and the log says what to do", async () => {
+    expect(await statusOf("fake-1.0")).toBe(200);
+    const trace = join(folder, "was run");
+    rmSync(file);
+    write(`touch "${trace}"\n${fakeEngineCommand}`);
+    // The one that was started before goes on.
+    expect(await statusOf("fake-1.0")).toBe(200);
+    await killAll();
+    expect([(await evaluate("fake-1.0")).status, (await evaluate("fake-1.0")).body.code]).toEqual([
+      503,
+      "starting",
+    ]);
+    expect(await statusOf("stockfish-19-lite")).toBe(200);
+    expect(existsSync(trace)).toBe(false);
+    expect(errorsLogged().some((error) => error.includes("replaced since this server was started"))).toBe(
+      true,
+    );
+  });
+
+  test("that is written over in place is not run either", async () => {
+    const trace = join(folder, "was run in place");
+    write(`touch "${trace}"\n${fakeEngineCommand}`);
+    await killAll();
+    expect(await statusOf("fake-1.0")).toBe(503);
+    expect(existsSync(trace)).toBe(false);
+  });
+
+  test("that is put back as it was, or touched, is run as before", async () => {
+    rmSync(file);
+    write();
+    await killAll();
+    expect(await statusOf("fake-1.0")).toBe(200);
+  });
+});

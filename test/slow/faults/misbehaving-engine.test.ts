@@ -1,0 +1,155 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { defaultWatchTimes, type WatchTimes } from "../../../src/engine/uci/watch.ts";
+import { startFen } from "../../contract/doors/cases/case.ts";
+import { post } from "../../contract/doors/post.ts";
+import { enginesRunning } from "../../engine/processes.ts";
+import { type FakeApp, startFakeApp } from "../../faults/fake-app.ts";
+import { probeHealth } from "../../faults/health-probe.ts";
+import type { Misbehaviour } from "../../support/fake-engine/index.ts";
+import { useTemporaryFolder } from "../../support/temporary-folder.ts";
+
+const folder = useTemporaryFolder();
+let app: FakeApp;
+beforeAll(async () => {
+  app = await startFakeApp(folder);
+});
+afterAll(async () => {
+  await app[Symbol.asyncDispose]();
+  expect(enginesRunning()).toEqual([]);
+});
+
+/** Of engines that are waited for in vain. The others are given their time, on a machine that is busy, too. */
+const shortTimes: Readonly<Partial<Record<Misbehaviour, Partial<WatchTimes>>>> = {
+  mute: { startMs: 300 },
+  unready: { startMs: 300 },
+  hang: { silenceMs: 200, deafMs: 300 },
+  "close-input": { silenceMs: 200, deafMs: 300 },
+  "half-answer": { silenceMs: 200 },
+  stuck: { cleanMs: 300 },
+  "go-on": { lateMs: 100 },
+};
+
+/**
+ * Ends the engines that wait: the ones that are started instead, at once and by searches, behave as they are told.
+ * Returns what is complained of after that, sorted.
+ */
+async function armNextEngine(misbehaviour: Misbehaviour, starts = 1): Promise<() => readonly string[]> {
+  const before = app.complaints.length;
+  const { length: ended } = enginesRunning();
+  const isOfThose = (complaint: string) => complaint === "engine failed: killed";
+  const complaints = () => app.complaints.slice(before);
+  app.arm({ misbehaviour, times: { ...defaultWatchTimes, ...shortTimes[misbehaviour] } }, starts);
+  for (const pid of enginesRunning()) {
+    process.kill(pid, "SIGKILL");
+  }
+  await expect.poll(() => complaints().filter(isOfThose), { timeout: 5000 }).toHaveLength(ended);
+  return () => {
+    let left = ended;
+    return complaints()
+      .filter((complaint) => !isOfThose(complaint) || left-- <= 0)
+      .toSorted();
+  };
+}
+
+/** Every case has a position of its own: one that has broken two engines is refused. */
+let cases = 0;
+beforeEach(() => void cases++);
+const ask = (more: object = {}) =>
+  post(`${app.url}/v1/eval`, { fen: startFen.replace(/1$/, String(cases)), depth: 4, ...more });
+
+afterEach(async () => {
+  await expect.poll(() => app.engines.starting, { timeout: 5000 }).toBe(0);
+  // Those wait for the next search; none that misbehaved is left beside them.
+  await expect.poll(() => enginesRunning().length - app.engines.alive, { timeout: 5000 }).toBe(0);
+});
+
+describe("a caller whose engine", () => {
+  test.each<[what: string, Misbehaviour, said: readonly string[]]>([
+    [
+      "ends with exit code 0 in its search",
+      "exit-0",
+      ["engine failed: exited", "search tried again: exited"],
+    ],
+    ["prints a line without an end", "flood", ["engine failed: exited", "search tried again: exited"]],
+    ["prints lines without an end", "flood-lines", ["engine failed: flooded", "search tried again: flooded"]],
+    ["complains without an end on stderr", "flood-stderr", []],
+    ["writes its lines in pieces", "half-lines", []],
+    ["writes half an answer", "half-answer", ["engine failed: confused", "search tried again: confused"]],
+    [
+      "closes its output and lives on",
+      "close-output",
+      ["engine failed: exited", "search tried again: exited"],
+    ],
+    ["hears nothing any more", "hang", ["engine failed: deaf", "search tried again: deaf"]],
+    ["closes its input", "close-input", ["engine failed: deaf", "search tried again: deaf"]],
+    [
+      "answers a move that is not legal",
+      "illegal",
+      ["engine failed: confused", "search tried again: confused"],
+    ],
+    ["answers with no move", "no-move", ["engine failed: confused", "search tried again: confused"]],
+    ["answers twice", "twice", ["engine failed: confused"]],
+    ["answers again when it is idle", "twice-late", ["engine failed: confused"]],
+    ["floods when it is idle", "flood-idle", ["engine failed: flooded"]],
+    ["is stuck when it is cleaned", "stuck", ["engine failed: no_start"]],
+    ["prints bytes that mean nothing", "garbage", []],
+    ["greets late", "late", []],
+    ["never greets", "mute", ["engine could not be started", "search tried again: no_start"]],
+    ["is never ready", "unready", ["engine could not be started", "search tried again: no_start"]],
+    ["ignores every signal and the end of its input", "undying", []],
+  ])("%s is answered, and so is the next one; the log says what it was", async (_, misbehaviour, said) => {
+    const complained = await armNextEngine(misbehaviour);
+    const stopProbing = probeHealth(app.url);
+    const first = await ask();
+    expect([first.status, first.body]).toMatchObject([200, { best_move: { san: expect.any(String) } }]);
+    await expect.poll(complained, { timeout: 5000 }).toEqual(said.toSorted());
+    expect((await ask({ multipv: 2 })).status).toBe(200);
+    expect(complained()).toHaveLength(said.length);
+    const tookMs = await stopProbing();
+    expect(tookMs.toSorted((a, b) => a - b)[Math.floor(tookMs.length / 2)]).toBeLessThan(100);
+  });
+
+  test("goes on after its limit and after stop is told so in time, and the next one is answered", async () => {
+    const complained = await armNextEngine("go-on");
+    const askedAt = performance.now();
+    const { status, body } = await ask({ movetime_ms: 200 });
+    expect([status, body]).toMatchObject([504, { code: "engine_timeout", next_action: "reduce_limits" }]);
+    expect(performance.now() - askedAt).toBeLessThan(200 + 1500 + 1500);
+    expect((await ask()).status).toBe(200);
+    expect(complained()).toContain("engine failed: overran");
+  });
+});
+
+describe("where every engine of a build", () => {
+  test.each<[what: string, Misbehaviour, status: number, code: string, next: string]>([
+    ["crashes on a position", "exit-0", 500, "internal", "engine_timeout"],
+    ["floods on a position", "flood-lines", 500, "internal", "engine_timeout"],
+    ["answers illegal moves", "illegal", 500, "internal", "internal"],
+    ["never greets", "mute", 503, "starting", "starting"],
+  ])(
+    "%s, callers are told after a few tries, and soon after",
+    async (_, misbehaviour, status, code, next) => {
+      await armNextEngine(misbehaviour, 1000);
+      const first = await ask();
+      expect([first.status, first.body.code]).toEqual([status, code]);
+      const again = await ask();
+      expect(again.body.code).toBe(next);
+      app.arm({}, 0);
+      // Another position: this one may be refused for a while. The next start may be waited for.
+      await expect.poll(async () => (await ask({ moves: ["e2e4"] })).status, { timeout: 20_000 }).toBe(200);
+    },
+  );
+});
+
+test("an engine that ignores every signal and the end of its input is gone with its server", async () => {
+  const others = enginesRunning();
+  const server = await startFakeApp(folder);
+  const engines = () => enginesRunning().filter((pid) => !others.includes(pid));
+  const first = engines();
+  server.arm({ misbehaviour: "undying" });
+  first.forEach((pid) => void process.kill(pid, "SIGKILL"));
+  await expect.poll(() => engines().filter((pid) => !first.includes(pid)), { timeout: 5000 }).toHaveLength(1);
+  expect((await post(`${server.url}/v1/eval`, { fen: startFen, depth: 4 })).status).toBe(200);
+  await server[Symbol.asyncDispose]();
+  expect(engines()).toEqual([]);
+});

@@ -1,0 +1,122 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { startFen } from "../../contract/doors/cases/case.ts";
+import { post } from "../../contract/doors/post.ts";
+import { diskIsFull, mountSmallDisk, noFileGrowsBeyond } from "../../faults/shortages.ts";
+import { rowsWith } from "../../support/needs.ts";
+import { useApp } from "../../support/running-app.ts";
+import { serve } from "../../support/served.ts";
+import { useTemporaryFolder } from "../../support/temporary-folder.ts";
+
+const home = useTemporaryFolder();
+const depth = 8;
+/** The start position at different moves of a game: to an engine each is another one. */
+const positions = Array.from({ length: 12 }, (_, index) => startFen.replace(/1$/, String(index + 1)));
+
+interface Item {
+  readonly index: number;
+  readonly result?: { readonly search: { readonly cached: boolean; readonly time_ms: number } };
+}
+
+/** Items of a batch, as they come. */
+async function* batchOf(url: string, requests: readonly object[]): AsyncGenerator<Item> {
+  const response = await fetch(`${url}/v1/eval/batch`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", Accept: "application/x-ndjson" },
+    body: JSON.stringify({ requests }),
+  });
+  const lines = response.body?.pipeThrough(new TextDecoderStream()) ?? [];
+  let rest = "";
+  for await (const piece of lines) {
+    const parts = (rest + piece).split("\n");
+    rest = parts.pop() ?? "";
+    yield* parts.filter(Boolean).map((line): Item => JSON.parse(line));
+  }
+}
+
+test("a server that is killed in the middle of a batch has stored what was finished: the next one searches the rest", async () => {
+  const settings = { KIBITZ_DATA_DIR: join(home, "killed"), KIBITZ_STORE_MB: "16", KIBITZ_SLOTS: "1" };
+  const server = await serve(settings);
+  // The last one is under way when the server is killed.
+  const sent = [...positions.slice(0, 8).map((fen) => ({ fen, depth })), { fen: startFen, depth: 30 }];
+  const finished = new Set<number>();
+  const reading = (async () => {
+    for await (const { index } of batchOf(server.url, sent)) {
+      finished.add(index);
+    }
+  })();
+  reading.catch(() => {});
+  await vi.waitFor(() => expect(finished.size).toBe(8), 10_000);
+  // What was finished a moment ago may be lost.
+  await sleep(300);
+  await server.stop("SIGKILL");
+  await expect(reading).rejects.toThrow();
+
+  const next = await serve(settings);
+  const cached = new Map<number, boolean | undefined>();
+  for await (const { index, result } of batchOf(
+    next.url,
+    positions.map((fen) => ({ fen, depth })),
+  )) {
+    cached.set(index, result?.search.cached);
+  }
+  expect(positions.map((_, index) => cached.get(index))).toEqual(positions.map((_, index) => index < 8));
+  expect(next.complaints).toEqual([]);
+});
+
+describe("an answer that was spoilt on disk", () => {
+  const folder = join(home, "spoilt");
+  const app = useApp({ KIBITZ_DATA_DIR: folder, KIBITZ_STORE_MB: "16", KIBITZ_CACHE_MB: "0" });
+  const ask = async () => (await post(`${app.url}/v1/eval`, { fen: startFen, depth })).body;
+
+  test("is searched anew, and is the same again", async () => {
+    const { score, best_move, lines } = await ask();
+    const database = new DatabaseSync(join(folder, "answers.db"));
+    onTestFinished(() => database.close());
+    const texts = () => database.prepare("SELECT text FROM answer").all();
+    await vi.waitFor(() => expect(texts()).toHaveLength(1));
+    expect(await ask()).toMatchObject({ score, best_move, lines, search: { cached: true } });
+    database.exec(`UPDATE answer SET text = replace(text, '"depth":8', '"depth":9')`);
+    expect(await ask()).toMatchObject({ score, best_move, lines, search: { cached: false, depth } });
+    await vi.waitFor(() => expect(texts()).toEqual([{ text: expect.stringContaining('"depth":8') }]));
+  });
+});
+
+const root = useTemporaryFolder();
+const disk = useTemporaryFolder();
+rowsWith(["mounts"], disk).forEach(mountSmallDisk);
+
+describe.each([
+  ...rowsWith(["util-linux"], ["no file may grow", root, noFileGrowsBeyond("answers.db-wal")] as const),
+  ...rowsWith(["mounts"], ["the disk is full", disk, diskIsFull] as const),
+])("where %s", (_, folder, shortage) => {
+  const app = useApp({ KIBITZ_DATA_DIR: folder, KIBITZ_STORE_MB: "1", KIBITZ_CACHE_MB: "0" });
+  const complaints = () =>
+    app.logged
+      .map((line) => (line as { readonly message: string }).message)
+      .filter((message) => message.startsWith("stored answers"));
+  const ask = (fen: string) => post(`${app.url}/v1/eval`, { fen, depth });
+
+  test("nothing stops, what was stored is given, and what comes is stored when there is room", async () => {
+    const [known = "", ...others] = positions;
+    await ask(known);
+    await sleep(300);
+    shortage.begin(folder);
+    const end = () => shortage.end(folder);
+    onTestFinished(end);
+    for (const fen of others) {
+      expect((await ask(fen)).status).toBe(200);
+    }
+    await vi.waitFor(() => expect(complaints()).toHaveLength(1), 5000);
+    expect(complaints()).toEqual([expect.stringContaining("stored answers cannot be written")]);
+    expect((await ask(known)).body.search).toMatchObject({ cached: true });
+    end();
+    await vi.waitFor(() => expect(complaints()).toHaveLength(2), 5000);
+    const kept = new DatabaseSync(join(folder, "answers.db"), { readOnly: true });
+    onTestFinished(() => kept.close());
+    const rows = () => kept.prepare("SELECT count(*) AS rows FROM answer").get()?.rows;
+    await vi.waitFor(() => expect(rows()).toBe(positions.length), 5000);
+  });
+});

@@ -1,0 +1,155 @@
+import { expect, test } from "vitest";
+import { runKibitz } from "../../cli/run-kibitz.ts";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { describeWith } from "../../support/needs.ts";
+import { until, useRedis } from "../../support/redis.ts";
+import { type RunningApp, useApp } from "../../support/running-app.ts";
+
+interface Answer {
+  readonly best_move: { readonly uci: string };
+  readonly search: { readonly cached: boolean; readonly depth: number; readonly stop_reason: string };
+}
+
+async function ask({ url }: RunningApp, request: object): Promise<Answer> {
+  const response = await post(url, request, "application/json");
+  expect(response.status).toBe(200);
+  return (await response.json()) as Answer;
+}
+
+const post = (url: string, request: object, accept: string) =>
+  fetch(`${url}/v1/eval`, {
+    method: "POST",
+    // No connection may be left when one of the apps has ended and others have not.
+    headers: { "content-type": "application/json", accept, connection: "close" },
+    body: JSON.stringify(request),
+  });
+
+/** A position for each test: what one has asked is known to the next. */
+const fenOf = (number: number) => `4k3/8/8/8/8/8/4P3/4K3 w - - 0 ${number}`;
+
+/** The machine may do much else. */
+const patient = { operationMaxMs: 2000, connectMaxMs: 10_000, askMaxMs: 2000, announceMs: 300 };
+
+describeWith("redis")("equal nodes with one Redis", () => {
+  const redis = useRedis();
+  const settings = {
+    get KIBITZ_REDIS_URL() {
+      return redis.url;
+    },
+  };
+  const engines = [createEnginesInProcess(), createEnginesInProcess(), createEnginesInProcess()];
+  const apps = engines.map((own) => useApp(settings, { engines: own, redis: patient }));
+  const [one, other] = apps as [RunningApp, RunningApp];
+  const begun = () => engines.reduce((sum, { begun: each }) => sum + each, 0);
+
+  test("search a position once that all are asked at once, as one answer or as a stream", async () => {
+    // What is read and compiled with a first call takes its time.
+    await Promise.all(apps.map((app) => ask(app, { fen: fenOf(1), depth: 5 })));
+    const before = begun();
+    const request = { fen: fenOf(1), depth: 30, movetime_ms: 3000 };
+    const first = ask(one, request);
+    await until(() => begun() > before);
+    const [answer, streamed, third] = await Promise.all([
+      first,
+      post(other.url, request, "text/event-stream").then((response) => response.text()),
+      ask(apps[2] as RunningApp, request),
+    ]);
+    expect(begun() - before).toBe(1);
+    expect(answer.search).toMatchObject({ depth: 19, stop_reason: "movetime", cached: false });
+    expect(third.search).toEqual(answer.search);
+    const states = [...streamed.matchAll(/^event: evaluation\ndata: (.*)$/gm)].map(([, data = ""]) =>
+      JSON.parse(data),
+    );
+    expect(states.at(-1)).toMatchObject({ search: answer.search, best_move: answer.best_move });
+    expect(states.filter(({ search }) => search.stop_reason !== null)).toHaveLength(1);
+  });
+
+  test("answer what another one has found", async () => {
+    const before = begun();
+    const request = { fen: fenOf(2), depth: 12 };
+    const found = await ask(one, request);
+    const known = await until(
+      () => ask(other, request),
+      ({ search }) => search.cached,
+    );
+    expect(known.best_move).toEqual(found.best_move);
+    expect(begun() - before).toBeLessThanOrEqual(2);
+    expect(await ask(apps[2] as RunningApp, request)).toMatchObject({ search: { cached: true } });
+  });
+
+  test("answer while Redis stands still, and share again when it moves", async () => {
+    redis.pause();
+    try {
+      const answers = await Promise.all(apps.map((app) => ask(app, { fen: fenOf(3), depth: 12 })));
+      expect(answers.map(({ search }) => search.depth)).toEqual([12, 12, 12]);
+    } finally {
+      redis.resume();
+    }
+    let number = 4;
+    await until(async () => {
+      number++;
+      await ask(one, { fen: fenOf(number), depth: 12 });
+      return (await ask(other, { fen: fenOf(number), depth: 12 })).search.cached;
+    });
+  });
+
+  describeWith("redis")("of which one has another build", () => {
+    const odd = createEnginesInProcess({ sha256: "f".repeat(64) });
+    const oddApp = useApp(settings, { engines: odd, redis: patient });
+
+    test("are told apart: no answer of one is the other's, and every log says so", async () => {
+      const request = { fen: fenOf(100), depth: 12 };
+      await ask(one, request);
+      expect((await ask(oddApp, request)).search.cached).toBe(false);
+      expect(odd.begun).toBeGreaterThan(0);
+      for (const app of [...apps, oddApp]) {
+        const warnings = await until(
+          () => app.logged.filter((line) => JSON.stringify(line).includes("different engines of one name")),
+          (found) => found.length === 2,
+        );
+        expect(warnings[0]).toMatchObject({ engine: "stockfish-19", path: "wasm" });
+        expect(JSON.stringify(warnings)).toContain(`00000000 on http`);
+        expect(JSON.stringify(warnings)).toContain(`ffffffff on ${oddApp.url}`);
+      }
+    });
+
+    test("are listed by `kibitz nodes`", async () => {
+      const env = { KIBITZ_REDIS_URL: redis.url };
+      const listed = await until(
+        () => runKibitz(["nodes"], env),
+        ({ stdout }) => stdout.split("\n").filter((line) => line.startsWith("http:")).length === 4,
+      );
+      expect(listed.code).toBe(0);
+      expect(listed.stdout).toMatch(/^ADDRESS +VERSION +SLOTS +BUSY +WAITING +UP +ENGINES\n/);
+      expect(listed.stdout).toContain(oddApp.url);
+      expect(listed.stdout).toContain("stockfish-19 (wasm) is not the same everywhere: ");
+      const { stdout } = await runKibitz(["nodes", "--json"], env);
+      const nodes = stdout
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line));
+      expect(nodes.map(({ address }) => address).toSorted()).toEqual(
+        [...apps, oddApp].map(({ url }) => url).toSorted(),
+      );
+      expect(nodes[0]).toMatchObject({ waiting: 0, slots: expect.any(Number), engines: expect.any(Array) });
+      expect(nodes[0].engines[0]).toMatchObject({ id: "stockfish-19", path: "wasm", differs: true });
+    });
+  });
+});
+
+describeWith("redis")("kibitz nodes", () => {
+  const redis = useRedis(["--requirepass", "secret"]);
+
+  test("says what is wrong where it cannot ask", async () => {
+    const without = await runKibitz(["nodes"]);
+    expect(without).toMatchObject({ code: 1, stdout: "" });
+    expect(without.stderr).toContain("KIBITZ_REDIS_URL is not set");
+    const locked = await runKibitz(["nodes"], { KIBITZ_REDIS_URL: redis.url });
+    expect(locked.code).toBe(1);
+    expect(locked.stderr).toContain("KIBITZ_REDIS_URL: Redis at 127.0.0.1");
+    expect(locked.stderr).toContain("asks for a password");
+    const gone = await runKibitz(["nodes"], { KIBITZ_REDIS_URL: "redis://127.0.0.1:1" });
+    expect(gone.code).toBe(1);
+    expect(gone.stderr).toContain("ECONNREFUSED");
+  });
+});

@@ -1,0 +1,334 @@
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import type { AnswerStore } from "../../src/storage/ports.ts";
+import { type AnswerStoreOptions, openSqliteAnswerStore } from "../../src/storage/sqlite/answer-store.ts";
+import { testCache } from "../contract/store.ts";
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
+
+interface Value {
+  readonly text: string;
+}
+const isValue = (json: unknown): json is Value =>
+  typeof json === "object" && json !== null && "text" in json && typeof json.text === "string";
+const format = { version: 1, read: (json: unknown) => (isValue(json) ? json : undefined) };
+
+const root = useTemporaryFolder();
+const opened = new Set<AnswerStore<unknown>>();
+let folders = 0;
+const newFolder = () => join(root, String(folders++));
+
+/** A store that writes at once, and what it has said. */
+function openIn(folder: string, told: Partial<AnswerStoreOptions<Value>> = {}) {
+  const said: string[] = [];
+  const store = openSqliteAnswerStore(folder, {
+    bytes: 1e6,
+    format,
+    flushMs: 1,
+    touchMs: 1,
+    retryMs: 20,
+    watch: {
+      worked() {},
+      failed: (what, why) => said.push(`${what}: ${why}`),
+      setAside: (file, why) => said.push(`${file}: ${why}`),
+    },
+    ...told,
+  });
+  opened.add(store);
+  return { store, said };
+}
+
+/** What a process finds that is started when this one has ended. */
+function openedAnew(folder: string, told: Partial<AnswerStoreOptions<Value>> = {}) {
+  for (const store of opened) {
+    store[Symbol.dispose]();
+  }
+  opened.clear();
+  return openIn(folder, told);
+}
+
+function withDatabase<T>(folder: string, work: (database: DatabaseSync) => T): T {
+  const database = new DatabaseSync(join(folder, "answers.db"));
+  try {
+    return work(database);
+  } finally {
+    database.close();
+  }
+}
+
+const rowsIn = (folder: string) =>
+  withDatabase(folder, (database) =>
+    Number(database.prepare("SELECT count(*) AS rows FROM answer").get()?.rows),
+  );
+const fill = (store: AnswerStore<Value>, keys: readonly string[], text = "x".repeat(1000)) =>
+  keys.forEach((key) => void store.set(key, { text }));
+const keysOf = (prefix: string, count: number) =>
+  Array.from({ length: count }, (_, index) => `${prefix} ${index}`);
+
+afterEach(() => {
+  for (const store of opened) {
+    store[Symbol.dispose]();
+  }
+  opened.clear();
+});
+
+const anything = { version: 1, read: (json: unknown) => json as Value & { numbers: readonly number[] } };
+testCache("SQLite, before it is written", () => {
+  const store = openSqliteAnswerStore(newFolder(), { bytes: 1e6, format: anything, flushMs: 60_000 });
+  opened.add(store);
+  return store;
+});
+testCache("SQLite, read from its file", () => {
+  const folder = newFolder();
+  const options = { bytes: 1e6, format: anything };
+  // Each value is in the file before anything is asked of it.
+  return {
+    get(key) {
+      using store = openSqliteAnswerStore(folder, options);
+      return store.get(key);
+    },
+    set(key, value) {
+      using store = openSqliteAnswerStore(folder, options);
+      store.set(key, value);
+    },
+  };
+});
+
+describe("stored answers", () => {
+  test("are there for the next process, and for others meanwhile", async () => {
+    const folder = newFolder();
+    const { store } = openIn(folder);
+    const { store: other } = openIn(folder);
+    store.set("a", { text: "one" });
+    await vi.waitFor(() => expect(other.get("a")).toEqual({ text: "one" }));
+    expect(openedAnew(folder).store.get("a")).toEqual({ text: "one" });
+  });
+
+  test("are written soon, a few at a time, and the rest when the store is closed", async () => {
+    const folder = newFolder();
+    const { store } = openIn(folder);
+    fill(store, keysOf("early", 200));
+    await vi.waitFor(() => expect(rowsIn(folder)).toBe(200), 5000);
+    fill(store, keysOf("late", 200));
+    openedAnew(folder);
+    expect(rowsIn(folder)).toBe(400);
+  });
+
+  test("of another version of their form are not found, and do not hurt", () => {
+    const folder = newFolder();
+    openIn(folder).store.set("a", { text: "one" });
+    expect(openedAnew(folder, { format: { ...format, version: 2 } }).store.get("a")).toBeUndefined();
+    expect(openedAnew(folder).store.get("a")).toEqual({ text: "one" });
+  });
+
+  test("are for their owner alone", () => {
+    const folder = newFolder();
+    const { store } = openIn(folder);
+    store.set("a", { text: "one" });
+    for (const name of readdirSync(folder)) {
+      expect([name, statSync(join(folder, name)).mode & 0o777]).toEqual([name, 0o600]);
+    }
+  });
+
+  test("take no more of the disk than they may: those go first that were used least lately", () => {
+    const folder = newFolder();
+    const bytes = 400_000;
+    const { store } = openIn(folder, { bytes });
+    const first = keysOf("first", 100);
+    fill(store, first);
+    const { store: later } = openedAnew(folder, { bytes });
+    // One by being found, one by word of it.
+    expect(later.get("first 7")).toBeDefined();
+    later.touch("first 8");
+    fill(later, keysOf("second", 250));
+    const { store: last } = openedAnew(folder, { bytes });
+    expect(first.slice(0, 30).filter((key) => last.get(key) !== undefined)).toEqual(["first 7", "first 8"]);
+    expect(last.get("first 99")).toBeDefined();
+    expect(last.get("second 249")).toBeDefined();
+    for (let round = 0; round < 10; round++) {
+      fill(last, keysOf(`round ${round}`, 100));
+    }
+    openedAnew(folder, { bytes });
+    const size = statSync(join(folder, "answers.db")).size;
+    expect(size).toBeLessThan(bytes + 100_000);
+    expect(size).toBeGreaterThan(bytes / 2);
+  });
+
+  test("that are longer than those before them take no more either", () => {
+    const folder = newFolder();
+    const bytes = 400_000;
+    fill(openIn(folder, { bytes }).store, keysOf("short", 600), "x".repeat(500));
+    fill(openedAnew(folder, { bytes }).store, keysOf("long", 120), "x".repeat(6000));
+    openedAnew(folder, { bytes });
+    expect(statSync(join(folder, "answers.db")).size).toBeLessThan(bytes + 150_000);
+  });
+
+  test("of a process that may keep less do not empty the store of another one", () => {
+    const folder = newFolder();
+    fill(openIn(folder).store, keysOf("ours", 200));
+    openedAnew(folder, { bytes: 1000 }).store.set("theirs", { text: "one" });
+    openedAnew(folder);
+    expect(rowsIn(folder)).toBeGreaterThan(180);
+  });
+
+  test("that come when the store was closed are not kept, and open nothing", () => {
+    const folder = newFolder();
+    const { store } = openIn(folder);
+    openedAnew(folder);
+    rmSync(folder, { recursive: true });
+    fill(store, ["late"]);
+    expect(store.get("late")).toBeUndefined();
+    store[Symbol.dispose]();
+    expect(existsSync(folder)).toBe(false);
+  });
+});
+
+describe("a row is a miss, and removed,", () => {
+  test.each<[string, string]>([
+    ["whose text has changed", `UPDATE answer SET text = replace(text, 'one', 'two')`],
+    ["whose text is cut off", `UPDATE answer SET text = substr(text, 1, 5)`],
+    ["whose checksum has changed", `UPDATE answer SET checksum = checksum + 1`],
+    ["whose checksum is too large for a number", `UPDATE answer SET checksum = 9223372036854775807`],
+    ["that is no text", `UPDATE answer SET text = CAST(x'fffe00' AS TEXT)`],
+    [
+      "that was another one's",
+      `UPDATE answer SET (text, checksum) = (SELECT text, checksum FROM answer WHERE text LIKE '%other%') WHERE text LIKE '%one%'`,
+    ],
+  ])("%s", async (_, spoil) => {
+    const folder = newFolder();
+    const { store } = openIn(folder);
+    fill(store, ["a"], "one");
+    fill(store, ["b"], "other");
+    openedAnew(folder);
+    withDatabase(folder, (database) => database.exec(spoil));
+    const { store: later, said } = openedAnew(folder);
+    expect(later.get("a")).toBeUndefined();
+    await vi.waitFor(() =>
+      expect(
+        withDatabase(folder, (database) => database.prepare("SELECT id FROM answer WHERE id = 1").all()),
+      ).toEqual([]),
+    );
+    later.set("a", { text: "new" });
+    expect(openedAnew(folder).store.get("a")).toEqual({ text: "new" });
+    expect(said).toEqual([]);
+  });
+
+  test("whose value is of another kind", () => {
+    const folder = newFolder();
+    const { store } = openIn(folder, { format: anything });
+    store.set("a", { numbers: [1] } as never);
+    expect(openedAnew(folder).store.get("a")).toBeUndefined();
+    openedAnew(folder);
+    expect(rowsIn(folder)).toBe(0);
+  });
+});
+
+describe("a file that cannot be used", () => {
+  const otherDatabase = (folder: string) =>
+    withDatabase(folder, (database) => database.exec("PRAGMA journal_mode = WAL; CREATE TABLE theirs (a)"));
+  test.each<[string, (folder: string) => void, RegExp]>([
+    [
+      "is no database",
+      (folder) => writeFileSync(join(folder, "answers.db"), "x".repeat(5000)),
+      /not a database/,
+    ],
+    ["is somebody else's database", otherDatabase, /not made by Kibitz/],
+  ])("because it %s is set aside as it is, once, and begun anew", (_, make, why) => {
+    const folder = newFolder();
+    mkdirSync(folder);
+    make(folder);
+    const { store, said } = openIn(folder);
+    expect(said).toEqual([expect.stringMatching(why)]);
+    store.set("a", { text: "one" });
+    expect(openedAnew(folder).store.get("a")).toEqual({ text: "one" });
+    expect(existsSync(join(folder, "answers.db.unusable"))).toBe(true);
+  });
+
+  test("because another Kibitz writes otherwise is left alone", () => {
+    const folder = newFolder();
+    openIn(folder).store.set("a", { text: "one" });
+    openedAnew(folder);
+    withDatabase(folder, (database) => database.exec("PRAGMA user_version = 2"));
+    const { store, said } = openedAnew(folder);
+    store.set("b", { text: "two" });
+    expect([store.get("a"), store.get("b")]).toEqual([undefined, { text: "two" }]);
+    expect(said).toContainEqual(expect.stringContaining("written by another Kibitz"));
+    withDatabase(folder, (database) => database.exec("PRAGMA user_version = 1"));
+    expect(openedAnew(folder).store.get("a")).toEqual({ text: "one" });
+  });
+
+  test("any more is begun anew while it is in use, and what came meanwhile is in the new one", async () => {
+    const folder = newFolder();
+    fill(openIn(folder).store, keysOf("old", 300));
+    const { store, said } = openedAnew(folder);
+    const file = join(folder, "answers.db");
+    const { size } = statSync(file);
+    truncateSync(file, 4096);
+    truncateSync(file, size);
+    expect(store.get("old 3")).toBeUndefined();
+    store.set("a", { text: "one" });
+    await vi.waitFor(() => expect(rowsIn(folder)).toBe(1), 5000);
+    expect(said.filter((line) => line.startsWith(file))).toHaveLength(1);
+    expect(openedAnew(folder).store.get("a")).toEqual({ text: "one" });
+  });
+
+  test.each(["answers.db", ""])("because %j in its folder was deleted is begun anew", async (gone) => {
+    const folder = newFolder();
+    const { store, said } = openIn(folder);
+    fill(store, ["a", "b"]);
+    await vi.waitFor(() => expect(rowsIn(folder)).toBe(2));
+    rmSync(join(folder, gone), { recursive: true });
+    fill(store, ["c"]);
+    await vi.waitFor(() => expect(existsSync(join(folder, "answers.db"))).toBe(true));
+    await vi.waitFor(() => expect(rowsIn(folder)).toBe(1));
+    expect([store.get("a"), store.get("c")]).toEqual([undefined, { text: expect.any(String) }]);
+    expect(said).toEqual([]);
+  });
+
+  test("because its folder cannot be is tried again", async () => {
+    const folder = newFolder();
+    writeFileSync(folder, "a file");
+    const { store, said } = openIn(folder);
+    fill(store, ["a"]);
+    await sleep(50);
+    expect(store.get("a")).toBeDefined();
+    expect(said[0]).toMatch(/^write: .*(ENOTDIR|EEXIST|unable to open)/);
+    rmSync(folder);
+    await vi.waitFor(() => expect(rowsIn(folder)).toBe(1), 5000);
+  });
+});
+
+describe("a file that another process has locked", () => {
+  test("is waited for without a word, and never by who asks", async () => {
+    const folder = newFolder();
+    const { store, said } = openIn(folder);
+    const other = new DatabaseSync(join(folder, "answers.db"));
+    onTestFinished(() => other.close());
+    other.exec("BEGIN IMMEDIATE");
+    const before = performance.now();
+    fill(store, keysOf("new", 100));
+    expect(store.get("unknown")).toBeUndefined();
+    expect(performance.now() - before).toBeLessThan(100);
+    await sleep(50);
+    expect(rowsIn(folder)).toBe(0);
+    other.exec("ROLLBACK");
+    await vi.waitFor(() => expect(rowsIn(folder)).toBe(100), 5000);
+    expect(said).toEqual([]);
+  });
+
+  test("for long is told, though it can be read, and no more is kept for it than there is room", async () => {
+    const folder = newFolder();
+    const { store, said } = openIn(folder, { busyMaxMs: 20 });
+    const reading = setInterval(() => store.get("unknown"), 1);
+    onTestFinished(() => clearInterval(reading));
+    const other = new DatabaseSync(join(folder, "answers.db"));
+    onTestFinished(() => other.close());
+    other.exec("BEGIN IMMEDIATE");
+    fill(store, keysOf("new", 3000), "x");
+    await vi.waitFor(() => expect(said).toContainEqual("write: database is locked"));
+    other.exec("ROLLBACK");
+    await vi.waitFor(() => expect(rowsIn(folder)).toBe(2000), 5000);
+  });
+});

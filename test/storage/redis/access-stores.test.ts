@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { OutcomeUnknown, StoreUnavailable } from "../../../src/storage/ports.ts";
+import { createRedisClock } from "../../../src/storage/redis/clock.ts";
+import type { Redis } from "../../../src/storage/redis/connection.ts";
+import { createRedisKeyStore } from "../../../src/storage/redis/key-store.ts";
+import { keyRecord, testKeyStore } from "../../contract/access-stores.ts";
+import { describeWith } from "../../support/needs.ts";
+import { useConnections, useRedis } from "../../support/redis.ts";
+
+/** A busy machine must not look like a Redis that is away. */
+const patient = { operationMaxMs: 10_000, connectMaxMs: 10_000 };
+
+describeWith("redis")("in a Redis", () => {
+  const server = useRedis();
+  const connect = useConnections(server);
+  let connection: Redis | undefined;
+  let parts = 0;
+  const opened = new DisposableStack();
+  afterAll(() => opened.dispose());
+
+  beforeAll(async () => {
+    connection = await connect(undefined, patient);
+  });
+
+  /** An empty part of it, over the same connection. */
+  function part(): Redis {
+    const redis = connection as Redis;
+    const name = `part-${parts++}:`;
+    const within = (keys: readonly string[]) => keys.map((key) => name + key);
+    return {
+      ...redis,
+      changes: redis.changes,
+      get health() {
+        return redis.health;
+      },
+      ask: (command, keys, ...rest) => redis.ask(command, within(keys), ...rest),
+      run: (script, keys, ...rest) => redis.run(script, within(keys), ...rest),
+    };
+  }
+
+  function keysIn(redis: Redis) {
+    return createRedisKeyStore(redis, opened.use(createRedisClock(redis)));
+  }
+
+  testKeyStore("Redis", () => keysIn(part()));
+
+  test("what one node writes, another reads, and hears of what was ended", async () => {
+    const [one, other] = [await connect("two:", patient), await connect("two:", patient)].map(keysIn);
+    const ended: string[] = [];
+    other?.onEnded((id) => ended.push(id));
+    await one?.create(keyRecord({ id: "a" }));
+    expect(await other?.findById("a")).toMatchObject({ id: "a", revokedAt: undefined });
+    await one?.revoke("a", 5);
+    expect(await other?.findByHash("hash of a")).toMatchObject({ revokedAt: 5 });
+    await expect.poll(() => ended).toEqual(["a"]);
+  });
+
+  test("a write whose answer was lost may have been done, and one that was not sent was not", async () => {
+    const redis = await connect(undefined, { operationMaxMs: 200, connectMaxMs: 10_000 });
+    const keys = keysIn(redis);
+    await keys.create(keyRecord({ id: "a" }));
+    server.pause();
+    await expect(keys.revoke("a", 5)).rejects.toThrow(OutcomeUnknown);
+    const unsent = await keys.create(keyRecord({ id: "b" })).catch((error: unknown) => error);
+    server.resume();
+    expect(unsent).toBeInstanceOf(StoreUnavailable);
+    expect(unsent).not.toBeInstanceOf(OutcomeUnknown);
+  });
+
+  test("a key whose caller has given it up is not made", async () => {
+    const redis = part();
+    using clock = createRedisClock(redis);
+    const keys = createRedisKeyStore(redis, { ...clock, deadline: () => Date.now() - 1000 });
+    await expect(keys.create(keyRecord({ id: "a" }))).rejects.toThrow(StoreUnavailable);
+    expect(await keys.list()).toEqual([]);
+  });
+});

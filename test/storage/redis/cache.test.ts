@@ -1,0 +1,141 @@
+import { beforeAll, expect, test } from "vitest";
+import { createBriefRedis } from "../../../src/storage/redis/brief.ts";
+import { createRedisCache } from "../../../src/storage/redis/cache.ts";
+import type { Redis } from "../../../src/storage/redis/connection.ts";
+import { testCache } from "../../contract/store.ts";
+import { describeWith } from "../../support/needs.ts";
+import { until, useConnections, useRedis } from "../../support/redis.ts";
+
+interface Value {
+  readonly text: string;
+  readonly numbers: readonly number[];
+}
+const isValue = (json: unknown): json is Value =>
+  typeof json === "object" && json !== null && "text" in json && typeof json.text === "string";
+const format = { version: 1, read: (json: unknown) => (isValue(json) ? json : undefined) };
+const never = new AbortController().signal;
+const one: Value = { text: "one", numbers: [1] };
+/** On a machine that does much else. */
+const brief = (redis: Redis) => createBriefRedis(redis, { askMaxMs: 5000, restMs: 1000 });
+
+describeWith("redis")("answers in Redis", () => {
+  const redis = useRedis();
+  const connect = useConnections(redis);
+  let shared: Redis;
+  let caches = 0;
+  beforeAll(async () => {
+    shared = await connect("shared:");
+  });
+
+  testCache("Redis", () =>
+    // A version of its own makes it an empty one.
+    createRedisCache<Value>(shared, {
+      bytes: 16e6,
+      format: { ...format, version: ++caches },
+      brief: brief(shared),
+    }),
+  );
+
+  const keysOf = async (of: Redis) => {
+    const keys = await of.ask("KEYS", ["answer:*"]);
+    return Array.isArray(keys) ? keys.map(String) : [];
+  };
+
+  test("are known to every node, and to none that writes them otherwise", async () => {
+    const [here, there] = [await connect("nodes:"), await connect("nodes:")];
+    createRedisCache<Value>(here, { bytes: 1e6, format, brief: brief(here) }).set("a", one);
+    const [key = ""] = await until(
+      () => keysOf(here),
+      (keys) => keys.length > 0,
+    );
+    expect(
+      await createRedisCache<Value>(there, { bytes: 1e6, format, brief: brief(there) }).get("a", never),
+    ).toEqual(one);
+    const other = createRedisCache<Value>(there, {
+      bytes: 1e6,
+      format: { ...format, version: 2 },
+      brief: brief(there),
+    });
+    expect(await other.get("a", never)).toBeUndefined();
+    // Every key has an end.
+    const lifetimeMs = Number(await here.ask("PTTL", [key.slice("nodes:".length)]));
+    expect(lifetimeMs).toBeGreaterThan(86_300_000);
+    expect(lifetimeMs).toBeLessThanOrEqual(86_400_000);
+  });
+
+  test("have so many places, and the newest value of a place is there", async () => {
+    const here = await connect();
+    const cache = createRedisCache<Value>(here, { bytes: 16_000, format, brief: brief(here) });
+    for (let index = 0; index < 100; index++) {
+      cache.set(`key ${index}`, one);
+    }
+    expect(await cache.get("key 99", never)).toEqual(one);
+    expect(await keysOf(here)).toHaveLength(10);
+    const known = await Promise.all(
+      Array.from({ length: 100 }, (_, index) => cache.get(`key ${index}`, never)),
+    );
+    expect(known.filter(Boolean)).toHaveLength(10);
+  });
+
+  test.each([
+    ["no JSON", "{"],
+    ["no such value", '{"text":5}'],
+    ["nothing", ""],
+  ])("are none where there is %s", async (_, text) => {
+    const here = await connect();
+    const cache = createRedisCache<Value>(here, { bytes: 1600, format, brief: brief(here) });
+    cache.set("a", one);
+    const [key = ""] = await until(
+      () => keysOf(here),
+      (keys) => keys.length > 0,
+    );
+    const place = key.slice(key.indexOf(":") + 1);
+    const name = String(await here.ask("GET", [place])).slice(0, 40);
+    await here.ask("SET", [place], [name + text]);
+    expect(await cache.get("a", never)).toBeUndefined();
+    await here.ask("SET", [place], [text]);
+    expect(await cache.get("a", never)).toBeUndefined();
+    await here.ask("DEL", [place]);
+    await here.ask("RPUSH", [place], ["a list"]);
+    expect(await cache.get("a", never)).toBeUndefined();
+    expect(here.health.kind).toBe("up");
+  });
+
+  test("are not kept where they are long, or there is no room at all", async () => {
+    const here = await connect();
+    createRedisCache<Value>(here, { bytes: 1e6, format, brief: brief(here) }).set("a", {
+      ...one,
+      text: "x".repeat(40_000),
+    });
+    const none = createRedisCache<Value>(here, { bytes: 0, format, brief: brief(here) });
+    none.set("b", one);
+    expect(await none.get("b", never)).toBeUndefined();
+    expect(await keysOf(here)).toEqual([]);
+  });
+
+  test("are missed for a while, and not waited for, where Redis is late", async () => {
+    const here = await connect();
+    const cache = createRedisCache<Value>(here, {
+      bytes: 1e6,
+      format,
+      brief: createBriefRedis(here, { askMaxMs: 50, restMs: 200 }),
+    });
+    cache.set("a", one);
+    expect(await cache.get("a", never)).toEqual(one);
+    redis.pause();
+    try {
+      expect(await cache.get("a", never)).toBeUndefined();
+      const askedAt = performance.now();
+      for (let index = 0; index < 100; index++) {
+        expect(await cache.get("a", never)).toBeUndefined();
+      }
+      expect(performance.now() - askedAt).toBeLessThan(100);
+    } finally {
+      redis.resume();
+    }
+    await until(
+      () => cache.get("a", never),
+      (value) => value !== undefined,
+    );
+  });
+});

@@ -1,0 +1,291 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
+import { beforeAll, expect, test } from "vitest";
+import { StoreUnavailable } from "../../../src/storage/ports.ts";
+import { openRedis, RedisUnusable, redisScript } from "../../../src/storage/redis/connection.ts";
+import { freePort } from "../../support/free-port.ts";
+import { describeWith } from "../../support/needs.ts";
+import { until, useConnections, useRedis } from "../../support/redis.ts";
+import { selfSigned } from "../../support/self-signed.ts";
+import { type RedisProcess, startRedis } from "../../support/start-redis.ts";
+import { useTemporaryFolder } from "../../support/temporary-folder.ts";
+
+/** Quick enough for tests, and longer than a busy machine's pauses. */
+const times = { operationMaxMs: 1000, connectMaxMs: 10_000, heartbeatMs: 50, retryMaxMs: 100 };
+/** For what does not fail by time. */
+const patient = { operationMaxMs: 10_000, connectMaxMs: 10_000 };
+
+describeWith("redis")("a connection to Redis", () => {
+  const redis = useRedis();
+  const connect = useConnections(redis);
+
+  test("asks with its prefix in front of every key", async () => {
+    const one = await connect("one:");
+    const other = await connect("other:");
+    await one.ask("SET", ["name"], ["♔"]);
+    expect(await one.ask("GET", ["name"])).toBe("♔");
+    expect(await other.ask("GET", ["name"])).toBeNull();
+    const bare = await connect("");
+    expect(await bare.ask("GET", ["one:name"])).toBe("♔");
+  });
+
+  test("runs scripts, also those that Redis has forgotten", async () => {
+    const one = await connect();
+    const add = redisScript("return redis.call('INCRBY', KEYS[1], ARGV[1])");
+    expect(await one.run(add, ["sum"], [2])).toBe(2);
+    await one.ask("SCRIPT", [], ["FLUSH"]);
+    expect(await one.run(add, ["sum"], [3])).toBe(5);
+  });
+
+  test("refuses what Redis refuses, and goes on", async () => {
+    const one = await connect();
+    await one.ask("SET", ["text"], ["a"]);
+    await expect(one.ask("INCR", ["text"])).rejects.toThrow(StoreUnavailable);
+    expect(one.health.kind).toBe("up");
+    expect(await one.ask("GET", ["text"])).toBe("a");
+  });
+
+  test("tells once what Redis refuses", async () => {
+    const one = await connect();
+    const told: string[] = [];
+    one.changes.on("refused", (why) => told.push(why));
+    await one.ask("SET", ["text"], ["a"]);
+    await expect(one.ask("LPUSH", ["text"], ["b"])).rejects.toThrow(StoreUnavailable);
+    await expect(one.ask("LPUSH", ["text"], ["b"])).rejects.toThrow(StoreUnavailable);
+    expect(told).toEqual([expect.stringContaining("WRONGTYPE")]);
+  });
+
+  test("hears what others tell until it leaves", async () => {
+    const one = await connect("same:");
+    const other = await connect("same:");
+    const heard: string[] = [];
+    const ears = [
+      one.listen("news", (said) => heard.push(`1 ${said}`)),
+      one.listen("news", (said) => heard.push(`2 ${said}`)),
+    ];
+    await Promise.all(ears.map((ear) => ear.heard));
+    expect(await other.tell("news", "first")).toBe(1);
+    await until(() => heard.length === 2);
+    ears[0]?.leave();
+    await other.tell("news", "second");
+    await until(() => heard.length === 3);
+    ears[1]?.leave();
+    await one.ask("PING", []);
+    expect(await other.tell("news", "third")).toBe(0);
+    expect(heard).toEqual(["1 first", "2 first", "2 second"]);
+  });
+
+  test("hears nothing of another database", async () => {
+    const one = await connect("same:");
+    const other = await openRedis({ url: `${redis.url}/1`, prefix: "same:", times: patient });
+    using _ = other;
+    const ear = one.listen("news", () => {});
+    await ear.heard;
+    expect(await other.tell("news", "here")).toBe(0);
+    ear.leave();
+  });
+
+  test("notices a Redis that stands still, refuses at once, and goes on when it moves", async () => {
+    const one = await connect(undefined, times);
+    const heard: string[] = [];
+    await one.listen("news", (said) => heard.push(said)).heard;
+    redis.pause();
+    try {
+      await expect(one.ask("GET", ["a"])).rejects.toThrow("has not answered within 1000 ms");
+      expect(one.health).toMatchObject({ kind: "down" });
+      const askedAt = performance.now();
+      await expect(one.ask("GET", ["a"])).rejects.toThrow(StoreUnavailable);
+      expect(performance.now() - askedAt).toBeLessThan(50);
+    } finally {
+      redis.resume();
+    }
+    await until(() => one.health.kind === "up");
+    // It listens again by itself, soon after it is back.
+    while (heard.length === 0) {
+      await one.tell("news", "again");
+      await sleep(5);
+    }
+    expect(heard[0]).toBe("again");
+  });
+
+  test("notices that Redis stands still when nobody asks", async () => {
+    const one = await connect(undefined, times);
+    redis.pause();
+    try {
+      await until(() => one.health.kind === "down");
+    } finally {
+      redis.resume();
+    }
+    await until(() => one.health.kind === "up");
+  });
+
+  test("does not take Redis for dead because one who asked could not wait", async () => {
+    const one = await connect();
+    const slow = redisScript("local n = 0; for i = 1, 3e6 do n = n + 1 end; return n");
+    await expect(one.run(slow, [], [], 1)).rejects.toThrow("within 1 ms");
+    expect(one.health.kind).toBe("up");
+    expect(await one.ask("PING", [])).toBe("PONG");
+  });
+
+  test("does not take Redis for dead because its own process was busy", async () => {
+    const one = await connect(undefined, { ...times, operationMaxMs: 30 });
+    const answer = one.ask("PING", []);
+    // By then the question is out, and the answer waits to be read.
+    await new Promise(setImmediate);
+    await new Promise(setImmediate);
+    const busyUntil = performance.now() + 60;
+    while (performance.now() < busyUntil) {
+      // Nothing: that is it.
+    }
+    expect(await answer).toBe("PONG");
+  });
+
+  test("connects again when Redis was killed and has started anew", async () => {
+    const one = await connect(undefined, times);
+    const health: string[] = [];
+    one.changes.on("change", () => health.push(one.health.kind));
+    await redis.kill();
+    await until(() => one.health.kind === "down");
+    await expect(one.ask("PING", [])).rejects.toThrow(StoreUnavailable);
+    await redis.restart();
+    await until(() => one.health.kind === "up");
+    expect(health).toEqual(["down", "up"]);
+    expect(await one.ask("PING", [])).toBe("PONG");
+  });
+
+  test("is down and tries again where nobody listens at its start", async () => {
+    using one = await openRedis({ url: `redis://127.0.0.1:${await freePort()}`, prefix: "x:", times });
+    expect(one.health).toMatchObject({ kind: "down", why: expect.stringContaining("ECONNREFUSED") });
+    await expect(one.ask("PING", [])).rejects.toThrow("ECONNREFUSED");
+  });
+
+  test("ends a start in bounded time where Redis takes connections and says nothing", async () => {
+    redis.pause();
+    try {
+      const askedAt = performance.now();
+      using one = await openRedis({ url: redis.url, prefix: "x:", times: { ...times, connectMaxMs: 200 } });
+      expect(one.health).toMatchObject({ kind: "down", why: expect.stringContaining("within 200 ms") });
+      expect(performance.now() - askedAt).toBeLessThan(2000);
+    } finally {
+      redis.resume();
+    }
+  });
+
+  test("cannot be used with a database that is not there", async () => {
+    const opening = openRedis({ url: `${redis.url}/999`, prefix: "x:", times: patient });
+    await expect(opening).rejects.toThrow(RedisUnusable);
+    await expect(opening).rejects.toThrow("no database of the number in the URL");
+  });
+
+  test("goes on reading where Redis is full, and writes when there is room again", async () => {
+    const one = await connect(undefined, times);
+    await one.ask("SET", ["kept"], ["a"]);
+    await one.ask("CONFIG", [], ["SET", "maxmemory", "1"]);
+    try {
+      await expect(one.ask("SET", ["more"], ["a"])).rejects.toThrow("its memory is full");
+      expect(one.health).toMatchObject({ kind: "unwritable" });
+      expect(await one.ask("GET", ["kept"])).toBe("a");
+      using another = await openRedis({ url: redis.url, prefix: "x:", times });
+      expect(another.health).toMatchObject({ kind: "unwritable" });
+    } finally {
+      await one.ask("CONFIG", [], ["SET", "maxmemory", "0"]);
+    }
+    await until(() => one.health.kind === "up");
+  });
+});
+
+describeWith("redis")("a Redis with users", () => {
+  const redis = useRedis([
+    "--requirepass",
+    "it's a secret",
+    "--user",
+    "kibitz",
+    "on",
+    ">geheim",
+    "~kibitz:*",
+    "&kibitz:*",
+    "+@all",
+    ...["--user", "deaf", "on", ">geheim", "~*", "resetchannels", "+@all"],
+    ...["--user", "plain", "on", ">geheim", "~*", "&*", "+@all", "-@scripting"],
+  ]);
+  const at = (user: string) => redis.url.replace("//", `//${user}@`);
+
+  test("takes the password of the URL", async () => {
+    using one = await openRedis({ url: at(":it%27s%20a%20secret"), prefix: "x:", times: patient });
+    expect(await one.ask("PING", [])).toBe("PONG");
+  });
+
+  test("takes a user, who may be bound to the prefix", async () => {
+    using one = await openRedis({ url: at("kibitz:geheim"), prefix: "kibitz:", times: patient });
+    expect(await one.ask("ACL", [], ["WHOAMI"])).toBe("kibitz");
+    await one.listen("news", () => {}).heard;
+  });
+
+  test.each([
+    ["none", "", "asks for a password, and the URL has none"],
+    ["a wrong one", ":wrong", "refuses the user or the password"],
+    ["that of another user", "kibitz:wrong", "refuses the user or the password"],
+  ])("cannot be used with another password: %s", async (_, user, why) => {
+    const url = user ? at(user) : redis.url;
+    const opening = openRedis({ url, prefix: "x:", times: patient });
+    await expect(opening).rejects.toThrow(RedisUnusable);
+    await expect(opening).rejects.toThrow(why);
+    await expect(opening).rejects.not.toThrow("wrong");
+  });
+
+  test.each(["deaf", "plain"])("cannot be used by a user without channels or scripts: %s", async (user) => {
+    const opening = openRedis({ url: at(`${user}:geheim`), prefix: "x:", times: patient });
+    await expect(opening).rejects.toThrow(RedisUnusable);
+    await expect(opening).rejects.toThrow("its user may not do");
+  });
+
+  test("cannot be used by a user whose prefix is another", async () => {
+    await expect(openRedis({ url: at("kibitz:geheim"), prefix: "x:", times: patient })).rejects.toThrow(
+      "its user may not do",
+    );
+  });
+});
+
+describeWith("redis")("a Redis by TLS", () => {
+  const folder = useTemporaryFolder();
+  const files = { cert: join(folder, "cert.pem"), key: join(folder, "key.pem") };
+  let port: number;
+  let server: RedisProcess;
+  beforeAll(async () => {
+    writeFileSync(files.cert, selfSigned.cert);
+    writeFileSync(files.key, selfSigned.key);
+    port = await freePort();
+    const tls = ["--tls-port", String(port), "--tls-cert-file", files.cert, "--tls-key-file", files.key];
+    server = await startRedis(folder, [...tls, "--tls-auth-clients", "no", "--requirepass", "secret"]);
+    const trusted = getCACertificates("default");
+    return async () => {
+      setDefaultCACertificates(trusted);
+      await server.stop();
+    };
+  });
+
+  test("is asked where its certificate is trusted, and else cannot be used", async () => {
+    const url = `rediss://:secret@localhost:${port}`;
+    const opening = openRedis({ url, prefix: "x:", times: patient });
+    await expect(opening).rejects.toThrow(RedisUnusable);
+    await expect(opening).rejects.toThrow("NODE_EXTRA_CA_CERTS");
+    setDefaultCACertificates([...getCACertificates("default"), selfSigned.cert]);
+    for (const host of ["localhost", "127.0.0.1"]) {
+      const trusted = url.replace("localhost", host);
+      using one = await openRedis({ url: trusted, prefix: "x:", times: patient });
+      expect(await one.ask("PING", [])).toBe("PONG");
+    }
+  });
+});
+
+describeWith("redis")("a replica of Redis", () => {
+  const replica = useRedis(["--replicaof", "127.0.0.1", "1"]);
+
+  test("cannot be used", async () => {
+    await expect(openRedis({ url: replica.url, prefix: "x:", times: patient })).rejects.toThrow(
+      "it is a replica",
+    );
+  });
+});

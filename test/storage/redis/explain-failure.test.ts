@@ -1,0 +1,61 @@
+import { describe, expect, test } from "vitest";
+import {
+  explainBreak,
+  explainRefusal,
+  isTooOld,
+  TooOld,
+} from "../../../src/storage/redis/explain-failure.ts";
+
+describe("what Redis refuses", () => {
+  test.each([
+    [
+      "WRONGPASS invalid username-password pair or user is disabled.",
+      "unusable",
+      "refuses the user or the password",
+    ],
+    ["NOAUTH HELLO must be called with the client already authenticated", "unusable", "the URL has none"],
+    ["NOPERM this user has no permissions to run the 'set' command", "unusable", "its user may not do"],
+    ["READONLY You can't write against a read only replica.", "unusable", "name the primary"],
+    ["MOVED 3999 127.0.0.1:6381", "unusable", "Redis Cluster"],
+    ["ERR DB index is out of range", "unusable", "no database of the number"],
+    ["ERR unknown command `HELLO`, with args beginning with: `3`,", "unusable", "older than Redis 6.2"],
+    ["OOM command not allowed when used memory > 'maxmemory'.", "unwritable", "memory is full"],
+    ["MISCONF Redis is configured to save RDB snapshots", "unwritable", "save to its disk"],
+    ["LOADING Redis is loading the dataset in memory", "unavailable", "after a start"],
+    ["WRONGTYPE Operation against a key", "refused", "WRONGTYPE Operation against a key"],
+  ])("%s: %s", (message, kind, why) => {
+    const failure = explainRefusal(message);
+    expect(failure.kind).toBe(kind);
+    expect(failure.why).toContain(why);
+  });
+});
+
+test.each([
+  ["6.0.16", true],
+  ["5.9.0", true],
+  ["6.2.0", false],
+  ["7.0.15", false],
+  ["10.1.0", false],
+])("Redis %s is too old: %s", (version, tooOld) => {
+  expect(isTooOld(`# Server\r\nredis_version:${version}\r\nredis_mode:standalone\r\n`)).toBe(tooOld);
+  expect(isTooOld("# Server\r\n")).toBe(false);
+  expect(explainBreak(new TooOld())).toMatchObject({ kind: "unusable" });
+});
+
+describe("a connection that fails", () => {
+  test.each([
+    ["ECONNREFUSED", "connect ECONNREFUSED 127.0.0.1:6379", "unavailable"],
+    ["ENOTFOUND", "getaddrinfo ENOTFOUND redis", "unavailable"],
+    ["ERR_TLS_CERT_ALTNAME_INVALID", "Hostname/IP does not match", "unusable"],
+    ["DEPTH_ZERO_SELF_SIGNED_CERT", "self-signed certificate", "unusable"],
+  ])("by %s is told in the words of the system", (code, message, kind) => {
+    const failure = explainBreak(Object.assign(new Error(message), { code }));
+    expect(failure.kind).toBe(kind);
+    expect(failure.why).toContain(message);
+  });
+
+  test("is told by its code where there are no words, as of several addresses", () => {
+    const error = Object.assign(new AggregateError([], ""), { code: "ECONNREFUSED" });
+    expect(explainBreak(error)).toEqual({ kind: "unavailable", why: "ECONNREFUSED" });
+  });
+});

@@ -1,0 +1,104 @@
+import { expect, test } from "vitest";
+import { differingEngines, joinNodes, type NodeReport, readNodes } from "../../../src/storage/redis/nodes.ts";
+import { describeWith } from "../../support/needs.ts";
+import { until, useConnections, useRedis } from "../../support/redis.ts";
+
+const reportOf = (address: string, sha256 = "aa"): Omit<NodeReport, "id"> => ({
+  address,
+  version: "0.1.0",
+  upMs: 1000,
+  slots: 2,
+  running: 1,
+  waiting: 0,
+  engines: [
+    { id: "stockfish-19", path: "wasm", sha256 },
+    { id: "stockfish-19", path: "native", sha256: "cc" },
+  ],
+});
+
+describeWith("redis")("nodes", () => {
+  const redis = useRedis();
+  const connect = useConnections(redis);
+  const quick = { operationMaxMs: 1000, connectMaxMs: 10_000, heartbeatMs: 50 };
+  /** Three times that makes a node gone: the machine may do much else. */
+  const everyMs = 300;
+
+  test("know of each other, what they are, and when one has left", async () => {
+    const [here, there] = [await connect("left:"), await connect("left:")];
+    await using one = joinNodes(here, { id: "one", everyMs });
+    one.announce(() => reportOf("http://a:1"));
+    {
+      await using other = joinNodes(there, { id: "other", everyMs });
+      await until(() => one.count === 2 && other.count === 2);
+      // It counts at once, and is seen when it has said what it is.
+      const seen = await until(
+        () => readNodes(here),
+        (reports) => reports.length > 0,
+      );
+      expect(seen).toEqual([{ id: "one", ...reportOf("http://a:1") }]);
+      other.announce(() => reportOf("http://b:1"));
+      await until(
+        () => readNodes(here),
+        (reports) => reports.length === 2,
+      );
+    }
+    expect(await readNodes(here)).toHaveLength(1);
+    await until(() => one.count === 1);
+  });
+
+  test("forget one that is killed, and remember how many there were while Redis is gone", async () => {
+    const [here, there] = [await connect("gone:", quick), await connect("gone:")];
+    await using one = joinNodes(here, { id: "one", everyMs });
+    joinNodes(there, { id: "other", everyMs }).announce(() => reportOf("http://b:1"));
+    await until(() => one.count === 2);
+    redis.pause();
+    try {
+      await until(() => here.health.kind === "down");
+      expect(one.count).toBe(2);
+    } finally {
+      redis.resume();
+    }
+    there[Symbol.dispose]();
+    await until(() => one.count === 1);
+    expect(await until(() => readNodes(here).catch(() => undefined), Boolean)).toEqual([]);
+    expect(await here.ask("PTTL", ["nodes"])).toBeLessThanOrEqual(900);
+  });
+
+  test("pass over what is no report", async () => {
+    const here = await connect();
+    await using one = joinNodes(here, { id: "one", everyMs: 60_000 });
+    await until(() => readNodesCount(here));
+    for (const text of [
+      "{",
+      "[]",
+      '{"id":"one"}',
+      JSON.stringify({ ...reportOf("a"), id: "one", engines: [{}] }),
+    ]) {
+      await here.ask("SET", ["node:one"], [text]);
+      expect(await readNodes(here)).toEqual([]);
+    }
+    expect(one.count).toBe(1);
+  });
+
+  async function readNodesCount(here: Awaited<ReturnType<typeof connect>>): Promise<boolean> {
+    return (await here.ask("ZCARD", ["nodes"])) === 1;
+  }
+});
+
+test("engines differ where one name and path has two digests", () => {
+  const reports = ["http://a", "http://b", "http://c"].map((address, index) => ({
+    id: address,
+    ...reportOf(address, index === 1 ? "bb" : "aa"),
+  }));
+  expect(differingEngines(reports)).toEqual([
+    {
+      id: "stockfish-19",
+      path: "wasm",
+      builds: new Map([
+        ["aa", ["http://a", "http://c"]],
+        ["bb", ["http://b"]],
+      ]),
+    },
+  ]);
+  expect(differingEngines(reports.slice(0, 1))).toEqual([]);
+});

@@ -1,0 +1,37 @@
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const folder = fileURLToPath(new URL(".", import.meta.url));
+const cache = fileURLToPath(new URL("../../../node_modules/.cache/python-chess/", import.meta.url));
+
+/**
+ * The path of a Python with python-chess: with exactly what `requirements.txt` names. Made once for each of its contents;
+ * takes some seconds then.
+ */
+export function pythonWithChess(): string {
+  const requirements = join(folder, "requirements.txt");
+  const digest = createHash("sha256").update(readFileSync(requirements)).digest("hex").slice(0, 12);
+  const venv = join(cache, digest);
+  const python = join(venv, "bin", "python");
+  const complete = join(venv, "complete");
+  if (existsSync(complete)) {
+    return python;
+  }
+  try {
+    rmSync(venv, { recursive: true, force: true });
+    mkdirSync(cache, { recursive: true });
+    const run = (file: string, ...args: readonly string[]) => execFileSync(file, args, { stdio: "pipe" });
+    run("python3", "-m", "venv", venv);
+    run(python, "-m", "pip", "install", "--quiet", "--require-hashes", "--no-deps", "-r", requirements);
+    mkdirSync(complete);
+  } catch (error) {
+    const stderr = String((error as { stderr?: unknown }).stderr ?? error);
+    throw new Error(
+      `python-chess needs Python 3 with venv (Debian: apt-get install python3-venv). ${stderr}`,
+    );
+  }
+  return python;
+}

@@ -1,0 +1,18 @@
+import { expect, test } from "vitest";
+import { rateLimitsFrom } from "../../../web/src/call/rate-limits.ts";
+
+test("reads every window with its policy", () => {
+  const headers = new Headers({
+    "RateLimit-Policy": '"minute";q=60;w=60, "a \\"day\\"";q=1000;w=86400',
+    RateLimit: '"minute";r=59;t=42, "a \\"day\\"";r=0;t=3600, "new";r=1;t=2',
+  });
+  expect(rateLimitsFrom(headers)).toEqual([
+    { name: "minute", remaining: 59, resetS: 42, quota: 60, windowS: 60 },
+    { name: 'a "day"', remaining: 0, resetS: 3600, quota: 1000, windowS: 86400 },
+    { name: "new", remaining: 1, resetS: 2, quota: undefined, windowS: undefined },
+  ]);
+});
+
+test.each(["", "nonsense", '"unfinished'])("reads nothing out of %j", (field) => {
+  expect(rateLimitsFrom(new Headers(field ? { RateLimit: field } : {}))).toEqual([]);
+});

@@ -1,0 +1,43 @@
+import { create } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { expect, test } from "vitest";
+import { ProblemSchema } from "../../../gen/chess/analysis/v1/problem_pb.ts";
+import { BadRequestSchema } from "../../../gen/google/rpc/error_details_pb.ts";
+import { failureOf, problemOf } from "../../../web/src/client/problem.ts";
+
+const outgoing = (value: object) => ({ desc: ProblemSchema, value: create(ProblemSchema, value) });
+
+test("reads the problem that the service sends", () => {
+  const error = new ConnectError("no", Code.PermissionDenied, undefined, [
+    outgoing({ code: "upgrade_needed" }),
+  ]);
+  expect(failureOf(error)).toMatchObject({ kind: "problem", problem: { code: "upgrade_needed" } });
+});
+
+test("finds the faults that had room only once", () => {
+  const violations = [{ field: "moves[3]", reason: "ILLEGAL_MOVE", description: "No." }];
+  const error = new ConnectError("no", Code.InvalidArgument, undefined, [
+    { desc: BadRequestSchema, value: create(BadRequestSchema, { fieldViolations: violations }) },
+    outgoing({ code: "illegal_move" }),
+  ]);
+  expect(problemOf(error)?.errors).toMatchObject([
+    { pointer: "/moves/3", code: "illegal_move", message: "No." },
+  ]);
+});
+
+test.each([
+  ["nobody answers in Chromium", new TypeError("Failed to fetch"), { kind: "unreachable" }],
+  [
+    "nobody answers in Firefox",
+    new TypeError("NetworkError when attempting to fetch resource."),
+    { kind: "unreachable" },
+  ],
+  ["nobody answers in Safari", new TypeError("Load failed"), { kind: "unreachable" }],
+  ["the connection breaks off", new TypeError("network error"), { kind: "cut" }],
+  ["a stream has no end", "missing EndStreamResponse", { kind: "cut" }],
+  ["a proxy answers", new ConnectError("HTTP 502", Code.Unavailable), { kind: "foreign", said: "HTTP 502" }],
+  ["the caller aborts", new DOMException("This operation was aborted", "AbortError"), { kind: "aborted" }],
+])("knows it when %s", (_, thrown, failure) => {
+  expect(failureOf(thrown)).toEqual(failure);
+  expect(failureOf(ConnectError.from(thrown))).toEqual(failure);
+});

@@ -1,0 +1,41 @@
+import { expect, test } from "vitest";
+import { fragmentOfPlace, type Place, placeFromFragment, startPlace } from "../../web/src/place-text.ts";
+
+const fen = "4k3/8/8/8/8/8/8/4K2R w K - 0 1";
+
+test.each([
+  [{}, "#analysis"],
+  [{ settings: { depth: "20" } }, "#analysis&depth=20"],
+  [{ fen }, "#fen=4k3/8/8/8/8/8/8/4K2R_w_K_-_0_1"],
+  [{ moves: ["e4", "e5"], ply: 2, settings: { depth: "20" } }, "#moves=e4_e5&depth=20"],
+  [{ moves: ["e4", "e5"], ply: 1, orientation: "black" }, "#moves=e4_e5&ply=1&board=black"],
+  [
+    { settings: { "options.uci_elo": "1500", movetime_ms: "50" } },
+    "#analysis&options.uci_elo=1500&movetime_ms=50",
+  ],
+  [{ fen: "no_fen & <b>" }, "#fen=no%5Ffen_%26_%3Cb%3E"],
+] as const)("writes %j as %s, and reads it back", (part, fragment) => {
+  const place: Place = { ...startPlace, ...part };
+  expect(fragmentOfPlace(place)).toBe(fragment);
+  expect(placeFromFragment(fragment)).toEqual(place);
+});
+
+test("writes moves without check signs", () => {
+  expect(fragmentOfPlace({ ...startPlace, moves: ["Qh5+", "Qxf7#"], ply: 2 })).toBe("#moves=Qh5_Qxf7");
+});
+
+test.each(["", "#", "#analysis", "#x=y&&=", "#moves=", "#ply=9"])(
+  "begins at the start for %j",
+  (fragment) => {
+    expect(placeFromFragment(fragment)).toEqual(startPlace);
+  },
+);
+
+test("takes what a program would write, and what was cut", () => {
+  expect(placeFromFragment("#fen=8/8%208&moves=e4,e5&ply=x")).toMatchObject({
+    fen: "8/8 8",
+    moves: ["e4", "e5"],
+    ply: 2,
+  });
+  expect(placeFromFragment("#fen=8/8%2").fen).toBe("8/8%2");
+});

@@ -1,0 +1,105 @@
+import { readFileSync } from "node:fs";
+import { create, type JsonObject } from "@bufbuild/protobuf";
+import { describe, expect, test } from "vitest";
+import { FaultSchema, type Problem, ProblemSchema } from "../../../gen/chess/analysis/v1/problem_pb.ts";
+import { messageFromPlain } from "../../../web/src/client/plain-json.ts";
+import {
+  changesOf,
+  duration,
+  pageOf,
+  placeOfFault,
+  tellFailure,
+} from "../../../web/src/problem/tell-problem.ts";
+
+function exampleOf(name: string): Problem {
+  const text = readFileSync(new URL(`../../../docs/examples/${name}.json`, import.meta.url), "utf8");
+  const answer: JsonObject = JSON.parse(text).answer;
+  return messageFromPlain(ProblemSchema, answer);
+}
+
+test("says of a request beyond the plan what would be asked instead", () => {
+  const problem = exampleOf("upgrade-needed");
+  expect(tellFailure({ kind: "problem", problem })).toEqual({
+    title: "Upgrade needed",
+    detail: "Keyless calls may ask for depth up to 20; this request asks for 30.",
+    advice: undefined,
+  });
+  expect(changesOf(problem)).toBe("depth 20");
+  expect(pageOf(problem)).toBe("problems/upgrade-needed");
+});
+
+test("says what to do where no button does it", () => {
+  const problem = exampleOf("two-faults");
+  expect(tellFailure({ kind: "problem", problem }).advice).toBe("Correct it and ask again.");
+  expect(problem.errors.map(placeOfFault)).toEqual(["multipv", "depth"]);
+  expect(changesOf(problem)).toBe("");
+});
+
+test.each([
+  ["unreachable", "The service cannot be reached"],
+  ["cut", "The connection was lost"],
+] as const)("says in words that nobody answers: %s", (kind, title) => {
+  expect(tellFailure({ kind }).title).toBe(title);
+});
+
+test("sends who needs a key to the operator, where the service issues none", () => {
+  const asking = (nextAction: string) =>
+    tellFailure({
+      kind: "problem",
+      problem: create(ProblemSchema, { code: "api_key_required", nextAction }),
+    });
+  expect(asking("contact_operator").advice).toBe("Ask whoever runs this service for a key, and enter it.");
+  expect(asking("get_api_key").advice).toBeUndefined();
+});
+
+test("repeats what something else said", () => {
+  expect(tellFailure({ kind: "foreign", said: "HTTP 502" }).detail).toContain("HTTP 502");
+});
+
+describe("the suggestion", () => {
+  const suggesting = (pointers: readonly string[], suggestedRequest: JsonObject) =>
+    changesOf(create(ProblemSchema, { errors: pointers.map((pointer) => ({ pointer })), suggestedRequest }));
+
+  test("names each field once", () => {
+    const request = { depth: 20, multipv: 5, fen: "startpos" };
+    expect(suggesting(["/depth", "/multipv", "/depth"], request)).toBe("depth 20, multipv 5");
+  });
+
+  test("counts a list and cuts a long text", () => {
+    expect(suggesting(["/moves/3"], { moves: ["e4", "e5", "Nf3"] })).toBe("moves of 3 items");
+    expect(suggesting(["/fen"], { fen: "x".repeat(200) })).toHaveLength(94);
+  });
+
+  test("says nothing of a field that it leaves out, nor of what objects inherit", () => {
+    expect(suggesting(["/depth", "/constructor", ""], { fen: "startpos" })).toBe("");
+  });
+});
+
+test.each([
+  ["/moves/3", undefined, "moves[3]"],
+  ["/options/skill~1level", undefined, "options.skill/level"],
+  ["", undefined, ""],
+  ["/pgn", { line: 3, column: 12 }, "pgn, line 3, column 12"],
+])("tells where a fault is: %s %j", (pointer, place, told) => {
+  expect(placeOfFault(create(FaultSchema, { pointer, ...place }))).toBe(told);
+});
+
+test.each([
+  "//elsewhere.example/x",
+  "https://elsewhere.example",
+  "/problems/../x",
+  "javascript:alert(1)",
+  "",
+])("links to no page of others: %s", (type) => {
+  expect(pageOf(create(ProblemSchema, { type }))).toBeUndefined();
+});
+
+test.each([
+  [0, "0 s"],
+  [1, "1 s"],
+  [44_001, "45 s"],
+  [200_000, "3 min 20 s"],
+  [18_120_000, "5 h 2 min"],
+])("%d ms are %s", (ms, told) => {
+  expect(duration(ms)).toBe(told);
+});

@@ -1,0 +1,63 @@
+import { expect, test } from "vitest";
+import { fileNameOf, foundGames, gamesWith, known } from "../../../web/src/review/found-games.ts";
+
+const twoGames = `[Event "Paris"]\r
+[White "Morphy, Paul"]\r
+[Black "Isouard"]\r
+[Date "1858.??.??"]\r
+\r
+1. e4 e5 2. Nf3 d6 1-0\r
+\r
+[Event "London"]\r
+[White "Anderssen"]\r
+[Black "?"]\r
+\r
+1. e4 e5 2. f4 exf4 *\r
+`;
+
+test("finds the games of a text, each with its tags", async () => {
+  const games = await foundGames(twoGames);
+  expect(games.map(({ number, tags }) => [number, tags.get("White")])).toEqual([
+    [1, "Morphy, Paul"],
+    [2, "Anderssen"],
+  ]);
+  expect(games[1]?.text).toMatch(/^\[Event "London"\]\n/);
+});
+
+test("ends lines as a text field does, so that places agree", async () => {
+  const [first] = await foundGames(twoGames);
+  expect(first?.text).not.toContain("\r");
+});
+
+test("keeps one game whole, whatever stands in it", async () => {
+  const [game, ...others] = await foundGames("\n1. e4 zzz { no end");
+  expect(game?.text).toBe("\n1. e4 zzz { no end");
+  expect(others).toEqual([]);
+});
+
+test("finds nothing in blanks", async () => {
+  expect(await foundGames(" \n ")).toEqual([]);
+});
+
+test("finds games by words of their tags", async () => {
+  const games = await foundGames(twoGames);
+  expect(gamesWith("MORPHY paris", games).map(({ number }) => number)).toEqual([1]);
+  expect(gamesWith("", games)).toHaveLength(2);
+  expect(gamesWith("morphy london", games)).toEqual([]);
+});
+
+test("takes a question mark for unknown", () => {
+  expect(known(new Map([["White", "?"]]), "White")).toBeUndefined();
+  expect(known(new Map([["Date", "????.??.??"]]), "Date")).toBeUndefined();
+  expect(known(new Map(), "White")).toBeUndefined();
+  expect(known(new Map([["White", " Ding "]]), "White")).toBe("Ding");
+});
+
+test.each([
+  [{ White: "Morphy, Paul", Black: "Isouard", Date: "1858.??.??" }, "Morphy-Paul-Isouard-1858.pgn"],
+  [{ White: "../../etc/passwd", Black: 'a"b<c>' }, "etc-passwd-a-b-c.pgn"],
+  [{ White: "Ľubomír", Black: "?" }, "Ľubomír.pgn"],
+  [{}, "game.pgn"],
+])("names the file of %j %s", (tags, name) => {
+  expect(fileNameOf(new Map(Object.entries(tags)))).toBe(name);
+});

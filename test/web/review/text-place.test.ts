@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { lineAround, placeOfToken } from "../../../web/src/review/text-place.ts";
+
+const text = '[White "A"]\n\n1. e4 e5\n2. Ke3 *';
+
+test("marks the token that was quoted", () => {
+  const place = placeOfToken(text, text.indexOf("Ke3"), "Ke3");
+  expect(text.slice(place.start, place.end)).toBe("Ke3");
+});
+
+test("marks the word that stands there, where the token was quoted otherwise", () => {
+  const place = placeOfToken(text, text.indexOf("Ke3"), "Ke…");
+  expect(text.slice(place.start, place.end)).toBe("Ke3");
+});
+
+test("marks nothing at the end of the text", () => {
+  expect(placeOfToken(text, text.length, "")).toEqual({ start: text.length, end: text.length });
+});
+
+test("shows the line of a place, in three parts", () => {
+  expect(lineAround(text, placeOfToken(text, text.indexOf("Ke3"), "Ke3"))).toEqual({
+    before: "2. ",
+    marked: "Ke3",
+    behind: " *",
+  });
+});
+
+test("shows the first line from its beginning", () => {
+  expect(lineAround("?? e4", { start: 0, end: 2 })).toEqual({ before: "", marked: "??", behind: " e4" });
+});
+
+test("cuts a long line to what is near", () => {
+  const long = `${"a ".repeat(200)}HERE${" b".repeat(200)}`;
+  const { before, marked, behind } = lineAround(long, { start: 400, end: 404 });
+  expect(marked).toBe("HERE");
+  expect(before).toMatch(/^….{60}$/);
+  expect(behind).toMatch(/^.{60}…$/);
+});

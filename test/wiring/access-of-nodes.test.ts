@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { freePlan } from "../../src/access/plans.ts";
+import { openSharedAccess } from "../../src/wiring/access-of-nodes.ts";
+import { describeWith } from "../support/needs.ts";
+import { useConnections, useRedis } from "../support/redis.ts";
+
+describeWith("redis")("an operator whose Redis", () => {
+  const connect = useConnections(useRedis());
+
+  test.each([
+    [
+      "evicts anything",
+      "allkeys-lru",
+      [
+        "warn: Redis may evict API keys (maxmemory-policy allkeys-lru), and a key that it evicts is lost: set noeviction or volatile-ttl",
+      ],
+    ],
+    [
+      "evicts what has a lifetime",
+      "volatile-ttl",
+      [
+        "info: Redis may evict what has a lifetime (maxmemory-policy volatile-ttl): counters of limits and shared answers, but no API keys",
+      ],
+    ],
+    ["evicts nothing", "noeviction", []],
+  ])("%s is told what that means for keys", async (_, policy, expected) => {
+    const redis = await connect(undefined, { operationMaxMs: 10_000, connectMaxMs: 10_000 });
+    await redis.ask("CONFIG", [], ["SET", "maxmemory-policy", policy]);
+    const told: string[] = [];
+    const log = {
+      info: (_: object, message: string) => void told.push(`info: ${message}`),
+      warn: (_: object, message: string) => void told.push(`warn: ${message}`),
+    };
+    await using _opened = await openSharedAccess({ redis, nodes: () => 1 }, [freePlan], log);
+    // What was asked before it is answered before.
+    await redis.ask("PING", []);
+    await Promise.resolve();
+    expect(told).toEqual(expected);
+  });
+});

@@ -1,0 +1,44 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import { expect, test } from "vitest";
+import { silentLog } from "../../src/log/log.ts";
+import { ConfigError, loadConfig } from "../../src/wiring/config.ts";
+import { defaultMetricsPort, openMetrics } from "../../src/wiring/metrics.ts";
+
+function recordingLog() {
+  const lines: string[] = [];
+  const write = (_fields: object, message: string) => void lines.push(message);
+  return { lines, log: { ...silentLog, info: write, warn: write } };
+}
+
+async function taken(port: number) {
+  const server = createServer().listen(port, "127.0.0.1");
+  // Somebody else on this machine may have it already, which is as good.
+  await Promise.race([once(server, "listening"), once(server, "error")]);
+  return {
+    port: (server.address() as AddressInfo | null)?.port ?? port,
+    [Symbol.dispose]: () => void server.close(),
+  };
+}
+
+test("are where they were asked for", async () => {
+  await using metrics = await openMetrics(loadConfig({ KIBITZ_METRICS_PORT: "0" }), silentLog);
+  expect(await metrics?.print()).toContain("kibitz_build_info");
+});
+
+test("are left out, with a line, where the default port is taken", async () => {
+  using _ = await taken(defaultMetricsPort);
+  const { lines, log } = recordingLog();
+  expect(await openMetrics(loadConfig({}), log)).toBeUndefined();
+  expect(lines).toEqual([
+    expect.stringMatching(/^no metrics: port 9464 cannot be used; KIBITZ_METRICS_PORT/),
+  ]);
+});
+
+test("end the start where a port was named that is taken", async () => {
+  using other = await taken(0);
+  const config = loadConfig({ KIBITZ_METRICS_PORT: String(other.port) });
+  const opening = openMetrics(config, silentLog);
+  await expect(opening).rejects.toThrow(ConfigError);
+  await expect(opening).rejects.toThrow(/KIBITZ_METRICS_PORT=0 turns metrics off/);
+});

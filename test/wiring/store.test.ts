@@ -1,0 +1,61 @@
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { findingsFromEvent } from "../../src/analysis/analysis.ts";
+import { loadConfig } from "../../src/wiring/config.ts";
+import { hasStore, openStore } from "../../src/wiring/store.ts";
+import { doneOf, judgedOf } from "../analysis/made-up.ts";
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
+
+const root = useTemporaryFolder();
+const findings = findingsFromEvent(doneOf(), judgedOf());
+
+function openIn(folder: string, env: Readonly<Record<string, string>> = {}) {
+  const said: object[] = [];
+  const say = (fields: object, message: string) => void said.push({ ...fields, message });
+  const config = loadConfig({ KIBITZ_DATA_DIR: folder, ...env });
+  return { config, store: openStore(config, { info: say, warn: say }), said };
+}
+
+test("answers are stored in the data folder, unless the settings leave no room for them", () => {
+  const folder = join(root, "some");
+  const none = openIn(folder, { KIBITZ_STORE_MB: "0" });
+  expect([none.store, hasStore(none.config), existsSync(folder)]).toEqual([undefined, false, false]);
+  const first = openIn(folder);
+  first.store?.set("a", findings);
+  first.store?.[Symbol.dispose]();
+  expect(hasStore(first.config)).toBe(true);
+  using later = openIn(folder).store;
+  expect(later?.get("a")).toEqual(findings);
+});
+
+test("a file that was damaged is begun anew, and the log says once where the old one is", () => {
+  const folder = join(root, "damaged");
+  mkdirSync(folder);
+  writeFileSync(join(folder, "answers.db"), "damaged".repeat(1000));
+  const { store, said } = openIn(folder);
+  store?.set("a", findings);
+  store?.[Symbol.dispose]();
+  expect(said).toEqual([
+    {
+      file: join(folder, "answers.db.unusable"),
+      error: "file is not a database",
+      message: "stored answers could not be used: their file was set aside, and is begun anew",
+    },
+  ]);
+});
+
+test("a folder that cannot be made is told once, and answers go on without", () => {
+  const file = join(root, "file");
+  writeFileSync(file, "");
+  const { store, said } = openIn(join(file, "data"));
+  store?.set("a", findings);
+  expect(store?.get("b")).toBeUndefined();
+  store?.[Symbol.dispose]();
+  expect(said).toEqual([
+    {
+      error: expect.stringMatching(/ENOTDIR|ENOENT/),
+      message: "stored answers cannot be written: what they would have answered is searched",
+    },
+  ]);
+});

@@ -1,0 +1,61 @@
+/**
+ * Writes `dist/man/kibitz.1`, the manual, from what `--help` says. Part of `npm run build`.
+ */
+import { mkdirSync, writeFileSync } from "node:fs";
+import manifest from "../package.json" with { type: "json" };
+import { helpOption } from "../src/cli/command.ts";
+import { allCommands } from "../src/cli/commands.ts";
+import { describeSettings } from "../src/wiring/config.ts";
+
+/** The page in roff, for the program `man`. */
+export async function manual(): Promise<string> {
+  const commands = await allCommands();
+  const parts = commands.map(([, { usage, about, options, notes }]) =>
+    [
+      `.SS ${escaped(`kibitz ${usage}`)}`,
+      escaped(about),
+      ...Object.entries({ ...options, help: helpOption }).flatMap(([name, { short, value, about: what }]) => [
+        ".TP",
+        `.B ${escaped(`${short ? `-${short}, ` : ""}--${name}${value ? ` ${value}` : ""}`)}`,
+        escaped(what),
+      ]),
+      // Those of serve are the settings, which have a part of their own.
+      ...(usage === "serve" || notes.length === 0 ? [] : [".PP", ".nf", ...notes.map(escaped), ".fi"]),
+    ].join("\n"),
+  );
+  const settings = describeSettings().flatMap(({ key, about, default: value }) => [
+    ".TP",
+    `.B ${escaped(key)}`,
+    // Some defaults are this machine's, and their texts say how they are found.
+    escaped(`${about}${value === "" || about.includes("by default") ? "" : ` (${value})`}`),
+  ]);
+  return `.TH KIBITZ 1 "" "kibitz ${manifest.version}" "User Commands"
+.SH NAME
+kibitz \\- ${escaped(manifest.description)}
+.SH SYNOPSIS
+.B kibitz
+.RI [ command ]
+.RI [ options ]
+.SH COMMANDS
+Without a command, kibitz runs serve.
+${parts.join("\n")}
+.SH ENVIRONMENT
+${settings.join("\n")}
+.SH EXIT STATUS
+0 success, 1 failure, 2 invalid arguments or a request that must be changed, 130 interrupted.
+`;
+}
+
+/** Nothing in it is a request of roff: no dot or quote at the beginning of a line, no backslash, and hyphens that can be copied. */
+function escaped(text: string): string {
+  return text
+    .replaceAll("\\", "\\e")
+    .replaceAll("-", "\\-")
+    .replace(/^(?=[.'])/, "\\&");
+}
+
+if (import.meta.main) {
+  const folder = new URL("../dist/man/", import.meta.url);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(new URL("kibitz.1", folder), await manual());
+}

@@ -1,0 +1,74 @@
+/**
+ * Pictures of the page into `screenshots/`, for people to look at, in four sizes, light and dark, with a real answer each; and the
+ * one that the README shows, `docs/page.png`. `npm run screenshots`; needs Chromium.
+ */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Browser } from "playwright-core";
+import { buildPage } from "../test/page/support/build-page.ts";
+import { launchChromium } from "../test/page/support/launch-chromium.ts";
+import { analysisScene, type Scene, scenes } from "../test/page/support/scenes.ts";
+import { quickestSettings } from "../test/support/quickest-settings.ts";
+import { startServer } from "../test/support/start-server.ts";
+
+const sizes = [
+  { width: 320, height: 640 },
+  { width: 768, height: 1024 },
+  { width: 1280, height: 800 },
+  { width: 1920, height: 1080 },
+] as const;
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const folder = join(root, "screenshots");
+mkdirSync(folder, { recursive: true });
+const dataDir = mkdtempSync(join(tmpdir(), "kibitz-screenshots-"));
+// As everybody is limited, but for how often: else there would be no problem to show, or nothing else after a while.
+const plans = join(dataDir, "plans.json");
+writeFileSync(plans, JSON.stringify({ plans: [{ id: "keyless", limits: { rates: [] } }] }));
+
+await buildPage();
+const server = await startServer({
+  ...quickestSettings,
+  KIBITZ_PAGE: "on",
+  KIBITZ_ACCESS: "public",
+  KIBITZ_PLANS: plans,
+  KIBITZ_DEFAULT_ENGINE: "stockfish-19",
+  KIBITZ_DATA_DIR: dataDir,
+});
+const browser = await launchChromium();
+try {
+  // First: what is known already has no course to show.
+  const shown = join(root, "docs/page.png");
+  await shoot(browser, analysisScene, "light", { width: 1180, height: 760 }, shown, false);
+  console.log(shown);
+  for (const colours of ["light", "dark"] as const) {
+    for (const size of sizes) {
+      for (const scene of scenes) {
+        const file = join(folder, `${scene.name}-${size.width}-${colours}.png`);
+        await shoot(browser, scene, colours, size, file);
+        console.log(file);
+      }
+    }
+  }
+} finally {
+  await browser.close();
+  await server.stop();
+  rmSync(dataDir, { recursive: true });
+}
+
+async function shoot(
+  browser: Browser,
+  { address, reach }: Scene,
+  colorScheme: "light" | "dark",
+  viewport: { readonly width: number; readonly height: number },
+  path: string,
+  fullPage = true,
+): Promise<void> {
+  const page = await browser.newPage({ viewport, colorScheme, reducedMotion: "reduce" });
+  await page.goto(`${server.url}/${address}`);
+  await reach(page);
+  await page.screenshot({ path, fullPage });
+  await page.close();
+}

@@ -1,0 +1,20 @@
+import { defineConfig } from "vitest/config";
+
+/** Several nodes with one Redis, behind a balancer: `npm run test:cluster`. */
+export default defineConfig({
+  test: {
+    include: ["test/cluster/**/*.test.ts"],
+    globalSetup: [
+      "test/tools/go-tools.ts",
+      "test/cluster/deploy-tools.ts",
+      "test/support/require-components.ts",
+    ],
+    provide: {
+      needs: ["redis", "haproxy", "nginx", "envoy", "helm", "go", "chromium", "namespaces", "root"],
+    },
+    // Each starts many processes, and promises about time are among what they prove.
+    fileParallelism: false,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+  },
+});

@@ -1,0 +1,14 @@
+import { defineConfig } from "vitest/config";
+
+/** The page in a real browser, against a real service: `npm run test:page`. */
+export default defineConfig({
+  test: {
+    include: ["test/page/**/*.test.ts"],
+    globalSetup: ["test/support/require-components.ts"],
+    provide: { needs: ["chromium"] },
+    // How quickly something is seen is among what they promise, so nothing else may take the machine's time.
+    fileParallelism: false,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+  },
+});

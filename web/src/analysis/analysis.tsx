@@ -1,0 +1,118 @@
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { linkToHere, played } from "../address.ts";
+import { CopyButton } from "../parts/copy-button.tsx";
+import { pasted } from "../pasted.ts";
+import { RequestForm } from "../request/request-form.tsx";
+import { texts } from "../texts.ts";
+import { analyseByItself } from "./auto.ts";
+import { EvaluationBar } from "./evaluation-bar.tsx";
+import { FenField, LinkFault } from "./fen-field.tsx";
+import { tellChanges } from "./heard.ts";
+import { evaluations } from "./live.ts";
+import { MoveField } from "./move-field.tsx";
+import { MoveList, MoveSteps, stepByKeys } from "./move-list.tsx";
+import { scoreNow } from "./score-now.ts";
+import { SearchPanel } from "./search-panel.tsx";
+import { SetUpPanel } from "./set-up-panel.tsx";
+import { ShownBoard } from "./shown-board.tsx";
+import { flip, position, takeFen } from "./state.ts";
+import "./analysis.css";
+
+const words = texts.analysis;
+
+/** A position on a board, and what the engine says of it while it searches. */
+export function Analysis() {
+  const isSetUp = useSignal(false);
+  useEffect(() => {
+    const ends = [analyseByItself(), tellChanges()];
+    return () => {
+      for (const end of ends) {
+        end();
+      }
+    };
+  }, []);
+  useEffect(() => {
+    const given = pasted.value;
+    if (given?.kind === "fen") {
+      pasted.value = undefined;
+      isSetUp.value = false;
+      takeFen(given.text);
+    }
+  }, [pasted.value]);
+
+  return (
+    <section aria-labelledby="analysis-title">
+      <h2 id="analysis-title" class="heard-only">
+        {words.title}
+      </h2>
+      <LinkFault />
+      {isSetUp.value ? (
+        <SetUpPanel
+          onEnd={() => {
+            isSetUp.value = false;
+          }}
+        />
+      ) : (
+        <Play
+          onSetUp={() => {
+            isSetUp.value = true;
+          }}
+        />
+      )}
+    </section>
+  );
+}
+
+function Play({ onSetUp }: { readonly onSetUp: () => void }) {
+  const latest = evaluations.value.at(-1);
+  useEffect(stepByKeys, []);
+  return (
+    <div class="view-columns">
+      <div class="analysis-board">
+        <div class="board-and-bar">
+          <EvaluationBar
+            percent={scoreNow.value.percent}
+            score={scoreNow.value.text}
+            orientation={played.value.orientation}
+          />
+          <ShownBoard lines={latest?.lines ?? []} />
+        </div>
+        <div class="board-tools">
+          <MoveSteps />
+          <button type="button" class="quiet" onClick={flip}>
+            {words.flip}
+          </button>
+          <button type="button" class="quiet" onClick={onSetUp}>
+            {words.setUp}
+          </button>
+          <CopyButton
+            label={words.copyLink}
+            face={words.copyLink}
+            done={words.linkCopied}
+            isQuiet
+            text={linkToHere}
+          />
+          <CopyButton
+            label={words.copyFen}
+            face={words.copyFen}
+            done={words.fenCopied}
+            isQuiet
+            text={() => position.peek().fen}
+          />
+        </div>
+        <FenField />
+      </div>
+      <div class="analysis-said stack">
+        <SearchPanel />
+        <div class="panel stack">
+          <MoveList />
+          <MoveField />
+        </div>
+        <div class="panel">
+          <RequestForm />
+        </div>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,27 @@
+import type { Orientation } from "../board/squares.ts";
+import { texts } from "../texts.ts";
+
+interface EvaluationBarProps {
+  /** White's chances in percent; undefined where nobody knows. */
+  readonly percent: number | undefined;
+  readonly score: string;
+  readonly orientation: Orientation;
+}
+
+/** How good the position is, as a share of white and black beside the board. */
+export function EvaluationBar({ percent, score, orientation }: EvaluationBarProps) {
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: <meter> cannot stand upright in all browsers, nor look like this.
+    <div
+      class={`evaluation-bar evaluation-bar-${orientation}`}
+      role="meter"
+      aria-label={texts.analysis.evaluation}
+      aria-valuemin={0}
+      aria-valuemax={100}
+      aria-valuenow={percent ?? 50}
+      aria-valuetext={score || texts.analysis.noEvaluation}
+    >
+      <div class="evaluation-bar-share" style={{ blockSize: `${percent ?? 50}%` }} />
+    </div>
+  );
+}

@@ -1,0 +1,47 @@
+import { Analysis } from "./analysis/analysis.tsx";
+import { LastCall } from "./call/last-call.tsx";
+import { ColoursSwitch } from "./parts/colours.tsx";
+import { LiveRegion } from "./parts/live-region.tsx";
+import { Review } from "./review/review.tsx";
+import { texts } from "./texts.ts";
+import { addressOfView, view, views } from "./view.ts";
+
+/** The whole page: where one is, what one does there, and the call that was made for it. */
+export function App() {
+  return (
+    <div class="shell">
+      <header class="shell-header">
+        <button type="button" class="skip" onClick={() => document.querySelector("main")?.focus()}>
+          {texts.skip}
+        </button>
+        <h1 class="shell-name">{texts.name}</h1>
+        <nav class="shell-views" aria-label={texts.views}>
+          {views.map((name) => (
+            <a
+              key={name}
+              href={addressOfView(name)}
+              {...(view.value === name && { "aria-current": "page" as const })}
+            >
+              {texts[name].title}
+            </a>
+          ))}
+          <a href="docs">{texts.docs}</a>
+        </nav>
+        <div class="shell-tools">
+          <ColoursSwitch />
+        </div>
+      </header>
+      <main class="shell-main" tabIndex={-1}>
+        {view.value === "analysis" ? <Analysis /> : <Review />}
+      </main>
+      <div class="shell-call">
+        <LastCall />
+      </div>
+      <footer class="shell-footer">
+        <a href="problems">{texts.problems}</a>
+        <a href="assets/licences.txt">{texts.licences}</a>
+      </footer>
+      <LiveRegion />
+    </div>
+  );
+}

@@ -1,0 +1,180 @@
+import { Chessground } from "@lichess-org/chessground";
+import type { Api } from "@lichess-org/chessground/api";
+import type { Config } from "@lichess-org/chessground/config";
+import type { Color, Piece, Role, SquareName } from "chessops/types";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { type Arrow, Arrows } from "./arrows.tsx";
+import { Cursor } from "./cursor.tsx";
+import { Promotion } from "./promotion.tsx";
+import { type Orientation, piecesOf } from "./squares.ts";
+import "@lichess-org/chessground/assets/chessground.base.css";
+import "@lichess-org/chessground/assets/chessground.brown.css";
+import "@lichess-org/chessground/assets/chessground.cburnett.css";
+import "./board.css";
+
+/** What can be done on a board. */
+export type BoardUse =
+  | { readonly kind: "look" }
+  | {
+      readonly kind: "play";
+      readonly turn: Color;
+      /** Where each piece may go. */
+      readonly targets: ReadonlyMap<SquareName, readonly SquareName[]>;
+      readonly chess960: boolean;
+      readonly onMove: (from: SquareName, to: SquareName, promotion: Role | undefined) => void;
+    }
+  | {
+      readonly kind: "set-up";
+      /** What a click puts on a square or takes from it; undefined to move pieces. */
+      readonly brush: Piece | "nothing" | undefined;
+      /** Told what stands on the board now, as the first field of a FEN. */
+      readonly onPieces: (boardFen: string) => void;
+      /** Told of a square that was chosen with the brush. */
+      readonly onPaint: (square: SquareName) => void;
+    };
+
+export interface BoardProps {
+  readonly label: string;
+  /** What is shown: a FEN, or its first field. */
+  readonly fen: string;
+  readonly orientation: Orientation;
+  readonly lastMove?: readonly SquareName[] | undefined;
+  /** Whose king is in check. */
+  readonly check?: Color | undefined;
+  readonly arrows?: readonly Arrow[];
+  readonly use?: BoardUse;
+  /** Takes chessground, for what comes from outside of the board, such as spare pieces. */
+  readonly onReady?: (api: Api) => void;
+}
+
+const lookOnly: BoardUse = { kind: "look" };
+
+/** A chess board for pointer, keyboard and screen reader, that shows what it is told and tells what its user does. */
+export function Board(props: BoardProps) {
+  const { label, fen, orientation, arrows = [], use = lookOnly } = props;
+  const place = useRef<HTMLDivElement>(null);
+  const board = useRef<Api>(undefined);
+  // Chessground keeps the first functions that it gets for a while, so it gets ones that ask for the latest.
+  const latest = useRef(props);
+  latest.current = props;
+  const [held, setHeld] = useState<SquareName>();
+  const [promoting, setPromoting] = useState<readonly [from: SquareName, to: SquareName]>();
+
+  const show = () => board.current?.set(configOf(latest.current));
+  useEffect(() => {
+    const moved = (from: string, to: string) => onMoved(from as SquareName, to as SquareName);
+    if (place.current) {
+      board.current = Chessground(place.current, {
+        ...configOf(latest.current),
+        animation: { enabled: !matchMedia("(prefers-reduced-motion: reduce)").matches, duration: 150 },
+        // See arrows.tsx.
+        drawable: { enabled: false, visible: false },
+        premovable: { enabled: false },
+        events: { change: onChanged, select: onSelected },
+        movable: { ...configOf(latest.current).movable, events: { after: moved } },
+      });
+      latest.current.onReady?.(board.current);
+    }
+    return () => board.current?.destroy();
+  }, []);
+  useEffect(() => {
+    show();
+    setHeld(undefined);
+    setPromoting(undefined);
+  }, [fen, orientation, props.lastMove?.join(), props.check, use.kind, targetsOf(use), brushOf(use)]);
+
+  function onMoved(from: SquareName, to: SquareName) {
+    const { use: now = lookOnly, fen: shown } = latest.current;
+    setHeld(undefined);
+    if (now.kind !== "play") {
+      return;
+    }
+    const isPawn = piecesOf(shown).get(from)?.role === "pawn";
+    if (isPawn && /[18]$/.test(to)) {
+      setPromoting([from, to]);
+    } else {
+      now.onMove(from, to, undefined);
+    }
+  }
+
+  function onChanged() {
+    const { use: now = lookOnly } = latest.current;
+    if (now.kind === "set-up" && board.current) {
+      now.onPieces(board.current.getFen());
+    }
+  }
+
+  function onSelected(square: string) {
+    const { use: now = lookOnly } = latest.current;
+    if (now.kind === "set-up" && now.brush !== undefined) {
+      now.onPaint(square as SquareName);
+    }
+    noteHeld();
+  }
+
+  const noteHeld = () => setHeld(board.current?.state.selected as SquareName | undefined);
+  const choose = (square: SquareName) => {
+    board.current?.selectSquare(square);
+    noteHeld();
+  };
+
+  const endPromotion = () => {
+    setPromoting(undefined);
+    show();
+  };
+  const targets = use.kind === "play" && held ? (use.targets.get(held) ?? []) : [];
+  return (
+    <div class="board">
+      <div ref={place} class="board-drawn" aria-hidden="true" />
+      <Arrows arrows={arrows} orientation={orientation} />
+      <Cursor
+        label={label}
+        fen={fen}
+        orientation={orientation}
+        held={held}
+        targets={targets}
+        onChoose={use.kind === "look" ? undefined : choose}
+        onRelease={() => {
+          board.current?.selectSquare(null);
+          noteHeld();
+        }}
+      />
+      {promoting && use.kind === "play" && (
+        <Promotion
+          color={use.turn}
+          onCancel={endPromotion}
+          onChoose={(role) => {
+            setPromoting(undefined);
+            use.onMove(...promoting, role);
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+const targetsOf = (use: BoardUse) => (use.kind === "play" ? use.targets : undefined);
+const brushOf = (use: BoardUse) => (use.kind === "set-up" ? use.brush : undefined);
+
+function configOf({ fen, orientation, lastMove, check, use = lookOnly }: BoardProps): Config {
+  const isSetUp = use.kind === "set-up";
+  const moves = isSetUp && use.brush === undefined;
+  return {
+    fen,
+    orientation,
+    coordinates: true,
+    ranksPosition: "left",
+    ...(use.kind === "play" && { turnColor: use.turn }),
+    lastMove: lastMove ? [...lastMove] : [],
+    check: check ?? false,
+    draggable: { enabled: use.kind === "play" || moves, deleteOnDropOff: isSetUp },
+    selectable: { enabled: use.kind === "play" || moves },
+    movable: {
+      free: isSetUp,
+      color: use.kind === "play" ? use.turn : "both",
+      dests: use.kind === "play" ? new Map([...use.targets].map(([from, to]) => [from, [...to]])) : new Map(),
+      showDests: true,
+      rookCastle: use.kind === "play" && use.chess960,
+    },
+  };
+}

@@ -1,0 +1,73 @@
+import type { SquareName } from "chessops/types";
+import { useRef, useState } from "preact/hooks";
+import { texts } from "../texts.ts";
+import { type Orientation, piecesOf, squareByKey, squaresSeen } from "./squares.ts";
+import { squareInWords } from "./words.ts";
+
+interface CursorProps {
+  readonly label: string;
+  readonly fen: string;
+  readonly orientation: Orientation;
+  /** The piece that is held. */
+  readonly held: SquareName | undefined;
+  /** Where the held piece may go. */
+  readonly targets: readonly SquareName[];
+  /** Enter or Space on a square; undefined where nothing can be done. */
+  readonly onChoose: ((square: SquareName) => void) | undefined;
+  readonly onRelease: () => void;
+}
+
+/**
+ * The board for keyboards and screen readers: a grid of squares over the one that is seen, with one of them in the order
+ * of tabs. The pointer goes through it.
+ */
+export function Cursor({ label, fen, orientation, held, targets, onChoose, onRelease }: CursorProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const [at, setAt] = useState<SquareName>("e2");
+  const pieces = piecesOf(fen);
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.altKey || event.ctrlKey || event.metaKey) {
+      return;
+    }
+    const next = squareByKey(event.key, at, orientation);
+    if (next !== undefined) {
+      setAt(next);
+      place.current?.querySelector<HTMLElement>(`[data-square="${next}"]`)?.focus();
+    } else if (event.key === "Escape" && onChoose) {
+      onRelease();
+    } else if ((event.key === "Enter" || event.key === " ") && onChoose) {
+      onChoose(at);
+    } else {
+      return;
+    }
+    event.preventDefault();
+    // On the board arrows move the cursor; beside it they go through the game.
+    event.stopPropagation();
+  };
+
+  return (
+    // biome-ignore-start lint/a11y/useSemanticElements: A table would need cells that no browser lays out as squares.
+    <div ref={place} class="board-cursor" role="grid" aria-label={label} onKeyDown={onKeyDown}>
+      {squaresSeen(orientation).map((row) => (
+        <div key={row[0]} role="row" tabIndex={-1} class="board-cursor-row">
+          {row.map((square) => {
+            const words = squareInWords(square, pieces.get(square));
+            return (
+              <div
+                key={square}
+                role="gridcell"
+                data-square={square}
+                tabIndex={square === at ? 0 : -1}
+                aria-label={targets.includes(square) ? texts.board.target(words) : words}
+                aria-selected={square === held}
+                onFocus={() => setAt(square)}
+              />
+            );
+          })}
+        </div>
+      ))}
+    </div>
+    // biome-ignore-end lint/a11y/useSemanticElements: See above.
+  );
+}

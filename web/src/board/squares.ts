@@ -1,0 +1,63 @@
+import { parseBoardFen } from "chessops/fen";
+import { FILE_NAMES, type Piece, RANK_NAMES, type SquareName } from "chessops/types";
+import { parseSquare } from "chessops/util";
+
+export type Orientation = "white" | "black";
+
+/** The squares as they are seen: rank by rank from the top, from left to right. */
+export function squaresSeen(orientation: Orientation): readonly (readonly SquareName[])[] {
+  const ranks = orientation === "white" ? RANK_NAMES.toReversed() : RANK_NAMES;
+  const files = orientation === "white" ? FILE_NAMES : FILE_NAMES.toReversed();
+  return ranks.map((rank) => files.map((file): SquareName => `${file}${rank}`));
+}
+
+const steps: Readonly<Record<string, readonly [right: number, down: number]>> = {
+  ArrowLeft: [-1, 0],
+  ArrowRight: [1, 0],
+  ArrowUp: [0, -1],
+  ArrowDown: [0, 1],
+  Home: [-7, 0],
+  End: [7, 0],
+  PageUp: [0, -7],
+  PageDown: [0, 7],
+};
+
+/** Where a key leads from a square, at most to the edge of the board; undefined for keys that lead nowhere. */
+export function squareByKey(key: string, from: SquareName, orientation: Orientation): SquareName | undefined {
+  const step = steps[key];
+  if (step === undefined) {
+    return undefined;
+  }
+  const rows = squaresSeen(orientation);
+  const row = rows.findIndex((squares) => squares.includes(from));
+  const column = rows[row]?.indexOf(from) ?? 0;
+  return rows[onBoard(row + step[1])]?.[onBoard(column + step[0])];
+}
+
+function onBoard(place: number): number {
+  return Math.min(Math.max(place, 0), 7);
+}
+
+/** What stands where, by the first field of a FEN; nothing where that cannot be read. */
+export function piecesOf(fen: string): ReadonlyMap<SquareName, Piece> {
+  const [board = ""] = fen.split(" ");
+  return parseBoardFen(board).unwrap(
+    (read) =>
+      new Map(
+        squaresSeen("white")
+          .flat()
+          .flatMap((name) => {
+            const piece = read.get(parseSquare(name));
+            return piece ? [[name, piece] as const] : [];
+          }),
+      ),
+    () => new Map<SquareName, Piece>(),
+  );
+}
+
+/** The middle of a square in a drawing of the board that is 8 wide and 8 high. */
+export function middleOf(square: SquareName, orientation: Orientation): readonly [x: number, y: number] {
+  const x = square.charCodeAt(0) - 97 + 0.5;
+  const y = 8 - Number(square[1]) + 0.5;
+  return orientation === "white" ? [x, y] : [8 - x, 8 - y];
+}

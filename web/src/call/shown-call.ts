@@ -1,0 +1,70 @@
+import { type JsonObject, type JsonValue, type Message, toJson } from "@bufbuild/protobuf";
+import { type Problem, ProblemSchema } from "../../../gen/chess/analysis/v1/problem_pb.ts";
+import { kindOfRoute, type Route, routesFromServices } from "../../../src/protocols/json/routes.ts";
+import type { Exchange } from "../client/exchange.ts";
+import { plainFromMessage, plainRequest } from "../client/plain-json.ts";
+
+/** A call as others can make it: as plain JSON, and by gRPC. */
+export interface ShownCall {
+  /** Where plain JSON is posted. */
+  readonly url: string;
+  readonly body: JsonObject;
+  /** Whether the answer comes in server-sent events. */
+  readonly events: boolean;
+  /** Whether a key went with it, which is not part of it. */
+  readonly withKey: boolean;
+  /** Where the service is, for gRPC: `localhost:8080`. */
+  readonly host: string;
+  readonly tls: boolean;
+  /** The path behind which the service is, `/kibitz`; empty if there is none. gRPC has no such thing. */
+  readonly prefix: string;
+  /** `chess.analysis.v1.AnalysisService/Evaluate` */
+  readonly procedure: string;
+  /** The request in the JSON that gRPC's tools read. */
+  readonly message: JsonValue;
+}
+
+/**
+ * @param baseUrl where the service is, without a slash at its end.
+ * @returns undefined for a call that plain JSON does not post.
+ */
+export function shownCall(
+  { method, request, withKey }: Pick<Exchange, "method" | "request" | "withKey">,
+  baseUrl: string,
+): ShownCall | undefined {
+  const route = routesFromServices([method.parent]).find((one) => one.method === method && one.body);
+  if (route === undefined) {
+    return undefined;
+  }
+  const { protocol, hostname, port, pathname } = new URL(baseUrl);
+  const tls = protocol === "https:";
+  return {
+    url: baseUrl + route.path,
+    body: plainRequest(method.input, request),
+    events: isSentAsEvents(route),
+    withKey,
+    host: `${hostname}:${port || (tls ? 443 : 80)}`,
+    tls,
+    prefix: pathname === "/" ? "" : pathname,
+    procedure: `${method.parent.typeName}/${method.name}`,
+    message: toJson(method.input, request, { useProtoFieldName: true }),
+  };
+}
+
+function isSentAsEvents(route: Route): boolean {
+  const kind = kindOfRoute(route);
+  return kind === "stream" || kind === "answer_at_end";
+}
+
+/** A message of an answer, as plain JSON shows it: of a stream, the event by its name. */
+export function shownAnswer({ output }: Exchange["method"], answer: Message): JsonObject {
+  const plain = plainFromMessage(output, answer);
+  return output.oneofs.length === 0
+    ? plain
+    : Object.fromEntries(Object.entries(plain).filter(([, value]) => value !== null));
+}
+
+/** A problem, as plain JSON answers with it. */
+export function shownProblem(problem: Problem): JsonObject {
+  return plainFromMessage(ProblemSchema, problem);
+}

@@ -1,0 +1,58 @@
+import { create } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { FaultSchema, type Problem, ProblemSchema } from "../../../gen/chess/analysis/v1/problem_pb.ts";
+import { BadRequestSchema } from "../../../gen/google/rpc/error_details_pb.ts";
+
+/** Why a call was not answered. */
+export type Failure =
+  /** The service says what is wrong. */
+  | { readonly kind: "problem"; readonly problem: Problem }
+  /** Whoever asked wanted no more. */
+  | { readonly kind: "aborted" }
+  /** Nobody was reached. */
+  | { readonly kind: "unreachable" }
+  /** The connection broke off before the answer was whole. */
+  | { readonly kind: "cut" }
+  /** What answered is not the service, such as a proxy before it. */
+  | { readonly kind: "foreign"; readonly said: string };
+
+/** What a call has ended with, from what it has thrown. */
+export function failureOf(error: unknown): Failure {
+  const problem = problemOf(error);
+  if (problem) {
+    return { kind: "problem", problem };
+  }
+  const { code, cause, rawMessage } = ConnectError.from(error);
+  if (code === Code.Canceled) {
+    return { kind: "aborted" };
+  }
+  if (cause instanceof TypeError || error instanceof TypeError) {
+    // The words of Chromium, Firefox and Safari for a fetch that got no answer at all.
+    const isUnreachable = /failed to fetch|attempting to fetch|load failed|could not connect/i.test(
+      rawMessage,
+    );
+    return { kind: isUnreachable ? "unreachable" : "cut" };
+  }
+  return /EndStreamResponse|premature/i.test(rawMessage)
+    ? { kind: "cut" }
+    : { kind: "foreign", said: rawMessage };
+}
+
+/** What the service said was wrong, as it is documented; undefined where it said nothing of the kind, such as where it is not there. */
+export function problemOf(error: unknown): Problem | undefined {
+  const thrown = ConnectError.from(error);
+  const [problem] = thrown.findDetails(ProblemSchema);
+  if (problem === undefined || problem.errors.length > 0) {
+    return problem;
+  }
+  // Details that have room for the faults only once have them here.
+  const [badRequest] = thrown.findDetails(BadRequestSchema);
+  const errors = (badRequest?.fieldViolations ?? []).map(({ field, reason, description }) =>
+    create(FaultSchema, {
+      pointer: `/${field.replace(/\[(\d+)\]/g, ".$1").replaceAll(".", "/")}`,
+      code: reason.toLowerCase(),
+      message: description,
+    }),
+  );
+  return { ...problem, errors };
+}

@@ -1,0 +1,15 @@
+import { render } from "preact";
+import "./style/tokens.css";
+import "./style/page.css";
+import "./style/shell.css";
+import { followAddress } from "./address.ts";
+import { App } from "./app.tsx";
+import { keepFocus } from "./parts/keep-focus.ts";
+import { takeFromPage } from "./pasted.ts";
+
+followAddress();
+takeFromPage();
+keepFocus();
+const place = document.querySelector("#page") ?? document.body;
+place.replaceChildren();
+render(<App />, place);

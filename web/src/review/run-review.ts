@@ -1,0 +1,117 @@
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { batch, signal } from "@preact/signals";
+import type { Queued } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
+import type { GameReview, MoveReview } from "../../../gen/chess/analysis/v1/game_pb.ts";
+import {
+  type ReviewGameRequest,
+  ReviewGameRequestSchema,
+} from "../../../gen/chess/analysis/v1/game_service_pb.ts";
+import { failureOf } from "../client/problem.ts";
+import { games } from "../client/service.ts";
+import { BrokenOff, keepAsking } from "./keep-asking.ts";
+import { type PlayedGame, playedGame } from "./played-game.ts";
+
+/** How far a review is. */
+export type Progress =
+  | { readonly kind: "none" }
+  | { readonly kind: "running"; readonly queued: Queued | undefined }
+  /** The connection broke; it is asked for again. */
+  | { readonly kind: "lost" }
+  | { readonly kind: "stopped" }
+  | { readonly kind: "failed"; readonly error: unknown }
+  | { readonly kind: "done"; readonly review: GameReview };
+
+export const progress = signal<Progress>({ kind: "none" });
+/** What was asked for, whatever came of it. */
+export const asked = signal<ReviewGameRequest | undefined>(undefined);
+/** The game that is reviewed. */
+export const game = signal<PlayedGame | undefined>(undefined);
+/** What is known of its moves: those that are explained so far, from the first on. */
+export const explained = signal<readonly MoveReview[]>([]);
+
+let running: AbortController | undefined;
+
+/** The longest wait between two tries to reach the service, in milliseconds. */
+const waitMaxMs = 8000;
+
+/** Reviews a game in the place of the one before. Never rejects: what becomes of it stands in {@link progress}. */
+export async function review(init: MessageInitShape<typeof ReviewGameRequestSchema>): Promise<void> {
+  running?.abort();
+  const controller = new AbortController();
+  running = controller;
+  const { signal: stopped } = controller;
+  const request = create(ReviewGameRequestSchema, init);
+  batch(() => {
+    asked.value = request;
+    game.value = playedGame(request.pgn ?? "");
+    explained.value = [];
+    progress.value = { kind: "running", queued: undefined };
+  });
+  const messages = keepAsking(() => games.reviewGame(request, { signal: stopped }), {
+    isLost: (error) => !stopped.aborted && isLost(error),
+    wait: (tries) => {
+      progress.value = { kind: "lost" };
+      return untilOnline(Math.min(waitMaxMs, 500 * 2 ** (tries - 1)), stopped);
+    },
+    isLast: ({ event }) => event.case === "review",
+  });
+  try {
+    for await (const { event } of messages) {
+      switch (event.case) {
+        case "queued":
+          progress.value = { kind: "running", queued: event.value };
+          break;
+        case "move":
+          noteMove(event.value);
+          break;
+        case "review":
+          batch(() => {
+            explained.value = event.value.moves;
+            progress.value = { kind: "done", review: event.value };
+          });
+      }
+    }
+  } catch (error) {
+    if (running === controller) {
+      progress.value = stopped.aborted ? { kind: "stopped" } : { kind: "failed", error };
+    }
+  }
+}
+
+/** Ends the review that is under way; what is known of its moves stays. */
+export function stop(): void {
+  running?.abort();
+}
+
+/** Asked again after a lost connection, the service begins with the first move. */
+function noteMove(move: MoveReview): void {
+  batch(() => {
+    if (move.ply > explained.value.length) {
+      explained.value = [...explained.value, move];
+    }
+    if (progress.value.kind !== "running" || progress.value.queued) {
+      progress.value = { kind: "running", queued: undefined };
+    }
+  });
+}
+
+/** What the service itself says against a call, it would say again. */
+function isLost(error: unknown): boolean {
+  const { kind } = failureOf(error);
+  return kind === "unreachable" || kind === "cut" || error instanceof BrokenOff;
+}
+
+/** Waits, at most until the browser has a network again. */
+function untilOnline(ms: number, stopped: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const done = new AbortController();
+    const end = (settle: () => void) => {
+      clearTimeout(timer);
+      done.abort();
+      settle();
+    };
+    const timer = setTimeout(() => end(resolve), ms);
+    addEventListener("online", () => end(resolve), { signal: done.signal });
+    stopped.addEventListener("abort", () => end(() => reject(stopped.reason)), { signal: done.signal });
+  });
+}
