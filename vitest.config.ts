@@ -29,6 +29,7 @@ export default defineConfig({
   test: {
     // Files share the modules that one worker has read: reading them anew takes longer than most of the tests.
     isolate: false,
+    setupFiles: ["test/support/real-clock.ts"],
     // Most of them wait for engines and timers, so there can be more than cores; vitest's own choice is one less.
     maxWorkers: 4,
     // A real engine on a busy machine takes seconds to start; nothing here waits for a time-out to pass.

@@ -140,16 +140,20 @@ describe("a search whose engine fails", () => {
 
   test("asks for no timer of less than no time when its own process stood still meanwhile", async () => {
     takeClock();
-    const timers = vi.spyOn(globalThis, "setTimeout");
+    // Not a spy: vitest restores those once more after the file, when the clock that it has seen is gone.
+    const { setTimeout } = globalThis;
+    const ask = vi.fn(setTimeout);
+    globalThis.setTimeout = Object.assign(ask, { __promisify__: setTimeout.__promisify__ });
     onTestFinished(() => {
-      timers.mockRestore();
+      globalThis.setTimeout = setTimeout;
       giveClockBack();
     });
     const { search } = supervise({ conduct: () => "suspended" });
     const standStill = () => void vi.advanceTimersByTime(60_000);
     const answer = search(build, jobOf({ movetimeMs: 500 }), forever, standStill);
     await expect(answer).rejects.toThrow(EngineFailure);
-    expect(timers.mock.calls.filter(([, ms]) => ms !== undefined && ms < 0)).toEqual([]);
+    expect(ask.mock.calls.length).toBeGreaterThan(0);
+    expect(ask.mock.calls.filter(([, ms]) => ms !== undefined && ms < 0)).toEqual([]);
   });
 
   test("when its caller has left counts against the position all the same", async () => {
