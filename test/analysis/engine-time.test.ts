@@ -25,7 +25,8 @@ describe("engine time of a search that is watched", () => {
     await watcher(analyzerOf(search).watch(judgedOf(), "somebody", never, terms));
     return engineMs;
   }
-  const silentMs = 50;
+  /** Longer than what the engine says of its time. */
+  const silentMs = 2 * snapshotOf().counters.timeMs;
   const silent = () => new Promise((resolve) => setTimeout(resolve, silentMs));
 
   test("is what the engine says, when it ends", async () => {
@@ -52,7 +53,6 @@ describe("engine time of a search that is watched", () => {
       }
     });
     expect(engineMs).toBeGreaterThanOrEqual(silentMs - 1);
-    expect(engineMs).not.toBe(snapshotOf({ depth: 13 }).counters.timeMs);
   });
 
   test("is no longer than the search, when the watcher reads no more and leaves long after its end", async () => {
