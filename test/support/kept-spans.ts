@@ -87,3 +87,12 @@ export function shapeOf({ span, below }: SpanTree): Shape {
 export function spansOf({ span, below }: SpanTree): readonly ReadableSpan[] {
   return [span, ...below.flatMap(spansOf)];
 }
+
+let callers = 0;
+
+/** Somebody who sends a trace of their own. */
+export function caller({ sampled = true } = {}) {
+  const traceId = (++callers).toString(16).padStart(32, "a");
+  const traceparent = `00-${traceId}-b7ad6b7169203331-0${Number(sampled)}`;
+  return { traceId, headers: { traceparent, tracestate: "other=1" } };
+}

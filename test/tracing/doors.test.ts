@@ -7,7 +7,7 @@ import { startFen } from "../contract/doors/cases/case.ts";
 import { type HeadsKind, heads } from "../contract/doors/heads.ts";
 import { oldMessage, send } from "../protocols/mcp/messages.ts";
 import { createEnginesInProcess } from "../support/engines-in-process.ts";
-import { shapeOf, spansOf, useKeptSpans } from "../support/kept-spans.ts";
+import { caller, shapeOf, spansOf, useKeptSpans } from "../support/kept-spans.ts";
 import { useApp } from "../support/running-app.ts";
 
 const kept = useKeptSpans();
@@ -15,13 +15,6 @@ const app = useApp(
   { KIBITZ_ACCESS: "public", KIBITZ_SLOTS: "1" },
   { engines: createEnginesInProcess(), tracing: kept.tracing },
 );
-
-let traces = 0;
-/** A trace that the caller keeps. */
-function caller() {
-  const traceId = (++traces).toString(16).padStart(32, "a");
-  return { traceId, headers: { traceparent: `00-${traceId}-b7ad6b7169203331-01`, tracestate: "other=1" } };
-}
 
 const service = "chess.analysis.v1.AnalysisService";
 /** What a search that an engine is asked for is made of. */
