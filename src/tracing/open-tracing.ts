@@ -46,10 +46,9 @@ export interface TracingOptions {
   readonly isLeftOut?: (path: string) => boolean;
   /** Instead of one that sends OTLP as the environment says. */
   readonly exporter?: SpanExporter;
+  /** How long a stop waits for what has not been sent, in milliseconds. */
+  readonly flushMaxMs?: number;
 }
-
-/** How long a stop waits for what has not been sent, in milliseconds. */
-const flushMaxMs = 4000;
 
 /** Disposing of it sends what waits, and gives up after a while. */
 export function openTracing({
@@ -58,6 +57,7 @@ export function openTracing({
   log,
   isLeftOut = () => false,
   exporter = otlpExporter(settings),
+  flushMaxMs = 4000,
 }: TracingOptions): Tracing & AsyncDisposable {
   const { scheduledDelayMillis, maxQueueSize, maxExportBatchSize } = settings;
   const processor = new BatchSpanProcessor({

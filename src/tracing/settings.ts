@@ -41,17 +41,19 @@ export function tracingAsked(environment: Environment): TracingAsked {
   // By the specification an empty variable is one that is not set.
   const read = (name: string) => environment[name]?.trim() || undefined;
   const exporter = read("OTEL_TRACES_EXPORTER")?.toLowerCase();
-  const hasAddress = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"].some(
-    (name) => read(name) !== undefined,
-  );
+  const address = read("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") ?? read("OTEL_EXPORTER_OTLP_ENDPOINT");
   const off = { kind: "off", warnings } as const;
   if (read("OTEL_SDK_DISABLED")?.toLowerCase() === "true" || exporter === "none") {
     return off;
   }
-  if (exporter === undefined ? !hasAddress : exporter !== "otlp") {
+  if (exporter === undefined ? address === undefined : exporter !== "otlp") {
     if (exporter !== undefined) {
       warnings.push("no traces: of the exporters that OTEL_TRACES_EXPORTER may name there are otlp and none");
     }
+    return off;
+  }
+  if (address !== undefined && !/^https?:$/.test(URL.parse(address)?.protocol ?? "")) {
+    warnings.push("no traces: OTEL_EXPORTER_OTLP_ENDPOINT must be the URL of a collector, http://host:4318");
     return off;
   }
   const protocol = read("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL") ?? read("OTEL_EXPORTER_OTLP_PROTOCOL");
