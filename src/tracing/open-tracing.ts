@@ -34,7 +34,7 @@ import {
 } from "./parts.ts";
 import { createBeginSpan, inSpanOfRequest, tracedCallLine, tracedHandlers } from "./requests.ts";
 import type { SamplerName, TracingSettings } from "./settings.ts";
-import { createSpans } from "./spans.ts";
+import { createDrawnIds, createSpans } from "./spans.ts";
 import type { Tracing } from "./tracing.ts";
 
 export interface TracingOptions {
@@ -66,12 +66,15 @@ export function openTracing({
     ...(maxQueueSize !== undefined && { maxQueueSize }),
     ...(maxExportBatchSize !== undefined && { maxExportBatchSize }),
   });
+  const sampler = samplerOf(settings.sampler, settings.ratio);
+  const ids = createDrawnIds();
   const provider = new TracerProvider({
     resource: resourceOf(version),
-    sampler: samplerOf(settings.sampler, settings.ratio),
+    sampler,
+    idGenerator: ids,
     spanProcessors: [processor],
   });
-  const spans = createSpans(provider.getTracer("kibitz", version));
+  const spans = createSpans(provider.getTracer("kibitz", version), { sampler, ids });
   return {
     beginSpan: createBeginSpan(spans, isLeftOut),
     handlers: (handlers) => tracedHandlers(spans, handlers),

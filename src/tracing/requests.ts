@@ -186,13 +186,14 @@ export function createBeginSpan(spans: Spans, isLeftOut: (path: string) => boole
     }
     const method = verbs.has(sent) ? sent : "_OTHER";
     const system = rpcSystems[protocol];
-    const attributes = {
-      "kibitz.protocol": protocol,
-      ...(system ? { [ATTR_RPC_SYSTEM_NAME]: system } : { [ATTR_HTTP_REQUEST_METHOD]: method }),
-    };
-    const options = { kind: SpanKind.SERVER, attributes };
     const parent = parentOf(headers.traceparent, headers.tracestate);
-    const span = spans.beginFirst(system ?? method, options, parent);
+    const span = spans.beginFirst(parent, system ?? method, () => ({
+      kind: SpanKind.SERVER,
+      attributes: {
+        "kibitz.protocol": protocol,
+        ...(system ? { [ATTR_RPC_SYSTEM_NAME]: system } : { [ATTR_HTTP_REQUEST_METHOD]: method }),
+      },
+    }));
     return span && new ServerSpan(span, method, protocol);
   };
 }

@@ -4,11 +4,18 @@ import {
   type Context,
   ROOT_CONTEXT,
   type Span,
+  SpanKind,
   type SpanOptions,
   SpanStatusCode,
   type Tracer,
   trace,
 } from "@opentelemetry/api";
+import {
+  type IdGenerator,
+  RandomIdGenerator,
+  type Sampler,
+  SamplingDecision,
+} from "@opentelemetry/sdk-trace";
 import { ATTR_ERROR_TYPE } from "@opentelemetry/semantic-conventions";
 import { EngineFailure } from "../engine/engine.ts";
 import { KibitzError } from "../errors/errors.ts";
@@ -19,8 +26,8 @@ export interface Spans {
   readonly current: Span | undefined;
   /** A span below that; undefined where there is none. */
   begin(name: string, options?: SpanOptions): Span | undefined;
-  /** A first span, or one below another process's; undefined where the sampler does not keep it. */
-  beginFirst(name: string, options: SpanOptions, parent: Context): Span | undefined;
+  /** A first span, or one below another process's; undefined where the sampler does not keep it, and then nothing is asked. */
+  beginFirst(parent: Context, name: string, options: () => SpanOptions): Span | undefined;
   /** Works in a span, with all that comes of it. */
   within<T>(span: Span | undefined, work: () => T): T;
   /** Works in a new span, which ends with the work. @param tell what is to be said of what it resolves with */
@@ -39,7 +46,36 @@ export interface EndOfWork<T> {
   readonly signal?: AbortSignal | undefined;
 }
 
-export function createSpans(tracer: Tracer): Spans {
+/** Decides which traces are kept. By their ids, or their parents: the rest is not looked at. */
+export interface Choice {
+  readonly sampler: Sampler;
+  /** That of the tracer. */
+  readonly ids: DrawnIds;
+}
+
+/** Ids of traces that are drawn before it is known whether anything begins with them. */
+export interface DrawnIds extends IdGenerator {
+  draw(): string;
+}
+
+export function createDrawnIds(): DrawnIds {
+  const random = new RandomIdGenerator();
+  let drawn: string | undefined;
+  return {
+    generateSpanId: () => random.generateSpanId(),
+    generateTraceId() {
+      const id = drawn ?? random.generateTraceId();
+      drawn = undefined;
+      return id;
+    },
+    draw() {
+      drawn = random.generateTraceId();
+      return drawn;
+    },
+  };
+}
+
+export function createSpans(tracer: Tracer, { sampler, ids }: Choice): Spans {
   const running = new AsyncLocalStorage<Span | undefined>();
 
   function current(): Span | undefined {
@@ -61,7 +97,14 @@ export function createSpans(tracer: Tracer): Spans {
       return current();
     },
     begin,
-    beginFirst: (name, options, parent) => kept(tracer.startSpan(name, options, parent)),
+    beginFirst(parent, name, options) {
+      // The SDK decides it when a span is all but made: for a request whose trace is not kept that would be most of the cost.
+      const traceId = trace.getSpanContext(parent)?.traceId ?? ids.draw();
+      const { decision } = sampler.shouldSample(parent, traceId, name, SpanKind.SERVER, {}, []);
+      return decision === SamplingDecision.NOT_RECORD
+        ? undefined
+        : kept(tracer.startSpan(name, options(), parent));
+    },
     within: (span, work) => running.run(span, work),
     inNew(name, options, work, end = {}) {
       const span = begin(name, options);
