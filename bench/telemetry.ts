@@ -3,7 +3,7 @@
  * round of theirs is compared with the same round of the one that has the log alone. `the same again` is such a one, and says how
  * much chance there is in it; what is off costs what the difference between those two is. Spans go to a receiver that takes them all.
  *
- *     node bench/telemetry.ts [--seconds 4] [--rounds 7] [--callers 8] [--rows cached,searched] [--beside ../other]
+ *     npm run bench:telemetry -- [--seconds 4] [--rounds 7] [--callers 8] [--rows cached,searched] [--beside ../other]
  *         [--kinds "the same again,traces at 1 %"]
  *
  * `--beside` is another checkout, such as one of before a change, with the log alone.
