@@ -103,24 +103,38 @@ async function measure(title: string, depth: number | undefined): Promise<void> 
     files[round] ??= book.write(Math.ceil(most) + callers, (nextFen) => ({ fen: nextFen(), depth }));
     return files[round];
   };
-  let begun = 0;
+  let round = 0;
   const runners = [...nodes].map(([name, { pid, load }]) => ({
     name,
     pid,
-    load: (round: number) =>
+    load: () =>
       depth === undefined
         ? load({ file: cached, callers, seconds, repeats: true })
         : load({
-            file: fileOf(begun + round, mostPerSecond(depth) * seconds),
+            file: fileOf(round, mostPerSecond(depth) * seconds),
             callers,
             seconds,
             repeats: false,
           }),
   }));
+  /** Each is first, last and behind every other as often: who comes twice in a row has a warm machine. */
+  const nextRound = async () => {
+    const from = round % runners.length;
+    const order = [...runners.slice(from), ...runners.slice(0, from)];
+    const turns = await takeTurns(round % 2 === 0 ? order : order.toReversed(), 1);
+    round++;
+    return new Map(turns.map(({ name, turns: [turn] }) => [name, turn]));
+  };
   // V8 compiles the hot functions meanwhile.
-  await takeTurns(runners, 1);
-  begun = 1;
-  const measured = await takeTurns(runners, rounds);
+  await nextRound();
+  const byRound: Awaited<ReturnType<typeof nextRound>>[] = [];
+  while (byRound.length < rounds) {
+    byRound.push(await nextRound());
+  }
+  const measured = runners.map(({ name }) => ({
+    name,
+    turns: byRound.flatMap((turns) => turns.get(name) ?? []),
+  }));
   const base = measured.find(({ name }) => name === plain)?.turns ?? [];
   const rows = measured.map(({ name, turns }) => {
     const left = ratioOf(turns, base, figures.perSecond);

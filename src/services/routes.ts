@@ -14,7 +14,7 @@ import { createHealth, type HealthOptions } from "./tools/health.ts";
 import { createReflection, type ReflectionOptions } from "./tools/reflection.ts";
 
 /** What the server is for. */
-const apiServices: readonly DescService[] = [AnalysisService, GameService, KeyService];
+export const apiServices: readonly DescService[] = [AnalysisService, GameService, KeyService];
 
 /** What tells tools of the API. Needs no engine. */
 const toolServices: readonly DescService[] = [Health, ServerReflection, ServerReflectionV1alpha];

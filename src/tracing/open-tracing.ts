@@ -32,7 +32,7 @@ import {
   tracedWork,
   watchEngines,
 } from "./parts.ts";
-import { createBeginSpan, inSpanOfRequest, tracedCallLine, tracedHandlers } from "./requests.ts";
+import { createBeginSpan, inSpanOfRequest, type Paths, tracedCallLine, tracedHandlers } from "./requests.ts";
 import type { SamplerName, TracingSettings } from "./settings.ts";
 import { createDrawnIds, createSpans } from "./spans.ts";
 import type { Tracing } from "./tracing.ts";
@@ -42,8 +42,7 @@ export interface TracingOptions {
   /** Of Kibitz. */
   readonly version: string;
   readonly log: Pick<Log, "info" | "warn">;
-  /** Paths whose requests are nobody's calls: probes. */
-  readonly isLeftOut?: (path: string) => boolean;
+  readonly paths: Paths;
   /** Instead of one that sends OTLP as the environment says. */
   readonly exporter?: SpanExporter;
   /** How long a stop waits for what has not been sent, in milliseconds. */
@@ -55,7 +54,7 @@ export function openTracing({
   settings,
   version,
   log,
-  isLeftOut = () => false,
+  paths,
   exporter = otlpExporter(settings),
   flushMaxMs = 4000,
 }: TracingOptions): Tracing & AsyncDisposable {
@@ -76,7 +75,7 @@ export function openTracing({
   });
   const spans = createSpans(provider.getTracer("kibitz", version), { sampler, ids });
   return {
-    beginSpan: createBeginSpan(spans, isLeftOut),
+    beginSpan: createBeginSpan(spans, paths),
     handlers: (handlers) => tracedHandlers(spans, handlers),
     callLine: (write) => tracedCallLine(spans, write),
     chain: (chain) => [inSpanOfRequest(spans), ...chain],

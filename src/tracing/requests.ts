@@ -61,18 +61,23 @@ const verbs: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "DELET
 class ServerSpan implements RequestSpan {
   readonly traceparent: string;
   readonly span: Span;
-  readonly #request: { readonly method: string; readonly protocol: Protocol };
-  #told: { readonly request: RequestContext; readonly end: CallEnd } | undefined;
+  readonly #method: string;
+  readonly #protocol: Protocol;
+  /** The path of a call; any other may be whatever its sender likes. */
+  readonly #path: string | undefined;
+  #told: CallEnd | undefined;
   /** Whether somebody tells when the answer has ended, and whether that was told. */
   #watched = false;
   #closed = false;
   #status: number | undefined;
 
-  constructor(span: Span, method: string, protocol: Protocol) {
+  constructor(span: Span, method: string, protocol: Protocol, path: string | undefined) {
     const { traceId, spanId } = span.spanContext();
     this.traceparent = traceparentOf({ traceId, spanId, sampled: true });
     this.span = span;
-    this.#request = { method, protocol };
+    this.#method = method;
+    this.#protocol = protocol;
+    this.#path = path;
   }
 
   /** @param hasLine whether a line of it was written, or is to come */
@@ -90,8 +95,8 @@ class ServerSpan implements RequestSpan {
     });
   }
 
-  tell(request: RequestContext, end: CallEnd): void {
-    this.#told = { request, end };
+  tell(end: CallEnd): void {
+    this.#told = end;
     if (this.#closed || !this.#watched) {
       this.#end();
     }
@@ -103,9 +108,9 @@ class ServerSpan implements RequestSpan {
       return;
     }
     if (this.#told) {
-      span.setAttributes(factsOf(this.#told.end));
+      span.setAttributes(factsOf(this.#told));
     }
-    const system = rpcSystems[this.#request.protocol];
+    const system = rpcSystems[this.#protocol];
     if (system === undefined) {
       this.#endHttp();
     } else {
@@ -115,12 +120,10 @@ class ServerSpan implements RequestSpan {
   }
 
   #endHttp(): void {
-    const { method } = this.#request;
-    const code = codeOf(this.#told?.end);
+    const code = codeOf(this.#told);
     const status = this.#status ?? (code && errorKind(code).status);
-    // Only the paths of calls: any other may be whatever its sender likes.
-    const route = this.#told && isCall(this.#told.end) ? this.#told.request.path : undefined;
-    this.span.updateName(route === undefined ? method : `${method} ${route}`);
+    const route = this.#path;
+    this.span.updateName(route === undefined ? this.#method : `${this.#method} ${route}`);
     this.span.setAttributes(
       attributesOf({
         [ATTR_URL_SCHEME]: "http",
@@ -135,9 +138,8 @@ class ServerSpan implements RequestSpan {
   }
 
   #endRpc(system: string): void {
-    const told = this.#told;
-    const method = told && isCall(told.end) ? told.request.path.slice(1) : "_OTHER";
-    const code = told && rpcCodeOf(told.end);
+    const method = this.#path?.slice(1) ?? "_OTHER";
+    const code = this.#told && rpcCodeOf(this.#told);
     const isGrpc = system === RPC_SYSTEM_NAME_VALUE_GRPC;
     const status = isGrpc ? grpcName(code) : code === "ok" ? undefined : code;
     this.span.updateName(method === "_OTHER" ? system : method);
@@ -178,8 +180,15 @@ function factsOf(end: CallEnd) {
   });
 }
 
-/** @param isLeftOut paths whose requests are nobody's calls: probes */
-export function createBeginSpan(spans: Spans, isLeftOut: (path: string) => boolean): BeginSpan {
+/** What is known of paths, without their queries. */
+export interface Paths {
+  /** Those of calls, and of the agents' door. */
+  isCall(path: string): boolean;
+  /** Those whose requests have no spans: probes. */
+  isLeftOut(path: string): boolean;
+}
+
+export function createBeginSpan(spans: Spans, { isCall, isLeftOut }: Paths): BeginSpan {
   return ({ method: sent = "", headers }, { protocol, path }) => {
     if (isLeftOut(path)) {
       return undefined;
@@ -194,7 +203,7 @@ export function createBeginSpan(spans: Spans, isLeftOut: (path: string) => boole
         ...(system ? { [ATTR_RPC_SYSTEM_NAME]: system } : { [ATTR_HTTP_REQUEST_METHOD]: method }),
       },
     }));
-    return span && new ServerSpan(span, method, protocol);
+    return span && new ServerSpan(span, method, protocol, isCall(path) ? path : undefined);
   };
 }
 
@@ -255,7 +264,7 @@ export function tracedCallLine(spans: Spans, write: CallLine): CallLine {
       }
       call?.end();
     }
-    own.tell(request, end);
+    own.tell(end);
   };
 }
 

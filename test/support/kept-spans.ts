@@ -4,6 +4,7 @@ import { silentLog } from "../../src/log/log.ts";
 import { openTracing } from "../../src/tracing/open-tracing.ts";
 import type { TracingSettings } from "../../src/tracing/settings.ts";
 import type { Tracing } from "../../src/tracing/tracing.ts";
+import { tracedPaths } from "../../src/wiring/tracing.ts";
 
 const settings: TracingSettings = {
   sampler: "parentbased_always_on",
@@ -32,12 +33,11 @@ export interface SpanTree {
 /** @param otherwise of the settings */
 export function useKeptSpans(otherwise: Partial<TracingSettings> = {}): KeptSpans {
   const exporter = new InMemorySpanExporter();
-  const isLeftOut = (path: string) => path === "/healthz";
   const tracing = openTracing({
     settings: { ...settings, ...otherwise },
     version: "1.2.3",
     log: silentLog,
-    isLeftOut,
+    paths: tracedPaths,
     exporter,
   });
   beforeEach(() => exporter.reset());
@@ -55,7 +55,7 @@ export function useKeptSpans(otherwise: Partial<TracingSettings> = {}): KeptSpan
           throw new Error(`no request of the trace ${traceId} has ended: there are ${namesOf(spans)}`);
         }
         return treeOf(first, spans);
-      }, 5000),
+      }, 20_000),
   };
 }
 
