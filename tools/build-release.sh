@@ -24,7 +24,7 @@ node tools/provenance.ts verify release
 (cd release && sha256sum kibitz* provenance.intoto.json >SHA256SUMS && sha256sum --quiet -c SHA256SUMS)
 
 # All that npm looks at before it would send the package. One that is published already cannot be tried.
-npm publish --dry-run --silent --tag latest release/kibitz-*.tgz
+npm publish --dry-run --tag latest ./release/kibitz-*.tgz
 
 echo "release/ holds version $(node -p 'require("./package.json").version'):"
 ls -l release

@@ -22,12 +22,13 @@ import { quickestSettings } from "../support/quickest-settings.ts";
 import { selfSigned } from "../support/self-signed.ts";
 import { type Server, startServer } from "../support/start-server.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
-import { nextQuestion } from "./traffic.ts";
 
 /** The proxies that `docs/production.md` shows for a node, as they are shown: only ports and the certificate are others. */
 
 const production = readFileSync(new URL("../../docs/production.md", import.meta.url), "utf8");
 const ca = selfSigned.cert;
+/** Another position each time, so that each is searched. */
+let moveNumber = 2;
 
 interface Proxy {
   readonly name: string;
@@ -184,7 +185,11 @@ describe.each(rowsWith(["nginx", "haproxy"], nginx, haproxy))(
           });
 
           const { streamEvaluate } = createClient(AnalysisService, transport);
-          const question = protoJsonFromPlain({ fen: nextQuestion(0).fen, depth: 30, movetime_ms: 1500 });
+          const question = protoJsonFromPlain({
+            fen: `r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 ${++moveNumber}`,
+            depth: 30,
+            movetime_ms: 1500,
+          });
           const arrivedAt: number[] = [];
           for await (const _ of streamEvaluate(
             fromJson(AnalysisService.method.streamEvaluate.input, question),

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { copyCheckout } from "../../support/copy-checkout.ts";
+import { packableCheckout } from "../../support/packable-checkout.ts";
 import { quickestSettings } from "../../support/quickest-settings.ts";
 import { type Server, startServer } from "../../support/start-server.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
@@ -13,15 +13,7 @@ import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 const here = fileURLToPath(new URL("../../..", import.meta.url));
 const folder = useTemporaryFolder();
 
-/** What a clone has after `npm install`. */
-function clone(name: string): string {
-  const checkout = copyCheckout(join(folder, name), [
-    ...["bin", "gen", "proto", "src", "third_party", "tools/build-page.ts", "tools/manual.ts", "web"],
-    ...["LICENSE", "README.md", "package.json", "package-lock.json", "tsconfig.build.json", "tsconfig.json"],
-  ]);
-  symlinkSync(join(here, "node_modules"), join(checkout, "node_modules"));
-  return checkout;
-}
+const clone = (name: string) => packableCheckout(join(folder, name));
 
 interface Started {
   readonly server: Server;
