@@ -6,7 +6,7 @@ import type { Access } from "../access/access.ts";
 import type { Account } from "../access/account.ts";
 import { setRateLimitHeaders } from "../access/counters.ts";
 import { refuseSpent } from "../access/entrance.ts";
-import type { Admission, Limits, Refusal } from "../access/limits.ts";
+import type { Admission, Entry, Limits, Refusal } from "../access/limits.ts";
 import {
   couldRun,
   excessOf,
@@ -46,8 +46,12 @@ export function askerOf(values: ContextValues): Asker {
 
 /** Lets requests in that there is quota for. */
 export interface AdmissionControl {
-  /** @throws KibitzError `rate_limited`, `quota_exhausted`, `concurrency_limited` */
-  admit(request: JudgedRequest, asker: Asker, options?: AdmissionOptions): Promise<Admitted>;
+  /**
+   * At once where that is counted in this process, and nothing waited for.
+   *
+   * @throws KibitzError `rate_limited`, `quota_exhausted`, `concurrency_limited`, also as a rejection
+   */
+  admit(request: JudgedRequest, asker: Asker, options?: AdmissionOptions): Admitted | Promise<Admitted>;
   /**
    * The review of a game, which counts for several requests; its first search is let in with it.
    *
@@ -101,14 +105,15 @@ export interface Admitted extends Disposable {
 
 /** @param timeOf what searches take on this machine. */
 export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"]): AdmissionControl {
-  async function admit(
+  function admit(
     request: JudgedRequest,
-    { account, outcome }: Asker,
-    { waiting, requests = 1 }: AdmissionOptions = {},
-  ): Promise<Meter> {
-    for (;;) {
-      const time = timeOf(request, account.plan.limits.movetimeMaxMs);
-      const entry = await limits.enter(account, time, requests);
+    asker: Asker,
+    options: AdmissionOptions = {},
+  ): Meter | Promise<Meter> {
+    const { account, outcome } = asker;
+    const { waiting, requests = 1 } = options;
+    const time = timeOf(request, account.plan.limits.movetimeMaxMs);
+    const follow = (entry: Entry): Meter | Promise<Meter> => {
       if (entry.kind === "admitted") {
         setRateLimitHeaders(outcome, entry.windows);
         return new Meter(entry.admission, time);
@@ -119,8 +124,10 @@ export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"
           costOfMoves(request.position.moves.length),
         );
       }
-      await limits.placeFree(account, waiting);
-    }
+      return limits.placeFree(account, waiting).then(() => admit(request, asker, options));
+    };
+    const entry = limits.enter(account, time, requests);
+    return entry instanceof Promise ? entry.then(follow) : follow(entry);
   }
 
   return {
@@ -238,11 +245,11 @@ type ReviewMessage = MessageShape<typeof reviewGame.input>;
 
 /**
  * What is said of a request before it is counted and an engine is asked for it, in one order: whether it is wrong
- * (400), then whether it is too much for the caller's plan (402). What is found is thrown, as a KibitzError.
+ * (400), then whether it is too much for the caller's plan (402). What is found is thrown, as a KibitzError, or rejected with.
  */
 export interface Preflight {
   /** A request that has passed the rules of the proto: its position, engine, path and options, then its plan. */
-  request(message: RequestMessage, account: Account): Promise<JudgedRequest>;
+  request(message: RequestMessage, account: Account): JudgedRequest | Promise<JudgedRequest>;
   /** A request that nobody has looked at, as the items of a batch are. */
   item(message: RequestMessage, account: Account): Promise<JudgedRequest>;
   /** The review of a game that has passed the rules of the proto: the game, engine and path, then its plan. */
@@ -288,19 +295,25 @@ export function createPreflight({ access, engines, rules, beginWork }: Preflight
   }
 
   const judge: Preflight = {
-    async request(message, account) {
+    request(message, account) {
       const { plan } = account;
-      try {
-        // While it is judged, others of the same caller may be refused.
-        const check = () => refuseSpent(access.limits, account);
-        const request = await judgeRequest(requestFromMessage(message), engines, check);
+      const withinPlan = (request: JudgedRequest) => {
         const excess = excessOf(request, plan);
         if (excess.length > 0) {
           throw upgradeNeeded(excess, { ...upgrading, plan, runs: couldRun(request) });
         }
         return request;
-      } catch (thrown) {
+      };
+      const refuse = (thrown: unknown): never => {
         throw thrown instanceof KibitzError ? withCost(thrown, costOf(message)) : thrown;
+      };
+      try {
+        // While it is judged, others of the same caller may be refused.
+        const check = () => refuseSpent(access.limits, account);
+        const judging = judgeRequest(requestFromMessage(message), engines, check);
+        return judging instanceof Promise ? judging.then(withinPlan).catch(refuse) : withinPlan(judging);
+      } catch (thrown) {
+        return refuse(thrown);
       }
     },
     async review(message, account) {
