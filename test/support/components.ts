@@ -101,6 +101,11 @@ export const components = {
     otherwise: "`npm run test:tools` installs it, if there is Go",
     isHere: () => isInstalled("ghz"),
   },
+  otelcol: {
+    name: "OpenTelemetry Collector",
+    otherwise: "`npm run test:tools` builds it, if there is Go",
+    isHere: () => isInstalled("otelcol"),
+  },
   helm: {
     name: "Helm 3",
     otherwise: "`npm run test:cluster` installs it, if there is Go",

@@ -47,12 +47,14 @@ export type RedisHealth =
 
 /** A script that Redis runs as one step. */
 export interface RedisScript {
+  /** For people who see it asked. */
+  readonly name: string;
   readonly source: string;
   readonly sha1: string;
 }
 
-export function redisScript(source: string): RedisScript {
-  return { source, sha1: createHash("sha1").update(source).digest("hex") };
+export function redisScript(name: string, source: string): RedisScript {
+  return { name, source, sha1: createHash("sha1").update(source).digest("hex") };
 }
 
 interface Changes {

@@ -51,14 +51,17 @@ export interface Nodes extends AsyncDisposable {
 }
 
 /** Says that a node is there, and how many are. A node's clock is not asked. */
-const announceNode = redisScript(`
+const announceNode = redisScript(
+  "announce_node",
+  `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
 redis.call('ZADD', KEYS[1], now + ARGV[3], ARGV[1])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
-return redis.call('ZCARD', KEYS[1])`);
+return redis.call('ZCARD', KEYS[1])`,
+);
 
 const listKey = "nodes";
 const keyOf = (id: string) => `node:${id}`;
