@@ -155,7 +155,7 @@ export async function startApp(
         `KIBITZ_HOST and KIBITZ_PORT: cannot listen on ${config.host}:${config.port} (${error.message}).${wayOut(error)}`,
       );
     });
-    redis = await connectRedis(config, log, redisTimes, degraded);
+    redis = await connectRedis(config, log, { times: redisTimes, degraded, meter });
     if (redis) {
       open.use(redis);
     }
@@ -184,7 +184,7 @@ export async function startApp(
     const service = createService(engines, access, config, log, { store, shared, writeLine, meter });
     node?.present(engines, service, config, port);
     if (metrics) {
-      watchService(metrics, service, engines, degraded);
+      watchService(metrics, service, engines, access, degraded);
     }
     const { defaultBuild } = engines.catalog.latest;
     const follow = () => readiness.become(engines.available(defaultBuild) ? "ready" : "starting");

@@ -96,7 +96,7 @@ describe("metrics", () => {
     const build = { id: "stockfish-19", path: "wasm" };
     let states = ["idle", "idle", "lent"];
     metrics.watch({
-      queue: () => ({ slots: 2, running: 1, waiting: 3, expectedWaitMs: 2500 }),
+      queue: () => ({ slots: 2, running: 1, waiting: 3, admitted: 7, refused: 2, expectedWaitMs: 2500 }),
       engines: () => [{ build, available: true, states, memoryBytes: 5e8 }],
       degraded: () => ({ store: true, engines: false }),
     });

@@ -63,7 +63,9 @@ const roomFor = 20;
  * network, its quota, keys that may be kept, revoked before, unused since, name of the wish (behind `=`), until when it is to be
  * carried out by the clock of Redis; then the record, field by field. What there is not is empty; without terms, so is the beginning of the window.
  */
-export const createScript = redisScript(`${prelude}
+export const createScript = redisScript(
+  "create_key",
+  `${prelude}
 local id, hash, createdAt, address, usedAt, revokedAt = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local since, till, quota, network, networkQuota, keptMax = ARGV[7], ARGV[8], ARGV[9], ARGV[10], ARGV[11], ARGV[12]
 local revokedBefore, unusedSince, wish, deadline = ARGV[13], ARGV[14], ARGV[15], ARGV[16]
@@ -138,25 +140,34 @@ if address ~= '' then
   end
 end
 return {'created'}
-`);
+`,
+);
 
 /** Argument: a hash. The record, or nothing. */
-export const findByHashScript = redisScript(`${prelude}
+export const findByHashScript = redisScript(
+  "find_key",
+  `${prelude}
 local id = redis.call('GET', keys .. 'hash:' .. ARGV[1])
 return id and record(id) or {}
-`);
+`,
+);
 
 /** Arguments: ids. Their records. */
-export const findScript = redisScript(`${prelude}
+export const findScript = redisScript(
+  "find_key",
+  `${prelude}
 local found = {}
 for _, id in ipairs(ARGV) do
   found[#found + 1] = record(id)
 end
 return found
-`);
+`,
+);
 
 /** Arguments: id, time. 1 where there is such a key. */
-export const revokeScript = redisScript(`${prelude}
+export const revokeScript = redisScript(
+  "revoke_key",
+  `${prelude}
 local key = keys .. 'id:' .. ARGV[1]
 if redis.call('EXISTS', key) == 0 then
   return 0
@@ -165,10 +176,13 @@ if redis.call('HSETNX', key, 'revoked_at', ARGV[2]) == 1 then
   redis.call('ZADD', keys .. 'revoked', ARGV[2], ARGV[1])
 end
 return 1
-`);
+`,
+);
 
 /** Arguments: id, time, id, time … */
-export const touchScript = redisScript(`${prelude}
+export const touchScript = redisScript(
+  "touch_keys",
+  `${prelude}
 for at = 1, #ARGV, 2 do
   local id, usedAt = ARGV[at], ARGV[at + 1]
   local key = keys .. 'id:' .. id
@@ -178,9 +192,13 @@ for at = 1, #ARGV, 2 do
   end
 end
 return 1
-`);
+`,
+);
 
 /** Arguments: revoked before, unused since, how many at most. Their number. */
-export const pruneScript = redisScript(`${prelude}
+export const pruneScript = redisScript(
+  "prune_keys",
+  `${prelude}
 return forgetEnded(ARGV[1], ARGV[2], tonumber(ARGV[3]))
-`);
+`,
+);

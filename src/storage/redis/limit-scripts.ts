@@ -57,7 +57,9 @@ const late = (node: string, sequence: string, deadline: string) =>
  * Answers `late`; `busy`, the time and the places; `spent` with the windows of engine time; `full` with those of requests; or
  * `in`, the place and the windows of requests.
  */
-export const enterScript = redisScript(`${prelude}
+export const enterScript = redisScript(
+  "enter",
+  `${prelude}
 if ${late("KEYS[1]", "ARGV[1]", "ARGV[8]")} then
   return {'late'}
 end
@@ -93,7 +95,8 @@ for index = 1, #uses do
   uses[index] = add(KEYS[2 + timed + index], count, tonumber(ARGV[8 + timed + 2 * index]))
 end
 return {'in', place, uses}
-`);
+`,
+);
 
 /**
  * Carries out the entries of a node's outbox that were not yet: however often one is sent, it counts once.
@@ -108,7 +111,9 @@ return {'in', place, uses}
  *
  * Answers how the windows stand that were added to.
  */
-export const settleScript = redisScript(`${prelude}
+export const settleScript = redisScript(
+  "settle",
+  `${prelude}
 local last, undone, answers = tonumber(redis.call('GET', KEYS[1]) or 0), false, {}
 
 local function giveBack(key, amount)
@@ -153,13 +158,16 @@ for index = 2, #KEYS do
 end
 redis.call('SET', KEYS[1], whole(last), 'PX', ARGV[1])
 return answers
-`);
+`,
+);
 
 /**
  * Keys: the node, then the places. Arguments: number of the last entry, milliseconds, until when it is to be carried out or
  * nothing, then a place for each key.
  */
-export const holdScript = redisScript(`${prelude}
+export const holdScript = redisScript(
+  "hold",
+  `${prelude}
 if ${late("KEYS[1]", "ARGV[1]", "ARGV[3]")} then
   return 0
 end
@@ -169,14 +177,18 @@ for index = 2, #KEYS do
   redis.call('PEXPIRE', KEYS[index], ARGV[2])
 end
 return 1
-`);
+`,
+);
 
 /** Keys: windows. How they stand. */
-export const standingScript = redisScript(`${prelude}
+export const standingScript = redisScript(
+  "standing",
+  `${prelude}
 local uses = {}
 for index, key in ipairs(KEYS) do
   local used, left = standing(key)
   uses[index] = {used, left}
 end
 return uses
-`);
+`,
+);

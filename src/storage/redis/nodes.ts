@@ -51,14 +51,24 @@ export interface Nodes extends AsyncDisposable {
 }
 
 /** Says that a node is there, and how many are. A node's clock is not asked. */
-const announceNode = redisScript(`
+const announceNode = redisScript(
+  "announce_node",
+  `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
 redis.call('ZADD', KEYS[1], now + ARGV[3], ARGV[1])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
-return redis.call('ZCARD', KEYS[1])`);
+return redis.call('ZCARD', KEYS[1])`,
+);
+
+const leaveNodes = redisScript(
+  "leave_nodes",
+  `
+redis.call('DEL', KEYS[2])
+redis.call('ZREM', KEYS[1], ARGV[1])`,
+);
 
 const listKey = "nodes";
 const keyOf = (id: string) => `node:${id}`;
@@ -101,8 +111,7 @@ export function joinNodes(redis: Redis, { id, onSeen = () => {}, everyMs }: Node
     async [Symbol.asyncDispose]() {
       left.abort();
       await announcing;
-      await redis.ask("DEL", [keyOf(id)]).catch(() => {});
-      await redis.ask("ZREM", [listKey], [id]).catch(() => {
+      await redis.run(leaveNodes, [listKey, keyOf(id)], [id]).catch(() => {
         // Then it is gone in some seconds.
       });
     },

@@ -30,21 +30,29 @@ export interface RedisSearchesOptions<T> {
 }
 
 /** Who leads says so again, and takes it back where it was forgotten. */
-const renew = redisScript(`
+const renew = redisScript(
+  "renew_search",
+  `
 local holder = redis.call('GET', KEYS[1])
 if not holder or holder == ARGV[1] then
   redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-end`);
+end`,
+);
 
 /** Who follows has heard the last word before, or there is none. */
-const release = redisScript(`
+const release = redisScript(
+  "release_search",
+  `
 if redis.call('GET', KEYS[1]) == ARGV[1] then
   redis.call('DEL', KEYS[1])
   redis.call('PUBLISH', ARGV[2], '{"kind":"over"}')
-end`);
+end`,
+);
 
 /** Tells the node that leads that it is followed, and answers with its id. One that nobody hears for is gone, or cut off. */
-const ask = redisScript(`
+const ask = redisScript(
+  "follow_search",
+  `
 local holder = redis.call('GET', KEYS[1])
 if not holder then
   return false
@@ -54,7 +62,8 @@ if node == ARGV[3] or redis.call('PUBLISH', ARGV[1] .. node, ARGV[2]) == 0 then
   redis.call('DEL', KEYS[1])
   return false
 end
-return node`);
+return node`,
+);
 
 /** What a node that follows tells the one that leads. */
 interface Wish {

@@ -6,7 +6,8 @@ import { createSharedLimits } from "../../../src/access/limits-of-nodes.ts";
 import type { Plan } from "../../../src/access/plans.ts";
 import { errorFromFaults } from "../../../src/errors/errors.ts";
 import { createRedisClock } from "../../../src/storage/redis/clock.ts";
-import type { Redis, RedisTimes } from "../../../src/storage/redis/connection.ts";
+import type { Redis } from "../../../src/storage/redis/connection.ts";
+import type { RedisTimes } from "../../../src/storage/redis/kept-connection.ts";
 import { createRedisLimitStore, type LimitStoreOptions } from "../../../src/storage/redis/limit-store.ts";
 import {
   engine,

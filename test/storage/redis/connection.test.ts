@@ -33,7 +33,7 @@ describeWith("redis")("a connection to Redis", () => {
 
   test("runs scripts, also those that Redis has forgotten", async () => {
     const one = await connect();
-    const add = redisScript("return redis.call('INCRBY', KEYS[1], ARGV[1])");
+    const add = redisScript("add", "return redis.call('INCRBY', KEYS[1], ARGV[1])");
     expect(await one.run(add, ["sum"], [2])).toBe(2);
     await one.ask("SCRIPT", [], ["FLUSH"]);
     expect(await one.run(add, ["sum"], [3])).toBe(5);
@@ -123,7 +123,7 @@ describeWith("redis")("a connection to Redis", () => {
 
   test("does not take Redis for dead because one who asked could not wait", async () => {
     const one = await connect();
-    const slow = redisScript("local n = 0; for i = 1, 3e6 do n = n + 1 end; return n");
+    const slow = redisScript("slow", "local n = 0; for i = 1, 3e6 do n = n + 1 end; return n");
     await expect(one.run(slow, [], [], 1)).rejects.toThrow("within 1 ms");
     expect(one.health.kind).toBe("up");
     expect(await one.ask("PING", [])).toBe("PONG");
