@@ -38,7 +38,9 @@ async function openName() {
   return {
     url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`,
     connections: () => open.size / 2,
-    give: ({ port }: RedisProcess) => void (owner = port),
+    give({ port }: RedisProcess) {
+      owner = port;
+    },
     async [Symbol.asyncDispose]() {
       for (const socket of open) {
         socket.destroy();
