@@ -10,7 +10,7 @@ const other = "other";
 const durationBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 /** Of one that takes half a millisecond and is given up after 100 or 500: few, since there are many operations. */
-const operationBuckets = [0.0005, 0.001, 0.0025, 0.01, 0.1];
+const operationBuckets = [0.0005, 0.002, 0.01, 0.1];
 
 type Labels<L extends string> = Readonly<Record<L, string>>;
 

@@ -145,7 +145,7 @@ return {'created'}
 
 /** Argument: a hash. The record, or nothing. */
 export const findByHashScript = redisScript(
-  "find_key",
+  "find_key_by_hash",
   `${prelude}
 local id = redis.call('GET', keys .. 'hash:' .. ARGV[1])
 return id and record(id) or {}

@@ -31,7 +31,7 @@ export interface RedisSearchesOptions<T> {
 
 /** Who leads says so again, and takes it back where it was forgotten. */
 const renew = redisScript(
-  "renew_search",
+  "renew_lease",
   `
 local holder = redis.call('GET', KEYS[1])
 if not holder or holder == ARGV[1] then
@@ -41,7 +41,7 @@ end`,
 
 /** Who follows has heard the last word before, or there is none. */
 const release = redisScript(
-  "release_search",
+  "release_lease",
   `
 if redis.call('GET', KEYS[1]) == ARGV[1] then
   redis.call('DEL', KEYS[1])
@@ -51,7 +51,7 @@ end`,
 
 /** Tells the node that leads that it is followed, and answers with its id. One that nobody hears for is gone, or cut off. */
 const ask = redisScript(
-  "follow_search",
+  "follow",
   `
 local holder = redis.call('GET', KEYS[1])
 if not holder then
