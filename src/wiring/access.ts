@@ -144,13 +144,20 @@ function openOwn(
   };
 }
 
+/** Keys, and the time by which they are made, used and revoked: that of all nodes that share them, in milliseconds since 1970. */
+export interface OpenedKeys extends AsyncDisposable {
+  readonly keys: KeyStore;
+  now(): number;
+}
+
 /** The keys alone, as the settings say. @throws ConfigError, also where Redis is not there */
-export async function openKeys(config: Config): Promise<{ readonly keys: KeyStore } & AsyncDisposable> {
+export async function openKeys(config: Config): Promise<OpenedKeys> {
   const redis = await connectRedis(config, { info() {}, warn() {} });
   if (redis === undefined) {
     const database = openData(config);
     return {
       keys: createSqliteKeyStore(database),
+      now: () => Date.now(),
       async [Symbol.asyncDispose]() {
         database.close();
       },
@@ -166,8 +173,10 @@ export async function openKeys(config: Config): Promise<{ readonly keys: KeyStor
   const { createRedisClock } = await import("../storage/redis/clock.ts");
   const { createRedisKeyStore } = await import("../storage/redis/key-store.ts");
   const clock = open.use(createRedisClock(redis));
+  await clock.look();
   return {
     keys: open.use(createRedisKeyStore(redis, clock)),
+    now: () => Math.floor(clock.now() ?? Date.now()),
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
 }
