@@ -54,10 +54,13 @@ export const keysCommand: Command = {
     }
     const config = loadConfig(input.host.env);
     await using opened = await openKeys(config);
-    const issuer = createKeyIssuer({ keys: opened.keys, pepper: config.keyPepper, now: opened.now });
+    const issuer = createKeyIssuer({ keys: opened.keys, pepper: config.keyPepper, now: timeIn(opened) });
     return await action(input, issuer, config, opened);
   },
 };
+
+/** By what keys are made, revoked and expire: the clock of all nodes that share them. */
+const timeIn = (opened: OpenedKeys) => () => Math.floor(opened.now() ?? Date.now());
 
 async function createKey(input: CommandInput, issuer: KeyIssuer, config: Config): Promise<number> {
   const { name, plan = freePlan.id } = input.values;
@@ -81,11 +84,11 @@ async function list(
   input: CommandInput,
   issuer: KeyIssuer,
   { keyExpiryDays }: Config,
-  { now }: OpenedKeys,
+  opened: OpenedKeys,
 ): Promise<number> {
   onlyArguments(input, 0);
   const records = await issuer.list();
-  const expiry = createKeyExpiry(keyExpiryDays, now);
+  const expiry = createKeyExpiry(keyExpiryDays, timeIn(opened));
   if (input.values.json) {
     input.host.stdout.write(records.map((record) => `${JSON.stringify(jsonOf(record, expiry))}\n`).join(""));
     return exitCode.ok;

@@ -144,10 +144,11 @@ function openOwn(
   };
 }
 
-/** Keys, and the time by which they are made, used and revoked: that of all nodes that share them, in milliseconds since 1970. */
+/** Keys as they are kept. */
 export interface OpenedKeys extends AsyncDisposable {
   readonly keys: KeyStore;
-  now(): number;
+  /** The time of all nodes that share them, in milliseconds since 1970; undefined where that is this machine's. */
+  now(): number | undefined;
 }
 
 /** The keys alone, as the settings say. @throws ConfigError, also where Redis is not there */
@@ -157,7 +158,7 @@ export async function openKeys(config: Config): Promise<OpenedKeys> {
     const database = openData(config);
     return {
       keys: createSqliteKeyStore(database),
-      now: () => Date.now(),
+      now: () => undefined,
       async [Symbol.asyncDispose]() {
         database.close();
       },
@@ -176,7 +177,7 @@ export async function openKeys(config: Config): Promise<OpenedKeys> {
   await clock.look();
   return {
     keys: open.use(createRedisKeyStore(redis, clock)),
-    now: () => Math.floor(clock.now() ?? Date.now()),
+    now: () => clock.now(),
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
 }

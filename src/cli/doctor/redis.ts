@@ -5,6 +5,7 @@ import { ConfigError } from "../../wiring/config.ts";
 import { connectRedis } from "../../wiring/redis.ts";
 import type { Config } from "../../wiring/settings.ts";
 import { bad, type Finding, good, messageOf, note } from "./finding.ts";
+import { thisMachine } from "./machine.ts";
 
 const part = "redis";
 
@@ -81,9 +82,9 @@ async function roundTripMs(redis: Redis): Promise<number> {
 
 /** How far its clock is ahead of this machine's, in milliseconds. */
 async function aheadMs(redis: Redis): Promise<number> {
-  const before = Date.now();
+  const before = thisMachine().now;
   const [seconds = Number.NaN, microseconds = Number.NaN] = textsOf(await redis.ask("TIME", [])).map(Number);
-  return seconds * 1000 + microseconds / 1000 - (before + Date.now()) / 2;
+  return seconds * 1000 + microseconds / 1000 - (before + thisMachine().now) / 2;
 }
 
 type Info = ReadonlyMap<string, string>;
