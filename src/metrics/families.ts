@@ -108,6 +108,11 @@ export function createFamilies(registry: Registry<OpenMetricsContentType>) {
     refusals: counter("kibitz_refusals_total", "Requests that were answered with an error, by its code.", [
       "code",
     ]),
+    limited: counter(
+      "kibitz_limited_total",
+      "Requests that were refused because a limit was reached, by plan and limit: keyless/minute. Items of a batch are none.",
+      ["limit"],
+    ),
     requestSeconds: histogram(
       "kibitz_request_duration_seconds",
       "How long requests took, from their headers to the end of their answer. Exemplars have the trace.",

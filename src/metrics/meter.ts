@@ -25,6 +25,8 @@ export interface EndedCall {
   readonly method: string | undefined;
   /** `ok`, `canceled` or a code of the catalogue. */
   readonly code: string;
+  /** Which limit of which plan it was refused by, if it was. */
+  readonly limit?: string | undefined;
   readonly seconds: number;
   /** The call's span, as in the header `traceparent`. */
   readonly traceparent: string | undefined;

@@ -95,10 +95,13 @@ export function describeMetrics(): readonly DescribedFamily[] {
 function createMeter(families: Families): Meter {
   return {
     call(call) {
-      const { protocol, method = "none", code, seconds } = call;
+      const { protocol, method = "none", code, limit, seconds } = call;
       families.requests.add({ protocol, method, code });
       if (code !== "ok" && code !== "canceled") {
         families.refusals.add({ code });
+      }
+      if (limit !== undefined) {
+        families.limited.add({ limit });
       }
       families.requestSeconds.observe({ protocol }, seconds, traceOf(call));
     },

@@ -37,13 +37,19 @@ describe("metrics", () => {
     metrics.meter.call(call);
     metrics.meter.call({ ...call, code: "canceled" });
     metrics.meter.call({ ...call, protocol: "grpc", method: undefined, code: "invalid_key" });
+    metrics.meter.call({ ...call, protocol: "mcp", code: "rate_limited", limit: "keyless/minute" });
     expect(await seriesOf(metrics, "kibitz_requests_total")).toEqual([
       'kibitz_requests_total{protocol="json",method="Evaluate",code="ok"} 2',
       'kibitz_requests_total{protocol="json",method="Evaluate",code="canceled"} 1',
       'kibitz_requests_total{protocol="grpc",method="none",code="invalid_key"} 1',
+      'kibitz_requests_total{protocol="mcp",method="Evaluate",code="rate_limited"} 1',
     ]);
     expect(await seriesOf(metrics, "kibitz_refusals_total")).toEqual([
       'kibitz_refusals_total{code="invalid_key"} 1',
+      'kibitz_refusals_total{code="rate_limited"} 1',
+    ]);
+    expect(await seriesOf(metrics, "kibitz_limited_total")).toEqual([
+      'kibitz_limited_total{limit="keyless/minute"} 1',
     ]);
     expect(await seriesOf(metrics, "kibitz_build_info")).toEqual(['kibitz_build_info{version="1.2.3"} 1']);
   });
@@ -67,7 +73,7 @@ describe("metrics", () => {
       const text = `no ${index}`;
       const build = { id: text, path: text };
       const counters = { nodes: 500, timeMs: 30 };
-      meter.call({ ...call, protocol: text as Protocol, method: text, code: text });
+      meter.call({ ...call, protocol: text as Protocol, method: text, code: text, limit: text });
       meter.search({ path: text, queueMs: 1, snapshot: { depth: index, counters }, endedBy: text });
       meter.lookUp(text as CacheTier);
       meter.redisOperation({ name: text, seconds: 0.1, failure: text });

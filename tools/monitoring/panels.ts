@@ -128,6 +128,12 @@ export const rows: Readonly<Record<string, readonly Panel[]>> = {
       },
     },
     {
+      title: "Limits reached",
+      about: "Requests that were refused by a limit of their plan.",
+      unit: "ops",
+      lines: { "{{limit}}": `sum by (limit) (${rate("kibitz_limited_total")})` },
+    },
+    {
       title: "Searches joined",
       about:
         "Callers whose answer was not kept: those for whom a search was begun, and those who joined one under way.",
