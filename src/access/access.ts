@@ -11,7 +11,7 @@ import {
   type UsageStore,
 } from "../storage/ports.ts";
 import { type Account, localAccount, subjectOfKey } from "./account.ts";
-import { createAuthenticator, type KeyGrace } from "./authenticate.ts";
+import { type AuthenticatorCounters, createAuthenticator, type KeyGrace } from "./authenticate.ts";
 import { createClientAddress } from "./client-address.ts";
 import { createKeyExpiry, createKeyIssuer, type KeyIssuer } from "./keys.ts";
 import { createLimits, type Limits } from "./limits.ts";
@@ -32,6 +32,8 @@ export interface Access {
   readonly selfService: SelfService | undefined;
   readonly limits: Limits;
   readonly keys: KeyIssuer;
+  /** Look-ups of keys since the start. */
+  readonly lookUps: () => AuthenticatorCounters;
   /**
    * Writes down what is kept in memory so that not every request costs a write. Rejects where something could not be
    * written: that is kept for the next time.
@@ -133,6 +135,7 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
         : undefined,
     limits,
     keys: issuer,
+    lookUps: () => authenticator.counters,
     async flush() {
       const flushed = await Promise.allSettled([authenticator.flush(), limits.flush()]);
       const failed = flushed.find((one) => one.status === "rejected");

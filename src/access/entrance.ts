@@ -40,6 +40,7 @@ export function createEntrance(access: Access, isLate: () => boolean): Entrance 
     }
     const { limits } = access;
     const refusal = isLate() ? tooBusy() : spentError(limits, account);
+    outcome.limit = refusal?.quota;
     return refusal
       ? tellWindows(limits, account, outcome).then(() => Promise.reject(refusal))
       : new LimitedEntry(account, outcome, limits);
@@ -96,6 +97,7 @@ export async function countRefusal(
   outcome: RequestOutcome,
   error: KibitzError,
 ): Promise<void> {
+  outcome.limit = error.quota;
   limits.refusals.count(account, error, outcome.readBytes);
   await tellWindows(limits, account, outcome);
 }

@@ -124,7 +124,8 @@ export function logCalls(write: CallLine, explain: ExplainConnectError): Interce
   return (next) => (request) => {
     const { contextValues, method } = request;
     const startedAt = performance.now();
-    contextValues.get(outcomeKey).hasLine = true;
+    const outcome = contextValues.get(outcomeKey);
+    outcome.hasLine = true;
     return watchAnswer(() => next(request), {
       ended(end) {
         const code = end.kind === "ok" ? "ok" : codeOf(end, request, explain);
@@ -132,6 +133,7 @@ export function logCalls(write: CallLine, explain: ExplainConnectError): Interce
         const fields = {
           method: method.name,
           ...(key && { key: key.id }),
+          ...(end.kind === "failed" && outcome.limit && { limit: outcome.limit }),
           ...searchFactsOf(end.last),
           ...(code === "internal" && end.kind === "failed" && { err: end.thrown }),
         };

@@ -16,8 +16,9 @@ import {
   upgradeNeeded,
 } from "../access/over-plan.ts";
 import type { JudgedRequest } from "../analysis/analysis.ts";
-import type { Analyzer, Terms } from "../analysis/analyzer.ts";
+import type { Analyzer } from "../analysis/analyzer.ts";
 import type { SearchTime } from "../analysis/expected-time.ts";
+import type { Terms } from "../analysis/flight.ts";
 import { judgeRequest, type KnownEngines } from "../analysis/judge-request.ts";
 import { accountKey, outcomeKey, requestKey } from "../calls/context-keys.ts";
 import { requestFromMessage } from "../calls/convert.ts";
