@@ -5,8 +5,8 @@ import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
 import type { Access } from "../access/access.ts";
 import type { Account } from "../access/account.ts";
 import { setRateLimitHeaders } from "../access/counters.ts";
-import { refuseSpent } from "../access/entrance.ts";
-import type { Admission, Entry, Limits, Refusal } from "../access/limits.ts";
+import { errorFromRefusal, refuseSpent } from "../access/entrance.ts";
+import type { Admission, Entry, Limits } from "../access/limits.ts";
 import {
   couldRun,
   excessOf,
@@ -26,7 +26,6 @@ import { reviewFromMessage } from "../calls/convert-review.ts";
 import type { Rules } from "../calls/rules.ts";
 import { errorFromFaults, KibitzError, withCost } from "../errors/errors.ts";
 import type { RequestOutcome } from "../request/context.ts";
-import { durationText } from "../text/plain-text.ts";
 import type { BeginWork } from "../thread/event-loop.ts";
 import { type JudgedReview, judgeReview } from "./judge-review.ts";
 
@@ -203,39 +202,6 @@ class Meter implements Admitted {
 
   [Symbol.dispose](): void {
     this.#admission.leave(this.#engineMs, this.#answered);
-  }
-}
-
-/**
- * In whole seconds, as Retry-After counts, and at least one: callers who wait exactly so long for a window come neither
- * too early nor later than necessary.
- */
-function errorFromRefusal(refusal: Refusal, { plan }: Account, requests = 1): KibitzError {
-  const seconds = Math.max(1, Math.ceil(refusal.retryAfterMs / 1000));
-  const options = { retryAfterMs: seconds * 1000, quota: `${plan.id}/${refusal.limit}` };
-  const { code, quota } = refusal;
-  const wait = durationText(seconds);
-  switch (code) {
-    case "rate_limited":
-      return new KibitzError(
-        code,
-        requests > 1
-          ? `This review counts for ${requests} requests, and fewer are left of the ${quota} in this window. Try again in ${wait}.`
-          : `The limit of ${quota} ${quota === 1 ? "request" : "requests"} in this window is reached. Try again in ${wait}.`,
-        options,
-      );
-    case "quota_exhausted":
-      return new KibitzError(
-        code,
-        `The ${quota / 1000} s of engine time in this window are used up: more is available in ${wait}.`,
-        options,
-      );
-    case "concurrency_limited":
-      return new KibitzError(
-        code,
-        `The plan's maximum of ${quota} ${quota === 1 ? "search" : "searches"} at a time is reached: one of them should end within ${wait}.`,
-        options,
-      );
   }
 }
 
