@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { startFen } from "../contract/doors/cases/case.ts";
@@ -45,6 +46,12 @@ describe("nodes with one Redis", () => {
       return answer?.body.code === "overloaded" ? hold(fen) : answer;
     };
     const long = [1, 2].map(() => hold(nextFen()));
+    // Whoever asks before that may have one of the two places, and one of these is refused.
+    const places = () => {
+      const words = ["zcard", "kibitz:places:192.0.2.1"];
+      return execFileSync("redis-cli", ["-p", String(redis.port), ...words], { encoding: "utf8" }).trim();
+    };
+    await expect.poll(places, { timeout: 20_000 }).toBe("2");
     const ask = () => post(`${other?.url}/v1/eval`, { fen: nextFen(), depth: 1 }, caller);
     await expect.poll(async () => (await ask()).body.code, { timeout: 20_000 }).toBe("concurrency_limited");
     await killed?.stop("SIGKILL");

@@ -196,6 +196,33 @@ describeWith("redis")("a connection to Redis", () => {
   });
 });
 
+describeWith("redis")("a Redis that refuses", () => {
+  const redis = useRedis();
+  const connect = useConnections(redis);
+
+  test("is noticed by who asks nothing, and has each of its reasons told once", async () => {
+    const operator = await connect("", patient);
+    const one = await connect(undefined, times);
+    const told: string[] = [];
+    one.changes.on("change", () => told.push("why" in one.health ? one.health.why : one.health.kind));
+    await operator.ask("CONFIG", [], ["SET", "maxmemory", "1"]);
+    await until(() => told.length === 1);
+    await operator.ask("ACL", [], ["SETUSER", "default", "-set"]);
+    await until(() => told.length === 2);
+    await sleep(5 * times.heartbeatMs);
+    await operator.ask("ACL", [], ["SETUSER", "default", "+@all"]);
+    await until(() => told.length === 3);
+    await operator.ask("CONFIG", [], ["SET", "maxmemory", "0"]);
+    await until(() => one.health.kind === "up");
+    expect(told).toEqual([
+      expect.stringContaining("its memory is full"),
+      expect.stringContaining("its user may not do"),
+      expect.stringContaining("its memory is full"),
+      "up",
+    ]);
+  });
+});
+
 describeWith("redis")("a Redis with users", () => {
   const redis = useRedis([
     "--requirepass",
