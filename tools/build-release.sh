@@ -23,8 +23,12 @@ node tools/provenance.ts write release
 node tools/provenance.ts verify release
 (cd release && sha256sum kibitz* provenance.intoto.json >SHA256SUMS && sha256sum --quiet -c SHA256SUMS)
 
-# All that npm looks at before it would send the package. One that is published already cannot be tried.
-npm publish --dry-run --tag latest ./release/kibitz-*.tgz
+# All that npm looks at before it would send the package. Between two releases, it is there already.
+if ! told=$(npm publish --dry-run --tag latest ./release/kibitz-*.tgz 2>&1) && ! grep -q 'previously published' <<<"$told"; then
+  echo "$told" >&2
+  exit 1
+fi
+echo "npm publish --dry-run: ${told##*$'\n'}"
 
 echo "release/ holds version $(node -p 'require("./package.json").version'):"
 ls -l release
