@@ -18,6 +18,7 @@ export default defineConfig({
         "envoy",
         "helm",
         "go",
+        "python",
         "chromium",
         "namespaces",
         "root",

@@ -81,7 +81,12 @@ describe("nodes with one Redis", () => {
         `${url}/v1/eval`,
         { fen: nextFen(), depth: 1 },
         { ...json, ...headers },
-      );
+      ).catch((error: unknown) => {
+        const last = JSON.stringify(node.logged.at(-1));
+        throw new Error(`${url} ${node.isRunning() ? "runs" : "has ended"}, and said last ${last}`, {
+          cause: error,
+        });
+      });
       // A machine that has no time for the node is another matter: here it has several nodes.
       if (body.code === "overloaded") {
         return ask(node, headers);
