@@ -191,8 +191,7 @@ export function createSnapshotFold(limits: FoldLimits): SnapshotFold {
   let complete: Snapshot | undefined;
   let lastFirstLine: EngineLine | undefined;
   let counters = noCounters;
-  let tellsMoves = false;
-  let closed = false;
+  let [tellsMoves, closed] = [false, false];
 
   /** An iteration of that depth begins, or goes on. Returns the one before where that turns out to be complete. */
   function goesOn(depth: number): Snapshot | undefined {
