@@ -161,7 +161,7 @@ describe("what an agent can mend is a result that says how", () => {
     ["analyze_position", { ply: 5 }, /`ply` says where in `pgn`/],
     ["analyze_position", { ply: 1.5, pgn: "1. e4 *" }, /`ply` must be an integer of at least 0, not 1\.5/],
     ["analyze_position", { engine: "rybka" }, /no engine "rybka"/],
-    ["compare_moves", { candidates: ["e4"] }, /`candidates` must be a list of 2 to 5 moves/],
+    ["compare_moves", { candidates: ["e4"] }, /`candidates` must be a list of 2 to 5 moves, and has 1\./],
     ["compare_moves", {}, /`candidates` must be a list of 2 to 5 moves/],
     ["compare_moves", { candidates: "e4" }, /`candidates` must be a list of 2 to 5 moves, not "e4"/],
     ["compare_moves", { candidates: ["e4", 5] }, /Each item of `candidates` must be a string, not 5/],
