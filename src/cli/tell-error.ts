@@ -67,7 +67,7 @@ const shownMax = { characters: 200, items: 40 };
 /** Of a value within a request, as much as is shown. */
 function shortened(_name: string, value: unknown): unknown {
   if (typeof value === "string" && value.length > shownMax.characters) {
-    return `${value.slice(0, shownMax.characters)} … (${value.length} characters)`;
+    return `${value.slice(0, shownMax.characters)}… (${value.length} characters)`;
   }
   return Array.isArray(value) && value.length > shownMax.items
     ? [...value.slice(0, shownMax.items), `… (${value.length} items)`]
