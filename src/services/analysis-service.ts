@@ -46,7 +46,7 @@ export function createAnalysisService(
   /** @throws KibitzError as `gate.admit` */
   function letIn(request: JudgedRequest, asker: Asker, signal: AbortSignal): Admitted | Promise<Admitted> {
     const { subject } = asker.account;
-    return longCalls.has(subject)
+    return longCalls.callers.has(subject)
       ? longCalls.between(subject, signal, (waiting) => gate.admit(request, asker, waiting && { waiting }))
       : gate.admit(request, asker);
   }

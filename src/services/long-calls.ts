@@ -4,7 +4,8 @@
  * as they last.
  */
 export interface LongCalls {
-  has(subject: string): boolean;
+  /** Subjects of the callers that have one. */
+  readonly callers: { has(subject: string): boolean };
   /** One begins; it is disposed of when it has ended. */
   begin(subject: string): Disposable;
   /**
@@ -26,7 +27,7 @@ const waitingMax = 4;
 export function createLongCalls(): LongCalls {
   const callers = new Map<string, { calls: number; waiting: number }>();
   return {
-    has: (subject) => callers.has(subject),
+    callers,
     begin(subject) {
       const caller = callers.get(subject) ?? { calls: 0, waiting: 0 };
       callers.set(subject, caller);
