@@ -100,7 +100,7 @@ export const refused: Readonly<Record<string, Flood>> = {
   },
 };
 
-/** What costs no budget: what is refused by its headers alone, and where calls are not limited. By name, with its statuses. */
+/** What is refused by its headers alone, which costs no budget. By name, with its statuses. */
 export const turnedAway: Readonly<Record<string, Flood & { readonly statuses: readonly number[] }>> = {
   "agents of foreign pages and hosts, and with keys that there are not": {
     path: "/mcp",
@@ -112,16 +112,6 @@ export const turnedAway: Readonly<Record<string, Flood & { readonly statuses: re
     ],
     bodies: [callOfTool("analyze_position", { moves: longGame.moves })],
     statuses: [401, 403],
-  },
-  "wishes for keys that nobody could grant": {
-    path: "/v1/keys",
-    bodies: [
-      "{",
-      JSON.stringify({ name: "n".repeat(60_000) }),
-      JSON.stringify({ names: Array.from({ length: 20_000 }, () => 1) }),
-      `{${Array.from({ length: 5000 }, (_, index) => `"x${index}":1`).join()}}`,
-    ],
-    statuses: [400],
   },
 };
 
