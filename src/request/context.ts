@@ -124,9 +124,9 @@ export function localContext(): RequestContext {
  */
 export const rpcType = /^application\/(grpc(-web(-text)?)?(\+[\w.-]{1,32})?|proto|connect\+[\w.-]{1,32})$/;
 
-/** What a Content-Type says without its parameters. */
+/** What a Content-Type says without its parameters, in lower case: RFC 9110 section 8.3.1 makes no difference. */
 export function mediaTypeOf(headers: IncomingHttpHeaders): string {
-  return headers["content-type"]?.split(";", 1)[0]?.trim() ?? "";
+  return headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
 }
 
 /**
