@@ -15,7 +15,7 @@ import { judgePositionInPieces } from "../src/chess/judge-position.ts";
 import { explainJson } from "../src/protocols/json/codec/explain-json.ts";
 import { splitList } from "../src/text/json-scan.ts";
 import { watchHealth } from "../test/abuse/health-watch.ts";
-import { askFromCache, floodWithRefusals, refused } from "../test/abuse/refusals.ts";
+import { askFromCache, floodWithRefusals, refused, turnedAway } from "../test/abuse/refusals.ts";
 import { startServer } from "../test/support/start-server.ts";
 import { makeDataFolder } from "./data-folder.ts";
 
@@ -46,7 +46,7 @@ async function measure(name: string, env: Readonly<Record<string, string>>, fold
   );
   console.log(`\n${name} (goal: p99 under ${goalMs} ms for both)`);
   let network = 0;
-  for (const [kind, flood] of Object.entries(refused)) {
+  for (const [kind, flood] of Object.entries({ ...refused, ...turnedAway })) {
     network++;
     // What is cached is there.
     await askFromCache({ url, pid }, 100 + network, 300);

@@ -28,8 +28,8 @@ scrape_configs:
       - targets: ["localhost:9464"]
 \`\`\`
 
-Times are in seconds and sizes in bytes. A counter has at most 200 series whatever callers send: what comes beyond that is counted under
-\`other\`. Histograms have \`_bucket\`, \`_sum\` and \`_count\`.
+Times are in seconds and sizes in bytes. A family has at most 200 series whatever callers send: what comes beyond that is counted under
+\`other\`. Histograms have \`_bucket\`, \`_sum\` and \`_count\`, which count among those.
 
 ## Of the service
 

@@ -65,7 +65,7 @@ function spread(values: readonly (number | undefined)[]): Spread | undefined {
 }
 
 /** By linear interpolation between the two nearest. @param sorted ascending, not empty. */
-export function quantile(sorted: readonly number[], share: number): number {
+export function quantile(sorted: ArrayLike<number>, share: number): number {
   const place = (sorted.length - 1) * share;
   const below = sorted[Math.floor(place)] ?? Number.NaN;
   const above = sorted[Math.ceil(place)] ?? Number.NaN;

@@ -1,6 +1,7 @@
 """Calls a Kibitz service over gRPC: python grpc_client.py [address]"""
 
 import os
+import random
 import sys
 import time
 from urllib.parse import urlsplit
@@ -26,6 +27,7 @@ OPENINGS = [
 ]
 FOOLS_MATE = "1. f3 e5 2. g4 Qh4# 0-1"
 LONGEST_WAIT_S = 60
+LOST_MAX = 5
 
 key = os.environ.get("KIBITZ_API_KEY")
 with_key = [("authorization", f"Bearer {key}")] if key else []
@@ -41,21 +43,29 @@ def main() -> None:
             return with_retry(lambda: service.Evaluate(AnalysisRequest(**request), metadata=with_key, timeout=30))
 
         def watch(**request) -> None:
-            for event in service.StreamEvaluate(AnalysisRequest(**request), metadata=with_key, timeout=30):
-                if event.HasField("queued"):
-                    print(f"place {event.queued.place} in the queue")
-                elif event.HasField("evaluation"):
+            """Shows a complete evaluation after every depth, each once: a stream that was lost begins anew."""
+            deepest = 0
+
+            def follow() -> None:
+                nonlocal deepest
+                for event in service.StreamEvaluate(AnalysisRequest(**request), metadata=with_key, timeout=30):
                     state = event.evaluation
-                    final = " final" if state.search.HasField("stop_reason") else ""
-                    print(f"depth {state.search.depth}: {score_text(state.score)} {state.best_move.san}{final}")
+                    if event.HasField("queued"):
+                        print(f"place {event.queued.place} in the queue", flush=True)
+                    elif event.HasField("evaluation") and state.search.depth > deepest:
+                        deepest = state.search.depth
+                        final = " final" if state.search.HasField("stop_reason") else ""
+                        print(f"depth {deepest}: {score_text(state.score)} {state.best_move.san}{final}", flush=True)
+
+            with_retry(follow)
 
         def review(pgn: str) -> None:
             for event in games.ReviewGame(ReviewGameRequest(pgn=pgn, depth=10), metadata=with_key, timeout=30):
                 if event.HasField("review"):
                     print(f"review: {event.review.summary}")
 
-        print(answer_text(evaluate(fen=ITALIAN_GAME, depth=12)))
-        with_retry(lambda: watch(fen=ITALIAN_GAME, depth=16))
+        print(answer_text(evaluate(fen=ITALIAN_GAME, depth=12)), flush=True)
+        watch(fen=ITALIAN_GAME, depth=16)
         with_retry(lambda: review(FOOLS_MATE))
         ask_too_much(service)
         for fen in OPENINGS:
@@ -63,17 +73,35 @@ def main() -> None:
 
 
 def with_retry(call):
-    """Makes a call, and retries it after the delay that the service asks for."""
+    """Makes a call, and makes it again after the delay that the service asks for, or soon, where its answer was lost.
+
+    Searches have no side effects, and by depth the same search gives the same answer on every node. Not for CreateKey.
+    """
+    lost = 0
     while True:
         try:
             return call()
         except grpc.RpcError as error:
             retry = detail_of(error, RetryInfo)
-            if retry is None or retry.retry_delay.seconds > LONGEST_WAIT_S:
+            if retry is not None and retry.retry_delay.seconds <= LONGEST_WAIT_S:
+                wait_s = retry.retry_delay.ToTimedelta().total_seconds()
+                print(f"rate limited, waiting {wait_s:.0f} s", flush=True)
+            elif is_lost(error) and lost < LOST_MAX:
+                lost += 1
+                print("connection lost, asking again", flush=True)
+                # Not all callers of a node at once, and each time less often.
+                wait_s = 0.1 * 2**lost * random.random()
+            else:
                 raise
-            wait_s = retry.retry_delay.ToTimedelta().total_seconds()
-            print(f"rate limited, waiting {wait_s:.0f} s")
             time.sleep(wait_s)
+
+
+def is_lost(error: grpc.RpcError) -> bool:
+    """Whether it was not the service that said so: the connection broke, or the node that answered is gone.
+
+    What the service says carries a problem; that the deadline has passed is said here.
+    """
+    return detail_of(error, Problem) is None and error.code() != grpc.StatusCode.DEADLINE_EXCEEDED
 
 
 def ask_too_much(service: AnalysisServiceStub) -> None:

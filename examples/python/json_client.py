@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import sys
 import time
 
@@ -17,6 +18,7 @@ OPENINGS = [
 ]
 FOOLS_MATE = "1. f3 e5 2. g4 Qh4# 0-1"
 LONGEST_WAIT_S = 60
+LOST_MAX = 5
 
 service = sys.argv[1] if len(sys.argv) > 1 else "http://localhost:8080"
 key = os.environ.get("KIBITZ_API_KEY")
@@ -32,44 +34,82 @@ class Refused(Exception):
         self.problem = problem
 
 
+class Lost(Exception):
+    """It was not the service that answered, but what stands in front of it: the node that had the call is gone."""
+
+
 def main() -> None:
-    print(answer_text(post("/v1/eval", {"fen": ITALIAN_GAME, "depth": 12}).json()))
+    print(answer_text(post("/v1/eval", {"fen": ITALIAN_GAME, "depth": 12})), flush=True)
     watch({"fen": ITALIAN_GAME, "depth": 16})
-    print(f"review: {post('/v1/review', {'pgn': FOOLS_MATE, 'depth': 10}).json()['summary']}")
+    print(f"review: {post('/v1/review', {'pgn': FOOLS_MATE, 'depth': 10})['summary']}")
     ask_too_much()
     for fen in OPENINGS:
-        print(answer_text(post("/v1/eval", {"fen": fen, "depth": 12}).json()))
+        print(answer_text(post("/v1/eval", {"fen": fen, "depth": 12})))
 
 
-def post(path: str, request: dict, headers: dict = with_key, stream: bool = False) -> requests.Response:
-    """Sends a request, and retries it after the delay that the service asks for."""
+def post(path: str, request: dict, headers: dict = with_key) -> dict:
+    return with_retry(lambda: send(path, request, headers).json())
+
+
+def send(path: str, request: dict, headers: dict = with_key, stream: bool = False) -> requests.Response:
+    answer = session.post(service + path, json=request, headers=headers, stream=stream, timeout=30)
+    if answer.ok:
+        return answer
+    if answer.headers.get("Content-Type") != "application/problem+json":
+        raise Lost(f"status {answer.status_code}")
+    raise Refused(answer.json())
+
+
+def with_retry(call):
+    """Makes a call, and makes it again after the delay that the service asks for, or soon, where its answer was lost.
+
+    Searches have no side effects, and by depth the same search gives the same answer on every node. Not for POST /v1/keys.
+    """
+    lost = 0
     while True:
-        answer = session.post(service + path, json=request, headers=headers, stream=stream, timeout=30)
-        if answer.ok:
-            return answer
-        wait_s = int(answer.headers.get("Retry-After", LONGEST_WAIT_S + 1))
-        if wait_s > LONGEST_WAIT_S:
-            raise Refused(answer.json())
-        print(f"{answer.json()['title'].lower()}, waiting {wait_s} s")
+        try:
+            return call()
+        except Refused as refused:
+            wait_ms = refused.problem["retry_after_ms"]
+            if wait_ms is None or wait_ms > LONGEST_WAIT_S * 1000:
+                raise
+            wait_s = wait_ms / 1000
+            print(f"{refused.problem['title'].lower()}, waiting {wait_s:.0f} s", flush=True)
+        except (Lost, requests.ConnectionError, requests.exceptions.ChunkedEncodingError):
+            if lost == LOST_MAX:
+                raise
+            lost += 1
+            print("connection lost, asking again", flush=True)
+            # Not all callers of a node at once, and each time less often.
+            wait_s = 0.1 * 2**lost * random.random()
         time.sleep(wait_s)
 
 
 def watch(request: dict) -> None:
-    """Shows a complete evaluation after every depth, from server-sent events."""
-    event = ""
-    with post("/v1/eval/stream", request, stream=True) as answer:
-        for line in answer.iter_lines():
-            field, _, value = line.decode().partition(": ")
-            if field == "event":
-                event = value
-            elif field == "data" and event == "queued":
-                print(f"place {json.loads(value)['place']} in the queue")
-            elif field == "data" and event == "evaluation":
-                state = json.loads(value)
-                final = " final" if state["search"]["stop_reason"] else ""
-                print(f"depth {state['search']['depth']}: {score_text(state['score'])} {state['best_move']['san']}{final}")
-            elif field == "data" and event == "error":
-                raise Refused(json.loads(value))
+    """Shows a complete evaluation after every depth, from server-sent events; each once: a stream that was lost begins anew."""
+    deepest = 0
+
+    def follow() -> None:
+        nonlocal deepest
+        event = ""
+        with send("/v1/eval/stream", request, stream=True) as answer:
+            for line in answer.iter_lines():
+                field, _, value = line.decode().partition(": ")
+                if field == "event":
+                    event = value
+                elif field == "data" and event == "queued":
+                    print(f"place {json.loads(value)['place']} in the queue", flush=True)
+                elif field == "data" and event == "evaluation":
+                    state = json.loads(value)
+                    depth = state["search"]["depth"]
+                    if depth > deepest:
+                        deepest = depth
+                        final = " final" if state["search"]["stop_reason"] else ""
+                        print(f"depth {depth}: {score_text(state['score'])} {state['best_move']['san']}{final}", flush=True)
+                elif field == "data" and event == "error":
+                    raise Refused(json.loads(value))
+
+    with_retry(follow)
 
 
 def ask_too_much() -> None:
@@ -84,7 +124,7 @@ def ask_too_much() -> None:
         suggested = problem["suggested_request"]
         print(f"{problem['code']}, {problem['next_action']} for more; now depth {suggested['depth']}:")
         answer = post("/v1/eval", suggested, headers={})
-    print(answer_text(answer.json()))
+    print(answer_text(answer))
 
 
 def answer_text(answer: dict) -> str:

@@ -11,7 +11,7 @@ import {
   type UsageStore,
 } from "../storage/ports.ts";
 import { type Account, localAccount, subjectOfKey } from "./account.ts";
-import { createAuthenticator, type KeyGrace } from "./authenticate.ts";
+import { type AuthenticatorCounters, createAuthenticator, type KeyGrace } from "./authenticate.ts";
 import { createClientAddress } from "./client-address.ts";
 import { createKeyExpiry, createKeyIssuer, type KeyIssuer } from "./keys.ts";
 import { createLimits, type Limits } from "./limits.ts";
@@ -32,6 +32,8 @@ export interface Access {
   readonly selfService: SelfService | undefined;
   readonly limits: Limits;
   readonly keys: KeyIssuer;
+  /** Look-ups of keys since the start. */
+  readonly lookUps: () => AuthenticatorCounters;
   /**
    * Writes down what is kept in memory so that not every request costs a write. Rejects where something could not be
    * written: that is kept for the next time.
@@ -103,12 +105,7 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
   shared?.onKeyEnded((id) => authenticator.forget(id));
   const issuer = createKeyIssuer({ keys, pepper, onEnded: (id) => authenticator.forget(id), now });
   const limits =
-    shared?.limits ??
-    (await createLimits({
-      plans,
-      usage: stores.usage ?? createMemoryUsageStore(),
-      onFailure: tellUncounted(log),
-    }));
+    shared?.limits ?? (await createLimits({ plans, usage: stores.usage ?? createMemoryUsageStore() }));
   const isOpen = mode === "open";
 
   const accountOfKey = (key: KeyRecord, address: string): Account => ({
@@ -138,6 +135,7 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
         : undefined,
     limits,
     keys: issuer,
+    lookUps: () => authenticator.counters,
     async flush() {
       const flushed = await Promise.allSettled([authenticator.flush(), limits.flush()]);
       const failed = flushed.find((one) => one.status === "rejected");
@@ -162,17 +160,6 @@ export function plansIn(mode: AccessOptions["mode"], plans: readonly Plan[]): re
     case "public":
       return plans;
   }
-}
-
-/** Says at most once a minute that something could not be counted: it is the same for every call then. */
-export function tellUncounted(log: Pick<Log, "warn">): (err: unknown) => void {
-  let toldAt = Number.NEGATIVE_INFINITY;
-  return (err) => {
-    if (performance.now() - toldAt > 60_000) {
-      toldAt = performance.now();
-      log.warn({ err }, "what callers use cannot be counted at the moment");
-    }
-  };
 }
 
 /** For calls from this process: no limits, nothing kept. */

@@ -24,12 +24,12 @@ import {
   type JudgedRequest,
   restrictionOf,
 } from "./analysis.ts";
-import { createCoalescer, type SharedWork, type Sharers } from "./coalesce.ts";
+import { type CoalescerCounters, createCoalescer, type SharedWork, type Sharers } from "./coalesce.ts";
 import { errorFromFailure } from "./error-from-failure.ts";
 import { callerOf, createExpectedTimes, type ExpectedTimes, type SearchTime } from "./expected-time.ts";
 import { type Asker, createAsker, type RunTimes } from "./fair-queue.ts";
-import type { SharedEvent, SharedState, Sharing } from "./flight.ts";
-import type { PlaceInQueue, Scheduler, Slot, Standing } from "./scheduler.ts";
+import type { Followed, SharedEvent, SharedState, Sharing, Terms } from "./flight.ts";
+import type { Scheduler, Slot, Standing } from "./scheduler.ts";
 
 /**
  * Analyses positions. A finished game gives its one state at once, and what is known already gives its final
@@ -55,20 +55,8 @@ export interface Analyzer {
    * @param movetimeMaxMs when it ends if it sets no time of its own, in milliseconds
    */
   timeOf(request: JudgedRequest, movetimeMaxMs: number): SearchTime;
-}
-
-/** What happens to a search. */
-export type Followed =
-  | { readonly kind: "waiting"; readonly at: PlaceInQueue }
-  | { readonly kind: "state"; readonly analysis: Analysis };
-
-/** What is agreed with a caller about a search of theirs: how long it takes, and what they are told of that. */
-export interface Terms extends SearchTime {
-  /**
-   * Told of all engine time so far, in milliseconds; never for an answer that takes none. That is what the answer
-   * says it took, or where there is none the time that the search has run while this caller waited for it.
-   */
-  readonly onEngineTime: (engineMs: number) => void;
+  /** Callers whose answer was not kept from before. */
+  askers(): CoalescerCounters;
 }
 
 export interface AnalyzerOptions {
@@ -145,11 +133,17 @@ export function createAnalyzer({
       if (stored) {
         cache.set(key, stored);
       }
-      meter?.lookUp(found ? "memory" : stored ? "store" : undefined);
+      if (found || stored) {
+        meter?.lookUp(found ? "memory" : "store");
+      }
       return found ?? stored;
     };
     return known instanceof Promise ? known.then(orStored) : orStored(known);
   }
+
+  /** Counts what was not here: another node had it, or nobody. */
+  const tellElsewhere = (key: Key, wasShared = false) =>
+    key === undefined || meter?.lookUp(wasShared ? "shared" : undefined);
 
   function keep(key: string, request: JudgedRequest, findings: Findings): void {
     cache.set(key, findings);
@@ -260,6 +254,7 @@ export function createAnalyzer({
   const analyzer: Analyzer = {
     expectMs: expectedTimes.expect,
     timeOf,
+    askers: () => coalescer.counters,
     async analyze(request, flow, signal, terms = ownTerms(request)) {
       const { terminal } = request.position;
       if (terminal) {
@@ -276,11 +271,13 @@ export function createAnalyzer({
       const { asker, flightKey, work } = flightOf(request, key, flow, terms);
       try {
         const last = (await coalescer.last(flightKey, work, asker, signal)) as SharedState;
+        tellElsewhere(key, last.cached);
         if (!last.cached) {
           terms.onEngineTime(last.engineMs);
         }
         return analysisFromState(last, request, joinedAt);
       } catch (error) {
+        tellElsewhere(key);
         chargeWhoLeft(asker, terms);
         throw error;
       }
@@ -307,12 +304,14 @@ export function createAnalyzer({
       const joinedAt = performance.now();
       const { asker, flightKey, work } = flightOf(request, key, flow, terms);
       let ended = false;
+      let wasShared = false;
       let toldMs = 0;
       let place = 0;
       signal.addEventListener("abort", asker.leaves, { once: true });
       try {
         for await (const event of coalescer.all(flightKey, work, asker, signal)) {
           if (event.kind === "state") {
+            wasShared = event.cached;
             if (!event.cached) {
               toldMs = event.engineMs;
               terms.onEngineTime(toldMs);
@@ -329,6 +328,7 @@ export function createAnalyzer({
         ended = true;
       } finally {
         signal.removeEventListener("abort", asker.leaves);
+        tellElsewhere(key, wasShared);
         // Also where the watcher leaves: the search has run since the last state that was read.
         if (!ended) {
           chargeWhoLeft(asker, terms, toldMs);

@@ -1,7 +1,22 @@
-import type { Findings } from "./analysis.ts";
+import type { Analysis, Findings } from "./analysis.ts";
 import type { Sharers } from "./coalesce.ts";
+import type { SearchTime } from "./expected-time.ts";
 import type { Asker, RunTimes } from "./fair-queue.ts";
-import type { Slot, Standing } from "./scheduler.ts";
+import type { PlaceInQueue, Slot, Standing } from "./scheduler.ts";
+
+/** What happens to a search. */
+export type Followed =
+  | { readonly kind: "waiting"; readonly at: PlaceInQueue }
+  | { readonly kind: "state"; readonly analysis: Analysis };
+
+/** What is agreed with a caller about a search of theirs: how long it takes, and what they are told of that. */
+export interface Terms extends SearchTime {
+  /**
+   * Told of all engine time so far, in milliseconds; never for an answer that takes none. That is what the answer
+   * says it took, or where there is none the time that the search has run while this caller waited for it.
+   */
+  readonly onEngineTime: (engineMs: number) => void;
+}
 
 /** What a search that several may read tells of itself. Its last word is a state. */
 export type SharedEvent = SharedWaiting | SharedState;

@@ -3,7 +3,7 @@ import type { Score } from "../chess/score.ts";
 import type { AnalysisLine, Findings, Warning } from "./analysis.ts";
 
 /** Raised when findings are written otherwise, or the same search is told otherwise: then no stored answer counts any more. */
-export const findingsVersion = 1;
+export const findingsVersion = 2;
 
 /**
  * Findings as they were written as JSON, if that is what this is: of a search that depth or nodes have ended, with every

@@ -59,7 +59,7 @@ export interface SchedulerCounters {
 }
 
 /** How busy the node is. */
-export interface SchedulerStanding extends Pick<SchedulerCounters, "running" | "waiting"> {
+export interface SchedulerStanding extends SchedulerCounters {
   readonly slots: number;
   /** Milliseconds. */
   readonly expectedWaitMs: number;
@@ -152,7 +152,7 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
       const now = performance.now();
       const isFree = running.size < slots;
       const waitMs = isFree ? 0 : expectedWaitMs(queue.before(typicalWork(now)), now);
-      return { slots, running: running.size, waiting, expectedWaitMs: waitMs };
+      return { slots, running: running.size, waiting, admitted, refused, expectedWaitMs: waitMs };
     },
     async enter(work, signal, onWaiting) {
       signal.throwIfAborted();

@@ -4,10 +4,11 @@ import { lookAtEngines, lookAtSandbox } from "./doctor/engines.ts";
 import type { Finding, Look } from "./doctor/finding.ts";
 import { lookAtMachine, lookAtProxies, thisMachine } from "./doctor/machine.ts";
 import { lookAtData, lookAtPlans, lookAtPorts } from "./doctor/places.ts";
+import { lookAtRedis } from "./doctor/redis.ts";
 
 export const doctorCommand: Command = {
   usage: "doctor",
-  about: "Look whether this machine is fit to serve: Node, engines, sandbox, ports, data, memory.",
+  about: "Look whether this machine is fit to serve: Node, engines, sandbox, ports, data, Redis, memory.",
   options: { json: { type: "boolean", about: "print each finding as one line of JSON" } },
   notes: [
     "Reads the same settings as serve, and changes nothing. Engines are started and tried, which takes some seconds.",
@@ -22,6 +23,7 @@ export const doctorCommand: Command = {
       () => lookAtMachine(thisMachine(), config),
       () => lookAtPorts(config),
       () => lookAtData(config),
+      () => lookAtRedis(config),
       () => lookAtPlans(config),
       () => lookAtProxies(config),
       () => lookAtSandbox(config),

@@ -10,25 +10,24 @@ import {
 } from "../access/keys.ts";
 import { freePlan, planOf } from "../access/plans.ts";
 import { createRules } from "../calls/rules.ts";
-import type { KeyStore } from "../storage/ports.ts";
-import { loadPlans, openKeys } from "../wiring/access.ts";
+import { loadPlans, type OpenedKeys, openKeys } from "../wiring/access.ts";
 import { loadConfig } from "../wiring/config.ts";
 import type { Config } from "../wiring/settings.ts";
 import { type Command, type CommandInput, columns, exitCode, UsageError } from "./command.ts";
 import { exportKeys, importKeys } from "./move-keys.ts";
 
-type Action = (input: CommandInput, issuer: KeyIssuer, config: Config, keys: KeyStore) => Promise<number>;
+type Action = (input: CommandInput, issuer: KeyIssuer, config: Config, opened: OpenedKeys) => Promise<number>;
 
 const actions: Readonly<Record<string, Action>> = {
   create: createKey,
   list,
   revoke,
   rotate,
-  export: (input, _issuer, _config, keys) => {
+  export: (input, _issuer, _config, { keys }) => {
     onlyArguments(input, 0);
     return exportKeys(input, keys, timeOf);
   },
-  import: (input, _issuer, _config, keys) => importKeys(input, keys, onlyArguments(input, 1, "a file")),
+  import: (input, _issuer, _config, { keys }) => importKeys(input, keys, onlyArguments(input, 1, "a file")),
 };
 
 export const keysCommand: Command = {
@@ -55,10 +54,13 @@ export const keysCommand: Command = {
     }
     const config = loadConfig(input.host.env);
     await using opened = await openKeys(config);
-    const { keys } = opened;
-    return await action(input, createKeyIssuer({ keys, pepper: config.keyPepper }), config, keys);
+    const issuer = createKeyIssuer({ keys: opened.keys, pepper: config.keyPepper, now: timeIn(opened) });
+    return await action(input, issuer, config, opened);
   },
 };
+
+/** By what keys are made, revoked and expire: the clock of all nodes that share them. */
+const timeIn = (opened: OpenedKeys) => () => Math.floor(opened.now() ?? Date.now());
 
 async function createKey(input: CommandInput, issuer: KeyIssuer, config: Config): Promise<number> {
   const { name, plan = freePlan.id } = input.values;
@@ -78,10 +80,15 @@ async function createKey(input: CommandInput, issuer: KeyIssuer, config: Config)
   return show(input, issued, config);
 }
 
-async function list(input: CommandInput, issuer: KeyIssuer, { keyExpiryDays }: Config): Promise<number> {
+async function list(
+  input: CommandInput,
+  issuer: KeyIssuer,
+  { keyExpiryDays }: Config,
+  opened: OpenedKeys,
+): Promise<number> {
   onlyArguments(input, 0);
   const records = await issuer.list();
-  const expiry = createKeyExpiry(keyExpiryDays);
+  const expiry = createKeyExpiry(keyExpiryDays, timeIn(opened));
   if (input.values.json) {
     input.host.stdout.write(records.map((record) => `${JSON.stringify(jsonOf(record, expiry))}\n`).join(""));
     return exitCode.ok;

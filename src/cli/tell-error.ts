@@ -46,7 +46,7 @@ export function problemJson(error: KibitzError): string {
 function waysOut(error: KibitzError): readonly string[] {
   const { code, suggestedRequest, upgrade, retryAfterMs, nextAction } = error;
   const ways = [
-    suggestedRequest && `this request would be answered: ${JSON.stringify(suggestedRequest)}`,
+    suggestedRequest && `this request would be answered: ${JSON.stringify(suggestedRequest, shortened)}`,
     upgrade && `the plan ${echo(upgrade.plan)} allows it: ${withoutControls(upgrade.url)}`,
     nextAction === "get_api_key" && `give an API key of the service, in ${keyVariable} or with --key`,
     nextAction === "check_api_key" && `check the API key in ${keyVariable} or --key`,
@@ -59,6 +59,19 @@ function waysOut(error: KibitzError): readonly string[] {
       : []),
   ];
   return ways.filter((way) => typeof way === "string");
+}
+
+/** A game fills a terminal: what is shown of it is enough to tell which one. `--json` has all of it. */
+const shownMax = { characters: 200, items: 40 };
+
+/** Of a value within a request, as much as is shown. */
+function shortened(_name: string, value: unknown): unknown {
+  if (typeof value === "string" && value.length > shownMax.characters) {
+    return `${value.slice(0, shownMax.characters)}… (${value.length} characters)`;
+  }
+  return Array.isArray(value) && value.length > shownMax.items
+    ? [...value.slice(0, shownMax.items), `… (${value.length} items)`]
+    : value;
 }
 
 /** Whether it is the input that must be changed, or something else has gone wrong; that it is too early is the latter. */

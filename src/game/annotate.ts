@@ -90,8 +90,14 @@ function annotated(data: PgnNodeData, move: MoveReview, mates: boolean): PgnNode
     ...data,
     san: move.move.san,
     comments,
-    nags: nag === undefined || nags.includes(nag) ? nags : [nag, ...nags],
+    // Of two glyphs for the same thing one would be wrong: whoever wrote theirs keeps it, and the comment has ours.
+    nags: nag === undefined || nags.some(judgesMove) ? nags : [nag, ...nags],
   };
+}
+
+/** Good move, mistake, brilliant, blunder, interesting, dubious: `!` to `?!` are $1 to $6. */
+function judgesMove(nag: number): boolean {
+  return nag >= 1 && nag <= 6;
 }
 
 /** White's view, in pawns; a mate in moves. */

@@ -35,15 +35,19 @@ export function endBeforeBody(req: NodeRequest, res: NodeResponse, body: Buffer 
   const stopLingering = linger(req, end);
 }
 
-/** Throws away what is still to come of a request when its answer ends. */
+/**
+ * Throws away what is still to come of a request when its answer ends. Whoever has read of it until then may have gone
+ * without a word, as Connect does after a message too many: Node's iterator would still be listening, and nothing flow.
+ */
 export function discardAfterAnswer(req: NodeRequest, res: NodeResponse): void {
   if (req.complete) {
     return;
   }
+  const leftByReader = () => req.removeAllListeners("readable");
   if ("stream" in res) {
-    res.stream.once("finish", () => discardStream(req, res.stream));
+    res.stream.once("finish", () => discardStream(leftByReader(), res.stream));
   } else {
-    res.once("finish", () => req.resume());
+    res.once("finish", () => leftByReader().resume());
   }
 }
 

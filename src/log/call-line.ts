@@ -40,7 +40,7 @@ export function createCallLine(
     log[code === "internal" ? "error" : level](line, "call");
     // What has a path was refused before it was a call, and its method is that of HTTP.
     const method = fields.request === undefined ? fields.method : undefined;
-    meter?.call({ protocol, method, code, seconds: exactMs / 1000, traceparent });
+    meter?.call({ protocol, method, code, limit: fields.limit, seconds: exactMs / 1000, traceparent });
   };
 }
 
@@ -55,12 +55,12 @@ export function createRefusalLog(
   addressOf: (request: RequestContext) => string,
 ): (req: { readonly method?: string | undefined }, startedAt: number) => void {
   return (req, startedAt) => {
-    const { code, hasLine } = outcomeOf(req);
+    const { code, limit, hasLine } = outcomeOf(req);
     if (hasLine || code === undefined) {
       return;
     }
     const request = contextOf(req);
-    const fields = { method: req.method ?? "", request: echo(request.path) };
+    const fields = { method: req.method ?? "", request: echo(request.path), ...(limit && { limit }) };
     write(request, { code, startedAt, address: addressOf(request), fields });
   };
 }

@@ -22,6 +22,8 @@ export interface LogFields {
   readonly count?: number;
   /** How a call ended: `ok`, `canceled` or a code of the catalogue. */
   readonly code?: string;
+  /** Which limit of which plan it was refused by. */
+  readonly limit?: string;
   /** Of an answer: the depth that was reached, whether it was kept from before, and what it had to wait and to search. */
   readonly depth?: number;
   readonly cached?: boolean;
@@ -74,6 +76,7 @@ export const logFields: ReadonlySet<string> = new Set(
     ms: 0,
     count: 0,
     code: 0,
+    limit: 0,
     depth: 0,
     cached: 0,
     queueMs: 0,

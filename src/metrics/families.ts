@@ -9,11 +9,43 @@ const other = "other";
 /** From the least that a service like this takes to the longest search: 1 ms to a minute. */
 const durationBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
+/** Of one that takes half a millisecond and is given up after 100 or 500: few, since there are many operations. */
+const operationBuckets = [0.0005, 0.002, 0.01, 0.1];
+
 type Labels<L extends string> = Readonly<Record<L, string>>;
 
 /** A counter whose series are bounded. */
 export interface BoundedCounter<L extends string> {
   add(labels: Labels<L>, value?: number): void;
+}
+
+/** The same of what is counted elsewhere. */
+export interface CounterReading<L extends string> {
+  /** @param now all of it since the start */
+  read(labels: Labels<L>, now: number): void;
+}
+
+/** A histogram whose series are bounded. */
+export interface BoundedHistogram<L extends string> {
+  /** @param exemplar the labels of one */
+  observe(labels: Labels<L>, value: number, exemplar?: Readonly<Record<string, string>>): void;
+}
+
+const keyOf = <L extends string>(labelNames: readonly L[], labels: Labels<L>) =>
+  labelNames.map((label) => labels[label]).join("\n");
+
+/** Lets so many different labels pass, one of which is for all that come beyond. */
+function boundOf<L extends string>(labelNames: readonly L[], max: number): (labels: Labels<L>) => Labels<L> {
+  const known = new Set<string>();
+  const others = Object.fromEntries(labelNames.map((label) => [label, other])) as Labels<L>;
+  return (labels) => {
+    const key = keyOf(labelNames, labels);
+    if (!known.has(key) && known.size >= max - 1 && labelNames.length > 0) {
+      return others;
+    }
+    known.add(key);
+    return labels;
+  };
 }
 
 /** Metrics of one registry. The names and what they are stand here alone: `docs/metrics.md` is made of them. */
@@ -26,26 +58,46 @@ export function createFamilies(registry: Registry<OpenMetricsContentType>) {
     labelNames: readonly L[],
   ): BoundedCounter<L> {
     const family = new Counter({ name, help, labelNames, registers });
-    const known = new Set<string>();
+    const bounded = boundOf(labelNames, seriesMax);
+    return { add: (labels, value = 1) => family.inc(bounded(labels), value) };
+  }
+
+  /** Of what is counted elsewhere, and read when somebody looks. */
+  function total<const L extends string>(
+    name: string,
+    help: string,
+    labelNames: readonly L[],
+  ): CounterReading<L> {
+    const family = counter(name, help, labelNames);
+    const told = new Map<string, number>();
     return {
-      add(labels, value = 1) {
-        const key = labelNames.map((label) => labels[label]).join("\n");
-        if (!known.has(key) && known.size >= seriesMax - 1) {
-          family.inc(Object.fromEntries(labelNames.map((label) => [label, other])) as Labels<L>, value);
-          return;
-        }
-        known.add(key);
-        family.inc(labels, value);
+      read(labels, now) {
+        const key = keyOf(labelNames, labels);
+        family.add(labels, now - (told.get(key) ?? 0));
+        told.set(key, now);
       },
     };
   }
 
-  const histogram = <const L extends string>(
+  function histogram<const L extends string>(
     name: string,
     help: string,
     labelNames: readonly L[],
     buckets: readonly number[] = durationBuckets,
-  ) => new Histogram({ name, help, labelNames, buckets: [...buckets], registers, enableExemplars: true });
+  ): BoundedHistogram<L> {
+    const options = { name, help, labelNames, buckets: [...buckets], registers, enableExemplars: true };
+    const family = new Histogram(options);
+    // Besides its buckets each has one for all, a sum and a count.
+    const bounded = boundOf(labelNames, Math.floor(seriesMax / (buckets.length + 3)));
+    return {
+      observe: (labels, value, exemplarLabels) =>
+        family.observe({
+          labels: bounded(labels),
+          value,
+          ...(exemplarLabels && { exemplarLabels: exemplarLabels as Labels<L> }),
+        }),
+    };
+  }
 
   return {
     requests: counter(
@@ -56,6 +108,11 @@ export function createFamilies(registry: Registry<OpenMetricsContentType>) {
     refusals: counter("kibitz_refusals_total", "Requests that were answered with an error, by its code.", [
       "code",
     ]),
+    limited: counter(
+      "kibitz_limited_total",
+      "Requests that were refused because a limit was reached, by plan and limit: keyless/minute. Items of a batch are none.",
+      ["limit"],
+    ),
     requestSeconds: histogram(
       "kibitz_request_duration_seconds",
       "How long requests took, from their headers to the end of their answer. Exemplars have the trace.",
@@ -88,6 +145,32 @@ export function createFamilies(registry: Registry<OpenMetricsContentType>) {
       ["tier"],
     ),
     cacheMisses: counter("kibitz_cache_misses_total", "Answers that could have been kept and were not.", []),
+    askers: total(
+      "kibitz_search_askers_total",
+      "Callers whose answer was not kept from before: those for whom a search was begun, and those who joined one under way.",
+      ["search"],
+    ),
+    queueEntries: total(
+      "kibitz_queue_entries_total",
+      "Searches that wanted a slot of this node: those that got one, and those that were refused because they would have waited too long.",
+      ["outcome"],
+    ),
+    keyLookUps: total(
+      "kibitz_key_look_ups_total",
+      "API keys of requests that were looked up: in memory, or in the store, which may not know them.",
+      ["from"],
+    ),
+    redisSeconds: histogram(
+      "kibitz_redis_operation_duration_seconds",
+      "How long operations of Redis took that were answered or given up, by command or script.",
+      ["operation"],
+      operationBuckets,
+    ),
+    redisErrors: counter(
+      "kibitz_redis_operation_errors_total",
+      "Operations of Redis that have failed: away (not asked, as it was not there), timeout, lost (the connection), or Redis's own word for it.",
+      ["operation", "reason"],
+    ),
     engineStarts: counter("kibitz_engine_starts_total", "Engines that were started.", ["engine", "path"]),
     engineRestarts: counter(
       "kibitz_engine_restarts_total",

@@ -8,6 +8,8 @@ export interface Meter {
   search(search: EndedSearch): void;
   /** An answer was looked for among those that are kept. */
   lookUp(found: CacheTier | undefined): void;
+  /** Redis was asked, or could not be. */
+  redisOperation(operation: RedisOperation): void;
   /** An engine was started, in so many seconds, where that is known. */
   engineStarted(engine: MeteredEngine, seconds: number | undefined): void;
   /** An engine is gone, or could not be started: the next search of its build starts another one. */
@@ -23,6 +25,8 @@ export interface EndedCall {
   readonly method: string | undefined;
   /** `ok`, `canceled` or a code of the catalogue. */
   readonly code: string;
+  /** Which limit of which plan it was refused by, if it was. */
+  readonly limit?: string | undefined;
   readonly seconds: number;
   /** The call's span, as in the header `traceparent`. */
   readonly traceparent: string | undefined;
@@ -46,4 +50,13 @@ export interface MeteredEngine {
   /** Of its build. */
   readonly id: string;
   readonly path: string;
+}
+
+export interface RedisOperation {
+  /** Of a command or a script, of which there are few. */
+  readonly name: string;
+  /** Until it was answered, or given up. */
+  readonly seconds: number;
+  /** What it has failed by: `timeout`, or `away` where nobody was there to be asked; undefined where it has not. */
+  readonly failure: string | undefined;
 }

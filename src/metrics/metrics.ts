@@ -17,6 +17,10 @@ export interface Metrics {
 export interface Readers {
   readonly queue?: () => QueueStanding;
   readonly engines?: () => readonly EngineStanding[];
+  /** Callers for whom a search was begun, and who joined one under way. */
+  readonly askers?: () => { readonly started: number; readonly joined: number };
+  /** Look-ups of API keys: answered from memory, and by the store. */
+  readonly keys?: () => { readonly hits: number; readonly misses: number };
   /** The parts of the service that can be degraded, and whether they are. */
   readonly degraded?: () => Readonly<Record<string, boolean>>;
 }
@@ -25,6 +29,9 @@ export interface QueueStanding {
   readonly slots: number;
   readonly running: number;
   readonly waiting: number;
+  /** Since the start: searches that got a slot, and that were refused. */
+  readonly admitted: number;
+  readonly refused: number;
   /** Milliseconds until the next search of a new caller is expected to begin. */
   readonly expectedWaitMs: number;
 }
@@ -51,7 +58,7 @@ export function createMetrics(version: string): Metrics {
       readers = { ...readers, ...more };
     },
     async print() {
-      readGauges(families, readers);
+      readStandings(families, readers);
       return registry.metrics();
     },
   };
@@ -88,24 +95,23 @@ export function describeMetrics(): readonly DescribedFamily[] {
 function createMeter(families: Families): Meter {
   return {
     call(call) {
-      const { protocol, method = "none", code, seconds } = call;
+      const { protocol, method = "none", code, limit, seconds } = call;
       families.requests.add({ protocol, method, code });
       if (code !== "ok" && code !== "canceled") {
         families.refusals.add({ code });
       }
-      families.requestSeconds.observe({
-        labels: { protocol },
-        value: seconds,
-        exemplarLabels: traceOf(call),
-      });
+      if (limit !== undefined) {
+        families.limited.add({ limit });
+      }
+      families.requestSeconds.observe({ protocol }, seconds, traceOf(call));
     },
     search({ path, queueMs, snapshot, endedBy }) {
       const { nodes, timeMs } = snapshot.counters;
       families.searches.add({ path, ended_by: endedBy });
       families.nodes.add({ path }, nodes);
-      families.searchSeconds.observe({ labels: { path }, value: timeMs / 1000 });
-      families.queueSeconds.observe({ value: queueMs / 1000 });
-      families.searchDepth.observe({ value: snapshot.depth });
+      families.searchSeconds.observe({ path }, timeMs / 1000);
+      families.queueSeconds.observe({}, queueMs / 1000);
+      families.searchDepth.observe({}, snapshot.depth);
     },
     lookUp(tier) {
       if (tier) {
@@ -114,10 +120,18 @@ function createMeter(families: Families): Meter {
         families.cacheMisses.add({});
       }
     },
+    redisOperation({ name: operation, seconds, failure }) {
+      if (failure !== "away") {
+        families.redisSeconds.observe({ operation }, seconds);
+      }
+      if (failure !== undefined) {
+        families.redisErrors.add({ operation, reason: failure });
+      }
+    },
     engineStarted({ id: engine, path }, seconds) {
       families.engineStarts.add({ engine, path });
       if (seconds !== undefined) {
-        families.engineStartSeconds.observe({ labels: { path }, value: seconds });
+        families.engineStartSeconds.observe({ path }, seconds);
       }
     },
     engineLost(_engine, reason) {
@@ -133,14 +147,26 @@ function traceOf({ traceparent }: EndedCall): Record<string, string> {
   return isSampled && trace_id && span_id ? { trace_id, span_id } : {};
 }
 
-function readGauges(families: Families, { queue, engines, degraded }: Readers): void {
+function readStandings(families: Families, { queue, engines, askers, keys, degraded }: Readers): void {
   families.clock.set(Date.now() / 1000);
   if (queue) {
-    const { slots, running, waiting, expectedWaitMs } = queue();
+    const { slots, running, waiting, admitted, refused, expectedWaitMs } = queue();
+    families.queueEntries.read({ outcome: "admitted" }, admitted);
+    families.queueEntries.read({ outcome: "refused" }, refused);
     families.slots.set(slots);
     families.slotsBusy.set(running);
     families.queueLength.set(waiting);
     families.queueExpectedWait.set(expectedWaitMs / 1000);
+  }
+  if (askers) {
+    const { started, joined } = askers();
+    families.askers.read({ search: "begun" }, started);
+    families.askers.read({ search: "joined" }, joined);
+  }
+  if (keys) {
+    const { hits, misses } = keys();
+    families.keyLookUps.read({ from: "memory" }, hits);
+    families.keyLookUps.read({ from: "store" }, misses);
   }
   if (engines) {
     for (const family of [families.engines, families.engineMemory, families.enginesAvailable]) {

@@ -124,9 +124,9 @@ export function localContext(): RequestContext {
  */
 export const rpcType = /^application\/(grpc(-web(-text)?)?(\+[\w.-]{1,32})?|proto|connect\+[\w.-]{1,32})$/;
 
-/** What a Content-Type says without its parameters. */
+/** What a Content-Type says without its parameters, in lower case: RFC 9110 section 8.3.1 makes no difference. */
 export function mediaTypeOf(headers: IncomingHttpHeaders): string {
-  return headers["content-type"]?.split(";", 1)[0]?.trim() ?? "";
+  return headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
 }
 
 /**
@@ -209,6 +209,8 @@ export interface RequestOutcome {
   readonly answerHeaders: Map<string, string>;
   /** Why it was refused. */
   code: string | undefined;
+  /** Which limit of which plan it was refused by: `keyless/minute`. */
+  limit: string | undefined;
   /** Whether it has a line, will get one, or is to have none. */
   hasLine: boolean;
   /** Bytes of the body that have been read, unpacked where that is done before it is decoded. */
@@ -217,7 +219,13 @@ export interface RequestOutcome {
 
 /** @param answerHeaders those that every answer to the request has */
 export function createOutcome(answerHeaders: readonly (readonly [string, string])[] = []): RequestOutcome {
-  return { answerHeaders: new Map(answerHeaders), code: undefined, hasLine: false, readBytes: 0 };
+  return {
+    answerHeaders: new Map(answerHeaders),
+    code: undefined,
+    limit: undefined,
+    hasLine: false,
+    readBytes: 0,
+  };
 }
 
 /** The outcome of a request that came through the edge, the same whoever asks. */

@@ -2,7 +2,7 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import type { Access } from "../access/access.ts";
 import { estimateOf, keyUrl } from "../access/over-plan.ts";
-import { depthLimitOf, requestBounds } from "../analysis/analysis.ts";
+import { depthLimitOf, type JudgedRequest, requestBounds } from "../analysis/analysis.ts";
 import type { Analyzer } from "../analysis/analyzer.ts";
 import type { KnownEngines } from "../analysis/judge-request.ts";
 import { unreadableKey } from "../calls/context-keys.ts";
@@ -15,8 +15,9 @@ import type { EngineBuild } from "../engine/engine.ts";
 import type { Log } from "../log/log.ts";
 import { uuidv7 } from "../request/context.ts";
 import type { BeginWork } from "../thread/event-loop.ts";
-import { type AdmissionControl, askerOf, type Preflight } from "./admission.ts";
+import { type AdmissionControl, type Admitted, type Asker, askerOf, type Preflight } from "./admission.ts";
 import { createBatchEvaluation, type EachWatched } from "./batch.ts";
+import { createLongCalls, type LongCalls } from "./long-calls.ts";
 
 export interface AnalysisServiceOptions {
   readonly analyzer: Analyzer;
@@ -38,15 +39,24 @@ type Methods = ServiceImpl<typeof AnalysisService>;
 /** AnalysisService over the domain: messages in, messages out, and no rule of its own. */
 export function createAnalysisService(
   options: AnalysisServiceOptions,
+  longCalls: LongCalls = createLongCalls(),
 ): Implementation<typeof AnalysisService> {
   const { analyzer, engines: known, access, judge, gate } = options;
   const { plans } = access;
-  const evaluateBatch = createBatchEvaluation(options);
+  const evaluateBatch = createBatchEvaluation(options, longCalls);
+
+  /** @throws KibitzError as `gate.admit` */
+  function letIn(request: JudgedRequest, asker: Asker, signal: AbortSignal): Admitted | Promise<Admitted> {
+    const { subject } = asker.account;
+    return longCalls.callers.has(subject)
+      ? longCalls.between(subject, signal, (waiting) => gate.admit(request, asker, waiting && { waiting }))
+      : gate.admit(request, asker);
+  }
 
   const analyze: Methods["evaluate"] & Methods["findBestMove"] = async (message, { signal, values }) => {
     const asker = askerOf(values);
     const request = await judge.request(message, asker.account);
-    using admitted = await gate.admit(request, asker);
+    using admitted = await letIn(request, asker, signal);
     const analysis = await analyzer.analyze(request, asker.account.subject, signal, admitted.terms);
     admitted.answered();
     return messageFromAnalysis(analysis);
@@ -60,7 +70,7 @@ export function createAnalysisService(
       async *streamEvaluate(message, { signal, values }) {
         const asker = askerOf(values);
         const request = await judge.request(message, asker.account);
-        using admitted = await gate.admit(request, asker);
+        using admitted = await letIn(request, asker, signal);
         const id = uuidv7();
         let depth = 0;
         // The analyzer's states never wait for their reader: one that is slow, or gone without a word, skips some.

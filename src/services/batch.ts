@@ -14,6 +14,7 @@ import { errorFromUnknown, KibitzError } from "../errors/errors.ts";
 import type { Log } from "../log/log.ts";
 import type { BeginWork, Turn } from "../thread/event-loop.ts";
 import type { AdmissionControl, Asker, Preflight } from "./admission.ts";
+import type { LongCalls } from "./long-calls.ts";
 
 export interface BatchOptions {
   readonly analyzer: Analyzer;
@@ -45,7 +46,7 @@ type Item = MessageInitShape<typeof batch.output>;
 const lasting: ReadonlySet<ErrorCode> = new Set(["rate_limited", "quota_exhausted"]);
 
 /** Answers the requests of a batch as they are ready. What is wrong with one is told in its own answer. */
-export function createBatchEvaluation(options: BatchOptions) {
+export function createBatchEvaluation(options: BatchOptions, longCalls: LongCalls) {
   const { analyzer, judge, gate, access, beginWork, searchesAtOnce, log, watched = unwatched } = options;
   async function evaluate(
     message: RequestMessage,
@@ -87,16 +88,17 @@ export function createBatchEvaluation(options: BatchOptions) {
     });
   }
 
-  return (
+  return async function* (
     { requests }: MessageShape<typeof batch.input>,
     asker: Asker,
     unreadable: ReadonlyMap<number, UnreadableItem>,
     signal: AbortSignal,
-  ): AsyncIterable<Item> => {
+  ): AsyncGenerator<Item> {
     // A flow of its own: beside the caller's single requests a batch is one more caller, not two hundred.
     const { account, requestId } = asker;
     const flow = flowOf(asker);
     judge.batch(requests.length, account);
+    using _ = longCalls.begin(account.subject);
     // An item waits as long as the others go on: what keeps it waiting may be its own batch.
     let progressedAt = performance.now();
     const turn = beginWork(() => signal.throwIfAborted());
@@ -131,7 +133,7 @@ export function createBatchEvaluation(options: BatchOptions) {
       }
     };
     const atOnce = atOnceOf(account, searchesAtOnce);
-    return runConcurrently(requests.length, atOnce, watched("batch item", answer), signal);
+    yield* runConcurrently(requests.length, atOnce, watched("batch item", answer), signal);
   };
 }
 

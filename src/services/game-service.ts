@@ -8,6 +8,7 @@ import { type Openings, readOpenings } from "../game/openings.ts";
 import type { BeginWork } from "../thread/event-loop.ts";
 import { type AdmissionControl, askerOf, type Preflight } from "./admission.ts";
 import { atOnceOf, type EachWatched, flowOf } from "./batch.ts";
+import type { LongCalls } from "./long-calls.ts";
 import { reviewGame } from "./review-game.ts";
 
 export interface GameServiceOptions {
@@ -23,14 +24,10 @@ export interface GameServiceOptions {
 }
 
 /** GameService over the domain. */
-export function createGameService({
-  analyzer,
-  judge,
-  gate,
-  beginWork,
-  searchesAtOnce,
-  watched,
-}: GameServiceOptions): Implementation<typeof GameService> {
+export function createGameService(
+  { analyzer, judge, gate, beginWork, searchesAtOnce, watched }: GameServiceOptions,
+  longCalls: LongCalls,
+): Implementation<typeof GameService> {
   let reading: Promise<Openings> | undefined;
 
   /** When the first review needs them, which many servers never see. */
@@ -54,6 +51,7 @@ export function createGameService({
       // Where none is asked about, the game is still read and explained: that counts, too.
       const first = searches[0] ?? requests[0];
       using admitted = first && (await gate.admitReview(first, searches.length, asker));
+      using _ = longCalls.begin(account.subject);
       const moves: MoveReviewMessage[] = [];
       const steps = reviewGame(
         judged,

@@ -1,5 +1,6 @@
 import type { Analysis } from "../analysis/analysis.ts";
-import type { Analyzer, Terms } from "../analysis/analyzer.ts";
+import type { Analyzer } from "../analysis/analyzer.ts";
+import type { Terms } from "../analysis/flight.ts";
 import type { PlaceInQueue } from "../analysis/scheduler.ts";
 import type { ReviewedGame } from "../calls/convert-review.ts";
 import { KibitzError } from "../errors/errors.ts";

@@ -144,13 +144,21 @@ function openOwn(
   };
 }
 
+/** Keys as they are kept. */
+export interface OpenedKeys extends AsyncDisposable {
+  readonly keys: KeyStore;
+  /** The time of all nodes that share them, in milliseconds since 1970; undefined where that is this machine's. */
+  now(): number | undefined;
+}
+
 /** The keys alone, as the settings say. @throws ConfigError, also where Redis is not there */
-export async function openKeys(config: Config): Promise<{ readonly keys: KeyStore } & AsyncDisposable> {
+export async function openKeys(config: Config): Promise<OpenedKeys> {
   const redis = await connectRedis(config, { info() {}, warn() {} });
   if (redis === undefined) {
     const database = openData(config);
     return {
       keys: createSqliteKeyStore(database),
+      now: () => undefined,
       async [Symbol.asyncDispose]() {
         database.close();
       },
@@ -166,8 +174,10 @@ export async function openKeys(config: Config): Promise<{ readonly keys: KeyStor
   const { createRedisClock } = await import("../storage/redis/clock.ts");
   const { createRedisKeyStore } = await import("../storage/redis/key-store.ts");
   const clock = open.use(createRedisClock(redis));
+  await clock.look();
   return {
     keys: open.use(createRedisKeyStore(redis, clock)),
+    now: () => clock.now(),
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
 }

@@ -159,7 +159,7 @@ export async function startApp(
         `KIBITZ_HOST and KIBITZ_PORT: cannot listen on ${config.host}:${config.port} (${error.message}).${wayOut(error)}`,
       );
     });
-    const connected = await connectRedis(config, log, redisTimes, degraded);
+    const connected = await connectRedis(config, log, { times: redisTimes, degraded, meter });
     redis = connected && tracing.redis(open.use(connected));
     const node = redis && open.use((await import("./nodes.ts")).joinOthers(redis, log, redisTimes));
     const sharing = redis && node && { redis, nodes: () => node.count };
@@ -186,7 +186,7 @@ export async function startApp(
     const service = createService(engines, access, config, log, { store, shared, writeLine, meter, tracing });
     node?.present(engines, service, config, port);
     if (metrics) {
-      watchService(metrics, service, engines, degraded);
+      watchService(metrics, service, engines, access, degraded);
     }
     const { defaultBuild } = engines.catalog.latest;
     const follow = () => readiness.become(engines.available(defaultBuild) ? "ready" : "starting");

@@ -1,8 +1,10 @@
 import type { Findings } from "../analysis/analysis.ts";
 import { findingsFromJson, stateFromJson, findingsVersion as version } from "../analysis/read-findings.ts";
 import type { Log } from "../log/log.ts";
+import type { Meter } from "../metrics/meter.ts";
 import type { BriefTimes } from "../storage/redis/brief.ts";
-import type { Redis, RedisTimes } from "../storage/redis/connection.ts";
+import type { Redis } from "../storage/redis/connection.ts";
+import type { RedisTimes } from "../storage/redis/kept-connection.ts";
 import { ConfigError } from "./config.ts";
 import type { Degraded } from "./degraded.ts";
 import type { AnnouncingTimes } from "./nodes.ts";
@@ -11,6 +13,13 @@ import type { Config } from "./settings.ts";
 
 /** What is waited for between nodes, in milliseconds; tests set it otherwise. */
 export type SharingTimes = RedisTimes & BriefTimes & AnnouncingTimes;
+
+/** Who is told of Redis, and what is waited for. */
+export interface RedisWatched {
+  readonly times?: Partial<RedisTimes> | undefined;
+  readonly degraded?: Degraded | undefined;
+  readonly meter?: Pick<Meter, "redisOperation"> | undefined;
+}
 
 /**
  * What equal nodes share, as the settings say; undefined for a node that is alone, which does not even read the library. That it
@@ -21,19 +30,20 @@ export type SharingTimes = RedisTimes & BriefTimes & AnnouncingTimes;
 export async function connectRedis(
   { redisUrl, redisPrefix }: Pick<Config, "redisUrl" | "redisPrefix">,
   log: Pick<Log, "info" | "warn">,
-  times: Partial<RedisTimes> = {},
-  degraded?: Degraded,
+  { times, degraded, meter }: RedisWatched = {},
 ): Promise<Redis | undefined> {
   if (redisUrl === undefined) {
     return undefined;
   }
   const { openRedis, RedisUnusable } = await import("../storage/redis/connection.ts");
   const { host } = new URL(redisUrl);
-  const redis = await openRedis({ url: redisUrl, prefix: redisPrefix, times }).catch((error) => {
-    throw error instanceof RedisUnusable
-      ? new ConfigError(`KIBITZ_REDIS_URL: Redis at ${host} cannot be used: ${error.message}.`)
-      : error;
-  });
+  const redis = await openRedis({ url: redisUrl, prefix: redisPrefix, times: times ?? {}, meter }).catch(
+    (error) => {
+      throw error instanceof RedisUnusable
+        ? new ConfigError(`KIBITZ_REDIS_URL: Redis at ${host} cannot be used: ${error.message}.`)
+        : error;
+    },
+  );
   const tellDegraded = degraded?.part("store");
   const tell = () => {
     const { health } = redis;
@@ -44,7 +54,7 @@ export async function connectRedis(
       case "unwritable":
         return log.warn(
           { error: health.why },
-          "degraded: Redis takes no writes, so that this node shares nothing new",
+          "degraded: Redis refuses to keep what it is told, so that this node shares nothing new",
         );
       case "down":
         return log.warn(

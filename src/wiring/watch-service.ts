@@ -1,3 +1,4 @@
+import type { Access } from "../access/access.ts";
 import type { Engines } from "../engine/engines.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Degraded } from "./degraded.ts";
@@ -8,11 +9,18 @@ export type ServiceMetrics = Pick<Metrics, "meter" | "watch">;
 /** Has metrics read how things stand, and count what happens to engines. */
 export function watchService(
   { meter, watch }: ServiceMetrics,
-  { scheduler }: Service,
+  { scheduler, analyzer }: Service,
   engines: Engines,
+  access: Pick<Access, "lookUps">,
   degraded: Degraded,
 ): void {
-  watch({ queue: scheduler.standing, engines: engines.standing, degraded: degraded.parts });
+  watch({
+    queue: scheduler.standing,
+    engines: engines.standing,
+    askers: analyzer.askers,
+    keys: access.lookUps,
+    degraded: degraded.parts,
+  });
   // Those that were started before anybody looked took a time that nobody knows.
   for (const { build, states } of engines.standing()) {
     for (const _ of states) {

@@ -10,25 +10,28 @@ interface Told {
   readonly connections: number;
   readonly path: string;
   readonly bodies: readonly string[];
+  readonly headers: readonly Readonly<Record<string, string>>[];
   readonly localAddress: string;
 }
 
-const { url, connections, path, bodies, localAddress } = workerData as Told;
+const { url, connections, path, bodies, headers, localAddress } = workerData as Told;
 const agent = new Agent({ keepAlive: true, maxSockets: connections });
 const statuses = new Map<number, number>();
-/** The latest Retry-After of a 429, in seconds. */
+/** Answers that say when to try again, and the latest of them, in seconds. */
+let toldToWait = 0;
 let retryAfterS: number | undefined;
 let stopped = false;
 
-function send(body: string): Promise<void> {
+function send(body: string, more: Readonly<Record<string, string>>): Promise<void> {
   return new Promise((resolve) => {
     const call = request(
       url + path,
-      { method: "POST", agent, localAddress, headers: { "Content-Type": "application/json" } },
+      { method: "POST", agent, localAddress, headers: { "Content-Type": "application/json", ...more } },
       (res) => {
         const status = res.statusCode ?? 0;
         statuses.set(status, (statuses.get(status) ?? 0) + 1);
-        if (status === 429) {
+        if (res.headers["retry-after"] !== undefined) {
+          toldToWait++;
           retryAfterS = Number(res.headers["retry-after"]);
         }
         res.resume().on("end", resolve);
@@ -41,7 +44,7 @@ function send(body: string): Promise<void> {
 
 async function flood(connection: number): Promise<void> {
   for (let sent = connection; !stopped; sent++) {
-    await send(bodies[sent % bodies.length] ?? "");
+    await send(bodies[sent % bodies.length] ?? "", headers[sent % headers.length] ?? {});
   }
 }
 
@@ -52,4 +55,4 @@ const floods = Array.from({ length: connections }, (_, connection) => flood(conn
 parentPort?.postMessage("ready");
 await Promise.all(floods);
 agent.destroy();
-parentPort?.postMessage({ statuses, retryAfterS });
+parentPort?.postMessage({ statuses, toldToWait, retryAfterS });

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
+import { createApiKey } from "../../src/access/keys.ts";
 
 const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
@@ -13,8 +14,31 @@ const longGame = {
   depth: 5_000_000_000,
 };
 
-/** What is refused, and was dear to refuse, by name: a path, and bodies to send there in turn. */
-export const refused = {
+/** What is sent over and over: to a path, bodies and headers in turn. */
+export interface Flood {
+  readonly path: string;
+  readonly bodies: readonly string[];
+  /** Beside Content-Type; none if unset. */
+  readonly headers?: readonly Readonly<Record<string, string>>[];
+}
+
+const agentsHeaders = {
+  Accept: "application/json, text/event-stream",
+  "MCP-Protocol-Version": "2025-11-25",
+};
+
+function messageOfAgent(method: string, params: object): string {
+  return JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+}
+
+function callOfTool(name: string, args: object): string {
+  return messageOfAgent("tools/call", { name, arguments: args });
+}
+
+const bracketsInPgn = `1. e4 ${"(1. d4 ".repeat(37_000)}`;
+
+/** What is refused, and was dear to refuse, by name. It spends the budget of refusals. */
+export const refused: Readonly<Record<string, Flood>> = {
   "long games": { path: "/v1/eval", bodies: [JSON.stringify(longGame)] },
   "batches of long games": {
     path: "/v1/eval/batch",
@@ -33,7 +57,7 @@ export const refused = {
     bodies: [
       "(".repeat(250_000),
       `1. e4 ${"(1. d4) ".repeat(32_000)}`,
-      `1. e4 ${"(1. d4 ".repeat(37_000)}`,
+      bracketsInPgn,
       `${longGame.moves.join(" ")} a1a1`,
     ]
       .map((pgn) => JSON.stringify({ pgn, depth: 30 }))
@@ -49,13 +73,54 @@ export const refused = {
       JSON.stringify({ fen: startFen, depth: 30 }),
     ],
   },
-} as const;
+  "long games that agents ask about": {
+    path: "/mcp",
+    headers: [agentsHeaders],
+    bodies: [
+      callOfTool("analyze_position", longGame),
+      callOfTool("analyze_position", { pgn: bracketsInPgn }),
+      callOfTool("compare_moves", { moves: longGame.moves, candidates: ["Nf3", "a1a1"] }),
+      callOfTool("review_game", { pgn: `${longGame.moves.join(" ")} a1a1`, depth: 30 }),
+      callOfTool("play_moves", { moves: [...longGame.moves, "a1a1"] }),
+    ],
+  },
+  "messages of agents that are none, and calls of what there is not": {
+    path: "/mcp",
+    headers: [agentsHeaders],
+    bodies: [
+      "{",
+      "[]",
+      JSON.stringify({ jsonrpc: "1.0" }),
+      messageOfAgent("tools/burn", {}),
+      callOfTool("play_poker", {}),
+      callOfTool("play_moves", { moves: "e4" }),
+      `[${Array.from({ length: 5000 }, () => messageOfAgent("ping", {})).join()}]`,
+      `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"x":[${'"",'.repeat(120_000)}""]}}`,
+    ],
+  },
+};
+
+/** What is refused by its headers alone, which costs no budget. By name, with its statuses. */
+export const turnedAway: Readonly<Record<string, Flood & { readonly statuses: readonly number[] }>> = {
+  "agents of foreign pages and hosts, and with keys that there are not": {
+    path: "/mcp",
+    headers: [
+      { ...agentsHeaders, Origin: "https://evil.example" },
+      { ...agentsHeaders, Host: "evil.example" },
+      { ...agentsHeaders, Authorization: `Bearer ${createApiKey()}` },
+      { ...agentsHeaders, Authorization: "Bearer kbz_none" },
+    ],
+    bodies: [callOfTool("analyze_position", { moves: longGame.moves })],
+    statuses: [401, 403],
+  },
+};
 
 /** What became of a flood. */
 export interface Flooded {
   /** Answers by status. */
   readonly statuses: ReadonlyMap<number, number>;
-  /** Of the latest 429, in seconds. */
+  /** Answers that say when to try again, and the latest of them, in seconds. */
+  readonly toldToWait: number;
   readonly retryAfterS: number | undefined;
 }
 
@@ -66,10 +131,10 @@ export interface Flooded {
  */
 export async function floodWithRefusals(
   url: string,
-  { path, bodies }: { readonly path: string; readonly bodies: readonly string[] },
+  { path, bodies, headers = [{}] }: Flood,
   localAddress: string,
 ): Promise<() => Promise<Flooded>> {
-  const workerData = { url, path, bodies, localAddress, connections: 20 };
+  const workerData = { url, path, bodies, headers, localAddress, connections: 20 };
   const worker = new Worker(new URL("refusal-flood.ts", import.meta.url), { workerData });
   await once(worker, "message");
   return async () => {

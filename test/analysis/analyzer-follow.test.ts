@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Findings } from "../../src/analysis/analysis.ts";
-import { type Analyzer, createAnalyzer, type Followed } from "../../src/analysis/analyzer.ts";
+import { type Analyzer, createAnalyzer } from "../../src/analysis/analyzer.ts";
+import type { Followed } from "../../src/analysis/flight.ts";
 import { createScheduler } from "../../src/analysis/scheduler.ts";
 import type { SearchWithRetry } from "../../src/engine/search-with-retry.ts";
 import { createMemoryCache } from "../../src/storage/memory/cache.ts";

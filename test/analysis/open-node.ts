@@ -6,6 +6,7 @@ import { createScheduler, type Scheduler } from "../../src/analysis/scheduler.ts
 import { createSharing } from "../../src/analysis/share-searches.ts";
 import type { SearchDone } from "../../src/engine/engine.ts";
 import type { SearchWithRetry } from "../../src/engine/search-with-retry.ts";
+import type { CacheTier } from "../../src/metrics/meter.ts";
 import { createMemoryCache } from "../../src/storage/memory/cache.ts";
 import { createBriefRedis } from "../../src/storage/redis/brief.ts";
 import { createRedisCache } from "../../src/storage/redis/cache.ts";
@@ -20,6 +21,8 @@ export interface TestNode {
   readonly redis: Redis;
   /** Searches under way here, in the order in which they came. */
   readonly searches: HeldSearch[];
+  /** Where answers were found, as they were counted; undefined for those that were not. */
+  readonly found: (CacheTier | undefined)[];
 }
 
 export interface HeldSearch {
@@ -93,6 +96,8 @@ export async function openNode({
     }),
     cache,
   });
-  const analyzer = createAnalyzer({ search, scheduler, cache, sharing, movetimeMaxMs: 9000 });
-  return { analyzer, scheduler, redis: connection, searches };
+  const found: TestNode["found"] = [];
+  const meter = { search() {}, lookUp: (tier: CacheTier | undefined) => void found.push(tier) };
+  const analyzer = createAnalyzer({ search, scheduler, cache, sharing, meter, movetimeMaxMs: 9000 });
+  return { analyzer, scheduler, redis: connection, searches, found };
 }

@@ -40,7 +40,7 @@ test("findings that are written otherwise have another version: raise it with th
   const score = { value: { kind: "cp", cp: 30 }, bound: "exact", wdl: { win: 100, draw: 850, loss: 50 } };
   const move = { capture: false, check: false };
   expect({ findingsVersion, ...JSON.parse(written) }).toEqual({
-    findingsVersion: 1,
+    findingsVersion: 2,
     score,
     best: {
       ...move,

@@ -101,6 +101,32 @@ describeWith("redis")("nodes that share a Redis", () => {
     expect(other.searches).toEqual([]);
   });
 
+  test("count where an answer was: each once, for whoever asked", async () => {
+    const [one, other, third] = (await nodes(3)) as [TestNode, TestNode, TestNode];
+    const first = one.analyzer.analyze(judgedOf(), "caller", never);
+    (await shared([one])).answer();
+    await first;
+    await one.analyzer.analyze(judgedOf(), "caller", never);
+    expect(one.found).toEqual([undefined, "memory"]);
+    await other.analyzer.analyze(judgedOf(), "caller", never);
+    await read(other.analyzer.watch(judgedOf(), "caller", never));
+    expect(other.found).toEqual(["shared", "memory"]);
+    await read(third.analyzer.watch(judgedOf(), "caller", never));
+    expect(third.found).toEqual(["shared"]);
+    // One that is followed is searched, and nothing that was kept.
+    const all = [one, other, third];
+    const asked = askAll(all, judgedOf({ depth: 15 }));
+    await until(
+      () => followersIn(all),
+      (followers) => followers === 2,
+    );
+    for (const { answer } of searchesOf(all)) {
+      answer();
+    }
+    await Promise.all(asked);
+    expect(all.map(({ found }) => found.at(-1))).toEqual([undefined, undefined, undefined]);
+  });
+
   test("tell each other how a search goes, to streams and not to others", async () => {
     const all = (await nodes(2)) as [TestNode, TestNode];
     const [one, other] = all;

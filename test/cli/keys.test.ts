@@ -1,11 +1,13 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createApiKey } from "../../src/access/keys.ts";
 import { openDatabase } from "../../src/storage/sqlite/database.ts";
 import { createSqliteKeyStore } from "../../src/storage/sqlite/key-store.ts";
 import { keyRecord } from "../contract/access-stores.ts";
+import { describeWith } from "../support/needs.ts";
 import { quickestSettings } from "../support/quickest-settings.ts";
+import { useRedis } from "../support/redis.ts";
 import { startServer } from "../support/start-server.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { runKibitz } from "./run-kibitz.ts";
@@ -130,4 +132,35 @@ test("a server prints neither its pepper nor a key that it is sent, at any level
   const printed = [...logged, ...complaints].join("\n");
   expect(printed).not.toContain(canary);
   expect(printed).not.toContain("canary");
+});
+
+describeWith("redis")("keys that nodes share", () => {
+  const redis = useRedis();
+  const dayMs = 86_400_000;
+
+  test.each([-100, 100])(
+    "are made, revoked and told as expired by their clock, not by that of this machine: %i days off",
+    async (days) => {
+      const began = Date.now();
+      const shared = { KIBITZ_REDIS_URL: redis.url, KIBITZ_REDIS_PREFIX: `clock${days}:` };
+      const ask = (...args: readonly string[]) => runKibitz(["keys", ...args], shared);
+      vi.useFakeTimers({ toFake: ["Date"], now: began + days * dayMs });
+      onTestFinished(() => void vi.useRealTimers());
+      const { id } = JSON.parse((await ask("create", "--json")).stdout);
+      await ask("revoke", id);
+      const issued = { id: "self", hash: "a".repeat(64), name: null, plan: "free", revoked_at: null };
+      const used = { created_at: new Date(began).toISOString(), last_used_at: null, issued_to: "192.0.2.1" };
+      await runKibitz(["keys", "import", "-"], shared, [JSON.stringify({ ...issued, ...used })]);
+      const listed = await ask("list", "--json");
+      expect((await ask("list")).stdout).toMatch(/^self .* valid/m);
+      vi.useRealTimers();
+      const [row] = listed.stdout
+        .split("\n")
+        .map((line) => JSON.parse(line || "{}"))
+        .filter((key) => key.id === id);
+      for (const time of [row.created_at, row.revoked_at]) {
+        expect(Math.abs(Date.parse(time) - began)).toBeLessThan(60_000);
+      }
+    },
+  );
 });

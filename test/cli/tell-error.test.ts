@@ -45,6 +45,21 @@ kibitz: give an API key of the service, in KIBITZ_API_KEY or with --key
   });
 });
 
+test("a game that would be reviewed is not printed whole", async () => {
+  const suggestedRequest = {
+    pgn: `1. e4 {${"long ".repeat(1000)}} *`,
+    moves: Array(600).fill("Nf3"),
+    depth: 20,
+  };
+  const beyond = { code: "upgrade_needed", status: 402, detail: "Too deep.", suggestedRequest };
+  const { stderr } = await toldOf(remote(beyond));
+  expect(stderr).toContain('this request would be answered: {"pgn":"1. e4 {long long ');
+  expect(stderr).toMatch(
+    /long lon… \(5010 characters\)","moves":\["Nf3",.+"… \(600 items\)"\],"depth":20\}\n/,
+  );
+  expect(stderr.length).toBeLessThan(800);
+});
+
 test("what failed in a service says how its operator finds it", async () => {
   const failed = { code: "internal", status: 500, detail: "Something failed.", requestId: "r-1" };
   expect(await toldOf(remote(failed))).toEqual({

@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { post } from "../contract/doors/post.ts";
 import { rowsWith } from "../support/needs.ts";
 import { rateOf, usePlansFile } from "../support/plans-file.ts";
@@ -8,6 +8,7 @@ import { useApp } from "../support/running-app.ts";
 import type { Program } from "./language.ts";
 import { languages } from "./languages/index.ts";
 import { examplesOf } from "./places.ts";
+import { startRecordingProxy } from "./recording-proxy.ts";
 import { runProgram } from "./run-program.ts";
 
 // So tight that every example has to wait: it asks nine times.
@@ -59,6 +60,27 @@ describe.each(examples)("$name", (example: Program) => {
     const printed = await run({ KIBITZ_API_KEY: key });
     // The one call that it makes without the key has all of that window.
     expect(printed.split("\n").filter((line) => waiting.test(line))).toEqual([]);
+  });
+
+  test("asks again when its connection breaks under a stream, and shows each depth once", async () => {
+    const proxy = await startRecordingProxy(app.url);
+    onTestFinished(() => proxy.close());
+    let isCut = false;
+    const printed = await runProgram([...example.command, proxy.url], {
+      ...example,
+      env: { ...example.env, KIBITZ_API_KEY: key },
+      onLine(line) {
+        if (!isCut && state.test(line)) {
+          isCut = true;
+          proxy.cut();
+        }
+      },
+    });
+    const lines = printed.trimEnd().split("\n");
+    expect(lines).toContain("connection lost, asking again");
+    const depths = lines.filter((line) => state.test(line)).map((line) => /\d+/.exec(line)?.[0]);
+    expect(new Set(depths).size).toBe(depths.length);
+    expect(lines.filter((line) => state.test(line)).at(-1)).toMatch(/^depth 16: .* final$/);
   });
 });
 

@@ -8,6 +8,8 @@ export interface RecordingProxy {
   hasSentGzip(): boolean;
   /** Whether the service answered with something compressed with gzip so far. */
   hasReceivedGzip(): boolean;
+  /** Breaks every connection, as a node that dies does. New ones are taken. */
+  cut(): void;
   close(): Promise<void>;
 }
 
@@ -30,16 +32,16 @@ export async function startRecordingProxy(url: string): Promise<RecordingProxy> 
       from.pipe(to);
     }
   });
+  const cut = () => sockets.forEach((socket) => void socket.destroy());
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     hasSentGzip: () => Buffer.concat(sent).includes(gzipMagic),
     hasReceivedGzip: () => Buffer.concat(received).includes(gzipMagic),
+    cut,
     async close() {
-      for (const socket of sockets) {
-        socket.destroy();
-      }
+      cut();
       server.close();
       await once(server, "close");
     },

@@ -1,21 +1,30 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 
 interface Place {
   readonly cwd?: string;
   /** Over the environment of this process. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Takes what it prints, line by line, as soon as it does. */
+  readonly onLine?: (line: string) => void;
 }
 
 /** Runs a program to its end and returns what it printed; fails with all that it said if it fails. */
-export async function runProgram(command: readonly string[], { cwd, env }: Place = {}): Promise<string> {
+export async function runProgram(
+  command: readonly string[],
+  { cwd, env, onLine }: Place = {},
+): Promise<string> {
   const [file = "", ...args] = command;
   const child = spawn(file, args, {
     ...(cwd !== undefined && { cwd }),
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
+  if (onLine) {
+    createInterface(child.stdout).on("line", onLine);
+  }
   const [stdout, stderr, [code, signal]] = await Promise.all([
     text(child.stdout),
     text(child.stderr),

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { accepts, type HaproxyOptions, startHaproxy } from "../../tools/cluster/companions.ts";
 import { type Program, startProgram } from "../../tools/cluster/programs.ts";
+import type { Need } from "../support/components.ts";
 import { freePort } from "../support/free-port.ts";
 import { pathOf } from "./deploy-tools.ts";
 
@@ -15,14 +16,19 @@ export interface Balanced extends AsyncDisposable {
 
 export interface Balancer {
   readonly name: string;
-  /** Whether what gRPC has sent is kept until it is answered, to be sent again. */
-  readonly keepsGrpc: boolean;
+  readonly need: Need;
+  /** The largest body of gRPC, in bytes, that is asked again when a node is lost before it has read all of it. */
+  readonly grpcBodyMax: number;
   start(nodes: HaproxyOptions["nodes"], folder: string): Promise<Balanced>;
 }
 
+/** A question of 64 KiB, behind its prefix. */
+const largestCall = 65_541;
+
 const haproxy: Balancer = {
   name: "HAProxy",
-  keepsGrpc: true,
+  need: "haproxy",
+  grpcBodyMax: largestCall,
   async start(nodes) {
     const bind = `127.0.0.1:${await freePort()}`;
     return balanced(await startHaproxy({ nodes, bind }), bind);
@@ -31,7 +37,8 @@ const haproxy: Balancer = {
 
 const nginx: Balancer = {
   name: "nginx",
-  keepsGrpc: false,
+  need: "nginx",
+  grpcBodyMax: 32_768,
   async start(nodes, folder) {
     const [http1, http2] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`];
     const config = writeConfig(folder, "nginx/nginx.conf", [
@@ -49,7 +56,8 @@ const nginx: Balancer = {
 
 const envoy: Balancer = {
   name: "Envoy",
-  keepsGrpc: true,
+  need: "envoy",
+  grpcBodyMax: largestCall,
   async start(nodes, folder) {
     const port = await freePort();
     const config = writeConfig(folder, "envoy/envoy.yaml", [

@@ -98,13 +98,21 @@ describeWith(
     expect(slowestMs).toBeLessThan(10_000);
   });
 
-  test("from Redis: no call fails or waits for it, and it stays ready", async () => {
+  test("from Redis: no call fails or waits for it, and it stays ready, says so, and recovers within five seconds", async () => {
+    const readiness = async () => {
+      const answer = await fetch(`${away.url}/readyz`);
+      return [answer.status, await answer.json()];
+    };
+    const degraded = [200, { status: "ready", degraded: ["store"] }];
     const { failures, tookMs } = await underLoad(async () => {
+      expect(await readiness()).toEqual([200, { status: "ready" }]);
       cut("redis");
+      await vi.waitFor(async () => expect(await readiness()).toEqual(degraded), { timeout: 3000 });
       await sleep(5000);
-      expect((await fetch(`${away.url}/readyz`)).status).toBe(200);
+      expect(await readiness()).toEqual(degraded);
       mend("redis");
-      await sleep(2000);
+      const well = [200, { status: "ready" }];
+      await vi.waitFor(async () => expect(await readiness()).toEqual(well), { timeout: 5000 });
     });
     expect(failures).toEqual([]);
     expect(Math.max(...tookMs)).toBeLessThan(5000);

@@ -8,22 +8,39 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type Cluster, type ClusterNode, startCluster } from "../../tools/cluster/start-cluster.ts";
 import { go } from "../clients/languages/go.ts";
+import { python } from "../clients/languages/python.ts";
 import { typescript } from "../clients/languages/typescript.ts";
-import { cacheOf, examplesOf } from "../clients/places.ts";
+import { cacheOf } from "../clients/places.ts";
 import { descendantsOf } from "../engine/processes.ts";
-import { describeWith } from "../support/needs.ts";
+import { describeWith, rowsWith } from "../support/needs.ts";
 import { quickestSettings } from "../support/quickest-settings.ts";
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
+import { type Balanced, balancers } from "./balancers.ts";
 import { grpcCaller, jsonCaller, type Outcome, startGoTraffic, startTraffic } from "./traffic.ts";
 
-/** The node that has a request at the moment, as HAProxy counts it. */
-async function whoAnswers({ balancerSocket, nodes }: Cluster): Promise<ClusterNode> {
+interface Counted {
+  readonly node: ClusterNode;
+  /** Requests at the moment. */
+  readonly now: number;
+  /** Requests so far. */
+  readonly sum: number;
+}
+
+/** What each node has to do, as HAProxy counts it. */
+async function askHaproxy({ balancerSocket, nodes }: Cluster): Promise<readonly Counted[]> {
   const socket = connect(balancerSocket);
   socket.end("show stat\n");
   const rows = (await text(socket)).split("\n").map((row) => row.split(","));
-  // Their columns: proxy, server, queued now, at most, requests now.
-  const busy = nodes.find(({ name }) =>
-    rows.some(([, server, , , now]) => server === name && Number(now) > 0),
-  );
+  return nodes.map((node) => {
+    // Their columns: proxy, server, queued now, at most, requests now, at most, limit, so far.
+    const [, , , , now, , , sum] = rows.find(([, server]) => server === node.name) ?? [];
+    return { node, now: Number(now), sum: Number(sum) };
+  });
+}
+
+/** The node that has a request at the moment. */
+async function whoAnswers(cluster: Cluster): Promise<ClusterNode> {
+  const busy = (await askHaproxy(cluster)).find(({ now }) => now > 0)?.node;
   if (busy === undefined) {
     throw new Error("no node has a request");
   }
@@ -35,11 +52,13 @@ describeWith(
   "redis",
   "haproxy",
   "go",
+  "python",
   "chromium",
 )("nodes behind HAProxy", () => {
+  const folder = useTemporaryFolder();
   let cluster: Cluster;
   beforeAll(async () => {
-    for (const language of [go, typescript]) {
+    for (const language of [go, python, typescript]) {
       await mkdir(cacheOf(language.name), { recursive: true });
       await language.build();
     }
@@ -53,17 +72,20 @@ describeWith(
   /** So that the callers leave something of the machine: one that is too busy to read calls refuses them. */
   const pauseMs = 60;
 
-  /** JSON without a word about retries, gRPC with its usual policy. */
-  async function underLoad(happen: () => Promise<void>): Promise<Readonly<Record<string, Outcome>>> {
-    using shared = grpcCaller(cluster.url);
-    using own = grpcCaller(cluster.url);
+  /** JSON without a word about retries, gRPC with its usual policy. @param at if it is not HAProxy that is asked */
+  async function underLoad(
+    happen: () => Promise<void>,
+    { url, http2Url }: Pick<Balanced, "url" | "http2Url"> = { url: cluster.url, http2Url: cluster.url },
+  ): Promise<Readonly<Record<string, Outcome>>> {
+    using shared = grpcCaller(http2Url);
+    using own = grpcCaller(http2Url);
     const json = startTraffic(
-      ["/v1/eval", "/v1/bestmove"].map((path) => jsonCaller(cluster.url, path)),
+      ["/v1/eval", "/v1/bestmove"].map((path) => jsonCaller(url, path)),
       depth,
       pauseMs,
     );
     const grpcJs = startTraffic([shared, own], depth, pauseMs);
-    const stopGo = startGoTraffic(cluster.url, 2, depth, pauseMs);
+    const stopGo = startGoTraffic(http2Url, 2, depth, pauseMs);
     const isBusy = () => Math.min(json.counts.calls, grpcJs.counts.calls) > 10;
     await vi.waitFor(() => expect(isBusy()).toBe(true), 10_000);
     await happen();
@@ -94,6 +116,49 @@ describeWith(
       }
     });
     expectAllAnswered(outcomes);
+  });
+
+  test.each(balancers.filter(({ need }) => need !== "haproxy").flatMap((one) => rowsWith([one.need], one)))(
+    "SIGKILL of one after the other behind $name: no call fails",
+    async (balancer) => {
+      const [first = "", second = "", third = ""] = cluster.nodes.map(({ url }) => new URL(url).host);
+      await using balanced = await balancer.start([first, second, third], folder);
+      await vi.waitFor(async () => expect((await fetch(`${balanced.url}/readyz`)).status).toBe(200), 10_000);
+      const outcomes = await underLoad(async () => {
+        for (const node of cluster.nodes) {
+          await node.stop("SIGKILL");
+          await node.start();
+          await isTaken(node);
+        }
+      }, balanced);
+      expectAllAnswered(outcomes);
+    },
+  );
+
+  test("one that is slow gets fewer calls, and none fails", async () => {
+    const [slow] = cluster.nodes;
+    const { pid = 0 } = slow ?? {};
+    const pids = [pid, ...descendantsOf(pid)];
+    const signal = (name: NodeJS.Signals) => pids.forEach((one) => void process.kill(one, name));
+    const before = await askHaproxy(cluster);
+    const outcomes = await underLoad(async () => {
+      try {
+        // It moves for a fifth of the time.
+        for (let turn = 0; turn < 60; turn++) {
+          signal("SIGSTOP");
+          await sleep(80);
+          signal("SIGCONT");
+          await sleep(20);
+        }
+      } finally {
+        signal("SIGCONT");
+      }
+    });
+    expectAllAnswered(outcomes);
+    const after = await askHaproxy(cluster);
+    const [ofSlow = 0, ...ofOthers] = after.map(({ sum }, at) => sum - (before[at]?.sum ?? 0));
+    expect(ofSlow).toBeGreaterThan(0);
+    expect(ofSlow).toBeLessThan(Math.min(...ofOthers));
   });
 
   test("one that is frozen: what it has is answered when it goes on, all others go elsewhere", async () => {
@@ -131,14 +196,16 @@ describeWith(
     expectAllAnswered(outcomes);
   });
 
-  test.each(["grpc-js.ts", "connect-node.ts"])(
-    "a node that dies under a stream: the example %s asks again within two seconds, and ends with the same answer",
-    async (example) => {
+  const examples = [go, python, typescript].flatMap((language) => language.examples);
+  test.each(examples)(
+    "a node that dies under a stream: the example $name asks again within two seconds, and ends with the same answer",
+    async ({ command: [file = "", ...args], cwd, env }) => {
       const watched = async (onDepth: (line: string) => void): Promise<readonly string[]> => {
         // What one node has found, no other would search.
         execFileSync("redis-cli", ["-u", cluster.redisUrl, "flushall"]);
-        const child = spawn(process.execPath, [example, cluster.url], {
-          cwd: examplesOf("typescript"),
+        const child = spawn(file, [...args, cluster.url], {
+          cwd,
+          env: { ...process.env, ...env },
           stdio: ["ignore", "pipe", "inherit"],
         });
         const lines: string[] = [];

@@ -57,7 +57,12 @@ describe("info", () => {
       },
     ],
     ["a line without wdl", "info depth 2 score cp 3", { depth: 2, score: { kind: "cp", cp: 3 } }],
-    ["the move being searched", "info depth 9 currmove e2e4 currmovenumber 1", { depth: 9 }],
+    [
+      "the move being searched",
+      "info depth 9 currmove e2e4 currmovenumber 1",
+      { depth: 9, currmove: "e2e4" },
+    ],
+    ["no move as none", "info depth 9 currmove none currmovenumber 1", { depth: 9 }],
     ["fields that it does not know", "info cpuload 500 sbhits 3 depth 4 whatever", { depth: 4 }],
     ["nothing", "info", {}],
     ["much space", "  info\t depth   3  \t pv   e2e4    e7e5 \r", { depth: 3, pv: ["e2e4", "e7e5"] }],

@@ -149,6 +149,24 @@ describe("what Stockfish printed when its nodes were used up", () => {
   );
 });
 
+describe("what Stockfish printed in 8 s, all lines after each one since the third", () => {
+  const limits = { lineCount: 2, movetimeMs: 8000 };
+
+  test("an iteration of which only the first line was searched is left out, however whole it looks", () => {
+    // Its second line, of the new depth and with an exact score, is the move that was best before.
+    const { complete, final } = foldRecorded("stockfish-15.1-multipv2-movetime8000", limits);
+    expect(depthsOf(complete).slice(-3)).toEqual([19, 20, 21]);
+    expect(final).toMatchObject({ depth: 21, complete: true });
+  });
+
+  test("and comes when it is whole, once", () => {
+    const { complete, final } = foldRecorded("stockfish-15.1-multipv2-movetime8000-again", limits);
+    expect(depthsOf(complete).slice(-3)).toEqual([20, 21, 22]);
+    expect(complete.at(-1)?.counters.timeMs).toBeGreaterThan(6000);
+    expect(final).toMatchObject({ depth: 22, complete: true, lines: complete.at(-1)?.lines ?? [] });
+  });
+});
+
 test("a score with a bound is no state: the engine is about to try again at the same depth", () => {
   const { complete, final } = foldRecorded("stockfish-15.1-bounds", { lineCount: 1, movetimeMs: 60_000 });
   expect(complete.map(({ depth, lines: [line] }) => [depth, line?.score.bound, line?.score.value])).toEqual([
@@ -210,6 +228,35 @@ describe("lines made up", () => {
     ]);
   });
 
+  const moving = (depth: number) => `info depth ${depth} currmove e2e4 currmovenumber 1`;
+  const late = (depth: number, multipv: number) =>
+    `info depth ${depth} multipv ${multipv} score cp 1 nodes 10000001 time 900 pv e2e4`;
+
+  test.each([
+    ["a move of the same depth follows", [moving(1), line(1, 1), line(1, 2), moving(1)], [], undefined],
+    ["a move of a deeper one follows", [moving(1), line(1, 1), line(1, 2), moving(2)], [1], 1],
+    ["a line of a deeper one follows", [moving(1), line(1, 1), line(1, 2), line(2, 1)], [1], 1],
+    ["its lines follow again", [moving(1), line(1, 1), line(1, 2), line(1, 1)], [], undefined],
+    ["nothing follows", [moving(1), line(1, 1), line(1, 2)], [], 1],
+    [
+      "it is the first so late, and a move of its depth follows",
+      [late(1, 1), late(1, 2), moving(1)],
+      [],
+      undefined,
+    ],
+    ["it is the first so late, and nothing follows", [late(1, 1), late(1, 2)], [], 1],
+    ["it is the second so late", [late(1, 1), late(1, 2), late(2, 1), late(2, 2)], [1, 2], 2],
+  ])("an engine tells of moves, and %s: what is complete is told then", (_, lines, told, last) => {
+    const { complete, final } = foldOf(lines, limits);
+    expect(depthsOf(complete)).toEqual(told);
+    expect(final?.complete ? final.depth : undefined).toBe(last);
+  });
+
+  test("of one line alone, moves tell nothing", () => {
+    const { complete } = foldOf([moving(1), line(1, 1), moving(1)], { ...limits, lineCount: 1 });
+    expect(depthsOf(complete)).toEqual([1]);
+  });
+
   const counted = (depth: number, nodes: number, more = "") => line(depth, 1, `${more} nodes ${nodes}`);
   const byNodes = { lineCount: 1, nodes: 100, movetimeMs: 1000 };
 
@@ -267,7 +314,7 @@ describe("lines that are kept", () => {
       ]);
       const line = `info depth ${depth - pick([0, 0, 0, 0, 1])} multipv ${rank} score cp ${depth}${bound}${counters} time ${pick([1, 2, 3, 99])}`;
       return pick([
-        [`${line} pv e2e4`],
+        [`${line} pv e2e4`, `info depth ${depth + pick([0, 1])} currmove e2e4 currmovenumber 1`],
         [`${line} pv d2d4`],
         [`${line} pv a2a3`],
         [`${line} pv b2b3`],
@@ -297,9 +344,14 @@ describe("lines that are kept", () => {
     for (const stream of streams) {
       const read = createSnapshotFold(limits);
       let newest: Snapshot | undefined;
+      // Of long ones, at some times.
+      const step = Math.ceil(stream.length / 60);
       for (const [at, text] of stream.entries()) {
         for (const info of infoOf(text)) {
           newest = read.add(info) ?? newest;
+        }
+        if (at % step > 0) {
+          continue;
         }
         const kept = createSearchLines(limits);
         stream.slice(0, at + 1).forEach(kept.keep);

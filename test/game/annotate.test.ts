@@ -27,6 +27,26 @@ describe("an annotated PGN", () => {
     );
   });
 
+  test.each(["$1", "$2", "$6", "$3 $18"])(
+    "has no second glyph for a move beside that of its author: %s",
+    (glyphs) => {
+      const evaluations = [15, 30, 25, -60].map((score) => ({ score, lines: [["g1f3"] as const] }));
+      const text = annotated(gameOf(`1. e4 e5 2. Ke2 ${glyphs} *`), evaluations);
+      expect(text).toContain(`2. Ke2 ${glyphs} { [%eval -0.60] } { (0.25 → -0.60) Inaccuracy.`);
+    },
+  );
+
+  test("has one beside those that say something else", () => {
+    const evaluations = [15, 30, 25, -60].map((score) => ({ score, lines: [["g1f3"] as const] }));
+    expect(annotated(gameOf("1. e4 e5 2. Ke2 $18 *"), evaluations)).toContain("2. Ke2 $6 $18 {");
+  });
+
+  test("keeps variations as they are written, though nobody could play them", () => {
+    expect(annotated(gameOf("1. e4 (1. Qh5 Ke5) e5 *"))).toBe(
+      "1. e4 { [%eval 0.00] } ( 1. Qh5 Ke5 ) 1... e5 { [%eval 0.00] } *\n",
+    );
+  });
+
   test("has mates by moves, and no evaluation of a game that is over by one", () => {
     const scores: readonly Shorthand[] = [0, 0, 0, "#-1"];
     const text = annotated(

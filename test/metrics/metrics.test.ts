@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { errorCodes } from "../../src/errors/catalogue.ts";
 import { seriesMax } from "../../src/metrics/families.ts";
+import type { CacheTier } from "../../src/metrics/meter.ts";
 import { createMetrics, describeMetrics } from "../../src/metrics/metrics.ts";
+import type { Protocol } from "../../src/request/context.ts";
 
 const call = {
   protocol: "json",
@@ -17,6 +19,17 @@ async function seriesOf(metrics: ReturnType<typeof createMetrics>, family: strin
   return lines.filter((line) => new RegExp(`^${family}(_bucket|_sum|_count)?[ {]`).test(line));
 }
 
+/** Every family that is ours, and how many lines it has beside its description. */
+async function familiesOf(metrics: ReturnType<typeof createMetrics>) {
+  const names = describeMetrics()
+    .map(({ name }) => name)
+    .filter((name) => name.startsWith("kibitz_"));
+  const counts = await Promise.all(
+    names.map(async (name) => [name, (await seriesOf(metrics, name)).length] as const),
+  );
+  return { names, counts };
+}
+
 describe("metrics", () => {
   test("count requests by protocol, method and code, and refusals by code", async () => {
     const metrics = createMetrics("1.2.3");
@@ -24,13 +37,19 @@ describe("metrics", () => {
     metrics.meter.call(call);
     metrics.meter.call({ ...call, code: "canceled" });
     metrics.meter.call({ ...call, protocol: "grpc", method: undefined, code: "invalid_key" });
+    metrics.meter.call({ ...call, protocol: "mcp", code: "rate_limited", limit: "keyless/minute" });
     expect(await seriesOf(metrics, "kibitz_requests_total")).toEqual([
       'kibitz_requests_total{protocol="json",method="Evaluate",code="ok"} 2',
       'kibitz_requests_total{protocol="json",method="Evaluate",code="canceled"} 1',
       'kibitz_requests_total{protocol="grpc",method="none",code="invalid_key"} 1',
+      'kibitz_requests_total{protocol="mcp",method="Evaluate",code="rate_limited"} 1',
     ]);
     expect(await seriesOf(metrics, "kibitz_refusals_total")).toEqual([
       'kibitz_refusals_total{code="invalid_key"} 1',
+      'kibitz_refusals_total{code="rate_limited"} 1',
+    ]);
+    expect(await seriesOf(metrics, "kibitz_limited_total")).toEqual([
+      'kibitz_limited_total{limit="keyless/minute"} 1',
     ]);
     expect(await seriesOf(metrics, "kibitz_build_info")).toEqual(['kibitz_build_info{version="1.2.3"} 1']);
   });
@@ -45,6 +64,72 @@ describe("metrics", () => {
     expect(series).toHaveLength(seriesMax);
     const rest = total - (seriesMax - 1);
     expect(series.at(-1)).toBe(`kibitz_requests_total{protocol="other",method="other",code="other"} ${rest}`);
+  });
+
+  test("of every family stay bounded, whatever comes", async () => {
+    const metrics = createMetrics("1.2.3");
+    const { meter } = metrics;
+    for (let index = 0; index < 1000; index++) {
+      const text = `no ${index}`;
+      const build = { id: text, path: text };
+      const counters = { nodes: 500, timeMs: 30 };
+      meter.call({ ...call, protocol: text as Protocol, method: text, code: text, limit: text });
+      meter.search({ path: text, queueMs: 1, snapshot: { depth: index, counters }, endedBy: text });
+      meter.lookUp(text as CacheTier);
+      meter.redisOperation({ name: text, seconds: 0.1, failure: text });
+      meter.engineStarted(build, 1);
+      meter.engineLost(build, text);
+    }
+    const { names, counts } = await familiesOf(metrics);
+    expect(names.length).toBeGreaterThan(15);
+    expect(counts.filter(([, count]) => count > seriesMax)).toEqual([]);
+    // They were asked for more.
+    expect(counts.filter(([, count]) => count > 0.9 * seriesMax).length).toBeGreaterThanOrEqual(8);
+  });
+
+  test("have room for every operation of Redis, each under its name", async () => {
+    const metrics = createMetrics("1.2.3");
+    const operations = Array.from({ length: 27 }, (_, index) => `operation_${index}`);
+    for (const name of operations) {
+      metrics.meter.redisOperation({ name, seconds: 0.1, failure: undefined });
+    }
+    const counts = await seriesOf(metrics, "kibitz_redis_operation_duration_seconds");
+    expect(counts.filter((line) => line.includes("_count{"))).toHaveLength(operations.length);
+    expect(counts.some((line) => line.includes('"other"'))).toBe(false);
+  });
+
+  test("tell how operations of Redis went: what was not asked took no time", async () => {
+    const metrics = createMetrics("1.2.3");
+    metrics.meter.redisOperation({ name: "get", seconds: 0.003, failure: undefined });
+    metrics.meter.redisOperation({ name: "get", seconds: 0.5, failure: "timeout" });
+    metrics.meter.redisOperation({ name: "get", seconds: 0, failure: "away" });
+    expect(await seriesOf(metrics, "kibitz_redis_operation_errors_total")).toEqual([
+      'kibitz_redis_operation_errors_total{operation="get",reason="timeout"} 1',
+      'kibitz_redis_operation_errors_total{operation="get",reason="away"} 1',
+    ]);
+    const lines = await seriesOf(metrics, "kibitz_redis_operation_duration_seconds");
+    expect(lines).toContain('kibitz_redis_operation_duration_seconds_count{operation="get"} 2');
+    expect(lines).toContain('kibitz_redis_operation_duration_seconds_bucket{le="0.01",operation="get"} 1');
+  });
+
+  test("read what rooms have counted since the start, as often as somebody looks", async () => {
+    const metrics = createMetrics("1.2.3");
+    let looks = 0;
+    metrics.watch({
+      queue: () => ({ slots: 2, running: 1, waiting: 3, admitted: ++looks, refused: 2, expectedWaitMs: 1 }),
+      askers: () => ({ started: 5, joined: looks }),
+      keys: () => ({ hits: 100, misses: 4 }),
+    });
+    await metrics.print();
+    await metrics.print();
+    const counted = async (family: string) =>
+      (await seriesOf(metrics, family)).map((line) => line.split("{")[1]);
+    expect(await counted("kibitz_queue_entries_total")).toEqual([
+      'outcome="admitted"} 3',
+      'outcome="refused"} 2',
+    ]);
+    expect(await counted("kibitz_search_askers_total")).toEqual(['search="begun"} 5', 'search="joined"} 4']);
+    expect(await counted("kibitz_key_look_ups_total")).toEqual(['from="memory"} 100', 'from="store"} 4']);
   });
 
   test("have room for every error code", () => {
@@ -96,7 +181,7 @@ describe("metrics", () => {
     const build = { id: "stockfish-19", path: "wasm" };
     let states = ["idle", "idle", "lent"];
     metrics.watch({
-      queue: () => ({ slots: 2, running: 1, waiting: 3, expectedWaitMs: 2500 }),
+      queue: () => ({ slots: 2, running: 1, waiting: 3, admitted: 7, refused: 2, expectedWaitMs: 2500 }),
       engines: () => [{ build, available: true, states, memoryBytes: 5e8 }],
       degraded: () => ({ store: true, engines: false }),
     });

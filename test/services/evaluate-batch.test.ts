@@ -7,6 +7,7 @@ import { KibitzError } from "../../src/errors/errors.ts";
 import { silentLog } from "../../src/log/log.ts";
 import { createOutcome } from "../../src/request/context.ts";
 import { createBatchEvaluation } from "../../src/services/batch.ts";
+import { createLongCalls } from "../../src/services/long-calls.ts";
 import { createTimeSlicer } from "../../src/thread/event-loop.ts";
 
 const { input } = AnalysisService.method.evaluateBatch;
@@ -20,28 +21,31 @@ interface Fakes {
 /** A batch of so many requests over an analyzer and a gate that are made up, and how many places it holds. */
 async function evaluate(count: number, { analyze, admit = () => {}, refuseUsedUp = async () => {} }: Fakes) {
   const held = { places: 0 };
-  const evaluateBatch = createBatchEvaluation({
-    analyzer: { analyze },
-    judge: { item: async () => ({}), batch() {} },
-    gate: {
-      async admit() {
-        admit();
-        held.places++;
-        return {
-          terms: {},
-          answered() {},
-          [Symbol.dispose]() {
-            held.places--;
-          },
-        };
+  const evaluateBatch = createBatchEvaluation(
+    {
+      analyzer: { analyze },
+      judge: { item: async () => ({}), batch() {} },
+      gate: {
+        async admit() {
+          admit();
+          held.places++;
+          return {
+            terms: {},
+            answered() {},
+            [Symbol.dispose]() {
+              held.places--;
+            },
+          };
+        },
+        refuseUsedUp,
       },
-      refuseUsedUp,
-    },
-    access: await createLocalAccess(),
-    beginWork: createTimeSlicer(),
-    searchesAtOnce: 1,
-    log: silentLog,
-  } as never);
+      access: await createLocalAccess(),
+      beginWork: createTimeSlicer(),
+      searchesAtOnce: 1,
+      log: silentLog,
+    } as never,
+    createLongCalls(),
+  );
   const message = create(input, { requests: Array.from({ length: count }, () => ({ fen: "x" })) });
   const asker = { account: localAccount, requestId: "id-1", outcome: createOutcome() };
   const answers = Array.fromAsync(evaluateBatch(message, asker, new Map(), new AbortController().signal));

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { Analysis } from "../../src/analysis/analysis.ts";
-import type { Analyzer, Followed } from "../../src/analysis/analyzer.ts";
+import type { Analyzer } from "../../src/analysis/analyzer.ts";
+import type { Followed } from "../../src/analysis/flight.ts";
 import { KibitzError } from "../../src/errors/errors.ts";
 import { type ReviewOptions, type ReviewStep, reviewGame } from "../../src/services/review-game.ts";
 import { createTimeSlicer } from "../../src/thread/event-loop.ts";

@@ -6,6 +6,7 @@ import { isInstalled as isDeployToolInstalled } from "../cluster/deploy-tools.ts
 import { isInstalled } from "../tools/go-tools.ts";
 import { findChromium } from "./find-chromium.ts";
 import { nativeStockfish } from "./native-stockfish.ts";
+import { redisServer } from "./start-redis.ts";
 
 /** Something that tests use and `npm install` does not bring. */
 export interface Component {
@@ -54,7 +55,7 @@ export const components = {
   redis: {
     name: "Redis 7",
     debian: "redis-server",
-    isHere: () => ends("redis-server", "--version") && ends("redis-cli", "--version"),
+    isHere: () => ends(redisServer, "--version") && ends("redis-cli", "--version"),
   },
   haproxy: { name: "HAProxy 2.6", debian: "haproxy", isHere: () => ends("haproxy", "-v") },
   prometheus: {
@@ -66,6 +67,11 @@ export const components = {
     name: "systemd 250",
     debian: "systemd",
     isHere: () => ends("systemd-analyze", "--version"),
+  },
+  containers: {
+    name: "Podman with runc, and mmdebstrap",
+    debian: "podman runc mmdebstrap",
+    isHere: () => ends("podman", "--version") && ends("runc", "--version") && ends("mmdebstrap", "--version"),
   },
   nginx: { name: "nginx 1.22", debian: "nginx-light", isHere: () => ends("nginx", "-v") },
   go: {

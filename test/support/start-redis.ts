@@ -2,6 +2,9 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { freePort } from "./free-port.ts";
 
+/** Whose protocol is spoken: `redis-server`, or what `REDIS_SERVER` names in its place, such as the path of a `valkey-server`. */
+export const redisServer = process.env.REDIS_SERVER ?? "redis-server";
+
 /** A real `redis-server`, which keeps nothing on disk unless told. */
 export interface RedisProcess {
   readonly port: number;
@@ -27,13 +30,13 @@ export async function startRedis(
 ): Promise<RedisProcess> {
   const chosen = port ?? (await freePort());
   const own = ["--bind", "127.0.0.1", "--port", String(chosen), "--dir", folder, "--save", ""];
-  const child = spawn("redis-server", [...own, ...options], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(redisServer, [...own, ...options], { stdio: ["ignore", "pipe", "inherit"] });
   // A run that fails leaves nothing behind.
   const kill = () => void child.kill("SIGKILL");
   process.on("exit", kill);
   const ended = once(child, "exit").then(() => void process.off("exit", kill));
   const ready = Promise.withResolvers<void>();
-  ended.then(() => ready.reject(new Error(`redis-server has ended:\n${printed}`)));
+  ended.then(() => ready.reject(new Error(`${redisServer} has ended:\n${printed}`)));
   let printed = "";
   child.stdout.on("data", (text) => {
     printed += text;

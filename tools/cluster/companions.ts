@@ -1,5 +1,6 @@
 import { connect } from "node:net";
 import { fileURLToPath } from "node:url";
+import { redisServer } from "../../test/support/start-redis.ts";
 import { type Program, startProgram } from "./programs.ts";
 
 const deploy = fileURLToPath(new URL("../../deploy/", import.meta.url));
@@ -33,7 +34,7 @@ export function startHaproxy({
 /** A Redis that keeps nothing on disk. */
 export function startRedis(port: number, host = "127.0.0.1"): Promise<Program> {
   const where = ["--bind", host, "--port", String(port), "--protected-mode", "no"];
-  return startProgram("redis-server", [...where, "--save", "", "--appendonly", "no"], {
+  return startProgram(redisServer, [...where, "--save", "", "--appendonly", "no"], {
     isReady: () => accepts(`${host}:${port}`),
   });
 }

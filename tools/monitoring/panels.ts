@@ -128,6 +128,27 @@ export const rows: Readonly<Record<string, readonly Panel[]>> = {
       },
     },
     {
+      title: "Limits reached",
+      about: "Requests that were refused by a limit of their plan.",
+      unit: "ops",
+      lines: { "{{limit}}": `sum by (limit) (${rate("kibitz_limited_total")})` },
+    },
+    {
+      title: "Searches joined",
+      about:
+        "Callers whose answer was not kept: those for whom a search was begun, and those who joined one under way.",
+      unit: "ops",
+      lines: { "{{search}}": `sum by (search) (${rate("kibitz_search_askers_total")})` },
+    },
+    {
+      title: "Searches refused a slot",
+      about: "Share of those that wanted one: they would have waited too long. Items of a batch count each.",
+      unit: "percentunit",
+      lines: {
+        refused: `sum(${rate("kibitz_queue_entries_total", 'outcome="refused"')}) / sum(${rate("kibitz_queue_entries_total")})`,
+      },
+    },
+    {
       title: "Engines lost",
       about:
         "Engines that ended or could not be started, by the reason. KibitzEnginesDying goes by it; worn ones are replaced on purpose.",
@@ -219,6 +240,39 @@ export const rows: Readonly<Record<string, readonly Panel[]>> = {
       about: "How long. KibitzRestartsOften tells of those that start again and again.",
       unit: "s",
       lines: { "{{instance}}": `time() - process_start_time_seconds{${node}}` },
+    },
+  ],
+  "What nodes share": [
+    {
+      title: "Time of Redis",
+      about:
+        "Until 95 of 100 operations were answered, or given up: those that requests wait for are enter, get and set.",
+      unit: "s",
+      lines: {
+        "{{operation}}": `histogram_quantile(0.95, sum by (le, operation) (${rate("kibitz_redis_operation_duration_seconds_bucket")}))`,
+      },
+    },
+    {
+      title: "Operations of Redis",
+      about: "A second, of all nodes together.",
+      unit: "ops",
+      lines: {
+        "{{operation}}": `sum by (operation) (${rate("kibitz_redis_operation_duration_seconds_count")})`,
+      },
+    },
+    {
+      title: "Operations that failed",
+      about: "By the reason: away, timeout, lost, or Redis's own word for it, such as oom.",
+      unit: "ops",
+      lines: {
+        "{{instance}} {{reason}}": `sum by (instance, reason) (${rate("kibitz_redis_operation_errors_total")})`,
+      },
+    },
+    {
+      title: "Keys looked up",
+      about: "In memory, or in the store: below one of a hundred, where callers ask again.",
+      unit: "ops",
+      lines: { "{{from}}": `sum by (from) (${rate("kibitz_key_look_ups_total")})` },
     },
   ],
 };

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"math/rand/v2"
 	"net/url"
 	"os"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
@@ -25,6 +27,7 @@ const (
 	italianGame = "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3"
 	foolsMate   = "1. f3 e5 2. g4 Qh4# 0-1"
 	longestWait = time.Minute
+	lostMax     = 5
 )
 
 var openings = []string{
@@ -93,8 +96,9 @@ func evaluate(ctx context.Context, client analysisv1.AnalysisServiceClient, requ
 	})
 }
 
-// watch shows a complete evaluation after every depth.
+// watch shows a complete evaluation after every depth, each once: a stream that was lost begins anew.
 func watch(ctx context.Context, client analysisv1.AnalysisServiceClient, request *analysisv1.AnalysisRequest) error {
+	deepest := uint32(0)
 	return withRetry(ctx, func(ctx context.Context) error {
 		stream, err := client.StreamEvaluate(ctx, request)
 		if err != nil {
@@ -108,7 +112,10 @@ func watch(ctx context.Context, client analysisv1.AnalysisServiceClient, request
 			if err != nil {
 				return err
 			}
-			fmt.Print(eventText(event))
+			if state := event.GetEvaluation(); state == nil || state.Search.Depth > deepest {
+				deepest = max(deepest, state.GetSearch().GetDepth())
+				fmt.Print(eventText(event))
+			}
 		}
 	})
 }
@@ -149,20 +156,37 @@ func askTooMuch(ctx context.Context, client analysisv1.AnalysisServiceClient) er
 	return evaluate(ctx, client, request)
 }
 
-// withRetry makes a call, and retries it after the delay that the service asks for.
+// withRetry makes a call, and makes it again after the delay that the service asks for, or soon, where its answer was lost:
+// searches have no side effects, and by depth the same search gives the same answer on every node. Not for CreateKey.
 func withRetry(ctx context.Context, call func(context.Context) error) error {
-	for {
-		ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-		err := call(ctx)
+	for lost := 0; ; {
+		attempt, cancel := context.WithTimeout(ctx, 30*time.Second)
+		err := call(attempt)
 		cancel()
-		retry, found := detailOf[*errdetails.RetryInfo](err)
+		retry, isLimited := detailOf[*errdetails.RetryInfo](err)
 		wait := retry.GetRetryDelay().AsDuration()
-		if !found || wait > longestWait {
+		switch {
+		case err == nil || ctx.Err() != nil:
+			return err
+		case isLimited && wait <= longestWait:
+			fmt.Printf("rate limited, waiting %.0f s\n", wait.Seconds())
+		case isLost(err) && lost < lostMax:
+			lost++
+			fmt.Println("connection lost, asking again")
+			// Not all callers of a node at once, and each time less often.
+			wait = rand.N(100 * time.Millisecond << lost)
+		default:
 			return err
 		}
-		fmt.Printf("rate limited, waiting %.0f s\n", wait.Seconds())
 		time.Sleep(wait)
 	}
+}
+
+// isLost tells whether an error did not come from the service: the connection broke, or the node that answered is gone.
+// What the service says carries a problem; that the deadline has passed is said here.
+func isLost(err error) bool {
+	_, isSaid := detailOf[*analysisv1.Problem](err)
+	return !isSaid && status.Code(err) != codes.DeadlineExceeded
 }
 
 // detailOf returns the detail of type T in an error, if any.

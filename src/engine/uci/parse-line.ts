@@ -16,6 +16,8 @@ export interface UciInfo {
   readonly tbhits?: number;
   /** Milliseconds. */
   readonly time?: number;
+  /** The move of the root that it begins to search, at this depth. */
+  readonly currmove?: string;
   readonly pv: readonly string[];
 }
 
@@ -88,6 +90,11 @@ function parseInfo(words: readonly string[]): UciLine {
     }
     return value;
   };
+  function set<K extends keyof UciInfo>(field: K, value: (typeof info)[K] | undefined): void {
+    if (value !== undefined) {
+      info[field] = value;
+    }
+  }
   for (; at < words.length; at++) {
     const word = words[at];
     switch (word) {
@@ -98,13 +105,12 @@ function parseInfo(words: readonly string[]): UciLine {
       case "nps":
       case "hashfull":
       case "tbhits":
-      case "time": {
-        const count = take(countOf);
-        if (count !== undefined) {
-          info[word] = count;
-        }
+      case "time":
+        set(word, take(countOf));
         break;
-      }
+      case "currmove":
+        set(word, take(moveOf));
+        break;
       case "score": {
         const kind = take(scoreKindOf);
         const value = kind && take(integerOf);
@@ -164,26 +170,39 @@ export interface FoldLimits {
 }
 
 /**
- * An iteration is complete when the engine has printed all of its lines, with exact scores, before the
- * time was up.
+ * An iteration is complete when the engine has printed all of its lines, with exact scores, before the time was up.
  *
- * Stockfish prints the iteration that it breaks off once more, under its full depth: with lines that
- * it did not search relabelled, and PVs of one move. Those lines carry a time at or after the limit,
- * which tells them from the others. A line with a bound is the start of a second try at the same depth.
+ * Stockfish prints the iteration that it breaks off once more, under its full depth: with lines that it did not search
+ * relabelled, and PVs of one move. Those carry a time at or after the limit. A bound begins a second try at that depth.
  *
  * So it does when the nodes are used up, which it sees up to a thousandth of them late: an iteration whose count is at or
  * after that limit may be the one that was broken off, or have been finished just then. It is complete if a deeper one
  * was begun, because what is broken off is the last.
+ *
+ * In a long search it prints all lines after each one that it has searched. Others may have the new depth and an exact
+ * score, too, from when they were the best for a while. But then it also tells each move of the root that it begins: where
+ * that is at the same depth, the iteration was not complete.
  */
 export function createSnapshotFold(limits: FoldLimits): SnapshotFold {
   const nodesMax = limits.nodes ?? Number.POSITIVE_INFINITY;
   let iteration: EngineLine[] = [];
-  let doubtful: Snapshot | undefined;
+  /** What comes next tells whether it is complete, or that nothing does. */
+  let pending: { readonly whole: Snapshot; readonly ifLast: boolean; readonly told: boolean } | undefined;
   let complete: Snapshot | undefined;
   let lastFirstLine: EngineLine | undefined;
-  let counters: SearchCounters = { nodes: 0, nps: 0, timeMs: 0, hashfull: 0, tbhits: 0 };
+  let counters = noCounters;
+  let [tellsMoves, closed] = [false, false];
 
-  let closed = false;
+  /** An iteration of that depth begins, or goes on. Returns the one before where that turns out to be complete. */
+  function goesOn(depth: number): Snapshot | undefined {
+    const before = pending;
+    pending = undefined;
+    if (before === undefined || before.whole.depth >= depth || (closed && !before.ifLast)) {
+      return undefined;
+    }
+    complete = before.whole;
+    return before.told ? undefined : before.whole;
+  }
 
   return {
     close() {
@@ -191,6 +210,10 @@ export function createSnapshotFold(limits: FoldLimits): SnapshotFold {
     },
     add(info) {
       counters = countersAfter(counters, info);
+      if (limits.lineCount > 1 && info.currmove !== undefined && info.depth !== undefined) {
+        tellsMoves = true;
+        return goesOn(info.depth);
+      }
       const line = lineFromInfo(info);
       if (line === undefined) {
         return undefined;
@@ -198,9 +221,7 @@ export function createSnapshotFold(limits: FoldLimits): SnapshotFold {
       const rank = info.multipv ?? 1;
       let proved: Snapshot | undefined;
       if (rank === 1) {
-        proved = doubtful && doubtful.depth < line.depth && !closed ? doubtful : undefined;
-        complete = proved ?? complete;
-        doubtful = undefined;
+        proved = goesOn(line.depth);
         lastFirstLine = line;
         iteration = [];
       }
@@ -215,21 +236,30 @@ export function createSnapshotFold(limits: FoldLimits): SnapshotFold {
       const whole = { depth: line.depth, complete: true, lines: iteration, counters };
       iteration = [];
       if (counters.nodes >= nodesMax) {
-        doubtful = whole;
+        pending = { whole, ifLast: false, told: false };
         return proved;
       }
-      complete = whole;
-      return complete;
+      if (limits.lineCount === 1) {
+        complete = whole;
+        return whole;
+      }
+      const told = !tellsMoves && howLong(counters) === howLong(complete?.counters);
+      pending = { whole, ifLast: true, told };
+      return told ? whole : proved;
     },
     final() {
-      if (complete) {
-        return { ...complete, counters };
-      }
-      return (
-        lastFirstLine && { depth: lastFirstLine.depth, complete: false, lines: [lastFirstLine], counters }
-      );
+      const newest = pending?.ifLast ? pending.whole : complete;
+      const [line, depth] = [lastFirstLine, lastFirstLine?.depth ?? 0];
+      return newest ? { ...newest, counters } : line && { depth, complete: false, lines: [line], counters };
     },
   };
+}
+
+const noCounters: SearchCounters = { nodes: 0, nps: 0, timeMs: 0, hashfull: 0, tbhits: 0 };
+
+/** Stockfish prints more from some time on: 15 after three seconds, 19 after ten million nodes. */
+function howLong({ nodes, timeMs } = noCounters): number {
+  return Number(nodes > 10_000_000) + Number(timeMs > 3000);
 }
 
 /** What an engine prints in a search: read line by line, or kept until somebody wants to know. */

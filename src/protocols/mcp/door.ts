@@ -18,7 +18,7 @@ import type { Plain } from "./caller.ts";
 import { sendResponse, webRequest } from "./exchange.ts";
 import type { HttpHandler } from "./http-handler.ts";
 import { type Answerers, createCaller } from "./make-caller.ts";
-import { sendSpent, sendUnreadable, spentAnswer } from "./refusals.ts";
+import { refusalByStatus, refusalInPart, sendSpent, sendUnreadable, spentAnswer } from "./refusals.ts";
 import { createSenderCheck, type SendersOptions } from "./senders.ts";
 import type { Peer } from "./server.ts";
 
@@ -139,13 +139,19 @@ export function createMcpDoor(options: McpDoorOptions): RequestHandler {
       const ends =
         body.method === listenMethod ? AbortSignal.any([leaving.signal, stopping]) : leaving.signal;
       const request = webRequest(req, mcpPath, ends);
-      const response = await sdk.answer(request, body, peerOf(req, entry, leaving.signal, options));
+      const peer = peerOf(req, entry, leaving.signal, options);
+      const response = await sdk.answer(request, body, peer);
       if (response.status >= 500) {
         log.error({ err: toldLast, requestId: contextOf(req).id }, "the SDK failed");
       }
       leaving.signal.throwIfAborted();
-      await countRefused(response, req, entry);
-      await sendResponse(res, response, outcomeOf(req));
+      // Errors of the protocol are refusals as all others, whatever their status.
+      const refusal = refusalByStatus(response.status);
+      await (refusal && peer.refused(refusal));
+      await sendResponse(res, response, outcomeOf(req), async (part) => {
+        const told = refusal === undefined && response.ok ? refusalInPart(part) : undefined;
+        await (told && peer.refused(told));
+      });
     } catch (thrown) {
       // Nobody is there who could be told.
       if (!leaving.signal.aborted) {
@@ -175,15 +181,6 @@ function refuseMethod(req: NodeRequest, res: NodeResponse): void {
   }
   const detail = `This path supports ${allow}: there are no sessions to listen to or to end, each message is a request of its own.`;
   sendProblem(req, res, new KibitzError("method_not_allowed", detail), [["Allow", allow]]);
-}
-
-/** What the SDK refuses by its status is a refusal as every other. */
-async function countRefused({ status }: Response, req: NodeRequest, entry: Entry): Promise<void> {
-  if (status >= 400 && status < 500) {
-    const code = status === 404 ? "not_found" : status === 406 ? "not_acceptable" : "malformed_http";
-    outcomeOf(req).code ??= code;
-    await entry.refused(new KibitzError(code, "The message is none that the protocol knows."));
-  }
 }
 
 /** The sender of one request. */

@@ -17,11 +17,16 @@ export function webRequest({ headers }: NodeRequest, path: string, signal: Abort
   return new Request(`http://localhost${path}`, { method: "POST", headers: shown, signal });
 }
 
-/** Sends what the SDK answers: in one go, or in parts as they come, where a reader that is slow is waited for. */
+/**
+ * Sends what the SDK answers: in one go, or in parts as they come, where a reader that is slow is waited for.
+ *
+ * @param look is shown each part before it is sent: a message, or an event with one
+ */
 export async function sendResponse(
   res: NodeResponse,
   { status, headers, body }: Response,
   { answerHeaders }: RequestOutcome,
+  look: (part: Uint8Array) => Promise<void>,
 ): Promise<void> {
   if (isGone(res)) {
     await body?.cancel();
@@ -41,6 +46,7 @@ export async function sendResponse(
   }
   if (body) {
     for await (const part of body) {
+      await look(part);
       if (!(await writePart(res, part))) {
         return;
       }

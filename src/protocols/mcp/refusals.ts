@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { ErrorCode } from "../../errors/catalogue.ts";
-import type { KibitzError } from "../../errors/errors.ts";
+import { KibitzError } from "../../errors/errors.ts";
 import { headersFromError } from "../../errors/problem.ts";
 import type { NodeResponse } from "../../http/message.ts";
 import type { RequestOutcome } from "../../request/context.ts";
@@ -10,6 +10,43 @@ import { errorResult } from "./result.ts";
 
 const protocolErrors: Partial<Record<ErrorCode, number>> = { malformed_json: -32700 };
 export const invalidRequest = -32600;
+const methodNotFound = -32601;
+const internalError = -32603;
+
+/** What the SDK refuses by the status of its answer. */
+export function refusalByStatus(status: number): KibitzError | undefined {
+  if (status < 400 || status >= 500) {
+    return undefined;
+  }
+  return noMessage(status === 404 ? "not_found" : status === 406 ? "not_acceptable" : "malformed_http");
+}
+
+/** What it refuses by an error in a message, where the answer had begun, or whose status is 200 in the older era. */
+export function refusalInPart(part: Uint8Array): KibitzError | undefined {
+  const bytes = Buffer.from(part.buffer, part.byteOffset, part.byteLength);
+  // Of a tool's own errors the member has another name.
+  if (!bytes.includes('"error":')) {
+    return undefined;
+  }
+  const code = errorCodeOf(bytes.toString().replace(/^event: message\n(?:id: .*\n)?data: /, ""));
+  return code === undefined || code === internalError
+    ? undefined
+    : noMessage(code === methodNotFound ? "not_found" : "malformed_http");
+}
+
+function errorCodeOf(message: string): number | undefined {
+  try {
+    const { error } = JSON.parse(message) as { readonly error?: { readonly code?: unknown } };
+    return typeof error?.code === "number" ? error.code : undefined;
+  } catch {
+    // Several events, or half of one: the SDK sends none such today, and what cannot be read is not counted.
+    return undefined;
+  }
+}
+
+function noMessage(code: ErrorCode): KibitzError {
+  return new KibitzError(code, "The message is none that the protocol knows.");
+}
 
 /** What is said of no message of JSON-RPC, as the specification wants it: without an id, as none was read. */
 export function unreadableMessage(code: number, message: string): Plain {

@@ -50,13 +50,6 @@ export function newClient({
   });
 }
 
-/** It has not answered. */
-export class Silence extends Error {
-  constructor(maxMs: number) {
-    super(`it has not answered within ${maxMs} ms`);
-  }
-}
-
 /** What the promise does, within so many milliseconds. What has come while this process was busy is seen before it is judged late. */
 export async function within<T>(maxMs: number, promise: Promise<T>, late: () => Error): Promise<T> {
   const { promise: passed, reject } = Promise.withResolvers<never>();
@@ -68,11 +61,12 @@ export async function within<T>(maxMs: number, promise: Promise<T>, late: () => 
   }
 }
 
+/** Redis has answered, and not done it. */
+export const isRefusal = (error: unknown) => error instanceof ErrorReply;
+
 export function failureOf(error: unknown): RedisFailure {
   return error instanceof ErrorReply ? explainRefusal(error.message) : explainBreak(error);
 }
 
 export const isUnknownScript = (error: unknown) =>
   error instanceof ErrorReply && error.message.startsWith("NOSCRIPT");
-export const isReadOnly = (error: unknown) =>
-  error instanceof ErrorReply && error.message.startsWith("READONLY");

@@ -63,6 +63,13 @@ redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return redis.call('ZCARD', KEYS[1])`,
 );
 
+const leaveNodes = redisScript(
+  "leave_nodes",
+  `
+redis.call('DEL', KEYS[2])
+redis.call('ZREM', KEYS[1], ARGV[1])`,
+);
+
 const listKey = "nodes";
 const keyOf = (id: string) => `node:${id}`;
 /** So many reports are read with every announcement; of more nodes, each is read as much more seldom. */
@@ -104,8 +111,7 @@ export function joinNodes(redis: Redis, { id, onSeen = () => {}, everyMs }: Node
     async [Symbol.asyncDispose]() {
       left.abort();
       await announcing;
-      await redis.ask("DEL", [keyOf(id)]).catch(() => {});
-      await redis.ask("ZREM", [listKey], [id]).catch(() => {
+      await redis.run(leaveNodes, [listKey, keyOf(id)], [id]).catch(() => {
         // Then it is gone in some seconds.
       });
     },

@@ -45,9 +45,24 @@ const browser = await chromium.launch({
 try {
   const page = await browser.newPage();
   page.on("pageerror", (error) => console.error(error));
+  // Each line when it comes.
+  let printed = "";
+  let printing = Promise.resolve();
+  const print = () => {
+    printing = printing.then(async () => {
+      const text = (await page.textContent("#out")) ?? "";
+      process.stdout.write(text.slice(printed.length));
+      printed = text;
+    });
+    return printing;
+  };
+  await page.exposeFunction("changed", print);
+  await page.addInitScript(
+    "addEventListener('DOMContentLoaded', () => new MutationObserver(changed).observe(document.body, { childList: true, subtree: true }))",
+  );
   await page.goto(`http://127.0.0.1:${port}/index.html#${settings}`);
   await page.waitForFunction("['Done', 'Failed'].includes(document.title)", undefined, { timeout: 55_000 });
-  process.stdout.write((await page.textContent("#out")) ?? "");
+  await print();
   process.exitCode = (await page.title()) === "Done" ? 0 : 1;
 } finally {
   await browser.close();

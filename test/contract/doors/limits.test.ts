@@ -10,6 +10,7 @@ import {
   QuotaFailureSchema,
   RetryInfoSchema,
 } from "../../../gen/google/rpc/error_details_pb.ts";
+import { createMetrics } from "../../../src/metrics/metrics.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
@@ -29,6 +30,7 @@ const plans = usePlansFile(
   },
   { id: "free", limits: { movetime_ms_max: 2000 } },
 );
+const metrics = createMetrics("1.2.3");
 const app = useApp(
   {
     KIBITZ_ACCESS: "public",
@@ -36,8 +38,14 @@ const app = useApp(
     KIBITZ_TRUST_PROXY: "127.0.0.1",
     KIBITZ_SLOTS: "3",
   },
-  { engines: createEnginesInProcess() },
+  { engines: createEnginesInProcess(), metrics },
 );
+
+/** How often each limit has refused somebody, as metrics tell. */
+async function limitedBy(limit: string): Promise<number> {
+  const line = new RegExp(`^kibitz_limited_total\\{limit="${limit}"\\} (\\d+)$`, "m");
+  return Number(line.exec(await metrics.print())?.[1] ?? 0);
+}
 
 const json = { "Content-Type": "application/json" };
 const ask = (request: Plain, caller: Readonly<Record<string, string>>, path = "/v1/eval") =>
@@ -91,6 +99,24 @@ test.concurrent.each(heads)(
     expect([again.status, fields(again)[1]]).toEqual([
       kind.ok,
       expect.stringMatching(/^"burst";r=2;t=[12], "hour";r=96;/),
+    ]);
+  },
+);
+
+test.each(heads)(
+  "through $name what a limit refuses has its name in the log, and is counted by it",
+  async ({ ask: askHeads }) => {
+    const [caller, before] = [newCaller(), await limitedBy("keyless/burst")];
+    for (let count = 0; count < 4; count++) {
+      await askHeads(app.url, quick, caller);
+    }
+    await expect.poll(() => limitedBy("keyless/burst")).toBe(before + 1);
+    const lines = app.logged.filter((line) => "message" in line && line.message === "call");
+    expect(lines.slice(-4).map((line) => ("limit" in line ? line.limit : undefined))).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      "keyless/burst",
     ]);
   },
 );

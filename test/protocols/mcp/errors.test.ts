@@ -161,7 +161,7 @@ describe("what an agent can mend is a result that says how", () => {
     ["analyze_position", { ply: 5 }, /`ply` says where in `pgn`/],
     ["analyze_position", { ply: 1.5, pgn: "1. e4 *" }, /`ply` must be an integer of at least 0, not 1\.5/],
     ["analyze_position", { engine: "rybka" }, /no engine "rybka"/],
-    ["compare_moves", { candidates: ["e4"] }, /`candidates` must be a list of 2 to 5 moves/],
+    ["compare_moves", { candidates: ["e4"] }, /`candidates` must be a list of 2 to 5 moves, and has 1\./],
     ["compare_moves", {}, /`candidates` must be a list of 2 to 5 moves/],
     ["compare_moves", { candidates: "e4" }, /`candidates` must be a list of 2 to 5 moves, not "e4"/],
     ["compare_moves", { candidates: ["e4", 5] }, /Each item of `candidates` must be a string, not 5/],
@@ -256,6 +256,48 @@ describe("a limit says when", () => {
       ]).toEqual([429, message === newMessage ? "complete" : undefined]);
     },
   );
+});
+
+describe("a message that is an error of the protocol is a refusal, whatever its status", () => {
+  const rates = [rateOf("minute", 3, 60), rateOf("refusals", 2, 60, "refusal")];
+  const app = useApp(
+    {
+      KIBITZ_ACCESS: "public",
+      KIBITZ_PLANS: usePlansFile({ id: "keyless", limits: { rates } }),
+      KIBITZ_TRUST_PROXY: "127.0.0.1",
+    },
+    { engines: createEnginesInProcess() },
+  );
+  let callers = 0;
+
+  test.each([
+    ["an unknown tool", oldMessage, "tools/call", { name: "play_poker", arguments: {} }],
+    ["an unknown tool", newMessage, "tools/call", { name: "play_poker", arguments: {} }],
+    ["no name of a tool", oldMessage, "tools/call", { name: 5 }],
+    ["an unknown method", oldMessage, "tools/burn", {}],
+    ["an unknown method", newMessage, "tools/burn", {}],
+  ] as const)("%s, by %o", async (_, message, method, params) => {
+    const caller = { "x-forwarded-for": `198.51.100.${++callers}` };
+    const ask = async (asked = message(method, params)) =>
+      send(app.url, { ...asked, headers: { ...asked.headers, ...caller } });
+    const codes = [];
+    for (let sent = 0; sent < 2; sent++) {
+      codes.push((await ask()).body.error);
+    }
+    expect(codes).toEqual(codes.map(() => ({ code: expect.any(Number), message: expect.any(String) })));
+    // The third one is refused unread; what a tool is asked, too.
+    expect((await ask(message("tools/list"))).status).toBe(429);
+  });
+
+  test("what is answered is none", async () => {
+    for (let sent = 0; sent < 4; sent++) {
+      for (const message of [newMessage, oldMessage]) {
+        expect((await send(app.url, message("tools/list"))).status).toBe(200);
+      }
+    }
+    const move = { name: "play_moves", arguments: { moves: ["e4"] } };
+    expect((await send(app.url, newMessage("tools/call", move))).body.result).not.toHaveProperty("isError");
+  });
 });
 
 describe("while a caller has as many searches under way as it may have", () => {

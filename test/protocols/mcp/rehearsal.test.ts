@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { useApp } from "../../support/running-app.ts";
-import { newest } from "./agents.ts";
+import { newest, type Step } from "./agents.ts";
 import { rehearse } from "./rehearsal.ts";
 
 /** A real engine: the session is as its users have it. */
@@ -26,6 +26,24 @@ describe("a whole session", () => {
     expect(session.map(({ what, told }) => ({ what, length: told.text.length <= 4000 }))).toEqual(
       session.map(({ what }) => ({ what, length: true })),
     );
+  });
+
+  test.each([
+    ["alone: to no depth that is known before", {}, undefined],
+    ["with a depth: on the way to that", { depth: 20 }, 20],
+  ])("hears how far a search by nodes is, %s", async (_, depth, total) => {
+    const agent = await newest.overHttp(app.url);
+    const steps: Step[] = [];
+    const args = { moves: ["e4", "c5"], nodes: 60_000, ...depth };
+    const told = await agent.ask("analyze_position", args, { onprogress: (step) => void steps.push(step) });
+    expect(told.isError, told.text).toBe(false);
+    const depths = steps.map(({ progress }) => progress);
+    expect(depths.length).toBeGreaterThan(3);
+    expect(depths).toEqual([...new Set(depths)].toSorted((one, other) => one - other));
+    expect(steps.every((step) => step.total === total)).toBe(true);
+    // The last state is what is answered; how far it is was told before.
+    expect(told.structured).toMatchObject({ depth: depths.at(-1) });
+    expect(told.structured?.nodes).toBeGreaterThanOrEqual(60_000);
   });
 });
 

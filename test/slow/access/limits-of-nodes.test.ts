@@ -6,7 +6,8 @@ import { createSharedLimits } from "../../../src/access/limits-of-nodes.ts";
 import type { Plan } from "../../../src/access/plans.ts";
 import { errorFromFaults } from "../../../src/errors/errors.ts";
 import { createRedisClock } from "../../../src/storage/redis/clock.ts";
-import type { Redis, RedisTimes } from "../../../src/storage/redis/connection.ts";
+import type { Redis } from "../../../src/storage/redis/connection.ts";
+import type { RedisTimes } from "../../../src/storage/redis/kept-connection.ts";
 import { createRedisLimitStore, type LimitStoreOptions } from "../../../src/storage/redis/limit-store.ts";
 import {
   engine,
@@ -172,6 +173,33 @@ describeWith("redis")("limits of several nodes", () => {
       .toMatchObject({ limit: "refusals", quota: 10 });
     expect(await remainingOf(one?.limits as Limits, account)).toEqual([0]);
   });
+
+  test.each([1, 2, 5])(
+    "a budget of refusals is overdrawn by one refusal of each other node at most: %i",
+    async (count) => {
+      const quota = 10;
+      const plan = planWith([{ name: "refusals", quota, windowS: 60, unit: "refusal" }]);
+      const nodes = await startNodes(count, plan);
+      const account = keyless(plan);
+      const wrong = errorFromFaults([{ pointer: "/fen", code: "invalid_fen", message: "It is wrong." }]);
+      let read = 0;
+      // A caller who asks them in turn, and waits for each answer.
+      for (let asked = 0; asked < 5 * (quota + count); asked++) {
+        const { limits, redis } = nodes[asked % count] as Node;
+        if (limits.refusals.spentBy(account) === undefined) {
+          read++;
+          limits.refusals.count(account, wrong);
+          await redis.ask("PING", []);
+          await sleep(1);
+        }
+      }
+      expect(read).toBe(quota + count - 1);
+      // Then each knows it until the window ends.
+      for (const { limits } of nodes) {
+        expect(limits.refusals.spentBy(account)).toMatchObject({ quota, limit: "refusals" });
+      }
+    },
+  );
 });
 
 interface NodeOptions extends LimitStoreOptions {

@@ -113,6 +113,20 @@ describeWith("redis")("equal nodes with one Redis", () => {
       }
     });
 
+    test("search the same at the same time, each for itself", async () => {
+      const request = { fen: fenOf(101), depth: 30, movetime_ms: 2000 };
+      const [before, oddBefore] = [begun(), odd.begun];
+      const first = ask(one, request);
+      await until(() => begun() > before);
+      const [same, other] = await Promise.all([ask(apps[1] as RunningApp, request), ask(oddApp, request)]);
+      await first;
+      expect([begun() - before, odd.begun - oddBefore]).toEqual([1, 1]);
+      expect([same, other]).toMatchObject([
+        { search: { cached: false, stop_reason: "movetime" } },
+        { search: { cached: false, stop_reason: "movetime" } },
+      ]);
+    });
+
     test("are listed by `kibitz nodes`", async () => {
       const env = { KIBITZ_REDIS_URL: redis.url };
       const listed = await until(

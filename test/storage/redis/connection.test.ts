@@ -123,7 +123,7 @@ describeWith("redis")("a connection to Redis", () => {
 
   test("does not take Redis for dead because one who asked could not wait", async () => {
     const one = await connect();
-    const slow = redisScript("count", "local n = 0; for i = 1, 3e6 do n = n + 1 end; return n");
+    const slow = redisScript("slow", "local n = 0; for i = 1, 3e6 do n = n + 1 end; return n");
     await expect(one.run(slow, [], [], 1)).rejects.toThrow("within 1 ms");
     expect(one.health.kind).toBe("up");
     expect(await one.ask("PING", [])).toBe("PONG");
@@ -196,6 +196,33 @@ describeWith("redis")("a connection to Redis", () => {
   });
 });
 
+describeWith("redis")("a Redis that refuses", () => {
+  const redis = useRedis();
+  const connect = useConnections(redis);
+
+  test("is noticed by who asks nothing, and has each of its reasons told once", async () => {
+    const operator = await connect("", patient);
+    const one = await connect(undefined, times);
+    const told: string[] = [];
+    one.changes.on("change", () => told.push("why" in one.health ? one.health.why : one.health.kind));
+    await operator.ask("CONFIG", [], ["SET", "maxmemory", "1"]);
+    await until(() => told.length === 1);
+    await operator.ask("ACL", [], ["SETUSER", "default", "-set"]);
+    await until(() => told.length === 2);
+    await sleep(5 * times.heartbeatMs);
+    await operator.ask("ACL", [], ["SETUSER", "default", "+@all"]);
+    await until(() => told.length === 3);
+    await operator.ask("CONFIG", [], ["SET", "maxmemory", "0"]);
+    await until(() => one.health.kind === "up");
+    expect(told).toEqual([
+      expect.stringContaining("its memory is full"),
+      expect.stringContaining("its user may not do"),
+      expect.stringContaining("its memory is full"),
+      "up",
+    ]);
+  });
+});
+
 describeWith("redis")("a Redis with users", () => {
   const redis = useRedis([
     "--requirepass",
@@ -208,6 +235,9 @@ describeWith("redis")("a Redis with users", () => {
     "&kibitz:*",
     "+@all",
     ...["--user", "deaf", "on", ">geheim", "~*", "resetchannels", "+@all"],
+    ...["--user", "slow", "on", ">geheim", "~*", "&*", "+@all", "-evalsha"],
+    ...["--user", "forgetful", "on", ">geheim", "~*", "&*", "+@all", "-script"],
+    ...["--user", "timeless", "on", ">geheim", "~*", "&*", "+@all", "-pexpire"],
     ...["--user", "plain", "on", ">geheim", "~*", "&*", "+@all", "-@scripting"],
   ]);
   const at = (user: string) => redis.url.replace("//", `//${user}@`);
@@ -235,11 +265,14 @@ describeWith("redis")("a Redis with users", () => {
     await expect(opening).rejects.not.toThrow("wrong");
   });
 
-  test.each(["deaf", "plain"])("cannot be used by a user without channels or scripts: %s", async (user) => {
-    const opening = openRedis({ url: at(`${user}:geheim`), prefix: "x:", times: patient });
-    await expect(opening).rejects.toThrow(RedisUnusable);
-    await expect(opening).rejects.toThrow("its user may not do");
-  });
+  test.each(["deaf", "plain", "slow", "forgetful", "timeless"])(
+    "cannot be used by a user without channels, scripts, or a command of those: %s",
+    async (user) => {
+      const opening = openRedis({ url: at(`${user}:geheim`), prefix: "x:", times: patient });
+      await expect(opening).rejects.toThrow(RedisUnusable);
+      await expect(opening).rejects.toThrow("its user may not do");
+    },
+  );
 
   test("cannot be used by a user whose prefix is another", async () => {
     await expect(openRedis({ url: at("kibitz:geheim"), prefix: "x:", times: patient })).rejects.toThrow(

@@ -21,6 +21,27 @@ describe("what Redis refuses", () => {
     ["ERR unknown command `HELLO`, with args beginning with: `3`,", "unusable", "older than Redis 6.2"],
     ["OOM command not allowed when used memory > 'maxmemory'.", "unwritable", "memory is full"],
     ["MISCONF Redis is configured to save RDB snapshots", "unwritable", "save to its disk"],
+    ["NOREPLICAS Not enough good replicas to write.", "unwritable", "min-replicas-to-write"],
+    [
+      "OOM command not allowed when used memory > 'maxmemory'. script: 3ed7, on @user_script:1.",
+      "unwritable",
+      "memory is full",
+    ],
+    [
+      "ERR Error running script (call to f_3ed7): @user_script:1: @user_script: 1: -OOM command not allowed when",
+      "unwritable",
+      "memory is full",
+    ],
+    [
+      "ERR The user executing the script can't run this command or subcommand script: 3ed7, on @user_script:1.",
+      "unusable",
+      "its user may not do",
+    ],
+    [
+      "ERR ACL failure in script: User kibitz has no permissions to run the",
+      "unusable",
+      "its user may not do",
+    ],
     ["LOADING Redis is loading the dataset in memory", "unavailable", "after a start"],
     ["WRONGTYPE Operation against a key", "refused", "WRONGTYPE Operation against a key"],
   ])("%s: %s", (message, kind, why) => {
@@ -56,6 +77,6 @@ describe("a connection that fails", () => {
 
   test("is told by its code where there are no words, as of several addresses", () => {
     const error = Object.assign(new AggregateError([], ""), { code: "ECONNREFUSED" });
-    expect(explainBreak(error)).toEqual({ kind: "unavailable", why: "ECONNREFUSED" });
+    expect(explainBreak(error)).toEqual({ kind: "unavailable", name: "lost", why: "ECONNREFUSED" });
   });
 });

@@ -1,3 +1,4 @@
+import { errorFromFaults } from "../../../errors/errors.ts";
 import { argument, readArguments, wrongType } from "../arguments.ts";
 import { boardOf, describePosition, nameOfSide, turnOf } from "../board.ts";
 import type { Plain } from "../caller.ts";
@@ -89,9 +90,13 @@ export const compareMoves: Tool = {
 function requestOf(sent: Plain): Plain {
   const { candidates, ...args } = readArguments(sent, inputSchema);
   const count = Array.isArray(candidates) ? candidates.length : 0;
-  if (!Array.isArray(candidates) || count < candidatesMin || count > candidatesMax) {
-    const must = `must be a list of ${candidatesMin} to ${candidatesMax} moves`;
-    throw wrongType("candidates", must, Array.isArray(candidates) ? `${count} items` : candidates);
+  const must = `must be a list of ${candidatesMin} to ${candidatesMax} moves`;
+  if (!Array.isArray(candidates)) {
+    throw wrongType("candidates", must, candidates);
+  }
+  if (count < candidatesMin || count > candidatesMax) {
+    const message = `\`candidates\` ${must}, and has ${count}.`;
+    throw errorFromFaults([{ pointer: "/candidates", code: "out_of_range", message }]);
   }
   return { ...args, fen: args.fen ?? "startpos", search_moves: candidates, multipv: count };
 }

@@ -1,6 +1,7 @@
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
+import { createMetrics } from "../../../../src/metrics/metrics.ts";
 import { startFen } from "../../../contract/doors/cases/case.ts";
 import { heads } from "../../../contract/doors/heads.ts";
 import { get, post } from "../../../contract/doors/post.ts";
@@ -8,6 +9,7 @@ import { createEnginesInProcess } from "../../../support/engines-in-process.ts";
 import { rateOf, usePlansFile } from "../../../support/plans-file.ts";
 import { useApp } from "../../../support/running-app.ts";
 
+const metrics = createMetrics("1.2.3");
 const app = useApp(
   {
     KIBITZ_ACCESS: "public",
@@ -17,7 +19,7 @@ const app = useApp(
     }),
     KIBITZ_TRUST_PROXY: "127.0.0.1",
   },
-  { engines: createEnginesInProcess() },
+  { engines: createEnginesInProcess(), metrics },
 );
 
 let callers = 0;
@@ -45,6 +47,22 @@ test.concurrent.each(heads)(
     expect((await ask(app.url, quick, caller)).status).toBe(kind.ok);
   },
 );
+
+test("what a spent budget refuses is counted by its name, whatever the protocol", async () => {
+  const counted = async () =>
+    Number(
+      /^kibitz_limited_total\{limit="keyless\/refusals"\} (\d+)$/m.exec(await metrics.print())?.[1] ?? 0,
+    );
+  for (const { ask } of heads) {
+    const caller = newCaller();
+    for (let count = 0; count < 4; count++) {
+      await ask(app.url, tooDeep, caller);
+    }
+    const before = await counted();
+    await ask(app.url, quick, caller);
+    await expect.poll(counted).toBe(before + 1);
+  }
+});
 
 /** Spends what a caller has, by a game that is dear to refuse. */
 async function spend(caller: Readonly<Record<string, string>>): Promise<void> {

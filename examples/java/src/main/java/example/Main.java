@@ -9,6 +9,7 @@ import com.google.rpc.RetryInfo;
 import io.grpc.Grpc;
 import io.grpc.InsecureChannelCredentials;
 import io.grpc.Metadata;
+import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.protobuf.StatusProto;
 import io.grpc.stub.AbstractStub;
@@ -18,6 +19,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import kibitz.chess.analysis.v1.AnalysisRequest;
 import kibitz.chess.analysis.v1.AnalysisServiceGrpc;
@@ -28,6 +31,7 @@ import kibitz.chess.analysis.v1.GameServiceGrpc.GameServiceBlockingStub;
 import kibitz.chess.analysis.v1.Problem;
 import kibitz.chess.analysis.v1.ReviewGameRequest;
 import kibitz.chess.analysis.v1.Score;
+import kibitz.chess.analysis.v1.StreamEvaluateResponse;
 
 /** Asks Kibitz for evaluations: at once, as a stream, deeper than allowed, and faster than allowed. */
 public final class Main {
@@ -45,6 +49,8 @@ public final class Main {
   private static final String FOOLS_MATE = "1. f3 e5 2. g4 Qh4# 0-1";
 
   private static final Duration LONGEST_WAIT = Duration.ofMinutes(1);
+
+  private static final int LOST_MAX = 5;
 
   public static void main(String[] args) throws Exception {
     var address = URI.create(args.length > 0 ? args[0] : "http://localhost:8080").getAuthority();
@@ -89,21 +95,23 @@ public final class Main {
 
   private static void watch(AnalysisServiceBlockingStub service, AnalysisRequest request)
       throws Exception {
-    var events =
-        withRetry(
-            () -> {
-              var answers = service.withDeadlineAfter(30, SECONDS).streamEvaluate(request);
-              answers.hasNext(); // Waits for the first event, or throws the error that refused the call.
-              return answers;
-            });
-    while (events.hasNext()) {
-      var event = events.next();
-      switch (event.getEventCase()) {
-        case QUEUED ->
-            System.out.printf("place %d in the queue%n", event.getQueued().getPlace());
-        case EVALUATION -> {
-          var state = event.getEvaluation();
-          var search = state.getSearch();
+    var deepest = new AtomicInteger();
+    withRetry(
+        () -> {
+          var events = service.withDeadlineAfter(30, SECONDS).streamEvaluate(request);
+          events.forEachRemaining(event -> print(event, deepest));
+          return null;
+        });
+  }
+
+  /** Each depth once: a stream that was lost begins anew. */
+  private static void print(StreamEvaluateResponse event, AtomicInteger deepest) {
+    switch (event.getEventCase()) {
+      case QUEUED -> System.out.printf("place %d in the queue%n", event.getQueued().getPlace());
+      case EVALUATION -> {
+        var state = event.getEvaluation();
+        var search = state.getSearch();
+        if (deepest.getAndAccumulate(search.getDepth(), Math::max) < search.getDepth()) {
           System.out.printf(
               "depth %d: %s %s%s%n",
               search.getDepth(),
@@ -111,27 +119,25 @@ public final class Main {
               state.getBestMove().getSan(),
               search.hasStopReason() ? " final" : "");
         }
-        default -> {} // Something newer than this program.
       }
+      default -> {} // Something newer than this program.
     }
   }
 
   /** Each move comes as soon as it is ready, the whole review last. */
   private static void review(GameServiceBlockingStub games, ReviewGameRequest request)
       throws Exception {
-    var events =
-        withRetry(
-            () -> {
-              var answers = games.withDeadlineAfter(30, SECONDS).reviewGame(request);
-              answers.hasNext(); // Waits for the first event, or throws the error that refused the call.
-              return answers;
-            });
-    while (events.hasNext()) {
-      var event = events.next();
-      if (event.hasReview()) {
-        System.out.printf("review: %s%n", event.getReview().getSummary());
-      }
-    }
+    withRetry(
+        () -> {
+          var events = games.withDeadlineAfter(30, SECONDS).reviewGame(request);
+          events.forEachRemaining(
+              event -> {
+                if (event.hasReview()) {
+                  System.out.printf("review: %s%n", event.getReview().getSummary());
+                }
+              });
+          return null;
+        });
   }
 
   /** Asks for more than callers without a key are allowed, then for as much as they are. */
@@ -153,21 +159,41 @@ public final class Main {
     }
   }
 
-  /** Makes a call, and retries it after the delay that the service asks for. */
+  /**
+   * Makes a call, and makes it again after the delay that the service asks for, or soon, where its answer was lost: searches have
+   * no side effects, and by depth the same search gives the same answer on every node. Not for CreateKey.
+   */
   private static <T> T withRetry(Supplier<T> call) throws Exception {
-    while (true) {
+    for (var lost = 0; ; ) {
       try {
         return call.get();
       } catch (StatusRuntimeException error) {
-        var delay = detailOf(error, RetryInfo.class).orElseThrow(() -> error).getRetryDelay();
-        var wait = Duration.ofSeconds(delay.getSeconds(), delay.getNanos());
-        if (wait.compareTo(LONGEST_WAIT) > 0) {
+        var wait =
+            detailOf(error, RetryInfo.class)
+                .map(RetryInfo::getRetryDelay)
+                .map(delay -> Duration.ofSeconds(delay.getSeconds(), delay.getNanos()));
+        if (wait.isPresent() && wait.get().compareTo(LONGEST_WAIT) <= 0) {
+          System.out.printf("rate limited, waiting %d s%n", wait.get().toSeconds());
+          Thread.sleep(wait.get().toMillis());
+        } else if (isLost(error) && lost < LOST_MAX) {
+          lost++;
+          System.out.println("connection lost, asking again");
+          // Not all callers of a node at once, and each time less often.
+          Thread.sleep(ThreadLocalRandom.current().nextLong(100L << lost));
+        } else {
           throw error;
         }
-        System.out.printf("rate limited, waiting %d s%n", wait.toSeconds());
-        Thread.sleep(wait.toMillis());
       }
     }
+  }
+
+  /**
+   * Whether it was not the service that said so: the connection broke, or the node that answered is gone. What the service says
+   * carries a problem; that the deadline has passed is said here.
+   */
+  private static boolean isLost(StatusRuntimeException error) throws InvalidProtocolBufferException {
+    return detailOf(error, Problem.class).isEmpty()
+        && error.getStatus().getCode() != Status.Code.DEADLINE_EXCEEDED;
   }
 
   private static <T extends Message> Optional<T> detailOf(StatusRuntimeException error, Class<T> type)

@@ -1,0 +1,100 @@
+import { execFileSync } from "node:child_process";
+import { expect, onTestFinished, test, vi } from "vitest";
+import type { Finding } from "../../../src/cli/doctor/finding.ts";
+import { lookAtRedis } from "../../../src/cli/doctor/redis.ts";
+import { loadConfig } from "../../../src/wiring/config.ts";
+import { freePort } from "../../support/free-port.ts";
+import { describeWith } from "../../support/needs.ts";
+import { useRedis } from "../../support/redis.ts";
+
+const lookWith = (env: Readonly<Record<string, string>>) => Array.fromAsync(lookAtRedis(loadConfig(env)));
+const troublesIn = (findings: readonly Finding[]) =>
+  findings.filter(({ state }) => state !== "good").map(({ state, found }) => `${state}: ${found}`);
+
+test("nothing is looked at where no Redis is named", async () => {
+  expect(await lookWith({})).toEqual([]);
+});
+
+test("a Redis that is not there is told, with what that costs", async () => {
+  const port = await freePort();
+  const [finding, ...more] = await lookWith({ KIBITZ_REDIS_URL: `redis://127.0.0.1:${port}` });
+  expect(finding).toMatchObject({ state: "bad", found: expect.stringContaining("ECONNREFUSED") });
+  expect(finding?.advice).toContain("Start it");
+  expect(more).toEqual([]);
+});
+
+describeWith("redis")("a Redis that is there", () => {
+  const redis = useRedis(["--appendonly", "yes"]);
+  const look = (env: Readonly<Record<string, string>> = {}) =>
+    lookWith({ KIBITZ_REDIS_URL: redis.url, ...env });
+  const operate = (...words: readonly string[]) =>
+    execFileSync("redis-cli", ["-p", String(redis.port), ...words], { stdio: "pipe" });
+  /** Until the end of the test. */
+  function set(name: string, value: string, usual: string): void {
+    operate("config", "set", name, value);
+    onTestFinished(() => void operate("config", "set", name, usual));
+  }
+
+  test("is told with its version, its round trip, memory and clock, and leaves nothing to mend", async () => {
+    const findings = await look();
+    expect(troublesIn(findings)).toEqual([]);
+    const told = findings.map(({ found }) => found).join("\n");
+    for (const what of [
+      /^127\.0\.0\.1:\d+ answers within \d+\.\d ms$/m,
+      /^Redis \d+\.\d+\.\d+$/m,
+      /^takes writes/m,
+      /^maxmemory-policy noeviction: nothing is evicted$/m,
+      /^\d+\.\d MB of memory used, without a bound/m,
+      /^keeps each write on its disk/m,
+      /^its clock is 0\.\d s (ahead of|behind) this machine's$/m,
+    ]) {
+      expect(told).toMatch(what);
+    }
+    expect(findings.every(({ part, advice }) => part === "redis" && advice === undefined)).toBe(true);
+  });
+
+  test.each([
+    [
+      "evicts keys",
+      "maxmemory-policy",
+      "allkeys-lru",
+      "noeviction",
+      /^bad: maxmemory-policy allkeys-lru: API keys may/,
+    ],
+    ["is full", "maxmemory", "1", "0", /^bad: does not take writes: its memory is full/],
+    ["has not the room that answers are given", "maxmemory", "60mb", "0", /^note: .* answers may take 64 MB/],
+    ["forgets", "appendonly", "no", "yes", /^note: does not keep each write/],
+    [
+      "lacks replicas",
+      "min-replicas-to-write",
+      "1",
+      "0",
+      /^bad: does not take writes: it has too few replicas/,
+    ],
+  ])("and %s is told with the way out", async (_, name, value, usual, trouble) => {
+    set(name, value, usual);
+    const findings = await look();
+    expect(troublesIn(findings)[0]).toMatch(trouble);
+    for (const { state, advice } of findings) {
+      expect(advice === undefined).toBe(state === "good");
+    }
+  });
+
+  test("and has another time is told by how much", async () => {
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() - 90_000 });
+    onTestFinished(() => void vi.useRealTimers());
+    expect(troublesIn(await look())).toEqual([
+      expect.stringMatching(/^note: its clock is (89|90)\.\d s ahead of/),
+    ]);
+  });
+
+  test("and is a replica, or has another password, would end the start", async () => {
+    operate("replicaof", "127.0.0.1", "1");
+    onTestFinished(() => void operate("replicaof", "no", "one"));
+    expect(troublesIn(await look())).toEqual([expect.stringMatching(/^bad: .*it is a replica/)]);
+    const withPassword = { KIBITZ_REDIS_URL: redis.url.replace("//", "//:wrong%20one@") };
+    const told = await lookWith(withPassword);
+    expect(troublesIn(told)).toHaveLength(1);
+    expect(JSON.stringify(told)).not.toMatch(/wrong( |%20)one/);
+  });
+});

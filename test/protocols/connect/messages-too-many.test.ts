@@ -1,0 +1,66 @@
+import { connect } from "node:http2";
+import { expect, onTestFinished, test } from "vitest";
+import { open } from "../../http/exchange.ts";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { useApp } from "../../support/running-app.ts";
+
+const app = useApp({}, { engines: createEnginesInProcess() });
+
+const path = "/chess.analysis.v1.AnalysisService/Evaluate";
+
+/** A call has one message; these are 2,000, and more than a stream's window takes unread. */
+const text = Buffer.alloc(58, "a");
+const message = Buffer.concat([Buffer.from([0, 0, 0, 0, text.length + 2, 0x0a, text.length]), text]);
+const body = Buffer.concat(Array.from({ length: 2000 }, () => message));
+
+test.each(["application/grpc+proto", "application/gRPC+PROTO", "application/grpc-web+proto"])(
+  "2,000 messages in the body of %s are one refusal, and leave nothing open",
+  async (type) => {
+    const session = connect(app.url);
+    onTestFinished(() => session.destroy());
+    const stream = session.request({ ":method": "POST", ":path": path, "content-type": type });
+    const answer = Promise.withResolvers<string>();
+    let received = "";
+    stream.on("data", (part) => {
+      received += part;
+    });
+    stream.on("trailers", (trailers) => {
+      received += `grpc-status: ${trailers["grpc-status"]}`;
+    });
+    stream.on("close", () => answer.resolve(received));
+    stream.end(body);
+    expect(await answer.promise).toContain("grpc-status: 12");
+    const closed = Promise.withResolvers<string>();
+    session.close(() => closed.resolve("closed"));
+    // A second is what is waited for who goes on sending.
+    const patience = setTimeout(() => closed.resolve("open"), 3000);
+    expect(await closed.promise).toBe("closed");
+    clearTimeout(patience);
+  },
+);
+
+test("over HTTP/1.1 the next request on the connection is answered", async () => {
+  const { socket, received } = await open(Number(new URL(app.url).port));
+  onTestFinished(() => void socket.destroy());
+  const post = `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/grpc-web+proto\r\n`;
+  socket.write(`${post}Content-Length: ${body.length}\r\n\r\n`);
+  socket.write(body);
+  await expect.poll(received, { timeout: 3000 }).toContain("grpc-status: 12");
+  socket.write("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  const statuses = () => received().match(/HTTP\/1\.1 \d+/g);
+  await expect.poll(statuses, { timeout: 3000 }).toEqual(["HTTP/1.1 200", "HTTP/1.1 200"]);
+});
+
+test("gRPC over HTTP/1.1 is refused, however its type is written", async () => {
+  for (const type of ["application/grpc+proto", "application/gRPC+PROTO", "APPLICATION/GRPC"]) {
+    const answer = await fetch(app.url + path, {
+      method: "POST",
+      body: new Uint8Array(5),
+      headers: { "Content-Type": type },
+    });
+    expect([answer.status, await answer.json()]).toEqual([
+      415,
+      expect.objectContaining({ detail: expect.stringContaining("gRPC needs HTTP/2") }),
+    ]);
+  }
+});

@@ -1,0 +1,126 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { createMetrics } from "../../../src/metrics/metrics.ts";
+import { startFen } from "../../contract/doors/cases/case.ts";
+import { heads } from "../../contract/doors/heads.ts";
+import { get } from "../../contract/doors/post.ts";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { describeWith } from "../../support/needs.ts";
+import { until, useRedis } from "../../support/redis.ts";
+import { useApp } from "../../support/running-app.ts";
+import { useTemporaryFolder } from "../../support/temporary-folder.ts";
+
+/** By when a node says so, and by when it says that it is over, in milliseconds, though nobody asks it anything. */
+const toldMaxMs = 5000;
+
+describeWith("redis")("a node whose Redis is connected and refuses commands", () => {
+  const folder = useTemporaryFolder();
+  const redis = useRedis(["--dir", folder, "--dbfilename", "taken.rdb"]);
+  const metrics = createMetrics("1.2.3");
+  const app = useApp(
+    {
+      KIBITZ_ACCESS: "public",
+      get KIBITZ_REDIS_URL() {
+        return redis.url;
+      },
+    },
+    { engines: createEnginesInProcess(), metrics, redis: { heartbeatMs: 200, announceMs: 100 } },
+  );
+  const operate = (...words: readonly string[]) =>
+    execFileSync("redis-cli", ["-p", String(redis.port), ...words], { stdio: "pipe", encoding: "utf8" });
+  const readiness = async () => (await get(`${app.url}/readyz`)).body;
+  const degradedMetric = async () =>
+    /^kibitz_degraded\{part="store"\} (\d)$/m.exec(await metrics.print())?.[1];
+  const lines = (word: string) =>
+    app.logged.map((line) => JSON.stringify(line)).filter((line) => line.includes(`"message":"${word}:`));
+
+  test.each([
+    [
+      "full",
+      [["config", "set", "maxmemory", "1"]],
+      [["config", "set", "maxmemory", "0"]],
+      "its memory is full",
+    ],
+    [
+      "a replica by now",
+      [["replicaof", "127.0.0.1", "1"]],
+      [["replicaof", "no", "one"]],
+      "it is a replica, which may only be read",
+    ],
+    [
+      "not able to save",
+      [["config", "set", "save", "3600 1"], ["set", "some", "thing"], ["bgsave"]],
+      [["config", "set", "save", ""]],
+      "it cannot save to its disk",
+    ],
+    [
+      "without enough replicas",
+      [["config", "set", "min-replicas-to-write", "1"]],
+      [["config", "set", "min-replicas-to-write", "0"]],
+      "it has too few replicas",
+    ],
+    [
+      "of other opinion on what its user may write",
+      [["acl", "setuser", "default", "-set"]],
+      [["acl", "setuser", "default", "+@all"]],
+      "its user may not do what Kibitz needs",
+    ],
+    [
+      "of other opinion on what its scripts may do",
+      [["acl", "setuser", "default", "-zadd"]],
+      [["acl", "setuser", "default", "+@all"]],
+      "its user may not do what Kibitz needs",
+    ],
+  ])(
+    "%s: is ready, says that it is degraded and why, answers, and recovers by itself",
+    async (_, spoil, mend, why) => {
+      const told = [lines("degraded").length, lines("recovered").length] as const;
+      expect(await readiness()).toEqual({ status: "ready" });
+      // Where its snapshot should be there is a folder by then: it cannot save.
+      mkdirSync(join(folder, "taken.rdb"), { recursive: true });
+      for (const words of spoil) {
+        operate(...words);
+      }
+      await until(async () => (await readiness()).degraded !== undefined, Boolean, toldMaxMs);
+      expect(await readiness()).toEqual({ status: "ready", degraded: ["store"] });
+      expect(await degradedMetric()).toBe("1");
+      for (const kind of heads) {
+        const { status } = await kind.ask(app.url, { fen: startFen, depth: 1 });
+        expect([kind.name, status]).toEqual([kind.name, kind.ok]);
+      }
+      // It stays so for as long as it is so, and is said once.
+      await sleep(700);
+      expect(await readiness()).toEqual({ status: "ready", degraded: ["store"] });
+      for (const words of mend) {
+        operate(...words);
+      }
+      await until(async () => (await readiness()).degraded === undefined, Boolean, toldMaxMs);
+      expect(await degradedMetric()).toBe("0");
+      expect(lines("degraded").slice(told[0])).toEqual([expect.stringContaining(why)]);
+      expect(lines("recovered")).toHaveLength(told[1] + 1);
+    },
+  );
+
+  test("counts what was asked of it, how long that took, and what it refused", async () => {
+    for (const kind of heads) {
+      await kind.ask(app.url, { fen: startFen, depth: 1 });
+    }
+    const text = await metrics.print();
+    expect(text).toMatch(
+      /^kibitz_redis_operation_duration_seconds_count\{operation="announce_node"\} [1-9]/m,
+    );
+    expect(text).toMatch(/^kibitz_redis_operation_duration_seconds_count\{operation="enter"\} [1-9]/m);
+    for (const reason of ["oom", "readonly", "misconf", "noreplicas", "noperm"]) {
+      expect(text).toMatch(
+        new RegExp(
+          `^kibitz_redis_operation_errors_total\\{operation="\\w+",reason="${reason}"\\} [1-9]`,
+          "m",
+        ),
+      );
+    }
+    expect(text).not.toMatch(/operation="other"/);
+  });
+});

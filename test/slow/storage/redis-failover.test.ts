@@ -1,0 +1,178 @@
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { openRedis, type Redis } from "../../../src/storage/redis/connection.ts";
+import { describeWith } from "../../support/needs.ts";
+import { until } from "../../support/redis.ts";
+import { type RedisProcess, startRedis } from "../../support/start-redis.ts";
+import { useTemporaryFolder } from "../../support/temporary-folder.ts";
+
+/** By when a node uses the new primary, in milliseconds, by itself. */
+const recoveryMaxMs = 5000;
+
+const operate = ({ port }: RedisProcess, ...words: readonly string[]) =>
+  execFileSync("redis-cli", ["-p", String(port), ...words], { encoding: "utf8" });
+
+/** The name of Redis, as far as a node sees it: what connects gets to whoever has the name then, and stays there. */
+async function openName() {
+  let owner = 0;
+  const open = new Set<Socket>();
+  const server = createServer((near) => {
+    const far = connect(owner, "127.0.0.1");
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      open.add(from);
+      from.pipe(to);
+      from.on("error", () => {});
+      from.on("close", () => {
+        open.delete(from);
+        to.destroy();
+      });
+    }
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    connections: () => open.size / 2,
+    give({ port }: RedisProcess) {
+      owner = port;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const socket of open) {
+        socket.destroy();
+      }
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+describeWith("redis")("a Redis whose primary has changed without cutting its clients", () => {
+  const folders = [useTemporaryFolder(), useTemporaryFolder()] as const;
+  const started = new AsyncDisposableStack();
+  let one: RedisProcess;
+  let other: RedisProcess;
+  let name: Awaited<ReturnType<typeof openName>>;
+  beforeAll(async () => {
+    const quick = ["--repl-diskless-sync-delay", "0"];
+    [one, other] = await Promise.all([startRedis(folders[0], quick), startRedis(folders[1], quick)]);
+    started.defer(() => one.stop());
+    started.defer(() => other.stop());
+    name = started.use(await openName());
+  });
+  afterAll(() => started.disposeAsync());
+
+  beforeEach(async () => {
+    operate(one, "config", "set", "min-replicas-to-write", "0");
+    operate(one, "replicaof", "no", "one");
+    operate(other, "replicaof", "127.0.0.1", String(one.port));
+    await until(() => operate(other, "info", "replication").includes("master_link_status:up"));
+    name.give(one);
+  });
+
+  async function open() {
+    const redis = await openRedis({ url: name.url, prefix: "x:" });
+    const seen: string[] = [];
+    redis.changes.on("change", () => {
+      const { health } = redis;
+      seen.push("why" in health ? `${health.kind}: ${health.why}` : health.kind);
+    });
+    return { redis, seen, [Symbol.dispose]: () => redis[Symbol.dispose]() };
+  }
+
+  const isUp = (redis: Redis) => until(() => redis.health.kind === "up", Boolean, recoveryMaxMs);
+
+  test("is written to where its name leads by then, within five seconds and by itself", async () => {
+    using node = await open();
+    const { redis, seen } = node;
+    const heard: string[] = [];
+    await redis.listen("news", (said) => heard.push(said)).heard;
+    await redis.ask("SET", ["before"], ["a"]);
+
+    // Both may only be read for a while: nobody is chosen yet.
+    operate(one, "replicaof", "127.0.0.1", "1");
+    await until(() => redis.health.kind === "unwritable", Boolean, 2000);
+    await sleep(1500);
+    expect(seen).toEqual([expect.stringContaining("unwritable: it is a replica")]);
+    expect(await redis.ask("GET", ["before"])).toBe("a");
+
+    operate(other, "replicaof", "no", "one");
+    name.give(other);
+    const changedAt = performance.now();
+    await isUp(redis);
+    expect(performance.now() - changedAt).toBeLessThan(recoveryMaxMs);
+    await redis.ask("SET", ["after"], ["b"]);
+    expect(operate(other, "get", "x:after")).toBe("b\n");
+    // It listens there, too, and the other connection is gone.
+    await until(async () => {
+      await redis.tell("news", "here");
+      return heard.length > 0;
+    });
+    await until(() => name.connections() === 1);
+    expect(seen).toHaveLength(2);
+  });
+
+  test("that has lost its replicas is left for the one that was chosen in its place", async () => {
+    using node = await open();
+    const { redis, seen } = node;
+    operate(one, "config", "set", "min-replicas-to-write", "2");
+    await until(() => redis.health.kind === "unwritable", Boolean, 2000);
+    operate(other, "replicaof", "no", "one");
+    name.give(other);
+    await isUp(redis);
+    await redis.ask("SET", ["chosen"], ["b"]);
+    expect(operate(other, "get", "x:chosen")).toBe("b\n");
+    expect(seen[0]).toContain("min-replicas-to-write");
+  });
+
+  test("that answers nothing any more without its primary is left, too", async () => {
+    using node = await open();
+    const { redis, seen } = node;
+    operate(one, "config", "set", "replica-serve-stale-data", "no");
+    operate(other, "replicaof", "no", "one");
+    // A primary that is not there.
+    operate(one, "replicaof", "127.0.0.1", "1");
+    try {
+      await until(() => redis.health.kind !== "up", Boolean, 2000);
+      name.give(other);
+      await isUp(redis);
+      await redis.ask("SET", ["stale"], ["b"]);
+      expect(operate(other, "get", "x:stale")).toBe("b\n");
+      expect(seen[0]).toContain("replica");
+    } finally {
+      operate(one, "config", "set", "replica-serve-stale-data", "yes");
+    }
+  });
+});
+
+describeWith("redis")("a Redis that reads its data again", () => {
+  const folder = useTemporaryFolder();
+  let server: RedisProcess;
+  beforeAll(async () => {
+    server = await startRedis(folder, [
+      "--enable-debug-command",
+      "yes",
+      "--loading-process-events-interval-bytes",
+      "1024",
+    ]);
+  });
+  afterAll(() => server.stop());
+
+  test("is not there until it has, and then is by itself", async () => {
+    using redis = await openRedis({ url: server.url, prefix: "x:" });
+    operate(server, "debug", "populate", "20000", "filler", "100");
+    // Microseconds for each key: it takes some two seconds.
+    operate(server, "config", "set", "key-load-delay", "100");
+    const reload = spawn("redis-cli", ["-p", String(server.port), "debug", "reload"], { stdio: "ignore" });
+    const reloaded = once(reload, "exit");
+    await until(() => redis.health.kind === "down", Boolean, 5000);
+    expect(redis.health).toMatchObject({ why: expect.stringMatching(/reading its data|answered within/) });
+    await until(() => redis.health.kind === "up", Boolean, 10_000);
+    await redis.ask("SET", ["again"], ["a"]);
+    await reloaded;
+  });
+});
