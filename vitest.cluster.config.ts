@@ -10,7 +10,18 @@ export default defineConfig({
       "test/support/require-components.ts",
     ],
     provide: {
-      needs: ["redis", "haproxy", "nginx", "envoy", "helm", "go", "chromium", "namespaces", "root"],
+      needs: [
+        "redis",
+        "haproxy",
+        "nginx",
+        "prometheus",
+        "envoy",
+        "helm",
+        "go",
+        "chromium",
+        "namespaces",
+        "root",
+      ],
     },
     // Each starts many processes, and promises about time are among what they prove.
     fileParallelism: false,

@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     include: ["test/tools/**/*.test.ts"],
     globalSetup: ["test/tools/go-tools.ts", "test/support/require-components.ts"],
-    provide: { needs: ["grpcurl", "ghz", "go", "python"] },
+    provide: { needs: ["grpcurl", "ghz", "otelcol", "go", "python"] },
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },

@@ -25,6 +25,8 @@ const mayLookInto: Readonly<Record<string, readonly string[]>> = {
   "protocols/json": ["calls", "http", "access"],
   "protocols/connect": ["calls", "http", "access"],
   "protocols/mcp": ["calls", "http", "access"],
+  // Its own parts stand for those of others, and only the wiring knows of that.
+  tracing: ["calls", "services", "analysis", "engine", "storage", "http"],
 };
 
 /** What wires the rooms together, and the command line, which asks them. Nobody looks into these. */

@@ -2,7 +2,8 @@
  * Builds the page into `dist/web/`: into a folder of its own first, so that a server never reads half of it, and two builds at a
  * time do not meet. Part of `npm run build`; a server in a checkout runs it where the page is missing or older than its sources.
  */
-import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, utimes, writeFile } from "node:fs/promises";
+import { mkdtempSync, rmSync } from "node:fs";
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -12,10 +13,21 @@ import { build } from "vite";
 const dist = fileURLToPath(new URL("../dist", import.meta.url));
 const place = join(dist, "web");
 const begun = new Date();
+/** Far longer than a build takes: what is as old was left by one that was killed. */
+const leftAfterMs = 10 * 60_000;
 
 await mkdir(dist, { recursive: true });
-// Beside its place: only within one file system is a folder renamed.
-const folder = await mkdtemp(join(dist, ".web-"));
+await removeLeft();
+let folder = "";
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  process.once(signal, () => {
+    // It may be written to meanwhile, by threads of the bundler.
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+    process.kill(process.pid, signal);
+  });
+}
+// Beside its place: only within one file system is a folder renamed. In one piece with knowing its name.
+folder = mkdtempSync(join(dist, ".web-"));
 try {
   await build({
     configFile: fileURLToPath(new URL("../web/vite.config.ts", import.meta.url)),
@@ -32,6 +44,23 @@ try {
   await replace();
 } finally {
   await rm(folder, { recursive: true, force: true });
+}
+
+/** What builds have left that could not clean up behind themselves. */
+async function removeLeft(): Promise<void> {
+  for (const name of await readdir(dist)) {
+    const path = join(dist, name);
+    // Another build may be removing it, too.
+    const mtimeMs = name.startsWith(".web-")
+      ? await stat(path).then(
+          (is) => is.mtimeMs,
+          () => Infinity,
+        )
+      : Infinity;
+    if (mtimeMs < begun.getTime() - leftAfterMs) {
+      await rm(path, { recursive: true, force: true });
+    }
+  }
 }
 
 /** Texts beside themselves, as most browsers want them. */

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What a release carries for clients beside the npm package, in release/: the descriptor set of the API, with all that
-# it imports and with its comments, the OpenAPI document, and the bill of materials (CycloneDX), each as of this checkout.
+# What a release is made of, in release/: the npm package, the descriptor set of the API, with all that it imports and with its
+# comments, the OpenAPI document, the bill of materials (CycloneDX), and of which commit they were made, each as of this
+# checkout. Publishes nothing, and fails where anything of it would not be published.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -10,6 +11,20 @@ mkdir release
 buf build proto -o release/kibitz.binpb
 cp gen/openapi.json release/kibitz.openapi.json
 npm run --silent sbom >release/kibitz.cdx.json
-(cd release && sha256sum kibitz.* >SHA256SUMS)
+
+# The same sources give the same package, byte by byte: whoever doubts one can make it anew.
+npm pack --silent --pack-destination release >/dev/null
+again=$(mktemp -d)
+trap 'rm -rf "$again"' EXIT
+npm pack --silent --pack-destination "$again" >/dev/null
+cmp release/kibitz-*.tgz "$again"/kibitz-*.tgz
+
+node tools/provenance.ts write release
+node tools/provenance.ts verify release
+(cd release && sha256sum kibitz* provenance.intoto.json >SHA256SUMS && sha256sum --quiet -c SHA256SUMS)
+
+# All that npm looks at before it would send the package. One that is published already cannot be tried.
+npm publish --dry-run --tag latest ./release/kibitz-*.tgz
+
 echo "release/ holds version $(node -p 'require("./package.json").version'):"
 ls -l release

@@ -14,8 +14,8 @@ export function metricsPage(): string {
 
 \`kibitz serve\` answers \`GET /metrics\` on a port of its own: 9464 on this machine alone, unless
 [\`KIBITZ_METRICS_PORT\` and \`KIBITZ_METRICS_HOST\`](settings.md) say otherwise. Where 9464 is taken there are none, and the log says
-so; a port that was named and cannot be had ends the start. The text is OpenMetrics, with exemplars of requests whose callers sent a
-sampled \`traceparent\`:
+so; a port that was named and cannot be had ends the start. The text is OpenMetrics, with exemplars of requests whose trace is kept,
+by [this service](tracing.md) or by a caller who sent a sampled \`traceparent\`:
 
 \`\`\`sh
 curl -s http://localhost:9464/metrics | grep ^kibitz_

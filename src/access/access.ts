@@ -105,12 +105,7 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
   shared?.onKeyEnded((id) => authenticator.forget(id));
   const issuer = createKeyIssuer({ keys, pepper, onEnded: (id) => authenticator.forget(id), now });
   const limits =
-    shared?.limits ??
-    (await createLimits({
-      plans,
-      usage: stores.usage ?? createMemoryUsageStore(),
-      onFailure: tellUncounted(log),
-    }));
+    shared?.limits ?? (await createLimits({ plans, usage: stores.usage ?? createMemoryUsageStore() }));
   const isOpen = mode === "open";
 
   const accountOfKey = (key: KeyRecord, address: string): Account => ({
@@ -165,17 +160,6 @@ export function plansIn(mode: AccessOptions["mode"], plans: readonly Plan[]): re
     case "public":
       return plans;
   }
-}
-
-/** Says at most once a minute that something could not be counted: it is the same for every call then. */
-export function tellUncounted(log: Pick<Log, "warn">): (err: unknown) => void {
-  let toldAt = Number.NEGATIVE_INFINITY;
-  return (err) => {
-    if (performance.now() - toldAt > 60_000) {
-      toldAt = performance.now();
-      log.warn({ err }, "what callers use cannot be counted at the moment");
-    }
-  };
 }
 
 /** For calls from this process: no limits, nothing kept. */

@@ -1,5 +1,4 @@
 import { LRUCache } from "lru-cache";
-import { RateLimiterMemory, type RateLimiterRes } from "rate-limiter-flexible";
 import { restMs } from "../analysis/expected-time.ts";
 import { refusalKind } from "../errors/catalogue.ts";
 import { costOfBytes, type KibitzError } from "../errors/errors.ts";
@@ -23,7 +22,7 @@ export interface RefusalCounter extends CountedRate {
 
 /** One rate of one plan, counted in this process. */
 export interface Counter extends RefusalCounter {
-  readonly limiter: RateLimiterMemory;
+  readonly windows: Windows;
 }
 
 /** What is counted of the callers of a plan. */
@@ -51,14 +50,60 @@ export function createPlanCounters({ id, limits }: Plan): PlanCounters {
 }
 
 function createCounter(planId: string, policy: RatePolicy): Counter {
-  const limiter = new RateLimiterMemory({ points: policy.quota, duration: policy.windowS, keyPrefix: "" });
+  const windows = createWindows(policy.windowS * 1000);
+  const add = async (subject: string, refusals: number) => windows.add(subject, refusals);
+  return { name: nameOf(planId, policy), policy, windows, add };
+}
+
+/** What subjects have used in windows of one length, each of which begins with the first use. */
+export interface Windows {
+  /** Undefined where none has begun. */
+  of(subject: string): WindowUse | undefined;
+  /** Counts, and tells how the window stands then. Fewer than none are given back. */
+  add(subject: string, count: number): WindowUse;
+  /** A window that began in an earlier process. */
+  restore(subject: string, use: WindowUse): void;
+  /** Those that are kept: some may have ended, until another one begins. */
+  readonly size: number;
+}
+
+export function createWindows(lengthMs: number): Windows {
+  // As all last equally long, they end in the order in which they begin.
+  const begun = new Map<string, { used: number; readonly endsAt: number }>();
+  // Not by the wall clock, which is set back now and then.
+  const clock = () => Math.floor(performance.now());
+
+  function forgetEnded(now: number): void {
+    for (const [subject, { endsAt }] of begun) {
+      if (endsAt > now) {
+        return;
+      }
+      begun.delete(subject);
+    }
+  }
+
   return {
-    name: nameOf(planId, policy),
-    policy,
-    limiter,
-    async add(subject, refusals) {
-      const result = await limiter.penalty(subject, refusals);
-      return { used: result.consumedPoints, endsInMs: untilEndMs(policy, result) };
+    get size() {
+      return begun.size;
+    },
+    of(subject) {
+      const window = begun.get(subject);
+      const endsInMs = window === undefined ? 0 : window.endsAt - clock();
+      return window !== undefined && endsInMs > 0 ? { used: window.used, endsInMs } : undefined;
+    },
+    add(subject, count) {
+      const now = clock();
+      const window = begun.get(subject);
+      if (window !== undefined && window.endsAt > now) {
+        window.used += count;
+        return { used: window.used, endsInMs: window.endsAt - now };
+      }
+      forgetEnded(now);
+      begun.set(subject, { used: count, endsAt: now + lengthMs });
+      return { used: count, endsInMs: lengthMs };
+    },
+    restore(subject, { used, endsInMs }) {
+      begun.set(subject, { used, endsAt: clock() + Math.min(endsInMs, lengthMs) });
     },
   };
 }
@@ -69,26 +114,14 @@ export function nameOf(planId: string, { name }: RatePolicy): string {
 }
 
 /** How the window of a subject stands, without counting. */
-export async function windowOf({ policy, limiter }: Counter, subject: string): Promise<RateWindow> {
-  return windowFrom(policy, await limiter.get(subject));
+export function windowOf({ policy, windows }: Counter, subject: string): RateWindow {
+  return windowFrom(policy, windows.of(subject));
 }
 
-export function windowFrom(policy: RatePolicy, found: RateLimiterRes | null): RateWindow {
-  // A window that has ended may not have been cleared away yet.
-  return found === null || found.msBeforeNext <= 0
+export function windowFrom(policy: RatePolicy, use: WindowUse | undefined): RateWindow {
+  return use === undefined
     ? { policy, remaining: policy.quota, resetMs: policy.windowS * 1000 }
-    : { policy, remaining: found.remainingPoints, resetMs: untilEndMs(policy, found) };
-}
-
-/**
- * Milliseconds until a window ends. Never more than it lasts: the library reckons by the wall clock, and when that is
- * set back a minute would have hours to go. Its timer ends the window all the same.
- */
-export function untilEndMs(
-  { windowS }: RatePolicy,
-  { msBeforeNext }: Pick<RateLimiterRes, "msBeforeNext">,
-): number {
-  return Math.min(msBeforeNext, windowS * 1000);
+    : { policy, remaining: Math.max(0, policy.quota - use.used), resetMs: use.endsInMs };
 }
 
 /**
@@ -99,12 +132,16 @@ export function setRateLimitHeaders({ answerHeaders }: RequestOutcome, windows: 
   if (windows.length === 0) {
     return;
   }
-  const policies = windows.map(({ policy: { name, quota, windowS } }) => `"${name}";q=${quota};w=${windowS}`);
-  const states = windows.map(
-    ({ policy, remaining, resetMs }) => `"${policy.name}";r=${remaining};t=${Math.ceil(resetMs / 1000)}`,
-  );
-  answerHeaders.set("ratelimit-policy", policies.join(", "));
-  answerHeaders.set("ratelimit", states.join(", "));
+  let policies = "";
+  let states = "";
+  for (const { policy, remaining, resetMs } of windows) {
+    const { name, quota, windowS } = policy;
+    const separator = policies === "" ? "" : ", ";
+    policies += `${separator}"${name}";q=${quota};w=${windowS}`;
+    states += `${separator}"${name}";r=${remaining};t=${Math.ceil(resetMs / 1000)}`;
+  }
+  answerHeaders.set("ratelimit-policy", policies);
+  answerHeaders.set("ratelimit", states);
 }
 
 /** Whether the fields are there already. */

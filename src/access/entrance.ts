@@ -4,7 +4,7 @@ import { durationText } from "../text/plain-text.ts";
 import type { Access } from "./access.ts";
 import type { Account } from "./account.ts";
 import { setRateLimitHeaders } from "./counters.ts";
-import type { Limits } from "./limits.ts";
+import type { Limits, Refusal } from "./limits.ts";
 
 /** Lets calls in by what their headers say, before anything of their bodies is read. */
 export interface Entrance {
@@ -105,6 +105,39 @@ export async function countRefusal(
 /** Tells a caller how their windows stand, in the header fields of the answer. */
 export async function tellWindows(limits: Limits, account: Account, outcome: RequestOutcome): Promise<void> {
   setRateLimitHeaders(outcome, await limits.windowsOf(account));
+}
+
+/**
+ * What a request is told that the limits do not let in now. In whole seconds, as Retry-After counts, and at least one: callers who wait exactly so long for a window come neither
+ * too early nor later than necessary.
+ */
+export function errorFromRefusal(refusal: Refusal, { plan }: Account, requests = 1): KibitzError {
+  const seconds = Math.max(1, Math.ceil(refusal.retryAfterMs / 1000));
+  const options = { retryAfterMs: seconds * 1000, quota: `${plan.id}/${refusal.limit}` };
+  const { code, quota } = refusal;
+  const wait = durationText(seconds);
+  switch (code) {
+    case "rate_limited":
+      return new KibitzError(
+        code,
+        requests > 1
+          ? `This review counts for ${requests} requests, and fewer are left of the ${quota} in this window. Try again in ${wait}.`
+          : `The limit of ${quota} ${quota === 1 ? "request" : "requests"} in this window is reached. Try again in ${wait}.`,
+        options,
+      );
+    case "quota_exhausted":
+      return new KibitzError(
+        code,
+        `The ${quota / 1000} s of engine time in this window are used up: more is available in ${wait}.`,
+        options,
+      );
+    case "concurrency_limited":
+      return new KibitzError(
+        code,
+        `The plan's maximum of ${quota} ${quota === 1 ? "search" : "searches"} at a time is reached: one of them should end within ${wait}.`,
+        options,
+      );
+  }
 }
 
 /** @throws KibitzError `rate_limited` where the caller has been refused too often. */

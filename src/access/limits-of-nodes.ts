@@ -28,8 +28,6 @@ export interface SharedLimitsOptions {
   readonly store: LimitStore;
   /** How many nodes there are, or were when the store could be asked. */
   nodes(): number;
-  /** Told why something that nobody waits for could not be counted. */
-  readonly onFailure?: (error: unknown) => void;
 }
 
 /** Between two looks whether another node has a place no more, in milliseconds. */
@@ -40,7 +38,7 @@ const lookMs = 100;
  * itself: what every plan allows, divided by the nodes that there were, rounded up.
  */
 export function createSharedLimits(options: SharedLimitsOptions): Limits {
-  const { plans, store, onFailure } = options;
+  const { plans, store } = options;
   const inFlight = createInFlight();
   /** By the number of nodes. Kept, so that a store that comes and goes does not give everybody a new share each time. */
   const alone = new Map<number, Alone>();
@@ -56,7 +54,6 @@ export function createSharedLimits(options: SharedLimitsOptions): Limits {
       plans: [...shares.values()],
       usage: usageIn(store),
       inFlight,
-      ...(onFailure && { onFailure }),
     });
     const fresh: Alone = {
       limits,
@@ -92,7 +89,7 @@ export function createSharedLimits(options: SharedLimitsOptions): Limits {
   }
 
   /** What the store says, or what this node says alone where it cannot be asked. */
-  async function askOr<T>(ask: () => Promise<T>, otherwise: (here: Alone) => Promise<T>): Promise<T> {
+  async function askOr<T>(ask: () => Promise<T>, otherwise: (here: Alone) => T | Promise<T>): Promise<T> {
     if (store.available) {
       try {
         return await ask();

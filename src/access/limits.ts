@@ -1,4 +1,3 @@
-import { RateLimiterRes } from "rate-limiter-flexible";
 import type { SearchTime } from "../analysis/expected-time.ts";
 import type { EngineTime, UsageStore } from "../storage/ports.ts";
 import type { Account } from "./account.ts";
@@ -11,7 +10,6 @@ import {
   type PlanCounters,
   type RateWindow,
   type Refusals,
-  untilEndMs,
   windowFrom,
   windowOf,
 } from "./counters.ts";
@@ -24,18 +22,18 @@ import type { Plan, RatePolicy } from "./plans.ts";
 export interface Limits {
   /**
    * Counts a request, before the engine is asked. A refused one costs nothing, and one that could not be counted
-   * neither: then it rejects with what the counter rejected with.
+   * neither: then it rejects with what the counter rejected with. At once where it is counted in this process.
    *
    * @param time what its search takes.
    * @param requests what it counts for: none, where what it belongs to has been counted.
    */
-  enter(account: Account, time: SearchTime, requests?: number): Promise<Entry>;
+  enter(account: Account, time: SearchTime, requests?: number): Entry | Promise<Entry>;
   /** What callers are refused. */
   readonly refusals: Refusals;
-  /** How the request windows of a caller stand. */
-  windowsOf(account: Account): Promise<readonly RateWindow[]>;
+  /** How the request windows of a caller stand. At once where they are counted in this process. */
+  windowsOf(account: Account): readonly RateWindow[] | Promise<readonly RateWindow[]>;
   /** How all windows of a caller stand: of engine time, the one of key and address that has less left. */
-  allWindowsOf(account: Account): Promise<readonly RateWindow[]>;
+  allWindowsOf(account: Account): readonly RateWindow[] | Promise<readonly RateWindow[]>;
   /** Resolves when the caller may have one more search under way. Rejects with the reason of `signal`. */
   placeFree(account: Account, signal: AbortSignal): Promise<void>;
   /** Writes down the engine time used since the last time. What cannot be written is kept for the next time. */
@@ -72,8 +70,6 @@ export interface LimitsOptions {
   readonly usage: UsageStore;
   /** What is under way in this process. */
   readonly inFlight?: InFlight;
-  /** Told why something that nobody waits for could not be counted. */
-  readonly onFailure?: (error: unknown) => void;
 }
 
 export interface NewLimitsOptions extends Omit<LimitsOptions, "usage"> {
@@ -97,7 +93,7 @@ export async function createLimits(options: LimitsOptions): Promise<Limits> {
 
 /** Counters that begin with this engine time. */
 export function createNewLimits(
-  { plans, usage, inFlight = createInFlight(), onFailure = () => {} }: NewLimitsOptions,
+  { plans, usage, inFlight = createInFlight() }: NewLimitsOptions,
   used: readonly EngineTime[] = [],
 ): Limits {
   const counters = new Map(plans.map((plan) => [plan.id, createPlanCounters(plan)]));
@@ -109,22 +105,22 @@ export function createNewLimits(
   );
 
   const windowsOf = (account: Account) =>
-    Promise.all(countersOf(account).requests.map((counter) => windowOf(counter, account.subject)));
+    countersOf(account).requests.map((counter) => windowOf(counter, account.subject));
 
   /** Of key and address, the window with less left; of equal ones the one that ends later. */
-  async function tightest(counter: Counter, { subject, address }: Account): Promise<RateWindow> {
-    const own = await windowOf(counter, subject);
-    const shared = address === subject ? own : await windowOf(counter, address);
+  function tightest(counter: Counter, { subject, address }: Account): RateWindow {
+    const own = windowOf(counter, subject);
+    const shared = address === subject ? own : windowOf(counter, address);
     const tighter =
       shared.remaining < own.remaining ||
       (shared.remaining === own.remaining && shared.resetMs > own.resetMs);
     return tighter ? shared : own;
   }
 
-  async function engineTimeRefusal(account: Account): Promise<Refusal | undefined> {
+  function engineTimeRefusal(account: Account): Refusal | undefined {
     let refusal: Refusal | undefined;
     for (const counter of countersOf(account).engineTime) {
-      const { policy, remaining, resetMs } = await tightest(counter, account);
+      const { policy, remaining, resetMs } = tightest(counter, account);
       if (remaining === 0) {
         refusal = later(refusal, { ...refusalOf("quota_exhausted", policy), retryAfterMs: resetMs });
       }
@@ -133,33 +129,27 @@ export function createNewLimits(
   }
 
   /** Takes requests out of each window, or out of none. */
-  async function takeRequests(account: Account, count: number): Promise<Refusal | readonly RateWindow[]> {
-    const windows: RateWindow[] = [];
+  function takeRequests(account: Account, count: number): Refusal | readonly RateWindow[] {
+    const taken: RateWindow[] = [];
     let refusal: Refusal | undefined;
-    try {
-      for (const { policy, limiter } of countersOf(account).requests) {
-        const result = await consume(limiter, account.subject, count);
-        windows.push(windowFrom(policy, result));
-        if (result.consumedPoints > policy.quota) {
-          const retryAfterMs = untilEndMs(policy, result);
-          refusal = later(refusal, { ...refusalOf("rate_limited", policy), retryAfterMs });
-        }
+    for (const { policy, windows } of countersOf(account).requests) {
+      const use = windows.add(account.subject, count);
+      taken.push(windowFrom(policy, use));
+      if (use.used > policy.quota) {
+        refusal = later(refusal, { ...refusalOf("rate_limited", policy), retryAfterMs: use.endsInMs });
       }
-    } catch (error) {
-      giveBack(account, windows, count, 0);
-      throw error;
     }
     if (refusal) {
-      giveBack(account, windows, count, 0);
+      giveBack(account, taken, count, 0);
     }
-    return refusal ?? windows;
+    return refusal ?? taken;
   }
 
   /** @param sinceMs how long ago they were taken: a window that has ended since has nothing to get back. */
-  function giveBack(account: Account, windows: readonly RateWindow[], count: number, sinceMs: number): void {
-    for (const [index, { limiter }] of countersOf(account).requests.entries()) {
-      if (sinceMs < (windows[index]?.resetMs ?? 0)) {
-        limiter.reward(account.subject, count).catch(onFailure);
+  function giveBack(account: Account, taken: readonly RateWindow[], count: number, sinceMs: number): void {
+    for (const [index, { windows }] of countersOf(account).requests.entries()) {
+      if (sinceMs < (taken[index]?.resetMs ?? 0)) {
+        windows.add(account.subject, -count);
       }
     }
   }
@@ -172,18 +162,11 @@ export function createNewLimits(
   }
 
   function charge(account: Account, engineMs: number): void {
-    for (const { name, policy, limiter } of countersOf(account).engineTime) {
-      for (const subject of new Set([account.subject, account.address])) {
-        const kept = (untilEnd: number) =>
-          keep({ rate: name, subject, engineMs, resetsAt: Date.now() + untilEnd });
-        limiter.penalty(subject, engineMs).then(
-          (result) => kept(untilEndMs(policy, result)),
-          (error: unknown) => {
-            // Of two ends of a window the sooner one holds.
-            kept(policy.windowS * 1000);
-            onFailure(error);
-          },
-        );
+    const { subject, address } = account;
+    for (const { name, windows } of countersOf(account).engineTime) {
+      for (const one of subject === address ? [subject] : [subject, address]) {
+        const { endsInMs } = windows.add(one, engineMs);
+        keep({ rate: name, subject: one, engineMs, resetsAt: Date.now() + endsInMs });
       }
     }
   }
@@ -208,7 +191,7 @@ export function createNewLimits(
   }
 
   return {
-    async enter(account, { expectedMs, longestMs }, requests = 1) {
+    enter(account, { expectedMs, longestMs }, requests = 1) {
       const { subject, plan } = account;
       const { concurrent } = plan.limits;
       const upperMs = upperTime({ expectedMs, longestMs });
@@ -218,30 +201,22 @@ export function createNewLimits(
         const refusal = { code: "concurrency_limited", limit: "concurrent", quota: concurrent ?? 0 } as const;
         return { kind: "refused", refusal: { ...refusal, retryAfterMs } };
       }
-      try {
-        const counters = countersOf(account);
-        const { engineTime } = counters;
-        const isCounted = requests > 0 && counters.requests.length > 0;
-        const exhausted = engineTime.length === 0 ? undefined : await engineTimeRefusal(account);
-        const taken = exhausted ?? (isCounted ? await takeRequests(account, requests) : noWindows);
-        if (!("code" in taken)) {
-          return admitted(account, place, taken, requests);
-        }
-        place[Symbol.dispose]();
-        return { kind: "refused", refusal: taken };
-      } catch (error) {
-        place[Symbol.dispose]();
-        throw error;
+      const counters = countersOf(account);
+      const isCounted = requests > 0 && counters.requests.length > 0;
+      const exhausted = counters.engineTime.length === 0 ? undefined : engineTimeRefusal(account);
+      const taken = exhausted ?? (isCounted ? takeRequests(account, requests) : noWindows);
+      if (!("code" in taken)) {
+        return admitted(account, place, taken, requests);
       }
+      place[Symbol.dispose]();
+      return { kind: "refused", refusal: taken };
     },
     refusals: createRefusals((account) => countersOf(account).refusals),
     windowsOf,
-    allWindowsOf: async (account) => [
-      ...(await windowsOf(account)),
-      ...(await Promise.all(countersOf(account).engineTime.map((counter) => tightest(counter, account)))),
-      ...(await Promise.all(
-        countersOf(account).refusals.map((counter) => windowOf(counter, account.subject)),
-      )),
+    allWindowsOf: (account) => [
+      ...windowsOf(account),
+      ...countersOf(account).engineTime.map((counter) => tightest(counter, account)),
+      ...countersOf(account).refusals.map((counter) => windowOf(counter, account.subject)),
     ],
     placeFree: ({ subject, plan }, signal) =>
       inFlight.placeFree(subject, plan.limits.concurrent ?? Number.POSITIVE_INFINITY, signal),
@@ -266,18 +241,6 @@ const noCounters: PlanCounters = { requests: [], engineTime: [], refusals: [] };
 const noWindows: readonly RateWindow[] = [];
 const noPlace: Disposable = { [Symbol.dispose]() {} };
 
-/** The library rejects with what it has counted. */
-async function consume(limiter: Counter["limiter"], subject: string, count: number): Promise<RateLimiterRes> {
-  try {
-    return await limiter.consume(subject, count);
-  } catch (thrown) {
-    if (thrown instanceof RateLimiterRes) {
-      return thrown;
-    }
-    throw thrown;
-  }
-}
-
 export function refusalOf(code: Refusal["code"], { name, quota }: RatePolicy) {
   return { code, limit: name, quota };
 }
@@ -290,13 +253,9 @@ export function later(one: Refusal | undefined, other: Refusal): Refusal {
 /** Puts back into the counters what an earlier process has counted. */
 function restore(counters: readonly Counter[], used: readonly EngineTime[]): void {
   const now = Date.now();
-  for (const { name, policy, limiter } of counters) {
-    const storage = used
-      .filter(({ rate }) => rate === name)
-      .map(({ subject, engineMs, resetsAt }) => {
-        const msBeforeNext = untilEndMs(policy, { msBeforeNext: resetsAt - now });
-        return { key: subject, value: engineMs, expiresAt: now + msBeforeNext };
-      });
-    limiter.restore({ version: 1, storage });
+  const inOrder = used.toSorted((one, other) => one.resetsAt - other.resetsAt);
+  for (const { rate, subject, engineMs, resetsAt } of inOrder) {
+    const counter = counters.find(({ name }) => name === rate);
+    counter?.windows.restore(subject, { used: engineMs, endsInMs: resetsAt - now });
   }
 }

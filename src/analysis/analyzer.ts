@@ -70,6 +70,8 @@ export interface AnalyzerOptions {
   readonly sharing?: Sharing | undefined;
   /** When a search ends that sets no time of its own and about which nothing is agreed, in milliseconds. */
   readonly movetimeMaxMs: number;
+  /** Makes of a search one that is watched, too. */
+  readonly watched?: ((work: SharedWork<SharedEvent, Asker>) => typeof work) | undefined;
 }
 
 /** Of what is kept; undefined for what is not. */
@@ -95,6 +97,7 @@ export function createAnalyzer({
   sharing,
   meter,
   movetimeMaxMs,
+  watched = (work) => work,
 }: AnalyzerOptions): Analyzer {
   const expectedTimes = createExpectedTimes();
   const coalescer = createCoalescer<SharedEvent, Asker>();
@@ -169,10 +172,7 @@ export function createAnalyzer({
     const { flow } = asker;
     const times: RunTimes = { begunAt: undefined, endedAt: undefined, engineMs: undefined };
     asker.joins(times);
-    sharers.watch(
-      (who) => who.joins(times),
-      (who) => who.leaves(),
-    );
+    sharers.watch((who) => who.joins(times), leaves);
     const { position, build, depth, nodes, multipv, options } = request;
     const searchMoves = restrictionOf(request);
     const limits = { depth, nodes, movetimeMs: time.longestMs, hashMb: hashMbFor(build, request) };
@@ -236,9 +236,7 @@ export function createAnalyzer({
     const flightKey = key === undefined ? undefined : flightKeyOf(key, time.longestMs);
     const asker = createAsker(flow);
     const flight = { asker, request, time, key, flightKey };
-    const work: SharedWork<SharedEvent, Asker> = (publish, signal, sharers) =>
-      run(flight, publish, signal, sharers);
-    return { asker, flightKey, work };
+    return { asker, flightKey, work: watched((...joint) => run(flight, ...joint)) };
   }
 
   /** @param toldMs what they have been told already that it took. */
@@ -340,6 +338,8 @@ export function createAnalyzer({
   };
   return analyzer;
 }
+
+const leaves = (who: Asker) => who.leaves();
 
 /** Who joins a search that waits already waits less than that. */
 function analysisFromState(state: SharedState, request: JudgedRequest, joinedAt: number): Analysis {

@@ -33,41 +33,39 @@ export interface KnownEngines {
 
 /**
  * Makes a request that can be run, or says everything that is wrong with it: first with its position,
- * then with its engine, path and options. No engine sees the request before.
+ * then with its engine, path and options. No engine sees the request before. At once where no long game is to be played
+ * and no engine to be asked what it knows.
  *
  * @param check is asked between the slices of a long game's judging, and throws what is to end it.
- * @throws KibitzError
+ * @throws KibitzError, also as a rejection
  */
-export async function judgeRequest(
+export function judgeRequest(
   request: AnalysisRequest,
   engines: KnownEngines,
   check?: () => void,
-): Promise<JudgedRequest> {
+): JudgedRequest | Promise<JudgedRequest> {
   const { fen, moves, options } = request;
   const judging = engines.judgePosition({ fen, moves, chess960: options.uci_chess960 === true }, check);
-  // What is known at once costs no turn of the event loop.
-  const judgement = judging instanceof Promise ? await judging : judging;
-  if (judgement.kind === "faults") {
-    throw errorFromRefusal(judgement);
-  }
-  return judgeSearch(request, judgement.position, engines);
+  const judgeOn = (judgement: Judgement) => {
+    if (judgement.kind === "faults") {
+      throw errorFromRefusal(judgement);
+    }
+    return judgeSearch(request, judgement.position, engines);
+  };
+  return judging instanceof Promise ? judging.then(judgeOn) : judgeOn(judging);
 }
 
 /** {@link judgeRequest}, for a position that is judged already: `fen` and `moves` of the request are not looked at. */
-export async function judgeSearch(
+export function judgeSearch(
   request: AnalysisRequest,
   position: Position,
   engines: KnownEngines,
-): Promise<JudgedRequest> {
+): JudgedRequest | Promise<JudgedRequest> {
   const searchMoves = judgeSearchMoves(request, position);
   const build = chooseBuild(request, engines.catalog);
-  if (position.chess960) {
-    await judgeVariant(build, engines);
-  }
-  const judged = await judgeOptionsOf(request.options, build, engines);
   const multipv = request.multipv ?? requestBounds.multipv.default;
   const linesMax = linesMaxOf(position, searchMoves);
-  return {
+  const judgedWith = (judged: JudgedOptions): JudgedRequest => ({
     position,
     build,
     depth: depthLimitOf(request),
@@ -80,7 +78,11 @@ export async function judgeSearch(
       ...position.warnings,
       ...(position.terminal ? [] : warningsOf(request, multipv, linesMax, judged.weakened)),
     ],
-  };
+  });
+  const isPlain = !position.chess960 && Object.keys(request.options).length === 0;
+  return isPlain
+    ? judgedWith(noOptions)
+    : judgeOptionsOf(request.options, position.chess960, build, engines).then(judgedWith);
 }
 
 /** The moves to search: none but legal ones. @throws KibitzError */
@@ -147,13 +149,21 @@ async function judgeVariant(build: EngineBuild, engines: KnownEngines): Promise<
   }
 }
 
+type JudgedOptions = Pick<JudgedRequest, "options" | "effectiveOptions" | "weakened">;
+
+const noOptions: JudgedOptions = { options: {}, effectiveOptions: {}, weakened: false };
+
 async function judgeOptionsOf(
   options: AnalysisRequest["options"],
+  chess960: boolean,
   build: EngineBuild,
   engines: KnownEngines,
-): Promise<Pick<JudgedRequest, "options" | "effectiveOptions" | "weakened">> {
+): Promise<JudgedOptions> {
+  if (chess960) {
+    await judgeVariant(build, engines);
+  }
   if (Object.keys(options).length === 0) {
-    return { options: {}, effectiveOptions: {}, weakened: false };
+    return noOptions;
   }
   const judged = judgeOptions(options, (await engines.describe(build)).options);
   if (judged.kind === "faults") {

@@ -41,15 +41,19 @@ export function createToolChain(write: CallLine, explain: ExplainConnectError): 
 
 /** Refuses requests that break the rules of the proto, before any service method sees them. */
 export function validate(rules: Rules): Interceptor {
-  return (next) => async (request) =>
-    next(
-      watchRequest(request, (message) => {
-        const faults = rules(message, request.method.input);
-        if (faults.length > 0) {
-          throw errorFromFaults(faults);
-        }
-      }),
-    );
+  return (next) => (request) => {
+    const judge = (message: Message) => {
+      const faults = rules(message, request.method.input);
+      if (faults.length > 0) {
+        throw errorFromFaults(faults);
+      }
+    };
+    try {
+      return next(watchRequest(request, judge));
+    } catch (fault) {
+      return Promise.reject(fault);
+    }
+  };
 }
 
 /**
@@ -57,21 +61,27 @@ export function validate(rules: Rules): Interceptor {
  * is spared the next. What may be another answer next time is not to be kept at all.
  */
 export function setEtag(): Interceptor {
-  return (next) => async (request) => {
-    const response = await next(request);
-    if (request.stream || response.stream || request.requestMethod !== "GET") {
-      return response;
-    }
-    const { answerHeaders } = request.contextValues.get(outcomeKey);
-    if (!answerHeaders.has("cache-control")) {
-      const part = repeatablePart(response.message);
-      answerHeaders.set("cache-control", part ? "private, no-cache" : "no-store");
-      if (part) {
-        answerHeaders.set("etag", etagOf(request.method.output, part));
-      }
-    }
+  return (next) => (request) =>
+    request.stream || request.requestMethod !== "GET" ? next(request) : answerTagged(next, request);
+}
+
+async function answerTagged(
+  next: Parameters<Interceptor>[0],
+  request: UnaryRequest,
+): Promise<UnaryResponse | StreamResponse> {
+  const response = await next(request);
+  if (response.stream) {
     return response;
-  };
+  }
+  const { answerHeaders } = request.contextValues.get(outcomeKey);
+  if (!answerHeaders.has("cache-control")) {
+    const part = repeatablePart(response.message);
+    answerHeaders.set("cache-control", part ? "private, no-cache" : "no-store");
+    if (part) {
+      answerHeaders.set("etag", etagOf(request.method.output, part));
+    }
+  }
+  return response;
 }
 
 function etagOf(desc: DescMessage, message: Message): string {
@@ -191,7 +201,10 @@ export async function watchAnswer(
     if (response.stream) {
       return { ...response, message: watchMessages(response.message, watch) };
     }
-    await watch.message?.(response.message);
+    const told = watch.message?.(response.message);
+    if (told) {
+      await told;
+    }
     end = { kind: "ok", last: response.message };
     return response;
   } catch (thrown) {

@@ -298,10 +298,24 @@ function freeze(value: object): void {
   Object.freeze(value);
 }
 
+/** Of each enum its values by lower-case word: to write a word in capitals and to look that up takes longer than to find it. */
+const numbersByWord = new WeakMap<object, ReadonlyMap<string, number>>();
+
 /** The value of an enum by its lower-case word: `server_limit` is STOP_REASON_SERVER_LIMIT. */
 export function enumValue<E extends Readonly<Record<string, number | string>>>(
   values: E,
   word: Lowercase<keyof E & string>,
 ): Extract<E[keyof E], number> {
-  return values[word.toUpperCase() as keyof E] as Extract<E[keyof E], number>;
+  const known = numbersByWord.get(values) ?? wordsOf(values);
+  return known.get(word) as Extract<E[keyof E], number>;
+}
+
+/** Names stand beside numbers in an enum of TypeScript, and each is found by the other. */
+function wordsOf(values: Readonly<Record<string, number | string>>): ReadonlyMap<string, number> {
+  const named = Object.entries(values).filter(
+    (entry): entry is [string, number] => typeof entry[1] === "number",
+  );
+  const byWord = new Map(named.map(([name, number]) => [name.toLowerCase(), number]));
+  numbersByWord.set(values, byWord);
+  return byWord;
 }

@@ -25,7 +25,7 @@ export interface RemoteTimes {
 const defaultTimes: RemoteTimes = { connectMaxMs: 10_000, silenceMaxMs: 180_000 };
 
 /** Nothing is sent before the first call. */
-export function openRemote({ url, key }: RemoteAddress, times: Partial<RemoteTimes> = {}): Remote {
+export function openRemote({ url, key, trace }: RemoteAddress, times: Partial<RemoteTimes> = {}): Remote {
   const { connectMaxMs, silenceMaxMs } = { ...defaultTimes, ...times };
   const agent = createAgent(url, connectMaxMs);
   const underWay = new Set<{ end(reason: Error): void }>();
@@ -33,7 +33,10 @@ export function openRemote({ url, key }: RemoteAddress, times: Partial<RemoteTim
     baseUrl: url,
     // What every proxy speaks.
     httpVersion: "1.1",
-    nodeOptions: { agent, headers: key === undefined ? {} : { authorization: `Bearer ${key}` } },
+    nodeOptions: {
+      agent,
+      headers: { ...trace, ...(key !== undefined && { authorization: `Bearer ${key}` }) },
+    },
   });
 
   /** A call that ends with its caller, and when the service is silent for too long. */

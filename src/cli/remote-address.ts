@@ -1,11 +1,15 @@
+import { tracePlaceOf } from "../request/context.ts";
 import { echo } from "../text/plain-text.ts";
 import { type Command, type CommandInput, UsageError } from "./command.ts";
+import type { Host } from "./host.ts";
 
 /** Where a running service is, and what it knows us by. */
 export interface RemoteAddress {
   /** Without a slash at its end; it may have a path, which stands before those of all calls. */
   readonly url: string;
   readonly key: string | undefined;
+  /** Headers of W3C Trace Context: the place of this command in the trace of who has started it. */
+  readonly trace?: Readonly<Record<string, string>> | undefined;
 }
 
 /** The variable that has the key where `--key` is not given. */
@@ -32,7 +36,21 @@ export function remoteAddressOf({
     }
     return undefined;
   }
-  return { url: baseUrlOf(url), key: typeof key === "string" && key !== "" ? readKey(key) : undefined };
+  return {
+    url: baseUrlOf(url),
+    key: typeof key === "string" && key !== "" ? readKey(key) : undefined,
+    trace: traceFrom(host.env),
+  };
+}
+
+/** As OpenTelemetry has processes hand it on to those that they start. What is no place in a trace is left out. */
+function traceFrom({ TRACEPARENT, TRACESTATE }: Host["env"]): RemoteAddress["trace"] {
+  if (TRACEPARENT === undefined || tracePlaceOf(TRACEPARENT) === undefined) {
+    return undefined;
+  }
+  // Whatever it is, it must be able to be a header.
+  const state = TRACESTATE !== undefined && /^[ -~]{1,512}$/.test(TRACESTATE) ? TRACESTATE : undefined;
+  return { traceparent: TRACEPARENT, ...(state !== undefined && { tracestate: state }) };
 }
 
 function baseUrlOf(text: string): string {

@@ -2,11 +2,13 @@ import { once } from "node:events";
 import { createLog } from "../log/create-log.ts";
 import type { Log } from "../log/log.ts";
 import { makeFolder } from "../storage/sqlite/database.ts";
+import { tracingAsked } from "../tracing/settings.ts";
 import { describeSettings, loadConfig, settingsForLog } from "../wiring/config.ts";
 import { openEngines } from "../wiring/engines.ts";
 import type { Config } from "../wiring/settings.ts";
 import { buildPageIfStale } from "./build-page.ts";
 import { type Command, exitCode, table, UsageError } from "./command.ts";
+import type { Host } from "./host.ts";
 import { type Standing, welcomeText } from "./welcome-text.ts";
 
 export const serveCommand: Command = {
@@ -38,7 +40,8 @@ export const serveCommand: Command = {
       await opening.then((engines) => engines[Symbol.asyncDispose]()).catch(() => {});
       throw error;
     });
-    const app = await startApp(config, log, opening, { metrics });
+    await using tracing = await openTracing(host.env, log);
+    const app = await startApp(config, log, opening, { metrics, tracing });
     const startMs = Math.round(performance.now());
     const { latest, versions } = (await opening).catalog;
     const others = versions.filter((version) => version !== latest);
@@ -73,6 +76,25 @@ async function openMetrics(config: Config, log: Log) {
   }
   const wiring = await import("../wiring/metrics.ts");
   return wiring.openMetrics(config, log);
+}
+
+/** Where nobody asks for traces, nothing of what keeps them is read. */
+async function openTracing(env: Host["env"], log: Log) {
+  const asked = tracingAsked(env);
+  for (const warning of asked.warnings) {
+    log.warn({}, warning);
+  }
+  if (asked.kind === "off") {
+    return undefined;
+  }
+  try {
+    const wiring = await import("../wiring/tracing.ts");
+    return wiring.startTracing(asked.settings, log);
+  } catch (thrown) {
+    // An address that is none: a service without traces is better than none.
+    log.warn({ error: thrown instanceof Error ? thrown.message : String(thrown) }, "no traces");
+    return undefined;
+  }
 }
 
 /** The sandbox of the engines hides this folder, which it can only if it is there before them. */

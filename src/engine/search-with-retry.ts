@@ -272,11 +272,13 @@ export function createSearchWithRetry(
           break;
         case "failed": {
           const next = afterFailure(state, build, job);
+          const { kind } = state.failure;
+          const attempt = state.history.attempts + 1;
+          pool.changes.emit("failed", build, { kind, attempt, isLast: next.kind === "refused" });
           if (next.kind === "attempt") {
             signal.throwIfAborted();
-            const { kind } = state.failure;
             const { id: engine, path } = build;
-            const fields = { engine, path, fen: job.position.fen, kind, attempt: next.history.attempts };
+            const fields = { engine, path, fen: job.position.fen, kind, attempt };
             log.warn(fields, "search tried again");
           }
           state = next;

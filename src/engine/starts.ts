@@ -30,6 +30,16 @@ export interface EngineEvents {
   started: [EngineBuild, number];
   /** One is gone or could not be started, by itself or because it was worn: another one comes in its place. */
   lost: [EngineBuild, FailureKind | "worn"];
+  /** One has failed in a search: told while that search goes on, or ends with it. */
+  failed: [EngineBuild, FailedAttempt];
+}
+
+export interface FailedAttempt {
+  readonly kind: FailureKind;
+  /** Of the search: the first is 1. */
+  readonly attempt: number;
+  /** Whether the search has failed with it, and is not tried again. */
+  readonly isLast: boolean;
 }
 
 /** Starts of one build that fail one after the other before it counts as unavailable: as many as one search tries. */

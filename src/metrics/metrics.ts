@@ -140,7 +140,7 @@ function createMeter(families: Families): Meter {
   };
 }
 
-/** The caller's trace, if that is kept: an exemplar that leads nowhere helps nobody. */
+/** The request's trace, if that is kept, here or by its caller: an exemplar that leads nowhere helps nobody. */
 function traceOf({ traceparent }: EndedCall): Record<string, string> {
   const [, trace_id, span_id, flags] = traceparent?.split("-") ?? [];
   const isSampled = (Number.parseInt(flags ?? "0", 16) & 1) === 1;

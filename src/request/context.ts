@@ -17,8 +17,13 @@ export type Protocol = "json" | "mcp" | "connect" | "grpc" | "grpc-web" | "cli";
 export interface RequestContext {
   /** Given by the caller in X-Request-Id if sane, else made. In every answer, error and log line. */
   readonly id: string;
-  /** The request's own span in the trace of its sender, as the header `traceparent` (W3C Trace Context). */
+  /**
+   * The request's own span as the header `traceparent` (W3C Trace Context): in the trace of its sender, or where this
+   * service keeps traces of its own, in that.
+   */
   readonly traceparent: string | undefined;
+  /** That span, where this service keeps it. */
+  readonly span: RequestSpan | undefined;
   readonly protocol: Protocol;
   /** As sent, without its query; empty where the call comes from this process. */
   readonly path: string;
@@ -29,6 +34,17 @@ export interface RequestContext {
   /** The Authorization header, verbatim. */
   readonly authorization: string | undefined;
 }
+
+/** The span of a request that is kept. What more it is, only `tracing` knows. */
+export interface RequestSpan {
+  readonly traceparent: string;
+}
+
+/** Begins the span of a request, where its trace is kept. */
+export type BeginSpan = (
+  request: Pick<RawRequest, "method" | "headers">,
+  about: Pick<RequestContext, "protocol" | "path">,
+) => RequestSpan | undefined;
 
 /** Where agents are answered, in the Model Context Protocol. */
 export const mcpPath = "/mcp";
@@ -55,15 +71,21 @@ interface Identified {
  *
  * @param isRpcPath whether a path is below that of a service
  */
-export function identifyRequest(request: RawRequest, isRpcPath: (path: string) => boolean): RequestContext {
+export function identifyRequest(
+  request: RawRequest,
+  isRpcPath: (path: string) => boolean,
+  beginSpan?: BeginSpan,
+): RequestContext {
   const { headers } = request;
   const forwardedFor = headers["x-forwarded-for"];
   const path = pathFrom(request.url ?? "");
+  const protocol = path === mcpPath ? "mcp" : protocolOf(request, isRpcPath(path));
+  const span = beginSpan?.(request, { protocol, path });
   const context: RequestContext = {
     id: requestIdFrom(headers["x-request-id"]),
-    // W3C Trace Context: what cannot be read is ignored, and a trace of our own would be of no use to anybody.
-    traceparent: headers.traceparent === undefined ? undefined : spanBelow(headers.traceparent),
-    protocol: path === mcpPath ? "mcp" : protocolOf(request, isRpcPath(path)),
+    traceparent: span?.traceparent ?? spanBelow(headers.traceparent),
+    span,
+    protocol,
     path,
     address: addressOf(request),
     forwardedFor: typeof forwardedFor === "object" ? forwardedFor.join() : forwardedFor,
@@ -87,6 +109,7 @@ export function localContext(): RequestContext {
   return {
     id: uuidv7(),
     traceparent: undefined,
+    span: undefined,
     protocol: "cli",
     path: "",
     address: "local",
@@ -130,18 +153,39 @@ export function requestIdFrom(header: unknown): string {
 }
 
 const traceparentPattern =
-  /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-([\da-f]{2})(-.*)?$/;
+  /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})(-.*)?$/;
 
-/** A new span below the one that a `traceparent` header names, as such a header. */
-export function spanBelow(traceparent: string | readonly string[]): string | undefined {
-  const [, version, traceId, flags, more] = traceparentPattern.exec(String(traceparent)) ?? [];
-  // Later versions may add fields, and are read as far as this one knows them.
-  if (traceId === undefined || (version === "00" && more !== undefined)) {
+/** The place in a trace that a `traceparent` header names. */
+export interface TracePlace {
+  /** 32 and 16 hexadecimal digits. */
+  readonly traceId: string;
+  readonly spanId: string;
+  /** Whether the sender keeps the trace: of the flags the one that is known. */
+  readonly sampled: boolean;
+}
+
+/** W3C Trace Context: what cannot be read is ignored, as if it had not been sent. */
+export function tracePlaceOf(header: string | readonly string[] | undefined): TracePlace | undefined {
+  if (header === undefined) {
     return undefined;
   }
-  // Of the flags one is known: that the caller records the trace. The others have to be zero.
-  const sampled = Number.parseInt(flags ?? "", 16) & 1;
-  return `00-${traceId}-${randomBytes(8).toString("hex")}-0${sampled}`;
+  const [, version, traceId, spanId, flags, more] = traceparentPattern.exec(String(header)) ?? [];
+  // Later versions may add fields, and are read as far as this one knows them.
+  if (traceId === undefined || spanId === undefined || (version === "00" && more !== undefined)) {
+    return undefined;
+  }
+  return { traceId, spanId, sampled: (Number.parseInt(flags ?? "", 16) & 1) === 1 };
+}
+
+/** A place as such a header. */
+export function traceparentOf({ traceId, spanId, sampled }: TracePlace): string {
+  return `00-${traceId}-${spanId}-0${Number(sampled)}`;
+}
+
+/** A new span below the one that a `traceparent` header names, as such a header. Where there is none, it would help nobody. */
+export function spanBelow(traceparent: string | readonly string[] | undefined): string | undefined {
+  const place = tracePlaceOf(traceparent);
+  return place && traceparentOf({ ...place, spanId: randomBytes(8).toString("hex") });
 }
 
 function pathFrom(target: string): string {

@@ -5,8 +5,8 @@ import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
 import type { Access } from "../access/access.ts";
 import type { Account } from "../access/account.ts";
 import { setRateLimitHeaders } from "../access/counters.ts";
-import { refuseSpent } from "../access/entrance.ts";
-import type { Admission, Limits, Refusal } from "../access/limits.ts";
+import { errorFromRefusal, refuseSpent } from "../access/entrance.ts";
+import type { Admission, Entry, Limits } from "../access/limits.ts";
 import {
   couldRun,
   excessOf,
@@ -26,7 +26,6 @@ import { reviewFromMessage } from "../calls/convert-review.ts";
 import type { Rules } from "../calls/rules.ts";
 import { errorFromFaults, KibitzError, withCost } from "../errors/errors.ts";
 import type { RequestOutcome } from "../request/context.ts";
-import { durationText } from "../text/plain-text.ts";
 import type { BeginWork } from "../thread/event-loop.ts";
 import { type JudgedReview, judgeReview } from "./judge-review.ts";
 
@@ -47,8 +46,12 @@ export function askerOf(values: ContextValues): Asker {
 
 /** Lets requests in that there is quota for. */
 export interface AdmissionControl {
-  /** @throws KibitzError `rate_limited`, `quota_exhausted`, `concurrency_limited` */
-  admit(request: JudgedRequest, asker: Asker, options?: AdmissionOptions): Promise<Admitted>;
+  /**
+   * At once where that is counted in this process, and nothing waited for.
+   *
+   * @throws KibitzError `rate_limited`, `quota_exhausted`, `concurrency_limited`, also as a rejection
+   */
+  admit(request: JudgedRequest, asker: Asker, options?: AdmissionOptions): Admitted | Promise<Admitted>;
   /**
    * The review of a game, which counts for several requests; its first search is let in with it.
    *
@@ -102,14 +105,15 @@ export interface Admitted extends Disposable {
 
 /** @param timeOf what searches take on this machine. */
 export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"]): AdmissionControl {
-  async function admit(
+  function admit(
     request: JudgedRequest,
-    { account, outcome }: Asker,
-    { waiting, requests = 1 }: AdmissionOptions = {},
-  ): Promise<Meter> {
-    for (;;) {
-      const time = timeOf(request, account.plan.limits.movetimeMaxMs);
-      const entry = await limits.enter(account, time, requests);
+    asker: Asker,
+    options: AdmissionOptions = {},
+  ): Meter | Promise<Meter> {
+    const { account, outcome } = asker;
+    const { waiting, requests = 1 } = options;
+    const time = timeOf(request, account.plan.limits.movetimeMaxMs);
+    const follow = (entry: Entry): Meter | Promise<Meter> => {
       if (entry.kind === "admitted") {
         setRateLimitHeaders(outcome, entry.windows);
         return new Meter(entry.admission, time);
@@ -120,8 +124,10 @@ export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"
           costOfMoves(request.position.moves.length),
         );
       }
-      await limits.placeFree(account, waiting);
-    }
+      return limits.placeFree(account, waiting).then(() => admit(request, asker, options));
+    };
+    const entry = limits.enter(account, time, requests);
+    return entry instanceof Promise ? entry.then(follow) : follow(entry);
   }
 
   return {
@@ -199,39 +205,6 @@ class Meter implements Admitted {
   }
 }
 
-/**
- * In whole seconds, as Retry-After counts, and at least one: callers who wait exactly so long for a window come neither
- * too early nor later than necessary.
- */
-function errorFromRefusal(refusal: Refusal, { plan }: Account, requests = 1): KibitzError {
-  const seconds = Math.max(1, Math.ceil(refusal.retryAfterMs / 1000));
-  const options = { retryAfterMs: seconds * 1000, quota: `${plan.id}/${refusal.limit}` };
-  const { code, quota } = refusal;
-  const wait = durationText(seconds);
-  switch (code) {
-    case "rate_limited":
-      return new KibitzError(
-        code,
-        requests > 1
-          ? `This review counts for ${requests} requests, and fewer are left of the ${quota} in this window. Try again in ${wait}.`
-          : `The limit of ${quota} ${quota === 1 ? "request" : "requests"} in this window is reached. Try again in ${wait}.`,
-        options,
-      );
-    case "quota_exhausted":
-      return new KibitzError(
-        code,
-        `The ${quota / 1000} s of engine time in this window are used up: more is available in ${wait}.`,
-        options,
-      );
-    case "concurrency_limited":
-      return new KibitzError(
-        code,
-        `The plan's maximum of ${quota} ${quota === 1 ? "search" : "searches"} at a time is reached: one of them should end within ${wait}.`,
-        options,
-      );
-  }
-}
-
 const { evaluate: single, evaluateBatch: batch } = AnalysisService.method;
 const { reviewGame } = GameService.method;
 type RequestMessage = MessageShape<typeof single.input>;
@@ -239,11 +212,11 @@ type ReviewMessage = MessageShape<typeof reviewGame.input>;
 
 /**
  * What is said of a request before it is counted and an engine is asked for it, in one order: whether it is wrong
- * (400), then whether it is too much for the caller's plan (402). What is found is thrown, as a KibitzError.
+ * (400), then whether it is too much for the caller's plan (402). What is found is thrown, as a KibitzError, or rejected with.
  */
 export interface Preflight {
   /** A request that has passed the rules of the proto: its position, engine, path and options, then its plan. */
-  request(message: RequestMessage, account: Account): Promise<JudgedRequest>;
+  request(message: RequestMessage, account: Account): JudgedRequest | Promise<JudgedRequest>;
   /** A request that nobody has looked at, as the items of a batch are. */
   item(message: RequestMessage, account: Account): Promise<JudgedRequest>;
   /** The review of a game that has passed the rules of the proto: the game, engine and path, then its plan. */
@@ -289,19 +262,25 @@ export function createPreflight({ access, engines, rules, beginWork }: Preflight
   }
 
   const judge: Preflight = {
-    async request(message, account) {
+    request(message, account) {
       const { plan } = account;
-      try {
-        // While it is judged, others of the same caller may be refused.
-        const check = () => refuseSpent(access.limits, account);
-        const request = await judgeRequest(requestFromMessage(message), engines, check);
+      const withinPlan = (request: JudgedRequest) => {
         const excess = excessOf(request, plan);
         if (excess.length > 0) {
           throw upgradeNeeded(excess, { ...upgrading, plan, runs: couldRun(request) });
         }
         return request;
-      } catch (thrown) {
+      };
+      const refuse = (thrown: unknown): never => {
         throw thrown instanceof KibitzError ? withCost(thrown, costOf(message)) : thrown;
+      };
+      try {
+        // While it is judged, others of the same caller may be refused.
+        const check = () => refuseSpent(access.limits, account);
+        const judging = judgeRequest(requestFromMessage(message), engines, check);
+        return judging instanceof Promise ? judging.then(withinPlan).catch(refuse) : withinPlan(judging);
+      } catch (thrown) {
+        return refuse(thrown);
       }
     },
     async review(message, account) {

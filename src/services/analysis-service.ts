@@ -16,7 +16,7 @@ import type { Log } from "../log/log.ts";
 import { uuidv7 } from "../request/context.ts";
 import type { BeginWork } from "../thread/event-loop.ts";
 import { type AdmissionControl, askerOf, type Preflight } from "./admission.ts";
-import { createBatchEvaluation } from "./batch.ts";
+import { createBatchEvaluation, type EachWatched } from "./batch.ts";
 
 export interface AnalysisServiceOptions {
   readonly analyzer: Analyzer;
@@ -29,6 +29,8 @@ export interface AnalysisServiceOptions {
   /** How many searches of one batch, or of one review, may be under way: the node's slots and one more. */
   readonly searchesAtOnce: number;
   readonly log: Pick<Log, "error">;
+  /** Makes of what answers an item one that is watched, too. */
+  readonly watched?: EachWatched | undefined;
 }
 
 type Methods = ServiceImpl<typeof AnalysisService>;

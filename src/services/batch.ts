@@ -26,7 +26,16 @@ export interface BatchOptions {
   /** How many items of a batch may be under way: one more than the slots keeps them all busy. */
   readonly searchesAtOnce: number;
   readonly log: Pick<Log, "error">;
+  /** Makes of what answers an item one that is watched, too. */
+  readonly watched?: EachWatched | undefined;
 }
+
+/** @param name of what each of them is */
+export type EachWatched = <T>(name: "batch item" | "position", start: Start<T>) => Start<T>;
+
+type Start<T> = (index: number, signal: AbortSignal) => Promise<T>;
+
+export const unwatched: EachWatched = (_, start) => start;
 
 const { evaluate: single, evaluateBatch: batch } = AnalysisService.method;
 type RequestMessage = MessageShape<typeof single.input>;
@@ -37,7 +46,7 @@ const lasting: ReadonlySet<ErrorCode> = new Set(["rate_limited", "quota_exhauste
 
 /** Answers the requests of a batch as they are ready. What is wrong with one is told in its own answer. */
 export function createBatchEvaluation(options: BatchOptions) {
-  const { analyzer, judge, gate, access, beginWork, searchesAtOnce, log } = options;
+  const { analyzer, judge, gate, access, beginWork, searchesAtOnce, log, watched = unwatched } = options;
   async function evaluate(
     message: RequestMessage,
     asker: Asker,
@@ -122,7 +131,7 @@ export function createBatchEvaluation(options: BatchOptions) {
       }
     };
     const atOnce = atOnceOf(account, searchesAtOnce);
-    return runConcurrently(requests.length, atOnce, answer, signal);
+    return runConcurrently(requests.length, atOnce, watched("batch item", answer), signal);
   };
 }
 
@@ -146,7 +155,7 @@ export function atOnceOf({ plan }: Account, searchesAtOnce: number): number {
 export async function* runConcurrently<T>(
   count: number,
   atOnce: number,
-  start: (index: number, signal: AbortSignal) => Promise<T>,
+  start: Start<T>,
   signal: AbortSignal,
 ): AsyncGenerator<T> {
   const left = new AbortController();

@@ -7,7 +7,7 @@ import type { Implementation } from "../calls/invoke.ts";
 import { type Openings, readOpenings } from "../game/openings.ts";
 import type { BeginWork } from "../thread/event-loop.ts";
 import { type AdmissionControl, askerOf, type Preflight } from "./admission.ts";
-import { atOnceOf, flowOf } from "./batch.ts";
+import { atOnceOf, type EachWatched, flowOf } from "./batch.ts";
 import { reviewGame } from "./review-game.ts";
 
 export interface GameServiceOptions {
@@ -18,6 +18,8 @@ export interface GameServiceOptions {
   readonly beginWork: BeginWork;
   /** How many searches of one review may be under way: the node's slots and one more. */
   readonly searchesAtOnce: number;
+  /** Makes of what evaluates a position one that is watched, too. */
+  readonly watched?: EachWatched | undefined;
 }
 
 /** GameService over the domain. */
@@ -27,6 +29,7 @@ export function createGameService({
   gate,
   beginWork,
   searchesAtOnce,
+  watched,
 }: GameServiceOptions): Implementation<typeof GameService> {
   let reading: Promise<Openings> | undefined;
 
@@ -61,6 +64,7 @@ export function createGameService({
           searchesAtOnce: atOnceOf(account, searchesAtOnce),
           turn: beginWork(() => signal.throwIfAborted()),
           ...(admitted && { admit: admitted.admit }),
+          ...(watched && { watched }),
         },
         signal,
       );

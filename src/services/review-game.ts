@@ -8,7 +8,7 @@ import { annotate } from "../game/annotate.ts";
 import type { Openings } from "../game/openings.ts";
 import { createReviewer, type MoveReview } from "../game/review.ts";
 import { inTurns, type Turn } from "../thread/event-loop.ts";
-import { retryOverloaded, runConcurrently } from "./batch.ts";
+import { type EachWatched, retryOverloaded, runConcurrently, unwatched } from "./batch.ts";
 import type { JudgedReview } from "./judge-review.ts";
 
 /** What happens to a review: its moves in their order, and the whole last. */
@@ -34,6 +34,8 @@ export interface ReviewOptions {
   ) => Promise<{ readonly terms: Terms } & Disposable>;
   /** Told of each position that is evaluated. */
   readonly onPosition?: () => void;
+  /** Makes of what evaluates a position one that is watched, too. */
+  readonly watched?: EachWatched | undefined;
 }
 
 /**
@@ -44,7 +46,7 @@ export interface ReviewOptions {
  */
 export async function* reviewGame(
   { game, requests }: Pick<JudgedReview, "game" | "requests">,
-  { analyzer, openings, flow, searchesAtOnce, turn, admit, onPosition }: ReviewOptions,
+  { analyzer, openings, flow, searchesAtOnce, turn, admit, onPosition, watched = unwatched }: ReviewOptions,
   signal: AbortSignal,
 ): AsyncGenerator<ReviewStep> {
   const reviewer = createReviewer(game, openings.find(game.positions));
@@ -106,7 +108,7 @@ export async function* reviewGame(
   const done = runConcurrently(
     requests.length,
     searchesAtOnce,
-    evaluate,
+    watched("position", evaluate),
     AbortSignal.any([signal, left.signal]),
   );
   const ask = () => {

@@ -1,4 +1,4 @@
-import { type AccessOptions, type SharedAccess, tellUncounted } from "../access/access.ts";
+import type { AccessOptions, SharedAccess } from "../access/access.ts";
 import { createSharedLimits } from "../access/limits-of-nodes.ts";
 import type { Plan } from "../access/plans.ts";
 import type { Log } from "../log/log.ts";
@@ -44,7 +44,7 @@ export async function openSharedAccess(
   return {
     stores: { keys },
     shared: {
-      limits: createSharedLimits({ plans, store, nodes, onFailure: tellUncounted(log) }),
+      limits: createSharedLimits({ plans, store, nodes }),
       grace: { awaySince: watch.awaySince, ms: graceMs },
       onKeyEnded: keys.onEnded,
       now: clock.now,

@@ -4,7 +4,7 @@ import type { Entrance } from "../access/entrance.ts";
 import { readMaxBytesOf } from "../calls/policy.ts";
 import type { BodyBudget } from "../http/body-budget.ts";
 import type { RequestHandler } from "../http/message.ts";
-import { createAddressShower, createCallLine } from "../log/call-line.ts";
+import type { CallLine } from "../log/call-line.ts";
 import type { Log } from "../log/log.ts";
 import { createPlainCalls } from "../protocols/json/plain-calls.ts";
 import { createJsonReader } from "../protocols/json/read-json.ts";
@@ -27,9 +27,10 @@ export interface AgentsOptions {
   readonly service: Service;
   readonly entrance: Entrance;
   readonly bodies: BodyBudget;
-  readonly config: Pick<Config, "host" | "allowedHosts" | "corsOrigins" | "logAddresses">;
+  readonly config: Pick<Config, "host" | "allowedHosts" | "corsOrigins">;
   /** Aborted when the server stops. */
   readonly stopping: AbortSignal;
+  readonly writeLine: CallLine;
   readonly log: Log;
 }
 
@@ -40,6 +41,7 @@ export function createAgentsDoor({
   bodies,
   config,
   stopping,
+  writeLine,
   log,
 }: AgentsOptions): RequestHandler {
   const { calls, rules, judge, rulebook, beginWork } = service;
@@ -56,7 +58,7 @@ export function createAgentsDoor({
     enter: (req, limited) => entrance.enter(contextOf(req), outcomeOf(req), limited),
     readBody: (req, check) => readBody(req, { check }),
     version: manifest.version,
-    tellCall: createCallLine(log, createAddressShower(config.logAddresses)),
+    tellCall: writeLine,
     stopping,
     log,
   });

@@ -27,6 +27,7 @@ import { costOf } from "../services/admission.ts";
 import { createToolImplementations, serviceNames } from "../services/routes.ts";
 import type { Redis } from "../storage/redis/connection.ts";
 import { createEventLoopLag, type EventLoopLag } from "../thread/event-loop.ts";
+import { type Tracing, untraced } from "../tracing/tracing.ts";
 import { accessTimes, connectionLimits, openAccess } from "./access.ts";
 import { type AgentsOptions, agentsTools, createAgentsDoor } from "./agents.ts";
 import { type AppState, appTransitions, notServing, type Opened } from "./app-state.ts";
@@ -56,6 +57,8 @@ export type AppTimes = { readonly [Time in keyof typeof appTimes]: number };
 export interface AppOptions extends Partial<AppTimes> {
   /** What happens is counted there. */
   readonly metrics?: ServiceMetrics | undefined;
+  /** Traces of requests are kept there. */
+  readonly tracing?: Tracing | undefined;
   /** Tells when calls are refused because the thread is too busy to read them. Ended with the app. */
   readonly lag?: EventLoopLag;
   readonly redis?: Partial<SharingTimes>;
@@ -86,7 +89,7 @@ export async function startApp(
   config: Config,
   log: Log,
   opening: Promise<Engines>,
-  { lag = createEventLoopLag(), metrics, redis: redisTimes, ...times }: AppOptions = {},
+  { lag = createEventLoopLag(), metrics, tracing = untraced, redis: redisTimes, ...times }: AppOptions = {},
 ): Promise<App> {
   const { drainMs, ...storeTimes } = { ...appTimes, ...times };
   let state: AppState = { kind: "opening" };
@@ -103,7 +106,7 @@ export async function startApp(
   const showAddress = createAddressShower(config.logAddresses);
   const meter = metrics?.meter;
   const degraded = createDegraded();
-  const writeLine = createCallLine(log, showAddress, "info", meter);
+  const writeLine = tracing.callLine(createCallLine(log, showAddress, "info", meter));
   const addressOf = (request: RequestContext) => opened().access?.addressOf(request) ?? request.address;
   const bodies = createBodyBudget({
     addressOf,
@@ -118,7 +121,7 @@ export async function startApp(
     (req, res) =>
       state.kind === "serving" && (state.doors[index]?.(req, res) ?? false);
   const listener = createListener({
-    handlers: [
+    handlers: tracing.handlers([
       // These look at credentials themselves, and refuse in their protocol.
       door(jsonDoor),
       probes,
@@ -136,7 +139,7 @@ export async function startApp(
       }),
       (req, res) => state.kind !== "serving" && refuse(notServing(state.kind), req, res),
       refuseUnknown,
-    ],
+    ]),
     spareHandlers: [
       probes,
       createWelcome({ besidesPage }),
@@ -145,6 +148,7 @@ export async function startApp(
     ],
     ...connectionLimits(config),
     isRpcPath,
+    beginSpan: tracing.beginSpan,
     tellRefused: createRefusalLog(writeLine, addressOf),
     cors: createCors(config.corsOrigins ?? (config.access === "public" ? ["*"] : [])),
     log,
@@ -155,10 +159,8 @@ export async function startApp(
         `KIBITZ_HOST and KIBITZ_PORT: cannot listen on ${config.host}:${config.port} (${error.message}).${wayOut(error)}`,
       );
     });
-    redis = await connectRedis(config, log, { times: redisTimes, degraded, meter });
-    if (redis) {
-      open.use(redis);
-    }
+    const connected = await connectRedis(config, log, { times: redisTimes, degraded, meter });
+    redis = connected && tracing.redis(open.use(connected));
     const node = redis && open.use((await import("./nodes.ts")).joinOthers(redis, log, redisTimes));
     const sharing = redis && node && { redis, nodes: () => node.count };
     const access = open.use(await openAccess(config, log, storeTimes, { sharing, degraded }));
@@ -181,7 +183,7 @@ export async function startApp(
       open.use(store);
     }
     const shared = redis && node && (await shareAnswers(redis, config, node.id, redisTimes));
-    const service = createService(engines, access, config, log, { store, shared, writeLine, meter });
+    const service = createService(engines, access, config, log, { store, shared, writeLine, meter, tracing });
     node?.present(engines, service, config, port);
     if (metrics) {
       watchService(metrics, service, engines, access, degraded);
@@ -192,7 +194,7 @@ export async function startApp(
       kind: "serving",
       access,
       tools: toolCalls,
-      doors: createDoors(service, { access, lag, bodies, config, stopping: stopping.signal, log }),
+      doors: createDoors(service, { access, lag, bodies, config, stopping: stopping.signal, writeLine, log }),
     });
     engines.changes.on("change", follow);
     follow();
@@ -237,7 +239,7 @@ const jsonDoor = 0;
 const rpcDoor = 1;
 const agentsDoor = 2;
 
-interface DoorsOptions extends Pick<AgentsOptions, "bodies" | "config" | "stopping" | "log"> {
+interface DoorsOptions extends Pick<AgentsOptions, "bodies" | "config" | "stopping" | "writeLine" | "log"> {
   readonly access: Access;
   readonly lag: EventLoopLag;
 }
@@ -245,7 +247,7 @@ interface DoorsOptions extends Pick<AgentsOptions, "bodies" | "config" | "stoppi
 /** Every way to call the service, in front of one chain of interceptors. */
 function createDoors(
   service: Service,
-  { access, lag, bodies, config, stopping, log }: DoorsOptions,
+  { access, lag, bodies, config, stopping, writeLine, log }: DoorsOptions,
 ): readonly RequestHandler[] {
   const { implementations, chain, rules, judge, beginWork, calls } = service;
   const entrance = createEntrance(access, lag.isLasting);
@@ -278,7 +280,7 @@ function createDoors(
     connect: createRpc({ implementations, chain: rpcChain, admittance, decodeBody, bodies, log }),
     log,
   });
-  return [gateway, grpc, createAgentsDoor({ service, entrance, bodies, config, stopping, log })];
+  return [gateway, grpc, createAgentsDoor({ service, entrance, bodies, config, stopping, writeLine, log })];
 }
 
 /** Whether a path is below that of a service, also if the service has no such method. */

@@ -22,6 +22,7 @@ import { createRulebook, type Rulebook } from "../services/rulebook.ts";
 import { createMemoryCache } from "../storage/memory/cache.ts";
 import type { AnswerStore } from "../storage/ports.ts";
 import { type BeginWork, createTimeSlicer } from "../thread/event-loop.ts";
+import { type Tracing, untraced } from "../tracing/tracing.ts";
 import type { Config } from "./settings.ts";
 
 /** What Kibitz does, before any door: the command line asks it directly, the server opens doors to it. */
@@ -53,6 +54,7 @@ export interface ServiceOptions {
   /** Writes the line of a call; as the settings say if undefined. */
   readonly writeLine?: CallLine;
   readonly meter?: Meter | undefined;
+  readonly tracing?: Tracing | undefined;
 }
 
 export function createService(
@@ -64,21 +66,25 @@ export function createService(
     store,
     shared,
     meter,
+    tracing = untraced,
     writeLine = createCallLine(log, createAddressShower(config.logAddresses), "info", meter),
   }: ServiceOptions = {},
 ): Service {
   const beginWork = createTimeSlicer();
   const scheduler = createScheduler({ slots: config.slots, maxWaitMs: config.queueMaxWaitMs });
   const cache = createMemoryCache<Findings>({ bytes: config.cacheMb * 1e6 });
+  const answers = shared && tracing.cache("shared", shared.answers);
   const analyzer = createAnalyzer({
-    search: running.search,
-    scheduler,
-    cache,
-    store,
+    search: tracing.search(running.search),
+    scheduler: tracing.scheduler(scheduler),
+    cache: tracing.cache("memory", cache),
+    store: tracing.cache("store", store),
     meter,
-    sharing: shared && createSharing({ ...shared, cache }),
+    sharing: shared && answers && createSharing({ ...shared, answers, cache }),
     movetimeMaxMs: openPlan.limits.movetimeMaxMs,
+    watched: tracing.work,
   });
+  tracing.engines(running);
   const engines: KnownEngines = {
     catalog: running.catalog,
     available: running.available,
@@ -87,7 +93,7 @@ export function createService(
   };
   const rules = createRules();
   const judge = createPreflight({ access, engines, rules, beginWork });
-  const chain = createChain(access, rules, writeLine, errorFromConnect);
+  const chain = tracing.chain(createChain(access, rules, writeLine, errorFromConnect));
   const gate = createAdmissionControl(access.limits, analyzer.timeOf);
   const implementations = createImplementations({
     analyzer,
@@ -97,6 +103,7 @@ export function createService(
     gate,
     beginWork,
     searchesAtOnce: config.slots + 1,
+    watched: tracing.each,
     log,
   });
   const calls = createCalls(implementations, chain);

@@ -1,12 +1,10 @@
-import { RateLimiterMemory } from "rate-limiter-flexible";
-import { afterEach, describe, expect, type MockInstance, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { createLimits } from "../../src/access/limits.ts";
 import type { Plan } from "../../src/access/plans.ts";
 import type { SearchTime } from "../../src/analysis/expected-time.ts";
 import { createMemoryUsageStore } from "../../src/storage/memory/usage-store.ts";
 import {
   engine,
-  hour,
   keyed,
   keyless,
   leave,
@@ -153,51 +151,6 @@ describe("engine time", () => {
     expect(kept.map(({ subject, engineMs }) => [subject, engineMs]).toSorted()).toEqual([
       ["a", 500],
       ["key", 500],
-    ]);
-  });
-});
-
-describe("where a counter cannot be asked", () => {
-  afterEach(() => vi.restoreAllMocks());
-  const plan = planWith([minute, { ...hour, quota: 2 }, engine], 1);
-  const account = keyed(plan, "key", "a");
-  const counters = RateLimiterMemory.prototype;
-
-  test.each(["get", "consume"] as const)(
-    "nothing is taken: neither a place nor a request (%s)",
-    async (method) => {
-      const limits = await limitsOf(plan);
-      const whole = counters[method];
-      for (const failing of [1, 2]) {
-        let calls = 0;
-        const broken = vi.spyOn(counters, method) as MockInstance<typeof counters.get>;
-        broken.mockImplementation(function (this: RateLimiterMemory, subject) {
-          return ++calls === failing ? Promise.reject(new Error("gone")) : whole.call(this, subject);
-        });
-        await expect(limits.enter(account, timeOf(1000))).rejects.toThrow("gone");
-        broken.mockRestore();
-      }
-      expect(await remainingOf(limits, account)).toEqual([2, 2, 1000]);
-      expect((await run(limits, account)).kind).toBe("admitted");
-    },
-  );
-
-  test("what nobody waits for is told, and thrown at nobody", async () => {
-    const told: unknown[] = [];
-    const usage = createMemoryUsageStore();
-    const limits = await createLimits({ plans: [plan], usage, onFailure: (error) => told.push(error) });
-    const gone = new Error("gone");
-    vi.spyOn(counters, "reward").mockRejectedValue(gone);
-    vi.spyOn(counters, "penalty").mockRejectedValue(gone);
-    await run(limits, account, 0, false);
-    await run(limits, account, 300);
-    await limits.flush();
-    expect(told).toEqual([gone, gone, gone, gone]);
-    // It counts from the next start on.
-    const kept = await usage.current(Date.now());
-    expect(kept.map(({ subject, engineMs }) => [subject, engineMs]).toSorted()).toEqual([
-      ["a", 300],
-      ["key", 300],
     ]);
   });
 });

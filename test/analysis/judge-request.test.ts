@@ -11,7 +11,9 @@ const lite = buildOf({ id: "stockfish-19-lite", net: "lite" });
 const native = buildOf({ id: "stockfish-18", version: "18", path: "native" });
 const builds = [full, lite, native];
 
-const judge = (told: Partial<AnalysisRequest>) => judgeRequest(requestOf(told), knownEngines(builds));
+/** What is refused at once is a rejection here, too. */
+const judgeBy = async (...asked: Parameters<typeof judgeRequest>) => judgeRequest(...asked);
+const judge = (told: Partial<AnalysisRequest>) => judgeBy(requestOf(told), knownEngines(builds));
 
 async function refusalOf(told: Partial<AnalysisRequest>): Promise<KibitzError> {
   const error = await judge(told).catch((thrown: unknown) => thrown);
@@ -67,18 +69,18 @@ describe("a request", () => {
     };
     // The letters of the files say which game it is.
     const fen = "bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9";
-    await expect(judgeRequest(requestOf({ fen }), old)).rejects.toMatchObject({
+    await expect(judgeBy(requestOf({ fen }), old)).rejects.toMatchObject({
       code: "invalid_option",
       faults: [{ pointer: "/engine", message: expect.stringContaining("does not play Chess960") }],
     });
-    expect((await judgeRequest(requestOf({ fen }), engines)).position.chess960).toBe(true);
+    expect((await judgeBy(requestOf({ fen }), engines)).position.chess960).toBe(true);
   });
 
   test("starts no engine to learn its options where it sets none", async () => {
     const engines = knownEngines(builds);
-    await judgeRequest(requestOf(), engines);
+    await judgeBy(requestOf(), engines);
     expect(engines.described).toEqual([]);
-    await judgeRequest(requestOf({ engine: lite.id, options: { skill_level: 1 } }), engines);
+    await judgeBy(requestOf({ engine: lite.id, options: { skill_level: 1 } }), engines);
     expect(engines.described).toEqual([lite]);
   });
 });
@@ -98,7 +100,7 @@ describe("engine and path", () => {
 
   test("prefer native for auto, where one version has both", async () => {
     const twin = buildOf({ path: "native" });
-    const judged = await judgeRequest(requestOf(), knownEngines([full, twin]));
+    const judged = await judgeBy(requestOf(), knownEngines([full, twin]));
     expect(judged.build).toBe(twin);
   });
 
@@ -118,14 +120,14 @@ describe("engine and path", () => {
     ["latest", 'No engine can run on the path "native" here'],
   ])("say in words that %s cannot be run there", async (engine, words) => {
     const engines = knownEngines([full, lite]);
-    await expect(judgeRequest(requestOf({ engine, path: "native" }), engines)).rejects.toThrow(words);
+    await expect(judgeBy(requestOf({ engine, path: "native" }), engines)).rejects.toThrow(words);
   });
 
   test.each([
     ["", "`engine` is empty: the engines are latest, "],
     ["deep-thought", 'There is no engine "deep-thought" here: the engines are latest, '],
   ])("%j is refused in a sentence", async (engine, words) => {
-    await expect(judgeRequest(requestOf({ engine }), knownEngines([full, lite]))).rejects.toThrow(words);
+    await expect(judgeBy(requestOf({ engine }), knownEngines([full, lite]))).rejects.toThrow(words);
   });
 
   test.each(["", "Stockfish-19", "stockfish-20", "LATEST", "stockfish-19 "])(

@@ -42,3 +42,22 @@ test("without a service, a key in the environment waits for one, and one on the 
   expect(addressOf({}, { KIBITZ_API_KEY: "kbz_2" })).toBeUndefined();
   expect(() => addressOf({ key: "kbz_1" })).toThrow("--key is for a running service: name it with --url");
 });
+
+test.each([
+  ["00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", undefined],
+  ["00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "vendor=1"],
+])("the trace of who has started the command goes along: %s, %s", (traceparent, tracestate) => {
+  const env = { TRACEPARENT: traceparent, ...(tracestate && { TRACESTATE: tracestate }) };
+  expect(addressOf({ url: "http://chess.example" }, env)?.trace).toEqual({
+    traceparent,
+    ...(tracestate && { tracestate }),
+  });
+});
+
+test.each(["nonsense", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\nx: y", ""])(
+  "what is no trace does not: %j",
+  (traceparent) => {
+    const env = { TRACEPARENT: traceparent, TRACESTATE: "vendor=1" };
+    expect(addressOf({ url: "http://chess.example" }, env)?.trace).toBeUndefined();
+  },
+);

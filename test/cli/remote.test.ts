@@ -60,6 +60,19 @@ describe("--url", () => {
     expect(stdout).toMatch(/\nStockfish 19 Lite in process \(wasm\), depth 5, 100 nodes in \d+ ms\n$/);
   });
 
+  test("the service works in the trace of whoever has started the command", async () => {
+    const traceId = "0af7651916cd43dd8448eb211c80319c";
+    const env = { TRACEPARENT: `00-${traceId}-b7ad6b7169203331-01`, TRACESTATE: "vendor=1" };
+    for (const args of [
+      ["eval", "startpos", "-d", "2"],
+      ["bestmove", "startpos", "-d", "2"],
+    ]) {
+      expect((await runKibitz([...args, "--url", app.url], env)).code).toBe(0);
+    }
+    const lines = app.logged.filter((line) => "trace_id" in line && line.trace_id === traceId);
+    expect(lines).toHaveLength(2);
+  });
+
   test("--json prints the answer of the API", async () => {
     const { stdout } = await remotely("eval", "startpos", "-m", "e4", "-d", "4", "--json");
     expect(JSON.parse(stdout)).toMatchObject({

@@ -3,7 +3,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeAll, expect, test } from "vitest";
-import { describeWith } from "../support/needs.ts";
+import { describeMetrics } from "../../src/metrics/metrics.ts";
+import { describeWith, testWith } from "../support/needs.ts";
 import { quickestSettings } from "../support/quickest-settings.ts";
 import { startServer } from "../support/start-server.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
@@ -102,6 +103,23 @@ describeWith(
       expect(graceS - sleepS).toBeGreaterThan(21);
     });
 
+    test("scales by the wait that is expected, which nodes tell Prometheus, and that Kubernetes", () => {
+      const { "with all that it can have": text = "", "as it is": usual = "" } = rendered;
+      const [, signal = ""] = /type: Pods\n +pods:\n +metric: \{ name: (\w+) \}/.exec(text) ?? [];
+      expect(describeMetrics().map(({ name }) => name)).toContain(signal);
+      const adapter = readFileSync(join(deploy, "monitoring/prometheus-adapter.yaml"), "utf8");
+      expect(adapter).toContain(`seriesQuery: ${signal}{`);
+      expect(adapter).toContain(`name: { as: ${signal} }`);
+      // On an address that Prometheus reaches, by a port that the policy lets it reach, of the name that it looks for.
+      for (const promise of [
+        "name: KIBITZ_METRICS_HOST, value: 0.0.0.0",
+        "{ port: metrics }",
+        "name: metrics, containerPort",
+      ]) {
+        expect(usual).toContain(promise);
+      }
+    });
+
     test("has the very configuration of HAProxy that is tested", () => {
       const { "as it is": text = "" } = rendered;
       const cfg = readFileSync(join(deploy, "haproxy/haproxy.cfg"), "utf8");
@@ -110,6 +128,31 @@ describeWith(
       }
     });
   });
+
+  testWith("prometheus")(
+    "how Prometheus finds the nodes in Kubernetes, by promtool; and the adapter's query, once it is filled in",
+    () => {
+      run(
+        "promtool",
+        "check",
+        "config",
+        "--syntax-only",
+        join(deploy, "monitoring/prometheus-kubernetes.yml"),
+      );
+      const adapter = readFileSync(join(deploy, "monitoring/prometheus-adapter.yaml"), "utf8");
+      const [, query = ""] = /metricsQuery: (.*)/.exec(adapter) ?? [];
+      const filled = query
+        .replace("<<.GroupBy>>", "pod")
+        .replace("<<.Series>>", "kibitz_queue_expected_wait_seconds")
+        .replace("<<.LabelMatchers>>", 'namespace="kibitz"');
+      const rules = join(folder, "adapter-rules.yml");
+      writeFileSync(
+        rules,
+        JSON.stringify({ groups: [{ name: "adapter", rules: [{ record: "wait", expr: filled }] }] }),
+      );
+      expect(run("promtool", "check", "rules", rules)).toContain("1 rules found");
+    },
+  );
 
   test("HAProxy's configuration for names of Kubernetes, by HAProxy", () => {
     execFileSync("haproxy", ["-c", "-f", join(deploy, "haproxy/haproxy.cfg")], {

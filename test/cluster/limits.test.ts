@@ -39,13 +39,13 @@ describe("nodes with one Redis", () => {
   test("a node that is killed gives its places back within 10 s", async () => {
     const [killed, other] = await startNodes(2);
     const caller = { ...json, "x-forwarded-for": "192.0.2.1" };
-    const long = [1, 2].map(() =>
-      post(
-        `${killed?.url}/v1/eval`,
-        { fen: nextFen(), depth: 20, multipv: 5, movetime_ms: 60_000 },
-        caller,
-      ).catch(() => undefined),
-    );
+    const search = { depth: 20, multipv: 5, movetime_ms: 60_000 };
+    const hold = async (fen: string): Promise<unknown> => {
+      const answer = await post(`${killed?.url}/v1/eval`, { ...search, fen }, caller).catch(() => undefined);
+      // A machine that has no time for the node is another matter: here it has several nodes.
+      return answer?.body.code === "overloaded" ? hold(fen) : answer;
+    };
+    const long = [1, 2].map(() => hold(nextFen()));
     // Whoever asks before that may have one of the two places, and one of these is refused.
     const places = () => {
       const words = ["zcard", "kibitz:places:192.0.2.1"];

@@ -7,6 +7,7 @@ import {
 import { beforeAll, describe, expect, test } from "vitest";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { createMetrics } from "../../src/metrics/metrics.ts";
+import { oldMessage, send } from "../protocols/mcp/messages.ts";
 import { useApp } from "../support/running-app.ts";
 
 const metrics = createMetrics("1.2.3");
@@ -37,6 +38,10 @@ beforeAll(async () => {
   await post("/v1/eval", { ...request, fen: "nonsense" });
   await post("/v1/eval", request, { Authorization: "Bearer nonsense" });
   await post("/v1/nowhere", request);
+  await send(
+    app.url,
+    oldMessage("tools/call", { name: "play_moves", arguments: { fen: "startpos", moves: ["e4"] } }),
+  );
   for (const createTransport of [createConnectTransport, createGrpcTransport, createGrpcWebTransport]) {
     const client = createClient(AnalysisService, createTransport({ baseUrl: app.url, httpVersion: "2" }));
     await client.evaluate(request);
@@ -62,6 +67,7 @@ describe("metrics of a service", () => {
         '{protocol="json",method="StreamEvaluate",code="ok"} 1',
         '{protocol="json",method="none",code="invalid_api_key"} 1',
         '{protocol="json",method="none",code="not_found"} 1',
+        '{protocol="mcp",method="PlayMoves",code="ok"} 1',
       ].toSorted(),
     );
   });

@@ -67,6 +67,11 @@ export const components = {
     debian: "systemd",
     isHere: () => ends("systemd-analyze", "--version"),
   },
+  containers: {
+    name: "Podman with runc, and mmdebstrap",
+    debian: "podman runc mmdebstrap",
+    isHere: () => ends("podman", "--version") && ends("runc", "--version") && ends("mmdebstrap", "--version"),
+  },
   nginx: { name: "nginx 1.22", debian: "nginx-light", isHere: () => ends("nginx", "-v") },
   go: {
     name: "Go 1.21",
@@ -95,6 +100,11 @@ export const components = {
     name: "ghz",
     otherwise: "`npm run test:tools` installs it, if there is Go",
     isHere: () => isInstalled("ghz"),
+  },
+  otelcol: {
+    name: "OpenTelemetry Collector",
+    otherwise: "`npm run test:tools` builds it, if there is Go",
+    isHere: () => isInstalled("otelcol"),
   },
   helm: {
     name: "Helm 3",

@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from "node:child_process";
+import { type SpawnSyncReturns, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { accessSync, constants } from "node:fs";
 import { text } from "node:stream/consumers";
@@ -10,6 +10,8 @@ const goTools = {
   grpcurl: { module: "github.com/fullstorydev/grpcurl/cmd/grpcurl", version: "v1.9.4" },
   ghz: { module: "github.com/bojand/ghz/cmd/ghz", version: "v0.121.0" },
   helm: { module: "helm.sh/helm/v3/cmd/helm", version: "v3.18.6" },
+  // It has no program of its own: its builder makes one of what `collector.yaml` lists.
+  otelcol: { module: "go.opentelemetry.io/collector/cmd/builder", version: "v0.160.0" },
 } as const;
 
 export type GoTool = keyof typeof goTools;
@@ -41,11 +43,7 @@ export default function installGoTools(project: TestProject): void {
     if (isInstalled(tool)) {
       continue;
     }
-    const { module, version } = goTools[tool];
-    const { status, error, stderr } = spawnSync("go", ["install", `${module}@${version}`], {
-      env: { ...process.env, GOBIN: folderOf(tool) },
-      encoding: "utf8",
-    });
+    const { status, error, stderr } = install(tool);
     if (status === 0) {
       continue;
     }
@@ -54,6 +52,23 @@ export default function installGoTools(project: TestProject): void {
       : `go install failed: ${stderr.trim().split("\n").at(-1)}`;
     console.log(`Not installed: ${tool}, because ${reason}.`);
   }
+}
+
+function install(tool: GoTool): SpawnSyncReturns<string> {
+  const { module, version } = goTools[tool];
+  const folder = folderOf(tool);
+  const env = { ...process.env, GOBIN: folder };
+  const installed = spawnSync("go", ["install", `${module}@${version}`], { env, encoding: "utf8" });
+  if (tool !== "otelcol" || installed.status !== 0) {
+    return installed;
+  }
+  const list = fileURLToPath(new URL("collector.yaml", import.meta.url));
+  // The builder writes the sources, and the list of their modules with them.
+  return spawnSync(`${folder}/builder`, ["--config", list], {
+    cwd: folder,
+    env: { ...env, GOFLAGS: "-mod=mod" },
+    encoding: "utf8",
+  });
 }
 
 export interface Finished {

@@ -1,6 +1,6 @@
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import type { Log } from "../../log/log.ts";
-import { contextOf, identifyRequest } from "../../request/context.ts";
+import { type BeginSpan, contextOf, identifyRequest } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
 import { isGone, type NodeRequest, type NodeResponse, type RequestHandler } from "../message.ts";
 import { sendProblem } from "../send-problem.ts";
@@ -16,6 +16,7 @@ export interface DispatchOptions {
   readonly isRpcPath: (path: string) => boolean;
   /** Told when the answer to a request has ended, whatever it was. */
   readonly tellRefused: (req: NodeRequest, startedAt: number) => void;
+  readonly beginSpan: BeginSpan | undefined;
 }
 
 /**
@@ -29,6 +30,7 @@ export function createDispatch({
   headersMaxBytes,
   isRpcPath,
   tellRefused,
+  beginSpan,
 }: DispatchOptions): (req: NodeRequest, res: NodeResponse) => void {
   function fail(req: NodeRequest, res: NodeResponse, thrown: unknown): void {
     const error = errorFromUnknown(thrown);
@@ -78,7 +80,7 @@ export function createDispatch({
     // Writing after the end is a mistake in a handler, but one that would end the process.
     res.on("error", (err) => log.error({ err }, "writing an answer failed"));
     takeAbsoluteTarget(req);
-    const { traceparent } = identifyRequest(req, isRpcPath);
+    const { traceparent } = identifyRequest(req, isRpcPath, beginSpan);
     if (traceparent !== undefined) {
       res.setHeader("traceparent", traceparent);
     }

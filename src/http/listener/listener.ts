@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import type { Log } from "../../log/log.ts";
+import type { BeginSpan } from "../../request/context.ts";
 import type { NodeRequest, NodeResponse, RequestHandler } from "../message.ts";
 import { createAdmission } from "./connections.ts";
 import type { Cors } from "./cors.ts";
@@ -33,6 +34,8 @@ export interface ListenerOptions {
   readonly isRpcPath?: (path: string) => boolean;
   /** Writes the line of a request that did not become a call. */
   readonly tellRefused?: (req: NodeRequest, startedAt: number) => void;
+  /** Begins the spans of requests; where unset none is kept. */
+  readonly beginSpan?: BeginSpan | undefined;
   /**
    * The address that a connection counts for, of what its socket says of the other end; undefined for those that are
    * counted only in all.
@@ -48,10 +51,17 @@ const sweepIntervalMs = 100;
 
 export function createListener(options: ListenerOptions): Listener {
   const { handlers, spareHandlers = [], cors, log, limits: given } = options;
-  const { isRpcPath = () => false, tellRefused = () => {} } = options;
+  const { isRpcPath = () => false, tellRefused = () => {}, beginSpan } = options;
   const { addressOf = (peer) => peer, connectionsPerAddress = Number.POSITIVE_INFINITY } = options;
   const limits = { ...listenerLimits, ...given };
-  const dispatching = { cors, log, headersMaxBytes: limits.headersMaxBytes, isRpcPath, tellRefused };
+  const dispatching = {
+    cors,
+    log,
+    headersMaxBytes: limits.headersMaxBytes,
+    isRpcPath,
+    tellRefused,
+    beginSpan,
+  };
   const answerUsual = createDispatch({ ...dispatching, handlers });
   const answerSpare = createDispatch({ ...dispatching, handlers: spareHandlers });
   const answer = (req: NodeRequest, res: NodeResponse, isSpare: boolean) =>

@@ -51,18 +51,18 @@ export interface RequestReaderOptions {
 export type ReadRequest = Extract<RequestReading, { readonly kind: "request" }>;
 
 /**
- * The reader of requests of a method that are plain JSON already. It throws a KibitzError for what is no such request,
+ * The reader of requests of a method that are plain JSON already. It rejects with a KibitzError for what is no such request,
  * with one that would be answered if there is one.
  */
 export function createPlainReader(
   method: DescMethod,
   options: Pick<RequestReaderOptions, "faultsOf" | "judge" | "costOf">,
-): (sent: Readonly<Record<string, unknown>>, account: Account) => Promise<ReadRequest> {
+): (sent: Readonly<Record<string, unknown>>, account: Account) => ReadRequest | Promise<never> {
   const desc = method.input;
   const readMessage = createMessageReader(desc);
   const explainRefusal = createExplainRefusal(method, readMessage, options.judge);
 
-  return async (sent, account) => {
+  return (sent, account) => {
     const { message, faults } = readMessage(sent);
     const explain = (thrown: unknown) => explainRefusal(thrown, sent, account);
     if (faults.length === 0) {
@@ -71,7 +71,8 @@ export function createPlainReader(
     const byRules = options
       .faultsOf(message, desc)
       .filter(({ pointer }) => !faults.some((fault) => isAtOrBelow(pointer, fault.pointer)));
-    throw await explain(withCost(errorFromFaults([...faults, ...byRules]), options.costOf(message)));
+    const error = withCost(errorFromFaults([...faults, ...byRules]), options.costOf(message));
+    return explain(error).then((explained) => Promise.reject(explained));
   };
 }
 

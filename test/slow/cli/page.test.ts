@@ -1,11 +1,11 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { copyCheckout } from "../../support/copy-checkout.ts";
+import { packableCheckout } from "../../support/packable-checkout.ts";
 import { quickestSettings } from "../../support/quickest-settings.ts";
 import { type Server, startServer } from "../../support/start-server.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
@@ -13,15 +13,7 @@ import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 const here = fileURLToPath(new URL("../../..", import.meta.url));
 const folder = useTemporaryFolder();
 
-/** What a clone has after `npm install`. */
-function clone(name: string): string {
-  const checkout = copyCheckout(join(folder, name), [
-    ...["bin", "gen", "proto", "src", "third_party", "tools/build-page.ts", "tools/manual.ts", "web"],
-    ...["LICENSE", "README.md", "package.json", "package-lock.json", "tsconfig.build.json", "tsconfig.json"],
-  ]);
-  symlinkSync(join(here, "node_modules"), join(checkout, "node_modules"));
-  return checkout;
-}
+const clone = (name: string) => packableCheckout(join(folder, name));
 
 interface Started {
   readonly server: Server;
@@ -80,6 +72,40 @@ describe("a checkout whose page is not built", () => {
     expect(await (await fetch(started.server.url)).text()).toContain("Try:");
     expect((await fetch(`${started.server.url}/readyz`)).status).toBe(200);
   }, 180_000);
+});
+
+describe("a build of the page that does not end", () => {
+  const leftIn = (checkout: string) =>
+    readdirSync(join(checkout, "dist")).filter((name) => name.startsWith(".web-"));
+  const build = (checkout: string) =>
+    spawn(process.execPath, ["tools/build-page.ts"], { cwd: checkout, stdio: "ignore" });
+
+  test.each(["SIGINT", "SIGTERM"] as const)(
+    "leaves nothing behind when it is interrupted by %s",
+    async (signal) => {
+      const checkout = clone(`interrupted-${signal}`);
+      mkdirSync(join(checkout, "dist"));
+      const child = build(checkout);
+      const ended = once(child, "exit");
+      await expect.poll(() => leftIn(checkout), { interval: 5, timeout: 30_000 }).toHaveLength(1);
+      child.kill(signal);
+      expect(await ended).toEqual([null, signal]);
+      expect(readdirSync(join(checkout, "dist"))).toEqual([]);
+    },
+  );
+
+  test("is cleaned up after by the next one, if it was killed long ago; one that may be under way is left alone", async () => {
+    const checkout = clone("killed");
+    const [old, recent] = [join(checkout, "dist/.web-killed"), join(checkout, "dist/.web-building")];
+    for (const folder of [old, recent]) {
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(join(folder, "index.html"), "half");
+    }
+    const hourAgo = new Date(Date.now() - 3_600_000);
+    utimesSync(old, hourAgo, hourAgo);
+    expect(await once(build(checkout), "exit")).toEqual([0, null]);
+    expect(readdirSync(join(checkout, "dist")).toSorted()).toEqual([".web-building", "web"]);
+  });
 });
 
 test("the package has the page built, with the licences of what is in it, and nothing that is left over", async () => {

@@ -1,0 +1,207 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { Agent, request } from "node:https";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { fromJson } from "@bufbuild/protobuf";
+import { createClient, type Transport } from "@connectrpc/connect";
+import {
+  createConnectTransport,
+  createGrpcTransport,
+  createGrpcWebTransport,
+  Http2SessionManager,
+} from "@connectrpc/connect-node";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { accepts } from "../../tools/cluster/companions.ts";
+import { type Program, startProgram } from "../../tools/cluster/programs.ts";
+import { doorFromTransport } from "../contract/doors/door-from-transport.ts";
+import { protoJsonFromPlain } from "../contract/doors/proto-json.ts";
+import { freePort } from "../support/free-port.ts";
+import { rowsWith } from "../support/needs.ts";
+import { quickestSettings } from "../support/quickest-settings.ts";
+import { selfSigned } from "../support/self-signed.ts";
+import { type Server, startServer } from "../support/start-server.ts";
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
+
+/** The proxies that `docs/production.md` shows for a node, as they are shown: only ports and the certificate are others. */
+
+const production = readFileSync(new URL("../../docs/production.md", import.meta.url), "utf8");
+const ca = selfSigned.cert;
+/** Another position each time, so that each is searched. */
+let moveNumber = 2;
+
+interface Proxy {
+  readonly name: string;
+  start(node: number, port: number, folder: string): Promise<Program>;
+}
+
+/** What the document shows in a language, with other words in the place of some, all of which have to be there. */
+function shown(language: string, ...replacements: readonly (readonly [from: string, to: string])[]): string {
+  let [, block = ""] = new RegExp(`\`\`\`${language}\n(.*?)\n\`\`\``, "s").exec(production) ?? [];
+  for (const [from, to] of replacements) {
+    expect(block).toContain(from);
+    block = block.replaceAll(from, to);
+  }
+  return `${block}\n`;
+}
+
+const nginx: Proxy = {
+  name: "nginx",
+  start(node, port, folder) {
+    const [certificate, key, config] = ["cert.pem", "key.pem", "nginx.conf"].map((file) =>
+      join(folder, file),
+    );
+    writeFileSync(`${certificate}`, selfSigned.cert);
+    writeFileSync(`${key}`, selfSigned.key);
+    const site = shown(
+      "nginx",
+      ["127.0.0.1:8080", `127.0.0.1:${node}`],
+      ["listen 443 ", `listen 127.0.0.1:${port} `],
+      ["/etc/ssl/chess.example.pem", `${certificate}`],
+      ["/etc/ssl/chess.example.key", `${key}`],
+    );
+    const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
+      (what) => `${what}_temp_path ${folder}/${what};`,
+    );
+    // Where Debian puts a site: into the http block of its own file.
+    writeFileSync(
+      `${config}`,
+      `pid ${folder}/pid;\nevents {}\nhttp {\naccess_log off;\n${temporary.join("\n")}\n${site}}\n`,
+    );
+    return startProgram("nginx", ["-c", `${config}`, "-e", "stderr", "-g", "daemon off;"], {
+      isReady: () => accepts(`127.0.0.1:${port}`),
+    });
+  },
+};
+
+const haproxy: Proxy = {
+  name: "HAProxy",
+  start(node, port, folder) {
+    const [certificate, config] = [join(folder, "both.pem"), join(folder, "haproxy.cfg")];
+    writeFileSync(certificate, selfSigned.cert + selfSigned.key);
+    const text = shown(
+      "haproxy",
+      ["127.0.0.1:8080", `127.0.0.1:${node}`],
+      ["bind :443 ", `bind 127.0.0.1:${port} `],
+      ["/etc/ssl/chess.example.pem", certificate],
+    );
+    writeFileSync(config, text);
+    return startProgram("haproxy", ["-db", "-f", config], { isReady: () => accepts(`127.0.0.1:${port}`) });
+  },
+};
+
+describe.each(rowsWith(["nginx", "haproxy"], nginx, haproxy))(
+  "$name with TLS, as the document shows it",
+  (proxy) => {
+    const folder = useTemporaryFolder();
+    const log: string[] = [];
+    let node: Server;
+    let program: Program;
+    let baseUrl: string;
+    // Not the address of the proxy: that is no caller's.
+    const localAddress = "127.0.0.2";
+    const agent = new Agent({ ca, keepAlive: true, localAddress });
+
+    beforeAll(async () => {
+      const env = {
+        ...quickestSettings,
+        PATH: process.env.PATH,
+        KIBITZ_DATA_DIR: join(folder, "data"),
+        KIBITZ_TRUST_PROXY: "127.0.0.1",
+        KIBITZ_LOG_ADDRESSES: "full",
+      };
+      node = await startServer(env, { onLog: (line) => log.push(line) });
+      const port = await freePort();
+      program = await proxy.start(node.port, port, folder);
+      baseUrl = `https://127.0.0.1:${port}`;
+      // Until it has seen that the node is ready.
+      await vi.waitFor(async () => expect((await ask("GET", "/readyz")).status).toBe(200), 10_000);
+    });
+    afterAll(async () => {
+      agent.destroy();
+      await program?.[Symbol.asyncDispose]();
+      await node?.stop();
+    });
+
+    async function ask(method: string, path: string, body?: object | string, headers: object = {}) {
+      const asked = request(`${baseUrl}${path}`, {
+        method,
+        agent,
+        headers: { "content-type": "application/json", ...headers },
+      }).end(typeof body === "object" ? JSON.stringify(body) : body);
+      const response = await new Promise<import("node:http").IncomingMessage>((resolve, reject) => {
+        asked.on("response", resolve).on("error", reject);
+      });
+      return { status: response.statusCode, text: await text(response), response };
+    }
+
+    test("hands on plain JSON, and who has asked", async () => {
+      const { status, text } = await ask(
+        "POST",
+        "/v1/eval",
+        { fen: "startpos", depth: 4 },
+        { "x-forwarded-for": "192.0.2.9" },
+      );
+      expect([status, JSON.parse(text).lines[0].depth]).toEqual([200, 4]);
+      await expect
+        .poll(() => log.findLast((line) => line.includes('"msg":"call"')) ?? "")
+        .toContain('"protocol":"json"');
+      const call = log.findLast((line) => line.includes('"msg":"call"')) ?? "";
+      // The proxy's word counts, not what the caller said before it.
+      expect(JSON.parse(call).address).toBe(localAddress);
+    });
+
+    test("takes the body of the largest batch", async () => {
+      // A game that is over asks no engine.
+      const item = { fen: "7k/5KQ1/8/8/8/8/8/8 b - - 0 1" };
+      const body = JSON.stringify({ requests: Array.from({ length: 200 }, () => item) });
+      const { status, text } = await ask(
+        "POST",
+        "/v1/eval/batch",
+        body.replaceAll("},{", `},${" ".repeat(5000)}{`),
+      );
+      expect([status, text.match(/"index": ?\d+, ?"result"/g)?.length]).toEqual([200, 200]);
+    });
+
+    const transports: Readonly<Record<string, (sessions: Http2SessionManager) => Transport>> = {
+      gRPC: (sessionManager) => createGrpcTransport({ baseUrl, sessionManager }),
+      "gRPC-Web": () => createGrpcWebTransport({ baseUrl, httpVersion: "1.1", nodeOptions: { agent } }),
+      Connect: () => createConnectTransport({ baseUrl, httpVersion: "1.1", nodeOptions: { agent } }),
+      "Connect over HTTP/2": (sessionManager) =>
+        createConnectTransport({ baseUrl, httpVersion: "2", sessionManager }),
+    };
+    test.each(Object.keys(transports))(
+      "hands on %s: an answer, a refusal, and a stream as it comes",
+      async (name) => {
+        const sessions = new Http2SessionManager(baseUrl, undefined, { ca });
+        const transport = transports[name]?.(sessions) as Transport;
+        try {
+          const door = doorFromTransport(transport);
+          expect(await door.call("evaluate", { fen: "startpos", depth: 4 })).toMatchObject({
+            kind: "answer",
+          });
+          expect(await door.call("evaluate", { fen: "nonsense" })).toMatchObject({
+            refusal: { code: "invalid_fen" },
+          });
+
+          const { streamEvaluate } = createClient(AnalysisService, transport);
+          const question = protoJsonFromPlain({
+            fen: `r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 ${++moveNumber}`,
+            depth: 30,
+            movetime_ms: 1500,
+          });
+          const arrivedAt: number[] = [];
+          for await (const _ of streamEvaluate(
+            fromJson(AnalysisService.method.streamEvaluate.input, question),
+          )) {
+            arrivedAt.push(performance.now());
+          }
+          expect(arrivedAt.length).toBeGreaterThan(2);
+          expect((arrivedAt.at(-1) ?? 0) - (arrivedAt[0] ?? 0)).toBeGreaterThan(300);
+        } finally {
+          sessions.abort();
+        }
+      },
+    );
+  },
+);

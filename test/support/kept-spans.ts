@@ -1,0 +1,98 @@
+import { InMemorySpanExporter, type ReadableSpan } from "@opentelemetry/sdk-trace";
+import { afterAll, beforeEach, vi } from "vitest";
+import { silentLog } from "../../src/log/log.ts";
+import { openTracing } from "../../src/tracing/open-tracing.ts";
+import type { TracingSettings } from "../../src/tracing/settings.ts";
+import type { Tracing } from "../../src/tracing/tracing.ts";
+
+const settings: TracingSettings = {
+  sampler: "parentbased_always_on",
+  ratio: 1,
+  scheduledDelayMillis: 1,
+  maxQueueSize: undefined,
+  maxExportBatchSize: undefined,
+  exportMaxMs: undefined,
+};
+
+/** Spans that have ended, as a collector would get them. */
+export interface KeptSpans {
+  readonly tracing: Tracing;
+  /** Of the test so far. */
+  readonly all: readonly ReadableSpan[];
+  /** The spans of one trace, as soon as the one of its request is among them, its first one. */
+  trace(traceId: string): Promise<SpanTree>;
+}
+
+/** A span, and those below it by the order in which they began. */
+export interface SpanTree {
+  readonly span: ReadableSpan;
+  readonly below: readonly SpanTree[];
+}
+
+/** @param otherwise of the settings */
+export function useKeptSpans(otherwise: Partial<TracingSettings> = {}): KeptSpans {
+  const exporter = new InMemorySpanExporter();
+  const isLeftOut = (path: string) => path === "/healthz";
+  const tracing = openTracing({
+    settings: { ...settings, ...otherwise },
+    version: "1.2.3",
+    log: silentLog,
+    isLeftOut,
+    exporter,
+  });
+  beforeEach(() => exporter.reset());
+  afterAll(() => tracing[Symbol.asyncDispose]());
+  return {
+    tracing,
+    get all() {
+      return exporter.getFinishedSpans();
+    },
+    trace: (traceId) =>
+      vi.waitFor(() => {
+        const spans = exporter.getFinishedSpans().filter((span) => span.spanContext().traceId === traceId);
+        const first = spans.find(({ parentSpanContext: parent }) => !parent || parent.isRemote);
+        if (first === undefined) {
+          throw new Error(`no request of the trace ${traceId} has ended: there are ${namesOf(spans)}`);
+        }
+        return treeOf(first, spans);
+      }, 5000),
+  };
+}
+
+const namesOf = (spans: readonly ReadableSpan[]) => spans.map(({ name }) => name).join(", ");
+
+function treeOf(span: ReadableSpan, all: readonly ReadableSpan[]): SpanTree {
+  const { spanId } = span.spanContext();
+  const below = all.filter(({ parentSpanContext }) => parentSpanContext?.spanId === spanId);
+  // They begin at whole milliseconds.
+  const begun = below.toSorted(
+    (one, other) =>
+      one.startTime[0] - other.startTime[0] ||
+      one.startTime[1] - other.startTime[1] ||
+      indexOf(one) - indexOf(other),
+  );
+  return { span, below: begun.map((each) => treeOf(each, all)) };
+}
+
+const indexOf = ({ attributes }: ReadableSpan) => Number(attributes["kibitz.index"] ?? 0);
+
+/** The names of a tree, each with those below it. */
+export type Shape = string | readonly [string, ...Shape[]];
+
+export function shapeOf({ span, below }: SpanTree): Shape {
+  return below.length === 0 ? span.name : [span.name, ...below.map(shapeOf)];
+}
+
+/** Every span of a tree, itself first. */
+export function spansOf({ span, below }: SpanTree): readonly ReadableSpan[] {
+  return [span, ...below.flatMap(spansOf)];
+}
+
+let callers = 0;
+
+/** Somebody who sends a trace of their own. */
+export function caller({ sampled = true } = {}) {
+  const traceId = (++callers).toString(16).padStart(32, "a");
+  const traceparent = `00-${traceId}-b7ad6b7169203331-0${Number(sampled)}`;
+  return { traceId, headers: { traceparent, tracestate: "other=1" } };
+}

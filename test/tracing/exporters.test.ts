@@ -1,0 +1,86 @@
+import type { ReadableSpan, SpanExporter } from "@opentelemetry/sdk-trace";
+import { afterEach, describe, expect, test } from "vitest";
+import { silentLog } from "../../src/log/log.ts";
+import { openTracing } from "../../src/tracing/open-tracing.ts";
+import { tracingAsked } from "../../src/tracing/settings.ts";
+
+const asked = tracingAsked({ OTEL_TRACES_EXPORTER: "otlp", OTEL_BSP_SCHEDULE_DELAY: "1" });
+const open: AsyncDisposable[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((each) => each[Symbol.asyncDispose]()));
+});
+
+function tracingWith(exporter: Pick<SpanExporter, "export">, flushMaxMs?: number) {
+  const lines: string[] = [];
+  const write = (_: object, message: string) => void lines.push(message);
+  const tracing = openTracing({
+    settings: asked.kind === "on" ? asked.settings : expect.fail("there are no traces"),
+    version: "1.2.3",
+    log: { ...silentLog, info: write, warn: write },
+    exporter: { shutdown: async () => {}, ...exporter },
+    ...(flushMaxMs !== undefined && { flushMaxMs }),
+  });
+  open.push(tracing);
+  const request = { method: "GET", headers: {} };
+  /** As a request that is answered. */
+  const ask = () => {
+    const span = tracing.beginSpan?.(request, { protocol: "json", path: "/" });
+    const context = { id: "1", protocol: "json", path: "/", address: "", span } as never;
+    tracing.callLine(() => {})(context, {
+      code: "ok",
+      startedAt: 0,
+      address: "",
+      fields: { method: "Evaluate" },
+    });
+  };
+  return { lines, ask, tracing };
+}
+
+describe("an exporter", () => {
+  test("that fails is in the log once, and once when it works again", async () => {
+    let fails = true;
+    const sent: string[] = [];
+    const exporter: Pick<SpanExporter, "export"> = {
+      export(spans, done) {
+        sent.push(...spans.map(({ name }) => name));
+        done(fails ? { code: 1, error: new Error("nobody is there") } : { code: 0 });
+      },
+    };
+    const { lines, ask } = tracingWith(exporter);
+    for (const times of [1, 2, 3, 4]) {
+      fails = times < 3;
+      ask();
+      await expect.poll(() => sent).toHaveLength(times);
+    }
+    expect(lines).toEqual([
+      "degraded: traces cannot be sent, and are lost until they can",
+      "recovered: traces are sent again",
+    ]);
+  });
+
+  test("that never answers does not hold up a stop for longer than that", async () => {
+    const { ask, tracing } = tracingWith({ export() {} }, 100);
+    ask();
+    const before = performance.now();
+    await tracing[Symbol.asyncDispose]();
+    expect(performance.now() - before).toBeLessThan(1000);
+  });
+
+  test("is given at the stop what waits", async () => {
+    const sent: ReadableSpan[] = [];
+    const { ask, tracing } = tracingWith({
+      export(spans, done) {
+        sent.push(...spans);
+        done({ code: 0 });
+      },
+    });
+    ask();
+    await tracing[Symbol.asyncDispose]();
+    expect(sent.map(({ name }) => name)).toEqual(["GET /"]);
+    expect(sent[0]?.resource.attributes).toMatchObject({
+      "service.name": "kibitz",
+      "service.version": "1.2.3",
+      "service.instance.id": expect.stringMatching(/^[0-9a-f-]{36}$/),
+    });
+  });
+});

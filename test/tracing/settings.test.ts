@@ -1,0 +1,76 @@
+import { describe, expect, test } from "vitest";
+import { tracingAsked } from "../../src/tracing/settings.ts";
+
+const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://localhost:4318" };
+
+/** The settings where traces are on. */
+function settingsOf(environment: Readonly<Record<string, string>>) {
+  const asked = tracingAsked({ ...endpoint, ...environment });
+  return asked.kind === "on" ? asked.settings : expect.fail("there are no traces");
+}
+
+describe("traces are kept", () => {
+  test.each<Record<string, string>>([
+    endpoint,
+    { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "https://collector.example/v1/traces" },
+    { OTEL_TRACES_EXPORTER: "otlp" },
+    { ...endpoint, OTEL_SDK_DISABLED: "false" },
+    { ...endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: "http/protobuf" },
+  ])("where %o asks for it", (environment) => {
+    expect(tracingAsked(environment)).toMatchObject({ kind: "on", warnings: [] });
+  });
+
+  test.each<Record<string, string>>([
+    {},
+    { OTEL_SERVICE_NAME: "kibitz", OTEL_TRACES_SAMPLER: "always_on" },
+    { ...endpoint, OTEL_SDK_DISABLED: "TRUE" },
+    { ...endpoint, OTEL_TRACES_EXPORTER: "none" },
+    { OTEL_EXPORTER_OTLP_ENDPOINT: "" },
+    { OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: "http://localhost:4318" },
+  ])("and not where there is %o", (environment) => {
+    expect(tracingAsked(environment)).toEqual({ kind: "off", warnings: [] });
+  });
+
+  test.each<[Record<string, string>, RegExp]>([
+    [{ OTEL_TRACES_EXPORTER: "zipkin" }, /^no traces: of the exporters .* otlp and none$/],
+    [{ ...endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" }, /^no traces: .* http\/protobuf, .* port 4318$/],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: "localhost:4318" }, /^no traces: .* must be the URL of a collector/],
+  ])("and not where %o asks for what there is not: the log says so", (environment, said) => {
+    expect(tracingAsked(environment)).toEqual({ kind: "off", warnings: [expect.stringMatching(said)] });
+  });
+});
+
+describe("the sampler", () => {
+  test("is that of the specification by default", () => {
+    expect(settingsOf({})).toMatchObject({ sampler: "parentbased_always_on", ratio: 1 });
+  });
+
+  test("is the one that is named, with its ratio", () => {
+    const settings = { OTEL_TRACES_SAMPLER: "parentbased_traceidratio", OTEL_TRACES_SAMPLER_ARG: "0.01" };
+    expect(settingsOf(settings)).toMatchObject({ sampler: "parentbased_traceidratio", ratio: 0.01 });
+  });
+
+  test.each<Record<string, string>>([
+    { OTEL_TRACES_SAMPLER: "jaeger_remote" },
+    { OTEL_TRACES_SAMPLER_ARG: "1.5" },
+    { OTEL_TRACES_SAMPLER_ARG: "some" },
+    { OTEL_BSP_SCHEDULE_DELAY: "-1" },
+  ])("%o is warned of, and the default is used", (environment) => {
+    const asked = tracingAsked({ ...endpoint, ...environment });
+    expect(asked).toMatchObject({
+      kind: "on",
+      settings: { sampler: "parentbased_always_on", ratio: 1, scheduledDelayMillis: undefined },
+    });
+    expect(asked.warnings).toEqual([expect.stringContaining(Object.keys(environment)[0] ?? "")]);
+  });
+});
+
+test("it is tried to send spans for less than ten seconds, unless somebody says how long", () => {
+  expect(settingsOf({}).exportMaxMs).toBe(3000);
+  expect(settingsOf({ OTEL_EXPORTER_OTLP_TIMEOUT: "20000" }).exportMaxMs).toBeUndefined();
+});
+
+test("what waits to be sent is bounded as somebody says", () => {
+  const settings = { OTEL_BSP_MAX_QUEUE_SIZE: "100", OTEL_BSP_MAX_EXPORT_BATCH_SIZE: "50" };
+  expect(settingsOf(settings)).toMatchObject({ maxQueueSize: 100, maxExportBatchSize: 50 });
+});
