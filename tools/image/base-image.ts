@@ -28,11 +28,9 @@ export function makeBaseImage({ podman, folder }: Containers, name: string): voi
     execFileSync("mmdebstrap", ["--quiet", ...options, ...leftOut, suite, tree], { stdio: "pipe" });
     mkdirSync(join(tree, "usr/local/lib/node_modules"), { recursive: true });
     cpSync(node, join(tree, "usr/local/bin/node"));
-    const npm = execFileSync("npm", ["root", "--global"], {
-      encoding: "utf8",
-      stdio: ["ignore", "pipe", "ignore"],
-    });
-    cpSync(join(npm.trim(), "npm"), join(tree, "usr/local/lib/node_modules/npm"), {
+    // Where its program is, not where it would install: that is below the Node that runs it.
+    const npm = execFileSync("sh", ["-c", 'realpath "$(command -v npm)"'], { encoding: "utf8" }).trim();
+    cpSync(join(npm, "../.."), join(tree, "usr/local/lib/node_modules/npm"), {
       recursive: true,
       verbatimSymlinks: true,
     });
