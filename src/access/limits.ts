@@ -156,7 +156,8 @@ export function createNewLimits(
 
   /** Until the next flush. */
   function keep(time: EngineTime): void {
-    const id = JSON.stringify([time.rate, time.subject]);
+    // No line break is in either.
+    const id = `${time.rate}\n${time.subject}`;
     const before = spent.get(id)?.engineMs ?? 0;
     spent.set(id, { ...time, engineMs: before + time.engineMs });
   }

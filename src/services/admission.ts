@@ -46,11 +46,7 @@ export function askerOf(values: ContextValues): Asker {
 
 /** Lets requests in that there is quota for. */
 export interface AdmissionControl {
-  /**
-   * At once where that is counted in this process, and nothing waited for.
-   *
-   * @throws KibitzError `rate_limited`, `quota_exhausted`, `concurrency_limited`, also as a rejection
-   */
+  /** At once, or with a promise. @throws KibitzError `rate_limited`, `quota_exhausted`, `concurrency_limited` */
   admit(request: JudgedRequest, asker: Asker, options?: AdmissionOptions): Admitted | Promise<Admitted>;
   /**
    * The review of a game, which counts for several requests; its first search is let in with it.
@@ -105,26 +101,20 @@ export interface Admitted extends Disposable {
 
 /** @param timeOf what searches take on this machine. */
 export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"]): AdmissionControl {
-  function admit(
-    request: JudgedRequest,
-    asker: Asker,
-    options: AdmissionOptions = {},
-  ): Meter | Promise<Meter> {
+  function admit(request: JudgedRequest, asker: Asker, options?: AdmissionOptions): Meter | Promise<Meter> {
     const { account, outcome } = asker;
-    const { waiting, requests = 1 } = options;
+    const { waiting, requests = 1 } = options ?? {};
     const time = timeOf(request, account.plan.limits.movetimeMaxMs);
     const follow = (entry: Entry): Meter | Promise<Meter> => {
       if (entry.kind === "admitted") {
         setRateLimitHeaders(outcome, entry.windows);
         return new Meter(entry.admission, time);
       }
-      if (waiting === undefined || entry.refusal.code !== "concurrency_limited") {
-        throw withCost(
-          errorFromRefusal(entry.refusal, account, requests),
-          costOfMoves(request.position.moves.length),
-        );
+      if (waiting && entry.refusal.code === "concurrency_limited") {
+        return limits.placeFree(account, waiting).then(() => admit(request, asker, options));
       }
-      return limits.placeFree(account, waiting).then(() => admit(request, asker, options));
+      const error = errorFromRefusal(entry.refusal, account, requests);
+      throw withCost(error, costOfMoves(request.position.moves.length));
     };
     const entry = limits.enter(account, time, requests);
     return entry instanceof Promise ? entry.then(follow) : follow(entry);

@@ -282,10 +282,11 @@ function positionLine({ position }: SearchJob): string {
 }
 
 /** Moves come last: engines take all that follows for one. */
-function goLine({ depth, nodes, movetimeMs: movetime, searchMoves }: SearchJob): string {
-  const limits = Object.entries({ depth, nodes, movetime }).filter(([, limit]) => limit !== undefined);
-  const moves = searchMoves.length === 0 ? [] : ["searchmoves", ...searchMoves];
-  return ["go", ...limits.flat(), ...moves].join(" ");
+function goLine({ depth, nodes, movetimeMs, searchMoves }: SearchJob): string {
+  const plies = depth === undefined ? "" : ` depth ${depth}`;
+  const visits = nodes === undefined ? "" : ` nodes ${nodes}`;
+  const moves = searchMoves.length === 0 ? "" : ` searchmoves ${searchMoves.join(" ")}`;
+  return `go${plies}${visits} movetime ${movetimeMs}${moves}`;
 }
 
 function firstMovesOf({ lines }: Snapshot): readonly string[] {
