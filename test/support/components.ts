@@ -68,11 +68,6 @@ export const components = {
     debian: "systemd",
     isHere: () => ends("systemd-analyze", "--version"),
   },
-  containers: {
-    name: "Podman with runc, and mmdebstrap",
-    debian: "podman runc mmdebstrap",
-    isHere: () => ends("podman", "--version") && ends("runc", "--version") && ends("mmdebstrap", "--version"),
-  },
   nginx: { name: "nginx 1.22", debian: "nginx-light", isHere: () => ends("nginx", "-v") },
   go: {
     name: "Go 1.21",

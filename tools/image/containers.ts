@@ -11,6 +11,13 @@ export interface Containers extends Disposable {
   podman(...args: readonly string[]): string;
 }
 
+/** What is thrown for a command that has failed, or that is not there. */
+interface Failed {
+  readonly code?: string;
+  readonly stderr?: Buffer;
+  readonly stdout?: Buffer;
+}
+
 /** What Podman says where no systemd runs, which would call the health check: we do. */
 const noTimer = /systemd connection/;
 
@@ -34,7 +41,10 @@ export function openContainers(): Containers {
     try {
       return String(execFileSync("podman", [...own, ...args], options)).trim();
     } catch (error) {
-      const { stderr = "", stdout = "" } = error as { readonly stderr?: Buffer; readonly stdout?: Buffer };
+      const { code, stderr = "", stdout = "" } = error as Failed;
+      if (code === "ENOENT") {
+        throw new Error("podman is not here: apt-get install podman runc mmdebstrap");
+      }
       const told = `${stdout}\n${stderr}`.split("\n").filter((line) => line !== "" && !noTimer.test(line));
       throw new Error(`podman ${args.join(" ")}: ${told.slice(-20).join("\n")}`);
     }
