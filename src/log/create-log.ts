@@ -1,7 +1,7 @@
 import { write, writeSync } from "node:fs";
-import type { LevelWithSilent } from "pino";
+import type { LevelWithSilent, Logger } from "pino";
 import pino from "pino";
-import { type Log, logFields } from "./log.ts";
+import { type Log, type LogFields, logFields } from "./log.ts";
 
 /** JSON lines for programs; on a terminal, lines for people. */
 export async function createLog(
@@ -22,13 +22,31 @@ export async function createLog(
       lines.warn({ count }, "log lines were lost: there was no room for them");
     const writer = createLineWriter(stream.fd, { onLost });
     host.once("exit", writer.flushNow);
-    const lines: Log = pino(options, writer);
+    const lines: Log = writtenAtOnce(pino(options, writer));
     return lines;
   }
   // Loaded where somebody looks: a server in a container has no use for it.
   const { default: pretty } = await import("pino-pretty");
   const log: Log = pino(options, pretty({ destination: stream.fd, sync: true, colorize: true }));
   return log;
+}
+
+/**
+ * pino (10.4) writes each name and each value of a line by a `JSON.stringify` of its own; one for the whole line writes the
+ * same, and spares a twenty-fifth of a cached answer. By the symbol that pino shows for this.
+ */
+function writtenAtOnce(log: Logger): Logger {
+  const beginnings = new Map(
+    Object.keys(log.levels.labels).map((level) => [Number(level), `{"level":${level}`]),
+  );
+  return Object.assign(log, {
+    [pino.symbols.asJsonSym](fields: LogFields, message: string, level: number, time: string): string {
+      const { err } = fields;
+      const said = JSON.stringify(listed(err === undefined ? fields : { ...fields, err: described(err) }));
+      const rest = said === "{}" ? "" : `,${said.slice(1, -1)}`;
+      return `${beginnings.get(level)}${time}${rest},"msg":${JSON.stringify(message)}}\n`;
+    },
+  });
 }
 
 /** pino's `isoTime`, which writes the same millisecond once: to write it takes as long as the rest of a line. */
@@ -46,13 +64,13 @@ function createIsoTime(): () => string {
 }
 
 /** What somebody hands over against the types does not get further than this. */
-function listed(fields: Record<string, unknown>): Record<string, unknown> {
+function listed(fields: object): Record<string, unknown> {
   for (const name in fields) {
     if (!logFields.has(name)) {
       return Object.fromEntries(Object.entries(fields).filter(([each]) => logFields.has(each)));
     }
   }
-  return fields;
+  return fields as Record<string, unknown>;
 }
 
 /** A failure without what else libraries hang on to it: headers, metadata, requests. */

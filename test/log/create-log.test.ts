@@ -63,3 +63,26 @@ test("control characters are escaped, for programs and on a terminal", () => {
     expect(lines.join("\n")).not.toMatch(/\u001b\[2J|\r|\0/);
   }
 });
+
+test("a line is what pino writes by itself", () => {
+  const lines = printedBy(String.raw`
+    import pino from "pino";
+    import { createLog } from "./src/log/create-log.ts";
+    const own = pino({ level: "debug", base: null, timestamp: pino.stdTimeFunctions.isoTime }, pino.destination({ sync: true }));
+    const log = await createLog("debug");
+    const said = [
+      {},
+      { requestId: "id-1", ms: 0.1, count: 0, cached: false, path: undefined, code: "ok" },
+      { ms: Number.NaN, engineMs: Number.POSITIVE_INFINITY, queueMs: -0 },
+      { fen: '"\\/\u0001\u2028\ud800é♔', holds: ["a", "\n"], lacks: [], settings: { port: 1, none: null, left: undefined, list: [{ a: 1 }] } },
+    ];
+    for (const fields of said) {
+      for (const level of ["debug", "info", "warn", "error"]) {
+        own[level](fields, 'said "so"\n');
+        log[level](fields, 'said "so"\n');
+      }
+    }
+  `).map((line) => line.replace(/"time":"[^"]+"/, '"time":"now"'));
+  expect(lines).toHaveLength(32);
+  expect(lines.slice(16)).toEqual(lines.slice(0, 16));
+});
