@@ -38,13 +38,15 @@ describe("nodes with one Redis", () => {
   test("a node that is killed gives its places back within 10 s", async () => {
     const [killed, other] = await startNodes(2);
     const caller = { ...json, "x-forwarded-for": "192.0.2.1" };
-    const long = [1, 2].map(() =>
-      post(
-        `${killed?.url}/v1/eval`,
-        { fen: nextFen(), depth: 20, multipv: 5, movetime_ms: 60_000 },
-        caller,
-      ).catch(() => undefined),
-    );
+    const holdPlace = async (): Promise<void> => {
+      const request = { fen: nextFen(), depth: 20, multipv: 5, movetime_ms: 60_000 };
+      const answer = await post(`${killed?.url}/v1/eval`, request, caller).catch(() => undefined);
+      // The call that looks whether all places are taken may have had one itself.
+      if (answer?.status === 429) {
+        await holdPlace();
+      }
+    };
+    const long = [holdPlace(), holdPlace()];
     const ask = () => post(`${other?.url}/v1/eval`, { fen: nextFen(), depth: 1 }, caller);
     await expect.poll(async () => (await ask()).body.code, { timeout: 20_000 }).toBe("concurrency_limited");
     await killed?.stop("SIGKILL");
