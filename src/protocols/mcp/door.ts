@@ -75,6 +75,7 @@ export function createMcpDoor(options: McpDoorOptions): RequestHandler {
   async function answer(req: NodeRequest, res: NodeResponse): Promise<void> {
     const outcome = outcomeOf(req);
     let entry: Entry | undefined;
+    let begun = false;
     try {
       checkSender(req.headers);
       if (req.method !== "POST") {
@@ -87,6 +88,7 @@ export function createMcpDoor(options: McpDoorOptions): RequestHandler {
         return;
       }
       const known = entry;
+      begun = true;
       const body = await readBody(req, () => known.check());
       if (body.kind === "json") {
         await exchange(req, res, body.sent, entry);
@@ -106,13 +108,18 @@ export function createMcpDoor(options: McpDoorOptions): RequestHandler {
       }
       if (entry && unreadable.includes(error.code)) {
         sendUnreadable(res, error, outcome);
-      } else if (!(error.code === "rate_limited" && (await answerSpent(req, res, error)))) {
+      } else if (begun || error.code !== "rate_limited" || !(await answerSpent(req, res, error))) {
         sendProblem(req, res, error, [...outcome.answerHeaders]);
       }
     }
   }
 
-  /** A model is told when it may ask again, where that costs next to nothing. @returns whether it was */
+  /**
+   * A model is told when it may ask again, where that costs next to nothing: of a body that nobody has begun to read, which
+   * is there once.
+   *
+   * @returns whether it was
+   */
   async function answerSpent(req: NodeRequest, res: NodeResponse, error: KibitzError): Promise<boolean> {
     if (!(Number(req.headers["content-length"]) <= spentMaxBytes)) {
       return false;

@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
 import { describe, expect, test } from "vitest";
 import { watchWork } from "../../contract/doors/watch-work.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
@@ -269,6 +271,29 @@ describe("a message that is an error of the protocol is a refusal, whatever its 
     { engines: createEnginesInProcess() },
   );
   let callers = 0;
+
+  test("and so is what is no message, also where the budget is spent before it is read", async () => {
+    const headers = { ...oldMessage("ping").headers, "x-forwarded-for": `198.51.100.${++callers}` };
+    const signal = AbortSignal.timeout(10_000);
+    const calls = Array.from({ length: 10 }, () => {
+      const call = request(`${app.url}/mcp`, {
+        method: "POST",
+        agent: false,
+        signal,
+        headers: { ...headers, "Content-Length": 1 },
+      });
+      call.flushHeaders();
+      return call;
+    });
+    // All are let in before the first of them is refused.
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const statuses = calls.map(async (call) => {
+      const [answer] = (await once(call.end("{"), "response")) as [IncomingMessage];
+      answer.resume();
+      return answer.statusCode;
+    });
+    expect(new Set(await Promise.all(statuses))).toEqual(new Set([400, 429]));
+  });
 
   test.each([
     ["an unknown tool", oldMessage, "tools/call", { name: "play_poker", arguments: {} }],
