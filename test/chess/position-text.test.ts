@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { maxFenCharacters } from "../../src/chess/judge-position.ts";
 import { createRandom } from "../support/random.ts";
+import { threadMs } from "../support/thread-time.ts";
 import { faultsOf, judge, noticesOf, positionOf, startFen } from "./judged.ts";
 
 const board = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR";
@@ -82,9 +83,9 @@ describe("the text of a FEN", () => {
   });
 
   test("refuses a megabyte at once and without repeating it", () => {
-    const started = performance.now();
+    const before = threadMs();
     expect(refusalOf("8/".repeat(500_000)).length).toBeLessThan(100);
-    expect(performance.now() - started).toBeLessThan(50);
+    expect(threadMs() - before).toBeLessThan(50);
   });
 
   test("may be damaged anyhow: nothing throws, and nothing but the alphabet of FEN comes through", () => {

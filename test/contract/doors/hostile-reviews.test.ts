@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { GameService } from "../../../gen/chess/analysis/v1/game_service_pb.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { useApp } from "../../support/running-app.ts";
+import { threadMs } from "../../support/thread-time.ts";
 import { post } from "./post.ts";
 
 const app = useApp({}, { engines: createEnginesInProcess() });
@@ -16,12 +17,11 @@ const pgnMaxBytes = 262_144;
  */
 async function longestTurnMs<T>(act: () => Promise<T>): Promise<{ value: T; longestMs: number }> {
   let longestMs = 0;
-  let before = process.threadCpuUsage();
+  let before = threadMs();
   let looking = true;
   const look = () => {
-    const { user, system } = process.threadCpuUsage(before);
-    longestMs = Math.max(longestMs, (user + system) / 1000);
-    before = process.threadCpuUsage();
+    longestMs = Math.max(longestMs, threadMs() - before);
+    before = threadMs();
     if (looking) {
       setImmediate(look);
     }

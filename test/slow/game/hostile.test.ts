@@ -4,6 +4,7 @@ import { annotate } from "../../../src/game/annotate.ts";
 import { gameFromPgn } from "../../../src/game/game.ts";
 import { readPgn } from "../../../src/game/read-pgn.ts";
 import { review } from "../../game/games.ts";
+import { threadMs } from "../../support/thread-time.ts";
 
 const size = 262_144;
 const upTo = (part: string, characters = size) => part.repeat(Math.floor(characters / part.length));
@@ -17,10 +18,9 @@ function measure<T>(pieces: Generator<void, T>): {
   let longestMs = 0;
   let totalMs = 0;
   for (;;) {
-    const before = process.threadCpuUsage();
+    const before = threadMs();
     const piece = next(pieces);
-    const { user, system } = process.threadCpuUsage(before);
-    const ms = (user + system) / 1000;
+    const ms = threadMs() - before;
     longestMs = Math.max(longestMs, ms);
     totalMs += ms;
     if (piece instanceof KibitzError || piece.done) {
