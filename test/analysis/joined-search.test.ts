@@ -1,10 +1,11 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { Findings, JudgedRequest } from "../../src/analysis/analysis.ts";
 import { createAnalyzer } from "../../src/analysis/analyzer.ts";
 import { createScheduler } from "../../src/analysis/scheduler.ts";
 import type { SearchEvent } from "../../src/engine/engine.ts";
 import type { SearchWithRetry } from "../../src/engine/search-with-retry.ts";
 import { createMemoryCache } from "../../src/storage/memory/cache.ts";
+import { giveClockBack, takeClock, wait } from "../engine/clock.ts";
 import { analyzerOf } from "./analyzer-of.ts";
 import { doneOf, judgedOf, scripted, snapshotOf } from "./made-up.ts";
 
@@ -79,18 +80,18 @@ describe("equal requests at the same time", () => {
   });
 
   test("wait for a slot each from when it came", async () => {
+    takeClock();
+    onTestFinished(giveClockBack);
     const { search, open } = held(doneOf());
     const analyzer = analyzerOf(search);
     const holder = analyzer.analyze(judgedOf({ depth: 2 }), "holder", never);
     const early = analyzer.analyze(judgedOf(), "early", never);
-    await new Promise((resolve) => setTimeout(resolve, 60));
+    await wait(60);
     const late = analyzer.analyze(judgedOf(), "late", never);
-    await new Promise((resolve) => setTimeout(resolve, 30));
+    await wait(30);
     open();
-    const [held0, earlyMs, lateMs] = (await Promise.all([holder, early, late])).map(({ queueMs }) => queueMs);
-    expect(held0).toBe(0);
-    expect(lateMs).toBeGreaterThanOrEqual(25);
-    expect((earlyMs ?? 0) - (lateMs ?? 0)).toBeGreaterThanOrEqual(50);
+    const waits = (await Promise.all([holder, early, late])).map(({ queueMs }) => queueMs);
+    expect(waits).toEqual([0, 90, 30]);
   });
 
   test.each<[string, Partial<JudgedRequest>, Partial<JudgedRequest>]>([

@@ -1,5 +1,6 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
+import { isDeepStrictEqual } from "node:util";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { Chess } from "chess.js";
@@ -137,10 +138,13 @@ function check({ lines, lineCount, nodes, movetimeMs, closedAfter }: Printed): v
   const fold = createSnapshotFold({ lineCount, nodes, movetimeMs });
   /** What the fold was given, if it makes a line. */
   const heard: UciInfo[] = [];
+  let heardInTime = Number.POSITIVE_INFINITY;
+  const told: Snapshot[] = [];
   let newest: Snapshot | undefined;
   for (const [index, text] of lines.entries()) {
     if (index === closedAfter) {
       fold.close();
+      heardInTime = heard.length;
     }
     const parsed = parseLine(text);
     checkParsed(parsed, text);
@@ -153,12 +157,21 @@ function check({ lines, lineCount, nodes, movetimeMs, closedAfter }: Printed): v
     }
     const snapshot = fold.add(info);
     if (snapshot) {
-      ok(index < closedAfter, "complete after the time was up");
-      checkComplete(snapshot, heard, lineCount, movetimeMs);
+      // Of several lines, what is heard after the time was up may prove what was heard before.
+      ok(index < closedAfter || lineCount > 1, "complete after the time was up");
+      checkComplete(snapshot, heard.slice(0, heardInTime), lineCount, movetimeMs);
       newest = snapshot;
+      told.push(snapshot);
     }
   }
   const final = fold.final();
+  if (lineCount > 1) {
+    // Of several lines, what comes after them can show that they were not complete, and only the end that the last ones were.
+    if (final?.complete && !told.some(({ lines }) => isDeepStrictEqual(lines, final.lines))) {
+      checkComplete(final, heard.slice(0, heardInTime), lineCount, movetimeMs);
+    }
+    newest = final?.complete ? final : undefined;
+  }
   checkFinal(final, newest, heard);
   if (final) {
     checkFindings(final);
