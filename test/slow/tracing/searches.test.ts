@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { SpanKind, SpanStatusCode } from "@opentelemetry/api";
 import { describe, expect, test } from "vitest";
-import { createMetrics } from "../../src/metrics/metrics.ts";
-import { buildOf } from "../engine/build-of.ts";
-import { createFakeEngines } from "../engine/fake-engines.ts";
-import { createEnginesInProcess } from "../support/engines-in-process.ts";
-import { caller, type SpanTree, shapeOf, spansOf, useKeptSpans } from "../support/kept-spans.ts";
-import { describeWith } from "../support/needs.ts";
-import { useRedis } from "../support/redis.ts";
-import { useApp, useNodes } from "../support/running-app.ts";
+import { createMetrics } from "../../../src/metrics/metrics.ts";
+import { buildOf } from "../../engine/build-of.ts";
+import { createFakeEngines } from "../../engine/fake-engines.ts";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { caller, type SpanTree, shapeOf, spansOf, useKeptSpans } from "../../support/kept-spans.ts";
+import { describeWith } from "../../support/needs.ts";
+import { useRedis } from "../../support/redis.ts";
+import { useApp, useNodes } from "../../support/running-app.ts";
 
 /** The machine may do much else. */
 const patient = { timeout: 20_000 };

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { quickestSettings } from "../support/quickest-settings.ts";
-import { startServer } from "../support/start-server.ts";
-import { useTemporaryFolder } from "../support/temporary-folder.ts";
+import { quickestSettings } from "../../support/quickest-settings.ts";
+import { startServer } from "../../support/start-server.ts";
+import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const folder = useTemporaryFolder();
 
