@@ -59,7 +59,7 @@ function createCounter(planId: string, policy: RatePolicy): Counter {
 export interface Windows {
   /** Undefined where none has begun. */
   of(subject: string): WindowUse | undefined;
-  /** Counts, and tells how the window stands then. Fewer than none are given back. */
+  /** Counts, and tells how the window stands then. Fewer than none are given back, unless their window has ended. */
   add(subject: string, count: number): WindowUse;
   /** A window that began in an earlier process. */
   restore(subject: string, use: WindowUse): void;
@@ -97,6 +97,9 @@ export function createWindows(lengthMs: number): Windows {
       if (window !== undefined && window.endsAt > now) {
         window.used += count;
         return { used: window.used, endsInMs: window.endsAt - now };
+      }
+      if (count < 0) {
+        return { used: 0, endsInMs: 0 };
       }
       forgetEnded(now);
       begun.set(subject, { used: count, endsAt: now + lengthMs });

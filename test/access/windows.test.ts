@@ -29,10 +29,14 @@ describe("windows", () => {
     expect(windows.of("a")).toEqual({ used: 1, endsInMs: 1000 });
   });
 
-  test("take back what was not used", () => {
+  test("take back what was not used, and nothing of a window that has ended", async () => {
     const windows = createWindows(1000);
     windows.add("a", 2);
     expect(windows.add("a", -1)).toEqual({ used: 1, endsInMs: 1000 });
+    await vi.advanceTimersByTimeAsync(1000);
+    windows.add("a", -1);
+    expect(windows.of("a")).toBeUndefined();
+    expect(windows.add("a", 1)).toEqual({ used: 1, endsInMs: 1000 });
   });
 
   test("go on from an earlier process, and last no longer than they do", async () => {

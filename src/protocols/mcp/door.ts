@@ -75,7 +75,7 @@ export function createMcpDoor(options: McpDoorOptions): RequestHandler {
   async function answer(req: NodeRequest, res: NodeResponse): Promise<void> {
     const outcome = outcomeOf(req);
     let entry: Entry | undefined;
-    let begun = false;
+    let bodyBegun = false;
     try {
       checkSender(req.headers);
       if (req.method !== "POST") {
@@ -88,7 +88,7 @@ export function createMcpDoor(options: McpDoorOptions): RequestHandler {
         return;
       }
       const known = entry;
-      begun = true;
+      bodyBegun = true;
       const body = await readBody(req, () => known.check());
       if (body.kind === "json") {
         await exchange(req, res, body.sent, entry);
@@ -108,7 +108,7 @@ export function createMcpDoor(options: McpDoorOptions): RequestHandler {
       }
       if (entry && unreadable.includes(error.code)) {
         sendUnreadable(res, error, outcome);
-      } else if (begun || error.code !== "rate_limited" || !(await answerSpent(req, res, error))) {
+      } else if (bodyBegun || error.code !== "rate_limited" || !(await answerSpent(req, res, error))) {
         sendProblem(req, res, error, [...outcome.answerHeaders]);
       }
     }
