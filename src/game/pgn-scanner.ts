@@ -33,16 +33,10 @@ export function createScanner(text: string): { read(): readonly Token[] | undefi
   let atLineStart = true;
 
   function skipBlanks(): void {
-    for (;;) {
-      blank.lastIndex = at;
-      const [blanks = ""] = blank.exec(text) ?? [];
-      at += blanks.length;
-      atLineStart ||= /[\n\r]/.test(blanks);
-      if (text[at] !== "%" || !/[\n\r\ufeff]/.test(text[at - 1] ?? "\n")) {
-        return;
-      }
-      at = endOfLine(text, at);
-    }
+    blank.lastIndex = at;
+    const [blanks = ""] = blank.exec(text) ?? [];
+    at += blanks.length;
+    atLineStart ||= /[\n\r]/.test(blanks);
   }
 
   function readTag(): Token {
@@ -107,9 +101,13 @@ export function createScanner(text: string): { read(): readonly Token[] | undefi
     );
   }
 
-  /** What stands next, a word's tokens together; undefined at the end. */
+  /** What stands next, a word's tokens together; none of a line that is skipped, and undefined at the end. */
   function read(): readonly Token[] | undefined {
     skipBlanks();
+    if (text[at] === "%" && /[\n\r\ufeff]/.test(text[at - 1] ?? "\n")) {
+      at = endOfLine(text, at);
+      return [];
+    }
     const isTag = atLineStart && text[at] === "[" && text[at + 1] !== "%";
     atLineStart = isTag;
     const offset = at;
