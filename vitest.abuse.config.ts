@@ -1,8 +1,10 @@
 import { defineConfig } from "vitest/config";
+import { triedAgainInCi } from "./test/support/tried-again.ts";
 
 /** A started service under every abuse that is known: `npm run test:abuse`. */
 export default defineConfig({
   test: {
+    ...triedAgainInCi(),
     include: ["test/abuse/**/*.test.ts"],
     globalSetup: ["test/support/require-components.ts"],
     provide: { needs: ["native"] },
@@ -10,6 +12,5 @@ export default defineConfig({
     fileParallelism: false,
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    reporters: ["default"],
   },
 });

@@ -1,8 +1,10 @@
 import { defineConfig } from "vitest/config";
+import { triedAgainInCi } from "./test/support/tried-again.ts";
 
 /** Clients in other languages against the real service: `npm run test:clients`. */
 export default defineConfig({
   test: {
+    ...triedAgainInCi(),
     include: ["test/clients/**/*.test.ts"],
     globalSetup: ["test/support/require-components.ts", "test/clients/toolchains.ts"],
     provide: { needs: ["go", "jdk", "maven", "python", "chromium"] },

@@ -1,8 +1,10 @@
 import { defineConfig } from "vitest/config";
+import { triedAgainInCi } from "./test/support/tried-again.ts";
 
 /** Several nodes with one Redis, behind a balancer: `npm run test:cluster`. */
 export default defineConfig({
   test: {
+    ...triedAgainInCi(),
     include: ["test/cluster/**/*.test.ts"],
     globalSetup: [
       "test/tools/go-tools.ts",

@@ -1,5 +1,6 @@
 import { defineConfig } from "vitest/config";
 import type { Need } from "./test/support/components.ts";
+import { triedAgainInCi } from "./test/support/tried-again.ts";
 import { allTests, unitTests } from "./test/support/unit-tests.ts";
 
 // These install something first or take minutes, each by a command of its own: `npm run test:<folder>`.
@@ -35,7 +36,7 @@ export default defineConfig({
     // A real engine on a busy machine takes seconds to start; nothing here waits for a time-out to pass.
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    reporters: ["default"],
+    ...triedAgainInCi(),
     projects: [
       {
         extends: true,

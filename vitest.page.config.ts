@@ -1,8 +1,10 @@
 import { defineConfig } from "vitest/config";
+import { triedAgainInCi } from "./test/support/tried-again.ts";
 
 /** The page in a real browser, against a real service: `npm run test:page`. */
 export default defineConfig({
   test: {
+    ...triedAgainInCi(),
     include: ["test/page/**/*.test.ts"],
     globalSetup: ["test/support/require-components.ts"],
     provide: { needs: ["chromium"] },
