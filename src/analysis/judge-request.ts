@@ -6,7 +6,7 @@ import {
   movesAtOnce,
 } from "../chess/judge-position.ts";
 import type { Judgement, Position, PositionInput } from "../chess/position.ts";
-import { errorFromRefusal } from "../chess/position-error.ts";
+import { errorFromJudgement } from "../chess/position-error.ts";
 import { readSearchMoves } from "../chess/search-moves.ts";
 import type { Catalog } from "../engine/catalog.ts";
 import type { EngineBuild, EngineInfo } from "../engine/engine.ts";
@@ -48,7 +48,7 @@ export function judgeRequest(
   const judging = engines.judgePosition({ fen, moves, chess960: options.uci_chess960 === true }, check);
   const judgeOn = (judgement: Judgement) => {
     if (judgement.kind === "faults") {
-      throw errorFromRefusal(judgement);
+      throw errorFromJudgement(judgement);
     }
     return judgeSearch(request, judgement.position, engines);
   };

@@ -2,7 +2,7 @@ import { errorFromFaults, type KibitzError } from "../errors/errors.ts";
 import type { Judgement } from "./position.ts";
 
 /** The error for a request whose fields `fen` and `moves` were judged and refused. */
-export function errorFromRefusal({
+export function errorFromJudgement({
   faults,
   suggestedFen,
 }: Extract<Judgement, { kind: "faults" }>): KibitzError {

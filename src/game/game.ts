@@ -10,7 +10,7 @@ import { judgePosition } from "../chess/judge-position.ts";
 import { faultOfMove, type MoveDescription } from "../chess/moves.ts";
 import { playGame } from "../chess/play-game.ts";
 import type { Position, PositionInput } from "../chess/position.ts";
-import { errorFromRefusal } from "../chess/position-error.ts";
+import { errorFromJudgement } from "../chess/position-error.ts";
 import { errorFromFaults, type KibitzError } from "../errors/errors.ts";
 import { echo } from "../text/plain-text.ts";
 import { pgnError } from "./pgn-error.ts";
@@ -55,7 +55,7 @@ export function textBefore({ source, moves }: PgnGame, ply: number): string | un
 export function* gameFromMoves(input: PositionInput): Generator<void, Game> {
   const judgement = judgePosition({ ...input, moves: [] });
   if (judgement.kind === "faults") {
-    throw errorFromRefusal(judgement);
+    throw errorFromJudgement(judgement);
   }
   const { positions, moves, refused } = yield* playGame(judgement.position, input.moves);
   if (refused !== undefined) {
