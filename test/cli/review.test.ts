@@ -4,6 +4,7 @@ import { text } from "node:stream/consumers";
 import { describe, expect, test, vi } from "vitest";
 import { descendantsOf, stillRunning } from "../engine/processes.ts";
 import { createEnginesInProcess } from "../support/engines-in-process.ts";
+import { patienceMs } from "../support/patience.ts";
 import { rateOf, usePlansFile } from "../support/plans-file.ts";
 import { quickestSettings } from "../support/quickest-settings.ts";
 import { useApp } from "../support/running-app.ts";
@@ -108,7 +109,7 @@ describe("kibitz review", () => {
     const args = ["review", fileOf(backRank, queenGivenAway), "--depth", "30", "--output", output];
     const kibitz = startKibitz(args, { ...quickestSettings, KIBITZ_DATA_DIR: join(folder, "data") });
     const printed = Promise.all([text(kibitz.stdout), text(kibitz.stderr)]);
-    await vi.waitFor(() => expect(readFileSync(output, "utf8")).toContain("1. Re8# *\n"), 20_000);
+    await vi.waitFor(() => expect(readFileSync(output, "utf8")).toContain("1. Re8# *\n"), patienceMs);
     const engines = descendantsOf(kibitz.pid);
     expect(await kibitz.stop("SIGINT")).toBe(130);
     const [stdout, stderr] = await printed;
@@ -116,7 +117,7 @@ describe("kibitz review", () => {
     expect(stderr).toBe(
       `kibitz: ended after 1 game; 1 game in ${output}, behind which the same command goes on\n`,
     );
-    await vi.waitFor(() => expect(stillRunning(engines)).toEqual([]), 5000);
+    await vi.waitFor(() => expect(stillRunning(engines)).toEqual([]), patienceMs);
   });
 });
 

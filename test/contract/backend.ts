@@ -13,6 +13,7 @@ import { defaultWatchTimes, type WatchTimes } from "../../src/engine/uci/watch.t
 import { startFen } from "../chess/judged.ts";
 import { eventsOf, jobOf, underWay } from "../engine/job-of.ts";
 import { enginesRunning, stillRunning } from "../engine/processes.ts";
+import { patienceMs } from "../support/patience.ts";
 import { chess960, middleGame, repeatable, testDeterminism, withoutClock } from "./determinism.ts";
 
 export interface BackendUnderTest {
@@ -258,7 +259,7 @@ export function testBackend(
       await new Promise((resolve) => setTimeout(resolve, 300));
       expect(states).toEqual([]);
       wanted.resolve();
-      await expect.poll(() => states.length, { timeout: 10_000, interval: 1 }).toBeGreaterThan(0);
+      await expect.poll(() => states.length, { timeout: patienceMs, interval: 1 }).toBeGreaterThan(0);
       expect(states[0]?.snapshot.depth).toBeGreaterThan(2);
       caller.abort(new Error("left"));
       await expect(long).rejects.toThrow("left");

@@ -98,7 +98,7 @@ describe("a build", () => {
     await fail(pool);
     mend();
     // After three failures the next try is due within 6.4 s.
-    await expect.poll(() => pool.available(build), { timeout: 8000 }).toBe(true);
+    await expect.poll(() => pool.available(build)).toBe(true);
     expect(changes).toEqual([false, true]);
     await expect.poll(() => engines.sessions.length).toBe(1);
     const { starts } = engines;

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { startFen } from "../contract/doors/cases/case.ts";
 import { get, post } from "../contract/doors/post.ts";
+import { patienceMs } from "../support/patience.ts";
 import { remainingOf } from "../support/remaining-of.ts";
 import { useApp } from "../support/running-app.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
@@ -76,11 +77,11 @@ test("a database that another process has locked holds up neither health nor ana
 
   const counted = await engineTimeLeft(issued.key);
   release();
-  await vi.waitFor(() => expect(complaints()).toHaveLength(2), 10_000);
+  await vi.waitFor(() => expect(complaints()).toHaveLength(2), patienceMs);
   const used = new DatabaseSync(join(folder, "kibitz.db"), { readOnly: true });
   onTestFinished(() => used.close());
   const row = () => used.prepare("SELECT engine_ms FROM engine_time WHERE subject LIKE 'keys of %'").get();
-  await vi.waitFor(() => expect(row()).toBeDefined(), 10_000);
+  await vi.waitFor(() => expect(row()).toBeDefined(), patienceMs);
   expect(3_600_000 - Number(row()?.engine_ms)).toBe(counted);
   expect((await post(`${app.url}/v1/keys`, {})).status).toBe(200);
 });

@@ -3,9 +3,10 @@ import { afterEach, describe, expect, test } from "vitest";
 import { silentLog } from "../../src/log/log.ts";
 import { openTracing } from "../../src/tracing/open-tracing.ts";
 import { tracingAsked } from "../../src/tracing/settings.ts";
+import { patienceMs } from "../support/patience.ts";
 
 /** The machine may do much else. */
-const patient = { timeout: 20_000 };
+const patient = { timeout: patienceMs };
 
 const asked = tracingAsked({ OTEL_TRACES_EXPORTER: "otlp", OTEL_BSP_SCHEDULE_DELAY: "1" });
 const open: AsyncDisposable[] = [];

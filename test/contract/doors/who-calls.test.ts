@@ -8,6 +8,7 @@ import { KeyService } from "../../../gen/chess/analysis/v1/key_service_pb.ts";
 import { createApiKey } from "../../../src/access/keys.ts";
 import { envelope, matedFen } from "../../abuse/calls.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { patienceMs } from "../../support/patience.ts";
 import { type RunningApp, useApp } from "../../support/running-app.ts";
 
 /**
@@ -323,7 +324,10 @@ interface Logged {
 
 /** The lines of a request in the log, when all of them are written. */
 async function linesOf(app: RunningApp, requestId: string): Promise<readonly Line[]> {
-  await vi.waitFor(() => expect(callLinesOf(app, requestId)).not.toEqual([]), { interval: 2 });
+  await vi.waitFor(() => expect(callLinesOf(app, requestId)).not.toEqual([]), {
+    timeout: patienceMs,
+    interval: 2,
+  });
   await sleep(1);
   return callLinesOf(app, requestId);
 }
