@@ -43,7 +43,7 @@ describe("engines that are started together", () => {
     const waitedMs = performance.now() - startedAt;
     // 100 to 400 ms; after eight steps it would be up to 30 s.
     expect(waitedMs).toBeGreaterThan(50);
-    expect(waitedMs).toBeLessThan(3000);
+    expect(waitedMs).toBeLessThan(7000);
   });
 
   test("do not wait for one whose caller left: that is no failure", async () => {

@@ -68,7 +68,8 @@ describe("an exporter", () => {
     ask();
     const before = performance.now();
     await tracing[Symbol.asyncDispose]();
-    expect(performance.now() - before).toBeLessThan(1000);
+    // By itself it waits for four seconds.
+    expect(performance.now() - before).toBeLessThan(3500);
   });
 
   test("is given at the stop what waits", async () => {
