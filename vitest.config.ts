@@ -1,5 +1,6 @@
 import { defineConfig } from "vitest/config";
 import type { Need } from "./test/support/components.ts";
+import { patienceMs } from "./test/support/patience.ts";
 import { triedAgainInCi } from "./test/support/tried-again.ts";
 import { allTests, unitTests } from "./test/support/unit-tests.ts";
 
@@ -33,9 +34,10 @@ export default defineConfig({
     setupFiles: ["test/support/real-clock.ts"],
     // Most of them wait for engines and timers, so there can be more than cores; vitest's own choice is one less.
     maxWorkers: 4,
-    // A real engine on a busy machine takes seconds to start; nothing here waits for a time-out to pass.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // A busy machine takes ten times as long for what works engines and processes; nothing here waits for a time-out to pass.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: patienceMs } },
     ...triedAgainInCi(),
     projects: [
       {

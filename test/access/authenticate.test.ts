@@ -4,6 +4,7 @@ import { createApiKey, createKeyExpiry, createKeyIssuer, hashOfApiKey } from "..
 import { createMemoryKeyStore } from "../../src/storage/memory/key-store.ts";
 import { type KeyRecord, type KeyStore, StoreUnavailable } from "../../src/storage/ports.ts";
 import { keyRecord } from "../contract/access-stores.ts";
+import { patienceMs } from "../support/patience.ts";
 
 async function issued(options: { pepper?: string; knownMs?: number } = {}) {
   const { pepper, ...rest } = options;
@@ -118,7 +119,10 @@ describe("a key that is known", () => {
     await authenticator.keyOf(header);
     await keys.revoke(id, Date.now());
     expect(authenticator.keyOf(header)).toMatchObject({ id });
-    await vi.waitFor(async () => expect(await errorOf(() => authenticator.keyOf(header))).toEqual(refused));
+    await vi.waitFor(
+      async () => expect(await errorOf(() => authenticator.keyOf(header))).toEqual(refused),
+      patienceMs,
+    );
   });
 
   test("is noted as used in bulk, and not for every call", async () => {

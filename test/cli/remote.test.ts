@@ -10,6 +10,7 @@ import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb
 import { openRemote } from "../../src/cli/open-remote.ts";
 import { createEnginesInProcess } from "../support/engines-in-process.ts";
 import { freePort } from "../support/free-port.ts";
+import { patienceMs } from "../support/patience.ts";
 import { rateOf, usePlansFile } from "../support/plans-file.ts";
 import { useApp } from "../support/running-app.ts";
 import { selfSigned } from "../support/self-signed.ts";
@@ -254,7 +255,7 @@ describe("whoever leaves", () => {
       () => "with its answer",
       (error: Error) => error,
     );
-    await vi.waitFor(() => expect(engines.searching).toBe(1));
+    await vi.waitFor(() => expect(engines.searching).toBe(1), patienceMs);
     return { remote, ended };
   };
 
@@ -264,7 +265,7 @@ describe("whoever leaves", () => {
     const reason = new Error("Ctrl-C");
     leaving.abort(reason);
     expect(await ended).toBe(reason);
-    await vi.waitFor(() => expect(engines.searching).toBe(0), 2000);
+    await vi.waitFor(() => expect(engines.searching).toBe(0), patienceMs);
     remote[Symbol.dispose]();
   });
 
@@ -272,7 +273,7 @@ describe("whoever leaves", () => {
     const { remote, ended } = await search(new AbortController().signal);
     remote[Symbol.dispose]();
     expect(await ended).toMatchObject({ message: expect.stringContaining("broke off") });
-    await vi.waitFor(() => expect(engines.searching).toBe(0), 2000);
+    await vi.waitFor(() => expect(engines.searching).toBe(0), patienceMs);
   });
 
   test("leaves no timer behind that keeps the process, also where it no longer reads", async () => {
@@ -294,6 +295,6 @@ describe("whoever leaves", () => {
     expect(watching()).toBe(1);
     remote[Symbol.dispose]();
     expect(watching()).toBe(0);
-    await vi.waitFor(() => expect(engines.searching).toBe(0), 2000);
+    await vi.waitFor(() => expect(engines.searching).toBe(0), patienceMs);
   });
 });

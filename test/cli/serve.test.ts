@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { expect, test, vi } from "vitest";
 import { descendantsOf, stillRunning } from "../engine/processes.ts";
+import { patienceMs } from "../support/patience.ts";
 import { serve } from "../support/served.ts";
 import { runKibitz, spawnKibitz } from "./run-kibitz.ts";
 
@@ -37,7 +38,7 @@ test.each(["SIGTERM", "SIGINT"] as const)(
     const stopped = stop(signal);
     expect(await rest).toMatch(/^event: done$/m);
     expect(await stopped).toBe(0);
-    await vi.waitFor(() => expect(stillRunning(engines)).toEqual([]));
+    await vi.waitFor(() => expect(stillRunning(engines)).toEqual([]), patienceMs);
   },
 );
 
@@ -52,11 +53,11 @@ test.each([
   void stop(first);
   await vi.waitFor(
     () => expect(logged.map(({ msg }) => msg)).toContainEqual(expect.stringMatching(/^stopping: /)),
-    5000,
+    patienceMs,
   );
   expect(await stop(second)).not.toBe(0);
   expect(await rest).toBeInstanceOf(Error);
-  await vi.waitFor(() => expect(stillRunning(engines)).toEqual([]), 5000);
+  await vi.waitFor(() => expect(stillRunning(engines)).toEqual([]), patienceMs);
 });
 
 test.each([

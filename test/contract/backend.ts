@@ -13,6 +13,8 @@ import { defaultWatchTimes, type WatchTimes } from "../../src/engine/uci/watch.t
 import { startFen } from "../chess/judged.ts";
 import { eventsOf, jobOf, underWay } from "../engine/job-of.ts";
 import { enginesRunning, stillRunning } from "../engine/processes.ts";
+import { leastMsOf } from "../support/least-ms.ts";
+import { patienceMs } from "../support/patience.ts";
 import { chess960, middleGame, repeatable, testDeterminism, withoutClock } from "./determinism.ts";
 
 export interface BackendUnderTest {
@@ -28,18 +30,6 @@ const patient: WatchTimes = { ...defaultWatchTimes, deafMs: 20_000, stopMs: 10_0
 /** The promises of the contract: past the limit of a search until its answer, and from a caller that leaves on. */
 const lateMaxMs = 100;
 const freeMaxMs = 500;
-
-/**
- * What an engine takes for something, in milliseconds: the least of some tries, because the promises are about engines,
- * and what else runs on the machine only ever adds. Ends with the first try that keeps the promise.
- */
-async function leastMsOf(promisedMs: number, once: () => Promise<number>): Promise<number> {
-  let least = Number.POSITIVE_INFINITY;
-  for (let tries = 0; tries < 5 && least >= promisedMs; tries++) {
-    least = Math.min(least, await once());
-  }
-  return least;
-}
 
 const standardPositions = [
   startFen,
@@ -258,7 +248,7 @@ export function testBackend(
       await new Promise((resolve) => setTimeout(resolve, 300));
       expect(states).toEqual([]);
       wanted.resolve();
-      await expect.poll(() => states.length, { timeout: 10_000, interval: 1 }).toBeGreaterThan(0);
+      await expect.poll(() => states.length, { timeout: patienceMs, interval: 1 }).toBeGreaterThan(0);
       expect(states[0]?.snapshot.depth).toBeGreaterThan(2);
       caller.abort(new Error("left"));
       await expect(long).rejects.toThrow("left");

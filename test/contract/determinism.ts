@@ -9,6 +9,7 @@ import type {
 } from "../../src/engine/engine.ts";
 import { startFen } from "../chess/judged.ts";
 import { jobOf } from "../engine/job-of.ts";
+import { patienceMs } from "../support/patience.ts";
 
 export const middleGame = "r1bqkb1r/pp3ppp/2n1pn2/2pp4/3P4/2PBPN2/PP3PPP/RNBQK2R w KQkq - 0 6";
 
@@ -105,7 +106,7 @@ export function testDeterminism(started: () => Started, depth: number): void {
         expect(await repeatable(session, job), pairs[at - 1] ?? "the first").toEqual(fresh[next]);
         expect(session.hashMb).toBe(job.hashMb);
         if (pause) {
-          await expect.poll(() => session.state, { timeout: 10_000, interval: 1 }).toBe("idle");
+          await expect.poll(() => session.state, { timeout: patienceMs, interval: 1 }).toBe("idle");
         }
       }
     }
@@ -117,7 +118,7 @@ export function testDeterminism(started: () => Started, depth: number): void {
     const first = await repeatable(session, job);
     await searchFor({ fen: middleGame, multipv: 2, options: { skill_level: 3 } });
     expect(session.state).toBe("stopping");
-    await expect.poll(() => session.state, { timeout: 10_000 }).toBe("idle");
+    await expect.poll(() => session.state, { timeout: patienceMs }).toBe("idle");
     expect(await repeatable(session, job)).toEqual(first);
   });
 }

@@ -95,18 +95,27 @@ export function testLimits(name: string, create: (...plans: readonly Plan[]) => 
     });
 
     test("are let in again after exactly as long as the refusal says", async () => {
-      const plan = planWith([{ ...minute, windowS: 1 }]);
-      const limits = await limitsOf(plan);
-      const account = keyless(plan);
-      const startedAt = performance.now();
-      await run(limits, account);
-      await run(limits, account);
-      const entry = await run(limits, account);
-      const waitMs = entry.kind === "refused" ? entry.refusal.retryAfterMs : Number.NaN;
-      const endsAt = performance.now() + waitMs;
-      expect(endsAt - startedAt).toBeGreaterThanOrEqual(999);
-      await sleep(waitMs + 2);
-      expect(await run(limits, account)).toMatchObject({ kind: "admitted" });
+      const refusedIn = async (windowS: number) => {
+        const plan = planWith([{ ...minute, windowS }]);
+        const [limits, account] = [await limitsOf(plan), keyless(plan)];
+        const startedAt = performance.now();
+        await run(limits, account);
+        await run(limits, account);
+        const entry = await run(limits, account);
+        const waitMs = entry.kind === "refused" ? entry.refusal.retryAfterMs : Number.NaN;
+        return {
+          windowS,
+          ask: () => run(limits, account),
+          waitMs,
+          endsMs: performance.now() + waitMs - startedAt,
+        };
+      };
+      // A busy machine may need longer than the first for three requests.
+      let refused = await refusedIn(1);
+      refused = refused.waitMs > 0 ? refused : await refusedIn(10);
+      expect(refused.endsMs).toBeGreaterThanOrEqual(refused.windowS * 1000 - 1);
+      await sleep(refused.waitMs + 2);
+      expect(await refused.ask()).toMatchObject({ kind: "admitted" });
     });
 
     test("are not given back to a window that they were not taken from", async () => {
@@ -145,12 +154,12 @@ export function testLimits(name: string, create: (...plans: readonly Plan[]) => 
 
     test("are refused until one of them should have ended", async () => {
       const limits = await limitsOf(plan);
-      await limits.enter(keyless(plan), timeOf(5000, 60_000));
-      await limits.enter(keyless(plan), timeOf(400, 60_000));
+      await limits.enter(keyless(plan), timeOf(50_000, 600_000));
+      await limits.enter(keyless(plan), timeOf(10_000, 600_000));
       const entry = await limits.enter(keyless(plan), timeOf(1));
       const waitMs = entry.kind === "refused" ? entry.refusal.retryAfterMs : Number.NaN;
-      expect(waitMs).toBeGreaterThan(100);
-      expect(waitMs).toBeLessThanOrEqual(800);
+      expect(waitMs).toBeGreaterThan(2500);
+      expect(waitMs).toBeLessThanOrEqual(20_000);
     });
 
     test("are all there for them: who may have any number of them at a time takes no place", async () => {

@@ -55,7 +55,7 @@ describe("lines", () => {
     const over = engine.read((line) => lines.push(line));
     for (const said of ["isready", "go depth 1", "stop"]) {
       engine.send(said);
-      await expect.poll(() => lines.at(-1), { timeout: 10_000 }).toBe(said);
+      await expect.poll(() => lines.at(-1)).toBe(said);
     }
     await engine.kill();
     await over;
@@ -107,7 +107,7 @@ describe("an engine process", () => {
     `);
     const lines: string[] = [];
     const over = engine.read((line) => lines.push(line));
-    await expect.poll(() => lines, { timeout: 10_000 }).toEqual(["up"]);
+    await expect.poll(() => lines).toEqual(["up"]);
     const together = ["ucinewgame", "position startpos", "go depth 1"];
     for (let times = 1; times <= 20; times++) {
       engine.send(...together);
@@ -166,7 +166,7 @@ describe("an engine process", () => {
     const running = enginesRunning();
     expect(running).toHaveLength(2);
     await session[Symbol.asyncDispose]();
-    await expect.poll(() => stillRunning(running), { timeout: 5000 }).toEqual([]);
+    await expect.poll(() => stillRunning(running)).toEqual([]);
   });
 
   test("is told to be suspended only while it is", async () => {
@@ -175,9 +175,9 @@ describe("an engine process", () => {
     expect(engine.suspended()).toBe(false);
     const [pid = 0] = enginesRunning();
     process.kill(pid, "SIGSTOP");
-    await expect.poll(() => engine.suspended(), { timeout: 5000 }).toBe(true);
+    await expect.poll(() => engine.suspended()).toBe(true);
     process.kill(pid, "SIGCONT");
-    await expect.poll(() => engine.suspended(), { timeout: 5000 }).toBe(false);
+    await expect.poll(() => engine.suspended()).toBe(false);
     await engine.kill();
     expect(engine.suspended()).toBe(false);
   });
@@ -216,5 +216,5 @@ describe("a file that cannot be run is no engine, and says why", () => {
 const scarceFile = new URL("scarce-descriptors.ts", import.meta.url).pathname;
 
 test("no process of this file is left", async () => {
-  await expect.poll(() => descendantsOf(process.pid), { timeout: 5000 }).toEqual([]);
+  await expect.poll(() => descendantsOf(process.pid)).toEqual([]);
 });

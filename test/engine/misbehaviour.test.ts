@@ -22,7 +22,7 @@ async function start(misbehaviour: Misbehaviour, startMs = defaultWatchTimes.sta
 
 afterEach(async () => {
   await Promise.all(sessions.splice(0).map((session) => session[Symbol.asyncDispose]()));
-  await expect.poll(enginesRunning, { timeout: 5000 }).toEqual([]);
+  await expect.poll(enginesRunning).toEqual([]);
 });
 
 describe("a process that is to search and", () => {

@@ -134,7 +134,7 @@ describe("the build that is kept warm", () => {
       starting: (number) => (number === 2 || number === 3 ? Promise.reject(failure) : undefined),
     });
     engines.sessions[0]?.die(new EngineFailure("exited", "crashed"));
-    await expect.poll(alive, { timeout: 5000 }).toEqual(["full"]);
+    await expect.poll(alive).toEqual(["full"]);
     expect(engines.starts).toBe(4);
   });
 

@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { createQuarantine } from "../../src/engine/search-with-retry.ts";
+import { patienceMs } from "../support/patience.ts";
 import { buildOf } from "./build-of.ts";
 import { jobOf } from "./job-of.ts";
 
@@ -42,6 +43,6 @@ describe("a position", () => {
     const quarantine = createQuarantine(50);
     quarantine.note(build, job, "overran");
     quarantine.note(build, job, "overran");
-    await vi.waitFor(() => expect(quarantine.refusedMs(build, job)).toBe(0), 5000);
+    await vi.waitFor(() => expect(quarantine.refusedMs(build, job)).toBe(0), patienceMs);
   });
 });

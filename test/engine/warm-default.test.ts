@@ -36,8 +36,8 @@ test("callers who take turns with two builds in one slot meet the same two engin
 test("a default engine that is killed is there again, though nobody asks", async () => {
   const [pid = 0] = lite();
   process.kill(pid, "SIGKILL");
-  await expect.poll(() => stillRunning([pid]), { timeout: 5000 }).toEqual([]);
-  await expect.poll(() => lite().length, { timeout: 5000 }).toBe(1);
+  await expect.poll(() => stillRunning([pid])).toEqual([]);
+  await expect.poll(() => lite().length).toBe(1);
   expect(await evaluate("latest")).toBe(200);
   expect(lite()).toHaveLength(1);
 });

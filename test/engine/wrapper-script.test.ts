@@ -36,8 +36,7 @@ async function startWrapped(): Promise<Wrapped> {
   return { session, shell, engine };
 }
 
-const gone = (...pids: readonly number[]) =>
-  expect.poll(() => stillRunning(pids), { timeout: 5000 }).toEqual([]);
+const gone = (...pids: readonly number[]) => expect.poll(() => stillRunning(pids)).toEqual([]);
 
 testWith("native")(
   "a search whose engine's script is killed fails as killed, and both are gone",

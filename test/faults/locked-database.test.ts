@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { startFen } from "../contract/doors/cases/case.ts";
 import { get, post } from "../contract/doors/post.ts";
+import { patienceMs } from "../support/patience.ts";
 import { remainingOf } from "../support/remaining-of.ts";
 import { useApp } from "../support/running-app.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
@@ -64,23 +65,28 @@ test("a database that another process has locked holds up neither health nor ana
     { code: "store_unavailable", next_action: "retry_later", retryable: true, retry_after_ms: 5000 },
   ]);
   expect(ms).toBeGreaterThan(busyMaxMs * 0.8);
-  expect(ms).toBeLessThan(busyMaxMs + 3000);
+  expect(ms).toBeLessThan(busyMaxMs + 8000);
   // Time for several tries to write, each of which waits for as long.
   await sleep(2.5 * busyMaxMs);
   expect(complaints()).toHaveLength(1);
 
   const tookMs = await stopProbing();
-  expect(tookMs.length).toBeGreaterThan(100);
-  // One that blocks the thread shows in the slowest; a busy machine, in few.
-  expect(tookMs.toSorted((a, b) => b - a)[Math.ceil(tookMs.length / 50)]).toBeLessThan(100);
+  expect(tookMs.length).toBeGreaterThan(20);
+  // A thread that waits for the lock holds up the next one soon, for as long as a lock may take. A busy machine leaves times between.
+  let quickMs = 0;
+  const quickTimesMs = tookMs.map((ms) => {
+    quickMs = ms < busyMaxMs / 2 ? quickMs + ms : 0;
+    return quickMs;
+  });
+  expect(Math.max(...quickTimesMs)).toBeGreaterThan(busyMaxMs / 2);
 
   const counted = await engineTimeLeft(issued.key);
   release();
-  await vi.waitFor(() => expect(complaints()).toHaveLength(2), 10_000);
+  await vi.waitFor(() => expect(complaints()).toHaveLength(2), patienceMs);
   const used = new DatabaseSync(join(folder, "kibitz.db"), { readOnly: true });
   onTestFinished(() => used.close());
   const row = () => used.prepare("SELECT engine_ms FROM engine_time WHERE subject LIKE 'keys of %'").get();
-  await vi.waitFor(() => expect(row()).toBeDefined(), 10_000);
+  await vi.waitFor(() => expect(row()).toBeDefined(), patienceMs);
   expect(3_600_000 - Number(row()?.engine_ms)).toBe(counted);
   expect((await post(`${app.url}/v1/keys`, {})).status).toBe(200);
 });

@@ -6,6 +6,7 @@ import type { Engines } from "../../src/engine/engines.ts";
 import { silentLog } from "../../src/log/log.ts";
 import { startApp } from "../../src/wiring/app.ts";
 import { loadConfig } from "../../src/wiring/config.ts";
+import { patienceMs } from "../support/patience.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
 const dataDir = useTemporaryFolder();
@@ -26,7 +27,7 @@ test("the document and its page are there while engines start", async () => {
   const started = startApp(config, silentLog, opening.promise);
   const base = `http://127.0.0.1:${port}`;
   const statusOf = async (path: string) => (await fetch(base + path)).status;
-  await vi.waitFor(async () => expect(await statusOf("/openapi.json")).toBe(200));
+  await vi.waitFor(async () => expect(await statusOf("/openapi.json")).toBe(200), patienceMs);
   expect(await statusOf("/docs")).toBe(200);
   expect(await statusOf("/docs/swagger-ui.css")).toBe(200);
   expect(await statusOf("/engines")).toBe(503);

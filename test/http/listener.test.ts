@@ -239,16 +239,18 @@ describe("connections that waste time", () => {
     const { port } = await startListener([], limits);
     const { socket, closed } = await open(port);
     socket.write(Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0", "latin1"));
-    const startedAt = performance.now();
+    let written = 0;
     for (const piece of pieces) {
       if (!socket.writable) {
         break;
       }
       socket.write(piece);
+      written++;
       await sleep(50);
     }
     await closed;
-    expect(performance.now() - startedAt).toBeLessThan(4000);
+    // Not for want of more.
+    expect(written).toBeLessThan(Math.max(pieces.length, 2));
   });
 
   test("are closed when they are idle", async () => {

@@ -6,6 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { createCors } from "../../src/http/listener/cors.ts";
 import { createListener } from "../../src/http/listener/listener.ts";
 import type { NodeResponse, RequestHandler } from "../../src/http/message.ts";
+import { patienceMs } from "../support/patience.ts";
 import { exchange, open } from "./exchange.ts";
 import { startListener } from "./start-listener.ts";
 
@@ -105,7 +106,7 @@ describe("a stop", () => {
     const begun = Date.now();
     await listener.stop();
     // One that waited for them would have no end.
-    expect(Date.now() - begun).toBeLessThan(2000);
+    expect(Date.now() - begun).toBeLessThan(patienceMs);
     await Promise.all([silent.closed, half.closed]);
   });
 

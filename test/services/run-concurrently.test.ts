@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { runConcurrently } from "../../src/services/batch.ts";
+import { patienceMs } from "../support/patience.ts";
 
 const never = new AbortController().signal;
 
@@ -35,7 +36,7 @@ describe("tasks", () => {
     const { tasks, start } = controlled();
     const results = runConcurrently(4, 2, start, never);
     const first = results.next();
-    await vi.waitFor(() => expect(tasks).toHaveLength(2));
+    await vi.waitFor(() => expect(tasks).toHaveLength(2), patienceMs);
     tasks[0]?.resolve("a");
     tasks[1]?.resolve("b");
     await first;

@@ -5,6 +5,7 @@ import { openTracing } from "../../src/tracing/open-tracing.ts";
 import type { TracingSettings } from "../../src/tracing/settings.ts";
 import type { Tracing } from "../../src/tracing/tracing.ts";
 import { tracedPaths } from "../../src/wiring/tracing.ts";
+import { patienceMs } from "./patience.ts";
 
 const settings: TracingSettings = {
   sampler: "parentbased_always_on",
@@ -55,7 +56,7 @@ export function useKeptSpans(otherwise: Partial<TracingSettings> = {}): KeptSpan
           throw new Error(`no request of the trace ${traceId} has ended: there are ${namesOf(spans)}`);
         }
         return treeOf(first, spans);
-      }, 20_000),
+      }, patienceMs),
   };
 }
 

@@ -7,6 +7,7 @@ import { loadConfig } from "../../src/wiring/config.ts";
 import { openEngines } from "../../src/wiring/engines.ts";
 import type { Config } from "../../src/wiring/settings.ts";
 import { neverLate } from "./never-late.ts";
+import { patienceMs } from "./patience.ts";
 import { quickestSettings } from "./quickest-settings.ts";
 import { useTemporaryFolder } from "./temporary-folder.ts";
 
@@ -65,7 +66,7 @@ export function useNodes(
 }
 
 async function expectNothingLeft(before: readonly string[]): Promise<void> {
-  await vi.waitFor(() => expect(openSince(before), "left open").toEqual([]), 5000);
+  await vi.waitFor(() => expect(openSince(before), "left open").toEqual([]), patienceMs);
 }
 
 /** The app, and how it is stopped. */

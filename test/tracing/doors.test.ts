@@ -8,10 +8,11 @@ import { type HeadsKind, heads } from "../contract/doors/heads.ts";
 import { oldMessage, send } from "../protocols/mcp/messages.ts";
 import { createEnginesInProcess } from "../support/engines-in-process.ts";
 import { caller, shapeOf, spansOf, useKeptSpans } from "../support/kept-spans.ts";
+import { patienceMs } from "../support/patience.ts";
 import { useApp } from "../support/running-app.ts";
 
 /** The machine may do much else. */
-const patient = { timeout: 20_000 };
+const patient = { timeout: patienceMs };
 
 const kept = useKeptSpans();
 const app = useApp(

@@ -16,7 +16,7 @@ const evaluate = (depth: number, multipv: number) =>
 test("a batch waits where single requests are refused, and all its items are answered", async () => {
   const holding = evaluate(30, 1);
   // Refused is what would wait for long, as soon as the only engine is taken.
-  await expect.poll(async () => (await evaluate(30, 2)).body.code, { timeout: 20_000 }).toBe("overloaded");
+  await expect.poll(async () => (await evaluate(30, 2)).body.code).toBe("overloaded");
 
   const requests = [1, 2, 3].map((multipv) => ({ fen: startFen, depth: 9, multipv }));
   const { status, body } = await post(`${app.url}/v1/eval/batch`, { requests });

@@ -3,6 +3,7 @@ import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { patienceMs } from "../../support/patience.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
 import { trailersOf } from "./grpc-trailers.ts";
@@ -16,7 +17,7 @@ const rpc = "/chess.analysis.v1.AnalysisService";
 /** The lines of a call, when all of them are written. */
 async function linesOf(requestId: string): Promise<readonly object[]> {
   const find = () => app.logged.filter((line) => (line as { requestId?: string }).requestId === requestId);
-  await vi.waitFor(() => expect(find()).not.toEqual([]), 5000);
+  await vi.waitFor(() => expect(find()).not.toEqual([]), patienceMs);
   await sleep(50);
   return find();
 }

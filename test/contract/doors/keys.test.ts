@@ -15,6 +15,7 @@ import { heads } from "./heads.ts";
 import { get, post } from "./post.ts";
 
 const dataDir = useTemporaryFolder();
+const engines = createEnginesInProcess();
 const app = useApp(
   {
     KIBITZ_ACCESS: "public",
@@ -23,7 +24,7 @@ const app = useApp(
     KIBITZ_KEYS_PER_DAY: "2",
     KIBITZ_KEY_PEPPER: "canary pepper, never to be seen",
   },
-  { engines: createEnginesInProcess() },
+  { engines },
 );
 
 let callers = 0;
@@ -234,23 +235,22 @@ test("searches at a time are those of all keys that one address got", async () =
     ({ body }) => bearer(body.key),
   );
   const leaving = new AbortController();
-  const search = (index: number) =>
-    fetch(`${app.url}/v1/eval`, {
+  const search = async (index: number) => {
+    const response = await fetch(`${app.url}/v1/eval`, {
       method: "POST",
       headers: { "Content-Type": "application/json", ...newCaller(), ...(index % 2 === 0 ? one : other) },
-      body: JSON.stringify({ fen: startFen, depth: 30, multipv: 2 + index, movetime_ms: 2000 }),
+      body: JSON.stringify({ fen: startFen, depth: 30, multipv: 2 + index, movetime_ms: 4000 }),
       signal: leaving.signal,
-    }).then((response) => response.text());
-  const searching = [0, 1, 2, 3].map(search);
-  await sleep(500);
-  const fifth = await post(
-    `${app.url}/v1/eval`,
-    { fen: startFen, depth: 1 },
-    { "Content-Type": "application/json", ...newCaller(), ...other },
-  );
+    });
+    return [response.status, ((await response.json()) as Plain).code];
+  };
+  // The first to be answered is the one that is too much: the others search for as long as they may.
+  const searching = [0, 1, 2, 3, 4].map(search);
+  const first = await Promise.race(searching);
   leaving.abort();
-  await Promise.allSettled(searching);
-  expect([fifth.status, fifth.body.code]).toEqual([429, "concurrency_limited"]);
+  const outcomes = await Promise.allSettled(searching);
+  expect(first).toEqual([429, "concurrency_limited"]);
+  expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
 });
 
 test("an answer with a key in it, or about one, is kept by nobody on the way", async () => {
@@ -306,14 +306,18 @@ test.each(["/v1/eval", "/v1/eval/stream"])(
     // What others at this address have used would count, too.
     const caller = { ...newCaller(), ...bearer(key) };
     const startedAt = performance.now();
-    const leaving = AbortSignal.timeout(700);
+    const leaving = new AbortController();
     const asked = fetch(app.url + path, {
       method: "POST",
       headers: { "Content-Type": "application/json", ...caller },
       body: JSON.stringify({ fen: startFen, depth: 30, multipv: 7 }),
-      signal: leaving,
+      signal: leaving.signal,
     }).then((response) => response.text());
-    await expect(asked).rejects.toThrow();
+    const left = expect(asked).rejects.toThrow();
+    await expect.poll(() => engines.searching).toBe(1);
+    await sleep(300);
+    leaving.abort();
+    await left;
     await sleep(300);
     const { body } = await get(`${keysUrl()}/self`, { headers: caller });
     const remaining = remainingOf(body, "engine-day");
@@ -336,9 +340,12 @@ describe("the command line, beside a server that runs", () => {
     expect([code, await statusOf(key)]).toEqual([0, 200]);
     await kibitz("revoke", id);
     const revokedAt = performance.now();
+    // Who asked later than that: how long a busy machine takes to answer does not decide.
+    let askedAfterMs = 0;
     while ((await statusOf(key)) === 200) {
-      expect(performance.now() - revokedAt).toBeLessThan(5000);
+      expect(askedAfterMs).toBeLessThan(5000);
       await sleep(100);
+      askedAfterMs = performance.now() - revokedAt;
     }
     expect(await statusOf(key)).toBe(401);
   });
@@ -351,7 +358,7 @@ describe("the command line, beside a server that runs", () => {
       const row = stdout.split("\n").find((line) => line.includes(String(id)));
       return JSON.parse(row ?? expect.fail("the key is not listed")).last_used_at;
     };
-    await expect.poll(lastUsed, { timeout: 10_000, interval: 500 }).toEqual(expect.any(String));
+    await expect.poll(lastUsed, { interval: 500 }).toEqual(expect.any(String));
   });
 });
 

@@ -4,6 +4,7 @@ import type { Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { open, problemOf } from "../../http/exchange.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { patienceMs } from "../../support/patience.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
 import { post } from "./post.ts";
@@ -19,7 +20,7 @@ const large = `{"requests": [{"fen": "${startFen}", "depth": 1}]}${" ".repeat(90
 
 const statusOfLarge = async () => (await post(`${app.url}/v1/eval/batch`, large)).status;
 /** On a machine that is busy with other tests. */
-const patience = { timeout: 10_000 };
+const patience = { timeout: patienceMs };
 
 const port = () => Number(new URL(app.url).port);
 const sockets: Socket[] = [];

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { patienceMs } from "../../support/patience.ts";
 import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
@@ -106,7 +107,7 @@ test("what was finished of a review is kept when its caller leaves", async () =>
   const reader = response.body?.getReader();
   expect(new TextDecoder().decode((await reader?.read())?.value)).toMatch(/^\{"move":\{"ply":1,/);
   leave.abort();
-  await vi.waitFor(() => expect(engines.searching).toBe(0));
+  await vi.waitFor(() => expect(engines.searching).toBe(0), patienceMs);
   const { body } = await review(request);
   expect((body.search as { cached: number }).cached).toBeGreaterThanOrEqual(2);
 });

@@ -5,6 +5,7 @@ import { loadConfig } from "../../../src/wiring/config.ts";
 import { openEngines } from "../../../src/wiring/engines.ts";
 import { enginesRunning } from "../../engine/processes.ts";
 import { neverLate } from "../../support/never-late.ts";
+import { patienceMs } from "../../support/patience.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const config = loadConfig({
@@ -32,7 +33,7 @@ test("a stop that has waited long enough cuts searches short and answers them: t
     });
   const asked = [ask("/v1/eval", 30), ask("/v1/bestmove", 29), ask("/v1/eval/stream", 28)];
   const reviewing = ask("/v1/review", 27, { moves: ["e4"] });
-  await vi.waitFor(() => expect(enginesRunning()).not.toEqual([]));
+  await vi.waitFor(() => expect(enginesRunning()).not.toEqual([]), patienceMs);
   // Until all have been heard, also by a busy machine: a connection without a call would be closed.
   await new Promise((resolve) => setTimeout(resolve, 1500));
   const stopped = app.stop();

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
 import { enginesRunning } from "../../engine/processes.ts";
+import { patienceMs } from "../../support/patience.ts";
 
 /** CPU time of the engines that this test file runs, in ticks of 10 ms: what they do, whatever the server says. */
 function ticksOfEngines(): number {
@@ -26,7 +27,7 @@ async function ticksInInterval(): Promise<number> {
 
 /** The engines are searching. */
 export async function expectWork(): Promise<void> {
-  await expect.poll(ticksInInterval, { timeout: 20_000, interval: 1 }).toBeGreaterThan(idleTicks);
+  await expect.poll(ticksInInterval, { timeout: patienceMs, interval: 1 }).toBeGreaterThan(idleTicks);
 }
 
 /** What is promised to those who wait: so much an engine may work on after its caller has left. */
@@ -35,7 +36,7 @@ const freeTicks = 50;
 /** Called when the caller has just left: the engines stand still, and have hardly worked since. */
 export async function expectNoWork(): Promise<void> {
   const before = ticksOfEngines();
-  await expect.poll(ticksInInterval, { timeout: 8000, interval: 1 }).toBeLessThanOrEqual(idleTicks);
+  await expect.poll(ticksInInterval, { timeout: patienceMs, interval: 1 }).toBeLessThanOrEqual(idleTicks);
   expect(ticksOfEngines() - before, "CPU time after the caller has left").toBeLessThanOrEqual(freeTicks);
   expect(await ticksInInterval(), "stays idle").toBeLessThanOrEqual(idleTicks);
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { patienceMs } from "../../support/patience.ts";
 import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
@@ -14,7 +15,7 @@ const { expectWork, expectNoWork } = watchWork(engines);
 const app = useApp({ KIBITZ_SLOTS: "1", KIBITZ_QUEUE_MAX_WAIT_MS: "20000" }, { engines });
 const never = new AbortController().signal;
 /** On a machine that is busy with other tests. */
-const patience = { timeout: 5000 };
+const patience = { timeout: patienceMs };
 const long = { fen: startFen, depth: 30, movetime_ms: 10_000 };
 
 /** Keeps the only engine busy while something is done. */
@@ -158,7 +159,7 @@ test("the line of a stream that was left in the queue says that, and of one that
   const lineOf = async (requestId: string) => {
     const find = () =>
       app.logged.find((line) => (line as { requestId?: string }).requestId === requestId) as Plain;
-    await vi.waitFor(() => expect(find()).toBeDefined(), 5000);
+    await vi.waitFor(() => expect(find()).toBeDefined(), patienceMs);
     return find();
   };
   await whileBusy(async (release) => {

@@ -97,9 +97,20 @@ describe.each(toolClients)("health through $name", ({ open }) => {
   });
 
   test("a watch ends when its deadline passes", async () => {
-    const stream = createClient(Health, transport()).watch({}, { timeoutMs: 200 })[Symbol.asyncIterator]();
-    expect((await stream.next()).value).toMatchObject({ status: Status.SERVING });
-    await expect(stream.next()).rejects.toMatchObject({ code: Code.DeadlineExceeded });
+    const endOf = async (timeoutMs: number) => {
+      const seen: Status[] = [];
+      const watched = createClient(Health, transport()).watch({}, { timeoutMs });
+      const error = await Array.fromAsync(watched, ({ status }) => seen.push(status)).catch(
+        ConnectError.from,
+      );
+      return { seen, code: error instanceof ConnectError ? error.code : undefined };
+    };
+    // Before the shortest has passed, a busy machine may have told nothing yet.
+    let end = await endOf(200);
+    for (const timeoutMs of [1000, 5000, 20_000]) {
+      end = end.seen.length > 0 ? end : await endOf(timeoutMs);
+    }
+    expect(end).toEqual({ seen: [Status.SERVING], code: Code.DeadlineExceeded });
   });
 
   test("is told whatever credential comes with the question", async () => {

@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
 import type { EnginesInProcess } from "../../support/engines-in-process.ts";
+import { patienceMs } from "../../support/patience.ts";
 
-/** On a machine that is busy with other tests. */
-const patienceMs = 8000;
 /** In which a search that still waits for the engine would have got it. */
 const settleMs = 30;
 
@@ -12,7 +11,7 @@ export function watchWork(engines: EnginesInProcess) {
   return {
     /** The engines are searching. */
     async expectWork(): Promise<void> {
-      await expect.poll(() => engines.searching, { timeout: 20_000, interval: 2 }).toBeGreaterThan(0);
+      await expect.poll(() => engines.searching, { timeout: patienceMs, interval: 2 }).toBeGreaterThan(0);
     },
 
     /** Called when the caller has just left: the engines are told to stop, and no other search of the caller begins. */

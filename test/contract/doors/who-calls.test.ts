@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { connect, type IncomingHttpHeaders } from "node:http2";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { GameService } from "../../../gen/chess/analysis/v1/game_service_pb.ts";
 import { KeyService } from "../../../gen/chess/analysis/v1/key_service_pb.ts";
@@ -323,7 +323,7 @@ interface Logged {
 
 /** The lines of a request in the log, when all of them are written. */
 async function linesOf(app: RunningApp, requestId: string): Promise<readonly Line[]> {
-  await vi.waitFor(() => expect(callLinesOf(app, requestId)).not.toEqual([]), { interval: 2 });
+  await expect.poll(() => callLinesOf(app, requestId), { interval: 2 }).not.toEqual([]);
   await sleep(1);
   return callLinesOf(app, requestId);
 }

@@ -45,10 +45,10 @@ test("over HTTP/1.1 the next request on the connection is answered", async () =>
   const post = `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/grpc-web+proto\r\n`;
   socket.write(`${post}Content-Length: ${body.length}\r\n\r\n`);
   socket.write(body);
-  await expect.poll(received, { timeout: 3000 }).toContain("grpc-status: 12");
+  await expect.poll(received).toContain("grpc-status: 12");
   socket.write("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
   const statuses = () => received().match(/HTTP\/1\.1 \d+/g);
-  await expect.poll(statuses, { timeout: 3000 }).toEqual(["HTTP/1.1 200", "HTTP/1.1 200"]);
+  await expect.poll(statuses).toEqual(["HTTP/1.1 200", "HTTP/1.1 200"]);
 });
 
 test("gRPC over HTTP/1.1 is refused, however its type is written", async () => {

@@ -9,6 +9,7 @@ import {
 } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import type { StreamCall, UnaryCall } from "../../../src/calls/invoke.ts";
 import { KibitzError } from "../../../src/errors/errors.ts";
+import { patienceMs } from "../../support/patience.ts";
 import { depthFault, type ServedGateway, serveGateway, startFen } from "./serve-gateway.ts";
 
 const stream = vi.fn<StreamCall>();
@@ -215,7 +216,7 @@ describe("a reader", () => {
     const socket = connect(served.port, "127.0.0.1");
     socket.pause();
     socket.write(head(served.port));
-    await vi.waitFor(() => expect(seen.taken).toBeGreaterThan(0));
+    await vi.waitFor(() => expect(seen.taken).toBeGreaterThan(0), patienceMs);
     expect(await settled(() => seen.taken)).toBeLessThan(100);
     socket.destroy();
     expect((await seen.left).aborted).toBe(true);

@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { beforeAll, expect, test } from "vitest";
 import { StoreUnavailable } from "../../../src/storage/ports.ts";
@@ -95,9 +95,9 @@ describeWith("redis")("a connection to Redis", () => {
     try {
       await expect(one.ask("GET", ["a"])).rejects.toThrow("has not answered within 1000 ms");
       expect(one.health).toMatchObject({ kind: "down" });
-      const askedAt = performance.now();
-      await expect(one.ask("GET", ["a"])).rejects.toThrow(StoreUnavailable);
-      expect(performance.now() - askedAt).toBeLessThan(50);
+      // At once: before anything else has its turn.
+      const refused = one.ask("GET", ["a"]).catch((error: unknown) => error);
+      expect(await Promise.race([refused, nextTurn("not yet")])).toBeInstanceOf(StoreUnavailable);
     } finally {
       redis.resume();
     }
@@ -130,16 +130,27 @@ describeWith("redis")("a connection to Redis", () => {
   });
 
   test("does not take Redis for dead because its own process was busy", async () => {
-    const one = await connect(undefined, { ...times, operationMaxMs: 30 });
-    const answer = one.ask("PING", []);
-    // By then the question is out, and the answer waits to be read.
-    await new Promise(setImmediate);
-    await new Promise(setImmediate);
-    const busyUntil = performance.now() + 60;
-    while (performance.now() < busyUntil) {
-      // Nothing: that is it.
+    async function askBusy(operationMaxMs: number): Promise<unknown> {
+      const one = await connect(undefined, { ...times, operationMaxMs });
+      const answer = one.ask("PING", []).catch((error: unknown) => error);
+      // By then the question is out, and the answer waits to be read.
+      await nextTurn();
+      await nextTurn();
+      const busyUntil = performance.now() + 2 * operationMaxMs;
+      while (performance.now() < busyUntil) {
+        // Nothing: that is it.
+      }
+      return answer;
     }
-    expect(await answer).toBe("PONG");
+    // Where the machine is busy, Redis may need longer by itself.
+    let answer: unknown;
+    for (const operationMaxMs of [30, 100, 300, 1000]) {
+      answer = await askBusy(operationMaxMs);
+      if (answer === "PONG") {
+        break;
+      }
+    }
+    expect(answer).toBe("PONG");
   });
 
   test("connects again when Redis was killed and has started anew", async () => {
@@ -167,7 +178,8 @@ describeWith("redis")("a connection to Redis", () => {
       const askedAt = performance.now();
       using one = await openRedis({ url: redis.url, prefix: "x:", times: { ...times, connectMaxMs: 200 } });
       expect(one.health).toMatchObject({ kind: "down", why: expect.stringContaining("within 200 ms") });
-      expect(performance.now() - askedAt).toBeLessThan(2000);
+      // Without the bound there were no end; the usual one is this.
+      expect(performance.now() - askedAt).toBeLessThan(times.connectMaxMs);
     } finally {
       redis.resume();
     }

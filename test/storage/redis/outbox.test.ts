@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { Redis } from "../../../src/storage/redis/connection.ts";
 import { createOutbox, type Outbox } from "../../../src/storage/redis/outbox.ts";
+import { leastMsOf } from "../../support/least-ms.ts";
 import { describeWith } from "../../support/needs.ts";
 import { until, useConnections, useRedis } from "../../support/redis.ts";
 
@@ -43,12 +44,16 @@ describeWith("redis")("an outbox that is closed", () => {
 
   test("does not wait for long, and says how much it has forgotten", async () => {
     const redis = await connect(undefined, hasty);
-    const outbox = createOutbox(redis, "outbox:a", { closingMaxMs: 300 });
     server.pause();
-    addTo(outbox, 7);
-    const startedAt = performance.now();
-    expect(await outbox.close()).toBe(7);
-    expect(performance.now() - startedAt).toBeLessThan(2000);
+    const closingMs = await leastMsOf(2000, async () => {
+      const outbox = createOutbox(redis, "outbox:a", { closingMaxMs: 300 });
+      addTo(outbox, 7);
+      const startedAt = performance.now();
+      expect(await outbox.close()).toBe(7);
+      return performance.now() - startedAt;
+    });
+    // For so long it waits by itself.
+    expect(closingMs).toBeLessThan(2000);
     server.resume();
   });
 });
