@@ -35,6 +35,11 @@ const outputSchema = objectSchema({
   turn: schema.side,
   board: schema.board,
   summary: schema.text,
+  result: {
+    type: "string",
+    enum: ["1-0", "0-1", "1/2-1/2", "*"],
+    description: "By the PGN; where that does not say, by the rules. * is a game that has not ended.",
+  },
   opening: nullable(objectSchema({ eco: schema.text, name: schema.text })),
   players: objectSchema({ white: objectSchema(counts), black: objectSchema(counts) }),
   moves: listOf(
@@ -75,6 +80,7 @@ interface PlainReview {
   readonly opening: { readonly eco: string; readonly name: string } | null;
   readonly players: { readonly white: PlainPlayer; readonly black: PlainPlayer };
   readonly moves: readonly PlainMove[];
+  readonly pgn: string;
   readonly search: { readonly limits: { readonly depth: number | null } };
   readonly warnings: readonly { readonly message: string }[];
   readonly summary: string;
@@ -104,7 +110,7 @@ interface ReviewEvent {
 }
 
 /** A long game's moves take milliseconds to write and to read in one go: they have come one by one before. */
-const comeBefore = ["moves", "pgn"];
+const comeBefore = ["moves"];
 
 async function review(request: Plain, caller: Caller, report?: Report): Promise<PlainReview> {
   let found: PlainReview | undefined;
@@ -159,6 +165,7 @@ function answerOf(found: PlainReview): ToolAnswer {
       turn: turnOf(fen),
       board: boardOf(fen),
       summary: found.summary,
+      result: resultOf(found),
       opening: opening && { eco: opening.eco, name: opening.name },
       players: { white: shownPlayer(players.white), black: shownPlayer(players.black) },
       moves: moves.map(({ ply, move, evaluation, judgement, best }) => ({
@@ -178,9 +185,20 @@ function answerOf(found: PlainReview): ToolAnswer {
 /** Most characters of a name that somebody wrote into a PGN. */
 const nameMaxCharacters = 40;
 
-function titleOf({ tags, moves }: PlainReview): string {
-  const name = (tag: string, otherwise: string) => (tags[tag] ?? otherwise).slice(0, nameMaxCharacters);
-  return `${name("White", "White")} – ${name("Black", "Black")}, ${name("Result", "*")}, ${moves.length} half-moves`;
+function titleOf(found: PlainReview): string {
+  const { tags, moves } = found;
+  const name = (tag: string) => {
+    const written = tags[tag]?.trim() ?? "";
+    // Programs write ? for whom they do not know.
+    return written === "" || written === "?" ? tag : written.slice(0, nameMaxCharacters);
+  };
+  const count = moves.length === 1 ? "1 half-move" : `${moves.length} half-moves`;
+  return `${name("White")} – ${name("Black")}, ${resultOf(found)}, ${count}`;
+}
+
+/** The last word of every PGN; the tag may be missing, and of a game that was sent as moves there is none. */
+function resultOf({ pgn }: PlainReview): string {
+  return /\S+$/.exec(pgn.slice(-16).trimEnd())?.[0] ?? "*";
 }
 
 function playerText(side: string, player: PlainPlayer): string {
