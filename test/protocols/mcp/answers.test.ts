@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { compareMoves } from "../../../src/protocols/mcp/tools/compare-moves.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { useApp } from "../../support/running-app.ts";
-import { newest } from "./agents.ts";
+import { newest, type Step } from "./agents.ts";
 
 describe("what a model reads", () => {
   const app = useApp({}, { engines: createEnginesInProcess() });
@@ -30,6 +30,31 @@ describe("what a model reads", () => {
     const { text, structured } = await ask("review_game", { ...game, depth: 1 });
     expect(text.split("\n")[0]).toBe(title);
     expect(structured?.result).toBe(result);
+  });
+
+  test.each([
+    ["as moves", { moves: mate }],
+    ["as PGN", { pgn: "1. f3 (1. e4 e5) e5 2. g4 Qh4# 0-1" }],
+  ])("hears how far a review is, and of how much, of a game %s", async (_, game) => {
+    const agent = await newest.overHttp(app.url);
+    const steps: Step[] = [];
+    const onprogress = (step: Step) => void steps.push(step);
+    await agent.ask("review_game", { ...game, depth: 1 }, { onprogress });
+    expect(
+      steps.filter(({ progress }) => progress > 0).map(({ progress, total }) => [progress, total]),
+    ).toEqual([
+      [1, 4],
+      [2, 4],
+      [3, 4],
+      [4, 4],
+    ]);
+  });
+
+  test("and a game that cannot be read is told as ever to who wants to hear that", async () => {
+    const agent = await newest.overHttp(app.url);
+    const told = await agent.ask("review_game", { pgn: "1. e4 e5 2. Ke3" }, { onprogress: () => {} });
+    expect(told.isError).toBe(true);
+    expect(told.text).toContain("'Ke3' is not a legal move for White");
   });
 
   test.each([

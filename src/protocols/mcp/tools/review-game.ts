@@ -1,4 +1,5 @@
 import { GameService } from "../../../../gen/chess/analysis/v1/game_service_pb.ts";
+import { KibitzError } from "../../../errors/errors.ts";
 import { argument, readArguments } from "../arguments.ts";
 import { boardOf, describePosition, turnOf } from "../board.ts";
 import type { Caller, MoveName, Plain } from "../caller.ts";
@@ -115,7 +116,7 @@ const comeBefore = ["moves"];
 async function review(request: Plain, caller: Caller, report?: Report): Promise<PlainReview> {
   let found: PlainReview | undefined;
   const moves: PlainMove[] = [];
-  const total = Array.isArray(request.moves) && request.moves.length > 0 ? request.moves.length : undefined;
+  const total = report && (await pliesOf(request, caller));
   let isQueued = false;
   for await (const event of caller.stream(method, request, comeBefore)) {
     // The writer of plain JSON writes every field of the message.
@@ -138,6 +139,21 @@ async function review(request: Plain, caller: Caller, report?: Report): Promise<
     throw new Error("a review ended without its end");
   }
   return { ...found, moves };
+}
+
+/** Of the game that is asked about; undefined where it cannot be read, which the service says. */
+async function pliesOf({ pgn, moves }: Plain, caller: Caller): Promise<number | undefined> {
+  if (typeof pgn !== "string") {
+    return Array.isArray(moves) && moves.length > 0 ? moves.length : undefined;
+  }
+  try {
+    return (await caller.readGame(pgn, undefined)).moves.length;
+  } catch (thrown) {
+    if (thrown instanceof KibitzError) {
+      return undefined;
+    }
+    throw thrown;
+  }
 }
 
 function answerOf(found: PlainReview): ToolAnswer {
