@@ -64,23 +64,31 @@ export function explainMove(
   chess960: boolean,
 ): { readonly message: string; readonly meant: readonly string[] } {
   const meant = movesMeant(chess, text, chess960);
-  return { message: sentenceOf(text, whyNot(chess, meant), place, normalFen(chess, chess960)), meant };
+  return { message: sentenceOf(text, whyNot(chess, text, meant), place, normalFen(chess, chess960)), meant };
 }
 
 /** What is wrong with a text that names no one legal move, as the rest of a sentence that begins with it. */
 export function whyNotPlayed(chess: Chess, text: string, chess960: boolean): string {
-  return whyNot(chess, movesMeant(chess, text, chess960));
+  return whyNot(chess, text, movesMeant(chess, text, chess960));
 }
 
 function movesMeant(chess: Chess, text: string, chess960: boolean): readonly string[] {
   return movesFromSan(chess, text).map((move) => uciFromMove(chess, move, chess960));
 }
 
-function whyNot({ turn }: Chess, meant: readonly string[]): string {
+/** A number in front, a blank, a glyph behind, a figurine or capitals: what may well be legal, written as elsewhere. */
+const writtenOtherwise = /^\d+\.|\s|[!?]$|[^\0-~]|^(?:[A-H][1-8]){2}/;
+
+function whyNot({ turn }: Chess, text: string, meant: readonly string[]): string {
   const mover = turn === "white" ? "White" : "Black";
-  return meant.length > 1
-    ? `matches more than one legal move for ${mover}: ${meant.join(", ")}`
-    : `is not a legal move for ${mover}`;
+  if (meant.length > 1) {
+    return `matches more than one legal move for ${mover}: ${meant.join(", ")}`;
+  }
+  // Whoever writes `1. e4` knows that e4 is legal.
+  const form = writtenOtherwise.test(text)
+    ? ": each move is written by itself, in SAN (Nf3) or UCI (g1f3), without number, blank or glyph"
+    : "";
+  return `is not a legal move for ${mover}${form}`;
 }
 
 function sentenceOf(text: string, why: string, place: string, fen: string): string {

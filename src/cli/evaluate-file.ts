@@ -15,6 +15,7 @@ import type { Host, Output } from "./host.ts";
 import { openService } from "./open-service.ts";
 import { createProgressBar } from "./progress-bar.ts";
 import { isSolved, type PositionLine, positionFromLine } from "./read-epd.ts";
+import { whyNotOpened } from "./why-not-opened.ts";
 
 export interface FileInput {
   /** A file's path, or `-` for standard input. */
@@ -72,7 +73,7 @@ interface NumberedPosition extends PositionLine {
 
 async function readPositions(file: string, { stdin }: Host): Promise<readonly NumberedPosition[]> {
   const content = await (file === "-" ? text(stdin) : readFile(file, "utf8")).catch((error: Error) => {
-    throw new UsageError(`cannot read ${file}: ${error.message}`);
+    throw new UsageError(`cannot read ${file}: ${whyNotOpened(error)}`);
   });
   const positions = content.split("\n").flatMap((text, index) => {
     const position = positionFromLine(text);

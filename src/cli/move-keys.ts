@@ -3,6 +3,7 @@ import { text } from "node:stream/consumers";
 import type { KeyRecord, KeyStore } from "../storage/ports.ts";
 import { echo } from "../text/plain-text.ts";
 import { type CommandInput, exitCode, UsageError } from "./command.ts";
+import { whyNotOpened } from "./why-not-opened.ts";
 
 /**
  * Keys on their way from one store to another: a line of JSON for each, with the hash and without the secret. Times are in ISO
@@ -38,7 +39,7 @@ export async function exportKeys({ host }: CommandInput, keys: KeyStore, timeOf:
  */
 export async function importKeys({ host }: CommandInput, keys: KeyStore, file: string): Promise<number> {
   const content = await (file === "-" ? text(host.stdin) : readFile(file, "utf8")).catch((error: Error) => {
-    throw new UsageError(`${echo(file)} cannot be read: ${error.message}`);
+    throw new UsageError(`${echo(file)} cannot be read: ${whyNotOpened(error)}`);
   });
   const records = recordsFrom(content);
   const counts = { imported: 0, brought: 0, same: 0, conflict: 0 };

@@ -13,7 +13,7 @@ import type { Position, PositionInput } from "../chess/position.ts";
 import { errorFromJudgement } from "../chess/position-error.ts";
 import { errorFromFaults, type KibitzError } from "../errors/errors.ts";
 import { echo } from "../text/plain-text.ts";
-import { pgnError } from "./pgn-error.ts";
+import { howToSendMany, pgnError } from "./pgn-error.ts";
 import type { PgnGame, WrittenMove } from "./read-pgn.ts";
 import type { Result } from "./read-word.ts";
 
@@ -209,7 +209,7 @@ interface WrongNumber {
  * The first move whose number says that moves are missing, or that games have run together. Where a game begins with a
  * position, the first number may be any: many count from 1, whatever the FEN says.
  */
-function wrongNumberIn({ tags, moves }: PgnGame, { turn }: Position): WrongNumber | undefined {
+function wrongNumberIn({ source, tags, moves }: PgnGame, { turn }: Position): WrongNumber | undefined {
   const blackFirst = turn === "black" ? 1 : 0;
   let first = tags.has("FEN") ? undefined : 1;
   for (const [index, move] of moves.entries()) {
@@ -221,7 +221,7 @@ function wrongNumberIn({ tags, moves }: PgnGame, { turn }: Position): WrongNumbe
       if (value !== expected) {
         const cause =
           value < expected
-            ? "if a second game begins here, send one game, or read the file with `kibitz review`"
+            ? `if a second game begins here, ${howToSendMany(source)}`
             : "moves are missing before it";
         const why = `has the number ${value} and would be move ${expected}: ${cause}`;
         return { index, move, why, isTurn: false };

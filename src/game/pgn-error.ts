@@ -29,6 +29,13 @@ export interface PgnFault {
   readonly suggestion?: string | undefined;
 }
 
+/** What to do where a text has several games, as the rest of a sentence: who reads a file of many has other ways. */
+export function howToSendMany({ file }: PgnSource): string {
+  return file === undefined
+    ? "send one game; files of many are read by `kibitz review` on the command line"
+    : 'in a file of many each game begins with its tags, as [Event "…"], on a line of their own';
+}
+
 /** The error for a game that cannot be read as it was meant; its fault has the place. */
 export function pgnError(source: PgnSource, fault: PgnFault): KibitzError {
   const { code, message, token, offset, ply, suggestion } = fault;

@@ -1,6 +1,6 @@
 import { emptyHeaders, type Game, type PgnNodeData, PgnParser } from "chessops/pgn";
 import { echo } from "../text/plain-text.ts";
-import { type PgnFault, type PgnSource, pgnError } from "./pgn-error.ts";
+import { howToSendMany, type PgnFault, type PgnSource, pgnError } from "./pgn-error.ts";
 import { createScanner, type Token } from "./pgn-scanner.ts";
 import type { MoveNumber, Result } from "./read-word.ts";
 
@@ -68,15 +68,12 @@ export function* readPgn(source: PgnSource): Generator<void, PgnGame> {
   let line = main;
   let number: MoveNumber | undefined;
   let result: Result | undefined;
+  let resultAt: number | undefined;
 
   const refuse = (message: string, token: string, offset: number, others: Partial<PgnFault> = {}) =>
     pgnError(source, { code: "invalid_pgn", message, token, offset, ply: moves.length + 1, ...others });
   const refuseSecondGame = (token: string, offset: number) =>
-    refuse(
-      `A second game begins at '${echo(token)}': send one game; files of many are read by \`kibitz review\` on the command line`,
-      token,
-      offset,
-    );
+    refuse(`A second game begins at '${echo(token)}': ${howToSendMany(source)}`, token, offset);
 
   function readTag({ name, value, offset }: Extract<Token, { kind: "tag" }>): void {
     if (main.hasMoves || result !== undefined) {
@@ -145,6 +142,7 @@ export function* readPgn(source: PgnSource): Generator<void, PgnGame> {
       throw refuseSecondGame(text, offset);
     }
     result = read;
+    resultAt ??= offset;
   }
 
   function readToken(token: Token): void {
@@ -206,7 +204,8 @@ export function* readPgn(source: PgnSource): Generator<void, PgnGame> {
     throw refuse("A variation does not end", "(", line.offset);
   }
   if (moves.length === 0) {
-    throw refuse("There are no moves", "", source.text.length);
+    // Where they should stand: behind the last tag there may be a result, and the next game of a file.
+    throw refuse("There are no moves", "", resultAt ?? source.text.trimEnd().length);
   }
   return { source, tags, moves, tree: structure.end(), result };
 }

@@ -91,6 +91,21 @@ describe("moves", () => {
     expect(faultsOf(fen, { moves: [move] })[0]?.message).toContain(message);
   });
 
+  const howWritten = ": each move is written by itself, in SAN (Nf3) or UCI (g1f3), without number";
+  test.each(["1. e4", "1.e4", "e4 e5", "e2e4 ", "e4!", "e4?!", "\u2658f3", "E2E4"])(
+    "that are written as they stand elsewhere are told how: %j",
+    (move) => {
+      const [fault] = faultsOf(startFen, { moves: [move] });
+      expect(fault?.message).toContain(` is not a legal move for White${howWritten}`);
+    },
+  );
+
+  test.each(["e5", "Qh9", "e2e5", "O-O", "0000", "xyz"])("that are none are not: %j", (move) => {
+    expect(faultsOf(startFen, { moves: [move] })[0]?.message).toContain(
+      `'${move}' is not a legal move for White (moves[0]`,
+    );
+  });
+
   test("are repeated to at most 64 characters, and without control characters", () => {
     const [fault] = faultsOf(startFen, { moves: [`\n\u2028${"x".repeat(100_000)}`] });
     expect(fault?.message).toContain(`'??${"x".repeat(62)}'`);

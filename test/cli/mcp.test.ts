@@ -84,8 +84,6 @@ describe("where the service is not to be had", () => {
 describe("with engines of its own", () => {
   test("nothing but messages comes on standard output, whatever is sent, and the end of the input ends it", async () => {
     const { send, ask, answer, printed, leave, ended, complaints } = talk();
-    send("no JSON");
-    send('{"jsonrpc":"2.0","id":1}');
     send("");
     send('{"jsonrpc":"2.0","id":7,"method":"initialize","params":{}}');
     ask("analyze_position", { depth: 2 });
@@ -95,8 +93,30 @@ describe("with engines of its own", () => {
     leave();
     expect(await ended).toBe(0);
     expect(printed().map((line) => JSON.parse(line).jsonrpc)).toEqual(printed().map(() => "2.0"));
-    expect(complaints()).toMatch(/^kibitz: /m);
+    expect(complaints()).toBe("");
   });
+
+  test.each([
+    ["no JSON", -32700, "A line is not JSON"],
+    ['{"jsonrpc":"2.0",', -32700, "A line is not JSON"],
+    ['[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600, "A line is a batch"],
+    ['{"jsonrpc":"2.0","id":1}', -32600, "A line is no message of JSON-RPC"],
+    ['{"id":1,"method":"ping"}', -32600, "A line is no message of JSON-RPC"],
+    ["null", -32600, "A line is no message of JSON-RPC"],
+  ])(
+    "what is no message is answered as over HTTP, and the next one as ever: %s",
+    async (line, code, text) => {
+      const { send, answer, leave, ended, complaints } = talk();
+      send(line);
+      const message = expect.stringContaining(text);
+      expect(await answer()).toEqual({ jsonrpc: "2.0", id: null, error: { code, message } });
+      send('{"jsonrpc":"2.0","id":7,"method":"initialize","params":{}}');
+      expect((await answer()).id).toBe(7);
+      leave();
+      expect(await ended).toBe(0);
+      expect(complaints()).toMatch(/^kibitz: A line is .+\n$/);
+    },
+  );
 
   test("a message that is too long is refused in words, and the next one is answered", async () => {
     const { send, ask, answer, leave, ended, complaints } = talk();

@@ -225,11 +225,14 @@ describe("kibitz review --url", () => {
 
   test.each([
     [[], /^kibitz: give a file of games in PGN, a folder of them, or - for standard input\n/],
-    [["/nowhere.pgn"], /^kibitz: cannot read \/nowhere\.pgn: /],
+    [["/nowhere.pgn"], /^kibitz: cannot read \/nowhere\.pgn: no such file or directory\n/],
     [[fileOf(foolsMate), "--depth", "31"], /`depth` must be from 1 to 30/],
     [[fileOf(foolsMate), "--engine", "houdini"], /no engine "houdini"/],
     [[fileOf(foolsMate), "--moves", "e4"], /there is no option --moves/],
-    [[fileOf(foolsMate), "--output", "/nowhere/a.pgn"], /cannot write \/nowhere\/a\.pgn: /],
+    [
+      [fileOf(foolsMate), "--output", "/nowhere/a.pgn"],
+      /^kibitz: cannot write \/nowhere\/a\.pgn: no such file or directory\n/,
+    ],
   ])("%j is refused before anything is searched", async (args, message) => {
     const { code, stdout, stderr } = await review(args);
     expect([code, stdout]).toEqual([2, ""]);

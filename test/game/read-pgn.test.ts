@@ -3,7 +3,7 @@ import { makePgn, parsePgn } from "chessops/pgn";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { describeMove } from "../../src/chess/moves.ts";
-import { gameFromMoves, isMoveAsWritten } from "../../src/game/game.ts";
+import { gameFromMoves, gameFromPgn, isMoveAsWritten } from "../../src/game/game.ts";
 import { readPgn } from "../../src/game/read-pgn.ts";
 import { inOneGo } from "../../src/thread/event-loop.ts";
 import { positionOf, startFen } from "../chess/judged.ts";
@@ -40,6 +40,32 @@ describe("a PGN", () => {
       column: 5,
     });
     expect(error.message).toContain("(game 7, ply 3, line 51, column 5)");
+  });
+
+  test.each([
+    ["1. e4 e5 1-0\n\n1. d4 d5 0-1", "A second game begins at 'd4'"],
+    ["1. e4 e5 1-0\n\n1. d4 d5 1-0", "A second game begins at 'd4'"],
+    ["1. e4 e5\n\n1. d4 d5", "'d4' has the number 1 and would be move 2: if a second game begins here"],
+  ])("with a second game says what to do about it to whoever sent it: %j", (text, begins) => {
+    const sent = errorOf(() => gameOf(text)).message;
+    expect(sent).toContain(begins);
+    expect(sent).toContain("send one game; files of many are read by `kibitz review`");
+    const file = { game: 1, offset: 0, line: 1 };
+    const inFile = errorOf(() => inOneGo(gameFromPgn(inOneGo(readPgn({ text, file }))))).message;
+    expect(inFile).toContain(begins);
+    expect(inFile).toContain('in a file of many each game begins with its tags, as [Event "…"]');
+    expect(inFile).not.toContain("kibitz review");
+  });
+
+  test.each([
+    ["", 1, 1],
+    ['[Event "x"]\n\n\n', 1, 12],
+    ['[Event "x"]\n\n 1-0\n\n', 3, 2],
+    ['[Event "x"]\n\n{nobody came} 1-0 {really}\n', 3, 15],
+  ])("without moves is told where they should stand: %j", (text, line, column) => {
+    const error = errorOf(() => gameOf(text));
+    expect(error.message).toMatch(/^There are no moves/);
+    expect(error.faults[0]?.place).toMatchObject({ ply: 1, line, column });
   });
 
   test("with an illegal move is suggested up to there, as it is written", () => {

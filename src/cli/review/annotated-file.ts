@@ -3,6 +3,7 @@ import { KibitzError } from "../../errors/errors.ts";
 import type { Game } from "../../game/game.ts";
 import type { PgnSource } from "../../game/pgn-error.ts";
 import { UsageError } from "../command.ts";
+import { whyNotOpened } from "../why-not-opened.ts";
 import { type GamesFile, readGame, readGamesOf } from "./read-games.ts";
 
 /** Where annotated games are written, one after another. It may have been begun by a run before. */
@@ -31,7 +32,7 @@ export async function openAnnotatedFile(
   }
   // For reading and writing, and made where it is not there.
   const file = await open(path, "a+").catch((error: Error) => {
-    throw new UsageError(`cannot write ${path}: ${error.message}`);
+    throw new UsageError(`cannot write ${path}: ${whyNotOpened(error)}`);
   });
   // A pipe or a device has nothing from before.
   const isKept = (await file.stat()).isFile();

@@ -9,6 +9,7 @@ import { splitGames } from "../../game/split-games.ts";
 import { inOneGo } from "../../thread/event-loop.ts";
 import { UsageError } from "../command.ts";
 import type { Host } from "../host.ts";
+import { whyNotOpened } from "../why-not-opened.ts";
 import { textOfBytes } from "./text-of-bytes.ts";
 
 /** A file of games, or standard input. */
@@ -97,7 +98,7 @@ async function* textOf(stream: Readable, name: string, signal: AbortSignal): Asy
 function unreadable(name: string, thrown: unknown): unknown {
   return thrown instanceof UsageError || !(thrown instanceof Error)
     ? thrown
-    : new UnreadableFile(`cannot read ${name}: ${thrown.message}`);
+    : new UnreadableFile(`cannot read ${name}: ${whyNotOpened(thrown)}`);
 }
 
 /** What is wrong with one of the files; the others are read. */

@@ -2,13 +2,17 @@ import { Transform } from "node:stream";
 
 const newline = 0x0a;
 
-/**
- * Passes whole lines with their ends. One that is longer is left out: no more than `maxBytes` of it are ever kept.
- *
- * @param maxBytes of a line, without its end
- * @param tooLong told once of each line that is longer, when that is known
- */
-export function createLineGuard(maxBytes: number, tooLong: () => void): Transform {
+export interface LineGuardOptions {
+  /** Of a line, without its end. */
+  readonly maxBytes: number;
+  /** Told once of each line that is longer, when that is known. */
+  readonly tooLong: () => void;
+  /** Whether a line may pass. */
+  readonly passes: (line: string) => boolean;
+}
+
+/** Passes whole lines with their ends. Of one that is too long no more than `maxBytes` are ever kept. */
+export function createLineGuard({ maxBytes, tooLong, passes }: LineGuardOptions): Transform {
   let parts: Buffer[] = [];
   let bytes = 0;
 
@@ -29,7 +33,10 @@ export function createLineGuard(maxBytes: number, tooLong: () => void): Transfor
       for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, from)) {
         take(chunk.subarray(from, end));
         if (bytes <= maxBytes) {
-          this.push(Buffer.concat([...parts, chunk.subarray(end, end + 1)]));
+          const line = Buffer.concat([...parts, chunk.subarray(end, end + 1)]);
+          if (passes(line.toString())) {
+            this.push(line);
+          }
         }
         parts = [];
         bytes = 0;

@@ -8,8 +8,9 @@ import { durationText } from "../../text/plain-text.ts";
 import type { Plain } from "./caller.ts";
 import { errorResult } from "./result.ts";
 
-const protocolErrors: Partial<Record<ErrorCode, number>> = { malformed_json: -32700 };
+export const notJson = -32700;
 export const invalidRequest = -32600;
+const protocolErrors: Partial<Record<ErrorCode, number>> = { malformed_json: notJson };
 const methodNotFound = -32601;
 const internalError = -32603;
 

@@ -1,7 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import { createLineGuard } from "./line-guard.ts";
-import { invalidRequest, unreadableMessage } from "./refusals.ts";
+import { invalidRequest, notJson, unreadableMessage } from "./refusals.ts";
 import { createServer, type Peer } from "./server.ts";
 
 /** A connection by standard input and output. */
@@ -28,10 +28,25 @@ const messageMaxBytes = 512 * 1024;
 
 /** Serves one client, in the era of the specification that its first message is of. */
 export function openStdio({ input, output, peer, version, onError }: StdioOptions): StdioConnection {
-  const messages = createLineGuard(messageMaxBytes, () => {
-    const text = `A message is longer than ${messageMaxBytes} bytes, and is not read: send one position or game at a time.`;
-    output.write(`${JSON.stringify(unreadableMessage(invalidRequest, text))}\n`);
+  function refuse(code: number, text: string): void {
+    output.write(`${JSON.stringify(unreadableMessage(code, text))}\n`);
     onError(new Error(text));
+  }
+  const messages = createLineGuard({
+    maxBytes: messageMaxBytes,
+    tooLong() {
+      refuse(
+        invalidRequest,
+        `A message is longer than ${messageMaxBytes} bytes, and is not read: send one position or game at a time.`,
+      );
+    },
+    passes(line) {
+      const wrong = wrongWith(line);
+      if (wrong !== undefined) {
+        refuse(wrong.code, wrong.text);
+      }
+      return wrong === undefined && line.trim() !== "";
+    },
   });
   const transport = new StdioServerTransport(messages, output);
   const served = serveStdio(() => createServer(peer, version), { transport, onerror: onError });
@@ -51,4 +66,28 @@ export function openStdio({ input, output, peer, version, onError }: StdioOption
       await served.close();
     },
   };
+}
+
+/** Why a line is no message, which the SDK would tell nobody who waits for an answer; nothing of an empty one. */
+function wrongWith(line: string): { readonly code: number; readonly text: string } | undefined {
+  if (line.trim() === "") {
+    return undefined;
+  }
+  let message: unknown;
+  try {
+    message = JSON.parse(line);
+  } catch {
+    return { code: notJson, text: "A line is not JSON: each message is one line of it." };
+  }
+  if (Array.isArray(message)) {
+    return { code: invalidRequest, text: "A line is a batch: send each message on a line of its own." };
+  }
+  const { jsonrpc, method, result, error } = Object(message) as Record<string, unknown>;
+  const isMessage = jsonrpc === "2.0" && [method, result, error].some((member) => member !== undefined);
+  return isMessage
+    ? undefined
+    : {
+        code: invalidRequest,
+        text: 'A line is no message of JSON-RPC: it has "jsonrpc": "2.0" and a method.',
+      };
 }

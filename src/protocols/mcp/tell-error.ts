@@ -145,7 +145,8 @@ function legalText({ written, before }: IllegalMove): string {
     shown.length < legal.length
       ? `The ${shown.length} nearest of ${legal.length} legal moves`
       : "Legal moves";
-  const after = played.length === 0 ? "" : ` (after ${played.length} half-moves)`;
+  const count = played.length === 1 ? "1 half-move" : `${played.length} half-moves`;
+  const after = played.length === 0 ? "" : ` (after ${count})`;
   return `The position before it${after}: ${describePosition(fen)}\n\n${which} there: ${shown.map(moveText).join(", ") || "none"}`;
 }
 

@@ -4,8 +4,12 @@ import { createLineGuard } from "../../../src/protocols/mcp/line-guard.ts";
 /** What comes through, and how often something was too long. */
 async function guarded(chunks: readonly string[], maxBytes: number) {
   let tooLong = 0;
-  const guard = createLineGuard(maxBytes, () => {
-    tooLong++;
+  const guard = createLineGuard({
+    maxBytes,
+    tooLong() {
+      tooLong++;
+    },
+    passes: (line) => line !== "no\n",
   });
   const lines = guard.setEncoding("utf8").toArray();
   for (const chunk of chunks) {
@@ -21,6 +25,7 @@ describe("of lines that come in pieces", () => {
     ["none of one that is longer, however it comes", ["ab", "cd", "e", "fgh\nij\n"], "ij\n", 1],
     ["those before and after it", ["a\nbcdef\nc\n", "defgh", "ijklm\n\n"], "a\nc\n\n", 2],
     ["nothing of one without an end, which is told at once", ["abcd", "efgh"], "", 1],
+    ["nothing of one that may not", ["a\nn", "o\nb\n"], "a\nb\n", 0],
     ["bytes, which are more than characters", ["äöü\näö\n"], "äö\n", 1],
   ])("passes %s", async (_, chunks, text, tooLong) => {
     expect(await guarded(chunks, 4)).toEqual({ text, tooLong });

@@ -111,7 +111,7 @@ describe("eval --file", () => {
   });
 
   test.each([
-    [["eval", "--file", "/nowhere.epd"], /cannot read \/nowhere\.epd/],
+    [["eval", "--file", "/nowhere.epd"], /^kibitz: cannot read \/nowhere\.epd: no such file or directory\n/],
     [["eval", "--file", fileOf("# nothing")], /has no positions: write one FEN or EPD per line/],
     [["eval", mate, "--file", "x"], /either a FEN or --file/],
     [["eval", "--file", fileOf(mate, mate, mate), "--depth", "31"], /`depth` must be from 1 to 30/],

@@ -167,13 +167,14 @@ const pliesShown = 8;
 
 function rowOf(move: Compared, best: Compared | undefined, fen: string): string {
   const { rank, name, score, lossCp, winPercentLoss, san } = move;
+  const points = winPercentLoss.toFixed(1);
   const behind =
     move === best
       ? ""
       : lossCp === undefined
-        ? `; ${winPercentLoss} points of winning chances worse`
+        ? `; ${points} points of winning chances worse`
         : lossCp === 0
           ? "; as good"
-          : `; loses ${(lossCp / 100).toFixed(2)} pawns and ${winPercentLoss} points of winning chances`;
+          : `; loses ${(lossCp / 100).toFixed(2)} pawns and ${points} points of winning chances`;
   return `#${rank} ${name}: ${scoreText(score)}${behind}. Line: ${numbered(fen, san.slice(0, pliesShown))}`;
 }

@@ -70,10 +70,11 @@ function answerOf(position: PlayedPosition): ToolAnswer {
 
 function stateText({ turn, played, check, terminal }: PlayedPosition): string {
   const last = played.at(-1);
-  const after = last ? `After ${played.length} half-moves, the last one ${moveText(last)}: ` : "";
+  const count = played.length === 1 ? "1 half-move" : `${played.length} half-moves`;
+  const game = last ? `After ${count}, the last one ${moveText(last)}: the game` : "The game";
   if (terminal) {
     const winner = terminal.winner ? `${nameOfSide(terminal.winner)} has won` : "a draw";
-    return `${after}the game is over, ${winner} by ${terminal.reason.replaceAll("_", " ")} (${terminal.result}).`;
+    return `${game} is over, ${winner} by ${terminal.reason.replaceAll("_", " ")} (${terminal.result}).`;
   }
-  return `${after}the game goes on${check ? `, and ${nameOfSide(turn)} is in check` : ""}.`;
+  return `${game} goes on${check ? `, and ${nameOfSide(turn)} is in check` : ""}.`;
 }

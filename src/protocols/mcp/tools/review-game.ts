@@ -1,4 +1,5 @@
 import { GameService } from "../../../../gen/chess/analysis/v1/game_service_pb.ts";
+import { KibitzError } from "../../../errors/errors.ts";
 import { argument, readArguments } from "../arguments.ts";
 import { boardOf, describePosition, turnOf } from "../board.ts";
 import type { Caller, MoveName, Plain } from "../caller.ts";
@@ -35,6 +36,11 @@ const outputSchema = objectSchema({
   turn: schema.side,
   board: schema.board,
   summary: schema.text,
+  result: {
+    type: "string",
+    enum: ["1-0", "0-1", "1/2-1/2", "*"],
+    description: "By the PGN; where that does not say, by the rules. * is a game that has not ended.",
+  },
   opening: nullable(objectSchema({ eco: schema.text, name: schema.text })),
   players: objectSchema({ white: objectSchema(counts), black: objectSchema(counts) }),
   moves: listOf(
@@ -75,6 +81,7 @@ interface PlainReview {
   readonly opening: { readonly eco: string; readonly name: string } | null;
   readonly players: { readonly white: PlainPlayer; readonly black: PlainPlayer };
   readonly moves: readonly PlainMove[];
+  readonly pgn: string;
   readonly search: { readonly limits: { readonly depth: number | null } };
   readonly warnings: readonly { readonly message: string }[];
   readonly summary: string;
@@ -104,12 +111,12 @@ interface ReviewEvent {
 }
 
 /** A long game's moves take milliseconds to write and to read in one go: they have come one by one before. */
-const comeBefore = ["moves", "pgn"];
+const comeBefore = ["moves"];
 
 async function review(request: Plain, caller: Caller, report?: Report): Promise<PlainReview> {
   let found: PlainReview | undefined;
   const moves: PlainMove[] = [];
-  const total = Array.isArray(request.moves) && request.moves.length > 0 ? request.moves.length : undefined;
+  const total = report && (await pliesOf(request, caller));
   let isQueued = false;
   for await (const event of caller.stream(method, request, comeBefore)) {
     // The writer of plain JSON writes every field of the message.
@@ -132,6 +139,21 @@ async function review(request: Plain, caller: Caller, report?: Report): Promise<
     throw new Error("a review ended without its end");
   }
   return { ...found, moves };
+}
+
+/** Of the game that is asked about; undefined where it cannot be read, which the service says. */
+async function pliesOf({ pgn, moves }: Plain, caller: Caller): Promise<number | undefined> {
+  if (typeof pgn !== "string") {
+    return Array.isArray(moves) && moves.length > 0 ? moves.length : undefined;
+  }
+  try {
+    return (await caller.readGame(pgn, undefined)).moves.length;
+  } catch (thrown) {
+    if (thrown instanceof KibitzError) {
+      return undefined;
+    }
+    throw thrown;
+  }
 }
 
 function answerOf(found: PlainReview): ToolAnswer {
@@ -159,6 +181,7 @@ function answerOf(found: PlainReview): ToolAnswer {
       turn: turnOf(fen),
       board: boardOf(fen),
       summary: found.summary,
+      result: resultOf(found),
       opening: opening && { eco: opening.eco, name: opening.name },
       players: { white: shownPlayer(players.white), black: shownPlayer(players.black) },
       moves: moves.map(({ ply, move, evaluation, judgement, best }) => ({
@@ -178,9 +201,20 @@ function answerOf(found: PlainReview): ToolAnswer {
 /** Most characters of a name that somebody wrote into a PGN. */
 const nameMaxCharacters = 40;
 
-function titleOf({ tags, moves }: PlainReview): string {
-  const name = (tag: string, otherwise: string) => (tags[tag] ?? otherwise).slice(0, nameMaxCharacters);
-  return `${name("White", "White")} – ${name("Black", "Black")}, ${name("Result", "*")}, ${moves.length} half-moves`;
+function titleOf(found: PlainReview): string {
+  const { tags, moves } = found;
+  const name = (tag: string) => {
+    const written = tags[tag]?.trim() ?? "";
+    // Programs write ? for whom they do not know.
+    return written === "" || written === "?" ? tag : written.slice(0, nameMaxCharacters);
+  };
+  const count = moves.length === 1 ? "1 half-move" : `${moves.length} half-moves`;
+  return `${name("White")} – ${name("Black")}, ${resultOf(found)}, ${count}`;
+}
+
+/** The last word of every PGN; the tag may be missing, and of a game that was sent as moves there is none. */
+function resultOf({ pgn }: PlainReview): string {
+  return /\S+$/.exec(pgn.slice(-16).trimEnd())?.[0] ?? "*";
 }
 
 function playerText(side: string, player: PlainPlayer): string {

@@ -1,0 +1,108 @@
+import { describe, expect, test } from "vitest";
+import { compareMoves } from "../../../src/protocols/mcp/tools/compare-moves.ts";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { useApp } from "../../support/running-app.ts";
+import { newest, type Step } from "./agents.ts";
+
+describe("what a model reads", () => {
+  const app = useApp({}, { engines: createEnginesInProcess() });
+  const ask = async (tool: string, args: Readonly<Record<string, unknown>>) => {
+    const told = await (await newest.overHttp(app.url)).ask(tool, args);
+    expect(told.isError, told.text).toBe(false);
+    return told;
+  };
+
+  const mate = ["f3", "e5", "g4", "Qh4#"];
+  const shuffle = Array.from({ length: 4 }, () => ["Nf3", "Nf6", "Ng1", "Ng8"]).flat();
+  test.each([
+    ["by mate, of moves alone", { moves: mate }, "White – Black, 0-1, 4 half-moves", "0-1"],
+    ["by repetition, of moves alone", { moves: shuffle }, "White – Black, 1/2-1/2, 16 half-moves", "1/2-1/2"],
+    ["by nobody knows what", { moves: ["e4"] }, "White – Black, *, 1 half-move", "*"],
+    ["behind the moves", { pgn: "1. e4 e5 1-0" }, "White – Black, 1-0, 2 half-moves", "1-0"],
+    ["in a tag", { pgn: '[Result "0-1"]\n\n1. e4 {a 1-0 b}' }, "White – Black, 0-1, 1 half-move", "0-1"],
+    [
+      "of players without a name",
+      { pgn: '[White "?"]\n[Black ""]\n[Result "*"]\n\n1. f3 e5 2. g4 Qh4# *' },
+      "White – Black, *, 4 half-moves",
+      "*",
+    ],
+  ])("names the end of a game, %s", async (_, game, title, result) => {
+    const { text, structured } = await ask("review_game", { ...game, depth: 1 });
+    expect(text.split("\n")[0]).toBe(title);
+    expect(structured?.result).toBe(result);
+  });
+
+  test.each([
+    ["as moves", { moves: mate }],
+    ["as PGN", { pgn: "1. f3 (1. e4 e5) e5 2. g4 Qh4# 0-1" }],
+  ])("hears how far a review is, and of how much, of a game %s", async (_, game) => {
+    const agent = await newest.overHttp(app.url);
+    const steps: Step[] = [];
+    const onprogress = (step: Step) => void steps.push(step);
+    await agent.ask("review_game", { ...game, depth: 1 }, { onprogress });
+    expect(
+      steps.filter(({ progress }) => progress > 0).map(({ progress, total }) => [progress, total]),
+    ).toEqual([
+      [1, 4],
+      [2, 4],
+      [3, 4],
+      [4, 4],
+    ]);
+  });
+
+  test("and a game that cannot be read is told as ever to who wants to hear that", async () => {
+    const agent = await newest.overHttp(app.url);
+    const told = await agent.ask("review_game", { pgn: "1. e4 e5 2. Ke3" }, { onprogress: () => {} });
+    expect(told.isError).toBe(true);
+    expect(told.text).toContain("'Ke3' is not a legal move for White");
+  });
+
+  test.each([
+    [{}, /^The game goes on\.\n/],
+    [{ moves: ["e4"] }, /^After 1 half-move, the last one e4 \(e2e4\): the game goes on\.\n/],
+    [{ fen: "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1" }, /^The game is over, a draw by stalemate \(1\/2-1\/2\)\.\n/],
+  ])("begins with a sentence, of %j", async (game, sentence) => {
+    expect((await ask("play_moves", game)).text).toMatch(sentence);
+  });
+});
+
+/** Who answers a search with these scores of some moves, in White's view. */
+function callerOf(found: readonly { readonly san: string; readonly cp: number; readonly percent: number }[]) {
+  const nobody = () => expect.fail("nobody was to be asked");
+  const lines = found.map(({ san, cp, percent }, index) => ({
+    rank: index + 1,
+    score: { cp, mate: null, bound: "exact", win_percent: percent },
+    san: [san],
+    moves: ["a2a3"],
+  }));
+  const evaluation = {
+    fen: "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
+    score: lines[0]?.score,
+    best_move: null,
+    lines,
+    search: { depth: 9, nodes: 1000, limits: { depth: 9 } },
+    engine: { name: "Stockfish" },
+    warnings: [],
+    draw_claimable: null,
+  };
+  return {
+    once: () => Promise.resolve(evaluation),
+    stream: nobody,
+    judge: nobody,
+    check: nobody,
+    play: nobody,
+    look: nobody,
+    readGame: nobody,
+  };
+}
+
+test("what a candidate loses is counted to a tenth of a point, also where that is a whole one", async () => {
+  const caller = callerOf([
+    { san: "e4", cp: 30, percent: 52.8 },
+    { san: "d4", cp: 20, percent: 51.8 },
+    { san: "c4", cp: 20, percent: 51.7 },
+  ]);
+  const { text } = await compareMoves.call({ candidates: ["e4", "d4", "c4"] }, caller);
+  expect(text).toContain("loses 0.10 pawns and 1.0 points of winning chances.");
+  expect(text).toContain("loses 0.10 pawns and 1.1 points of winning chances.");
+});
