@@ -6,7 +6,8 @@ import { startCuttingProxy } from "./support/cutting-proxy.ts";
 import { usePage } from "./support/open-page.ts";
 
 describeWith("chromium")("the connection", () => {
-  const kibitz = usePage({ KIBITZ_SLOTS: "1" });
+  // Whoever waits is not refused, however long it seems.
+  const kibitz = usePage({ KIBITZ_SLOTS: "1", KIBITZ_QUEUE_MAX_WAIT_MS: "600000" });
 
   test("that is lost is told, what was shown stays, and it goes on by itself", async () => {
     const way = await startCuttingProxy(kibitz.url);
