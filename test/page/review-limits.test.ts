@@ -39,7 +39,7 @@ describeWith("chromium")("the review of a game, within a plan", () => {
     }
     const refused = await review(4, "1. f4 *");
     await refused.getByRole("heading", { name: "Rate limited" }).waitFor();
-    await refused.getByText(/^Asks again by itself in \d+ s/).waitFor();
+    await refused.getByText(/^Asks again by itself in \d+ (s|min)/).waitFor();
   });
 
   test("says that a game is longer than the plan allows", async () => {
