@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, expect, test } from "vitest";
 import { openRedis, type Redis } from "../../src/storage/redis/connection.ts";
 import { msUntil } from "../support/ms-until.ts";
@@ -41,17 +42,23 @@ describeWith("redis")("nodes that are asked the same", () => {
   const question = () => ({
     fen: `r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 ${++positions}`,
     depth: 30,
-    movetime_ms: 5000,
+    movetime_ms: 8000,
   });
 
-  async function ask({ url }: Server, request: object): Promise<Answer> {
-    const response = await fetch(`${url}/v1/eval`, {
+  async function ask(node: Server, request: object): Promise<Answer> {
+    const response = await fetch(`${node.url}/v1/eval`, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify(request),
     });
+    const answer = (await response.json()) as Answer & { readonly code?: string };
+    // A machine that has no time for the node is another matter: here it has several nodes.
+    if (answer.code === "overloaded") {
+      await sleep(200);
+      return ask(node, request);
+    }
     expect(response.status).toBe(200);
-    return (await response.json()) as Answer;
+    return answer;
   }
 
   /** Which node is at the one search that there is, by its id. */
@@ -132,7 +139,7 @@ describeWith("redis")("nodes that are asked the same", () => {
       nodes = [...others, await start()];
       return tookMs;
     });
-  });
+  }, 400_000);
 
   test("take over from one that stands still", async () => {
     await expectInTime(async () => {
@@ -149,7 +156,7 @@ describeWith("redis")("nodes that are asked the same", () => {
       expect(await answersOf([leads])).toMatchObject([{ lines: [{}] }]);
       return tookMs;
     });
-  });
+  }, 400_000);
 
   test("answer each by itself when Redis is killed", async () => {
     const { answersOf } = await askAll();
