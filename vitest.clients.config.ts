@@ -10,7 +10,9 @@ export default defineConfig({
     provide: { needs: ["go", "jdk", "maven", "python", "chromium"] },
     // Promises about time are among them, so nothing else may take the machine's.
     fileParallelism: false,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // What hangs fails; what waits for a busy machine does not.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 20_000 } },
   },
 });

@@ -28,7 +28,9 @@ export default defineConfig({
     },
     // Each starts many processes, and promises about time are among what they prove.
     fileParallelism: false,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // What hangs fails; what waits for a busy machine does not.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 20_000 } },
   },
 });

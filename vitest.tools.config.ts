@@ -8,7 +8,9 @@ export default defineConfig({
     include: ["test/tools/**/*.test.ts"],
     globalSetup: ["test/tools/go-tools.ts", "test/support/require-components.ts"],
     provide: { needs: ["grpcurl", "ghz", "otelcol", "go", "python"] },
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // What hangs fails; what waits for a busy machine does not.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 20_000 } },
   },
 });

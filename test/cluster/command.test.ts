@@ -25,7 +25,7 @@ describeWith("redis", "haproxy")("npm run cluster", () => {
   test("starts all that a cluster is, says how to ask it, and leaves nothing behind on Ctrl-C", async () => {
     const { KIBITZ_PORT: _, ...settings } = quickestSettings;
     const { child, printed, ended } = start({ PATH: process.env.PATH, ...settings });
-    await vi.waitFor(() => expect(printed()).toContain("Ask it:"), 40_000);
+    await vi.waitFor(() => expect(printed()).toContain("Ask it:"), 120_000);
     const [, url = ""] = /^(http:\S+) is HAProxy/m.exec(printed()) ?? [];
     expect(printed().match(/^ {2}node\d {2}http:/gm)).toHaveLength(3);
     const question = { fen: "startpos", depth: 4 };

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { startFen } from "../contract/doors/cases/case.ts";
 import { get, post } from "../contract/doors/post.ts";
+import { msUntil } from "../support/ms-until.ts";
 import { rateOf, usePlansFile } from "../support/plans-file.ts";
 import { useRedis } from "../support/redis.ts";
 import { type Served, serve } from "../support/served.ts";
@@ -55,10 +56,7 @@ describe("nodes with one Redis", () => {
     const ask = () => post(`${other?.url}/v1/eval`, { fen: nextFen(), depth: 1 }, caller);
     await expect.poll(async () => (await ask()).body.code, { timeout: 20_000 }).toBe("concurrency_limited");
     await killed?.stop("SIGKILL");
-    const killedAt = performance.now();
-    await Promise.all(long);
-    await expect.poll(async () => (await ask()).status, { timeout: 10_000, interval: 100 }).toBe(200);
-    const tookMs = performance.now() - killedAt;
+    const [tookMs] = await Promise.all([msUntil(async () => (await ask()).status === 200), ...long]);
     expect(tookMs).toBeGreaterThan(1000);
     expect(tookMs).toBeLessThan(10_000);
   });
@@ -66,6 +64,8 @@ describe("nodes with one Redis", () => {
   test("a minute without Redis fails no search and lets none wait, and is over by itself within 5 s", async () => {
     const nodes = await startNodes(2);
     const [one] = nodes;
+    // Has no Redis at all: whatever it takes longer for, is the machine's matter.
+    const alone = await serve({ KIBITZ_SLOTS: "2" });
     const newKey = async (address: string) => {
       const { body } = await post(`${one?.url}/v1/keys`, {}, { ...json, "x-forwarded-for": address });
       return { authorization: `Bearer ${body.key}` };
@@ -102,30 +102,32 @@ describe("nodes with one Redis", () => {
     const before = nodes.map((node) => [told(node, "degraded"), told(node, "recovered")]);
     await redis.kill();
     const answers: { said: unknown; tookMs: number }[] = [];
-    while (performance.now() - seenAt < 57_000) {
-      answers.push(...(await askAll()));
+    const waitedMs: number[] = [];
+    while (performance.now() - seenAt < 55_000) {
+      const [withoutIt, ...round] = await Promise.all([ask(alone, {}), askAll()]).then((all) => all.flat());
+      answers.push(...round);
+      waitedMs.push(...round.map(({ tookMs }) => tookMs - (withoutIt?.tookMs ?? 0)));
       await sleep(200);
     }
-    expect(answers.length).toBeGreaterThan(400);
+    expect(answers.length).toBeGreaterThan(100);
     expect(new Set(answers.map(({ said }) => said))).toEqual(new Set(["an answer"]));
-    expect(Math.max(...answers.map(({ tookMs }) => tookMs))).toBeLessThan(2000);
+    // What notices that it is gone waits for it, and nothing after that.
+    expect(Math.max(...waitedMs)).toBeLessThan(2000);
+    expect(waitedMs.toSorted((a, b) => a - b)[Math.floor(waitedMs.length / 2)]).toBeLessThan(200);
     for (const node of nodes) {
       expect((await get(`${node.url}/readyz`)).body).toEqual({ status: "ready", degraded: ["store"] });
       expect((await ask(node, unknown)).status).toBe(503);
     }
 
     await redis.restart();
-    const backAt = performance.now();
-    for (const node of nodes) {
-      await expect.poll(async () => (await ask(node, unknown)).status, { timeout: 5000 }).toBe(200);
-    }
-    expect(performance.now() - backAt).toBeLessThan(5000);
+    const back = nodes.map((node) => msUntil(async () => (await ask(node, unknown)).status === 200));
+    expect(Math.max(...(await Promise.all(back)))).toBeLessThan(5000);
     await fetch(`${one?.url}/v1/keys/self`, { method: "DELETE", headers: known });
     for (const [index, node] of nodes.entries()) {
-      await expect.poll(async () => (await ask(node, known)).status, { timeout: 5000 }).toBe(401);
+      await expect.poll(async () => (await ask(node, known)).status).toBe(401);
       expect((await get(`${node.url}/readyz`)).body).toEqual({ status: "ready" });
       const [degraded = 0, recovered = 0] = before[index] ?? [];
       expect([told(node, "degraded"), told(node, "recovered")]).toEqual([degraded + 1, recovered + 1]);
     }
-  }, 120_000);
+  }, 240_000);
 });

@@ -115,7 +115,7 @@ describe.each(rowsWith(["nginx", "haproxy"], nginx, haproxy))(
       program = await proxy.start(node.port, port, folder);
       baseUrl = `https://127.0.0.1:${port}`;
       // Until it has seen that the node is ready.
-      await vi.waitFor(async () => expect((await ask("GET", "/readyz")).status).toBe(200), 10_000);
+      await vi.waitFor(async () => expect((await ask("GET", "/readyz")).status).toBe(200), 60_000);
     });
     afterAll(async () => {
       agent.destroy();

@@ -23,13 +23,23 @@ export interface Traffic {
 interface Counts {
   calls: number;
   failed: number;
+  /** How often a call was made again because no node had time to read it. */
+  starved: number;
 }
+
+/**
+ * Whether all that were asked had no time even to read the call. Nodes of one machine have no more of it than others leave
+ * them, whatever becomes of one of them.
+ */
+export const isStarved = (failure: string) => failure.includes("too busy to read this request");
 
 /** What became of all calls of some kind. */
 export interface Outcome {
   readonly calls: number;
   /** Of every call that failed: what its caller saw. */
   readonly failures: readonly string[];
+  /** How often a call found no node that had time to read it. */
+  readonly starved: number;
 }
 
 /** One call; its answer in a few words, that any node would give. Rejects with what the caller saw. */
@@ -54,21 +64,34 @@ export function nextQuestion(depth: number): Question {
  * Callers of one kind who never ask twice, whatever happens.
  *
  * @param pauseMs between an answer and the next call: without it, they take all that the machine has
+ * @param isForgiven whether a call that failed so is made again, and only counted
  */
-export function startTraffic(asks: readonly Ask[], depth: number, pauseMs = 0): Traffic {
-  const counts = { calls: 0, failed: 0 };
+export function startTraffic(
+  asks: readonly Ask[],
+  depth: number,
+  pauseMs = 0,
+  isForgiven: (failure: string) => boolean = () => false,
+): Traffic {
+  const counts: Counts = { calls: 0, failed: 0, starved: 0 };
   const failures: string[] = [];
   const tookMs: number[] = [];
   let going = true;
   const callers = asks.map(async (ask) => {
     while (going) {
       const question = nextQuestion(depth);
-      const askedAt = performance.now();
       counts.calls++;
-      await ask(question).catch((error: Error) => {
-        counts.failed++;
-        failures.push(error.message);
-      });
+      let askedAt = performance.now();
+      for (let failure = await failureOf(ask, question); failure !== undefined; ) {
+        if (!isForgiven(failure)) {
+          counts.failed++;
+          failures.push(failure);
+          break;
+        }
+        counts.starved++;
+        await sleep(500);
+        askedAt = performance.now();
+        failure = await failureOf(ask, question);
+      }
       tookMs.push(performance.now() - askedAt);
       if (pauseMs > 0) {
         await sleep(pauseMs);
@@ -85,6 +108,12 @@ export function startTraffic(asks: readonly Ask[], depth: number, pauseMs = 0): 
     },
   };
 }
+
+const failureOf = (ask: Ask, question: Question): Promise<string | undefined> =>
+  ask(question).then(
+    () => undefined,
+    (error: Error) => error.message,
+  );
 
 interface Answer {
   readonly best_move: { readonly uci: string };
@@ -169,6 +198,8 @@ export function startGoTraffic(
   const printed = text(child.stdout);
   return async () => {
     child.stdin.end();
-    return JSON.parse(await printed);
+    const { calls, failures } = JSON.parse(await printed) as Pick<Outcome, "calls" | "failures">;
+    const others = failures.filter((failure) => !isStarved(failure));
+    return { calls, failures: others, starved: failures.length - others.length };
   };
 }

@@ -242,7 +242,7 @@ describeWith("chromium")("the call behind the page", () => {
 });
 
 describeWith("chromium")("the call behind the page, of a caller with few requests", () => {
-  const limits = { rates: [rateOf("burst", 1, 2)] };
+  const limits = { rates: [rateOf("burst", 1, 15)] };
   const kibitz = usePage({
     KIBITZ_ACCESS: "public",
     KIBITZ_PLANS: usePlansFile({ id: "keyless", limits }),
@@ -255,7 +255,7 @@ describeWith("chromium")("the call behind the page, of a caller with few request
     await ask(page, 2);
     const problem = page.getByRole("region", { name: "Rate limited" });
     await problem.getByRole("timer").waitFor();
-    expect(await problem.getByRole("timer").textContent()).toMatch(/^Asks again by itself in [12] s$/);
+    expect(await problem.getByRole("timer").textContent()).toMatch(/^Asks again by itself in \d+ s$/);
     await problem.waitFor({ state: "detached" });
     await answered(page);
   });

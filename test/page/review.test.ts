@@ -22,7 +22,6 @@ describeWith("chromium")("the review of a game", () => {
   /** Opens the review, so that the next one takes a moment. */
   async function openReview(depth: number, base?: string): Promise<Page> {
     const page = await kibitz.open({ address: "#review", ...(base !== undefined && { base }) });
-    page.setDefaultTimeout(10_000);
     await page.getByLabel("Depth").fill(String(depth));
     return page;
   }

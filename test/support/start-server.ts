@@ -21,7 +21,8 @@ export interface ServerOptions extends KibitzOptions {
   readonly onLog?: (line: string) => void;
 }
 
-const startMaxMs = 40_000;
+/** On a machine that is busy with others, too. */
+const startMaxMs = 120_000;
 
 /**
  * Starts a server on a free port, and resolves when it is ready: its log says so, and where the log goes elsewhere, the
