@@ -20,6 +20,7 @@ import { createMessageReader, type MessageReading } from "../../src/protocols/js
 import { createMessageWriter } from "../../src/protocols/json/codec/write-message.ts";
 import { nestingMax } from "../../src/text/json-scan.ts";
 import { inOneGo } from "../../src/thread/event-loop.ts";
+import { threadMs } from "../support/thread-time.ts";
 import { corpusOf } from "./corpus.ts";
 import { fuzz } from "./fuzz.ts";
 import { type WrittenJson, writtenJson } from "./written-json.ts";
@@ -238,13 +239,14 @@ test.each([
   ["digits", "1".repeat(1_000_000)],
   ["blanks", " ".repeat(1_000_000)],
   ["fields that are not known", `{${Array.from({ length: 60_000 }, (_, index) => `"f${index}":1`)}}`],
-])("a body of a megabyte is read within three seconds: %s", (_, text) => {
-  const startedAt = performance.now();
+])("a body of a megabyte is read within three seconds of work: %s", (_, text) => {
+  const before = threadMs();
   const reading = parseJsonObject(new TextEncoder().encode(text));
   if (reading.kind === "value") {
     for (const { read } of readers) {
       read(reading.value);
     }
   }
-  ok(performance.now() - startedAt < 3000, `${performance.now() - startedAt} ms`);
+  const tookMs = threadMs() - before;
+  ok(tookMs < 3000, `${tookMs} ms`);
 });

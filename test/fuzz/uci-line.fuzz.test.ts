@@ -15,6 +15,7 @@ import {
   type UciLine,
 } from "../../src/engine/uci/parse-line.ts";
 import { positionOf } from "../chess/judged.ts";
+import { threadMs } from "../support/thread-time.ts";
 import { corpusOf } from "./corpus.ts";
 import { fuzz } from "./fuzz.ts";
 
@@ -340,8 +341,8 @@ test.each([
   ["numbers", `info ${"depth 1 ".repeat(125_000)}`],
   ["moves", `info depth 1 score cp 1 pv ${"e2e4 ".repeat(200_000)}`],
   ["names", `option ${"name type default ".repeat(60_000)}`],
-])("a line of a million characters is read within a second: %s", (_, text) => {
-  const startedAt = performance.now();
+])("a line of a million characters is read within a second of work: %s", (_, text) => {
+  const before = threadMs();
   parseLine(text);
-  expect(performance.now() - startedAt).toBeLessThan(1000);
+  expect(threadMs() - before).toBeLessThan(1000);
 });

@@ -51,7 +51,7 @@ LIMIT_STATUSES: tuple[int, ...] = ()
 verdicts: dict[str, list[str]] = {}
 
 
-DOCUMENT = requests.get(f"{os.environ['KIBITZ_URL']}/openapi.json", timeout=10).json()
+DOCUMENT = requests.get(f"{os.environ['KIBITZ_URL']}/openapi.json", timeout=120).json()
 ITEM = jsonschema_rs.validator_for(
     {"$ref": "#/components/schemas/AnalysisRequest", "components": DOCUMENT["components"]}
 )
@@ -185,7 +185,7 @@ def credential_comes_first(ctx, response, case):
         return
     sent = response.request
     headers = {**sent.headers, "Authorization": f"Bearer kbz_{'0' * 36}"}
-    answer = requests.request(sent.method, sent.url, data=sent.body, headers=headers, timeout=10)
+    answer = requests.request(sent.method, sent.url, data=sent.body, headers=headers, timeout=120)
     assert answer.status_code == 401, f"answered an invalid key with {answer.status_code}: {case.body}"
     assert answer.headers["WWW-Authenticate"] == 'Bearer error="invalid_token"'
 
@@ -233,7 +233,7 @@ class OwnKey:
         self.key = None
 
     def issue(self):
-        return requests.post(f"{os.environ['KIBITZ_URL']}/v1/keys", json={}, timeout=10).json()["key"]
+        return requests.post(f"{os.environ['KIBITZ_URL']}/v1/keys", json={}, timeout=120).json()["key"]
 
     def get(self, case, context):
         if case.method == "DELETE":

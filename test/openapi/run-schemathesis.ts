@@ -50,6 +50,8 @@ async function check(
   const { url, stop } = await startServer({
     ...quickestSettings,
     KIBITZ_ACCESS: "public",
+    // One worker overloads nobody: what waits long, waits for a busy machine.
+    KIBITZ_QUEUE_MAX_WAIT_MS: "600000",
     KIBITZ_DATA_DIR: mkdtempSync(join(dataDir, "data-")),
     ...settings,
   });

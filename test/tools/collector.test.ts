@@ -71,7 +71,7 @@ async function startCollector() {
   child.stderr.on("data", (part) => {
     said += part;
   });
-  await expect.poll(() => said, { timeout: 20_000 }).toContain("Everything is ready");
+  await expect.poll(() => said, { timeout: 60_000 }).toContain("Everything is ready");
   return {
     url: `http://127.0.0.1:${port}`,
     resources: () => collected.flatMap(({ resourceSpans }) => resourceSpans.map(({ resource }) => resource)),
