@@ -72,23 +72,15 @@ export function whyNotPlayed(chess: Chess, text: string, chess960: boolean): str
   return whyNot(chess, text, movesMeant(chess, text, chess960));
 }
 
-function movesMeant(chess: Chess, text: string, chess960: boolean): readonly string[] {
-  return movesFromSan(chess, text).map((move) => uciFromMove(chess, move, chess960));
-}
-
-/** A number in front, a blank, a glyph behind, a figurine or capitals: what may well be legal, written as elsewhere. */
+/** What may well be legal, written as elsewhere: with a number, blank, glyph or figurine, or in capitals. */
 const writtenOtherwise = /^\d+\.|\s|[!?]$|[^\0-~]|^(?:[A-H][1-8]){2}/;
+const howWritten = ": each move is written by itself, in SAN (Nf3) or UCI (g1f3), without number or glyph";
 
 function whyNot({ turn }: Chess, text: string, meant: readonly string[]): string {
   const mover = turn === "white" ? "White" : "Black";
-  if (meant.length > 1) {
-    return `matches more than one legal move for ${mover}: ${meant.join(", ")}`;
-  }
-  // Whoever writes `1. e4` knows that e4 is legal.
-  const form = writtenOtherwise.test(text)
-    ? ": each move is written by itself, in SAN (Nf3) or UCI (g1f3), without number, blank or glyph"
-    : "";
-  return `is not a legal move for ${mover}${form}`;
+  return meant.length > 1
+    ? `matches more than one legal move for ${mover}: ${meant.join(", ")}`
+    : `is not a legal move for ${mover}${writtenOtherwise.test(text) ? howWritten : ""}`;
 }
 
 function sentenceOf(text: string, why: string, place: string, fen: string): string {
@@ -133,15 +125,15 @@ export function moveFromSan(chess: Chess, text: string): LegalMove | undefined {
   return isCastling(chess, move) === san.startsWith("O") ? move : undefined;
 }
 
-/** The legal moves that a text in SAN may mean; more than one where it does not say which of two pieces moves. */
-export function movesFromSan(chess: Chess, text: string): readonly LegalMove[] {
+/** The legal moves that a text in SAN may mean, in UCI; more than one where it does not say which of two pieces moves. */
+function movesMeant(chess: Chess, text: string, chess960: boolean): readonly string[] {
   const [, role, file = "", rank = "", target] =
     /^([NBRQ])([a-h])?([1-8])?[-x]?([a-h][1-8])[+#]?$/.exec(text) ?? [];
   const origins = role === undefined ? [] : [...chess.board[chess.turn]].map(makeSquare);
   return origins.flatMap((origin) => {
     const meant = origin.includes(file) && origin.includes(rank);
     const move = meant ? moveFromSan(chess, `${role}${origin}${target}`) : undefined;
-    return move ? [move] : [];
+    return move ? [uciFromMove(chess, move, chess960)] : [];
   });
 }
 
