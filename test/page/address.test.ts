@@ -37,7 +37,7 @@ describeWith("chromium")("the address", () => {
     await page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })");
     const copy = page.getByRole("button", { name: "Copy link" });
     await copy.click();
-    await copy.filter({ hasText: "Link copied" }).waitFor();
+    await copy.filter({ hasText: "Copied" }).waitFor();
     await copy.filter({ hasText: "Copy link" }).waitFor();
     await fen.fill("");
     await fen.press("Control+V");

@@ -1,6 +1,7 @@
 /** Every word that the page says, in one place. Functions have what depends on numbers and names. */
 export const texts = {
   name: "Kibitz",
+  about: "Chess analysis by Stockfish",
   views: "Views",
   docs: "API reference",
   skip: "Skip to the content",
@@ -76,7 +77,7 @@ export const texts = {
     win: "White",
     draw: "Draw",
     loss: "Black",
-    percent: (permille: number) => `${(permille / 10).toFixed(1)} %`,
+    percent: (permille: number) => `${(permille / 10).toFixed(1)}%`,
     figures: "Figures of the search",
     depth: "Depth",
     depthOf: (depth: number, seldepth: number) => `${depth} / ${seldepth}`,
@@ -301,6 +302,7 @@ export const texts = {
     keyOfOperator: "Ask whoever runs this service for a key, and enter it.",
     placeInText: (field: string, line: number, column: number) => `${field}, line ${line}, column ${column}`,
     change: (name: string, value: string) => `${name} ${value}`,
+    partOfGame: "the beginning of the game",
     items: (count: number) => (count === 1 ? "of 1 item" : `of ${count} items`),
     sendSuggested: "Ask what the service suggests",
     sendWith: (changes: string) => `Ask with ${changes}`,
