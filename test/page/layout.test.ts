@@ -27,32 +27,34 @@ describeWith("chromium")("what is seen", () => {
     },
   );
 
-  test.each(["white", "black"])("writes ranks and files readably on light and dark, seen by %s", async (side) => {
-    const page = await kibitz.open({ address: `#moves=e4&depth=2&board=${side}` });
-    await page.locator("coords.files coord").first().waitFor();
-    const colours = await page.evaluate<string[]>(
-      "[...document.querySelectorAll('coords coord')].map((coord) => getComputedStyle(coord).color)",
-    );
-    expect(colours).toHaveLength(16);
-    for (const colour of colours) {
-      // The board's light squares, and the same under a fifth of black.
-      for (const square of ["rgb(240, 217, 181)", "rgb(192, 174, 145)"]) {
-        expect(contrast(colour, square), `${colour} on ${square}`).toBeGreaterThan(4.5);
+  test.each(["white", "black"])(
+    "writes ranks and files readably on light and dark, seen by %s",
+    async (side) => {
+      const page = await kibitz.open({ address: `#moves=e4&depth=2&board=${side}` });
+      await page.locator("coords.files coord").first().waitFor();
+      const colours = await page.evaluate<string[]>(
+        "[...document.querySelectorAll('coords coord')].map((coord) => getComputedStyle(coord).color)",
+      );
+      expect(colours).toHaveLength(16);
+      for (const colour of colours) {
+        // The board's light squares, and the same under a fifth of black.
+        for (const square of ["rgb(240, 217, 181)", "rgb(192, 174, 145)"]) {
+          expect(contrast(colour, square), `${colour} on ${square}`).toBeGreaterThan(4.5);
+        }
       }
-    }
-  });
+    },
+  );
 
   test.each([telephone, { width: 1280, height: 800 }])(
     "asks what a pawn becomes where it becomes it, the queen nearest, at $width px",
     async (size) => {
       const page = await kibitz.open({ address: promoting, size });
-      const { square, board, moves } = analysisOf(page);
+      const { square, moves } = analysisOf(page);
       const queen = page.getByRole("button", { name: "queen", exact: true });
       await page.locator("cg-board piece").first().waitFor();
       await clickAt(page, square("a7"));
       await clickAt(page, square("a8"));
       expect(isOver(await boxOf(queen), await boxOf(square("a8")))).toBe(true);
-      expect(isOver(await boxOf(page.getByRole("dialog")), await boxOf(board))).toBe(true);
       await queen.click();
       await moves.filter({ hasText: "a8=Q" }).waitFor();
       await page.keyboard.press("Escape");
@@ -124,14 +126,10 @@ async function boxOf(part: Locator) {
 
 type Box = Awaited<ReturnType<typeof boxOf>>;
 
-/** Whether the middle of the second, or of its nearer end, lies below the first. */
-function isOver(upper: Box, lower: Box): boolean {
-  return (
-    upper.x < lower.x + lower.width &&
-    lower.x < upper.x + upper.width &&
-    upper.y < lower.y + lower.height &&
-    lower.y < upper.y + upper.height
-  );
+/** Whether the middle of a square lies below. */
+function isOver(above: Box, { x, y, width, height }: Box): boolean {
+  const [right, down] = [x + width / 2 - above.x, y + height / 2 - above.y];
+  return right > 0 && right < above.width && down > 0 && down < above.height;
 }
 
 /** Notes what moves by itself, by its class. */
@@ -139,8 +137,8 @@ const watchShifts = `
   window.shifted = [];
   new PerformanceObserver((list) => {
     for (const { sources, hadRecentInput } of list.getEntries()) {
-      // Within a line, its moves are other ones.
-      const moved = sources.filter(({ node }) => node?.closest && !node.closest(".line-moves"));
+      // Within a line, its moves are other ones, and shares of chances are drawn by their width.
+      const moved = sources.filter(({ node }) => node?.closest && !node.closest(".line-moves, .chances-bar"));
       if (!hadRecentInput && moved.length > 0) { shifted.push(moved.map(({ node }) => node.outerHTML.slice(0, 60)).join()); }
     }
   }).observe({ type: "layout-shift" });
