@@ -89,7 +89,6 @@ export const texts = {
     engine: "Engine",
     known: "known",
     stopReasons: {
-      depth: "depth reached",
       movetime: "time used up",
       limit: "the service’s limit",
       nodes: "nodes visited",
@@ -170,8 +169,6 @@ export const texts = {
     gameNumber: (number: number) => `Game ${number}`,
     players: (white: string, black: string) => `${white} – ${black}`,
     tags: "All tags of the game",
-    tag: "Tag",
-    value: "Value",
     graph: "White’s chances of winning over the game",
     pointAtStart: (percent: number) => `Start of the game, White’s chances ${percent}%`,
     point: (move: string, judged: string | undefined, percent: number) =>
@@ -209,7 +206,6 @@ export const texts = {
       best === undefined ? `${judged}.` : `${judged}. ${best} was best.`,
     wasBest: (best: string) => `${best} was best.`,
     fromTo: (before: string, after: string) => `${before} → ${after}`,
-    evaluation: "Evaluation",
     accuracyOfMove: (percent: string) => `Accuracy of the move ${percent}%`,
     clock: (time: string) => `Clock ${time}`,
     comments: "What is said of the move",
