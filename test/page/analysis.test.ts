@@ -31,7 +31,7 @@ describeWith("chromium")("live analysis", () => {
     expect(await score.getAttribute("aria-valuetext")).toMatch(/^[+−]?\d\.\d\d$/);
     await page.getByText(/^8 \/ \d+/).waitFor();
     await page
-      .getByText(/^\d+\.\d %$/)
+      .getByText(/^\d+\.\d%$/)
       .first()
       .waitFor();
     await page.getByRole("img", { name: /^Score by depth\. Depth 8: / }).waitFor();

@@ -15,6 +15,7 @@ export function App() {
           {texts.skip}
         </button>
         <h1 class="shell-name">{texts.name}</h1>
+        <p class="shell-about quiet-text">{texts.about}</p>
         <nav class="shell-views" aria-label={texts.views}>
           {views.map((name) => (
             <a

@@ -1,6 +1,7 @@
 /** Every word that the page says, in one place. Functions have what depends on numbers and names. */
 export const texts = {
   name: "Kibitz",
+  about: "Chess analysis by Stockfish",
   views: "Views",
   docs: "API reference",
   skip: "Skip to the content",
@@ -76,7 +77,7 @@ export const texts = {
     win: "White",
     draw: "Draw",
     loss: "Black",
-    percent: (permille: number) => `${(permille / 10).toFixed(1)} %`,
+    percent: (permille: number) => `${(permille / 10).toFixed(1)}%`,
     figures: "Figures of the search",
     depth: "Depth",
     depthOf: (depth: number, seldepth: number) => `${depth} / ${seldepth}`,
@@ -88,7 +89,6 @@ export const texts = {
     engine: "Engine",
     known: "known",
     stopReasons: {
-      depth: "depth reached",
       movetime: "time used up",
       limit: "the service’s limit",
       nodes: "nodes visited",
@@ -169,8 +169,6 @@ export const texts = {
     gameNumber: (number: number) => `Game ${number}`,
     players: (white: string, black: string) => `${white} – ${black}`,
     tags: "All tags of the game",
-    tag: "Tag",
-    value: "Value",
     graph: "White’s chances of winning over the game",
     pointAtStart: (percent: number) => `Start of the game, White’s chances ${percent}%`,
     point: (move: string, judged: string | undefined, percent: number) =>
@@ -208,7 +206,6 @@ export const texts = {
       best === undefined ? `${judged}.` : `${judged}. ${best} was best.`,
     wasBest: (best: string) => `${best} was best.`,
     fromTo: (before: string, after: string) => `${before} → ${after}`,
-    evaluation: "Evaluation",
     accuracyOfMove: (percent: string) => `Accuracy of the move ${percent}%`,
     clock: (time: string) => `Clock ${time}`,
     comments: "What is said of the move",
@@ -301,6 +298,7 @@ export const texts = {
     keyOfOperator: "Ask whoever runs this service for a key, and enter it.",
     placeInText: (field: string, line: number, column: number) => `${field}, line ${line}, column ${column}`,
     change: (name: string, value: string) => `${name} ${value}`,
+    partOfGame: "the beginning of the game",
     items: (count: number) => (count === 1 ? "of 1 item" : `of ${count} items`),
     sendSuggested: "Ask what the service suggests",
     sendWith: (changes: string) => `Ask with ${changes}`,

@@ -1,9 +1,14 @@
 import { type Browser, chromium } from "playwright-core";
 import { findChromium } from "../../support/find-chromium.ts";
 
-/** The Chromium of this machine, without a window. */
-export function launchChromium(): Promise<Browser> {
+/**
+ * The Chromium of this machine, without a window.
+ *
+ * @param keepsPages as people have it: a page that was left is kept as it is, and shown again by the way back
+ */
+export function launchChromium({ keepsPages = false } = {}): Promise<Browser> {
   return chromium.launch({
+    ignoreDefaultArgs: keepsPages ? ["--disable-back-forward-cache"] : [],
     executablePath: findChromium() ?? "",
     args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"],
   });

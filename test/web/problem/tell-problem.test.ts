@@ -70,6 +70,11 @@ describe("the suggestion", () => {
     expect(suggesting(["/fen"], { fen: "x".repeat(200) })).toHaveLength(94);
   });
 
+  test("does not recite a game", () => {
+    const request = { pgn: '[White "Morphy"]\n\n1. e4 e5', depth: 20 };
+    expect(suggesting(["/pgn", "/depth"], request)).toBe("the beginning of the game, depth 20");
+  });
+
   test("says nothing of a field that it leaves out, nor of what objects inherit", () => {
     expect(suggesting(["/depth", "/constructor", ""], { fen: "startpos" })).toBe("");
   });

@@ -68,7 +68,7 @@ function Play({ onSetUp }: { readonly onSetUp: () => void }) {
   const latest = evaluations.value.at(-1);
   useEffect(stepByKeys, []);
   return (
-    <div class="view-columns">
+    <div class="view-columns analysis-columns">
       <div class="analysis-board">
         <div class="board-and-bar">
           <EvaluationBar
@@ -101,7 +101,6 @@ function Play({ onSetUp }: { readonly onSetUp: () => void }) {
             text={() => position.peek().fen}
           />
         </div>
-        <FenField />
       </div>
       <div class="analysis-said stack">
         <SearchPanel />
@@ -112,6 +111,10 @@ function Play({ onSetUp }: { readonly onSetUp: () => void }) {
         <div class="panel">
           <RequestForm />
         </div>
+      </div>
+      {/* Below the board where there are columns, else below all that is said of it: a score is looked at more often. */}
+      <div class="analysis-fen">
+        <FenField />
       </div>
     </div>
   );

@@ -10,10 +10,12 @@ interface EvaluationBarProps {
 
 /** How good the position is, as a share of white and black beside the board. */
 export function EvaluationBar({ percent, score, orientation }: EvaluationBarProps) {
+  // Moved, not resized: the page need not be laid out anew ten times a second.
+  const black = 100 - (percent ?? 50);
   return (
     // biome-ignore lint/a11y/useSemanticElements: <meter> cannot stand upright in all browsers, nor look like this.
     <div
-      class={`evaluation-bar evaluation-bar-${orientation}`}
+      class="evaluation-bar"
       role="meter"
       aria-label={texts.analysis.evaluation}
       aria-valuemin={0}
@@ -21,7 +23,10 @@ export function EvaluationBar({ percent, score, orientation }: EvaluationBarProp
       aria-valuenow={percent ?? 50}
       aria-valuetext={score || texts.analysis.noEvaluation}
     >
-      <div class="evaluation-bar-share" style={{ blockSize: `${percent ?? 50}%` }} />
+      <div
+        class="evaluation-bar-share"
+        style={{ transform: `translateY(${orientation === "white" ? black : -black}%)` }}
+      />
     </div>
   );
 }

@@ -23,11 +23,12 @@ export function Figures({ evaluation }: { readonly evaluation: EvaluateResponse 
   return (
     <dl class="search-figures figures" aria-label={words.figures}>
       {rows.map(([name, value], index) => (
-        <div key={name}>
+        // The last has a row of its own, with room for how it ended.
+        <div key={name} {...(index === rows.length - 1 && { class: "search-engine" })}>
           <dt>{name}</dt>
           <dd>
             {value || "–"}
-            {index === 0 && notes && <span class="quiet-text"> {notes}</span>}
+            {index === rows.length - 1 && notes && <span class="quiet-text"> · {notes}</span>}
           </dd>
         </div>
       ))}

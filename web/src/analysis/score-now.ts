@@ -9,7 +9,10 @@ export const scoreNow = computed<{ readonly text: string; readonly percent: numb
   const { terminal } = position.value;
   if (terminal) {
     // The rules say it, whether or not the service was asked.
-    return { text: terminal.result.replace("-", "–"), percent: percents[terminal.result] };
+    return {
+      text: terminal.result.replaceAll("1/2", "½").replace("-", "–"),
+      percent: percents[terminal.result],
+    };
   }
   return score ? { text: scoreText(score), percent: score.winPercent } : { text: "", percent: undefined };
 });

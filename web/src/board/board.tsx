@@ -142,6 +142,8 @@ export function Board(props: BoardProps) {
       {promoting && use.kind === "play" && (
         <Promotion
           color={use.turn}
+          square={promoting[1]}
+          orientation={orientation}
           onCancel={endPromotion}
           onChoose={(role) => {
             setPromoting(undefined);

@@ -1,27 +1,38 @@
-import type { Color, Role } from "chessops/types";
+import type { Color, Role, SquareName } from "chessops/types";
 import { h } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { texts } from "../texts.ts";
+import { middleOf, type Orientation } from "./squares.ts";
 
 const roles = ["queen", "knight", "rook", "bishop"] as const;
 
 interface PromotionProps {
   readonly color: Color;
+  /** Where the pawn goes. */
+  readonly square: SquareName;
+  readonly orientation: Orientation;
   readonly onChoose: (role: Role) => void;
   readonly onCancel: () => void;
 }
 
-/** Asks what a pawn becomes. Escape or a click beside it takes the move back. */
-export function Promotion({ color, onChoose, onCancel }: PromotionProps) {
+/** Asks what a pawn becomes, where it becomes it. Escape or a click beside it takes the move back. */
+export function Promotion({ color, square, orientation, onChoose, onCancel }: PromotionProps) {
   const place = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    place.current?.showModal();
-  }, []);
+  const [x, y] = middleOf(square, orientation);
+  useLayoutEffect(() => {
+    const dialog = place.current;
+    const put = () => dialog && putOn(dialog, x, y);
+    dialog?.showModal();
+    put();
+    addEventListener("resize", put);
+    return () => removeEventListener("resize", put);
+  }, [x, y]);
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes a dialog by itself.
     <dialog
       ref={place}
-      class="board-promotion cg-wrap"
+      // The queen is nearest to the pawn.
+      class={`board-promotion cg-wrap${y > 4 ? " board-promotion-below" : ""}`}
       aria-label={texts.board.promotion}
       onClose={onCancel}
       onClick={({ target, currentTarget }) => target === currentTarget && onCancel()}
@@ -39,4 +50,22 @@ export function Promotion({ color, onChoose, onCancel }: PromotionProps) {
       ))}
     </dialog>
   );
+}
+
+/** Over the file of the board that the square is on, from its edge inwards; never beyond the window's sides. In places of the document. */
+function putOn(dialog: HTMLDialogElement, x: number, y: number): void {
+  const board = dialog.parentElement?.getBoundingClientRect();
+  if (board === undefined) {
+    return;
+  }
+  const side = board.width / 8;
+  dialog.style.setProperty("--square", `${side}px`);
+  const { width, height } = dialog.getBoundingClientRect();
+  const left = Math.min(
+    Math.max(board.left + x * side - width / 2, 0),
+    document.documentElement.clientWidth - width,
+  );
+  const top = y > 4 ? board.bottom - height : board.top;
+  dialog.style.left = `${left + scrollX}px`;
+  dialog.style.top = `${top + scrollY}px`;
 }

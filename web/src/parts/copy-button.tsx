@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { announce } from "../parts/live-region.tsx";
 import { texts } from "../texts.ts";
 
@@ -7,7 +7,7 @@ interface CopyButtonProps {
   /** What stands on it, if not the short word for it. */
   readonly face?: string;
   readonly isQuiet?: boolean;
-  /** What is shown and said when it is done. */
+  /** What is said when it is done; what is shown then is short. */
   readonly done?: string;
   /** Asked when it is pressed. */
   text(): string;
@@ -24,14 +24,22 @@ export function CopyButton({
   text,
 }: CopyButtonProps) {
   const [result, setResult] = useState<string>();
+  const button = useRef<HTMLButtonElement>(null);
+  const shown = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => () => clearTimeout(shown.current), []);
   const copy = async () => {
-    const said = (await write(text())) ? done : texts.call.notCopied;
-    announce(said);
-    setResult(said);
-    setTimeout(() => setResult(undefined), shownMs);
+    const isDone = await write(text());
+    announce(isDone ? done : texts.call.notCopied);
+    // Its neighbours stay where they are.
+    const width = button.current?.getBoundingClientRect().width ?? 0;
+    button.current?.style.setProperty("min-inline-size", `${width}px`);
+    setResult(isDone ? texts.call.copied : texts.call.notCopied);
+    clearTimeout(shown.current);
+    shown.current = setTimeout(() => setResult(undefined), shownMs);
   };
   return (
     <button
+      ref={button}
       type="button"
       class={isQuiet ? "copy quiet" : "copy"}
       aria-label={label}

@@ -47,7 +47,11 @@ export function changesOf({ errors, suggestedRequest }: Problem): string {
   return [...names]
     .flatMap((name) => {
       const value = memberOf(suggestedRequest ?? {}, name);
-      return value === undefined ? [] : [words.change(name, briefly(value))];
+      if (value === undefined) {
+        return [];
+      }
+      // A whole game cannot be read on a button; what is suggested of one is as much as may be asked.
+      return [name === "pgn" ? words.partOfGame : words.change(name, briefly(value))];
     })
     .join(", ");
 }

@@ -57,6 +57,8 @@ export async function review(init: MessageInitShape<typeof ReviewGameRequestSche
   });
   try {
     for await (const { event } of messages) {
+      // What was on its way when it was stopped is of a game that may not be shown any more.
+      stopped.throwIfAborted();
       switch (event.case) {
         case "queued":
           progress.value = { kind: "running", queued: event.value };

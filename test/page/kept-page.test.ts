@@ -1,0 +1,55 @@
+import type { Page } from "playwright-core";
+import { expect, onTestFinished, test } from "vitest";
+import { describeWith } from "../support/needs.ts";
+import { analysisOf } from "./support/analysis-page.ts";
+import { launchChromium } from "./support/launch-chromium.ts";
+import { usePage } from "./support/open-page.ts";
+
+/** Browsers keep a page that was left, with all that its script knows, and show it again as it was. */
+describeWith("chromium")("a page that the browser has kept", () => {
+  const kibitz = usePage();
+  const open = async (address: string) => {
+    const browser = await launchChromium({ keepsPages: true });
+    onTestFinished(() => browser.close());
+    const page = await browser.newPage();
+    await page.goto(`${kibitz.url}/${address}`);
+    return { page, ...analysisOf(page) };
+  };
+
+  test("analyses on when it is shown again", async () => {
+    const { page, moves, move, lines } = await open("#moves=e4&depth=4");
+    await page.getByText("Depth 4", { exact: true }).waitFor();
+    expect(await leaveAndComeBack(page), "the browser has kept the page").toBe(true);
+    expect(await moves.allTextContents()).toEqual(["Start", "e4"]);
+    await page.getByText("Depth 4", { exact: true }).waitFor();
+    await move.fill("c5");
+    await move.press("Enter");
+    await page
+      .getByRole("toolbar", { name: /^Line 1/ })
+      .getByRole("button", { name: /^2\./ })
+      .first()
+      .waitFor();
+    await page.getByText("Depth 4", { exact: true }).waitFor();
+    expect(await lines.count()).toBe(1);
+  });
+
+  test("whose search was under way when it was left ends it, once", async () => {
+    const { page } = await open("#moves=e4_e5_Nf3&depth=17&multipv=2");
+    await page.getByText(/^Depth \d+ …$/).waitFor();
+    // Whether it is kept then is the browser's matter.
+    await leaveAndComeBack(page);
+    await page.getByText("Depth 17", { exact: true }).waitFor();
+    expect(await page.getByRole("button", { name: "Stop" }).count()).toBe(0);
+  });
+});
+
+/** Whether the page that was shown then was the one that was left. */
+async function leaveAndComeBack(page: Page): Promise<boolean> {
+  await page.evaluate("window.wasLeft = true");
+  await page.getByRole("link", { name: "API reference" }).first().click();
+  await page.waitForURL("**/docs", { waitUntil: "commit" });
+  // A kept page loads nothing.
+  await page.goBack({ waitUntil: "commit" });
+  await page.getByRole("grid", { name: "Board" }).waitFor();
+  return page.evaluate<boolean>("window.wasLeft === true");
+}

@@ -1,0 +1,159 @@
+import type { Locator } from "playwright-core";
+import { expect, test } from "vitest";
+import { describeWith } from "../support/needs.ts";
+import { analysisOf, clickAt, withClipboard } from "./support/analysis-page.ts";
+import { usePage } from "./support/open-page.ts";
+
+const telephone = { width: 320, height: 640 };
+
+describeWith("chromium")("what is seen", () => {
+  const kibitz = usePage();
+  const promoting = "#fen=8/P6k/8/8/8/8/p6K/8_w_-_-_0_1&depth=2";
+
+  test.each([telephone, { width: 1280, height: 800 }])(
+    "says on the first screen of $width px what this is, with the board and how it is evaluated",
+    async (size) => {
+      const page = await kibitz.open({ size });
+      const first = [
+        page.getByText("Chess analysis by Stockfish"),
+        page.getByRole("grid", { name: "Board" }),
+        page.getByText("Ready", { exact: true }),
+        page.getByRole("button", { name: "Analyse", exact: true }),
+      ];
+      for (const part of first) {
+        const { y, height } = await boxOf(part);
+        expect(y + height, String(part)).toBeLessThanOrEqual(size.height);
+      }
+    },
+  );
+
+  test.each(["white", "black"])(
+    "writes ranks and files readably on light and dark, seen by %s",
+    async (side) => {
+      const page = await kibitz.open({ address: `#moves=e4&depth=2&board=${side}` });
+      await page.locator("coords.files coord").first().waitFor();
+      const colours = await page.evaluate<string[]>(
+        "[...document.querySelectorAll('coords coord')].map((coord) => getComputedStyle(coord).color)",
+      );
+      expect(colours).toHaveLength(16);
+      for (const colour of colours) {
+        // The board's light squares, and the same under a fifth of black.
+        for (const square of ["rgb(240, 217, 181)", "rgb(192, 174, 145)"]) {
+          expect(contrast(colour, square), `${colour} on ${square}`).toBeGreaterThan(4.5);
+        }
+      }
+    },
+  );
+
+  test.each([telephone, { width: 1280, height: 800 }])(
+    "asks what a pawn becomes where it becomes it, the queen nearest, at $width px",
+    async (size) => {
+      const page = await kibitz.open({ address: promoting, size });
+      const { square, moves } = analysisOf(page);
+      const queen = page.getByRole("button", { name: "queen", exact: true });
+      await page.locator("cg-board piece").first().waitFor();
+      await clickAt(page, square("a7"));
+      await clickAt(page, square("a8"));
+      expect(isOver(await boxOf(queen), await boxOf(square("a8")))).toBe(true);
+      await queen.click();
+      await moves.filter({ hasText: "a8=Q" }).waitFor();
+      await page.keyboard.press("Escape");
+      await analysisOf(page).move.fill("Kg7");
+      await analysisOf(page).move.press("Enter");
+      await moves.filter({ hasText: "Kg7" }).waitFor();
+      await analysisOf(page).move.fill("Kg2");
+      await analysisOf(page).move.press("Enter");
+      await moves.filter({ hasText: "Kg2" }).waitFor();
+      await clickAt(page, square("a2"));
+      await clickAt(page, square("a1"));
+      expect(isOver(await boxOf(queen), await boxOf(square("a1")))).toBe(true);
+      expect((await boxOf(page.getByRole("dialog"))).y).toBeLessThan((await boxOf(square("a1"))).y);
+    },
+  );
+
+  test("stays where it is while a search deepens, for 320 px and wide", async () => {
+    for (const size of [telephone, { width: 1280, height: 800 }]) {
+      const page = await kibitz.open({ address: "#moves=e4_e5&depth=13&multipv=2", size });
+      const { lines, start } = analysisOf(page);
+      await lines.nth(1).waitFor();
+      await page.evaluate(watchShifts);
+      await start.waitFor();
+      await page.getByText("Depth 13", { exact: true }).waitFor();
+      expect(await page.evaluate("window.shifted"), `${size.width} px`).toEqual([]);
+    }
+  });
+
+  test("stays where it is while something is copied, and says each time for as long that it is", async () => {
+    const page = await kibitz.open({ address: "#moves=e4&depth=2", ...withClipboard });
+    const [link, fen] = ["Copy link", "Copy FEN"].map((name) => page.getByRole("button", { name }));
+    if (!link || !fen) {
+      throw new Error("there are two");
+    }
+    const before = [await boxOf(link), await boxOf(fen)];
+    await link.click();
+    await link.filter({ hasText: "Copied" }).waitFor();
+    expect([await boxOf(link), await boxOf(fen)]).toEqual(before);
+    await page.clock.install();
+    await fen.click();
+    await fen.filter({ hasText: "Copied" }).waitFor();
+    await page.clock.runFor(1500);
+    await fen.click();
+    await page.clock.runFor(1500);
+    expect(await fen.textContent()).toBe("Copied");
+    await page.clock.runFor(1500);
+    expect(await fen.textContent()).toBe("Copy FEN");
+  });
+
+  test("has what is wrong with a game in sight, also at 320 px", async () => {
+    const page = await kibitz.open({ address: "#review", size: telephone });
+    await page.getByLabel("A game in PGN").fill("1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Bxc9 dxc6");
+    await page.getByRole("button", { name: "Review the game" }).click();
+    const mark = page.locator("mark", { hasText: "Bxc9" });
+    await mark.waitFor();
+    const [{ x, width }, line] = [await boxOf(mark), await boxOf(page.locator("p", { has: mark }))];
+    expect(x + width).toBeLessThanOrEqual(line.x + line.width);
+  });
+});
+
+async function boxOf(part: Locator) {
+  await part.waitFor();
+  const box = await part.boundingBox();
+  if (box === null) {
+    throw new Error("it is not shown");
+  }
+  return box;
+}
+
+type Box = Awaited<ReturnType<typeof boxOf>>;
+
+/** Whether the middle of a square lies below. */
+function isOver(above: Box, { x, y, width, height }: Box): boolean {
+  const [right, down] = [x + width / 2 - above.x, y + height / 2 - above.y];
+  return right > 0 && right < above.width && down > 0 && down < above.height;
+}
+
+/** Notes what moves by itself, by its class. */
+const watchShifts = `
+  window.shifted = [];
+  new PerformanceObserver((list) => {
+    for (const { sources, hadRecentInput } of list.getEntries()) {
+      // Within a line, its moves are other ones, and shares of chances are drawn by their width.
+      const moved = sources.filter(({ node }) => node?.closest && !node.closest(".line-moves, .chances-bar"));
+      if (!hadRecentInput && moved.length > 0) { shifted.push(moved.map(({ node }) => node.outerHTML.slice(0, 60)).join()); }
+    }
+  }).observe({ type: "layout-shift" });
+`;
+
+/** As WCAG 2 counts it: 1 to 21. @param one as computed styles have it: `rgb(1, 2, 3)` */
+function contrast(one: string, other: string): number {
+  const [light = 0, dark = 0] = [one, other].map(luminance).toSorted((a, b) => b - a);
+  return (light + 0.05) / (dark + 0.05);
+}
+
+function luminance(colour: string): number {
+  const [red = 0, green = 0, blue = 0] = (colour.match(/[\d.]+/g) ?? []).map((part) => {
+    const share = Number(part) / 255;
+    return share <= 0.03928 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
