@@ -111,7 +111,7 @@ describe("kibitz review", () => {
     const args = ["review", fileOf(backRank, queenGivenAway), "--depth", "30", "--output", output];
     const kibitz = startKibitz(args, { ...quickestSettings, KIBITZ_DATA_DIR: join(folder, "data") });
     const printed = Promise.all([text(kibitz.stdout), text(kibitz.stderr)]);
-    await vi.waitFor(() => expect(readFileSync(output, "utf8")).toContain("1. Re8# *\n"), patienceMs);
+    await vi.waitFor(() => expect(readFileSync(output, "utf8")).toContain("1. Re8# *\n"), 3 * patienceMs);
     const engines = descendantsOf(kibitz.pid);
     expect(await kibitz.stop("SIGINT")).toBe(130);
     const [stdout, stderr] = await printed;

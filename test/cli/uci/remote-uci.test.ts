@@ -1,6 +1,8 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { startFen } from "../../contract/doors/cases/case.ts";
+import { post } from "../../contract/doors/post.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { freePort } from "../../support/free-port.ts";
 import { leastMsOf } from "../../support/least-ms.ts";
@@ -93,8 +95,11 @@ test("who asks more often than the plan allows is answered when the service says
   const heard: string[] = [];
   const refusal = /^info string .+; asking again in \d+ ms$/;
   for (let asked = 0; asked < 50 && !heard.some((line) => refusal.test(line)); asked++) {
+    // A busy machine alone does not come to as many in a second: others at the address ask, too.
+    const others = Array.from({ length: 12 }, () => post(`${app.url}/v1/eval`, { fen: startFen, depth: 1 }));
     say(`position startpos moves ${asked % 2 ? "d2d4" : "e2e4"}`, "go depth 3 movetime 5000");
     heard.push(...(await until(/^bestmove /)));
+    await Promise.all(others);
   }
   expect(heard).toContainEqual(expect.stringMatching(refusal));
   expect(heard.join("\n")).not.toContain("is only the first that is legal");
@@ -103,8 +108,13 @@ test("who asks more often than the plan allows is answered when the service says
 test("when the network fails, the best move so far is said in time, with the reason", async () => {
   const { url, fail } = await openNetwork();
   const { say, until } = uciAt(url);
-  say("go movetime 1500");
-  await until(/^info depth 19 /);
+  // On a busy machine the shortest may be over before anything is seen of it.
+  for (const movetimeMs of [1500, 6000, 24_000]) {
+    say(`go movetime ${movetimeMs}`);
+    if ((await until(/^(info depth 19|bestmove) /)).at(-1)?.startsWith("info")) {
+      break;
+    }
+  }
   fail();
   const lines = await until(/^bestmove [a-h]\d[a-h]\d/);
   expect(lines[0]).toMatch(/^info string the connection to .+ broke off .+; asking again in 200 ms$/);
