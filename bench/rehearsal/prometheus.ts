@@ -36,7 +36,7 @@ const read = (name: string) => readFileSync(join(shipped, name), "utf8");
 
 /** Between two looks at the node, and at the rules. */
 const everyMs = 500;
-const startMaxMs = 30_000;
+const startMaxMs = 120_000;
 
 export async function startPrometheus({ folder, port, factor }: PrometheusOptions): Promise<Prometheus> {
   writeFileSync(join(folder, "rules.yml"), shortenRules(read("rules.yml"), factor));

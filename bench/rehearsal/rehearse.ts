@@ -12,8 +12,8 @@ export interface Rehearsed {
 
 const lookEveryMs = 250;
 
-/** Longest wait for anything. On a quiet machine nothing takes half of it. */
-const waitMaxMs = 90_000;
+/** Longest wait for anything. On a quiet machine nothing takes a sixth of it. */
+const waitMaxMs = 300_000;
 
 /** How long nothing may fire where nobody is harmed: longer than slow clients are waited for. */
 const calmMs = 12_000;
