@@ -96,5 +96,12 @@ def drive(engine):
     return seen
 
 
-with chess.engine.SimpleEngine.popen_uci(sys.argv[1:], timeout=120) as driven:
-    print(json.dumps(drive(driven)))
+# As chess programs give up soon, kibitz waits seconds for a service to say what it has, and offers what every engine has where it
+# has not: on a busy machine it is started again.
+for _ in range(5):
+    with chess.engine.SimpleEngine.popen_uci(sys.argv[1:], timeout=120) as driven:
+        if "Skill Level" in driven.options:
+            print(json.dumps(drive(driven)))
+            break
+else:
+    sys.exit("Kibitz has never said which options the service has")
