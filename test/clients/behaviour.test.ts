@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { createMetrics } from "../../src/metrics/metrics.ts";
 import { post } from "../contract/doors/post.ts";
 import { rowsWith } from "../support/needs.ts";
 import { rateOf, usePlansFile } from "../support/plans-file.ts";
@@ -10,18 +11,30 @@ import { languages } from "./languages/index.ts";
 import { type Command, openProbe, type Probe, type ProtoJson, type Result } from "./probe.ts";
 import { startRecordingProxy } from "./recording-proxy.ts";
 
+/** Of the limit that is tried. */
+const windowS = 3;
+const metrics = createMetrics("1.2.3");
+
 /**
  * Every client library sees the same behaviour. One search at a time, no answer without one, and nobody refused for
  * it: whoever holds the engine after its caller has left holds up everybody.
  */
-const app = useApp({
-  KIBITZ_ACCESS: "public",
-  KIBITZ_PLANS: usePlansFile({ id: "keyless", limits: { rates: [rateOf("burst", 3, 2)] } }),
-  KIBITZ_TRUST_PROXY: "127.0.0.1",
-  KIBITZ_SLOTS: "1",
-  KIBITZ_CACHE_MB: "0",
-  KIBITZ_QUEUE_MAX_WAIT_MS: "600000",
-});
+const app = useApp(
+  {
+    KIBITZ_ACCESS: "public",
+    KIBITZ_PLANS: usePlansFile({ id: "keyless", limits: { rates: [rateOf("burst", 3, windowS)] } }),
+    KIBITZ_TRUST_PROXY: "127.0.0.1",
+    KIBITZ_SLOTS: "1",
+    KIBITZ_CACHE_MB: "0",
+    KIBITZ_QUEUE_MAX_WAIT_MS: "600000",
+  },
+  { metrics },
+);
+
+/** What a busy machine is too slow for at first, it is asked for again, so many times at most. */
+const triesMax = 5;
+/** Who waits goes on as soon as it is so. */
+const patient = { timeout: 30_000 };
 
 /** Callers are told apart by the address that a trusted proxy forwards for: each test is somebody else. */
 let callers = 0;
@@ -68,8 +81,8 @@ describe.each(probes)("$name", (program: Program) => {
       const { headers, trailers } = await ask({ method: "Evaluate", request: quick, metadata });
       expect(headers).toMatchObject({
         "x-request-id": "clients-4711",
-        "ratelimit-policy": '"burst";q=3;w=2',
-        ratelimit: expect.stringMatching(/^"burst";r=2;t=[12]$/),
+        "ratelimit-policy": `"burst";q=3;w=${windowS}`,
+        ratelimit: expect.stringMatching(/^"burst";r=2;t=[1-3]$/),
       });
       expect(trailers).not.toHaveProperty("ratelimit");
     });
@@ -79,7 +92,7 @@ describe.each(probes)("$name", (program: Program) => {
       const { headers } = await ask({ method: "StreamEvaluate", request: quick, metadata });
       expect(headers).toMatchObject({
         "x-request-id": "clients-4712",
-        ratelimit: expect.stringMatching(/^"burst";r=2;t=[12]$/),
+        ratelimit: expect.stringMatching(/^"burst";r=2;t=[1-3]$/),
       });
     });
 
@@ -91,12 +104,21 @@ describe.each(probes)("$name", (program: Program) => {
   });
 
   test("a limit that is reached says which, and how long to wait; then there is an answer", async () => {
-    const caller = newCaller();
     const evaluate: Command = { method: "Evaluate", request: quick };
-    for (let count = 0; count < 3; count++) {
-      expect((await ask(evaluate, caller)).code).toBe("OK");
+    const askUntilRefused = async () => {
+      const caller = newCaller();
+      const begin = performance.now();
+      for (let count = 0; count < 3; count++) {
+        expect((await ask(evaluate, caller)).code).toBe("OK");
+      }
+      const refused = await ask(evaluate, caller);
+      return { caller, refused, isWithinWindow: performance.now() - begin < windowS * 1000 };
+    };
+    let asked = await askUntilRefused();
+    for (let tries = 1; tries < triesMax && !asked.isWithinWindow; tries++) {
+      asked = await askUntilRefused();
     }
-    const refused = await ask(evaluate, caller);
+    const { caller, refused } = asked;
     expect(refused).toMatchObject({
       code: "RESOURCE_EXHAUSTED",
       details: [
@@ -105,7 +127,7 @@ describe.each(probes)("$name", (program: Program) => {
           value: { reason: "RATE_LIMITED", metadata: { next_action: "retry_later" } },
         },
         { type: "google.rpc.QuotaFailure", value: { violations: [{ subject: "keyless/burst" }] } },
-        { type: "google.rpc.RetryInfo", value: { retryDelay: expect.stringMatching(/^[12]s$/) } },
+        { type: "google.rpc.RetryInfo", value: { retryDelay: expect.stringMatching(/^[1-3]s$/) } },
         { type: "chess.analysis.v1.Problem", value: { retryable: true } },
       ],
     });
@@ -137,12 +159,12 @@ describe.each(probes)("$name", (program: Program) => {
     const holding = fetch(`${app.url}/v1/eval`, {
       method: "POST",
       headers: { "Content-Type": "application/json", ...newCaller(), ...key },
-      body: JSON.stringify({ ...longSearch, movetime_ms: 3000 }),
+      body: JSON.stringify(longSearch),
       signal: leaving.signal,
     }).catch(() => "left");
-    await sleep(300);
+    await expect.poll(() => metrics.print(), patient).toMatch(/^kibitz_slots_busy 1$/m);
     const asked = ask({ method: "StreamEvaluate", request: { ...quick, multipv: 2 } });
-    await sleep(300);
+    await expect.poll(() => metrics.print(), patient).toMatch(/^kibitz_queue_length 1$/m);
     leaving.abort();
     const { code, messages } = await asked;
     expect(code).toBe("OK");
@@ -162,14 +184,33 @@ describe.each(probes)("$name", (program: Program) => {
       ["by cancelling a stream", { ...stream, cancel_after_ms: 200 }, "CANCELLED", 1],
       ["by cancelling a stream at its second state", { ...stream, cancel_after_messages: 2 }, "CANCELLED", 2],
     ])("%s", async (_, command, code, messagesMin) => {
-      const left = await ask({ ...command, metadata: key });
-      expect(left.code).toBe(code);
-      expect(left.messages.length).toBeGreaterThanOrEqual(messagesMin);
-      expect(left.elapsed_ms).toBeLessThan(1000);
-      const begin = performance.now();
-      const { status } = await postAs(newCaller(), "/v1/eval", quick);
-      expect(status).toBe(200);
-      expect(performance.now() - begin).toBeLessThan(500);
+      const seen: { messages: number; lateMs: number; freedMs: number }[] = [];
+      const isPrompt = () =>
+        seen.some(
+          ({ messages, lateMs, freedMs }) => messages >= messagesMin && lateMs < 700 && freedMs < 500,
+        );
+      while (!isPrompt() && seen.length < triesMax) {
+        // A busy machine may need longer for as many messages.
+        const times = seen.length + 1;
+        const deadlineMs = command.deadline_ms && command.deadline_ms * times;
+        const cancelAfterMs = command.cancel_after_ms && command.cancel_after_ms * times;
+        const left = await ask({
+          ...command,
+          ...(deadlineMs && { deadline_ms: deadlineMs }),
+          ...(cancelAfterMs && { cancel_after_ms: cancelAfterMs }),
+          metadata: key,
+        });
+        expect(left.code).toBe(code);
+        const begin = performance.now();
+        const { status } = await postAs(newCaller(), "/v1/eval", quick);
+        expect(status).toBe(200);
+        seen.push({
+          messages: left.messages.length,
+          lateMs: left.elapsed_ms - (deadlineMs ?? cancelAfterMs ?? 0),
+          freedMs: performance.now() - begin,
+        });
+      }
+      expect(isPrompt(), JSON.stringify(seen)).toBe(true);
     });
   });
 

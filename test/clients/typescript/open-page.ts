@@ -61,7 +61,7 @@ try {
     "addEventListener('DOMContentLoaded', () => new MutationObserver(changed).observe(document.body, { childList: true, subtree: true }))",
   );
   await page.goto(`http://127.0.0.1:${port}/index.html#${settings}`);
-  await page.waitForFunction("['Done', 'Failed'].includes(document.title)", undefined, { timeout: 55_000 });
+  await page.waitForFunction("['Done', 'Failed'].includes(document.title)", undefined, { timeout: 170_000 });
   await print();
   process.exitCode = (await page.title()) === "Done" ? 0 : 1;
 } finally {

@@ -63,14 +63,22 @@ def drive(engine):
     seen["limited move is legal"] = engine.play(board, chess.engine.Limit(depth=5)).move in board.legal_moves
     engine.configure({"UCI_LimitStrength": False})
 
-    with engine.analysis(board, multipv=2) as analysis:
-        for info in analysis:
-            if info.get("depth", 0) >= 6:
-                break
-        _, seen["ping while searching ms"] = milliseconds(engine.ping)
-        analysis.stop()
-        best, seen["stop ms"] = milliseconds(analysis.wait)
-        seen["stopped move is legal"] = best.move in board.legal_moves
+    # Several times: a machine that is busy with something else is late now and then.
+    pings, stops, legal = [], [], []
+    for _ in range(5):
+        with engine.analysis(board, multipv=2) as analysis:
+            for info in analysis:
+                if info.get("depth", 0) >= 6:
+                    break
+            _, taken = milliseconds(engine.ping)
+            pings.append(taken)
+            analysis.stop()
+            best, taken = milliseconds(analysis.wait)
+            stops.append(taken)
+            legal.append(best.move in board.legal_moves)
+    seen["pings while searching ms"] = pings
+    seen["stops ms"] = stops
+    seen["stopped moves are legal"] = all(legal)
 
     chess960 = chess.Board("4k3/8/8/8/8/8/8/1R2K1R1 w GB - 0 1", chess960=True)
     castle = chess.Move.from_uci("e1g1")
@@ -88,5 +96,12 @@ def drive(engine):
     return seen
 
 
-with chess.engine.SimpleEngine.popen_uci(sys.argv[1:], timeout=20) as driven:
-    print(json.dumps(drive(driven)))
+# As chess programs give up soon, kibitz waits seconds for a service to say what it has, and offers what every engine has where it
+# has not: on a busy machine it is started again.
+for _ in range(5):
+    with chess.engine.SimpleEngine.popen_uci(sys.argv[1:], timeout=120) as driven:
+        if "Skill Level" in driven.options:
+            print(json.dumps(drive(driven)))
+            break
+else:
+    sys.exit("Kibitz has never said which options the service has")
