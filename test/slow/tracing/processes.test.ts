@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { patienceMs } from "../../support/patience.ts";
 import { serve } from "../../support/served.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -101,14 +102,17 @@ describe("a server that is told of a collector", () => {
         OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
         OTEL_BSP_SCHEDULE_DELAY: "10",
       });
-      const before = performance.now();
+      const tookMs: number[] = [];
       for (let times = 0; times < 20; times++) {
+        const before = performance.now();
         expect(await evaluate(server.url)).toBe(200);
+        tookMs.push(performance.now() - before);
       }
-      expect(performance.now() - before).toBeLessThan(5000);
+      // The quickest of the second half: were the collector waited for, they all would be, and for seconds.
+      expect(Math.min(...tookMs.slice(10))).toBeLessThan(250);
       const complaints = () =>
         server.logged.filter(({ msg }) => msg.startsWith("degraded: traces cannot be sent"));
-      await expect.poll(complaints, { timeout: 10_000 }).toHaveLength(1);
+      await expect.poll(complaints, { timeout: patienceMs }).toHaveLength(1);
       await evaluate(server.url);
       const stopping = performance.now();
       expect(await server.stop()).toBe(0);
