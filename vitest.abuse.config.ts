@@ -10,7 +10,8 @@ export default defineConfig({
     provide: { needs: ["native"] },
     // They measure how quickly a service answers: two at a time would measure each other.
     fileParallelism: false,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // For the slowest machine: nothing waits for it to pass.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
   },
 });

@@ -11,7 +11,8 @@ export default defineConfig({
     globalSetup: ["test/support/require-components.ts"],
     provide: { needs: [...serviceNeeds, "systemd"] satisfies Need[] },
     maxWorkers: 3,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // For the slowest machine: nothing waits for it to pass.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
   },
 });

@@ -87,7 +87,8 @@ describe("08: a value that a field cannot have is refused, and never bent into o
       expect(search.stop_reason).toBe("movetime");
       times.push(search.time_ms);
     }
-    expect(Math.max(...times)).toBeLessThan(50 + 100);
+    // The middle one: a neighbour may hold up a few, an engine that does not look at the clock is late in each.
+    expect(times.toSorted((a, b) => a - b)[10]).toBeLessThan(50 + 100);
   });
 });
 

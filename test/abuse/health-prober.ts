@@ -1,8 +1,9 @@
 /** The thread of `watchHealth`: probes until told to stop, and then says what each probe took. */
-import { readFileSync } from "node:fs";
 import { Agent, get } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
+import { aheadOfOthers } from "./ahead-of-others.ts";
+import { ranMs } from "./processes-of.ts";
 
 const everyMs = 10;
 /** As load balancers do: most probes on a connection that is there, some on a new one. */
@@ -27,17 +28,15 @@ function probe(agent: Agent | false): Promise<boolean> {
   });
 }
 
-/** Milliseconds for which the thread of the service that answers has run so far (Linux: schedstat of its first thread). */
-const ranMs = () => Number(readFileSync(`/proc/${workerData.pid}/schedstat`, "latin1").split(" ")[0]) / 1e6;
-
+using _ahead = aheadOfOthers();
 await probe(kept);
 parentPort?.postMessage("ready");
 for (let count = 0; count === 0 || !stopped; count++) {
   const startedAt = performance.now();
-  const ranBefore = ranMs();
+  const ranBefore = ranMs(workerData.pid);
   if (await probe(count % newConnectionEvery === 0 ? false : kept)) {
     times.push(performance.now() - startedAt);
-    ownTimes.push(ranMs() - ranBefore);
+    ownTimes.push(ranMs(workerData.pid) - ranBefore);
   } else {
     failed++;
   }

@@ -234,7 +234,7 @@ describe("30: a flood of frames ends its connection, and nobody else notices", (
     const startedAt = performance.now();
     await expectEvaluation(service.url);
     expect(performance.now() - startedAt).toBeLessThan(4000);
-    await expectHealthy(service.url, 250);
+    await expectHealthy(service, 250);
     const health = await stop();
     expect(health.failed).toBe(0);
     // Ten times what one connection may keep a probe waiting: all come in the same turn of the loop.

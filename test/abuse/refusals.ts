@@ -1,9 +1,10 @@
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import { createApiKey } from "../../src/access/keys.ts";
+import { aheadOfOthers } from "./ahead-of-others.ts";
+import { ranMs } from "./processes-of.ts";
 
 const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
@@ -168,6 +169,7 @@ export async function askFromCache(
   forMs: number,
 ): Promise<Bystanders> {
   const body = JSON.stringify({ fen: startFen, depth: 1 });
+  using _ahead = aheadOfOthers();
   const tookMs: number[] = [];
   const ownMs: number[] = [];
   let failed = 0;
@@ -194,9 +196,4 @@ export async function askFromCache(
     agent.destroy();
   }
   return { tookMs, ownMs, failed };
-}
-
-/** Milliseconds for which the first thread of a process has run so far (Linux: schedstat). */
-function ranMs(pid: number): number {
-  return Number(readFileSync(`/proc/${pid}/schedstat`, "latin1").split(" ")[0]) / 1e6;
 }

@@ -130,7 +130,7 @@ describe("21: pipelined requests", () => {
     socket.pause();
     socket.write(rawRequest("GET /problems").repeat(10_000));
     await new Promise((resolve) => setTimeout(resolve, 500));
-    await expectHealthy(service.url, 250);
+    await expectHealthy(service, 250);
     socket.destroy();
   });
 

@@ -3,6 +3,7 @@ import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, expect, test, vi } from "vitest";
 import { descendantsOf, stillRunning } from "../engine/processes.ts";
+import { patienceMs } from "../support/patience.ts";
 import { quickestSettings } from "../support/quickest-settings.ts";
 import { startKibitz } from "../support/start-kibitz.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
@@ -87,7 +88,7 @@ describe("28: SIGTERM, while all sorts of clients are there", () => {
     }
     expect(await stopping).toBe(0);
     expect(performance.now() - startedAt).toBeLessThan(21_000);
-    await vi.waitFor(() => expect(stillRunning(engines)).toEqual([]), 5000);
+    await vi.waitFor(() => expect(stillRunning(engines)).toEqual([]), patienceMs);
     for (const { socket } of [...slow, halfHeaders, deaf]) {
       socket.destroy();
     }
@@ -105,14 +106,14 @@ describe("28: SIGTERM while the service starts", () => {
     await stop();
     expect(performance.now() - startedAt).toBeLessThan(5000);
     expect(await complaints).toBe("");
-    await vi.waitFor(() => expect(stillRunning(engines)).toEqual([]), 5000);
+    await vi.waitFor(() => expect(stillRunning(engines)).toEqual([]), patienceMs);
   });
 });
 
 test("28: kill -9 leaves no engine either", async () => {
   const { pid, stop } = startKibitz(["serve"], env);
-  await vi.waitFor(() => expect(descendantsOf(pid)).not.toEqual([]), 10_000);
+  await vi.waitFor(() => expect(descendantsOf(pid)).not.toEqual([]), patienceMs);
   const engines = descendantsOf(pid);
   await stop("SIGKILL");
-  await vi.waitFor(() => expect(stillRunning(engines)).toEqual([]), 10_000);
+  await vi.waitFor(() => expect(stillRunning(engines)).toEqual([]), patienceMs);
 });

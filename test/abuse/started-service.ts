@@ -3,11 +3,13 @@ import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { afterAll, beforeAll, expect, vi } from "vitest";
 import { descendantsOf, stillRunning } from "../engine/processes.ts";
+import { patienceMs } from "../support/patience.ts";
 import { quickestSettings } from "../support/quickest-settings.ts";
 import { type Server, startServer } from "../support/start-server.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
+import { aheadOfOthers } from "./ahead-of-others.ts";
 import { type Answer, ask, post } from "./ask.ts";
-import { descriptorsOf } from "./processes-of.ts";
+import { descriptorsOf, ranMs } from "./processes-of.ts";
 
 /** `kibitz serve` as its users start it, seen from outside. */
 export interface StartedService {
@@ -104,7 +106,7 @@ async function expectAsBefore(service: Server, before: number, slots: number): P
   if (!isRunning()) {
     expect(await ended, complaints.join("\n")).toBe(0);
   } else {
-    await expectHealthy(url);
+    await expectHealthy(service);
     await expectEvaluation(url);
     await vi.waitFor(() => {
       for (const [program, engines] of Map.groupBy(descendantsOf(pid), programOf)) {
@@ -113,21 +115,32 @@ async function expectAsBefore(service: Server, before: number, slots: number): P
       expect(descriptorsWithoutEngines(pid) - before, "descriptors more").toBeLessThanOrEqual(
         spareDescriptors,
       );
-    }, 10_000);
+    }, patienceMs);
     const engines = descendantsOf(pid);
     expect(await stop(), complaints.join("\n")).toBe(0);
-    await vi.waitFor(() => expect(stillRunning(engines)).toEqual([]), 5000);
+    await vi.waitFor(() => expect(stillRunning(engines)).toEqual([]), patienceMs);
     await expect(openSocket(port)).rejects.toThrow("ECONNREFUSED");
   }
   // Listeners that pile up, timers that overflow.
   expect(complaints).toEqual([]);
 }
 
-/** The probe answers at once, also while much else is going on. */
-export async function expectHealthy(url: string, maxMs = 1000): Promise<void> {
-  const startedAt = performance.now();
-  expect((await ask(`${url}/healthz`)).status).toBe(200);
-  expect(performance.now() - startedAt).toBeLessThan(maxMs);
+/** By the clock, whatever else runs on the machine: a probe that takes longer is not answered. */
+const probeMaxMs = 10_000;
+
+/**
+ * The probe answers at once, also while much else is going on: in the service's own time, to which a neighbour on the machine adds
+ * nothing.
+ */
+export async function expectHealthy(
+  { url, pid }: Pick<StartedService, "url" | "pid">,
+  ownMaxMs = 1000,
+): Promise<void> {
+  using _ahead = aheadOfOthers();
+  const ranBefore = ranMs(pid);
+  const { status } = await ask(`${url}/healthz`, { signal: AbortSignal.timeout(probeMaxMs) });
+  expect(status).toBe(200);
+  expect(ranMs(pid) - ranBefore).toBeLessThan(ownMaxMs);
 }
 
 /** A caller at an address of which nobody else has asked anything. */

@@ -4,6 +4,7 @@ import type { Log } from "../../src/log/log.ts";
 import { startApp } from "../../src/wiring/app.ts";
 import { loadConfig } from "../../src/wiring/config.ts";
 import { createFakeBackend, type FakeEngineOptions } from "../support/fake-engine/index.ts";
+import { neverLate } from "../support/never-late.ts";
 
 /** The app over the fake engine, which misbehaves as it is told. Disposing of it stops it. */
 export interface FakeApp extends AsyncDisposable {
@@ -52,7 +53,7 @@ export async function startFakeApp(dataDir: string): Promise<FakeApp> {
     { backends: [backend], defaultEngine: undefined, idleMax: 2, memoryMaxBytes: 4e9, log },
     new AbortController().signal,
   );
-  const app = await startApp(config, log, room);
+  const app = await startApp(config, log, room, { lag: neverLate });
   return {
     url: app.url,
     complaints,

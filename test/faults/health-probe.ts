@@ -1,13 +1,21 @@
-/** Asks `/healthz` again and again, and keeps how long each answer took, in milliseconds. Stop it to get them. */
-export function probeHealth(url: string, everyMs = 20): () => Promise<readonly number[]> {
+/**
+ * Asks `/healthz` again and again, and keeps how long each answer took, in milliseconds. Stop it to get them.
+ *
+ * @param nowMs the clock that this is told by
+ */
+export function probeHealth(
+  url: string,
+  everyMs = 20,
+  nowMs: () => number = () => performance.now(),
+): () => Promise<readonly number[]> {
   const tookMs: number[] = [];
   let going = true;
   const probing = (async () => {
     while (going) {
-      const askedAt = performance.now();
+      const askedAt = nowMs();
       const response = await fetch(`${url}/healthz`);
       await response.text();
-      tookMs.push(performance.now() - askedAt);
+      tookMs.push(nowMs() - askedAt);
       if (response.status !== 200) {
         throw new Error(`/healthz answered ${response.status}`);
       }

@@ -10,6 +10,8 @@ import { remainingOf } from "../../support/remaining-of.ts";
 import { useApp } from "../../support/running-app.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
+/** Of requests: so long that four of them come within it on a busy machine, too. */
+const windowS = 10;
 const hourMs = 3_600_000;
 const yearMs = 365 * 24 * hourMs;
 
@@ -29,7 +31,7 @@ afterEach(() => {
 
 const folder = useTemporaryFolder();
 const plans = usePlansFile(
-  { id: "keyless", limits: { depth_max: 30, concurrent: null, rates: [rateOf("burst", 3, 2)] } },
+  { id: "keyless", limits: { depth_max: 30, concurrent: null, rates: [rateOf("burst", 3, windowS)] } },
   { id: "free", limits: { rates: [rateOf("engine-day", 60_000, 86_400, "engine_ms")] } },
 );
 const app = useApp(
@@ -86,9 +88,9 @@ describe.each([
     jump(ms);
     const next = await evaluate();
     expect(next.status).toBe(429);
-    expect(next.headers.get("retry-after")).toMatch(/^[12]$/);
-    expect(next.headers.get("ratelimit")).toMatch(/;t=[0-2]$/);
-    await sleep(2100);
+    expect(next.headers.get("retry-after")).toMatch(/^([1-9]|10)$/);
+    expect(next.headers.get("ratelimit")).toMatch(/;t=(\d|10)$/);
+    await sleep(windowS * 1000 + 100);
     expect((await evaluate()).status).toBe(200);
   });
 

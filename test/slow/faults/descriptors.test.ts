@@ -9,6 +9,7 @@ import { expect, onTestFinished } from "vitest";
 import { startFen } from "../../contract/doors/cases/case.ts";
 import { descendantsOf } from "../../engine/processes.ts";
 import { testWith } from "../../support/needs.ts";
+import { patienceMs } from "../../support/patience.ts";
 import { logLevel, serve } from "../../support/served.ts";
 
 /** `prlimit` takes them away. */
@@ -66,7 +67,7 @@ test("without a file descriptor left, callers who are in are served, others turn
   for (const engine of descendantsOf(pid)) {
     process.kill(engine, "SIGKILL");
   }
-  await expect.poll(() => descendantsOf(pid), { timeout: 5000 }).toEqual([]);
+  await expect.poll(() => descendantsOf(pid), { timeout: patienceMs }).toEqual([]);
   await takeAll();
   const refused = await evaluate(6);
   expect([refused.status, refused.body]).toMatchObject([

@@ -6,6 +6,7 @@ import { get, post } from "../../contract/doors/post.ts";
 import { enginesRunning, stillRunning } from "../../engine/processes.ts";
 import { writeScript } from "../../engine/write-script.ts";
 import { fakeEngineCommandIn } from "../../support/fake-engine/index.ts";
+import { patienceMs } from "../../support/patience.ts";
 import { useApp } from "../../support/running-app.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -26,7 +27,7 @@ async function killAll(): Promise<void> {
   for (const pid of running) {
     process.kill(pid, "SIGKILL");
   }
-  await expect.poll(() => stillRunning(running), { timeout: 5000 }).toEqual([]);
+  await expect.poll(() => stillRunning(running), { timeout: patienceMs }).toEqual([]);
 }
 
 beforeEach(() => void write());

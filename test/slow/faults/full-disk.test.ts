@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, vi } from "vitest";
 import { startFen } from "../../contract/doors/cases/case.ts";
 import { get, post } from "../../contract/doors/post.ts";
+import { leastMsOf } from "../../support/least-ms.ts";
 import { testWith } from "../../support/needs.ts";
 import { logLevel, serve } from "../../support/served.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
@@ -28,15 +29,18 @@ testWith("util-linux")(
     const limitFiles = (bytes: number | "unlimited") =>
       void execFileSync("prlimit", ["--pid", String(server.pid), `--fsize=${bytes}:unlimited`]);
     limitFiles(size);
-    const before = performance.now();
-    const refused = await post(`${url}/v1/keys`, { name: "never" });
-    expect([refused.status, refused.headers.get("retry-after"), refused.body]).toMatchObject([
-      503,
-      "5",
-      { code: "store_unavailable", next_action: "retry_later", retryable: true, retry_after_ms: 5000 },
-    ]);
+    const tookMs = await leastMsOf(2000, async () => {
+      const before = performance.now();
+      const refused = await post(`${url}/v1/keys`, { name: "never" });
+      expect([refused.status, refused.headers.get("retry-after"), refused.body]).toMatchObject([
+        503,
+        "5",
+        { code: "store_unavailable", next_action: "retry_later", retryable: true, retry_after_ms: 5000 },
+      ]);
+      return performance.now() - before;
+    });
     // A full disk is known at once: only for a lock there is a wait, of 5 s.
-    expect(performance.now() - before).toBeLessThan(2000);
+    expect(tookMs).toBeLessThan(2000);
     const answer = await post(`${url}/v1/eval`, { fen: startFen, depth: 14 }, headers);
     expect(answer.status).toBe(200);
     // Two tries to write what was used: there is one every 3 s.
@@ -46,7 +50,8 @@ testWith("util-linux")(
     expect(complaints().map(({ level }) => level)).toEqual([logLevel.warn]);
 
     limitFiles("unlimited");
-    await vi.waitFor(() => expect(complaints()).toHaveLength(2), 4000);
+    // By the second of those tries.
+    await vi.waitFor(() => expect(complaints()).toHaveLength(2), 6000);
     expect((await post(`${url}/v1/keys`, { name: "after" })).status).toBe(200);
     expect(server.logged.filter(({ level }) => level >= logLevel.error)).toEqual([]);
     expect(await server.stop()).toBe(0);

@@ -5,6 +5,7 @@ import { expect, test, vi } from "vitest";
 import { startFen } from "../../contract/doors/cases/case.ts";
 import { get, post } from "../../contract/doors/post.ts";
 import { testWith } from "../../support/needs.ts";
+import { patienceMs } from "../../support/patience.ts";
 import { serve } from "../../support/served.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -35,12 +36,12 @@ testWith("util-linux")("lines that there was no room for are written when there 
     readFileSync(file, "utf8")
       .split("\n")
       .filter((line) => line.includes('"call"')).length;
-  await vi.waitFor(() => expect(callsLogged()).toBe(1));
+  await vi.waitFor(() => expect(callsLogged()).toBe(1), patienceMs);
   execFileSync("prlimit", ["--pid", String(pid), `--fsize=${statSync(file).size}:unlimited`]);
   expect(await ask(3)).toBe(200);
   await new Promise((resolve) => setTimeout(resolve, 500));
   expect(await ask(4)).toBe(200);
   expect(callsLogged()).toBe(1);
   execFileSync("prlimit", ["--pid", String(pid), "--fsize=unlimited:unlimited"]);
-  await vi.waitFor(() => expect(callsLogged()).toBe(3), 5000);
+  await vi.waitFor(() => expect(callsLogged()).toBe(3), patienceMs);
 });

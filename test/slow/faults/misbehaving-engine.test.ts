@@ -6,7 +6,9 @@ import { enginesRunning } from "../../engine/processes.ts";
 import { type FakeApp, startFakeApp } from "../../faults/fake-app.ts";
 import { probeHealth } from "../../faults/health-probe.ts";
 import type { Misbehaviour } from "../../support/fake-engine/index.ts";
+import { patienceMs } from "../../support/patience.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
+import { threadMs } from "../../support/thread-time.ts";
 
 const folder = useTemporaryFolder();
 let app: FakeApp;
@@ -42,7 +44,7 @@ async function armNextEngine(misbehaviour: Misbehaviour, starts = 1): Promise<()
   for (const pid of enginesRunning()) {
     process.kill(pid, "SIGKILL");
   }
-  await expect.poll(() => complaints().filter(isOfThose), { timeout: 5000 }).toHaveLength(ended);
+  await expect.poll(() => complaints().filter(isOfThose), { timeout: patienceMs }).toHaveLength(ended);
   return () => {
     let left = ended;
     return complaints()
@@ -58,9 +60,9 @@ const ask = (more: object = {}) =>
   post(`${app.url}/v1/eval`, { fen: startFen.replace(/1$/, String(cases)), depth: 4, ...more });
 
 afterEach(async () => {
-  await expect.poll(() => app.engines.starting, { timeout: 5000 }).toBe(0);
+  await expect.poll(() => app.engines.starting, { timeout: patienceMs }).toBe(0);
   // Those wait for the next search; none that misbehaved is left beside them.
-  await expect.poll(() => enginesRunning().length - app.engines.alive, { timeout: 5000 }).toBe(0);
+  await expect.poll(() => enginesRunning().length - app.engines.alive, { timeout: patienceMs }).toBe(0);
 });
 
 describe("a caller whose engine", () => {
@@ -99,10 +101,11 @@ describe("a caller whose engine", () => {
     ["ignores every signal and the end of its input", "undying", []],
   ])("%s is answered, and so is the next one; the log says what it was", async (_, misbehaviour, said) => {
     const complained = await armNextEngine(misbehaviour);
-    const stopProbing = probeHealth(app.url);
+    // By the clock of the thread: an engine that floods may keep a core busy, and so may a neighbour.
+    const stopProbing = probeHealth(app.url, 20, threadMs);
     const first = await ask();
     expect([first.status, first.body]).toMatchObject([200, { best_move: { san: expect.any(String) } }]);
-    await expect.poll(complained, { timeout: 5000 }).toEqual(said.toSorted());
+    await expect.poll(complained, { timeout: patienceMs }).toEqual(said.toSorted());
     expect((await ask({ multipv: 2 })).status).toBe(200);
     expect(complained()).toHaveLength(said.length);
     const tookMs = await stopProbing();
@@ -136,7 +139,9 @@ describe("where every engine of a build", () => {
       expect(again.body.code).toBe(next);
       app.arm({}, 0);
       // Another position: this one may be refused for a while. The next start may be waited for.
-      await expect.poll(async () => (await ask({ moves: ["e2e4"] })).status, { timeout: 20_000 }).toBe(200);
+      await expect
+        .poll(async () => (await ask({ moves: ["e2e4"] })).status, { timeout: patienceMs })
+        .toBe(200);
     },
   );
 });
@@ -148,7 +153,9 @@ test("an engine that ignores every signal and the end of its input is gone with 
   const first = engines();
   server.arm({ misbehaviour: "undying" });
   first.forEach((pid) => void process.kill(pid, "SIGKILL"));
-  await expect.poll(() => engines().filter((pid) => !first.includes(pid)), { timeout: 5000 }).toHaveLength(1);
+  await expect
+    .poll(() => engines().filter((pid) => !first.includes(pid)), { timeout: patienceMs })
+    .toHaveLength(1);
   expect((await post(`${server.url}/v1/eval`, { fen: startFen, depth: 4 })).status).toBe(200);
   await server[Symbol.asyncDispose]();
   expect(engines()).toEqual([]);

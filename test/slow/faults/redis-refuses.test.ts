@@ -9,6 +9,7 @@ import { heads } from "../../contract/doors/heads.ts";
 import { get } from "../../contract/doors/post.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { describeWith } from "../../support/needs.ts";
+import { patienceMs } from "../../support/patience.ts";
 import { until, useRedis } from "../../support/redis.ts";
 import { useApp } from "../../support/running-app.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
@@ -27,7 +28,11 @@ describeWith("redis")("a node whose Redis is connected and refuses commands", ()
         return redis.url;
       },
     },
-    { engines: createEnginesInProcess(), metrics, redis: { heartbeatMs: 200, announceMs: 100 } },
+    {
+      engines: createEnginesInProcess(),
+      metrics,
+      redis: { heartbeatMs: 200, announceMs: 100, operationMaxMs: patienceMs, connectMaxMs: patienceMs },
+    },
   );
   const operate = (...words: readonly string[]) =>
     execFileSync("redis-cli", ["-p", String(redis.port), ...words], { stdio: "pipe", encoding: "utf8" });

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
 import { startFen } from "../../contract/doors/cases/case.ts";
 import { descendantsOf, stillRunning } from "../../engine/processes.ts";
+import { patienceMs } from "../../support/patience.ts";
 import { logLevel, serve } from "../../support/served.ts";
 
 /** Every request is another one, or they would share a search. */
@@ -53,7 +54,7 @@ test.each(["SIGTERM", "SIGINT"] as const)(
       }
     });
     // From then on all of them have a search that runs or waits, for some it is not the first.
-    await vi.waitFor(() => expect(outcomes.length).toBeGreaterThan(callersMax), 20_000);
+    await vi.waitFor(() => expect(outcomes.length).toBeGreaterThan(callersMax), 3 * patienceMs);
     const engines = descendantsOf(pid);
     expect(engines.length).toBeGreaterThan(0);
     const stoppedAt = performance.now();

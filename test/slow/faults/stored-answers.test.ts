@@ -6,6 +6,7 @@ import { startFen } from "../../contract/doors/cases/case.ts";
 import { post } from "../../contract/doors/post.ts";
 import { diskIsFull, mountSmallDisk, noFileGrowsBeyond } from "../../faults/shortages.ts";
 import { rowsWith } from "../../support/needs.ts";
+import { patienceMs } from "../../support/patience.ts";
 import { useApp } from "../../support/running-app.ts";
 import { serve } from "../../support/served.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
@@ -48,7 +49,7 @@ test("a server that is killed in the middle of a batch has stored what was finis
     }
   })();
   reading.catch(() => {});
-  await vi.waitFor(() => expect(finished.size).toBe(8), 10_000);
+  await vi.waitFor(() => expect(finished.size).toBe(8), patienceMs);
   // What was finished a moment ago may be lost.
   await sleep(300);
   await server.stop("SIGKILL");
@@ -76,11 +77,14 @@ describe("an answer that was spoilt on disk", () => {
     const database = new DatabaseSync(join(folder, "answers.db"));
     onTestFinished(() => database.close());
     const texts = () => database.prepare("SELECT text FROM answer").all();
-    await vi.waitFor(() => expect(texts()).toHaveLength(1));
+    await vi.waitFor(() => expect(texts()).toHaveLength(1), patienceMs);
     expect(await ask()).toMatchObject({ score, best_move, lines, search: { cached: true } });
     database.exec(`UPDATE answer SET text = replace(text, '"depth":8', '"depth":9')`);
     expect(await ask()).toMatchObject({ score, best_move, lines, search: { cached: false, depth } });
-    await vi.waitFor(() => expect(texts()).toEqual([{ text: expect.stringContaining('"depth":8') }]));
+    await vi.waitFor(
+      () => expect(texts()).toEqual([{ text: expect.stringContaining('"depth":8') }]),
+      patienceMs,
+    );
   });
 });
 
@@ -109,14 +113,14 @@ describe.each([
     for (const fen of others) {
       expect((await ask(fen)).status).toBe(200);
     }
-    await vi.waitFor(() => expect(complaints()).toHaveLength(1), 5000);
+    await vi.waitFor(() => expect(complaints()).toHaveLength(1), patienceMs);
     expect(complaints()).toEqual([expect.stringContaining("stored answers cannot be written")]);
     expect((await ask(known)).body.search).toMatchObject({ cached: true });
     end();
-    await vi.waitFor(() => expect(complaints()).toHaveLength(2), 5000);
+    await vi.waitFor(() => expect(complaints()).toHaveLength(2), patienceMs);
     const kept = new DatabaseSync(join(folder, "answers.db"), { readOnly: true });
     onTestFinished(() => kept.close());
     const rows = () => kept.prepare("SELECT count(*) AS rows FROM answer").get()?.rows;
-    await vi.waitFor(() => expect(rows()).toBe(positions.length), 5000);
+    await vi.waitFor(() => expect(rows()).toBe(positions.length), patienceMs);
   });
 });

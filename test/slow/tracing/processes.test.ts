@@ -4,18 +4,29 @@ import { createServer, type IncomingHttpHeaders } from "node:http";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { patienceMs } from "../../support/patience.ts";
 import { serve } from "../../support/served.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const folder = useTemporaryFolder();
-const evaluate = (url: string) =>
-  fetch(`${url}/v1/eval`, {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify({ fen: "startpos", depth: 2 }),
-  }).then((answer) => answer.status);
+
+/** Asked again, as it says, where the server has no time to read it: the machine may be busy with others. */
+async function evaluate(url: string): Promise<number> {
+  for (const endsAt = performance.now() + patienceMs; ; ) {
+    const answer = await fetch(`${url}/v1/eval`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ fen: "startpos", depth: 2 }),
+    });
+    if (answer.status !== 503 || performance.now() > endsAt) {
+      return answer.status;
+    }
+    await sleep(1000);
+  }
+}
 
 /** Takes what exporters send. */
 async function openReceiver() {
@@ -101,14 +112,17 @@ describe("a server that is told of a collector", () => {
         OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
         OTEL_BSP_SCHEDULE_DELAY: "10",
       });
-      const before = performance.now();
+      const tookMs: number[] = [];
       for (let times = 0; times < 20; times++) {
+        const before = performance.now();
         expect(await evaluate(server.url)).toBe(200);
+        tookMs.push(performance.now() - before);
       }
-      expect(performance.now() - before).toBeLessThan(5000);
+      // The quickest of the second half: were the collector waited for, they all would be, and for seconds.
+      expect(Math.min(...tookMs.slice(10))).toBeLessThan(250);
       const complaints = () =>
         server.logged.filter(({ msg }) => msg.startsWith("degraded: traces cannot be sent"));
-      await expect.poll(complaints, { timeout: 10_000 }).toHaveLength(1);
+      await expect.poll(complaints, { timeout: patienceMs }).toHaveLength(1);
       await evaluate(server.url);
       const stopping = performance.now();
       expect(await server.stop()).toBe(0);

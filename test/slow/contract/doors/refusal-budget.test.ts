@@ -9,13 +9,16 @@ import { createEnginesInProcess } from "../../../support/engines-in-process.ts";
 import { rateOf, usePlansFile } from "../../../support/plans-file.ts";
 import { useApp } from "../../../support/running-app.ts";
 
+/** Of the budget, in seconds: so long that whatever spends it is told within it, on a busy machine and with all doors at once, too. */
+const windowS = 20;
+
 const metrics = createMetrics("1.2.3");
 const app = useApp(
   {
     KIBITZ_ACCESS: "public",
     KIBITZ_PLANS: usePlansFile({
       id: "keyless",
-      limits: { rates: [rateOf("minute", 100, 60), rateOf("refusals", 4, 3, "refusal")] },
+      limits: { rates: [rateOf("minute", 100, 60), rateOf("refusals", 4, windowS, "refusal")] },
     }),
     KIBITZ_TRUST_PROXY: "127.0.0.1",
   },
@@ -41,11 +44,12 @@ test.concurrent.each(heads)(
     expect(refused.status).toBe(kind.later);
     expect(refused.headers.get("ratelimit")).toMatch(/^"minute";r=100;t=\d+$/);
     const told = refused.headers.get("retry-after") ?? refused.trailers.get("retry-after");
-    expect(told).toEqual(kind.errorsHaveHeaders ? expect.stringMatching(/^[123]$/) : null);
+    expect(told).toEqual(kind.errorsHaveHeaders ? expect.stringMatching(/^([1-9]|1\d|20)$/) : null);
     expect((await ask(app.url, quick, newCaller())).status).toBe(kind.ok);
-    await sleep(Number(told ?? 3) * 1000);
+    await sleep(Number(told ?? windowS) * 1000);
     expect((await ask(app.url, quick, caller)).status).toBe(kind.ok);
   },
+  120_000,
 );
 
 test("what a spent budget refuses is counted by its name, whatever the protocol", async () => {

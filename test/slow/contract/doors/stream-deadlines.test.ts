@@ -16,7 +16,21 @@ const never = new AbortController().signal;
 /** Searches for a minute, if nobody stops it. */
 const long = { fen: startFen, depth: 30 };
 const batch = { requests: [long, { ...long, multipv: 2 }, { ...long, multipv: 3 }] };
-const deadlineMs = 250;
+
+/**
+ * Calls with a deadline within which its search begins: where a busy machine needs longer than the shortest, the next one is tried.
+ * Each ends with the same outcome, which is returned.
+ */
+async function callWithDeadline<T>(call: (deadlineMs: number) => Promise<T>): Promise<T> {
+  for (const deadlineMs of [250, 2500, 25_000]) {
+    const { begun } = engines;
+    const outcome = await call(deadlineMs);
+    if (engines.begun > begun) {
+      return outcome;
+    }
+  }
+  return expect.fail("no search began before the longest deadline");
+}
 
 const calls = [
   ["streamEvaluate", long],
@@ -55,11 +69,10 @@ describe.each(streamClients)("$name", ({ open }) => {
 describe.each(streamClients.filter(({ deadlines }) => deadlines))("$name", ({ open }) => {
   test.each(calls)("%s: a deadline ends all its searches", async (call, request) => {
     await using client = open(app.url);
-    const read = Array.fromAsync(client.stream(call, request, never, deadlineMs)).catch(
-      (error: unknown) => error,
+    const outcome = await callWithDeadline((deadlineMs) =>
+      Array.fromAsync(client.stream(call, request, never, deadlineMs)).catch((error: unknown) => error),
     );
-    await expectWork();
-    expect(String(await read)).toMatch(/deadline.?exceeded/i);
+    expect(String(outcome)).toMatch(/deadline.?exceeded/i);
     await expectNoWork();
   });
 });
@@ -67,24 +80,29 @@ describe.each(streamClients.filter(({ deadlines }) => deadlines))("$name", ({ op
 describe("a deadline of a unary call ends its search", () => {
   test.each(rpcDoors)("$name", async ({ open }) => {
     await using door = open(app.url);
-    // The headers in which the protocols say it: both are sent, and each door reads its own.
-    const headers = { "Connect-Timeout-Ms": String(deadlineMs), "grpc-timeout": `${deadlineMs}m` };
-    const outcome = door.call("evaluate", long, headers);
-    await expectWork();
-    expect(await outcome).toMatchObject({ kind: "refusal", refusal: { code: "deadline_exceeded" } });
+    const outcome = await callWithDeadline((deadlineMs) =>
+      // The headers in which the protocols say it: both are sent, and each door reads its own.
+      door.call("evaluate", long, {
+        "Connect-Timeout-Ms": String(deadlineMs),
+        "grpc-timeout": `${deadlineMs}m`,
+      }),
+    );
+    expect(outcome).toMatchObject({ kind: "refusal", refusal: { code: "deadline_exceeded" } });
     await expectNoWork();
   });
 });
 
 test("a connection that is closed ends the search of a unary call of plain JSON", async () => {
+  const leave = new AbortController();
   const left = fetch(`${app.url}/v1/eval`, {
     method: "POST",
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify(long),
-    signal: AbortSignal.timeout(deadlineMs),
+    signal: leave.signal,
   });
-  const failed = expect(left).rejects.toThrow(/timeout/);
+  const failed = expect(left).rejects.toThrow(/abort/);
   await expectWork();
+  leave.abort();
   await failed;
   await expectNoWork();
   await using door = json.open(app.url);
