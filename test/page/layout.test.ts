@@ -27,6 +27,13 @@ describeWith("chromium")("what is seen", () => {
     },
   );
 
+  test("has a large board where the window is large", async () => {
+    const page = await kibitz.open({ size: { width: 1920, height: 1080 } });
+    const { y, height } = await boxOf(page.getByRole("grid", { name: "Board" }));
+    expect(height).toBeGreaterThan(1080 * 0.75);
+    expect(y + height).toBeLessThan(1080);
+  });
+
   test.each(["white", "black"])(
     "writes ranks and files readably on light and dark, seen by %s",
     async (side) => {
