@@ -41,7 +41,9 @@ describeWith("redis")("nodes that are asked the same", () => {
 
   beforeAll(async () => {
     nodes = await Promise.all([start(), start(), start()]);
-    shared = await openRedis({ url: redis.url, prefix: "kibitz:" });
+    // The test itself has time.
+    const times = { operationMaxMs: 10_000, connectMaxMs: 10_000 };
+    shared = await openRedis({ url: redis.url, prefix: "kibitz:", times });
     return async () => {
       shared[Symbol.dispose]();
       await Promise.all(nodes.map((node) => node.stop("SIGKILL")));
@@ -88,6 +90,8 @@ describeWith("redis")("nodes that are asked the same", () => {
 
   /** Asks all, and resolves when one leads and is followed. A search that a busy machine ended before all had asked is no such. */
   async function askAll(triesLeft = 3): Promise<AskedAll> {
+    // Else the lease of the search before could be taken for that of this one.
+    await until(leader, (id) => id === undefined, 60_000);
     const request = question();
     const answers = new Map(nodes.map((node) => [node, ask(node, request).catch((error: unknown) => error)]));
     const id = (await until(leader, Boolean, 60_000)) ?? "";
