@@ -41,8 +41,7 @@ describe.each(modes)("in the mode %s", (mode, env) => {
         expect((JSON.parse(body) as Item[]).filter(asWanted)).toHaveLength(200);
       }
       expect(health.failed).toBe(0);
-      // In the time of the thread that is to be left.
-      expect(health.ownP99Ms).toBeLessThan(100);
+      expect(health.p99Ms).toBeLessThan(100);
     },
   );
 });
