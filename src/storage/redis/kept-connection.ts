@@ -193,15 +193,18 @@ export async function keepConnection({ url, probe, times, onClient }: KeptConnec
     if (asked === undefined) {
       return;
     }
+    const { kind } = health;
     let refusal: RedisFailure | undefined;
     try {
-      refusal = await (health.kind === "up" ? probeWriting : probeAll)(asked, tried);
+      refusal = await (kind === "up" ? probeWriting : probeAll)(asked, tried);
     } catch (error) {
       lose(asked, failureOf(error));
       return;
     }
     retries = 0;
-    if (asked !== client) {
+    // What was refused meanwhile may be more than was tried here: the next look tries all.
+    const isOutdated = refusal === undefined && health.kind !== kind;
+    if (asked !== client || isOutdated) {
       return;
     }
     become(refusal ? "unwritable" : "up", refusal);

@@ -243,6 +243,23 @@ describeWith("redis")("a Redis that refuses", () => {
       "up",
     ]);
   });
+
+  test("is not taken for well by a look that has tried less than what was refused", async () => {
+    const one = await connect(undefined, { ...patient, heartbeatMs: 50 });
+    await one.ask("ACL", [], ["SETUSER", "default", "-zadd"]);
+    const seen: string[] = [];
+    one.changes.on("change", () => seen.push(one.health.kind));
+    redis.pause();
+    const refused = expect(one.ask("ZADD", ["set"], [1, "a"])).rejects.toThrow("its user may not");
+    // Meanwhile it is looked whether Redis takes writes, which is answered behind the refusal.
+    await sleep(500);
+    redis.resume();
+    await refused;
+    await sleep(500);
+    expect(seen).toEqual(["unwritable"]);
+    await one.ask("ACL", [], ["SETUSER", "default", "+@all"]);
+    await until(() => one.health.kind === "up");
+  });
 });
 
 describeWith("redis")("a Redis with users", () => {
