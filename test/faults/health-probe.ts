@@ -1,5 +1,7 @@
+import { onTestFinished } from "vitest";
+
 /**
- * Asks `/healthz` again and again, and keeps how long each answer took, in milliseconds. Stop it to get them.
+ * Asks `/healthz` again and again, and keeps how long each answer took, in milliseconds. Stop it to get them; with the test it ends anyway.
  *
  * @param nowMs the clock that this is told by
  */
@@ -22,6 +24,11 @@ export function probeHealth(
       await new Promise((resolve) => setTimeout(resolve, everyMs));
     }
   })();
+  // What it meets behind a test that has failed is nobody's matter.
+  probing.catch(() => {});
+  onTestFinished(() => {
+    going = false;
+  });
   return async () => {
     going = false;
     await probing;

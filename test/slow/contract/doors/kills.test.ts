@@ -43,13 +43,14 @@ test("engines that are killed and suspended under load lose no request", async (
   let hurts = 0;
   const hurting = setInterval(() => {
     const victims = enginesRunning();
-    if (victims.length > 0) {
+    if (victims.length > 0 && hurts < hurtsMin) {
       hurt(++hurts % 4 === 0 ? "SIGSTOP" : "SIGKILL", random.pick(victims));
     }
   }, hurtEveryMs);
   const answers: [number, unknown][] = [];
   const client = async () => {
-    while (hurts < hurtsMin) {
+    // A busy machine takes longer for an answer than it is left in peace.
+    while (hurts < hurtsMin || answers.length <= hurtsMin) {
       answers.push(await ask(random.pick(fens)));
     }
   };
