@@ -36,6 +36,8 @@ export function createHttp1Server(
   unreadHeaders: readonly (readonly [string, string])[],
 ): Http1Server {
   const places = new Map<Socket, Place>();
+  /** How many requests have come behind the last that is answered, of connections that have sent too many at once. */
+  const comeBehind = new WeakMap<Socket, number>();
   let draining = false;
   const server = createServer({
     headersTimeout: limits.headersTimeoutMs,
@@ -59,9 +61,23 @@ export function createHttp1Server(
     server.emit("request", req, res);
   });
   const take = (req: IncomingMessage, res: ServerResponse) => {
-    const place = places.get(req.socket);
+    const { socket } = req;
+    const place = places.get(socket);
     const isSpare = place?.isSpare === true;
-    if (draining || isSpare) {
+    const behind = comeBehind.get(socket);
+    if (behind !== undefined) {
+      comeBehind.set(socket, behind + 1);
+      // Whoever sends on has not read that it was the last.
+      if (behind === limits.pipelinedMax) {
+        socket.destroy();
+      }
+      return;
+    }
+    const isLast = place !== undefined && place.calls.size >= limits.pipelinedMax - 1;
+    if (isLast) {
+      comeBehind.set(socket, 0);
+    }
+    if (draining || isSpare || isLast) {
       res.shouldKeepAlive = false;
     }
     place?.begin(res);

@@ -29,6 +29,11 @@ export const listenerLimits = {
   spareConnectionsMax: 1000,
   /** Of them for one address. */
   spareConnectionsPerAddress: 64,
+  /**
+   * Requests at a time on one HTTP/1.1 connection, sent without waiting for answers. The answer to the last of them is the last on its
+   * connection: thousands of them come in one packet, and all would be answered before anybody else is.
+   */
+  pipelinedMax: 100,
   /** Calls at a time on one HTTP/2 connection: what gRPC servers and Envoy allow. */
   streamsMax: 100,
   /** Calls at a time over HTTP/2 of one address and in all, beyond one for each connection: 10 kB and more each. */
