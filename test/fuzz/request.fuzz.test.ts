@@ -14,10 +14,18 @@ const searchMaxMs = 100;
 /** So much more memory than when it was warm would be a leak. */
 const growthMaxBytes = 400 * 1024 * 1024;
 
+/**
+ * An engine that gets no core of a busy machine for 400 ms is late with its stop, and replaced: at most so many times, and once more for
+ * each so many inputs. One that does not stop is late at every other input.
+ */
+const lateStopsMax = 3;
+const inputsPerLateStop = 1000;
+
 let service: StartedService;
 let sender: Sender;
 let engines: readonly number[] = [];
 let warmBytes = 0;
+let lateStops = 0;
 const seen = new Map<string, number>();
 
 const evaluate = (fen: string): FuzzedRequest => ({
@@ -58,6 +66,17 @@ async function warmUp(halfmoves: number): Promise<readonly number[]> {
   return service.engines();
 }
 
+/** What the service has complained of since it was asked last, but for the late stops that are to be expected. */
+function complaints(): readonly string[] {
+  const all = service.takeComplaints();
+  const late = all.filter((line) => line.includes('"kind":"overran"'));
+  lateStops += late.length;
+  const inputs = [...seen.values()].reduce((sum, count) => sum + count, 0);
+  return lateStops > lateStopsMax + inputs / inputsPerLateStop
+    ? all
+    : all.filter((line) => !late.includes(line));
+}
+
 /** All at once, as callers come; then the service is asked whether it is well. */
 async function check(requests: readonly FuzzedRequest[]): Promise<void> {
   await Promise.all(
@@ -71,7 +90,7 @@ async function check(requests: readonly FuzzedRequest[]): Promise<void> {
   equal(health.status, 200);
   await health.arrayBuffer();
   // Log lines are collected for 20 ms; those of the last inputs come with later ones, and their ids tell whose they are.
-  deepEqual(service.takeComplaints(), []);
+  deepEqual(complaints(), []);
 }
 
 test("whatever is sent is answered or refused as the contract says, and nothing breaks", async () => {
@@ -89,7 +108,7 @@ test("whatever is sent is answered or refused as the contract says, and nothing 
   });
   // In hours, an engine is replaced once for its age; one that died is in the log, which was read all the time.
   equal((await warmUp(10)).length, engines.length, "an engine is gone");
-  deepEqual(service.takeComplaints(), []);
+  deepEqual(complaints(), []);
   const grownBytes = (service.memoryBytes() ?? 0) - warmBytes;
   ok(grownBytes < growthMaxBytes, `${Math.round(grownBytes / 1024 / 1024)} MiB more than at the start`);
 });
