@@ -248,7 +248,8 @@ export function createPositionCache(beginWork: BeginWork): PositionCache {
 
   async function judgeGame(input: PositionInput, check: (() => void) | undefined): Promise<Judgement> {
     const { fen, moves, chess960 } = input;
-    const key = [chess960, fen, ...moves].join("\n");
+    // Texts of the caller, which may hold anything: where one ends is part of the key.
+    const key = JSON.stringify([chess960, fen, moves]);
     const known = games.get(key);
     if (known) {
       return known;

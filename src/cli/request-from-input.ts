@@ -119,8 +119,8 @@ function movesOfText(text: string): readonly string[] {
 function optionsFromTexts(texts: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(
     texts.map((text) => {
-      const [name, value] = text.split("=", 2);
-      if (!name || value === undefined) {
+      const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+      if (name === undefined || value === undefined) {
         throw new UsageError(`--option ${text} must be written name=value, such as skill_level=5`);
       }
       return [name, valueOfText(value)];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createPositionCache } from "../../src/analysis/judge-request.ts";
-import { judgePosition } from "../../src/chess/judge-position.ts";
+import { judgePosition, movesAtOnce } from "../../src/chess/judge-position.ts";
 import type { PositionInput } from "../../src/chess/position.ts";
 import { createTimeSlicer } from "../../src/thread/event-loop.ts";
 import { startFen } from "../chess/judged.ts";
@@ -34,5 +34,19 @@ describe("a position that is judged again", () => {
       judge(inputOf({ chess960 }));
     }
     expect(judge(inputOf(told))).toEqual(judgePosition(inputOf(told)));
+  });
+
+  test("is not the one of a long game whose texts are cut elsewhere", async () => {
+    const judge = createPositionCache(createTimeSlicer());
+    const moves = Array.from(
+      { length: movesAtOnce + 8 },
+      (_, ply) => ["Nf3", "Nf6", "Ng1", "Ng8"][ply % 4] ?? "",
+    );
+    expect((await judge(inputOf({ moves }))).kind).toBe("position");
+    const [first, ...others] = moves;
+    for (const separator of ["\n", ",", '","']) {
+      const cut = { fen: `${startFen}${separator}${first}`, moves: others };
+      expect((await judge(inputOf(cut))).kind).toBe("faults");
+    }
   });
 });

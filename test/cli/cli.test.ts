@@ -113,6 +113,7 @@ test.each([
   ["a value where none belongs", ["eval", mateInOne, "--json=1"], /^kibitz: --json takes no value: /],
   ["an unknown option of the server", ["--port", "80"], /there is no option --port; .*kibitz serve --help/s],
   ["a bad engine option", ["eval", mateInOne, "-o", "skill_level"], /name=value/],
+  ["a value with more behind it", ["eval", mateInOne, "-o", "skill_level=5=6"], /skill_level.*integer/s],
 ])("exits with 2 and says why for %s", async (_, args, message) => {
   const { code, stdout, stderr } = await runKibitz(args);
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
