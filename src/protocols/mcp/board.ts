@@ -21,3 +21,8 @@ export function boardOf(fen: string): string {
 export function describePosition(fen: string): string {
   return `${nameOfSide(turnOf(fen))} to move. FEN: ${fen}\n\n${boardOf(fen)}`;
 }
+
+/** How many moves of either side, in words. */
+export function halfMovesText(count: number): string {
+  return count === 1 ? "1 half-move" : `${count} half-moves`;
+}

@@ -3,7 +3,7 @@ import { type Fault, KibitzError } from "../../errors/errors.ts";
 import { keysOfPointer } from "../../text/json-pointer.ts";
 import { durationText } from "../../text/plain-text.ts";
 import { playedMovesOf } from "./arguments.ts";
-import { describePosition } from "./board.ts";
+import { describePosition, halfMovesText } from "./board.ts";
 import type { Caller, Plain, PlayedMoves, PlayedPosition } from "./caller.ts";
 import { moveText, nearestMoves } from "./nearest-moves.ts";
 import { suggestionMaxCharacters, suggestionText } from "./suggestion-text.ts";
@@ -145,8 +145,7 @@ function legalText({ written, before }: IllegalMove): string {
     shown.length < legal.length
       ? `The ${shown.length} nearest of ${legal.length} legal moves`
       : "Legal moves";
-  const count = played.length === 1 ? "1 half-move" : `${played.length} half-moves`;
-  const after = played.length === 0 ? "" : ` (after ${count})`;
+  const after = played.length === 0 ? "" : ` (after ${halfMovesText(played.length)})`;
   return `The position before it${after}: ${describePosition(fen)}\n\n${which} there: ${shown.map(moveText).join(", ") || "none"}`;
 }
 

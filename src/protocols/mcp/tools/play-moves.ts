@@ -1,5 +1,5 @@
 import { argument, playedMovesOf, readArguments } from "../arguments.ts";
-import { boardOf, describePosition, nameOfSide } from "../board.ts";
+import { boardOf, describePosition, halfMovesText, nameOfSide } from "../board.ts";
 import type { Caller, Plain, PlayedMoves, PlayedPosition } from "../caller.ts";
 import { evaluateMethod, notesText, schema, shownEnd, shownMove } from "../evaluation.ts";
 import { moveText } from "../nearest-moves.ts";
@@ -70,8 +70,9 @@ function answerOf(position: PlayedPosition): ToolAnswer {
 
 function stateText({ turn, played, check, terminal }: PlayedPosition): string {
   const last = played.at(-1);
-  const count = played.length === 1 ? "1 half-move" : `${played.length} half-moves`;
-  const game = last ? `After ${count}, the last one ${moveText(last)}: the game` : "The game";
+  const game = last
+    ? `After ${halfMovesText(played.length)}, the last one ${moveText(last)}: the game`
+    : "The game";
   if (terminal) {
     const winner = terminal.winner ? `${nameOfSide(terminal.winner)} has won` : "a draw";
     return `${game} is over, ${winner} by ${terminal.reason.replaceAll("_", " ")} (${terminal.result}).`;

@@ -1,7 +1,7 @@
 import { GameService } from "../../../../gen/chess/analysis/v1/game_service_pb.ts";
 import { KibitzError } from "../../../errors/errors.ts";
 import { argument, readArguments } from "../arguments.ts";
-import { boardOf, describePosition, turnOf } from "../board.ts";
+import { boardOf, describePosition, halfMovesText, turnOf } from "../board.ts";
 import type { Caller, MoveName, Plain } from "../caller.ts";
 import { schema, shownScore } from "../evaluation.ts";
 import { type PlainScore, scoreText } from "../score.ts";
@@ -208,8 +208,7 @@ function titleOf(found: PlainReview): string {
     // Programs write ? for whom they do not know.
     return written === "" || written === "?" ? tag : written.slice(0, nameMaxCharacters);
   };
-  const count = moves.length === 1 ? "1 half-move" : `${moves.length} half-moves`;
-  return `${name("White")} – ${name("Black")}, ${resultOf(found)}, ${count}`;
+  return `${name("White")} – ${name("Black")}, ${resultOf(found)}, ${halfMovesText(moves.length)}`;
 }
 
 /** The last word of every PGN; the tag may be missing, and of a game that was sent as moves there is none. */
