@@ -1,13 +1,13 @@
 /**
  * What a request costs the server in instructions, which hardly depend on what else the machine does: beside the least
- * service (searches) or a bare `node:http` (a cached answer), and beside another checkout. In turns by round, after a
+ * service (searches) or a bare `node:http` (a cached answer), and beside other checkouts. In turns by round, after a
  * while in which V8 compiles. Beside them processor cycles and the processor time, which do depend on it.
  *
  * Needs Linux's `perf` (Debian: linux-perf), a processor whose counters it may read, and what `npm run bench` needs. Counts
  * all threads: collecting garbage and compiling, too.
  *
  *     node bench/instructions.ts [--depth 1 | --cached] [--callers 8] [--rounds 5] [--seconds 3] [--warm 15] [--open]
- *         [--beside <checkout>]
+ *         [--beside <checkout>]...
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -34,7 +34,7 @@ const { values } = parseArgs({
     seconds: { type: "string", default: "3" },
     warm: { type: "string", default: "15" },
     open: { type: "boolean", default: false },
-    beside: { type: "string" },
+    beside: { type: "string", multiple: true, default: [] },
   },
 });
 const [depth, callers, rounds, seconds, warmSeconds] = [
@@ -96,7 +96,7 @@ const book = createQuestionBook(folder);
 
 const runners: Runner[] = [];
 let answer = "";
-const checkouts = [undefined, ...(values.beside === undefined ? [] : [values.beside])];
+const checkouts = [undefined, ...values.beside];
 for (const checkout of checkouts) {
   const started = await startKibitz(settings, {
     settings: values.open ? { KIBITZ_ACCESS: "open" } : {},

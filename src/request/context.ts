@@ -134,6 +134,9 @@ export function mediaTypeOf(headers: IncomingHttpHeaders): string {
  * JSON, but for what only an RPC client posts.
  */
 function protocolOf({ method, headers }: RawRequest, isOfService: boolean): Protocol {
+  if (!isOfService && headers["content-type"] === "application/json") {
+    return "json";
+  }
   const type = mediaTypeOf(headers);
   if (!isOfService && !(method === "POST" && rpcType.test(type))) {
     return "json";

@@ -285,5 +285,6 @@ function createDoors(
 
 /** Whether a path is below that of a service, also if the service has no such method. */
 function isRpcPath(path: string): boolean {
-  return serviceNames.has(path.slice(1, path.lastIndexOf("/")));
+  // Their names have dots, which the paths of the JSON calls have not: those need no look-up.
+  return path.includes(".") && serviceNames.has(path.slice(1, path.lastIndexOf("/")));
 }
