@@ -21,7 +21,7 @@ const callers = 8;
  * parses the same body and sends the same bytes.
  */
 export async function measureCached(
-  { rounds, seconds, beside }: BenchOptions,
+  { rounds, warmSeconds, seconds, beside }: BenchOptions,
   settings: PeerSettings,
 ): Promise<Row> {
   const { folder, engine } = settings;
@@ -43,23 +43,22 @@ export async function measureCached(
   let answer = "";
   for (const [name, { pid, load, server, headers, stop }] of started) {
     answer = await askedTwice(server.url, question, headers);
+    await load({ file, callers, seconds: warmSeconds, repeats: true });
     runners.push({ name, pid, load: () => load({ file, callers, seconds, repeats: true }) });
     if (lack === undefined) {
       const ask = await grpcLoad(server.url, headers, folder);
+      await ask(warmSeconds);
       runners.push({ name: `${name}, gRPC`, pid, load: () => ask(seconds) });
     }
     stops.push(stop);
   }
   const bare = await startProgram(process.execPath, "echo.ts", [], folder, answer);
   stops.push(bare.stop);
-  runners.unshift({
-    name: "bare node:http",
-    pid: bare.pid,
-    load: () => loadByWrk({ url: bare.url, headers: {}, file, callers, seconds, repeats: true }),
-  });
+  const askBare = (duration: number) =>
+    loadByWrk({ url: bare.url, headers: {}, file, callers, seconds: duration, repeats: true });
+  await askBare(warmSeconds);
+  runners.unshift({ name: "bare node:http", pid: bare.pid, load: () => askBare(seconds) });
   try {
-    // V8 compiles the hot functions meanwhile.
-    await takeTurns(runners, 1);
     const measured = await takeTurns(runners, rounds);
     return { kind: "cached", path: engine.path, depth: question.depth, callers, measured };
   } finally {

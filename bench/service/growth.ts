@@ -70,7 +70,7 @@ const calls = {
 export async function measureSweep(
   name: SweepName,
   settings: PeerSettings,
-  { rounds, seconds }: { readonly rounds: number; readonly seconds: number },
+  { rounds, warmSeconds, seconds }: Readonly<Record<"rounds" | "warmSeconds" | "seconds", number>>,
   book: QuestionBook,
 ): Promise<Sweep> {
   const { values, at }: Recipe = sweeps[name];
@@ -84,7 +84,7 @@ export async function measureSweep(
       const slots = asked.slots ?? settings.slots;
       if (started?.slots !== slots) {
         await started?.kibitz.stop();
-        started = { kibitz: await startWarm({ ...settings, engine, slots }, book), slots };
+        started = { kibitz: await startWarm({ ...settings, engine, slots }, warmSeconds, book), slots };
       }
       const { kibitz } = started;
       turns.get(value)?.push(await measure(kibitz.pid, () => ask(kibitz, asked, seconds, book)));
@@ -101,12 +101,16 @@ export async function measureSweep(
   };
 }
 
-async function startWarm(settings: PeerSettings, book: QuestionBook): Promise<StartedKibitz> {
+async function startWarm(
+  settings: PeerSettings,
+  warmSeconds: number,
+  book: QuestionBook,
+): Promise<StartedKibitz> {
   // All callers have one address here, and lines are as long as it takes.
   const kibitz = await startKibitz(settings, {
     settings: { KIBITZ_CONNECTIONS_PER_ADDRESS: "0", KIBITZ_QUEUE_MAX_WAIT_MS: "600000" },
   });
-  await ask(kibitz, { depth: 1 }, 2, book);
+  await ask(kibitz, { depth: 1 }, warmSeconds, book);
   return kibitz;
 }
 

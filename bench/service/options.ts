@@ -14,13 +14,14 @@ npm run bench -- --growth              how cost grows
   --peers ${Object.keys(peers).join(",")}
   --sweeps ${sweepNames.join(",")}
                                        of --growth
+  --warm 30                            seconds for which each is asked before the first turn: V8 compiles meanwhile
   --seconds 2    --rounds 3            how long each has its turn, and how often
   --slots 2                            searches at a time
   --python python3                     one that has chess, fastapi and uvicorn
   --beside ../other                    another checkout of Kibitz, as one more peer
   --out bench/results                  the folder of the results, as JSON
 
-One cell in half a minute: npm run bench -- --rows new --depths 8 --callers 8 --peers least,kibitz
+One cell in half a minute: npm run bench -- --rows new --depths 8 --callers 8 --peers least,kibitz --warm 5
 What storing costs where nothing is found: npm run bench -- --rows new --depths 8,14 --callers 8 --peers unstored,kibitz`;
 
 export type RowKind = "new" | "repeated" | "cached" | "stored";
@@ -34,6 +35,7 @@ export interface BenchOptions {
   readonly paths: readonly EnginePath[];
   readonly peers: readonly PeerWord[];
   readonly sweeps: readonly SweepName[];
+  readonly warmSeconds: number;
   readonly seconds: number;
   readonly rounds: number;
   readonly slots: number;
@@ -77,6 +79,7 @@ export function readOptions(args: readonly string[]): BenchOptions {
       isPeerWord(word) ? word : refuse(`no peer is called ${word}`),
     ),
     sweeps: list(values.sweeps, sweepNames, among(...sweepNames)),
+    warmSeconds: integer(values.warm),
     seconds: integer(values.seconds ?? (full ? "4" : "2")),
     rounds: integer(values.rounds ?? (full ? "5" : "3")),
     slots: integer(values.slots),
@@ -101,6 +104,7 @@ function parse(args: readonly string[]) {
         paths: { type: "string" },
         peers: { type: "string" },
         sweeps: { type: "string" },
+        warm: { type: "string", default: "30" },
         seconds: { type: "string" },
         rounds: { type: "string" },
         slots: { type: "string", default: "2" },

@@ -54,6 +54,10 @@ ${about.join("\n")}
 Those with a clean slate are asked one position before each depth, and must find the same move: they do the same work. Any answer
 but success ends the run.
 
+Before its first turn each is asked for half a minute, unless the command says otherwise (\`--warm\`): V8 compiles meanwhile. A
+service that has just been started takes up to three times as much processor time for a search
+([decision 39](adr/0039-what-a-call-costs.md)).
+
 A figure is the median of the rounds, with the least and the most of them in brackets. What stands behind \`×\` compares with the first
 row round by round: what the machine does in a round, it does to both. Processor time is user and system time of the server's
 process alone, for each request; the engines' stands apart.

@@ -19,7 +19,6 @@ export interface Row {
 
 /** How many questions come again and again. */
 const repeatedCount = 100;
-const warmSeconds = 3;
 
 type Running = StartedPeer & Pick<Peer, "name" | "keepsHash">;
 
@@ -33,7 +32,7 @@ export async function measureRows(
 ): Promise<void> {
   const running = await startAll(options, settings);
   try {
-    await warmUp(running, book);
+    await warmUp(running, options.warmSeconds, book);
     const { path } = engine;
     for (const depth of options.kinds.includes("new") ? options.depths : []) {
       await compareMoves(running, depth, book);
@@ -84,11 +83,11 @@ async function startAll(
   return running;
 }
 
-/** V8 compiles the hot functions meanwhile, and engines take their memory. */
-async function warmUp(running: readonly Running[], book: QuestionBook): Promise<void> {
+/** V8 compiles the hot functions meanwhile, and engines take their memory. The same questions to all. */
+async function warmUp(running: readonly Running[], seconds: number, book: QuestionBook): Promise<void> {
+  const file = book.write(mostPerSecond(1) * seconds, (nextFen) => ({ fen: nextFen(), depth: 1 }));
   for (const { load } of running) {
-    const file = book.write(mostPerSecond(1) * warmSeconds, (nextFen) => ({ fen: nextFen(), depth: 1 }));
-    await load({ file, callers: 8, seconds: warmSeconds, repeats: false });
+    await load({ file, callers: 8, seconds, repeats: false });
   }
 }
 

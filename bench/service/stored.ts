@@ -20,7 +20,7 @@ const sources = {
 
 /** A hundred questions again and again, searched, stored and cached: one row for each depth of which answers are stored. */
 export async function measureStored(
-  { depths, rounds, seconds }: BenchOptions,
+  { depths, rounds, warmSeconds, seconds }: BenchOptions,
   settings: PeerSettings,
   book: QuestionBook,
   onRow: (row: Row) => void,
@@ -41,13 +41,14 @@ export async function measureStored(
           await askedTwice(server.url, question, headers);
         }
       }
+      for (const { load } of started.values()) {
+        await load({ file, callers, seconds: warmSeconds, repeats: true });
+      }
       const runners = [...started].map(([name, { pid, load }]) => ({
         name,
         pid,
         load: () => load({ file, callers, seconds, repeats: true }),
       }));
-      // V8 compiles the hot functions meanwhile.
-      await takeTurns(runners, 1);
       const measured = await takeTurns(runners, rounds);
       onRow({ kind: "stored", path: settings.engine.path, depth, callers, measured });
     }

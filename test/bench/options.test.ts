@@ -29,6 +29,7 @@ describe("what npm run bench is asked for", () => {
       depths: [8],
       callers: [64],
       peers: ["least", "kibitz"],
+      warmSeconds: 30,
     });
   });
 
@@ -46,6 +47,7 @@ describe("what npm run bench is asked for", () => {
     [["--callers", "many"]],
     [["--seconds", "1.5"]],
     [["--rounds", "0"]],
+    [["--warm", "0"]],
   ])("is refused with the way to use it: %j", (args) => {
     expect(() => readOptions(args)).toThrow("npm run bench -- --full");
   });
