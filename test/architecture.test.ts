@@ -41,7 +41,7 @@ const anySource = (path: string) => path.startsWith("src/");
 const anyFile = () => true;
 
 /** The table of settings, a row of it, and who reads them. */
-const settingsFiles: readonly string[] = ["settings", "setting", "config"].map(
+const settingsFiles: readonly string[] = ["settings", "setting", "memory", "config"].map(
   (name) => `src/wiring/${name}.ts`,
 );
 

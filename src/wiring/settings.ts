@@ -1,4 +1,5 @@
-import { availableParallelism, totalmem } from "node:os";
+import { availableParallelism } from "node:os";
+import { memoryBytes } from "./memory.ts";
 import {
   flag,
   hosts,
@@ -223,7 +224,8 @@ export const settings = {
   },
   slots: {
     key: "KIBITZ_SLOTS",
-    default: () => Math.max(1, Math.min(availableParallelism(), Math.floor(totalmem() / engineMemoryBytes))),
+    default: () =>
+      Math.max(1, Math.min(availableParallelism(), Math.floor(memoryBytes() / engineMemoryBytes))),
     about: "searches at a time, 1 to 1024; by default as many as cores and memory allow",
     read: integer(1, 1024),
   },
@@ -247,8 +249,9 @@ export const settings = {
   },
   engineMemoryMb: {
     key: "KIBITZ_ENGINE_MEMORY_MB",
-    default: () => Math.floor(totalmem() / 2e6),
-    about: "MB that all engines together may use, 100 or more; by default half of the memory",
+    default: () => Math.floor(memoryBytes() / 2e6),
+    about:
+      "MB that all engines together may use, 100 or more; by default half of the memory, or of the container's limit",
     read: integer(100, 100_000_000),
   },
   queueMaxWaitMs: {

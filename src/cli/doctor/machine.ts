@@ -1,4 +1,5 @@
 import { availableParallelism, cpus, freemem, totalmem } from "node:os";
+import { memoryLimit } from "../../wiring/memory.ts";
 import type { Config } from "../../wiring/settings.ts";
 import { bad, type Finding, good, note } from "./finding.ts";
 
@@ -18,17 +19,15 @@ export interface Machine {
 }
 
 export function thisMachine(): Machine {
-  const limit = process.constrainedMemory();
-  const total = totalmem();
   return {
     nodeVersion: process.versions.node,
     platform: process.platform,
     arch: process.arch,
     cores: availableParallelism(),
     cpu: cpus()[0]?.model ?? "unknown",
-    totalBytes: total,
+    totalBytes: totalmem(),
     freeBytes: freemem(),
-    limitBytes: limit > 0 && limit < total ? limit : undefined,
+    limitBytes: memoryLimit(),
     now: Date.now(),
   };
 }
