@@ -84,15 +84,15 @@ export function createBatchAnswer(route: Route, options: StreamAnswerOptions): A
         `This call answers with ${json} or ${lines}; the Accept header excludes both.`,
       );
     }
-    const runConcurrently = prefers(accept, lines, json);
+    const asReady = prefers(accept, lines, json);
     const batch = await readBatch(req, entry);
     if (batch.kind === "left") {
       return;
     }
     const context = new ResponseContext(req, res, entry, route, batch.unreadable);
-    const texts = textsOf(answersOf(batch, context), runConcurrently);
+    const texts = textsOf(answersOf(batch, context), asReady);
     const { all } = await peekStream(texts);
-    sendHead(res, 200, headersOfParts(runConcurrently ? lines : `${json}; charset=utf-8`), context.outcome);
+    sendHead(res, 200, headersOfParts(asReady ? lines : `${json}; charset=utf-8`), context.outcome);
     for await (const text of all) {
       if (!(await writePart(res, text))) {
         return;
@@ -104,14 +104,11 @@ export function createBatchAnswer(route: Route, options: StreamAnswerOptions): A
   };
 }
 
-async function* textsOf(
-  answers: AsyncIterable<ItemAnswer>,
-  runConcurrently: boolean,
-): AsyncGenerator<string> {
+async function* textsOf(answers: AsyncIterable<ItemAnswer>, asReady: boolean): AsyncGenerator<string> {
   const order = createReorderBuffer<string>();
   let before = "[";
   for await (const { index, text } of answers) {
-    if (runConcurrently) {
+    if (asReady) {
       yield `${text}\n`;
       continue;
     }
@@ -120,7 +117,7 @@ async function* textsOf(
       before = ",\n";
     }
   }
-  if (!runConcurrently) {
+  if (!asReady) {
     yield "]\n";
   }
 }

@@ -125,8 +125,9 @@ export function createGateway(options: GatewayOptions): RequestHandler {
     }
     const answering = place.answers.get(method);
     if (answering) {
-      void answer(answering, req, res);
-    } else if (method === "OPTIONS") {
+      return answer(answering, req, res).then(() => true);
+    }
+    if (method === "OPTIONS") {
       send(res, 204, ["Allow", place.allow], outcomeOf(req));
     } else {
       const hint =

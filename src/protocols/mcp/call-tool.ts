@@ -2,7 +2,6 @@ import { errorFromUnknown, type KibitzError } from "../../errors/errors.ts";
 import type { Caller, Plain } from "./caller.ts";
 import { errorResult, type ToolResult, textBlock } from "./result.ts";
 import { tellError } from "./tell-error.ts";
-
 import type { Report, Tool } from "./tool.ts";
 
 export interface CallToolOptions {

@@ -171,10 +171,7 @@ export function createMcpDoor(options: McpDoorOptions): RequestHandler {
 
   return (req, res) => {
     const isOurs = contextOf(req).path === mcpPath;
-    if (isOurs) {
-      void answer(req, res);
-    }
-    return isOurs;
+    return isOurs && answer(req, res).then(() => true);
   };
 }
 

@@ -12,7 +12,8 @@ import {
 } from "../../../gen/chess/analysis/v1/key_service_pb.ts";
 import type { UnaryCall } from "../../../src/calls/invoke.ts";
 import { errorFromFaults, KibitzError } from "../../../src/errors/errors.ts";
-import { depthFault, type ServedGateway, serveGateway, startFen } from "./serve-gateway.ts";
+import { startListener } from "../../http/start-listener.ts";
+import { depthFault, madeUpGateway, type ServedGateway, serveGateway, startFen } from "./serve-gateway.ts";
 
 const evaluate = vi.fn<UnaryCall>();
 const getPrice = vi.fn<UnaryCall>(async () => create(GetPriceResponseSchema, { operation: "eval" }));
@@ -311,4 +312,12 @@ describe("errors of a call", () => {
     });
     expect((await post("/v1/eval", JSON.stringify({ fen: startFen }))).status).toBe(503);
   });
+});
+
+it("answers also where a refusal cannot be counted", async () => {
+  const refused = () => Promise.reject(new Error("nobody expects this"));
+  const { base, errors } = await startListener([madeUpGateway({ refused })]);
+  const response = await fetch(`${base}/v1/eval`, { method: "POST", body: "{" });
+  expect(response.status).toBe(500);
+  expect(errors).toMatchObject([{ err: { message: "nobody expects this" } }]);
 });

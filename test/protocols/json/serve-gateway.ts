@@ -10,7 +10,7 @@ import { localAccount } from "../../../src/access/account.ts";
 import type { StreamCall, UnaryCall } from "../../../src/calls/invoke.ts";
 import { errorFromFaults, type Fault } from "../../../src/errors/errors.ts";
 import { createBodyBudget } from "../../../src/http/body-budget.ts";
-import type { NodeRequest, NodeResponse } from "../../../src/http/message.ts";
+import type { NodeRequest, NodeResponse, RequestHandler } from "../../../src/http/message.ts";
 import { silentLog } from "../../../src/log/log.ts";
 import { createGateway } from "../../../src/protocols/json/gateway.ts";
 import { identifyRequest } from "../../../src/request/context.ts";
@@ -26,18 +26,20 @@ export interface ServedGateway extends AsyncDisposable {
   readonly entries: { readonly entered: number; readonly refused: number };
 }
 
-export async function serveGateway(
-  calls: Readonly<Record<string, UnaryCall>>,
-  protocol: "http1" | "h2c" = "http1",
-  streams: Readonly<Record<string, StreamCall>> = {},
-): Promise<ServedGateway> {
-  const entries = { entered: 0, refused: 0 };
-  const gateway = createGateway({
+export interface MadeUpCalls {
+  readonly calls?: Readonly<Record<string, UnaryCall>>;
+  readonly streams?: Readonly<Record<string, StreamCall>>;
+  /** Told of a call that is let in, and of one that is refused. */
+  readonly entered?: () => void;
+  readonly refused: () => Promise<void>;
+}
+
+export function madeUpGateway({ calls = {}, streams = {}, entered, refused }: MadeUpCalls): RequestHandler {
+  return createGateway({
     log: silentLog,
     services: [AnalysisService, KeyService],
     enter() {
-      entries.entered++;
-      const refused = async () => void entries.refused++;
+      entered?.();
       return { account: localAccount, check() {}, refused };
     },
     costOf: () => 1,
@@ -56,6 +58,20 @@ export async function serveGateway(
     },
     readMaxBytesOf: () => 64 * 1024,
     bodies: createBodyBudget(),
+  });
+}
+
+export async function serveGateway(
+  calls: Readonly<Record<string, UnaryCall>>,
+  protocol: "http1" | "h2c" = "http1",
+  streams: Readonly<Record<string, StreamCall>> = {},
+): Promise<ServedGateway> {
+  const entries = { entered: 0, refused: 0 };
+  const gateway = madeUpGateway({
+    calls,
+    streams,
+    entered: () => void entries.entered++,
+    refused: async () => void entries.refused++,
   });
   const listener = (req: NodeRequest, res: NodeResponse) => {
     identifyRequest(req, () => false);

@@ -120,8 +120,7 @@ export function createGrpcDoor(options: GrpcDoorOptions): RequestHandler {
     if (call === undefined || terms === undefined || !("stream" in res)) {
       return connect(req, res);
     }
-    void serve(call, terms, req, res);
-    return true;
+    return serve(call, terms, req, res).then(() => true);
   };
 }
 

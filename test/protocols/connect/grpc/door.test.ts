@@ -134,6 +134,21 @@ test("tells and counts where there is no room for a body", async () => {
   expect(counted).toEqual(["overloaded"]);
 });
 
+test("answers also where a refusal cannot be counted", async () => {
+  const entry = {
+    account: localAccount,
+    check() {},
+    refused: () => Promise.reject(new Error("nobody expects this")),
+  };
+  const { base } = await start({
+    enter: async () => entry,
+    bodies: createBodyBudget({ maxBytes: 10, freeBytes: 1 }),
+  });
+  const body = [enveloped(message), enveloped(message)];
+  const { headers } = await askOverWire(base, { path: pathOf(evaluate.name), body }, "application/grpc");
+  expect(headers).toMatchObject({ ":status": 500 });
+});
+
 test("packs of a stream what is long, where its reader takes that", async () => {
   const { base } = await start();
   const request = { path: pathOf(streamEvaluate.name), body: [enveloped(message)] };
