@@ -80,6 +80,12 @@ describe("info", () => {
     ["an infinity", "info depth Infinity score cp NaN nodes 1", { nodes: 1 }],
     ["a negative count", "info depth -3 time -1 nodes 2", { nodes: 2 }],
     ["a number beyond all counting", "info nodes 99999999999999999999 nps 4", { nps: 4 }],
+    [
+      "more than 32 bits",
+      "info depth 2147483648 time 4294967296 seldepth 5 nodes 2147483648",
+      { seldepth: 5, nodes: 2 ** 31 },
+    ],
+    ["a score beyond 32 bits", "info score cp -2147483648 wdl 1 2 3000000000 nps 4", { nps: 4 }],
     ["a plus", "info score cp +5 nodes 1", { nodes: 1 }],
     ["half a wdl", "info wdl 500 500 nodes 4", { nodes: 4 }],
     ["a negative chance", "info wdl -1 500 501 nodes 4", { nodes: 4 }],

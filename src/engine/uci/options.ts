@@ -28,6 +28,12 @@ export function integerOf(word: string | undefined): number | undefined {
   return word !== undefined && /^-?\d{1,15}$/.test(word) ? Number(word) + 0 : undefined;
 }
 
+/** One that fits into 32 bits, as answers have room for; undefined also for what does not. */
+export function int32Of(word: string | undefined): number | undefined {
+  const value = integerOf(word);
+  return value === undefined || Math.abs(value) >= 2 ** 31 ? undefined : value;
+}
+
 /** `option name Skill Level type spin default 20 min 0 max 20`: names have spaces, and so may defaults. */
 export function parseOption(words: readonly string[]): UciOption | undefined {
   const parts = new Map<string, string[]>();

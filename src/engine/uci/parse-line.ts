@@ -1,6 +1,6 @@
 import type { Bound, ScoreValue, Wdl } from "../../chess/score.ts";
 import type { EngineLine, SearchCounters, Snapshot } from "../engine.ts";
-import { integerOf, parseOption, type UciOption } from "./options.ts";
+import { int32Of, integerOf, parseOption, type UciOption } from "./options.ts";
 
 /** What an engine tells in one `info` line. Engines leave out what they do not count. */
 export interface UciInfo {
@@ -106,14 +106,14 @@ function parseInfo(words: readonly string[]): UciLine {
       case "hashfull":
       case "tbhits":
       case "time":
-        set(word, take(countOf));
+        set(word, take(longCounts.includes(word) ? longCountOf : countOf));
         break;
       case "currmove":
         set(word, take(moveOf));
         break;
       case "score": {
         const kind = take(scoreKindOf);
-        const value = kind && take(integerOf);
+        const value = kind && take(int32Of);
         if (value !== undefined) {
           info.score = kind === "cp" ? { kind, cp: value } : { kind: "mate", mate: value };
         }
@@ -147,10 +147,10 @@ function scoreKindOf(word: string | undefined): ScoreValue["kind"] | undefined {
   return word === "cp" || word === "mate" ? word : undefined;
 }
 
-function countOf(word: string | undefined): number | undefined {
-  const value = integerOf(word);
-  return value !== undefined && value >= 0 ? value : undefined;
-}
+const longCounts = ["nodes", "nps", "tbhits"];
+const natural = (value: number | undefined) => (value === undefined || value < 0 ? undefined : value);
+const countOf = (word: string | undefined) => natural(int32Of(word));
+const longCountOf = (word: string | undefined) => natural(integerOf(word));
 
 /** Folds the `info` lines of one search into states that are complete for every line. */
 export interface SnapshotFold {
