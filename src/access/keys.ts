@@ -26,7 +26,13 @@ export interface KeyWish {
 
 export type IssuedKey =
   | { readonly kind: "issued"; readonly key: string; readonly record: KeyRecord }
-  | Exclude<Issued, { readonly kind: "created" | "renewed" }>;
+  | TooManyKeys
+  | Extract<Issued, { readonly kind: "full" }>;
+
+/** Of `max` keys in the window, the oldest leaves it after `waitMs`. */
+export interface TooManyKeys extends Omit<Extract<Issued, { readonly kind: "too_many" }>, "againAt"> {
+  readonly waitMs: number;
+}
 
 export interface KeyIssuerOptions {
   readonly keys: KeyStore;
@@ -63,7 +69,11 @@ export function createKeyIssuer({
         case "renewed":
           onEnded(issued.record.id);
           return { kind: "issued", key, record: issued.record };
-        default:
+        case "too_many": {
+          const { kind, of, max, againAt } = issued;
+          return { kind, of, max, waitMs: againAt - record.createdAt };
+        }
+        case "full":
           return issued;
       }
     },

@@ -2,14 +2,12 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import { KeyService } from "../../gen/chess/analysis/v1/key_service_pb.ts";
 import type { Access } from "../access/access.ts";
 import { keyRequired } from "../access/entrance.ts";
-import type { IssuedKey } from "../access/keys.ts";
+import type { TooManyKeys } from "../access/keys.ts";
 import { accountKey, outcomeKey } from "../calls/context-keys.ts";
 import { messageFromKey, messageFromNewKey } from "../calls/convert-access.ts";
 import type { Implementation, MethodContext } from "../calls/invoke.ts";
 import { errorFromFaults, KibitzError } from "../errors/errors.ts";
 import { durationText, holdsKey } from "../text/plain-text.ts";
-
-type TooMany = Extract<IssuedKey, { readonly kind: "too_many" }>;
 
 /** KeyService over the issuer of keys. */
 export function createKeyService(access: Access): Implementation<typeof KeyService> {
@@ -74,8 +72,8 @@ function refuseSecrets(texts: Readonly<Record<string, string | undefined>>): voi
   }
 }
 
-function tooMany({ of, max, againAt }: TooMany): KibitzError {
-  const seconds = Math.max(1, Math.ceil((againAt - Date.now()) / 1000));
+function tooMany({ of, max, waitMs }: TooManyKeys): KibitzError {
+  const seconds = Math.max(1, Math.ceil(waitMs / 1000));
   const who = of === "address" ? "This address" : "The network (/48) of this address";
   return new KibitzError(
     "rate_limited",

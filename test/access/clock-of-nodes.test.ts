@@ -37,6 +37,17 @@ test("a node whose clock is ahead forgets no key before its time", async () => {
 });
 
 test.each([-100 * dayMs, 100 * dayMs])(
+  "whoever has had all keys of a day is told by that clock when there is another: %i ms off",
+  async (aheadMs) => {
+    using node = await startNode(aheadMs);
+    const wish = { address: "192.0.2.1", name: undefined, idempotencyKey: undefined };
+    const issue = () => node.access.selfService?.issue(wish);
+    expect([await issue(), await issue(), await issue()]).toMatchObject(Array(3).fill({ kind: "issued" }));
+    expect(await issue()).toEqual({ kind: "too_many", of: "address", max: 3, waitMs: dayMs });
+  },
+);
+
+test.each([-100 * dayMs, 100 * dayMs])(
   "keys are made, used and revoked by the clock that nodes share: %i ms off",
   async (aheadMs) => {
     using node = await startNode(aheadMs);
