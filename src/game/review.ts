@@ -1,3 +1,4 @@
+import { standardStart } from "../chess/judge-position.ts";
 import { describeMove, type MoveDescription } from "../chess/moves.ts";
 import type { Color, Position } from "../chess/position.ts";
 import type { Score, ScoreValue } from "../chess/score.ts";
@@ -10,7 +11,7 @@ import {
   reviewWinPercent,
   standardStartCp,
 } from "./accuracy.ts";
-import { type Game, standardStart } from "./game.ts";
+import type { Game } from "./game.ts";
 import { adviseOn, type Judgement } from "./judgement.ts";
 import { type Opening, openingKey } from "./openings.ts";
 import { type Phase, phasesOf } from "./phases.ts";
@@ -172,7 +173,7 @@ export function createReviewer(game: Game, opening: Opening | undefined): Review
         ...(index < (opening?.ply ?? 0) ? (["book"] as const) : []),
         ...(position.legalMoveCount === 1 ? (["forced"] as const) : []),
         ...(isBest ? (["best"] as const) : []),
-        ...(isBest && isOnly(before.lines, mover) ? (["only_move"] as const) : []),
+        ...(isBest && isOnly(before, mover) ? (["only_move"] as const) : []),
       ],
       phase,
       clockMs: game.clocksMs[index],
@@ -244,8 +245,9 @@ function scoreText(value: ScoreValue): string {
   return value.kind === "cp" ? (value.cp / 100).toFixed(2) : `Mate in ${Math.abs(value.mate)}`;
 }
 
-function isOnly([first, second]: readonly EvaluatedLine[], mover: Color): boolean {
-  if (first === undefined || second === undefined) {
+/** Whether the second line is much worse than the first: not where a search that its time ended names another move than both. */
+function isOnly({ best, lines: [first, second] }: EvaluatedPosition, mover: Color): boolean {
+  if (first === undefined || second === undefined || first.moves[0] !== best?.uci) {
     return false;
   }
   const chances = ({ score }: EvaluatedLine) => percentOf(centipawnsOf(score.value), mover);

@@ -46,18 +46,24 @@ export function evaluate(
     readonly score: Shorthand;
     /** UCI of the best move, then of the second and so on, each with its score if that is another one. */
     readonly lines?: readonly (readonly [uci: string, score?: Shorthand])[];
+    /** UCI of another best move than the first line's. */
+    readonly best?: string;
   }[],
 ): readonly EvaluatedPosition[] {
   return positions.map((position, index) => {
     if (position.terminal) {
       return { score: scoreOfTerminal(position.terminal), best: undefined, lines: [] };
     }
-    const { score = 0, lines = [[moves[index]?.uci ?? "0000"] as const] } = evaluations[index] ?? {};
+    const { score = 0, lines = [[moves[index]?.uci ?? "0000"] as const], best } = evaluations[index] ?? {};
     const described = lines.flatMap(([uci, own = score]) => {
       const move: MoveDescription | undefined = describeMove(position, uci);
       return move ? [{ move, line: { score: scoreOf(own), moves: [move.uci], san: [move.san] } }] : [];
     });
-    return { score: scoreOf(score), best: described[0]?.move, lines: described.map(({ line }) => line) };
+    return {
+      score: scoreOf(score),
+      best: best === undefined ? described[0]?.move : describeMove(position, best),
+      lines: described.map(({ line }) => line),
+    };
   });
 }
 

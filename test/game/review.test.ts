@@ -106,6 +106,12 @@ describe("the review of a move", () => {
     expect(whole.moves[0]?.labels).toEqual(labels);
   });
 
+  test("calls none the only one where the best move begins another line than the first", () => {
+    const lines = [["e2e4", 200] as const, ["d2d4", -900] as const];
+    const labels = (best: string) => reviewOf("1. d4", [{ score: 200, lines, best }]).moves[0]?.labels;
+    expect(labels("d2d4")).toEqual(["best"]);
+  });
+
   test("calls the only legal move forced", () => {
     const whole = reviewOf('[FEN "k7/8/8/8/8/8/1r6/K7 w - - 0 1"]\n\n1. Kxb2', [{ score: 0 }]);
     expect(whole.moves[0]?.labels).toEqual(["forced", "best"]);
