@@ -6,9 +6,10 @@
  *     node bench/review.ts [rounds, default 5] [slots, default 2] [depth, default 12]
  */
 
+import { standardStart } from "../src/chess/judge-position.ts";
 import type { Position } from "../src/chess/position.ts";
 import { hashStepsUpTo } from "../src/engine/hash-steps.ts";
-import { gameFromMoves, standardStart } from "../src/game/game.ts";
+import { gameFromMoves } from "../src/game/game.ts";
 import { inOneGo } from "../src/thread/event-loop.ts";
 import { type Server, startServer } from "../test/support/start-server.ts";
 import { makeDataFolder } from "./data-folder.ts";

@@ -108,8 +108,8 @@ export async function tellWindows(limits: Limits, account: Account, outcome: Req
 }
 
 /**
- * What a request is told that the limits do not let in now. In whole seconds, as Retry-After counts, and at least one: callers who wait exactly so long for a window come neither
- * too early nor later than necessary.
+ * What a request is told that the limits refuse now. It says to wait for whole seconds, as Retry-After counts, rounded up and at
+ * least one: whoever waits exactly so long does not come too early.
  */
 export function errorFromRefusal(refusal: Refusal, { plan }: Account, requests = 1): KibitzError {
   const seconds = Math.max(1, Math.ceil(refusal.retryAfterMs / 1000));

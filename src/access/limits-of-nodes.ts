@@ -327,9 +327,9 @@ function refusalFrom(
 
 /** @throws TypeError where there is none: the store has refused for what it counts otherwise. */
 function lastOf(refusals: readonly Refusal[]): Refusal {
-  return refusals.reduce<Refusal | undefined>(later, undefined) ?? throwNone();
-}
-
-function throwNone(): never {
-  throw new TypeError("a request was refused for a window that is not used up");
+  const last = refusals.reduce<Refusal | undefined>(later, undefined);
+  if (last === undefined) {
+    throw new TypeError("a request was refused for a window that is not used up");
+  }
+  return last;
 }

@@ -3,7 +3,6 @@ import { createValidator, type Violation } from "@bufbuild/protovalidate";
 import {
   type FieldRules,
   field as fieldRules,
-  field as rules,
 } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import type { Fault } from "../errors/errors.ts";
 import { fieldPathOf, pointerStep } from "../text/json-pointer.ts";
@@ -168,7 +167,7 @@ export interface IntegerBounds {
 
 /** The bounds that the field's buf.validate rule sets, or for a list that of its items, within those of its type. */
 export function boundsOfField(field: DescField, ofType: IntegerBounds): IntegerBounds {
-  const { type } = getOption(field, rules);
+  const { type } = getOption(field, fieldRules);
   const bounds = integerRules(type.case === "repeated" ? type.value.items?.type : type);
   const { greaterThan, lessThan } = bounds ?? {};
   return {
@@ -181,7 +180,7 @@ export function boundsOfField(field: DescField, ofType: IntegerBounds): IntegerB
 
 /** How many items the field's rule lets a list have. */
 export function boundsOfList(field: DescField): IntegerBounds {
-  const { type } = getOption(field, rules);
+  const { type } = getOption(field, fieldRules);
   const { minItems = 0n, maxItems } = type.case === "repeated" ? type.value : {};
   // Absent and zero are one here: a list that may have no items needs no rule.
   return { minimum: Number(minItems), maximum: maxItems ? Number(maxItems) : Number.MAX_SAFE_INTEGER };
@@ -207,5 +206,5 @@ function integerRules(type: FieldRules["type"] | undefined) {
 
 /** Names of the fields that a message cannot do without. */
 export function requiredFields(desc: DescMessage): string[] {
-  return desc.fields.filter((field) => getOption(field, rules).required).map(({ name }) => name);
+  return desc.fields.filter((field) => getOption(field, fieldRules).required).map(({ name }) => name);
 }

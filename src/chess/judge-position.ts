@@ -19,7 +19,7 @@ import type {
 import { readFen } from "./read-fen.ts";
 
 export { movesAtOnce } from "./moves.ts";
-export { maxFenCharacters } from "./read-fen.ts";
+export { maxFenCharacters, standardStart } from "./read-fen.ts";
 
 /** The only way to a `Position`: whoever holds one needs to check nothing again. */
 export function judgePosition(input: PositionInput): Judgement {

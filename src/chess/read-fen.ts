@@ -311,10 +311,10 @@ export const maxFenCharacters = 128;
 
 export type FenSplit = { kind: "fields"; fields: readonly string[] } | { kind: "problem"; problem: string };
 
-/** Splits a FEN into its one to six fields. After a problem found here, nothing else about the text is worth saying. */
 /** What UCI calls `startpos`. */
-const startPosition = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+export const standardStart = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
+/** Splits a FEN into its one to six fields. After a problem found here, nothing else about the text is worth saying. */
 export function splitFen(text: string): FenSplit {
   if (text.length > maxFenCharacters) {
     return splitProblem(`The FEN has ${text.length} characters; the maximum is ${maxFenCharacters}.`);
@@ -330,7 +330,7 @@ export function splitFen(text: string): FenSplit {
     return splitProblem(`The FEN contains ${name}; it must be plain ASCII, its fields separated by spaces.`);
   }
 
-  const fields = (fen === "startpos" ? startPosition : fen).split(/ +/);
+  const fields = (fen === "startpos" ? standardStart : fen).split(/ +/);
   if (fields.includes("moves")) {
     return splitProblem("The FEN is followed by moves; send them in the field `moves`.");
   }

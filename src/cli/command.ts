@@ -75,7 +75,9 @@ export function table(rows: readonly Row[]): readonly string[] {
 
 /** Rows of equally many cells, each as wide as the widest of its column. */
 export function columns(rows: readonly (readonly string[])[]): readonly string[] {
-  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
+  const widest = (column: number) =>
+    rows.reduce((width, row) => Math.max(width, row[column]?.length ?? 0), 0);
+  const widths = rows[0]?.map((_, column) => widest(column)) ?? [];
   return rows.map((row) =>
     row
       .map((cell, column) => cell.padEnd(widths[column] ?? 0))

@@ -1,6 +1,7 @@
 import { ChildNode, type Game as GameTree, Node, type PgnNodeData } from "chessops/pgn";
+import { standardStart } from "../chess/judge-position.ts";
 import type { ScoreValue } from "../chess/score.ts";
-import { type Game, standardStart } from "./game.ts";
+import type { Game } from "./game.ts";
 import type { Judgement } from "./judgement.ts";
 import type { GameReview, MoveReview } from "./review.ts";
 
@@ -63,7 +64,7 @@ function annotatedTree(game: Game, moves: readonly MoveReview[]): GameTree<PgnNo
     }
     const mates = game.positions[index + 1]?.terminal?.reason === "checkmate";
     const child = new ChildNode<PgnNodeData>(annotated(written.data, move, mates));
-    to.children.push(child, ...variations);
+    to.children = [child, ...variations];
     if (move.judgement !== undefined && move.best !== undefined) {
       addLine(to, variations, move.best.san);
     }

@@ -6,7 +6,7 @@ import {
   parseComment,
   parseVariant,
 } from "chessops/pgn";
-import { judgePosition } from "../chess/judge-position.ts";
+import { judgePosition, standardStart } from "../chess/judge-position.ts";
 import { faultOfMove, type MoveDescription } from "../chess/moves.ts";
 import { playGame } from "../chess/play-game.ts";
 import type { Position, PositionInput } from "../chess/position.ts";
@@ -32,8 +32,6 @@ export interface Game {
   /** By the PGN; where that does not say, by the rules. */
   readonly result: Result;
 }
-
-export const standardStart = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
 /** Moves that are looked at in one piece: a fraction of a millisecond, but for a comment as long as the text. */
 const movesAtOnce = 256;

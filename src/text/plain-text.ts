@@ -24,10 +24,13 @@ export function withoutControls(text: string): string {
   return text.replace(controls, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
+/** The most of a caller's own text that any message repeats. */
+const maxQuotedCharacters = 64;
+
 /** A caller's text for a message: at most 64 characters, without keys and without what a terminal obeys. */
 export function echo(text: string): string {
   const plain = withoutKeys(text);
-  const short = plain.length > 64 ? `${plain.slice(0, 63)}…` : plain;
+  const short = plain.length > maxQuotedCharacters ? `${plain.slice(0, maxQuotedCharacters - 1)}…` : plain;
   return withoutControls(JSON.stringify(short).slice(1, -1));
 }
 
@@ -45,9 +48,6 @@ export function nameOfJson(json: unknown): string {
   }
   return typeof json === "object" && json !== null ? "an object" : String(json);
 }
-
-/** The most of a caller's own text that any message repeats. */
-const maxQuotedCharacters = 64;
 
 /** A caller's text, fit for a message: cut to 64 characters, with "?" for all that is not printable ASCII. */
 export function quote(text: string): string {

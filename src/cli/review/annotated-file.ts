@@ -85,7 +85,8 @@ function createAnnotatedFile(
       return true;
     },
     async write(pgn) {
-      await file.write(kept > 0 ? `\n${pgn}` : pgn);
+      // Not by `write`, which may leave the end of it out.
+      await file.appendFile(kept > 0 ? `\n${pgn}` : pgn);
       kept += Buffer.byteLength(pgn) + (kept > 0 ? 1 : 0);
     },
     async [Symbol.asyncDispose]() {
