@@ -90,7 +90,7 @@ npm run bench -- --flat 10 --out docs/benchmarks
 npm run bench:pages
 \`\`\`
 
-Without \`--full\` it takes five minutes and keeps its results below \`bench/\`; \`npm run bench -- --help\` says how to ask for one cell in
+Without \`--full\` it takes a quarter of an hour and keeps its results below \`bench/\`; \`npm run bench -- --help\` says how to ask for one cell in
 half a minute. How much a machine can serve is in [capacity.md](capacity.md).
 `;
 }
