@@ -1,7 +1,5 @@
-#!/usr/bin/env node
 import { setDefaultHighWaterMark } from "node:stream";
 import { setFlagsFromString } from "node:v8";
-import { keepCompiled } from "./compile-cache.ts";
 
 // Calls leave short-lived objects only. A nursery that grows to 16 MB, as it does by default, would hold 25 MB more memory
 // than one of 4. `npm start` begins with that (`--min-semi-space-size`, which V8 reads before it reads this): with 1 MB, of a
@@ -12,7 +10,6 @@ setFlagsFromString("--semi-space-growth-factor=1");
 setFlagsFromString("--heap-growing-percent=30");
 // Answers that nobody reads wait in memory, each until so much of it waits: a quarter of the default since Node 22.
 setDefaultHighWaterMark(false, 16 * 1024);
-keepCompiled();
 
 const { run } = await import("./cli/run.ts");
 process.exitCode = await run(process.argv.slice(2));

@@ -11,7 +11,7 @@ const folder = useTemporaryFolder();
 function keptIn(asked: string): string {
   const source = `
     import { getCompileCacheDir } from "node:module";
-    import { keepCompiled } from "./src/compile-cache.ts";
+    import { keepCompiled } from "./bin/compile-cache.js";
     keepCompiled(${JSON.stringify(asked)});
     process.stdout.write(getCompileCacheDir() ?? "nowhere");
   `;

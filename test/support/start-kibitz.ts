@@ -41,7 +41,7 @@ export function startKibitz(
 ): KibitzProcess {
   const node = checkout === undefined ? process.execPath : join(checkout, "node_modules/node/bin/node");
   const folder = checkout ?? here;
-  const command = [...through, node, ...flagsOf(folder), join(folder, "src/main.ts"), ...args];
+  const command = [...through, node, ...flagsOf(folder), join(folder, "bin/kibitz.js"), ...args];
   const child = spawn(command[0] ?? node, command.slice(1), {
     cwd,
     env,

@@ -8,9 +8,9 @@ import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 import { runProgram } from "../run-program.ts";
 
 const fileOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
-const main = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
+const program = fileURLToPath(new URL("../../../bin/kibitz.js", import.meta.url));
 const env = { ...quickestSettings, KIBITZ_DATA_DIR: useTemporaryFolder() };
-const kibitzUci = (...args: readonly string[]) => [process.execPath, main, "uci", ...args];
+const kibitzUci = (...args: readonly string[]) => [process.execPath, program, "uci", ...args];
 
 let python: string;
 let server: Server;

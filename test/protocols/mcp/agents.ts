@@ -65,8 +65,8 @@ const info = { name: "test", version: "1" };
 
 /** `kibitz mcp` with arguments, in an environment that is all of its own. */
 export function mcpProcess(env: Readonly<Record<string, string>>, ...args: readonly string[]): Spoken {
-  const main = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
-  return { command: process.execPath, args: [main, "mcp", ...args], env };
+  const program = fileURLToPath(new URL("../../../bin/kibitz.js", import.meta.url));
+  return { command: process.execPath, args: [program, "mcp", ...args], env };
 }
 
 /** The official client of version 1, which most programs have. */

@@ -1,8 +1,9 @@
+// @ts-check
 import { mkdirSync, statSync } from "node:fs";
 import { enableCompileCache } from "node:module";
 import { fileURLToPath } from "node:url";
 
-/** Beside what npm keeps, and in `dist/` of the published package. */
+/** Beside what npm keeps. */
 const usualFolder = fileURLToPath(new URL("../node_modules/.cache/kibitz", import.meta.url));
 
 /** Whoever else may write there can have this process run what they like: others, and their groups. */
@@ -12,7 +13,7 @@ const writableByOthers = 0o022;
  * Keeps what stripping types and compiling gave, for the next start, in a folder that nobody else can write to. Not in
  * Node's own (26.10), in the folder for temporary files: it takes that from whoever made it first.
  */
-export function keepCompiled(folder = usualFolder): void {
+export function keepCompiled(folder = usualFolder) {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const { uid, mode } = statSync(folder);
