@@ -55,7 +55,7 @@ export async function measureFlat(
   );
   const loopFile = join(folder, "loop.jsonl");
   const { server, load, stop } = await startKibitz(settings, {
-    nodeOptions: `--import=${new URL("watch-loop.ts", import.meta.url)}`,
+    nodeOptions: `--import=${new URL("watch-loop.js", import.meta.url)}`,
     env: { BENCH_LOOP_FILE: loopFile },
   });
   const { pid } = server;

@@ -74,7 +74,7 @@ ${rows.map((row) => `### ${headingOf(row)}\n\n${rowTable(row)}${comparisonsOf(ro
 ## Over time
 
 New questions without a pause, from \`wrk\`, in slices of ten seconds. The delay of the event loop is what timers of the server
-were late by, looked at every 5 ms (\`bench/service/watch-loop.ts\`, which is imported into it).
+were late by, looked at every 5 ms (\`bench/service/watch-loop.js\`, which is imported into it).
 
 ${machineText(flatMachine)}
 

@@ -1,6 +1,8 @@
+// @ts-check
 /**
  * Imported into a server that is measured: begins to watch its event loop at the first SIGUSR2, and at every further one
  * writes into the file `BENCH_LOOP_FILE` how late it was since the one before, and since the first, as a line of JSON.
+ * Plain JavaScript: what strips types would lie in the memory that is measured.
  */
 import { appendFileSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
@@ -13,9 +15,10 @@ const file = process.env.BENCH_LOOP_FILE ?? "";
 const recent = monitorEventLoopDelay({ resolution });
 const whole = monitorEventLoopDelay({ resolution });
 
-const delayMs = (nanoseconds: number) => Math.max(0, nanoseconds / 1e6 - resolution);
+/** @param {number} nanoseconds */
+const delayMs = (nanoseconds) => Math.max(0, nanoseconds / 1e6 - resolution);
 
-function tell(): void {
+function tell() {
   const told = {
     p99Ms: delayMs(recent.percentile(99)),
     mostMs: delayMs(recent.max),
