@@ -13,7 +13,7 @@ const here = fileURLToPath(new URL("../../..", import.meta.url));
 const folder = useTemporaryFolder();
 
 test("npm run dev starts the server anew at a save, and leaves nothing behind", async () => {
-  const checkout = copyCheckout(join(folder, "checkout"), ["src", "gen", "package.json"]);
+  const checkout = copyCheckout(join(folder, "checkout"), ["bin", "src", "gen", "package.json"]);
   symlinkSync(join(here, "node_modules"), join(checkout, "node_modules"));
   const env = { ...quickestSettings, PATH: process.env.PATH, KIBITZ_PORT: "0", KIBITZ_DATA_DIR: folder };
   const dev = spawn("npm", ["run", "dev"], {
