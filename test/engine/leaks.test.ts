@@ -1,5 +1,5 @@
 import { getEventListeners } from "node:events";
-import { setFlagsFromString } from "node:v8";
+import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { EngineBackend } from "../../src/engine/engine.ts";
@@ -138,6 +138,34 @@ test("thousands of searches leave no listener, no timer and no memory behind", a
   expect(growth.heapBytes).toBeLessThan(300_000);
   expect(growth.listeners).toBe(0);
   expect(growth.timers).toBeLessThanOrEqual(0);
+});
+
+/** What only a collection of the whole heap frees. */
+function oldBytes(): number {
+  const old = getHeapSpaceStatistics().find(({ space_name }) => space_name === "old_space");
+  return old?.space_used_size ?? 0;
+}
+
+/** Where one search keeps the next one reachable, all that have ended wait for a collection of the whole heap. */
+test("nearly all that a search leaves behind goes with the next collection of what is young", async () => {
+  await using pool = createObedientPool();
+  const search = createSearchWithRetry(pool, silentLog);
+  const { signal } = new AbortController();
+  const repeat = async (count: number) => {
+    for (let at = 0; at < count; at++) {
+      await search(build, job, signal);
+      await new Promise(setImmediate);
+    }
+  };
+  await repeat(500);
+  const bytes: number[] = [];
+  for (let at = 0; at < 3; at++) {
+    await collectedHeapBytes();
+    const before = oldBytes();
+    await repeat(1000);
+    bytes.push((oldBytes() - before) / 1000);
+  }
+  expect(Math.min(...bytes)).toBeLessThan(1500);
 });
 
 test("hundreds of engines leave no listener, no timer and no memory behind", async () => {

@@ -8,7 +8,7 @@ import { createDeadline, type Deadline, type WatchTimes, watchSilence } from "./
 /** One search on one engine, from `go` to `bestmove`, watched by the clock. */
 export interface UciSearch {
   /** Whether its caller still waits for an answer. */
-  readonly wanted: boolean;
+  isWanted(): boolean;
   /** Takes a line that the engine printed. */
   receive(text: string): void;
   /**
@@ -218,9 +218,8 @@ export function startSearch(
   return {
     answer: answer.promise,
     ended: ended.promise,
-    get wanted() {
-      return state.kind !== "over" && !isLeft();
-    },
+    // No getter: V8 gives each object that has one a shape of its own, which keeps what it sees until the whole heap is collected.
+    isWanted: () => state.kind !== "over" && !isLeft(),
     leave(reason) {
       answer.reject(reason);
       stop("left");

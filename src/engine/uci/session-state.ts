@@ -74,7 +74,7 @@ const told: Readonly<Record<SessionState["kind"], EngineState>> = {
 
 /** Whether the engine has a search that nobody waits for. */
 export function isLeft(state: SessionState): state is Extract<Living, { search: UciSearch }> {
-  return "search" in state && !state.search.wanted;
+  return "search" in state && !state.search.isWanted();
 }
 
 /** The search that the engine has, or had when its pipe ended. */
