@@ -1,6 +1,4 @@
 import { getEventListeners } from "node:events";
-import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { EngineBackend } from "../../src/engine/engine.ts";
 import { createPool } from "../../src/engine/pool.ts";
@@ -9,6 +7,7 @@ import { createUciSession } from "../../src/engine/uci/session.ts";
 import type { ProcessEnd, UciTransport } from "../../src/engine/uci/transport.ts";
 import { defaultWatchTimes } from "../../src/engine/uci/watch.ts";
 import { silentLog } from "../../src/log/log.ts";
+import { collectedHeapBytes, oldBytesEach } from "../support/heap.ts";
 import { buildOf } from "./build-of.ts";
 import { jobOf } from "./job-of.ts";
 import { greeting } from "./scripted-session.ts";
@@ -81,17 +80,6 @@ async function searchInEveryWay(search: SearchWithRetry, signal: AbortSignal): P
   await lost.catch(() => {});
 }
 
-async function collectedHeapBytes(): Promise<number> {
-  setFlagsFromString("--expose-gc");
-  const collect: () => void = runInNewContext("gc");
-  for (let at = 0; at < 4; at++) {
-    collect();
-    // Node tidies up behind collected signals in a turn of its own.
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  return process.memoryUsage().heapUsed;
-}
-
 const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length;
 
 function createObedientPool() {
@@ -140,32 +128,17 @@ test("thousands of searches leave no listener, no timer and no memory behind", a
   expect(growth.timers).toBeLessThanOrEqual(0);
 });
 
-/** What only a collection of the whole heap frees. */
-function oldBytes(): number {
-  const old = getHeapSpaceStatistics().find(({ space_name }) => space_name === "old_space");
-  return old?.space_used_size ?? 0;
-}
-
-/** Where one search keeps the next one reachable, all that have ended wait for a collection of the whole heap. */
-test("nearly all that a search leaves behind goes with the next collection of what is young", async () => {
+test("a search that has ended keeps none of those after it", async () => {
   await using pool = createObedientPool();
   const search = createSearchWithRetry(pool, silentLog);
   const { signal } = new AbortController();
-  const repeat = async (count: number) => {
-    for (let at = 0; at < count; at++) {
+  const bytes = await oldBytesEach(async (times) => {
+    for (let at = 0; at < times; at++) {
       await search(build, job, signal);
       await new Promise(setImmediate);
     }
-  };
-  await repeat(500);
-  const bytes: number[] = [];
-  for (let at = 0; at < 3; at++) {
-    await collectedHeapBytes();
-    const before = oldBytes();
-    await repeat(1000);
-    bytes.push((oldBytes() - before) / 1000);
-  }
-  expect(Math.min(...bytes)).toBeLessThan(1500);
+  });
+  expect(bytes).toBeLessThan(1500);
 });
 
 test("hundreds of engines leave no listener, no timer and no memory behind", async () => {

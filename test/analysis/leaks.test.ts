@@ -1,0 +1,25 @@
+import { expect, test } from "vitest";
+import type { SearchWithRetry } from "../../src/engine/search-with-retry.ts";
+import { oldBytesEach } from "../support/heap.ts";
+import { analyzerOf } from "./analyzer-of.ts";
+import { doneOf, judgedOf } from "./made-up.ts";
+
+const { build } = judgedOf();
+
+test("analyses that have ended keep none of those after them, however many are under way", async () => {
+  const search: SearchWithRetry = async () => {
+    await new Promise(setImmediate);
+    return doneOf();
+  };
+  const { analyze } = analyzerOf(search, 4);
+  let nodes = 0;
+  const bytes = await oldBytesEach(async (times) => {
+    const callers = Array.from({ length: 8 }, async () => {
+      for (let at = 0; at < times / 8; at++) {
+        await analyze(judgedOf({ build, nodes: ++nodes }), "somebody", new AbortController().signal);
+      }
+    });
+    await Promise.all(callers);
+  });
+  expect(bytes).toBeLessThan(1500);
+});
