@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { chmodSync, chownSync, mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -18,6 +18,32 @@ function keptIn(asked: string): string {
   const cwd = new URL("..", import.meta.url);
   return execFileSync(process.execPath, ["--input-type=module", "-e", source], { cwd, encoding: "utf8" });
 }
+
+/** The built-in modules of Node that `kibitz` has loaded by its end. */
+function builtInsOfStart(): string {
+  const tell = `
+    import { writeSync } from "node:fs";
+    process.on("exit", () => writeSync(3, process.moduleLoadList.join("\\n")));
+  `;
+  const { output } = spawnSync(
+    process.execPath,
+    ["--import", `data:text/javascript,${encodeURIComponent(tell)}`, "bin/kibitz.js", "--version"],
+    {
+      cwd: new URL("..", import.meta.url),
+      encoding: "utf8",
+      env: { PATH: process.env.PATH },
+      stdio: ["ignore", "pipe", "pipe", "pipe"],
+    },
+  );
+  return output[3] ?? "";
+}
+
+test("a start that finds what was compiled does not load what strips types", () => {
+  builtInsOfStart();
+  const loaded = builtInsOfStart();
+  expect(loaded).toContain("NativeModule fs");
+  expect(loaded).not.toContain("amaro");
+});
 
 test("what is compiled is kept in a folder that is made for its owner alone", () => {
   const own = join(folder, "own");
