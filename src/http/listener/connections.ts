@@ -71,8 +71,8 @@ export interface Place {
   readonly socket: Socket;
   /** For one request only. */
   readonly isSpare: boolean;
-  /** Calls that have not ended. */
-  readonly calls: ReadonlySet<NodeResponse>;
+  /** Calls that have not ended. Few, and no `Set`: what that has held stays until V8 collects the whole heap. */
+  readonly calls: readonly NodeResponse[];
   /** Whether there is room for one more call: always for the only one of a connection. */
   hasRoom(): boolean;
   /** Notes a call until its answer is closed. */
@@ -140,23 +140,23 @@ export function createPlaces(options: PlacesOptions): Places {
   let lookAt = 0;
 
   function put(socket: Socket, holder: Holder): Place {
-    const open = new Set<NodeResponse>();
+    const open: NodeResponse[] = [];
     const place: Place = {
       socket,
       isSpare,
       calls: open,
       hasRoom: () =>
-        open.size === 0 || (calls < callsMax && (holder === kept || holder.calls < callsMaxPerAddress)),
+        open.length === 0 || (calls < callsMax && (holder === kept || holder.calls < callsMaxPerAddress)),
       begin(res) {
-        open.add(res);
+        open.push(res);
         holder.calls++;
         calls++;
         res.once("close", () => {
-          open.delete(res);
+          open.splice(open.indexOf(res), 1);
           holder.calls--;
           calls--;
           // To the end of the line of those without calls.
-          if (open.size === 0 && holder.places.delete(place)) {
+          if (open.length === 0 && holder.places.delete(place)) {
             holder.places.add(place);
           }
         });

@@ -73,7 +73,7 @@ export function createHttp1Server(
       }
       return;
     }
-    const isLast = place !== undefined && place.calls.size >= limits.pipelinedMax - 1;
+    const isLast = place !== undefined && place.calls.length >= limits.pipelinedMax - 1;
     if (isLast) {
       comeBehind.set(socket, 0);
     }
@@ -97,13 +97,13 @@ export function createHttp1Server(
       return;
     }
     const calls = places.get(socket as Socket)?.calls ?? [];
-    const begun = [...calls].some((res) => res.headersSent);
+    const begun = calls.some((res) => res.headersSent);
     if (begun || !socket.writable) {
       socket.destroy();
     } else {
       const problem = errorFromClientError(error);
       // What stands before it in the pipeline was read to its end, and is not to blame.
-      const unread = [...calls].find(({ req }) => !req.complete)?.req;
+      const unread = calls.find(({ req }) => !req.complete)?.req;
       if (unread) {
         outcomeOf(unread).code ??= problem.code;
       }
@@ -124,7 +124,7 @@ export function createHttp1Server(
     drain() {
       draining = true;
       for (const { calls } of places.values()) {
-        for (const res of calls as ReadonlySet<ServerResponse>) {
+        for (const res of calls as readonly ServerResponse[]) {
           res.shouldKeepAlive = false;
         }
       }

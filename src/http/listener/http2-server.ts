@@ -173,23 +173,28 @@ const looksPerTime = 2;
  * @param takeTimeoutMs how long what waits may stay the same, in milliseconds
  */
 export function cutStalled(session: ServerHttp2Session, takeTimeoutMs: number): void {
-  const open = new Map<ServerHttp2Stream, Waiting>();
+  // Few, and no `Map`: what that has held stays until V8 collects the whole heap.
+  const open: Waiting[] = [];
   session.on("stream", (stream) => {
-    open.set(stream, { bytes: 0, since: 0 });
+    const waiting: Waiting = { stream, bytes: 0, since: 0 };
+    open.push(waiting);
     // Parts of one size look alike: that one was taken tells itself.
-    stream.on("drain", () => open.set(stream, { bytes: 0, since: 0 }));
-    stream.once("close", () => open.delete(stream));
+    stream.on("drain", () => {
+      waiting.bytes = 0;
+    });
+    stream.once("close", () => open.splice(open.indexOf(waiting), 1));
   });
   const look = setInterval(() => {
     const now = performance.now();
-    for (const [stream, { bytes, since }] of open) {
-      const waiting = stream.bufferSize;
-      if (waiting === 0 || waiting !== bytes) {
-        open.set(stream, { bytes: waiting, since: now });
-      } else if (now - since >= takeTimeoutMs) {
+    for (const waiting of open) {
+      const bytes = waiting.stream.bufferSize;
+      if (bytes === 0 || bytes !== waiting.bytes) {
+        waiting.bytes = bytes;
+        waiting.since = now;
+      } else if (now - waiting.since >= takeTimeoutMs) {
         // With a code: what ends without one looks whole to its reader.
-        stream.close(constants.NGHTTP2_CANCEL);
-        stream.destroy();
+        waiting.stream.close(constants.NGHTTP2_CANCEL);
+        waiting.stream.destroy();
       }
     }
   }, takeTimeoutMs / looksPerTime);
@@ -197,8 +202,9 @@ export function cutStalled(session: ServerHttp2Session, takeTimeoutMs: number): 
 }
 
 interface Waiting {
+  readonly stream: ServerHttp2Stream;
   /** Bytes of the answer that its caller has not taken. */
-  readonly bytes: number;
+  bytes: number;
   /** Since when they are so many, by `performance.now()`. */
-  readonly since: number;
+  since: number;
 }
