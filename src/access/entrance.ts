@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { KibitzError } from "../errors/errors.ts";
 import type { RequestContext, RequestOutcome } from "../request/context.ts";
 import { durationText } from "../text/plain-text.ts";
@@ -29,6 +30,13 @@ export interface Entry {
   refused(error: KibitzError): Promise<void>;
 }
 
+/**
+ * How long somebody waits to be told again that they were refused too often, in milliseconds. Whoever asks on and on
+ * without waiting would else be answered as fast as the thread can, a thousand times a second, and others wait meanwhile;
+ * whoever comes back when they were told to does not notice.
+ */
+const spentPauseMs = 100;
+
 /** @param isLate whether the thread is so busy that new work would make honest answers late. */
 export function createEntrance(access: Access, isLate: () => boolean): Entrance {
   function admit(account: Account, outcome: RequestOutcome, limited: boolean): Entry | Promise<Entry> {
@@ -40,10 +48,16 @@ export function createEntrance(access: Access, isLate: () => boolean): Entrance 
     }
     const { limits } = access;
     const refusal = isLate() ? tooBusy() : spentError(limits, account);
-    outcome.limit = refusal?.quota;
-    return refusal
-      ? tellWindows(limits, account, outcome).then(() => Promise.reject(refusal))
-      : new LimitedEntry(account, outcome, limits);
+    return refusal ? turnAway(refusal, account, outcome) : new LimitedEntry(account, outcome, limits);
+  }
+
+  async function turnAway(refusal: KibitzError, account: Account, outcome: RequestOutcome): Promise<never> {
+    outcome.limit = refusal.quota;
+    if (refusal.code === "rate_limited") {
+      await sleep(spentPauseMs);
+    }
+    await tellWindows(access.limits, account, outcome);
+    throw refusal;
   }
 
   return {

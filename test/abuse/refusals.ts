@@ -125,6 +125,9 @@ export interface Flooded {
   readonly retryAfterS: number | undefined;
 }
 
+/** How many a flood comes on. */
+export const connections = 20;
+
 /**
  * Sends what is refused on twenty connections of one keyless caller, as fast as it is answered, until told to stop.
  *
@@ -135,7 +138,7 @@ export async function floodWithRefusals(
   { path, bodies, headers = [{}] }: Flood,
   localAddress: string,
 ): Promise<() => Promise<Flooded>> {
-  const workerData = { url, path, bodies, headers, localAddress, connections: 20 };
+  const workerData = { url, path, bodies, headers, localAddress, connections };
   const worker = new Worker(new URL("refusal-flood.ts", import.meta.url), { workerData });
   await once(worker, "message");
   return async () => {
