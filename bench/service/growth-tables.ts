@@ -70,14 +70,32 @@ function cpuUsOf({ turns }: Step): number {
   return (spreadOf(turns, figures.serverUs)?.median ?? 0) + (spreadOf(turns, figures.enginesUs)?.median ?? 0);
 }
 
-/** How many times as long a search takes with one ply of depth more, on average from depth 8 on. */
+/** How many times as long a search takes with one ply of depth more, from depth 8 on: the line of least squares through the logarithms. */
 export function growthOfDepth({ steps }: Sweep): number {
   const deep = steps.filter(({ value }) => value >= 8);
-  const [first, last] = [deep[0], deep.at(-1)];
-  if (first === undefined || last === undefined || first === last) {
-    throw new Error("growth by depth needs depths from 8 on");
+  const mean = (of: (step: Step) => number) => deep.reduce((sum, step) => sum + of(step), 0) / deep.length;
+  const log = (step: Step) => Math.log(cpuUsOf(step));
+  const [middle, height] = [mean(({ value }) => value), mean(log)];
+  const together = mean((step) => (step.value - middle) * (log(step) - height));
+  return Math.exp(together / mean(({ value }) => (value - middle) ** 2));
+}
+
+/** Of the processor time of a position at a depth, what the server takes, in percent. */
+export function serverShare(sweep: Sweep, depth: number): number {
+  return Math.round((serverUsAt(sweep, depth) / cpuUsOf(stepAt(sweep, depth))) * 100);
+}
+
+/** Processor time that the server takes for a position at a depth, in microseconds. */
+export function serverUsAt(sweep: Sweep, depth: number): number {
+  return spreadOf(stepAt(sweep, depth).turns, figures.serverUs)?.median ?? Number.NaN;
+}
+
+function stepAt({ steps }: Sweep, depth: number): Step {
+  const step = steps.find(({ value }) => value === depth);
+  if (step === undefined) {
+    throw new Error(`growth by depth has no depth ${depth}`);
   }
-  return (cpuUsOf(last) / cpuUsOf(first)) ** (1 / (last.value - first.value));
+  return step;
 }
 
 /** The most that one process answers, and how much of a core its thread takes then. */

@@ -3,7 +3,7 @@ import type { EnginePath } from "../../src/engine/engine.ts";
 import { type SweepName, sweepNames } from "./growth.ts";
 import { isPeerWord, type PeerWord, peers } from "./peers.ts";
 
-export const usage = `npm run bench                          what a developer wants to see, in some minutes
+export const usage = `npm run bench                          what a developer wants to see, in a quarter of an hour
 npm run bench -- --full                more depths, callers and rounds, WebAssembly, and how cost grows
 npm run bench -- --flat [minutes]      full load for ten minutes
 npm run bench -- --growth              how cost grows

@@ -5,6 +5,8 @@ import {
   coresTable,
   endOfOneProcess,
   growthOfDepth,
+  serverShare,
+  serverUsAt,
   sweepTable,
   sweepTitles,
   usedShare,
@@ -33,7 +35,10 @@ const flatFile = ({ depth, callers }: Flat) => `flat-${depth}-${callers}.svg`;
 const sweepFile = ({ name }: Sweep) => `growth-${name}.svg`;
 
 function benchmarksPage({ machine, rows }: RowResults, { machine: flatMachine, flats }: FlatResults): string {
-  const about = Object.values(peers).map(({ name, about }) => `- **${name}**: ${about}.`);
+  const measured = new Set(rows.flatMap((row) => row.measured.map(({ name }) => name)));
+  const about = Object.values(peers)
+    .filter(({ name }) => measured.has(name))
+    .map(({ name, about }) => `- **${name}**: ${about}.`);
   return `# Benchmarks
 
 Made by \`npm run bench:pages\` from [rows.json](benchmarks/rows.json) and [flat.json](benchmarks/flat.json); \`npm run bench\` measures.
@@ -51,16 +56,17 @@ C B A), stand others that do the same job, each as its users write it (\`bench/s
 
 ${about.join("\n")}
 
-Those with a clean slate are asked one position before each depth, and must find the same move: they do the same work. Any answer
-but success ends the run.
+Those with a clean slate are asked one position before each depth, and must find the same move; their hash tables are as large as said above. Any answer but success ends
+the run.
 
 Before its first turn each is asked for half a minute, unless the command says otherwise (\`--warm\`): V8 compiles meanwhile. A
-service that has just been started takes up to three times as much processor time for a search
+service that has just been started takes up to twice as much processor time for a search
 ([decision 39](adr/0039-what-a-call-costs.md)).
 
 A figure is the median of the rounds, with the least and the most of them in brackets. What stands behind \`×\` compares with the first
 row round by round: what the machine does in a round, it does to both. Processor time is user and system time of the server's
-process alone, for each request; the engines' stands apart.
+process alone, for each request; the engines' stands apart. Where a turn has fewer than a hundred answers, as at depth 14, its p99 is the
+slowest of them.
 
 **What the figures leave out.** The network, since all is on one machine. The load takes a part of the same cores: \`wrk\` with
 one thread for HTTP, \`h2load\` for gRPC. \`wrk\` adds to the latencies what callers who do not wait for each other would have met (it
@@ -73,7 +79,8 @@ ${rows.map((row) => `### ${headingOf(row)}\n\n${rowTable(row)}${comparisonsOf(ro
 
 ## Over time
 
-New questions without a pause, from \`wrk\`, in slices of ten seconds. The delay of the event loop is what timers of the server
+New questions without a pause, from \`wrk\`, in slices of ten seconds, to a server that has just been started: its first half minute is
+the slowest. The delay of the event loop is what timers of the server
 were late by, looked at every 5 ms (\`bench/service/watch-loop.js\`, which is imported into it).
 
 ${machineText(flatMachine)}
@@ -85,13 +92,13 @@ ${flats.map((flat) => `### ${flatHeading(flat)}\n\n${flatVerdict(flat)}\n\n![ove
 \`\`\`sh
 apt-get install wrk nghttp2-client stockfish      # load over HTTP and gRPC, the native engine
 python3 -m venv /tmp/peers && /tmp/peers/bin/pip install chess fastapi "uvicorn[standard]"
-npm run bench -- --full --python /tmp/peers/bin/python --out docs/benchmarks
-npm run bench -- --flat 10 --out docs/benchmarks
+${machine.command}
+${flatMachine.command}
 npm run bench:pages
 \`\`\`
 
-Without \`--full\` it takes a quarter of an hour and keeps its results below \`bench/\`; \`npm run bench -- --help\` says how to ask for one cell in
-half a minute. How much a machine can serve is in [capacity.md](capacity.md).
+\`npm run bench\` alone takes a quarter of an hour and keeps its results below \`bench/\`, with \`-- --full\` it asks of more depths, callers and peers;
+\`npm run bench -- --help\` says how to ask for one cell in half a minute. How much a machine can serve is in [capacity.md](capacity.md).
 `;
 }
 
@@ -116,11 +123,11 @@ For whoever runs Kibitz and wants to know how large the machine must be. Made by
 [growth.json](benchmarks/growth.json); \`npm run bench -- --growth\` measures.
 
 ${machineText(machine)}
-${depth ? coresText(depth) : ""}${end ? endText(end) : ""}
+${depth ? coresText(depth) : ""}${depth && end ? endText(end, depth) : ""}
 ## How cost grows
 
 One thing grows in each table, and the rest stays: ${slots} slots, and what the heading says. Every question is new, callers
-have a key whose limits are not reached, connections of one address are not limited and lines are as long as they get. Load,
+have a key whose limits are not reached, connections of one address are not limited and waiting has no bound. Load,
 engines and server share the machine. What is under way when a turn ends is not counted as answered: with a thousand streams and
 large batches the rates are lower by that.
 
@@ -132,10 +139,11 @@ function coresText(depth: Sweep): string {
   return `
 ## How many cores
 
-Searching takes the cores: one search is one thread of one engine, and the server beside it takes little. The table says how many
+Searching takes the cores: one search is one thread of one engine. The server beside it takes ${serverShare(depth, 1)} % of the processor time of a
+position at depth 1, ${serverShare(depth, 8)} % at depth 8 and ${serverShare(depth, 14)} % at depth 14. The table says how many
 cores of this kind serve so many positions a second, of which none is known, when on average ${usedShare * 100} % of them are busy: what
 comes comes unevenly, and with all of them busy there is always a line. Answers that are known cost no engine; a share of them takes
-that share off. \`KIBITZ_SLOTS\` is as many as there are cores, unless you set it.
+that share off. \`KIBITZ_SLOTS\` is as many as there are cores, as far as memory allows, unless you set it.
 
 ${coresTable(depth)}
 
@@ -144,15 +152,17 @@ depth 8 on), so the depth that callers may ask decides most: their plans limit i
 `;
 }
 
-function endText(end: Sweep): string {
+function endText(end: Sweep, depth: Sweep): string {
   const { perSecond, callers, cores } = endOfOneProcess(end);
+  const [shallow, usual] = [1, 8].map((ply) => number(1e6 / serverUsAt(depth, ply)));
   return `
 ## Where one process ends
 
 The server is one thread, so it ends where that has a core to itself and needs more. With an engine that answers at once one process
-answers ${number(perSecond)} requests a second (${callers} callers), and takes ${number(cores)} of a core for it. Below that, engines are what you run out of: more cores
-and more slots serve more. Above it, start another process with its own port behind a balancer that looks at how many requests each
-has (least connections); each has its own cache and counts limits by itself.
+answers ${number(perSecond)} requests a second (${callers} callers), and takes ${number(cores)} of a core for it; real engines write more, and share the machine: by the
+processor time that a position takes of the server (below), its thread is full at ${shallow} a second at depth 1 and at ${usual} at depth 8. Below that, engines are what you
+run out of: more cores and more slots serve more. Above it, start another process with its own port behind a balancer that looks at how many
+requests each has (least connections); each has its own cache, and without \`KIBITZ_REDIS_URL\` counts limits by itself.
 `;
 }
 

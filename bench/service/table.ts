@@ -26,9 +26,10 @@ export function median(figure: Spread | undefined): string {
   return figure === undefined ? "-" : number(figure.median);
 }
 
-/** The median of the rounds, and the least and the most of them. */
+/** The median of the rounds, and the least and the most of them where they differ. */
 export function withSpread(figure: Spread | undefined): string {
-  return figure === undefined
-    ? "-"
-    : `${number(figure.median)} (${number(figure.least)} to ${number(figure.most)})`;
+  if (figure === undefined || figure.least === figure.most) {
+    return median(figure);
+  }
+  return `${number(figure.median)} (${number(figure.least)} to ${number(figure.most)})`;
 }

@@ -5,6 +5,7 @@ import {
   endOfOneProcess,
   growthOfDepth,
   perSecondOf,
+  serverShare,
 } from "../../bench/service/growth-tables.ts";
 
 const step = (
@@ -38,9 +39,17 @@ test("cores are as many as the processor time asks for, with room, and never non
   expect(cells(deep)).toEqual(["14", "70.0", "1", "5", "10", "50", "100"]);
 });
 
-test("depth grows by the root of what it grows by in all", () => {
+test("depth grows as the line through all deep ones does", () => {
   const steps = [step(1), step(8, { enginesUs: 9000 }), step(10, { enginesUs: 39_000 })];
   expect(growthOfDepth({ name: "depth", steps })).toBeCloseTo(2);
+  const uneven = [9000, 9000, 9000, 79_000].map((enginesUs, index) => step(8 + index, { enginesUs }));
+  expect(growthOfDepth({ name: "depth", steps: uneven })).toBeCloseTo(2 ** 0.9);
+});
+
+test("the server's share is of what a position takes in all", () => {
+  const depth: Sweep = { name: "depth", steps: [step(1, { enginesUs: 1000 }), step(8, { enginesUs: 3000 })] };
+  expect([1, 8].map((ply) => serverShare(depth, ply))).toEqual([50, 25]);
+  expect(() => serverShare(depth, 14)).toThrow("growth by depth has no depth 14");
 });
 
 test("one process ends where it answers most", () => {

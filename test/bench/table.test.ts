@@ -26,5 +26,6 @@ test("figures show the digits that count", () => {
     "1,234,567",
   ]);
   expect(withSpread({ median: 0.95, least: 0.9, most: 1 })).toBe("0.95 (0.90 to 1.00)");
+  expect(withSpread({ median: 1, least: 1, most: 1 })).toBe("1.00");
   expect(withSpread(undefined)).toBe("-");
 });
