@@ -189,8 +189,9 @@ export function createAnalyzer({
     };
 
     const tellStanding = (standing: Standing) => publish({ kind: "waiting", standing });
+    const expectMs = () => expectedTimes.expect(build, job);
     const enter = (letIn: boolean) =>
-      scheduler.enter({ flow, expectedMs: time.expectedMs, sharers, letIn }, signal, tellStanding);
+      scheduler.enter({ flow, expectMs, sharers, letIn }, signal, tellStanding);
 
     async function searchIn(entered: Slot, tell: typeof publish): Promise<SharedState> {
       const done = await searchHolding(entered, tell);

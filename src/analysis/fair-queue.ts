@@ -1,7 +1,8 @@
 /** Work that waits, with what is to be done when its turn has come. */
 export interface Waiting<T> {
   readonly flow: string;
-  readonly costMs: number;
+  /** Milliseconds, as far as is known by then: what is learnt while it waits counts for it, as for equal work that comes later. */
+  costMs(): number;
   /** When it came, plus its cost: its place in its flow. Short work goes first, and long work ages. */
   readonly dueMs: number;
   readonly value: T;
@@ -69,7 +70,7 @@ export function createFairQueue<T>(): FairQueue<T> {
   function nextFlow(): readonly [name: string, flow: Flow<T>, tagMs: number] | undefined {
     let next: readonly [string, Flow<T>, number] | undefined;
     for (const [name, flow] of flows) {
-      const tagMs = flow.startMs + (flow.waiting[0]?.asked.costMs ?? 0);
+      const tagMs = flow.startMs + (flow.waiting[0]?.asked.costMs() ?? 0);
       const isBefore = next === undefined || tagMs < next[2];
       if (isBefore || (tagMs === next?.[2] && next[1].isServed && !flow.isServed)) {
         next = [name, flow, tagMs];
@@ -130,7 +131,7 @@ export function createFairQueue<T>(): FairQueue<T> {
         counted,
         (_, one) => one.asked !== asked && one.asked.dueMs <= asked.dueMs,
       );
-      const tagMs = (own?.startMs ?? virtualMs) + inFlow.workMs + asked.costMs;
+      const tagMs = (own?.startMs ?? virtualMs) + inFlow.workMs + asked.costMs();
       let { count, workMs } = inFlow;
       // As in `nextFlow`: of equal tags, that of a flow of which nothing was served, and of the one which has waited longest.
       const isServed = (own?.isServed ?? false) || inFlow.count > 0;
@@ -164,7 +165,8 @@ function sumWhile<T>(
   let count = 0;
   let workMs = 0;
   for (const one of waiting) {
-    const { costMs, value } = one.asked;
+    const { value } = one.asked;
+    const costMs = one.asked.costMs();
     sumMs += costMs;
     if (!counts(sumMs, one)) {
       break;

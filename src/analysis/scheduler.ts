@@ -23,8 +23,8 @@ export interface Scheduler {
 export interface Work {
   /** Whose it is: an address, or a batch of one. */
   readonly flow: string;
-  /** Milliseconds that it is expected to hold the slot. */
-  readonly expectedMs: number;
+  /** Milliseconds that it is expected to hold the slot, as far as is known when it is asked. */
+  expectMs(): number;
   /** It was let in before, and is refused no more. */
   readonly letIn?: boolean;
   /**
@@ -93,8 +93,8 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
   let admitted = 0;
   let refused = 0;
 
-  function admit({ expectedMs }: Work, askedAt: number, signal: AbortSignal): Slot {
-    const run: Running = { startedAt: performance.now(), expectedMs, signal };
+  function admit({ expectMs }: Work, askedAt: number, signal: AbortSignal): Slot {
+    const run: Running = { startedAt: performance.now(), expectedMs: expectMs(), signal };
     running.push(run);
     admitted++;
     return {
@@ -122,7 +122,7 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
   function typicalWork(now: number) {
     const sumMs = running.reduce((sum, { expectedMs }) => sum + expectedMs, 0);
     const costMs = running.length === 0 ? 0 : sumMs / running.length;
-    return { flow: newCaller, costMs, dueMs: now + costMs };
+    return { flow: newCaller, costMs: () => costMs, dueMs: now + costMs };
   }
 
   /** Tells where work stands until that is stopped. */
@@ -163,15 +163,15 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
       if (running.length < slots) {
         return admit(work, askedAt, signal);
       }
-      const { flow, expectedMs: costMs } = work;
-      const asked = { flow, costMs, dueMs: askedAt + costMs };
+      const { flow, expectMs: costMs } = work;
+      const asked = { flow, costMs, dueMs: askedAt + costMs() };
       const waitMs = expectedWaitMs(queue.before(asked), askedAt);
       if (waitMs > maxWaitMs && work.letIn !== true) {
         refused++;
         throw overloaded(waitMs, maxWaitMs);
       }
       return new Promise<Slot>((resolve, reject) => {
-        const places = createPlaces(queue, work.expectedMs, () => {
+        const places = createPlaces(queue, work.expectMs, () => {
           // Runs inside another one's leaving: the slot is this one's before anybody else can ask.
           over();
           resolve(admit(work, askedAt, signal));
@@ -227,10 +227,10 @@ interface Place {
 const nothing: WorkBefore = { count: 0, workMs: 0 };
 
 /**
- * @param costMs of the work, in milliseconds.
+ * @param costMs of the work.
  * @param serve called when the turn of the first of the places has come.
  */
-export function createPlaces(queue: FairQueue<() => void>, costMs: number, serve: () => void): Places {
+export function createPlaces(queue: FairQueue<() => void>, costMs: () => number, serve: () => void): Places {
   const byFlow = new Map<string, Place>();
   let closed = false;
   return {
@@ -239,7 +239,7 @@ export function createPlaces(queue: FairQueue<() => void>, costMs: number, serve
       if (known) {
         known.callers++;
       } else if (!closed) {
-        const waiting = { flow, costMs, dueMs: performance.now() + costMs, value: serve };
+        const waiting = { flow, costMs, dueMs: performance.now() + costMs(), value: serve };
         byFlow.set(flow, { waiting, callers: 1 });
         queue.add(waiting);
       }

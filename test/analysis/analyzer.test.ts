@@ -15,6 +15,17 @@ const never = new AbortController().signal;
 const analyze = (request: JudgedRequest, ...script: readonly (SearchEvent | Error)[]): Promise<Analysis> =>
   analyzerOf(scripted(...script).search).analyze(request, "somebody", never);
 
+/** A scheduler that tells what work asked for its slot. */
+function listening(): { readonly scheduler: Scheduler; readonly works: readonly Work[] } {
+  const works: Work[] = [];
+  const slots = createScheduler({ slots: 1, maxWaitMs: 1000 });
+  const enter: Scheduler["enter"] = (work, signal) => {
+    works.push(work);
+    return slots.enter(work, signal);
+  };
+  return { scheduler: { ...slots, enter }, works };
+}
+
 describe("a search", () => {
   test("is given the request's limits and options", async () => {
     const { search, jobs } = scripted(doneOf());
@@ -68,21 +79,33 @@ describe("a search", () => {
 
   test("has the time that was agreed, on the engine and in the queue", async () => {
     const { search, jobs } = scripted(doneOf());
-    const works: Work[] = [];
-    const slots = createScheduler({ slots: 1, maxWaitMs: 1000 });
-    const scheduler: Scheduler = {
-      ...slots,
-      enter: (work, signal) => {
-        works.push(work);
-        return slots.enter(work, signal);
-      },
-    };
+    const { scheduler, works } = listening();
     const cache = createMemoryCache<Findings>({ bytes: 1e6 });
     const analyzer = createAnalyzer({ search, scheduler, cache, movetimeMaxMs: 9000 });
     const terms = { expectedMs: 123, longestMs: 4567, onEngineTime() {} };
-    await analyzer.analyze(judgedOf(), "somebody", never, terms);
+    const request = judgedOf({ depth: 30 });
+    await analyzer.analyze(request, "somebody", never, terms);
     expect(jobs).toMatchObject([{ movetimeMs: 4567 }]);
-    expect(works).toMatchObject([{ flow: "somebody", expectedMs: 123 }]);
+    expect(works.map(({ flow, expectMs }) => [flow, expectMs()])).toEqual([["somebody", 4567]]);
+  });
+
+  test("waits as long as such searches are known to take, what is learnt meanwhile too", async () => {
+    const { search } = scripted(
+      doneOf({
+        snapshot: snapshotOf({ counters: { ...snapshotOf().counters, timeMs: 500 } }),
+        endedBy: "depth",
+      }),
+    );
+    const { scheduler, works } = listening();
+    const cache = createMemoryCache<Findings>({ bytes: 0 });
+    const analyzer = createAnalyzer({ search, scheduler, cache, movetimeMaxMs: 9000 });
+    const request = judgedOf({ depth: 14 });
+    await analyzer.analyze(request, "somebody", never);
+    const [work] = works;
+    const afterOne = work?.expectMs();
+    await analyzer.analyze(request, "another", never);
+    expect(work?.expectMs()).toBeGreaterThan(afterOne ?? Number.NaN);
+    expect(work?.expectMs()).toBe(analyzer.timeOf(request, 9000).expectedMs);
   });
 
   test("is expected to take no longer than its movetime, and than the plan's where it sets none", () => {

@@ -11,12 +11,14 @@ describe("the place in the queue", () => {
     async (seed) => {
       const random = createRandom(seed);
       const scheduler = createScheduler({ slots: 1, maxWaitMs: 1e9 });
-      let slot = await scheduler.enter({ flow: "holder", expectedMs: 5 }, never);
+      let slot = await scheduler.enter({ flow: "holder", expectMs: () => 5 }, never);
       const entered: number[] = [];
       const standings: Standing[] = [];
       const entering = Array.from({ length: 40 }, async (_, number) => {
         // Few flows and few costs, so that many tags are equal.
-        const work = { flow: `flow ${random.below(5)}`, expectedMs: 10 * (1 + random.below(3)) };
+        const flow = `flow ${random.below(5)}`;
+        const expectedMs = 10 * (1 + random.below(3));
+        const work = { flow, expectMs: () => expectedMs };
         slot = await scheduler.enter(work, never, (standing) => {
           standings[number] = standing;
         });
@@ -39,7 +41,9 @@ describe("the place in the queue", () => {
     const scheduler = createScheduler({ slots: 2, maxWaitMs: 1e9 });
     const places: (PlaceInQueue | undefined)[] = [];
     const enter = (expectedMs: number) =>
-      void scheduler.enter({ flow: "somebody", expectedMs }, never, (standing) => places.push(standing()));
+      void scheduler.enter({ flow: "somebody", expectMs: () => expectedMs }, never, (standing) =>
+        places.push(standing()),
+      );
     for (const expectedMs of [4000, 6000, 1000, 2000]) {
       enter(expectedMs);
     }
@@ -51,13 +55,13 @@ describe("the place in the queue", () => {
 
   test("grows when shorter work comes", async () => {
     const scheduler = createScheduler({ slots: 1, maxWaitMs: 1e9 });
-    await scheduler.enter({ flow: "holder", expectedMs: 100 }, never);
+    await scheduler.enter({ flow: "holder", expectMs: () => 100 }, never);
     let long: Standing = () => undefined;
-    void scheduler.enter({ flow: "a", expectedMs: 5000 }, never, (standing) => {
+    void scheduler.enter({ flow: "a", expectMs: () => 5000 }, never, (standing) => {
       long = standing;
     });
     expect(long()).toMatchObject({ place: 1 });
-    void scheduler.enter({ flow: "b", expectedMs: 10 }, never);
+    void scheduler.enter({ flow: "b", expectMs: () => 10 }, never);
     expect(long()).toMatchObject({ place: 2 });
   });
 });
@@ -71,9 +75,9 @@ describe("who waits", () => {
     vi.useFakeTimers();
     const scheduler = createScheduler({ slots: 1, maxWaitMs: 1e9 });
     const onWaiting = vi.fn();
-    const slot = await scheduler.enter({ flow: "a", expectedMs: 10 }, never, onWaiting);
+    const slot = await scheduler.enter({ flow: "a", expectMs: () => 10 }, never, onWaiting);
     expect(onWaiting).not.toHaveBeenCalled();
-    const entering = scheduler.enter({ flow: "a", expectedMs: 10 }, never, onWaiting);
+    const entering = scheduler.enter({ flow: "a", expectMs: () => 10 }, never, onWaiting);
     expect(onWaiting).toHaveBeenCalledTimes(1);
     vi.advanceTimersByTime(3500);
     expect(onWaiting).toHaveBeenCalledTimes(4);
@@ -85,9 +89,9 @@ describe("who waits", () => {
   test("is told no more when it has left", async () => {
     vi.useFakeTimers();
     const scheduler = createScheduler({ slots: 1, maxWaitMs: 1e9 });
-    await scheduler.enter({ flow: "a", expectedMs: 10 }, never);
+    await scheduler.enter({ flow: "a", expectMs: () => 10 }, never);
     const leaving = new AbortController();
-    const entering = scheduler.enter({ flow: "a", expectedMs: 10 }, leaving.signal, () => {});
+    const entering = scheduler.enter({ flow: "a", expectMs: () => 10 }, leaving.signal, () => {});
     leaving.abort(new Error("gone"));
     await expect(entering).rejects.toThrow("gone");
     expect(vi.getTimerCount()).toBe(0);
@@ -95,8 +99,8 @@ describe("who waits", () => {
 
   test("is told nothing of work that is refused", async () => {
     const scheduler = createScheduler({ slots: 1, maxWaitMs: 5 });
-    await scheduler.enter({ flow: "a", expectedMs: 1000 }, never);
-    const refused = scheduler.enter({ flow: "a", expectedMs: 10 }, never, () => expect.fail("told"));
+    await scheduler.enter({ flow: "a", expectMs: () => 1000 }, never);
+    const refused = scheduler.enter({ flow: "a", expectMs: () => 10 }, never, () => expect.fail("told"));
     await expect(refused).rejects.toThrow("busy");
   });
 });

@@ -5,7 +5,7 @@ import { createRandom } from "../support/random.ts";
 
 const never = new AbortController().signal;
 /** Where it does not matter whose and how long. */
-const work: Work = { flow: "somebody", expectedMs: 10 };
+const work: Work = { flow: "somebody", expectMs: () => 10 };
 const schedulerOf = (slots: number, maxWaitMs = 600_000) => createScheduler({ slots, maxWaitMs });
 /** Lets everything that can go on go on. */
 const settle = () => new Promise(setImmediate);
@@ -53,7 +53,7 @@ describe("the scheduler", () => {
   test("expects no wait for work that nobody waits for any more: its engine is being stopped", async () => {
     const scheduler = schedulerOf(1, 10_000);
     const leaving = new AbortController();
-    const left = await scheduler.enter({ ...work, expectedMs: 60_000 }, leaving.signal);
+    const left = await scheduler.enter({ ...work, expectMs: () => 60_000 }, leaving.signal);
     await expect(scheduler.enter(work, never)).rejects.toThrow(KibitzError);
     leaving.abort();
     const told: number[] = [];
@@ -222,7 +222,11 @@ async function orderOf(waiting: readonly (Work & { readonly name: string })[]): 
 }
 
 const worksOf = (flow: string, expectedMs: number, count: number, name = flow) =>
-  Array.from({ length: count }, (_, index) => ({ flow, expectedMs, name: `${name}${index + 1}` }));
+  Array.from({ length: count }, (_, index) => ({
+    flow,
+    expectMs: () => expectedMs,
+    name: `${name}${index + 1}`,
+  }));
 
 describe("waiting work", () => {
   test("of many requests of one caller does not make another caller wait for all of them", async () => {
@@ -239,7 +243,7 @@ describe("waiting work", () => {
   });
 
   test("that is short goes ahead of long work that came before, of others and of the same caller", async () => {
-    const [long, short] = [{ flow: "a", expectedMs: 5000, name: "long" }, worksOf("b", 10, 1, "short")];
+    const [long, short] = [{ flow: "a", expectMs: () => 5000, name: "long" }, worksOf("b", 10, 1, "short")];
     expect(await orderOf([long, ...short])).toEqual(["short1", "long"]);
     expect(await orderOf([long, ...worksOf("a", 10, 1, "short")])).toEqual(["short1", "long"]);
   });
@@ -252,12 +256,12 @@ describe("waiting work", () => {
     const scheduler = schedulerOf(1);
     let slot = await scheduler.enter(work, never);
     let entered = false;
-    const long = scheduler.enter({ flow: "patient", expectedMs: 60 }, never).then((mine) => {
+    const long = scheduler.enter({ flow: "patient", expectMs: () => 60 }, never).then((mine) => {
       entered = true;
       return mine;
     });
     const coming = (index: number) =>
-      scheduler.enter({ flow: flowOf(index), expectedMs: 10 }, never).then((next) => {
+      scheduler.enter({ flow: flowOf(index), expectMs: () => 10 }, never).then((next) => {
         slot = next;
       });
     // Two wait at any time; in its own flow, long work ages by the clock.
@@ -280,11 +284,11 @@ describe("waiting work", () => {
     const scheduler = schedulerOf(1, 1000);
     const holder = await scheduler.enter(work, never);
     const leaving = new AbortController();
-    const impatient = scheduler.enter({ flow: "a", expectedMs: 995 }, leaving.signal);
-    await expect(scheduler.enter({ flow: "a", expectedMs: 996 }, never)).rejects.toThrow("busy");
+    const impatient = scheduler.enter({ flow: "a", expectMs: () => 995 }, leaving.signal);
+    await expect(scheduler.enter({ flow: "a", expectMs: () => 996 }, never)).rejects.toThrow("busy");
     leaving.abort(new Error("gone"));
     await expect(impatient).rejects.toThrow("gone");
-    const second = scheduler.enter({ flow: "a", expectedMs: 996 }, never);
+    const second = scheduler.enter({ flow: "a", expectMs: () => 996 }, never);
     expect(scheduler.counters.waiting).toBe(1);
     holder[Symbol.dispose]();
     (await second)[Symbol.dispose]();
@@ -303,17 +307,17 @@ describe("work that would wait too long", () => {
   async function full(slots: number, maxWaitMs: number, expectedMs: number, waiting: number) {
     const scheduler = schedulerOf(slots, maxWaitMs);
     for (let slot = 0; slot < slots; slot++) {
-      await scheduler.enter({ flow: "inside", expectedMs }, never);
+      await scheduler.enter({ flow: "inside", expectMs: () => expectedMs }, never);
     }
     for (let index = 0; index < waiting; index++) {
-      scheduler.enter({ flow: "waiting", expectedMs }, never).catch(() => {});
+      scheduler.enter({ flow: "waiting", expectMs: () => expectedMs }, never).catch(() => {});
     }
     return scheduler;
   }
 
   test("is refused at once, with the way out and when to come back", async () => {
     const scheduler = await full(1, 10_000, 4000, 2);
-    const error = await refusalOf(scheduler, { flow: "waiting", expectedMs: 4000 });
+    const error = await refusalOf(scheduler, { flow: "waiting", expectMs: () => 4000 });
     expect(error).toMatchObject({ code: "overloaded", retryable: true });
     expect(error.message).toMatch(/would wait about 1[12](\.\d)? s.* a lower depth/);
     expect(error.retryAfterMs).toBeGreaterThan(6000);
@@ -329,12 +333,12 @@ describe("work that would wait too long", () => {
   test("is told apart from work that is served before those who wait", async () => {
     const scheduler = await full(1, 10_000, 4000, 2);
     // Short work of another caller waits for what runs, and for none of those.
-    scheduler.enter({ flow: "other", expectedMs: 50 }, never).catch(() => {});
+    scheduler.enter({ flow: "other", expectMs: () => 50 }, never).catch(() => {});
     expect(scheduler.counters).toMatchObject({ waiting: 3, refused: 0 });
   });
 
   test("waits half as long where two slots serve it", async () => {
-    const asked = { flow: "waiting", expectedMs: 4000 };
+    const asked = { flow: "waiting", expectMs: () => 4000 };
     await refusalOf(await full(1, 10_000, 4000, 2), asked);
     const scheduler = await full(2, 10_000, 4000, 2);
     scheduler.enter(asked, never).catch(() => {});
