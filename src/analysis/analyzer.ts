@@ -206,8 +206,7 @@ export function createAnalyzer({
       return last;
     }
 
-    async function searchHolding(entered: Slot, tell: typeof publish): Promise<SearchDone> {
-      using slot = entered;
+    async function searchHolding(slot: Slot, tell: typeof publish): Promise<SearchDone> {
       times.begunAt = performance.now();
       times.endedAt = undefined;
       try {
@@ -217,6 +216,7 @@ export function createAnalyzer({
         return done;
       } finally {
         times.endedAt = performance.now();
+        slot[Symbol.dispose]();
       }
     }
 

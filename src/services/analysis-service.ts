@@ -56,10 +56,15 @@ export function createAnalysisService(
   const analyze: Methods["evaluate"] & Methods["findBestMove"] = async (message, { signal, values }) => {
     const asker = askerOf(values);
     const request = await judge.request(message, asker.account);
-    using admitted = await letIn(request, asker, signal);
-    const analysis = await analyzer.analyze(request, asker.account.subject, signal, admitted.terms);
-    admitted.answered();
-    return messageFromAnalysis(analysis);
+    // By hand, here and for the slot: V8 takes a twentieth of a shallow search for two `using`.
+    const admitted = await letIn(request, asker, signal);
+    try {
+      const analysis = await analyzer.analyze(request, asker.account.subject, signal, admitted.terms);
+      admitted.answered();
+      return messageFromAnalysis(analysis);
+    } finally {
+      admitted[Symbol.dispose]();
+    }
   };
 
   return {
