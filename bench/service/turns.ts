@@ -17,11 +17,16 @@ export interface Measured {
   readonly turns: readonly Turn[];
 }
 
-/** In turns by round, A B C and then C B A: what the machine does meanwhile must favour nobody. */
+/**
+ * In turns by round, A B C and then C B A: what the machine does meanwhile must favour nobody. Each begins when nobody has
+ * anything to do: who does not notice that its callers have left searches on for them, and would take the cores of the next.
+ */
 export async function takeTurns(runners: readonly Runner[], rounds: number): Promise<readonly Measured[]> {
   const turns = new Map(runners.map(({ name }): [string, Turn[]] => [name, []]));
+  const pids = runners.flatMap(({ pid }) => pid ?? []);
   for (let round = 0; round < rounds; round++) {
     for (const runner of round % 2 === 0 ? runners : runners.toReversed()) {
+      await Promise.all(pids.map(untilIdle));
       turns.get(runner.name)?.push(await measure(runner.pid, () => runner.load(round)));
     }
   }
