@@ -151,8 +151,7 @@ async function askAgain(
     pid,
     load: () => load({ file, callers, seconds, repeats: true }),
   }));
-  for (const { load } of runners) {
-    await load();
-  }
+  // So that all know the answers.
+  await takeTurns(runners, 1);
   return takeTurns(runners, rounds);
 }
