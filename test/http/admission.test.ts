@@ -267,4 +267,14 @@ describe("calls over HTTP/2", () => {
     await sleep(50);
     expect(busy.length).toBe(4);
   });
+
+  test("are not refused for calls that wait for each other on connections of HTTP/1.1", async () => {
+    const { base, enter, busy } = await start({ streamsInAll: 3 });
+    await enter("127.0.0.2", get("/busy").repeat(5));
+    await expect.poll(() => busy.length).toBe(5);
+    const client = http2From(base, "127.0.0.3");
+    client.request({ ":path": "/busy" }).on("error", () => {});
+    client.request({ ":path": "/busy" }).on("error", () => {});
+    await expect.poll(() => busy.length).toBe(7);
+  });
 });

@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import { connect } from "node:http2";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { RequestHandler } from "../../src/http/message.ts";
+import type { NodeResponse, RequestHandler } from "../../src/http/message.ts";
 import { exchange, open, problemOf } from "./exchange.ts";
 import { http2Get } from "./http2-get.ts";
 import { startListener } from "./start-listener.ts";
@@ -184,6 +185,21 @@ test("garbage in the middle of an answer closes the connection and adds nothing 
   await expect.poll(received).toMatch(/^HTTP\/1\.1 200 OK[\s\S]*begun/);
   socket.write("\x01\x02garbage\r\n\r\n");
   expect(await closed).toMatch(/begun\r\n$/);
+});
+
+test("garbage behind requests that are being answered closes the connection after their answers", async () => {
+  const waiting: NodeResponse[] = [];
+  const { port } = await startListener([(_req, res) => Boolean(waiting.push(res))]);
+  const { socket, closed } = await open(port);
+  socket.write(`${"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n".repeat(2)}\x01\x02garbage\r\n\r\n`);
+  await expect.poll(() => waiting.length).toBe(2);
+  await sleep(20);
+  for (const [index, res] of waiting.entries()) {
+    (res as NodeJS.WritableStream).end(`answer ${index}`);
+  }
+  const answers = await closed;
+  expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 200", "HTTP/1.1 200"]);
+  expect(answers).toMatch(/answer 0[\s\S]*Connection: close[\s\S]*answer 1/);
 });
 
 describe("over HTTP/2, a problem document answers", () => {

@@ -148,13 +148,21 @@ export function createPlaces(options: PlacesOptions): Places {
       hasRoom: () =>
         open.length === 0 || (calls < callsMax && (holder === kept || holder.calls < callsMaxPerAddress)),
       begin(res) {
+        // Over HTTP/1.1 calls wait for each other, and all of a connection are one: its places are no business of theirs.
+        const isOne = () => "stream" in res || open.length === 1;
+        const count = (change: 1 | -1) => {
+          holder.calls += change;
+          calls += change;
+        };
         open.push(res);
-        holder.calls++;
-        calls++;
+        if (isOne()) {
+          count(1);
+        }
         res.once("close", () => {
+          if (isOne()) {
+            count(-1);
+          }
           open.splice(open.indexOf(res), 1);
-          holder.calls--;
-          calls--;
           // To the end of the line of those without calls.
           if (open.length === 0 && holder.places.delete(place)) {
             holder.places.add(place);

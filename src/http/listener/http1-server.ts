@@ -102,12 +102,18 @@ export function createHttp1Server(
       socket.destroy();
     } else {
       const problem = errorFromClientError(error);
-      // What stands before it in the pipeline was read to its end, and is not to blame.
       const unread = calls.find(({ req }) => !req.complete)?.req;
       if (unread) {
         outcomeOf(unread).code ??= problem.code;
       }
-      refuseSocket(socket, problem, unreadHeaders, unread && contextOf(unread).id);
+      // What stands before it in the pipeline was read to its end, and is not to blame: a refusal would be taken for its
+      // answer. So it is answered, and nothing behind it.
+      const last = calls.findLast(({ req }) => req.complete);
+      if (last) {
+        (last as ServerResponse).shouldKeepAlive = false;
+      } else {
+        refuseSocket(socket, problem, unreadHeaders, unread && contextOf(unread).id);
+      }
     }
   });
 
