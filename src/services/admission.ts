@@ -128,7 +128,15 @@ export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"
       return {
         async admit(request, signal) {
           if (hasBegun) {
-            return admit(request, asker, { waiting: signal, requests: 0 });
+            const next = await admit(request, asker, { waiting: signal, requests: 0 });
+            const dispose = () => {
+              // Whoever leaves before the first move has had an engine all the same.
+              if (next.hasEngineTime) {
+                meter.answered();
+              }
+              next[Symbol.dispose]();
+            };
+            return { terms: next.terms, [Symbol.dispose]: dispose };
           }
           hasBegun = true;
           return { terms: meter.terms, [Symbol.dispose]: () => meter.freePlace() };
@@ -179,6 +187,10 @@ class Meter implements Admitted {
         this.#engineMs = engineMs;
       },
     };
+  }
+
+  get hasEngineTime(): boolean {
+    return this.#engineMs > 0;
   }
 
   answered(): void {

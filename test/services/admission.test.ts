@@ -1,0 +1,49 @@
+import { expect, test, vi } from "vitest";
+import type { Limits } from "../../src/access/limits.ts";
+import type { JudgedRequest } from "../../src/analysis/analysis.ts";
+import { type Asker, createAdmissionControl } from "../../src/services/admission.ts";
+
+const position = { position: { moves: [] } } as unknown as JudgedRequest;
+const asker = {
+  account: { subject: "somebody", plan: { limits: {} } },
+  outcome: { answerHeaders: new Map() },
+} as unknown as Asker;
+
+/** Lets a review in, and tells what its parts left with: engine time, and whether something was answered. */
+async function admitReview() {
+  const left: (readonly [requests: number, engineMs: number, answered: boolean])[] = [];
+  const enter: Limits["enter"] = (_account, _time, requests = 1) => ({
+    kind: "admitted",
+    windows: [],
+    admission: { leave: (...end) => left.push([requests, ...end]), freePlace: vi.fn() },
+  });
+  const control = createAdmissionControl({ enter } as unknown as Limits, () => ({
+    expectedMs: 1,
+    longestMs: 1,
+  }));
+  const review = await control.admitReview(position, 30, asker);
+  const admit = () => review.admit(position, new AbortController().signal);
+  return { review, admit, left };
+}
+
+test.each([
+  [0, false],
+  [5, true],
+])(
+  "a review that was left after %d ms of an engine for a later position counts: %s",
+  async (engineMs, counts) => {
+    const { review, admit, left } = await admitReview();
+    // Its first position is known.
+    (await admit())[Symbol.dispose]();
+    const later = await admit();
+    if (engineMs > 0) {
+      later.terms.onEngineTime(engineMs);
+    }
+    later[Symbol.dispose]();
+    review[Symbol.dispose]();
+    expect(left).toEqual([
+      [0, engineMs, false],
+      [3, 0, counts],
+    ]);
+  },
+);
