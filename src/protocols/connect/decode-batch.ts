@@ -1,6 +1,6 @@
 /**
- * Bodies on their way to Connect's handlers: those of batches are decoded here in their stead, the others are looked
- * through.
+ * Requests on their way to Connect's handlers: those of batches are decoded here in their stead, the others are looked
+ * through, in bodies and in queries.
  */
 
 import {
@@ -12,8 +12,8 @@ import {
   fromJsonString,
   type Message,
 } from "@bufbuild/protobuf";
-import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
-import { Code, ConnectError, type ContextValues } from "@connectrpc/connect";
+import { BinaryReader, base64Decode, WireType } from "@bufbuild/protobuf/wire";
+import { Code, ConnectError, type ContextValues, type HandlerContext } from "@connectrpc/connect";
 import { refuseSpent } from "../../access/entrance.ts";
 import type { Limits } from "../../access/limits.ts";
 import { accountKey, decodedKey, outcomeKey, requestKey } from "../../calls/context-keys.ts";
@@ -23,8 +23,8 @@ import { boundsOfList } from "../../calls/rules.ts";
 import { errorFromFaults, KibitzError } from "../../errors/errors.ts";
 import { countMembers, membersMax, splitList } from "../../text/json-scan.ts";
 import { type BeginWork, inTurns } from "../../thread/event-loop.ts";
+import { compressions } from "./compressions.ts";
 import { connectErrorFrom } from "./errors.ts";
-import { compressions } from "./handlers.ts";
 
 /** The bytes of a call's request, as they come, and what Connect is to be given of them. */
 export type DecodeBody = (
@@ -65,7 +65,8 @@ export function createBatchDecoder({
     const outcome = values.get(outcomeKey);
     const json = isJson(header);
     const isBatch = methods.includes(method);
-    if (!isBatch && readMaxBytesOf(method) <= requestMaxBytes) {
+    const encoding = encodingOf(header);
+    if (encoding.isOfBody || (!json && !isBatch && readMaxBytesOf(method) <= requestMaxBytes)) {
       const chunks: Uint8Array[] = [];
       for await (const chunk of body) {
         outcome.readBytes += chunk.length;
@@ -74,8 +75,13 @@ export function createBatchDecoder({
         }
         yield chunk;
       }
-      if (json && hasManyMembers(await jsonOf(Buffer.concat(chunks), header, readMaxBytesOf(method)))) {
-        throw connectErrorFrom(manyMembers(method.input), requestId);
+      // Connect decodes such a body when it has come to its end, which is behind this.
+      const { name } = encoding;
+      const payload =
+        json && (await inflated(Buffer.concat(chunks), flagsOf(name), name, readMaxBytesOf(method)));
+      if (payload) {
+        outcome.readBytes = payload.length;
+        telling(requestId, () => refuseManyMembers(payload, method.input));
       }
       return;
     }
@@ -99,24 +105,22 @@ export function createBatchDecoder({
       return;
     }
     const flags = bytes.readUInt8(0);
+    const end = headBytes + sent;
     const payload = await inflated(
-      bytes.subarray(headBytes, headBytes + sent),
+      bytes.subarray(headBytes, end),
       flags,
-      header,
+      encoding.name,
       readMaxBytesOf(method),
     );
+    const behind = length > end ? bytes.readUInt8(end) : undefined;
     if (payload === undefined) {
       yield bytes;
       return;
     }
     outcome.readBytes = payload.length;
     if (!isBatch) {
-      try {
-        refuseLong(payload, method, json);
-      } catch (thrown) {
-        throw thrown instanceof KibitzError ? connectErrorFrom(thrown, requestId) : thrown;
-      }
-      yield bytes;
+      telling(requestId, () => refuseLong(payload, method, json));
+      yield* withBehind(bytes.subarray(0, end), behind);
       return;
     }
     const turn = beginWork(() => refuseSpent(limits, values.get(accountKey)));
@@ -126,12 +130,21 @@ export function createBatchDecoder({
     } catch (thrown) {
       throw thrown instanceof KibitzError ? connectErrorFrom(thrown, requestId) : explained(thrown, json);
     }
-    yield envelope(flags & ~compressedFlag, json ? "{}" : "");
-    if (length > headBytes + sent) {
-      // One more than a call has: Connect refuses it.
-      yield envelope(0, json ? "{}" : "");
-    }
+    yield* withBehind(envelope(flags & ~compressedFlag, json ? "{}" : ""), behind);
   };
+}
+
+/**
+ * The message, and what stands for whatever comes behind it. Connect refuses one message more than a call has, but would
+ * decode it before: so it is given the same again.
+ *
+ * @param behind the flags of the second envelope, if there is one. Those that are more than "packed" say that it is no message.
+ */
+function withBehind(message: Buffer, behind: number | undefined): readonly Buffer[] {
+  if (behind === undefined) {
+    return [message];
+  }
+  return [message, behind > compressedFlag ? envelope(behind & ~compressedFlag, "") : message];
 }
 
 /** Whether a request of one message says to be JSON. */
@@ -141,25 +154,67 @@ function isJson(header: Headers): boolean {
 
 /** @throws KibitzError where decoding a request would hold the thread: it is decoded in one go, whatever is in it. */
 function refuseLong(payload: Uint8Array, { input }: DescMethod, json: boolean): void {
-  if (!json) {
+  if (json) {
+    refuseLongJson(payload);
+    refuseManyMembers(payload, input);
+  } else {
     refuseLongBinary(payload);
-    return;
-  }
-  refuseLongJson(payload);
-  if (hasManyMembers(Buffer.from(payload).toString("latin1"))) {
-    throw manyMembers(input);
   }
 }
 
-/** The JSON of a request of one message, as far as its brackets and colons go; empty where Connect is to say what is wrong. */
-async function jsonOf(body: Buffer, header: Headers, maxBytes: number): Promise<string> {
-  const isEnveloped = !/^application\/json\b/i.test(header.get("content-type") ?? "");
-  const isCompressed = isEnveloped
-    ? body.length > 0 && body.readUInt8(0) !== 0
-    : header.has("content-encoding");
-  const data = isEnveloped ? body.subarray(headBytes) : body;
-  const payload = await inflated(data, isCompressed ? compressedFlag : 0, header, maxBytes);
-  return Buffer.from(payload ?? []).toString("latin1");
+/**
+ * Looks through the message in the query of a GET, which Connect reads without asking for a body. What is no base64 it would
+ * take for a failure of its own (repair `refuseBrokenBase64`).
+ *
+ * @throws ConnectError
+ */
+export async function lookThroughQuery(
+  { requestMethod, url, values, method }: HandlerContext,
+  maxBytes: number,
+): Promise<void> {
+  if (requestMethod !== "GET") {
+    return;
+  }
+  const { id: requestId } = values.get(requestKey);
+  const query = new URL(url).searchParams;
+  const name = query.get("compression");
+  const sent = messageOfQuery(query, requestId);
+  const payload = await inflated(sent, flagsOf(name), name, maxBytes);
+  if (payload) {
+    values.get(outcomeKey).readBytes = payload.length;
+    if (query.get("encoding") === "json") {
+      telling(requestId, () => refuseManyMembers(payload, method.input));
+    }
+  }
+}
+
+function messageOfQuery(query: URLSearchParams, requestId: string): Uint8Array {
+  const message = query.get("message") ?? "";
+  if (query.get("base64") !== "1") {
+    return Buffer.from(message);
+  }
+  try {
+    return base64Decode(message);
+  } catch (cause) {
+    const text = "The query says base64=1, but `message` is not valid base64.";
+    throw connectErrorFrom(new KibitzError("malformed_http", text, { cause }), requestId);
+  }
+}
+
+/** @throws ConnectError where `look` throws a KibitzError. */
+function telling(requestId: string, look: () => void): void {
+  try {
+    look();
+  } catch (thrown) {
+    throw thrown instanceof KibitzError ? connectErrorFrom(thrown, requestId) : thrown;
+  }
+}
+
+/** @throws KibitzError where decoding a request would hold the thread: it is decoded in one go, whatever is in it. */
+function refuseManyMembers(payload: Uint8Array, desc: DescMessage): void {
+  if (hasManyMembers(Buffer.from(payload).toString("latin1"))) {
+    throw manyMembers(desc);
+  }
 }
 
 /** Whether decoding a request would hold the thread: it is decoded in one go, whatever is in it. */
@@ -172,19 +227,36 @@ function manyMembers({ typeName }: DescMessage): KibitzError {
   return errorFromFaults([{ pointer: "", code: "malformed_json", message }]);
 }
 
+/** How a request is packed, by the one header that its protocol has for it: Connect looks at no other. */
+function encodingOf(header: Headers): { readonly isOfBody: boolean; readonly name: string | null } {
+  const type = header.get("content-type") ?? "";
+  const [, protocol] = /^application\/(grpc|connect)\b/i.exec(type) ?? [];
+  switch (protocol?.toLowerCase()) {
+    case "grpc":
+      return { isOfBody: false, name: header.get("grpc-encoding") };
+    case "connect":
+      return { isOfBody: false, name: header.get("connect-content-encoding") };
+    default:
+      return { isOfBody: true, name: header.get("content-encoding") };
+  }
+}
+
+/** What an envelope would say of a message that has none. */
+function flagsOf(encoding: string | null): number {
+  return encoding === null || encoding === "identity" ? 0 : compressedFlag;
+}
+
 /** The message as it was before it was compressed; undefined where Connect is to say what is wrong with it. */
 async function inflated(
   data: Uint8Array,
   flags: number,
-  header: Headers,
+  encoding: string | null,
   maxBytes: number,
 ): Promise<Uint8Array | undefined> {
   if ((flags & compressedFlag) === 0) {
     return data;
   }
-  const name =
-    header.get("grpc-encoding") ?? header.get("connect-content-encoding") ?? header.get("content-encoding");
-  const compression = compressions.find((one) => one.name === name);
+  const compression = compressions.find(({ name }) => name === encoding);
   return compression?.decompress(data, maxBytes).catch(() => undefined);
 }
 

@@ -7,25 +7,14 @@ import {
   type HandlerContext,
   type Interceptor,
 } from "@connectrpc/connect";
-import type { Compression, UniversalHandler } from "@connectrpc/connect/protocol";
-import { compressionGzip } from "@connectrpc/connect-node";
+import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import { requestKey, responseHeaderKey } from "../../calls/context-keys.ts";
 import type { Implementation } from "../../calls/invoke.ts";
 import type { KibitzError } from "../../errors/errors.ts";
 import type { NodeRequest } from "../../http/message.ts";
-import {
-  type CountRefusal,
-  completeErrors,
-  compressionBrotli,
-  fixGrpcMessageEncoding,
-  refuseBrokenBase64,
-} from "./repairs.ts";
-
-/** What requests may be packed in, and answers are, where their readers say so. */
-export const compressions: readonly Compression[] = [compressionGzip, compressionBrotli];
-
-/** Messages that are shorter are not packed, whatever their readers say. */
-export const packedFromBytes = 1024;
+import { compressions, packedFromBytes } from "./compressions.ts";
+import { lookThroughQuery } from "./decode-batch.ts";
+import { type CountRefusal, completeErrors, fixGrpcMessageEncoding } from "./repairs.ts";
 
 /**
  * Fields that are not known are ignored as protobuf wants it, and not kept: each would be an object, and 32,000 of them
@@ -71,7 +60,7 @@ export function createHandlers(
       completeErrors(context, countRefusal);
       fixGrpcMessageEncoding(context.responseTrailer);
       await letIn(context);
-      refuseBrokenBase64(context, countRefusal);
+      await lookThroughQuery(context, readMaxBytesOf(context.method));
     },
   });
   for (const { service, methods } of implementations) {

@@ -1,7 +1,6 @@
 import { promisify } from "node:util";
 import { brotliCompress, constants } from "node:zlib";
 import type { DescMessage } from "@bufbuild/protobuf";
-import { base64Decode } from "@bufbuild/protobuf/wire";
 import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import type { Compression, UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { compressionBrotli as slowBrotli } from "@connectrpc/connect-node";
@@ -86,7 +85,7 @@ export const repairs: readonly RepairedLibrary[] = [
       },
       compressionBrotli: {
         worksAround: "Answers are packed at brotli's highest quality, a hundred times slower than gzip.",
-        places: ["protocols/connect/handlers.ts"],
+        places: ["protocols/connect/compressions.ts"],
       },
     },
   },
@@ -117,7 +116,7 @@ export const repairs: readonly RepairedLibrary[] = [
       },
       refuseBrokenBase64: {
         worksAround: "A GET whose message is no base64 counts as a failure of the server.",
-        places: ["protocols/connect/handlers.ts"],
+        places: ["protocols/connect/decode-batch.ts"],
       },
       completeErrors: {
         worksAround: "What Connect refuses by itself passes by all interceptors and has no details.",
@@ -214,27 +213,6 @@ export function fixGrpcMessageEncoding(trailer: Headers): void {
   });
 }
 
-/** Throws for a GET whose message is not the base64 that it says: Connect would take that for a failure of its own. */
-export function refuseBrokenBase64(context: HandlerContext, count: CountRefusal): void {
-  const { requestMethod, url, values } = context;
-  const query = requestMethod === "GET" ? new URL(url).searchParams : undefined;
-  if (query?.get("base64") !== "1") {
-    return;
-  }
-  try {
-    base64Decode(query.get("message") ?? "");
-  } catch (cause) {
-    const error = new KibitzError(
-      "malformed_http",
-      "The query says base64=1, but `message` is not valid base64.",
-      { cause },
-    );
-    values.get(outcomeKey).code = error.code;
-    count(error, context);
-    throw connectErrorFrom(error, values.get(requestKey).id);
-  }
-}
-
 /** What Connect's handlers have beside what they show; `abort` is told every error before it is written. */
 type AbortableContext = HandlerContext & { abort(reason?: unknown): void };
 
@@ -251,7 +229,9 @@ export function completeErrors(context: HandlerContext, count: CountRefusal): vo
   const abortable = context as AbortableContext;
   const { abort } = abortable;
   abortable.abort = (reason) => {
-    const known = complete(reason, method.input, requestId);
+    // Behind the chain, what has all details is counted, and has a line; and so is who was not let in.
+    const isTold = outcome.hasLine || outcome.code !== undefined;
+    const known = complete(reason, method.input, requestId) ?? (isTold ? undefined : causeOf(reason));
     if (known) {
       outcome.code ??= known.code;
       count(known, context);
@@ -277,6 +257,11 @@ function complete(error: unknown, input: DescMessage, requestId: string): Kibitz
     Object.assign(error, { code });
   }
   return known;
+}
+
+/** What was refused by us before the chain, as that of a body that is looked through while it is read. */
+function causeOf(error: unknown): KibitzError | undefined {
+  return error instanceof ConnectError && error.cause instanceof KibitzError ? error.cause : undefined;
 }
 
 function hasErrorInfo({ details }: ConnectError): boolean {

@@ -11,7 +11,7 @@ import type { Account } from "../../../access/account.ts";
 import type { CallContext } from "../../../calls/invoke.ts";
 import { isGone, type NodeRequest, onLeave } from "../../../http/message.ts";
 import { contextOf, outcomeOf, type RequestContext, type RequestOutcome } from "../../../request/context.ts";
-import { compressions } from "../handlers.ts";
+import { compressions } from "../compressions.ts";
 import { dropLongTimeout } from "../repairs.ts";
 
 /** What the headers of a call say of it. */

@@ -3,7 +3,7 @@ import { type DescMessage, type Message, toBinary } from "@bufbuild/protobuf";
 import { type Compression, encodeEnvelope, envelopeCompress } from "@connectrpc/connect/protocol";
 import { contentTypeProto, headerEncoding } from "@connectrpc/connect/protocol-grpc";
 import type { RequestOutcome } from "../../../request/context.ts";
-import { packedFromBytes } from "../handlers.ts";
+import { packedFromBytes } from "../compressions.ts";
 import type { CallTerms } from "./call.ts";
 
 /** Begins an answer, whose status comes at its end. */
