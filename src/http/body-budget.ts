@@ -9,6 +9,13 @@ export interface BodyBudget {
    * @throws KibitzError `overloaded`, when it is told of bytes for which there is no room
    */
   countOf(req: NodeRequest): (bytes: number) => void;
+  /**
+   * Counts what a body was unpacked to, until its call over HTTP/2 is over: a connection has a hundred of them at a time,
+   * and a megabyte arrives as one kilobyte. Over HTTP/1.1 it has one.
+   *
+   * @throws KibitzError `overloaded`, where there is no room for it
+   */
+  countUnpacked(req: NodeRequest, bytes: number): void;
 }
 
 export interface BodyBudgetOptions {
@@ -52,7 +59,13 @@ export function createBodyBudget({
     }
   }
 
-  return {
+  const budget: BodyBudget = {
+    countUnpacked(req, bytes) {
+      // The request of one that is closed has told so already.
+      if ("stream" in req && !req.stream.closed) {
+        budget.countOf(req)(bytes);
+      }
+    },
     countOf(req) {
       let read = 0;
       let held = 0;
@@ -74,6 +87,7 @@ export function createBodyBudget({
       };
     },
   };
+  return budget;
 }
 
 /** What came of a body. */

@@ -1,3 +1,5 @@
+import { type ClientHttp2Session, connect } from "node:http2";
+import { text } from "node:stream/consumers";
 import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { post } from "./ask.ts";
@@ -45,6 +47,44 @@ describe("19: a body that grows without measure is refused, and takes no memory"
       expectProblem(answer, refused);
     }
     expect(health.grownBytes).toBeLessThan(200 * mib);
+    expect(health.failed).toBe(0);
+  });
+
+  test.each([
+    ["plain JSON", "/v1/eval/batch", (text: string) => gzipSync(text), { "content-encoding": "gzip" }],
+    [
+      "Connect",
+      rpcOf("EvaluateBatch"),
+      (text: string) => envelope(gzipSync(text), 1),
+      {
+        "content-type": "application/connect+json",
+        "connect-content-encoding": "gzip",
+        "connect-accept-encoding": "identity",
+      },
+    ],
+  ])("many of %s that are just not too large, on a few connections", async (_, path, pack, headers) => {
+    const items = Array.from({ length: 200 }, () => `{"fen":"${matedFen}"${" ".repeat(4500)}}`);
+    const packed = pack(`{"requests":[${items}]}`);
+    expect(packed.length).toBeLessThan(16 * 1024);
+    const stop = await watchHealth(service);
+    const clients = Array.from({ length: 4 }, () => connect(service.url));
+    const askOn = (client: ClientHttp2Session) => {
+      const fields = { ":method": "POST", ":path": path, "content-type": "application/json", ...headers };
+      return text(client.request(fields).end(packed));
+    };
+    const answers = await Promise.all(
+      clients.flatMap((client) => Array.from({ length: 50 }, () => askOn(client))),
+    );
+    // What was counted is given back.
+    expect(await askOn(clients[0] as ClientHttp2Session)).not.toContain("Too many large requests");
+    for (const client of clients) {
+      client.destroy();
+    }
+    const health = await stop();
+    // Those for which there was no room are told so.
+    const refusedNow = answers.filter((answer) => answer.includes("Too many large requests"));
+    expect(refusedNow.length).toBeGreaterThan(0);
+    expect(refusedNow.length).toBeLessThan(answers.length);
     expect(health.failed).toBe(0);
   });
 

@@ -36,6 +36,7 @@ export interface ConnectAdapterOptions {
     header: Headers,
     values: ContextValues,
     body: AsyncIterable<Uint8Array>,
+    countUnpacked: (bytes: number) => void,
   ) => AsyncIterable<Uint8Array>;
   /**
    * Asked before a request is refused that is no call yet, for its method or its type. Rejects with a KibitzError where
@@ -80,7 +81,8 @@ export function createConnectAdapter(options: ConnectAdapterOptions): ConnectAda
       await refuse(handler, req, res, { error: call, headers: [] });
       return;
     }
-    call.body = decodeBody(handler.method, call.header, values, bodyOf(req, read));
+    const countUnpacked = (bytes: number) => bodies.countUnpacked(req, bytes);
+    call.body = decodeBody(handler.method, call.header, values, bodyOf(req, read), countUnpacked);
     let reply = await handler(call);
     const refusal = refusalFromReply(reply, handler, req);
     if (refusal) {

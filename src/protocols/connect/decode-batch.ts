@@ -32,6 +32,8 @@ export type DecodeBody = (
   header: Headers,
   values: ContextValues,
   body: AsyncIterable<Uint8Array>,
+  /** Counts what is unpacked beside what is read. @throws KibitzError where there is no room for it */
+  countUnpacked: (bytes: number) => void,
 ) => AsyncIterable<Uint8Array>;
 
 export interface BatchDecoderOptions {
@@ -60,7 +62,7 @@ export function createBatchDecoder({
   beginWork,
   limits,
 }: BatchDecoderOptions): DecodeBody {
-  return async function* (method, header, values, body) {
+  return async function* (method, header, values, body, countUnpacked) {
     const { id: requestId } = values.get(requestKey);
     const outcome = values.get(outcomeKey);
     const json = isJson(header);
@@ -118,6 +120,9 @@ export function createBatchDecoder({
       return;
     }
     outcome.readBytes = payload.length;
+    if (flags & compressedFlag) {
+      telling(requestId, () => countUnpacked(payload.length));
+    }
     if (!isBatch) {
       telling(requestId, () => refuseLong(payload, method, json));
       yield* withBehind(bytes.subarray(0, end), behind);

@@ -127,8 +127,12 @@ export async function readBody(req: NodeRequest, maxBytes: number, budget: BodyB
   try {
     const bytes = await inflateBytes(reading.bytes, { maxOutputLength: maxBytes });
     outcome.readBytes = bytes.length;
+    budget.countUnpacked(req, bytes.length);
     return { kind: "bytes", bytes };
   } catch (error) {
+    if (error instanceof KibitzError) {
+      throw error;
+    }
     if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") {
       throw tooLarge(maxBytes);
     }
