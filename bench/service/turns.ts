@@ -51,18 +51,19 @@ export async function measure(pid: number | undefined, load: () => Promise<Loade
   };
 }
 
+/** One look may come while the machine gives it nothing. */
+const quietLooks = 3;
+
 /** What was asked and is answered to nobody any more, since the load has ended, may be searched for a while. */
 async function untilIdle(pid: number): Promise<void> {
   const busyMs = () => {
     const { ownMs, startedMs } = cpuTimesOf(pid);
     return ownMs + startedMs;
   };
-  for (let before = busyMs(); ; ) {
+  for (let before = busyMs(), quiet = 0; quiet < quietLooks; ) {
     await sleep(100);
     const now = busyMs();
-    if (now - before <= 10) {
-      return;
-    }
+    quiet = now - before <= 10 ? quiet + 1 : 0;
     before = now;
   }
 }

@@ -1,44 +1,14 @@
-import { EventEmitter } from "node:events";
-import type { ServerHttp2Session, ServerHttp2Stream } from "node:http2";
-import type { Socket } from "node:net";
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { createPlaces } from "../../src/http/listener/connections.ts";
-import { cutStalled } from "../../src/http/listener/http2-server.ts";
-import type { NodeResponse } from "../../src/http/message.ts";
-import { oldBytesEach } from "../support/heap.ts";
 
-/** What is open until it is closed, with as much in it as a call has. */
-class Open extends EventEmitter {
-  readonly held = Array.from({ length: 2000 }, (_, index) => ({ index }));
-}
+const script = fileURLToPath(new URL("left-behind.ts", import.meta.url));
 
-/** What each of eight at a time leaves to a collection of the whole heap. */
-function oldBytesOf(open: (call: Open) => void): Promise<number> {
-  return oldBytesEach(async (times) => {
-    const callers = Array.from({ length: 8 }, async () => {
-      for (let at = 0; at < times / 8; at++) {
-        const call = new Open();
-        open(call);
-        await new Promise(setImmediate);
-        call.emit("close");
-      }
-    });
-    await Promise.all(callers);
-  });
-}
-
-test("a connection keeps none of the calls that have ended", async () => {
-  const limits = { max: 10, maxPerAddress: 10, callsMax: 100, callsMaxPerAddress: 100 };
-  const place = createPlaces(limits).take(new Open() as EventEmitter as Socket, "192.0.2.1");
-  const bytes = await oldBytesOf((call) => place?.begin(call as EventEmitter as NodeResponse));
-  expect([...(place?.calls ?? [])]).toEqual([]);
-  expect(bytes).toBeLessThan(500);
-});
-
-test("nor does what looks for streams that nobody reads", async () => {
-  const session = new EventEmitter();
-  cutStalled(session as ServerHttp2Session, 1e6);
-  const bytes = await oldBytesOf((call) => session.emit("stream", call as EventEmitter as ServerHttp2Stream));
-  session.emit("close");
-  expect(bytes).toBeLessThan(500);
+test("neither a connection nor what looks for streams that nobody reads keeps calls that have ended", async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, [script]);
+  const { calls, connection, streams } = JSON.parse(stdout);
+  expect(calls).toBe(0);
+  expect(connection).toBeLessThan(500);
+  expect(streams).toBeLessThan(500);
 });
