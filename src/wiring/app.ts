@@ -17,7 +17,7 @@ import { createWebPage } from "../http/pages/web-page.ts";
 import { createWelcome } from "../http/pages/welcome.ts";
 import { createAddressShower, createCallLine, createRefusalLog } from "../log/call-line.ts";
 import type { Log } from "../log/log.ts";
-import { createBatchDecoder } from "../protocols/connect/decode-batch.ts";
+import { createBodyDecoder } from "../protocols/connect/decode-body.ts";
 import { errorFromConnect } from "../protocols/connect/errors.ts";
 import { createGrpcDoor } from "../protocols/connect/grpc/door.ts";
 import { connectErrors, createAdmittance, suggest } from "../protocols/connect/interceptors.ts";
@@ -268,7 +268,7 @@ function createDoors(
   });
   const admittance = createAdmittance(entrance, access.limits);
   const { limits } = access;
-  const decodeBody = createBatchDecoder({ methods: batchMethods, readMaxBytesOf, beginWork, limits });
+  const decodeBody = createBodyDecoder({ methods: batchMethods, readMaxBytesOf, beginWork, limits });
   const rpcChain = [connectErrors(), suggest(judge.message), ...chain];
   const grpc = createGrpcDoor({
     services,

@@ -4,7 +4,7 @@ import { readMaxBytesOf } from "../calls/policy.ts";
 import type { BodyBudget } from "../http/body-budget.ts";
 import type { Log } from "../log/log.ts";
 import { type ConnectAdapter, createConnectAdapter } from "../protocols/connect/adapter.ts";
-import type { DecodeBody } from "../protocols/connect/decode-batch.ts";
+import type { DecodeBody } from "../protocols/connect/decode-body.ts";
 import { connectErrorFrom } from "../protocols/connect/errors.ts";
 import { type Admittance, createHandlers } from "../protocols/connect/handlers.ts";
 

@@ -1,6 +1,6 @@
 /**
  * Where a request comes into this room unless `grpc/` answers it: from Node to Connect's `handlers`, and its answer back.
- * Who calls is asked by `interceptors`, before and around the services; long requests are read by `decode-batch`; what is
+ * Who calls is asked by `interceptors`, before and around the services; bodies are read by `decode-body`; what is
  * refused is written by `errors` and `error-details`, or by `refuse-call` where no handler takes it. What Connect would
  * get wrong on the way stands in `repairs`.
  */

@@ -13,7 +13,7 @@ import type { Implementation } from "../../calls/invoke.ts";
 import type { KibitzError } from "../../errors/errors.ts";
 import type { NodeRequest } from "../../http/message.ts";
 import { compressions, packedFromBytes } from "./compressions.ts";
-import { lookThroughQuery } from "./decode-batch.ts";
+import { lookThroughQuery } from "./look-through.ts";
 import { type CountRefusal, completeErrors, fixGrpcMessageEncoding } from "./repairs.ts";
 
 /**

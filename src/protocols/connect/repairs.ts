@@ -116,7 +116,7 @@ export const repairs: readonly RepairedLibrary[] = [
       },
       refuseBrokenBase64: {
         worksAround: "A GET whose message is no base64 counts as a failure of the server.",
-        places: ["protocols/connect/decode-batch.ts"],
+        places: ["protocols/connect/look-through.ts"],
       },
       completeErrors: {
         worksAround: "What Connect refuses by itself passes by all interceptors and has no details.",
@@ -132,11 +132,15 @@ export const repairs: readonly RepairedLibrary[] = [
       },
       decodeInPieces: {
         worksAround: "A message is decoded in one go, however long that holds the thread.",
-        places: ["protocols/connect/decode-batch.ts", "protocols/connect/interceptors.ts"],
+        places: [
+          "protocols/connect/decode-body.ts",
+          "protocols/connect/decode-batch.ts",
+          "protocols/connect/interceptors.ts",
+        ],
       },
       refuseManyKeys: {
         worksAround: "A message may have any number of keys, and all are decoded.",
-        places: ["protocols/connect/decode-batch.ts"],
+        places: ["protocols/connect/look-through.ts"],
       },
     },
   },
