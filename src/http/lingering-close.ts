@@ -15,6 +15,9 @@ const lingerMs = 1000;
  * a moment (RFC 9112 section 9.6).
  */
 export function endBeforeBody(req: NodeRequest, res: NodeResponse, body: Buffer | undefined): void {
+  if (!("stream" in res) && muchToCome(req)) {
+    res.shouldKeepAlive = false;
+  }
   if (body === undefined || "stream" in res || req.complete || res.shouldKeepAlive) {
     discardAfterAnswer(req, res);
     // An empty write would keep HTTP/2 from ending the stream with the headers.

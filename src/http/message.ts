@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
+import { constants, type Http2ServerRequest, type Http2ServerResponse } from "node:http2";
 import Negotiator from "negotiator";
 
 /** A request as Node hands it over: HTTP/1.1 and HTTP/2 come through one port. */
@@ -18,6 +18,16 @@ export type RequestHandler = (req: NodeRequest, res: NodeResponse) => boolean | 
 export function isGone(res: NodeResponse): boolean {
   // Node's types promise `destroyed` for both, but an Http2ServerResponse has none.
   return "stream" in res ? res.stream.destroyed || res.stream.closed : res.destroyed;
+}
+
+/** Ends an answer that cannot be finished, so that its reader does not take half of it for the whole. */
+export function cutShort(res: NodeResponse): void {
+  if ("stream" in res) {
+    // To destroy it would say NO_ERROR, as for an answer that is complete (RFC 9113 section 8.1).
+    res.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+  } else {
+    res.destroy();
+  }
 }
 
 /** Tells when the caller leaves before the answer has been written to its end: at once, if nobody waits any more. */

@@ -2,7 +2,7 @@ import { errorKind } from "../errors/catalogue.ts";
 import type { KibitzError } from "../errors/errors.ts";
 import { headersFromError, problemFromError, problemMediaType } from "../errors/problem.ts";
 import { contextOf, outcomeOf } from "../request/context.ts";
-import { endBeforeBody, muchToCome } from "./lingering-close.ts";
+import { endBeforeBody } from "./lingering-close.ts";
 import { isGone, type NodeRequest, type NodeResponse } from "./message.ts";
 
 /**
@@ -37,9 +37,6 @@ export function sendProblem(
   ];
   for (const [name, value] of headers) {
     res.setHeader(name, value);
-  }
-  if (!("stream" in res) && muchToCome(req)) {
-    res.shouldKeepAlive = false;
   }
   endBeforeBody(req, res, req.method === "HEAD" ? undefined : body);
 }

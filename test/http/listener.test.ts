@@ -163,6 +163,17 @@ describe("a handler", () => {
     expect((await fetch(`${base}/healthz`)).status).toBe(200);
   });
 
+  test("that throws in the middle of an answer breaks it off", async () => {
+    const { base } = await startListener([
+      (_req, res) => {
+        (res as ServerResponse).write("half");
+        throw new Error("bug");
+      },
+    ]);
+    await expect(fetch(base).then((answer) => answer.text())).rejects.toThrow();
+    await expect(http2Get(base, { ":path": "/" })).rejects.toThrow("NGHTTP2_INTERNAL_ERROR");
+  });
+
   test("that writes after the end does not end the process", async () => {
     const { base, errors } = await startListener([
       (req, res) => {

@@ -170,6 +170,19 @@ test("100 Continue asks for a body that somebody reads, and never for one that i
   expect(headers[":status"]).toBe(404);
 });
 
+test("a connection ends with the answer to who waits for 100 Continue in vain, since a body may come or may not", async () => {
+  const { port } = await startListener([echoLength]);
+  const asking = "HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n";
+  for (const line of ["POST /nope", "GET /healthz", "HEAD /healthz"]) {
+    expect(await exchange(port, `${line} ${asking}`), line).toContain("\r\nConnection: close\r\n");
+  }
+  const { socket, received } = await open(port);
+  onTestFinished(() => void socket.destroy());
+  socket.write(`POST /length ${asking}abc`);
+  await expect.poll(received).toContain("length 3");
+  expect(received()).toContain("Connection: keep-alive");
+});
+
 test("garbage after the end of an answer closes the connection and leaves the answer whole", async () => {
   const { port } = await startListener();
   const answer = await exchange(port, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n\x01\x02garbage\r\n\r\n");

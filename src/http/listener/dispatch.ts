@@ -2,7 +2,7 @@ import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import type { Log } from "../../log/log.ts";
 import { type BeginSpan, contextOf, identifyRequest } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
-import { isGone, type NodeRequest, type NodeResponse, type RequestHandler } from "../message.ts";
+import { cutShort, isGone, type NodeRequest, type NodeResponse, type RequestHandler } from "../message.ts";
 import { sendProblem } from "../send-problem.ts";
 import type { Cors } from "./cors.ts";
 
@@ -42,7 +42,7 @@ export function createDispatch({
       );
     }
     if (res.headersSent) {
-      res.destroy();
+      cutShort(res);
     } else {
       sendProblem(req, res, error);
     }

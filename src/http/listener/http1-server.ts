@@ -12,6 +12,7 @@ import { errorKind } from "../../errors/catalogue.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import { headersFromError, problemFromError, problemMediaType } from "../../errors/problem.ts";
 import { contextOf, outcomeOf } from "../../request/context.ts";
+import { muchToCome } from "../lingering-close.ts";
 import type { Place } from "./connections.ts";
 import { continueWhenRead } from "./dispatch.ts";
 import type { ListenerLimits } from "./limits.ts";
@@ -25,6 +26,9 @@ export interface Http1Server {
   /** From now on every answer is the last one on its connection. */
   drain(): void;
 }
+
+/** Methods that nobody reads a body of: however much is sent would be taken in and thrown away. */
+const bodiless: readonly (string | undefined)[] = ["GET", "HEAD", "OPTIONS"];
 
 /**
  * @param answer is asked for the answer to a request, and told whether its connection is a spare one
@@ -77,7 +81,8 @@ export function createHttp1Server(
     if (isLast) {
       comeBehind.set(socket, 0);
     }
-    if (draining || isSpare || isLast) {
+    const isUnread = bodiless.includes(req.method) && muchToCome(req);
+    if (draining || isSpare || isLast || isUnread) {
       res.shouldKeepAlive = false;
     }
     place?.begin(res);

@@ -17,7 +17,14 @@ import { outcomeKey, requestKey } from "../../calls/context-keys.ts";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import type { BodyBudget } from "../../http/body-budget.ts";
 import { discardAfterAnswer } from "../../http/lingering-close.ts";
-import { addVary, isGone, isNotModified, type NodeRequest, type NodeResponse } from "../../http/message.ts";
+import {
+  addVary,
+  cutShort,
+  isGone,
+  isNotModified,
+  type NodeRequest,
+  type NodeResponse,
+} from "../../http/message.ts";
 import { sendProblem } from "../../http/send-problem.ts";
 import type { Log } from "../../log/log.ts";
 import { contextOf, outcomeOf } from "../../request/context.ts";
@@ -150,7 +157,7 @@ export function createConnectAdapter(options: ConnectAdapterOptions): ConnectAda
       log.error({ err: error.cause, requestId, request: echo(path) }, "an RPC failed outside of its handler");
     }
     if (res.headersSent) {
-      res.destroy();
+      cutShort(res);
     } else {
       sendProblem(req, res, error);
     }

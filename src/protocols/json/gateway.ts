@@ -1,7 +1,13 @@
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import type { Entry } from "../../access/entrance.ts";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
-import { isGone, type NodeRequest, type NodeResponse, type RequestHandler } from "../../http/message.ts";
+import {
+  cutShort,
+  isGone,
+  type NodeRequest,
+  type NodeResponse,
+  type RequestHandler,
+} from "../../http/message.ts";
 import { sendProblem } from "../../http/send-problem.ts";
 import type { Log } from "../../log/log.ts";
 import { contextOf, outcomeOf } from "../../request/context.ts";
@@ -82,8 +88,7 @@ export function createGateway(options: GatewayOptions): RequestHandler {
         options.log.error({ err: thrown, requestId, request: echo(path) }, "the gateway failed");
       }
       if (res.headersSent) {
-        // Half an answer must not look like a whole one.
-        res.destroy();
+        cutShort(res);
         return;
       }
       const error = errorFromUnknown(thrown);

@@ -3,6 +3,7 @@ import type { Entry } from "../../access/entrance.ts";
 import type { ErrorCode } from "../../errors/catalogue.ts";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import {
+  cutShort,
   isGone,
   keepOpen,
   type NodeRequest,
@@ -99,8 +100,7 @@ export function createMcpDoor(options: McpDoorOptions): RequestHandler {
         log.error({ err: error.cause, requestId: contextOf(req).id }, "the agents' door failed");
       }
       if (res.headersSent) {
-        // Half an answer must not look like a whole one.
-        res.destroy();
+        cutShort(res);
         return;
       }
       if (entry && !outcome.hasLine) {
