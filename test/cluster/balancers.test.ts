@@ -228,7 +228,11 @@ describe.each(balancers.flatMap((one) => rowsWith([one.need], one)))("$name", (b
     const openClient = () => {
       const client = connectHttp2(balanced.http2Url);
       client.on("error", () => {});
-      return Object.assign(client, { [Symbol.dispose]: () => client.destroy() });
+      return {
+        /** An answer that breaks off, or that HAProxy leaves to its client to ask for again, is no error of the whole run. */
+        request: (path = grpc[":path"]) => client.request({ ...grpc, ":path": path }).on("error", () => {}),
+        [Symbol.dispose]: () => client.destroy(),
+      };
     };
 
     test("spreads the calls that are under way evenly over the nodes", async () => {
@@ -237,7 +241,7 @@ describe.each(balancers.flatMap((one) => rowsWith([one.need], one)))("$name", (b
       asked = [];
       behave = (_, res) => void waiting.push(res);
       using client = openClient();
-      const calls = Array.from({ length: 9 }, () => client.request(grpc).end("x"));
+      const calls = Array.from({ length: 9 }, () => client.request().end("x"));
       const ended = Promise.all(calls.map((call) => once(call.resume(), "end")));
       await expect.poll(() => waiting.length).toBe(9);
       const perNode = [0, 1, 2].map((node) => asked.filter((call) => call.node === node).length);
@@ -255,7 +259,7 @@ describe.each(balancers.flatMap((one) => rowsWith([one.need], one)))("$name", (b
         res.end("answer");
       };
       using client = openClient();
-      const call = client.request(grpc).end("x");
+      const call = client.request().end("x");
       const [trailers] = await once(call.resume(), "trailers");
       expect(trailers).toMatchObject({ "grpc-status": "0", "grpc-message": "fine" });
     });
@@ -267,7 +271,7 @@ describe.each(balancers.flatMap((one) => rowsWith([one.need], one)))("$name", (b
       };
       using client = openClient();
       const path = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
-      const call = client.request({ ...grpc, ":path": path });
+      const call = client.request(path);
       for (const word of ["one", "two"]) {
         call.write(word);
         expect(String((await once(call, "data"))[0])).toBe(`heard ${word}`);
@@ -285,7 +289,7 @@ describe.each(balancers.flatMap((one) => rowsWith([one.need], one)))("$name", (b
           received = (await buffer(req)).length;
           answer(req, res);
         });
-        const call = client.request(grpc).end("x".repeat(balancer.grpcBodyMax)).resume();
+        const call = client.request().end("x".repeat(balancer.grpcBodyMax)).resume();
         const [headers] = await once(call, "response");
         expect([headers[":status"], headers["grpc-status"], received]).toEqual([
           200,
@@ -301,12 +305,7 @@ describe.each(balancers.flatMap((one) => rowsWith([one.need], one)))("$name", (b
       asked = [];
       behave = behaviour;
       using client = openClient();
-      const call = client
-        .request({ ...grpc, ":path": path })
-        .end("x")
-        .resume();
-      // HAProxy says REFUSED_STREAM, for the client to ask again.
-      call.on("error", () => {});
+      const call = client.request(path).end("x").resume();
       await new Promise((resolve) => call.on("close", resolve));
       return asked.length;
     }
