@@ -83,6 +83,8 @@ export interface EventLoopLagOptions {
   readonly lateMs?: number;
   /** How long it must have been late: a pause of the garbage collector or of the whole machine is no line. */
   readonly lastingMs?: number;
+  /** At how many looks it must have been late: where the whole machine stands still, two can be seconds apart. */
+  readonly lastingLooks?: number;
 }
 
 /**
@@ -94,21 +96,25 @@ export function createEventLoopLag({
   everyMs = 20,
   lateMs = 50,
   lastingMs = 500,
+  lastingLooks = 5,
 }: EventLoopLagOptions = {}): EventLoopLag {
   let dueAt = now() + everyMs;
   let lateSince: number | undefined;
+  let lateLooks = 0;
   let lastLook = dueAt;
 
   const timer = setInterval(() => {
     lastLook = now();
     // Counted from the first late look, and not from when it was due: what came before may have been one long wait.
-    lateSince = lastLook - dueAt < lateMs ? undefined : (lateSince ?? lastLook);
+    const isLate = lastLook - dueAt >= lateMs;
+    lateSince = isLate ? (lateSince ?? lastLook) : undefined;
+    lateLooks = isLate ? lateLooks + 1 : 0;
     dueAt = lastLook + everyMs;
   }, everyMs);
   timer.unref();
 
   return {
-    isLasting: () => lateSince !== undefined && lastLook - lateSince > lastingMs,
+    isLasting: () => lateSince !== undefined && lateLooks >= lastingLooks && lastLook - lateSince > lastingMs,
     [Symbol.dispose]: () => clearInterval(timer),
   };
 }

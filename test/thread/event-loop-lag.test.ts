@@ -32,6 +32,21 @@ test("one long wait is no lasting lag, however long", () => {
   expect(lag.isLasting()).toBe(false);
 });
 
+test("a few long waits of a machine that stands still are none", () => {
+  const { lag, turns } = busyLoop();
+  turns(1, 80);
+  turns(3, 2_000);
+  expect(lag.isLasting()).toBe(false);
+});
+
+test("longer turns are after fewer of them, and more time", () => {
+  const { lag, turns } = busyLoop();
+  turns(4, 1_000);
+  expect(lag.isLasting()).toBe(false);
+  turns(1, 1_000);
+  expect(lag.isLasting()).toBe(true);
+});
+
 test("many short turns are none", () => {
   const { lag, turns } = busyLoop();
   turns(200, 30);
