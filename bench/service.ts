@@ -46,6 +46,7 @@ if (options.kinds.length > 0) {
   const onRow = (row: Row) => {
     rows.push(row);
     console.log(`\n${headingOf(row)}\n\n${rowTable(row)}`);
+    keepResults(options.out, "rows", { machine, rows });
   };
   for (const engine of options.kinds.some((kind) => kind === "new" || kind === "repeated") ? engines : []) {
     await measureRows(engine, options, book, { ...settings, engine }, onRow);
@@ -56,7 +57,6 @@ if (options.kinds.length > 0) {
   if (options.kinds.includes("stored")) {
     await measureStored(options, settings, book, onRow);
   }
-  keepResults(options.out, "rows", { machine, rows });
 }
 
 if (options.flatMinutes !== undefined) {
@@ -70,9 +70,9 @@ if (options.flatMinutes !== undefined) {
       );
       flats.push(flat);
       console.log(`\n${flatTable(flat)}`);
+      keepResults(options.out, "flat", { machine, flats });
     }
   }
-  keepResults(options.out, "flat", { machine, flats });
 }
 
 if (options.growth) {
@@ -81,9 +81,11 @@ if (options.growth) {
     const sweep = await measureSweep(name, settings, options, book);
     sweeps.push(sweep);
     console.log(`\n${sweepTable(sweep)}`);
+    keepResults(options.out, "growth", { machine, slots, sweeps });
   }
-  keepResults(options.out, "growth", { machine, slots, sweeps });
 }
+
+console.log(`\nThe results are in ${options.out}.`);
 
 function optionsOrExit(): BenchOptions {
   try {

@@ -29,15 +29,14 @@ export interface Results {
   readonly growth: GrowthResults;
 }
 
+/** Written behind every finished cell, so that a run which dies leaves what it measured. */
 export function keepResults<Name extends keyof Results>(
   folder: string,
   name: Name,
   results: Results[Name],
 ): void {
   mkdirSync(folder, { recursive: true });
-  const file = join(folder, `${name}.json`);
-  writeFileSync(file, `${JSON.stringify(results, undefined, 1)}\n`);
-  console.log(`\n${file}`);
+  writeFileSync(join(folder, `${name}.json`), `${JSON.stringify(results, undefined, 1)}\n`);
 }
 
 /** All that was kept in a folder. */
