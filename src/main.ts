@@ -14,5 +14,8 @@ setFlagsFromString("--no-maglev");
 // Answers that nobody reads wait in memory, each until so much of it waits: a quarter of the default since Node 22.
 setDefaultHighWaterMark(false, 16 * 1024);
 
+const { keepTickShape } = await import("./thread/tick-shape.ts");
+keepTickShape();
+
 const { run } = await import("./cli/run.ts");
 process.exitCode = await run(process.argv.slice(2));
