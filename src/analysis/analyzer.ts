@@ -176,7 +176,7 @@ export function createAnalyzer({
     const { position, build, depth, nodes, multipv, options } = request;
     const searchMoves = restrictionOf(request);
     const limits = { depth, nodes, movetimeMs: time.longestMs, hashMb: hashMbFor(build, request) };
-    const job: SearchJob = { position, ...limits, multipv, searchMoves, options };
+    const job: SearchJob = { position, multipv, searchMoves, options, ...limits };
     const askedAt = performance.now();
     const state = (event: SearchEvent, queueMs: number): SharedState => {
       let described: Findings | undefined;

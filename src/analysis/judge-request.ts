@@ -65,7 +65,7 @@ export function judgeSearch(
   const build = chooseBuild(request, engines.catalog);
   const multipv = request.multipv ?? requestBounds.multipv.default;
   const linesMax = linesMaxOf(position, searchMoves);
-  const judgedWith = (judged: JudgedOptions): JudgedRequest => ({
+  const judgedWith = ({ options, effectiveOptions, weakened }: JudgedOptions): JudgedRequest => ({
     position,
     build,
     depth: depthLimitOf(request),
@@ -73,10 +73,12 @@ export function judgeSearch(
     multipv,
     movetimeMs: request.movetimeMs,
     searchMoves,
-    ...judged,
+    options,
+    effectiveOptions,
+    weakened,
     warnings: [
       ...position.warnings,
-      ...(position.terminal ? [] : warningsOf(request, multipv, linesMax, judged.weakened)),
+      ...(position.terminal ? [] : warningsOf(request, multipv, linesMax, weakened)),
     ],
   });
   const isPlain = !position.chess960 && Object.keys(request.options).length === 0;
