@@ -16,13 +16,14 @@ import {
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import type { GameReview } from "../../gen/chess/analysis/v1/game_pb.ts";
 import { ReviewGameResponseSchema } from "../../gen/chess/analysis/v1/game_service_pb.ts";
-import type { Analysis, AnalysisLine, AnalysisRequest } from "../analysis/analysis.ts";
+import type { Analysis, AnalysisLine, AnalysisRequest, JudgedRequest } from "../analysis/analysis.ts";
 import type { PlaceInQueue } from "../analysis/scheduler.ts";
 import type { MoveDescription } from "../chess/moves.ts";
 import { type Score, summarize, winPercent } from "../chess/score.ts";
 import type { EngineBuild } from "../engine/engine.ts";
 import type { LogFields } from "../log/log.ts";
 import { uuidv7 } from "../request/context.ts";
+import { freezeWhole } from "../text/frozen.ts";
 
 /** With `convert-engines` and `convert-access` the only place that sees generated and domain types together. */
 
@@ -102,24 +103,55 @@ type PlainRequest = Omit<
   readonly path?: AnalysisRequest["path"];
 };
 
+type Answer = MessageInitShape<typeof EvaluateResponseSchema>;
+
+/** Of a request that comes again, and the lines that it was answered with. */
+interface KnownAnswer {
+  readonly lines: Analysis["lines"];
+  readonly answer: Answer;
+}
+
+const knownAnswers = new WeakMap<JudgedRequest, KnownAnswer>();
+
 /** One shape for both answers: FindBestMoveResponse has the fields of EvaluateResponse. */
-export function messageFromAnalysis(analysis: Analysis): MessageInitShape<typeof EvaluateResponseSchema> {
+export function messageFromAnalysis(analysis: Analysis): Answer {
+  const { request, lines, cached, queueMs } = analysis;
+  if (!cached || queueMs > 0 || !Object.isFrozen(request)) {
+    return { ...answerFromAnalysis(analysis), id: uuidv7() };
+  }
+  // The same findings, asked for in the same words: only the id differs.
+  let known = knownAnswers.get(request);
+  if (known?.lines !== lines) {
+    known = { lines, answer: freezeWhole(create(EvaluateResponseSchema, answerFromAnalysis(analysis))) };
+    knownAnswers.set(request, known);
+  }
+  return { ...known.answer, id: uuidv7() };
+}
+
+function answerFromAnalysis(analysis: Analysis): Answer {
   const { request, best, cached } = analysis;
   const { position, build } = request;
   const { terminal, drawClaim, turn } = position;
   return {
-    id: uuidv7(),
     fen: position.fen,
     turn: enumValue(pb.Color, turn),
     chess960: position.chess960,
-    // The rules have judged a finished game: no engine was asked.
-    ...(!terminal && { engine: messageFromBuild(build) }),
     score: terminal
       ? scoreMessage(analysis.score, terminal.winner)
       : messageFromScore(analysis.score, 0, cached),
+    lines: analysis.lines.map((line, index) => messageFromLine(line, index, cached)),
+    search: messageFromSearch(analysis),
+    warnings: analysis.warnings.map(({ code, message, field }) => ({
+      code,
+      message,
+      ...(field && { field }),
+    })),
+    summary: summarize({ score: analysis.score, bestMoveSan: best?.san, terminal, turn }),
+    // What may be there comes last: a field behind it takes V8 ten times as long.
+    // The rules have judged a finished game: no engine was asked.
+    ...(!terminal && { engine: messageFromBuild(build) }),
     ...(best && { bestMove: messageFromMove(best, 0, cached) }),
     ...(analysis.ponder && { ponder: messageFromMove(analysis.ponder, 0, cached) }),
-    lines: analysis.lines.map((line, index) => messageFromLine(line, index, cached)),
     ...(terminal && {
       terminal: {
         reason: enumValue(pb.TerminalReason, terminal.reason),
@@ -128,13 +160,6 @@ export function messageFromAnalysis(analysis: Analysis): MessageInitShape<typeof
       },
     }),
     ...(drawClaim && { drawClaimable: enumValue(pb.DrawClaim, drawClaim) }),
-    search: messageFromSearch(analysis),
-    warnings: analysis.warnings.map(({ code, message, field }) => ({
-      code,
-      message,
-      ...(field && { field }),
-    })),
-    summary: summarize({ score: analysis.score, bestMoveSan: best?.san, terminal, turn }),
   };
 }
 
@@ -205,17 +230,17 @@ function messageFromSearch(analysis: Analysis): MessageInitShape<typeof pb.Searc
     queueMs: analysis.queueMs,
     hashfull: counters.hashfull,
     tbhits: BigInt(counters.tbhits),
-    ...(stopReason && { stopReason: enumValue(pb.StopReason, stopReason) }),
     deterministic: analysis.deterministic,
     cached: analysis.cached,
     limits: {
-      ...(request.depth !== undefined && { depth: request.depth }),
-      ...(request.nodes !== undefined && { nodes: BigInt(request.nodes) }),
       multipv: request.multipv,
-      ...(request.movetimeMs !== undefined && { movetimeMs: request.movetimeMs }),
       searchMoves: [...request.searchMoves],
       options: { ...request.options },
+      ...(request.depth !== undefined && { depth: request.depth }),
+      ...(request.nodes !== undefined && { nodes: BigInt(request.nodes) }),
+      ...(request.movetimeMs !== undefined && { movetimeMs: request.movetimeMs }),
     },
+    ...(stopReason && { stopReason: enumValue(pb.StopReason, stopReason) }),
   };
 }
 
@@ -283,19 +308,10 @@ export function memoize<T extends object, D extends DescMessage>(
       return known;
     }
     const message = create(desc, convert(value, index, true));
-    freeze(message);
+    freezeWhole(message);
     made.set(value, message);
     return message;
   };
-}
-
-function freeze(value: object): void {
-  for (const part of Object.values(value)) {
-    if (typeof part === "object" && part !== null && !Object.isFrozen(part)) {
-      freeze(part);
-    }
-  }
-  Object.freeze(value);
 }
 
 /** Of each enum its values by lower-case word: to write a word in capitals and to look that up takes longer than to find it. */

@@ -29,6 +29,12 @@ export function readMaxBytesOf(method: DescMethod): number {
 /** What a request may have, unless its method takes longer ones. */
 export const requestMaxBytes = 64 * 1024;
 
+/**
+ * Requests that come again are the same message, already read and judged: so many of each method, and at most so long,
+ * which is what every FEN with its limits takes. A long game comes back longer.
+ */
+export const knownRequests = { max: 2 ** 8, maxBytes: 2 ** 9 } as const;
+
 const maxBytesOf: ReadonlyMap<DescMethod, number> = new Map<DescMethod, number>([
   // 200 requests of 5 KiB, which is a long game each.
   [evaluateBatch, 1024 * 1024],

@@ -263,6 +263,9 @@ export function createPreflight({ access, engines, rules, beginWork }: Preflight
     }
   }
 
+  /** What frozen messages were judged to be: neither the message nor the engines that are there will change. */
+  const judgedBefore = new WeakMap<Message, JudgedRequest>();
+
   const judge: Preflight = {
     request(message, account) {
       const { plan } = account;
@@ -276,11 +279,21 @@ export function createPreflight({ access, engines, rules, beginWork }: Preflight
       const refuse = (thrown: unknown): never => {
         throw thrown instanceof KibitzError ? withCost(thrown, costOf(message)) : thrown;
       };
+      const judged = (request: JudgedRequest) => {
+        if (Object.isFrozen(message)) {
+          judgedBefore.set(message, Object.freeze(request));
+        }
+        return withinPlan(request);
+      };
       try {
+        const before = judgedBefore.get(message);
+        if (before) {
+          return withinPlan(before);
+        }
         // While it is judged, others of the same caller may be refused.
         const check = () => refuseSpent(access.limits, account);
         const judging = judgeRequest(requestFromMessage(message), engines, check);
-        return judging instanceof Promise ? judging.then(withinPlan).catch(refuse) : withinPlan(judging);
+        return judging instanceof Promise ? judging.then(judged).catch(refuse) : judged(judging);
       } catch (thrown) {
         return refuse(thrown);
       }

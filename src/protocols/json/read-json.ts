@@ -1,32 +1,36 @@
 import { promisify } from "node:util";
 import { brotliDecompress, gunzip, inflate } from "node:zlib";
 import { parse } from "content-type";
+import { LRUCache } from "lru-cache";
 import type { Entry } from "../../access/entrance.ts";
 import { refuseLongJson } from "../../calls/long-requests.ts";
-import { requestMaxBytes } from "../../calls/policy.ts";
+import { knownRequests, requestMaxBytes } from "../../calls/policy.ts";
 import { costOfBytes, errorFromFaults, type Fault, KibitzError, withCost } from "../../errors/errors.ts";
 import { type BodyBudget, readBytes } from "../../http/body-budget.ts";
 import type { NodeRequest } from "../../http/message.ts";
 import { outcomeOf } from "../../request/context.ts";
+import { freezeWhole } from "../../text/frozen.ts";
 import { pointerStep } from "../../text/json-pointer.ts";
 import { echo } from "../../text/plain-text.ts";
 import { type BeginWork, inTurns, type Turn } from "../../thread/event-loop.ts";
-import { explainJsonObject, readJsonObject } from "./codec/json-text.ts";
+import { explainJsonObject, readJsonObject, textFromBytes } from "./codec/json-text.ts";
+
+type Plain = Readonly<Record<string, unknown>>;
 
 /** The JSON object that a body is; or nobody waits for an answer any more. */
-export type JsonReading =
-  | { readonly kind: "json"; readonly sent: Readonly<Record<string, unknown>> }
-  | { readonly kind: "left" };
+export type JsonReading = { readonly kind: "json"; readonly sent: Plain } | { readonly kind: "left" };
 
 /**
  * The reader of bodies that are one JSON object. It throws a KibitzError for what is none.
  *
  * @param required names of the fields that the object cannot do without, for who sends nothing
+ * @param known has the objects that came last: one that comes again is the same, and frozen. None if unset
  */
 export function createJsonReader(
   required: readonly string[],
   maxBytes: number,
   { bodies, beginWork }: JsonReaderOptions,
+  known?: KnownObjects,
 ): (req: NodeRequest, entry: Pick<Entry, "check">) => Promise<JsonReading> {
   const wanted = describeLeast(required);
   return async (req, entry) => {
@@ -39,7 +43,7 @@ export function createJsonReader(
     if (body.bytes.length > requestMaxBytes) {
       refuseLongJson(body.bytes);
     }
-    const json = readJsonObject(body.bytes);
+    const json = known ? readAgain(body.bytes, known) : readJsonObject(body.bytes);
     switch (json.kind) {
       case "value":
         return { kind: "json", sent: json.value };
@@ -53,6 +57,29 @@ export function createJsonReader(
         );
     }
   };
+}
+
+type KnownObjects = LRUCache<string, Plain>;
+
+/** For {@link createJsonReader}. */
+export function createKnownObjects(): KnownObjects {
+  return new LRUCache({ max: knownRequests.max });
+}
+
+function readAgain(bytes: Uint8Array, known: KnownObjects): ReturnType<typeof readJsonObject> {
+  const text = bytes.length <= knownRequests.maxBytes ? textFromBytes(bytes) : undefined;
+  if (text === undefined) {
+    return readJsonObject(bytes);
+  }
+  const value = known.get(text);
+  if (value) {
+    return { kind: "value", value: Object.isFrozen(value) ? value : freezeWhole(value) };
+  }
+  const json = readJsonObject(text);
+  if (json.kind === "value") {
+    known.set(text, json.value);
+  }
+  return json;
 }
 
 export interface JsonReaderOptions {

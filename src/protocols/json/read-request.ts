@@ -12,10 +12,11 @@ import {
 } from "../../errors/errors.ts";
 import type { BodyBudget } from "../../http/body-budget.ts";
 import type { NodeRequest } from "../../http/message.ts";
+import { freezeWhole } from "../../text/frozen.ts";
 import { isAtOrBelow } from "../../text/json-pointer.ts";
 import type { BeginWork } from "../../thread/event-loop.ts";
 import { createMessageReader, type MessageReading } from "./codec/read-message.ts";
-import { createJsonReader } from "./read-json.ts";
+import { createJsonReader, createKnownObjects } from "./read-json.ts";
 import { createQueryReader } from "./read-query.ts";
 import type { Route } from "./routes.ts";
 
@@ -61,9 +62,23 @@ export function createPlainReader(
   const desc = method.input;
   const readMessage = createMessageReader(desc);
   const explainRefusal = createExplainRefusal(method, readMessage, options.judge);
+  /** Of what comes again: the same message, of which all behind this know what they found the last time. */
+  const known = new WeakMap<object, MessageReading>();
+
+  function readOnce(sent: Readonly<Record<string, unknown>>): MessageReading {
+    let reading = known.get(sent);
+    if (reading === undefined) {
+      reading = readMessage(sent);
+      if (Object.isFrozen(sent)) {
+        freezeWhole(reading.message);
+        known.set(sent, reading);
+      }
+    }
+    return reading;
+  }
 
   return (sent, account) => {
-    const { message, faults } = readMessage(sent);
+    const { message, faults } = readOnce(sent);
     const explain = (thrown: unknown) => explainRefusal(thrown, sent, account);
     if (faults.length === 0) {
       return { kind: "request", message, explain };
@@ -92,7 +107,8 @@ export function createRequestReader(
     };
   }
 
-  const readJson = createJsonReader(requiredFields(desc), options.readMaxBytesOf(method), options);
+  const maxBytes = options.readMaxBytesOf(method);
+  const readJson = createJsonReader(requiredFields(desc), maxBytes, options, createKnownObjects());
   return async (req, entry) => {
     const json = await readJson(req, entry);
     return json.kind === "left" ? json : requestFrom(json.sent, entry.account);

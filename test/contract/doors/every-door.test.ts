@@ -11,7 +11,8 @@ import { refusedRequests } from "./cases/refused-requests.ts";
 import { refusedReviews, reviews } from "./cases/reviews.ts";
 import { warnings } from "./cases/warnings.ts";
 import { json } from "./clients/json.ts";
-import type { Answered, Door, DoorKind, Outcome, Plain } from "./door.ts";
+import type { Answered, Door, DoorKind, Outcome } from "./door.ts";
+import { lasting } from "./lasting.ts";
 import { statuses } from "./statuses.ts";
 
 const answers: readonly Case[] = [...evaluations, ...games, ...reviews, ...warnings, ...listings];
@@ -99,24 +100,4 @@ function checkRefusal(one: RefusalCase, outcome: Outcome, column: 0 | 1): void {
     expect(outcome.refusal.faults.map(({ pointer }) => pointer)).toEqual(pointers);
     expect(outcome.refusal.message).not.toBe("");
   }
-}
-
-/** What two doors must agree on: all but what differs from call to call. */
-function lasting(outcome: Outcome): Plain {
-  if (outcome.kind === "refusal") {
-    const { code, message, faults } = outcome.refusal;
-    // A call that is not answered yet is named as it was asked for: by its path, or as an RPC.
-    return code === "unimplemented" ? { code } : { code, message, faults };
-  }
-  const { review } = outcome.answer;
-  const answer = (review ?? outcome.answer) as Plain;
-  if (!("search" in answer)) {
-    return answer;
-  }
-  const { id: _, search, ...rest } = answer;
-  const { time_ms: _ms, nps: _nps, queue_ms: _queue, ...counters } = search as Plain;
-  // What time or chance has decided need not be the same twice: only the fields must be there.
-  return counters.deterministic === true
-    ? { ...rest, search: counters }
-    : { fields: Object.keys(answer).toSorted(), search: Object.keys(counters).toSorted() };
 }

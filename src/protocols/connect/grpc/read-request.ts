@@ -1,9 +1,11 @@
 import { type DescMethod, fromBinary, type Message } from "@bufbuild/protobuf";
+import { LRUCache } from "lru-cache";
 import { refuseLongBinary } from "../../../calls/long-requests.ts";
-import { requestMaxBytes } from "../../../calls/policy.ts";
+import { knownRequests, requestMaxBytes } from "../../../calls/policy.ts";
 import { type BodyBudget, readBytes } from "../../../http/body-budget.ts";
 import type { NodeRequest } from "../../../http/message.ts";
 import { outcomeOf } from "../../../request/context.ts";
+import { freezeWhole } from "../../../text/frozen.ts";
 import { binaryOptions } from "../handlers.ts";
 
 /** The one message of a request. */
@@ -23,6 +25,23 @@ export function createRequestReader(
   maxBytes: number,
   bodies: BodyBudget,
 ): (req: NodeRequest) => Promise<RequestReading> {
+  const known = new LRUCache<string, Message>({ max: knownRequests.max });
+
+  /** What comes again is the same message, and frozen. @throws Error for what is none */
+  function messageFrom(bytes: Buffer): Message {
+    if (bytes.length > knownRequests.maxBytes) {
+      return fromBinary(input, bytes, binaryOptions);
+    }
+    const text = bytes.toString("latin1");
+    const before = known.get(text);
+    if (before) {
+      return Object.isFrozen(before) ? before : freezeWhole(before);
+    }
+    const message = fromBinary(input, bytes, binaryOptions);
+    known.set(text, message);
+    return message;
+  }
+
   return async (req) => {
     const body = await readBytes(req, prefixBytes + maxBytes, bodies);
     if (body.kind === "left") {
@@ -34,7 +53,7 @@ export function createRequestReader(
         refuseLongBinary(bytes.subarray(prefixBytes));
       }
       try {
-        const message = fromBinary(input, bytes.subarray(prefixBytes), binaryOptions);
+        const message = messageFrom(bytes.subarray(prefixBytes));
         outcomeOf(req).readBytes = bytes.length;
         return { kind: "request", message };
       } catch {

@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { useApp } from "../../support/running-app.ts";
+import type { Case } from "./cases/case.ts";
+import { evaluations } from "./cases/evaluations.ts";
+import { games } from "./cases/games.ts";
+import { refusedEngines } from "./cases/refused-engines.ts";
+import { refusedRequests } from "./cases/refused-requests.ts";
+import { warnings } from "./cases/warnings.ts";
+import { connectBinary } from "./clients/connect-binary.ts";
+import { grpc } from "./clients/grpc.ts";
+import { grpcJs } from "./clients/grpc-js.ts";
+import { json } from "./clients/json.ts";
+import type { Door, Outcome, Plain } from "./door.ts";
+import { lasting } from "./lasting.ts";
+
+const all: readonly Case[] = [...evaluations, ...games, ...warnings, ...refusedRequests, ...refusedEngines];
+const cases = all.filter(({ call }) => call === "evaluate" || call === "findBestMove");
+
+// From the second time on a request is remembered, from the third on it is the one that was remembered.
+const times = 4;
+
+const app = useApp();
+
+/** All but whether it was known: that is what differs when a request comes again. */
+function apartFromCached(outcome: Outcome): Plain {
+  const { search, ...rest } = lasting(outcome);
+  if (Array.isArray(search) || search === undefined) {
+    return { ...rest, search };
+  }
+  const { cached: _, ...others } = search as Plain;
+  return { ...rest, search: others };
+}
+
+function idOf(outcome: Outcome): unknown {
+  return outcome.kind === "answer" ? outcome.answer.id : outcome.refusal.requestId;
+}
+
+describe.each([json, grpc, grpcJs, connectBinary])("what is asked again through $name", (kind) => {
+  let door: Door;
+  beforeAll(() => {
+    door = kind.open(app.url);
+  });
+  afterAll(() => door[Symbol.asyncDispose]());
+
+  test.each(cases.filter((one) => kind !== json || one.kind === "answer" || !one.rpcOnly))(
+    "says the same under an id of its own: $name",
+    async ({ call, request, headers }) => {
+      const outcomes: Outcome[] = [];
+      for (let time = 0; time < times; time++) {
+        outcomes.push(await door.call(call, request, headers));
+      }
+      const [first, ...others] = outcomes.map(apartFromCached);
+      expect(others).toEqual(others.map(() => first));
+      expect(new Set(outcomes.map(idOf)).size).toBe(times);
+      expect(new Set(outcomes.map(({ requestId }) => requestId)).size).toBe(times);
+    },
+  );
+});
