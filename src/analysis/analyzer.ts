@@ -10,7 +10,7 @@ import {
 } from "../engine/engine.ts";
 import type { SearchWithRetry } from "../engine/search-with-retry.ts";
 import type { Meter } from "../metrics/meter.ts";
-import type { AnalysisCache, AnswerStore } from "../storage/ports.ts";
+import type { AnswerStore, InstantCache } from "../storage/ports.ts";
 import {
   type Analysis,
   analysisFromFindings,
@@ -28,7 +28,7 @@ import { type CoalescerCounters, createCoalescer, type SharedWork, type Sharers 
 import { errorFromFailure } from "./error-from-failure.ts";
 import { callerOf, createExpectedTimes, type ExpectedTimes, type SearchTime } from "./expected-time.ts";
 import { type Asker, createAsker, type RunTimes } from "./fair-queue.ts";
-import type { Followed, SharedEvent, SharedState, Sharing, Terms } from "./flight.ts";
+import type { Flight, Followed, SharedEvent, SharedState, Sharing, Terms } from "./flight.ts";
 import type { Scheduler, Slot, Standing } from "./scheduler.ts";
 
 /**
@@ -43,6 +43,16 @@ export interface Analyzer {
    * @throws KibitzError; the reason of `signal`.
    */
   analyze(request: JudgedRequest, flow: string, signal: AbortSignal, terms?: Terms): Promise<Analysis>;
+  /**
+   * The same, and at once where it is known. The signal is looked at only where an engine is asked: who makes it when it
+   * is first looked at makes none for what is known.
+   */
+  answer(
+    request: JudgedRequest,
+    flow: string,
+    caller: { readonly signal: AbortSignal },
+    terms?: Terms,
+  ): Analysis | Promise<Analysis>;
   /** Complete states as the search deepens; the last one is final and has its stop reason. */
   watch(request: JudgedRequest, flow: string, signal: AbortSignal, terms?: Terms): AsyncIterable<Analysis>;
   /** The same, and before it, while the search waits for its slot: its place, when that has changed. */
@@ -63,7 +73,7 @@ export interface AnalyzerOptions {
   readonly meter?: Pick<Meter, "search" | "lookUp"> | undefined;
   readonly search: SearchWithRetry;
   readonly scheduler: Scheduler;
-  readonly cache: AnalysisCache<Findings>;
+  readonly cache: InstantCache<Findings>;
   /** What the cache does not know any more, or the process before this one has found. */
   readonly store?: AnswerStore<Findings> | undefined;
   /** With other nodes, where there may be some. */
@@ -76,18 +86,6 @@ export interface AnalyzerOptions {
 
 /** Of what is kept; undefined for what is not. */
 type Key = string | undefined;
-type Known = Findings | undefined;
-
-/** A search as the caller who began it asked for it. */
-interface Flight {
-  readonly asker: Asker;
-  readonly request: JudgedRequest;
-  readonly time: SearchTime;
-  /** Of the cache. */
-  readonly key: Key;
-  /** Of searches under way. */
-  readonly flightKey: string | undefined;
-}
 
 export function createAnalyzer({
   search,
@@ -123,22 +121,20 @@ export function createAnalyzer({
   }
 
   /** What is known of a search: from memory, else from the store, and then from memory. */
-  function lookUp(key: string, request: JudgedRequest, signal: AbortSignal): Known | Promise<Known> {
-    const known = cache.get(key, signal);
-    const orStored = (found: Known): Known => {
-      const stored = found || store === undefined || !isWorthStoring(request) ? undefined : store.get(key);
-      if (found && isWorthStoring(request)) {
-        store?.touch(key);
-      }
-      if (stored) {
-        cache.set(key, stored);
-      }
-      if (found || stored) {
-        meter?.lookUp(found ? "memory" : "store");
-      }
-      return found ?? stored;
-    };
-    return known instanceof Promise ? known.then(orStored) : orStored(known);
+  function lookUp(key: string, request: JudgedRequest): Findings | undefined {
+    const found = cache.get(key);
+    const storing = isWorthStoring(request) ? store : undefined;
+    if (found) {
+      storing?.touch(key);
+      meter?.lookUp("memory");
+      return found;
+    }
+    const stored = storing?.get(key);
+    if (stored) {
+      cache.set(key, stored);
+      meter?.lookUp("store");
+    }
+    return stored;
   }
 
   /** Counts what was not here: another node had it, or nobody. */
@@ -252,36 +248,39 @@ export function createAnalyzer({
     return analysisFromFindings(findings, request, { queueMs: 0, cached: true });
   }
 
+  async function ask(request: JudgedRequest, key: Key, flow: string, signal: AbortSignal, terms: Terms) {
+    const joinedAt = performance.now();
+    const { asker, flightKey, work } = flightOf(request, key, flow, terms);
+    try {
+      const last = (await coalescer.last(flightKey, work, asker, signal)) as SharedState;
+      tellElsewhere(key, last.cached);
+      if (!last.cached) {
+        terms.onEngineTime(last.engineMs);
+      }
+      return analysisFromState(last, request, joinedAt);
+    } catch (error) {
+      tellElsewhere(key);
+      chargeWhoLeft(asker, terms);
+      throw error;
+    }
+  }
+
   const analyzer: Analyzer = {
     expectMs: expectedTimes.expect,
     timeOf,
     askers: () => coalescer.counters,
-    async analyze(request, flow, signal, terms = ownTerms(request)) {
+    analyze: async (request, flow, signal, terms) => analyzer.answer(request, flow, { signal }, terms),
+    answer(request, flow, caller, terms = ownTerms(request)) {
       const { terminal } = request.position;
       if (terminal) {
         return analysisOfFinishedGame(request, terminal);
       }
-      const named = keyOf(request);
-      const key = named instanceof Promise ? await named : named;
-      const found = key === undefined ? undefined : lookUp(key, request, signal);
-      const findings = found instanceof Promise ? await found : found;
-      if (findings) {
-        return keptOf(findings, request);
-      }
-      const joinedAt = performance.now();
-      const { asker, flightKey, work } = flightOf(request, key, flow, terms);
-      try {
-        const last = (await coalescer.last(flightKey, work, asker, signal)) as SharedState;
-        tellElsewhere(key, last.cached);
-        if (!last.cached) {
-          terms.onEngineTime(last.engineMs);
-        }
-        return analysisFromState(last, request, joinedAt);
-      } catch (error) {
-        tellElsewhere(key);
-        chargeWhoLeft(asker, terms);
-        throw error;
-      }
+      const answerTo = (key: Key) => {
+        const findings = key === undefined ? undefined : lookUp(key, request);
+        return findings ? keptOf(findings, request) : ask(request, key, flow, caller.signal, terms);
+      };
+      const key = keyOf(request);
+      return key instanceof Promise ? key.then(answerTo) : answerTo(key);
     },
     async *watch(...asked) {
       for await (const event of analyzer.follow(...asked)) {
@@ -297,7 +296,7 @@ export function createAnalyzer({
         return;
       }
       const key = await keyOf(request);
-      const findings = key === undefined ? undefined : await lookUp(key, request, signal);
+      const findings = key === undefined ? undefined : lookUp(key, request);
       if (findings) {
         yield { kind: "state", analysis: keptOf(findings, request) };
         return;

@@ -1,4 +1,4 @@
-import type { Analysis, Findings } from "./analysis.ts";
+import type { Analysis, Findings, JudgedRequest } from "./analysis.ts";
 import type { Sharers } from "./coalesce.ts";
 import type { SearchTime } from "./expected-time.ts";
 import type { Asker, RunTimes } from "./fair-queue.ts";
@@ -8,6 +8,17 @@ import type { PlaceInQueue, Slot, Standing } from "./scheduler.ts";
 export type Followed =
   | { readonly kind: "waiting"; readonly at: PlaceInQueue }
   | { readonly kind: "state"; readonly analysis: Analysis };
+
+/** A search as the caller who began it asked for it. */
+export interface Flight {
+  readonly asker: Asker;
+  readonly request: JudgedRequest;
+  readonly time: SearchTime;
+  /** Of the cache; undefined for what is not kept. */
+  readonly key: string | undefined;
+  /** Of searches under way. */
+  readonly flightKey: string | undefined;
+}
 
 /** What is agreed with a caller about a search of theirs: how long it takes, and what they are told of that. */
 export interface Terms extends SearchTime {

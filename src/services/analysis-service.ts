@@ -46,20 +46,27 @@ export function createAnalysisService(
   const evaluateBatch = createBatchEvaluation(options, longCalls);
 
   /** @throws KibitzError as `gate.admit` */
-  function letIn(request: JudgedRequest, asker: Asker, signal: AbortSignal): Admitted | Promise<Admitted> {
+  function letIn(
+    request: JudgedRequest,
+    asker: Asker,
+    caller: { readonly signal: AbortSignal },
+  ): Admitted | Promise<Admitted> {
     const { subject } = asker.account;
     return longCalls.callers.has(subject)
-      ? longCalls.between(subject, signal, (waiting) => gate.admit(request, asker, waiting && { waiting }))
+      ? longCalls.between(subject, caller.signal, (waiting) =>
+          gate.admit(request, asker, waiting && { waiting }),
+        )
       : gate.admit(request, asker);
   }
 
-  const analyze: Methods["evaluate"] & Methods["findBestMove"] = async (message, { signal, values }) => {
-    const asker = askerOf(values);
+  const analyze: Methods["evaluate"] & Methods["findBestMove"] = async (message, context) => {
+    const asker = askerOf(context.values);
     const request = await judge.request(message, asker.account);
     // By hand, here and for the slot: V8 takes a twentieth of a shallow search for two `using`.
-    const admitted = await letIn(request, asker, signal);
+    const admitted = await letIn(request, asker, context);
     try {
-      const analysis = await analyzer.analyze(request, asker.account.subject, signal, admitted.terms);
+      // Whole: its signal is made when it is first asked for, and what is known needs none.
+      const analysis = await analyzer.answer(request, asker.account.subject, context, admitted.terms);
       admitted.answered();
       return messageFromAnalysis(analysis);
     } finally {
@@ -75,7 +82,7 @@ export function createAnalysisService(
       async *streamEvaluate(message, { signal, values }) {
         const asker = askerOf(values);
         const request = await judge.request(message, asker.account);
-        using admitted = await letIn(request, asker, signal);
+        using admitted = await letIn(request, asker, { signal });
         const id = uuidv7();
         let depth = 0;
         // The analyzer's states never wait for their reader: one that is slow, or gone without a word, skips some.

@@ -13,13 +13,16 @@ export interface AnalysisCache<T> {
   set(key: string, value: T): void;
 }
 
+/** One that answers at once: see {@link AnalysisCache.get}. */
+export interface InstantCache<T> extends AnalysisCache<T> {
+  get(key: string): T | undefined;
+}
+
 /**
  * Keeps such answers beyond the life of the process, and shares them with other processes. Never throws: what cannot be
  * read is not there, and what cannot be written is forgotten. What was set a moment ago is lost with a process that is killed.
  */
-export interface AnswerStore<T> extends AnalysisCache<T>, Disposable {
-  /** At once: see {@link AnalysisCache.get}. */
-  get(key: string): T | undefined;
+export interface AnswerStore<T> extends InstantCache<T>, Disposable {
   /** Notes that the value of a key was given to somebody from elsewhere, so that it is not forgotten for being unused. */
   touch(key: string): void;
 }

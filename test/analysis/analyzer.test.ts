@@ -6,7 +6,7 @@ import { EngineFailure, type FailureKind, type SearchEvent } from "../../src/eng
 import type { SearchWithRetry } from "../../src/engine/search-with-retry.ts";
 import { KibitzError } from "../../src/errors/errors.ts";
 import { createMemoryCache } from "../../src/storage/memory/cache.ts";
-import type { AnalysisCache } from "../../src/storage/ports.ts";
+import type { InstantCache } from "../../src/storage/ports.ts";
 import { analyzerOf, endless } from "./analyzer-of.ts";
 import { doneOf, judgedOf, lineOf, scripted, snapshotOf } from "./made-up.ts";
 
@@ -77,6 +77,25 @@ describe("a search", () => {
     expect(jobs).toMatchObject([{ movetimeMs: 9000 }]);
   });
 
+  test("asks whoever waits for a signal only where an engine is asked: what is known is answered at once", async () => {
+    const { search } = scripted(doneOf({ endedBy: "depth" }));
+    const analyzer = analyzerOf(search);
+    const request = judgedOf();
+    let looks = 0;
+    const caller = {
+      get signal() {
+        looks++;
+        return never;
+      },
+    };
+    const first = analyzer.answer(request, "somebody", caller);
+    expect(first).toBeInstanceOf(Promise);
+    expect(await first).toMatchObject({ cached: false });
+    expect(looks).toBe(1);
+    expect(analyzer.answer(request, "somebody", caller)).toMatchObject({ cached: true });
+    expect(looks).toBe(1);
+  });
+
   test("has the time that was agreed, on the engine and in the queue", async () => {
     const { search, jobs } = scripted(doneOf());
     const { scheduler, works } = listening();
@@ -143,7 +162,7 @@ describe("a search", () => {
       order.push(`search ${depth}`);
       return doneOf();
     };
-    const cache: AnalysisCache<Findings> = {
+    const cache: InstantCache<Findings> = {
       ...createMemoryCache<Findings>({ bytes: 1e6 }),
       set: () => order.push("keep"),
     };

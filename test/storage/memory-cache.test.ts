@@ -2,7 +2,6 @@ import { expect, test } from "vitest";
 import { createMemoryCache } from "../../src/storage/memory/cache.ts";
 import { testCache } from "../contract/store.ts";
 
-const never = new AbortController().signal;
 interface Value {
   readonly text: string;
 }
@@ -15,10 +14,10 @@ testCache("memory", () => createMemoryCache({ bytes: 1e6 }));
 test("memory answers at once, without a promise, and the same object again", () => {
   const cache = createMemoryCache<Value>({ bytes: 1e5 });
   cache.set("a", value);
-  const found = cache.get("a", never);
+  const found = cache.get("a");
   expect(found).toEqual(value);
   // Readers keep beside an object what they have made of it.
-  expect(cache.get("a", never)).toBe(found);
+  expect(cache.get("a")).toBe(found);
 });
 
 test("memory keeps no more bytes than it may, and forgets the oldest first", () => {
@@ -30,15 +29,15 @@ test("memory keeps no more bytes than it may, and forgets the oldest first", () 
     cache.set(key, { text });
   }
   // Looked up once more, each in turn, so that looking does not change what is found.
-  const kept = keys.filter((key) => cache.get(key, never)).length;
+  const kept = keys.filter((key) => cache.get(key)).length;
   expect(kept * text.length).toBeLessThan(bytes);
   expect(kept * text.length).toBeGreaterThan(bytes / 2);
   const others = createMemoryCache<Value>({ bytes });
   for (const key of keys) {
     others.set(key, { text });
   }
-  expect(others.get("key 999", never)).toEqual({ text });
-  expect(others.get("key 0", never)).toBeUndefined();
+  expect(others.get("key 999")).toEqual({ text });
+  expect(others.get("key 0")).toBeUndefined();
 });
 
 test("memory remembers what is asked for now and again, whatever else comes", () => {
@@ -50,9 +49,9 @@ test("memory remembers what is asked for now and again, whatever else comes", ()
   for (const [index, key] of keysOf(5000).entries()) {
     cache.set(key, { text: key.repeat(100) });
     const asked = popular[index % popular.length] as string;
-    expect(cache.get(asked, never), `after ${index}`).toEqual({ text: asked.repeat(100) });
+    expect(cache.get(asked), `after ${index}`).toEqual({ text: asked.repeat(100) });
     // And what nobody asks for a second time does not push it out.
-    cache.get(key, never);
+    cache.get(key);
   }
 });
 
@@ -63,7 +62,7 @@ test("memory counts long keys: a history of 600 moves takes more room than its a
   for (const key of keys) {
     cache.set(key, value);
   }
-  const kept = keys.filter((key) => cache.get(key, never)).length;
+  const kept = keys.filter((key) => cache.get(key)).length;
   expect(kept).toBeGreaterThan(10);
   expect(kept * history.length).toBeLessThan(100_000);
 });
@@ -76,9 +75,9 @@ test("memory gives nobody the value of another key, and no value that was overwr
       // Of all lengths, so that every end of the ring is met.
       cache.set(key, { text: `${key} ${round} `.repeat(1 + ((index * 7 + round) % 40)) });
       const other = keys[(index * 31) % keys.length] as string;
-      const found = cache.get(other, never) as Value | undefined;
+      const found = cache.get(other) as Value | undefined;
       expect(found === undefined || found.text.startsWith(`${other} `)).toBe(true);
-      const own = cache.get(key, never) as Value | undefined;
+      const own = cache.get(key) as Value | undefined;
       expect(own === undefined || own.text.startsWith(`${key} ${round} `)).toBe(true);
     }
   }
@@ -88,12 +87,12 @@ test("memory does not keep what would take much of its room alone", () => {
   const cache = createMemoryCache<Value>({ bytes: 100_000 });
   cache.set("a", value);
   cache.set("b", { text: "x".repeat(50_000) });
-  expect(cache.get("b", never)).toBeUndefined();
-  expect(cache.get("a", never)).toEqual(value);
+  expect(cache.get("b")).toBeUndefined();
+  expect(cache.get("a")).toEqual(value);
 });
 
 test("memory that may keep nothing keeps nothing", () => {
   const cache = createMemoryCache<Value>({ bytes: 0 });
   cache.set("a", value);
-  expect(cache.get("a", never)).toBeUndefined();
+  expect(cache.get("a")).toBeUndefined();
 });

@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import type { AnalysisCache } from "../ports.ts";
+import type { InstantCache } from "../ports.ts";
 
 export interface MemoryCacheOptions {
   /** Of all that is kept: keys, values, and what it takes to find them. 0 keeps nothing. */
@@ -21,7 +21,7 @@ const entryBytes = 256;
  * tenth of the size of objects; those that were asked for are ready, and go back among the texts when others are asked
  * for instead. So what was not asked for longest goes first.
  */
-export function createMemoryCache<T extends object>({ bytes }: MemoryCacheOptions): AnalysisCache<T> {
+export function createMemoryCache<T extends object>({ bytes }: MemoryCacheOptions): InstantCache<T> {
   if (bytes === 0) {
     return { get: () => undefined, set() {} };
   }
