@@ -5,6 +5,7 @@ import { evaluations } from "./cases/evaluations.ts";
 import { games } from "./cases/games.ts";
 import { refusedEngines } from "./cases/refused-engines.ts";
 import { refusedRequests } from "./cases/refused-requests.ts";
+import { refusedReviews, reviews } from "./cases/reviews.ts";
 import { warnings } from "./cases/warnings.ts";
 import { connectBinary } from "./clients/connect-binary.ts";
 import { grpc } from "./clients/grpc.ts";
@@ -13,8 +14,9 @@ import { json } from "./clients/json.ts";
 import type { Door, Outcome, Plain } from "./door.ts";
 import { lasting } from "./lasting.ts";
 
-const all: readonly Case[] = [...evaluations, ...games, ...warnings, ...refusedRequests, ...refusedEngines];
-const cases = all.filter(({ call }) => call === "evaluate" || call === "findBestMove");
+const answers: readonly Case[] = [...evaluations, ...games, ...reviews, ...warnings];
+const refusals: readonly Case[] = [...refusedRequests, ...refusedEngines, ...refusedReviews];
+const cases = [...answers, ...refusals].filter(({ call }) => call !== "evaluateBatch");
 
 // From the second time on a request is remembered, from the third on it is the one that was remembered.
 const times = 4;
@@ -28,11 +30,17 @@ function apartFromCached(outcome: Outcome): Plain {
     return { ...rest, search };
   }
   const { cached: _, ...others } = search as Plain;
-  return { ...rest, search: others };
+  // Of a review, what its positions were asked of, too.
+  const { searched: _searched, nodes: _nodes, ...ofReview } = others;
+  return { ...rest, search: "positions" in others ? ofReview : others };
 }
 
 function idOf(outcome: Outcome): unknown {
-  return outcome.kind === "answer" ? outcome.answer.id : outcome.refusal.requestId;
+  if (outcome.kind === "refusal") {
+    return outcome.refusal.requestId;
+  }
+  const { review, id } = outcome.answer as { readonly review?: Plain; readonly id?: unknown };
+  return review ? review.id : id;
 }
 
 describe.each([json, grpc, grpcJs, connectBinary])("what is asked again through $name", (kind) => {
