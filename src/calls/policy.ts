@@ -30,7 +30,7 @@ export function readMaxBytesOf(method: DescMethod): number {
 export const requestMaxBytes = 64 * 1024;
 
 /**
- * Requests that come again are the same message, already read and judged: so many of each method, and at most so long,
+ * Requests that come again are the same message, already read and judged: so many of each reader of a door, and at most so long,
  * which is what every FEN with its limits takes. A long game comes back longer.
  */
 export const knownRequests = { max: 2 ** 8, maxBytes: 2 ** 9 } as const;
