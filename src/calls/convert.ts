@@ -147,8 +147,7 @@ function answerFromAnalysis(analysis: Analysis): Answer {
       ...(field && { field }),
     })),
     summary: summarize({ score: analysis.score, bestMoveSan: best?.san, terminal, turn }),
-    // What may be there comes last: a field behind it takes V8 ten times as long.
-    // The rules have judged a finished game: no engine was asked.
+    // Last, because fields behind a spread are made by V8's runtime. In a finished game no engine was asked.
     ...(!terminal && { engine: messageFromBuild(build) }),
     ...(best && { bestMove: messageFromMove(best, 0, cached) }),
     ...(analysis.ponder && { ponder: messageFromMove(analysis.ponder, 0, cached) }),

@@ -73,7 +73,7 @@ function readAgain(bytes: Uint8Array, known: KnownObjects): ReturnType<typeof re
   }
   const value = known.get(text);
   if (value) {
-    return { kind: "value", value: Object.isFrozen(value) ? value : freezeWhole(value) };
+    return { kind: "value", value: freezeWhole(value) };
   }
   const json = readJsonObject(text);
   if (json.kind === "value") {

@@ -35,7 +35,7 @@ export function createRequestReader(
     const text = bytes.toString("latin1");
     const before = known.get(text);
     if (before) {
-      return Object.isFrozen(before) ? before : freezeWhole(before);
+      return freezeWhole(before);
     }
     const message = fromBinary(input, bytes, binaryOptions);
     known.set(text, message);
