@@ -1,7 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { hashMbFor } from "../engine/catalog.ts";
 import {
-  type EngineBuild,
   EngineFailure,
   type SearchDone,
   type SearchEvent,
@@ -15,7 +14,6 @@ import {
   type Analysis,
   analysisFromFindings,
   analysisOfFinishedGame,
-  cacheKeyOf,
   type Findings,
   findingsFromEvent,
   flightKeyOf,
@@ -30,6 +28,7 @@ import { callerOf, createExpectedTimes, type ExpectedTimes, type SearchTime } fr
 import { type Asker, createAsker, type RunTimes } from "./fair-queue.ts";
 import type { Flight, Followed, SharedEvent, SharedState, Sharing, Terms } from "./flight.ts";
 import type { Scheduler, Slot, Standing } from "./scheduler.ts";
+import { createSearchKeys, type Key } from "./search-keys.ts";
 
 /**
  * Analyses positions. A finished game gives its one state at once, and what is known already gives its final
@@ -53,9 +52,10 @@ export interface Analyzer {
     caller: { readonly signal: AbortSignal },
     terms?: Terms,
   ): Analysis | Promise<Analysis>;
-  /** Complete states as the search deepens; the last one is final and has its stop reason. */
-  watch(request: JudgedRequest, flow: string, signal: AbortSignal, terms?: Terms): AsyncIterable<Analysis>;
-  /** The same, and before it, while the search waits for its slot: its place, when that has changed. */
+  /**
+   * Complete states as the search deepens; the last one is final and has its stop reason. Before them, while the search
+   * waits for its slot: its place, when that has changed.
+   */
   follow(request: JudgedRequest, flow: string, signal: AbortSignal, terms?: Terms): AsyncIterable<Followed>;
   /** Milliseconds that a search is expected to take on this machine by those that were run, at most its movetime. */
   readonly expectMs: ExpectedTimes["expect"];
@@ -84,9 +84,6 @@ export interface AnalyzerOptions {
   readonly watched?: ((work: SharedWork<SharedEvent, Asker>) => typeof work) | undefined;
 }
 
-/** Of what is kept; undefined for what is not. */
-type Key = string | undefined;
-
 export function createAnalyzer({
   search,
   scheduler,
@@ -99,26 +96,10 @@ export function createAnalyzer({
 }: AnalyzerOptions): Analyzer {
   const expectedTimes = createExpectedTimes();
   const coalescer = createCoalescer<SharedEvent, Asker>();
-  const digests = new WeakMap<EngineBuild, string>();
+  const keyOf = createSearchKeys();
   sharing?.serve((flightKey, signal, wantsStates) =>
     coalescer.join(flightKey, createAsker("another node"), signal, wantsStates),
   );
-
-  /** The name of the search, with a promise only until the file of its engine was once read, which a start does. */
-  function keyOf(request: JudgedRequest): Key | Promise<Key> {
-    const digest = digests.get(request.build);
-    return digest === undefined ? readDigest(request) : cacheKeyOf(request, digest);
-  }
-
-  /** Undefined where it cannot be read: the engine's start fails by the same, and says so. */
-  async function readDigest(request: JudgedRequest): Promise<Key> {
-    const digest = await request.build.sha256().catch(() => undefined);
-    if (digest === undefined) {
-      return undefined;
-    }
-    digests.set(request.build, digest);
-    return cacheKeyOf(request, digest);
-  }
 
   /** What is known of a search: from memory, else from the store, and then from memory. */
   function lookUp(key: string, request: JudgedRequest): Findings | undefined {
@@ -281,13 +262,6 @@ export function createAnalyzer({
       };
       const key = keyOf(request);
       return key instanceof Promise ? key.then(answerTo) : answerTo(key);
-    },
-    async *watch(...asked) {
-      for await (const event of analyzer.follow(...asked)) {
-        if (event.kind === "state") {
-          yield event.analysis;
-        }
-      }
     },
     async *follow(request, flow, signal, terms = ownTerms(request)) {
       const { terminal } = request.position;

@@ -5,6 +5,7 @@ import type { Followed } from "../../src/analysis/flight.ts";
 import { createScheduler } from "../../src/analysis/scheduler.ts";
 import type { SearchWithRetry } from "../../src/engine/search-with-retry.ts";
 import { createMemoryCache } from "../../src/storage/memory/cache.ts";
+import { statesOf } from "../support/states-of.ts";
 import { doneOf, judgedOf, scripted } from "./made-up.ts";
 
 const never = new AbortController().signal;
@@ -112,7 +113,7 @@ describe("who follows a search", () => {
   test("who only watches is told of states alone", async () => {
     const { analyzer, release } = analyzerWithHolds();
     const holder = analyzer.analyze(judgedOf({ depth: 3 }), "somebody", never);
-    const watched = Array.fromAsync(analyzer.watch(judgedOf(), "watcher", never));
+    const watched = Array.fromAsync(statesOf(analyzer, judgedOf(), "watcher", never));
     await release();
     await holder;
     await release();

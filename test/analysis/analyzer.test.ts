@@ -7,6 +7,7 @@ import type { SearchWithRetry } from "../../src/engine/search-with-retry.ts";
 import { KibitzError } from "../../src/errors/errors.ts";
 import { createMemoryCache } from "../../src/storage/memory/cache.ts";
 import type { InstantCache } from "../../src/storage/ports.ts";
+import { statesOf } from "../support/states-of.ts";
 import { analyzerOf, endless } from "./analyzer-of.ts";
 import { doneOf, judgedOf, lineOf, scripted, snapshotOf } from "./made-up.ts";
 
@@ -148,7 +149,7 @@ describe("a search", () => {
       depth: 0,
       counters: { nodes: 0, timeMs: 0 },
     });
-    expect(await Array.fromAsync(analyzer.watch(request, "somebody", never))).toHaveLength(1);
+    expect(await Array.fromAsync(statesOf(analyzer, request, "somebody", never))).toHaveLength(1);
     expect(jobs).toEqual([]);
   });
 
@@ -178,7 +179,7 @@ describe("the states of a search", () => {
 
   test("can be watched, the last one with its reason to stop", async () => {
     const { search } = scripted(progress, doneOf());
-    const states = await Array.fromAsync(analyzerOf(search).watch(judgedOf(), "somebody", never));
+    const states = await Array.fromAsync(statesOf(analyzerOf(search), judgedOf(), "somebody", never));
     expect(states).toMatchObject([
       {
         depth: 13,
@@ -194,9 +195,9 @@ describe("the states of a search", () => {
   test("give the slot back to the next caller when nobody watches any more", async () => {
     let calls = 0;
     const analyzer = analyzerOf((...job) => (calls++ === 0 ? endless : scripted(doneOf()).search)(...job));
-    const states = analyzer.watch(judgedOf(), "somebody", never)[Symbol.asyncIterator]();
+    const states = statesOf(analyzer, judgedOf(), "somebody", never)[Symbol.asyncIterator]();
     expect((await states.next()).value).toMatchObject({ depth: 13 });
-    await states.return?.();
+    await states.return?.(undefined);
     expect(await analyzer.analyze(judgedOf(), "somebody", never)).toMatchObject({ depth: 14 });
   });
 });
@@ -335,7 +336,7 @@ describe("an answer that depth alone defines", () => {
     const { search } = scripted({ kind: "progress", snapshot: snapshotOf({ depth: 13 }) }, doneOf());
     const analyzer = analyzerOf(search);
     await analyzer.analyze(judgedOf(), "somebody", never);
-    const states = await Array.fromAsync(analyzer.watch(judgedOf(), "somebody", never));
+    const states = await Array.fromAsync(statesOf(analyzer, judgedOf(), "somebody", never));
     expect(states).toMatchObject([{ cached: true, stopReason: "depth", depth: 14 }]);
   });
 

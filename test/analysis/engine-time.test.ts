@@ -3,6 +3,7 @@ import type { Analysis } from "../../src/analysis/analysis.ts";
 import type { Analyzer } from "../../src/analysis/analyzer.ts";
 import { EngineFailure } from "../../src/engine/engine.ts";
 import type { SearchWithRetry } from "../../src/engine/search-with-retry.ts";
+import { statesOf } from "../support/states-of.ts";
 import { analyzerOf, endless } from "./analyzer-of.ts";
 import { doneOf, judgedOf, scripted, snapshotOf } from "./made-up.ts";
 
@@ -22,7 +23,7 @@ describe("engine time of a search that is watched", () => {
         engineMs = ms;
       },
     };
-    await watcher(analyzerOf(search).watch(judgedOf(), "somebody", never, terms));
+    await watcher(statesOf(analyzerOf(search), judgedOf(), "somebody", never, terms));
     return engineMs;
   }
   /** Longer than what the engine says of its time. */
@@ -75,7 +76,7 @@ describe("engine time of a search that is watched", () => {
     const cut = new AbortController();
     const terms = { expectedMs: 10, longestMs: 9000, onEngineTime };
     const begunAt = performance.now();
-    const states = analyzer.watch(judgedOf(), "somebody", cut.signal, terms)[Symbol.asyncIterator]();
+    const states = statesOf(analyzer, judgedOf(), "somebody", cut.signal, terms)[Symbol.asyncIterator]();
     await states.next();
     cut.abort(new Error("cut"));
     const cutMs = performance.now() - begunAt;

@@ -6,6 +6,7 @@ import type { SearchEvent } from "../../src/engine/engine.ts";
 import type { SearchWithRetry } from "../../src/engine/search-with-retry.ts";
 import { createMemoryCache } from "../../src/storage/memory/cache.ts";
 import { giveClockBack, takeClock, wait } from "../engine/clock.ts";
+import { statesOf } from "../support/states-of.ts";
 import { analyzerOf } from "./analyzer-of.ts";
 import { doneOf, judgedOf, scripted, snapshotOf } from "./made-up.ts";
 
@@ -32,7 +33,7 @@ describe("equal requests at the same time", () => {
     const warnings = [{ code: "clocks_defaulted", message: "…", field: "fen" }];
     const requests = [judgedOf(), judgedOf({ warnings }), judgedOf()];
     const answers = requests.map((request, index) => analyzer.analyze(request, `caller ${index}`, never));
-    const watched = Array.fromAsync(analyzer.watch(judgedOf(), "watcher", never));
+    const watched = Array.fromAsync(statesOf(analyzer, judgedOf(), "watcher", never));
     await new Promise(setImmediate);
     open();
     for (const [index, answer] of (await Promise.all(answers)).entries()) {
@@ -58,7 +59,7 @@ describe("equal requests at the same time", () => {
     const answer = analyzer.analyze(judgedOf(), "first", never);
     await new Promise(setImmediate);
     expect(wantedNow).toBe(false);
-    const states = analyzer.watch(judgedOf(), "second", never)[Symbol.asyncIterator]();
+    const states = statesOf(analyzer, judgedOf(), "second", never)[Symbol.asyncIterator]();
     // The newest state at once, and not when the engine says the next.
     expect((await states.next()).value).toMatchObject({ depth: 9, stopReason: undefined });
     over.resolve();

@@ -5,6 +5,7 @@ import { buildOf } from "../engine/build-of.ts";
 import { lineTo } from "../support/line-to.ts";
 import { describeWith } from "../support/needs.ts";
 import { until, useRedis } from "../support/redis.ts";
+import { statesOf } from "../support/states-of.ts";
 import { judgedOf } from "./made-up.ts";
 import { type HeldSearch, openNode, type TestNode } from "./open-node.ts";
 
@@ -96,7 +97,7 @@ describeWith("redis")("nodes that share a Redis", () => {
       cached: true,
       depth: 14,
     });
-    expect(await read(other.analyzer.watch(judgedOf(), "caller", never, terms))).toEqual([-14]);
+    expect(await read(statesOf(other.analyzer, judgedOf(), "caller", never, terms))).toEqual([-14]);
     expect(charged).toEqual([]);
     expect(other.searches).toEqual([]);
   });
@@ -109,9 +110,9 @@ describeWith("redis")("nodes that share a Redis", () => {
     await one.analyzer.analyze(judgedOf(), "caller", never);
     expect(one.found).toEqual([undefined, "memory"]);
     await other.analyzer.analyze(judgedOf(), "caller", never);
-    await read(other.analyzer.watch(judgedOf(), "caller", never));
+    await read(statesOf(other.analyzer, judgedOf(), "caller", never));
     expect(other.found).toEqual(["shared", "memory"]);
-    await read(third.analyzer.watch(judgedOf(), "caller", never));
+    await read(statesOf(third.analyzer, judgedOf(), "caller", never));
     expect(third.found).toEqual(["shared"]);
     // One that is followed is searched, and nothing that was kept.
     const all = [one, other, third];
@@ -137,7 +138,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     expect(held.statesWanted).toBe(false);
     held.tell(3);
     const seen: number[] = [];
-    const states = read(other.analyzer.watch(judgedOf(), "caller", never), seen);
+    const states = read(statesOf(other.analyzer, judgedOf(), "caller", never), seen);
     await until(() => held.statesWanted);
     // The newest one at once, and then those that follow.
     held.tell(5);
@@ -166,7 +167,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     const leaving = new AbortController();
     const left = leads.analyzer.analyze(judgedOf(), "caller", leaving.signal);
     const held = await shared(all, 0);
-    const states = follow.map(({ analyzer }) => read(analyzer.watch(judgedOf(), "caller", never)));
+    const states = follow.map(({ analyzer }) => read(statesOf(analyzer, judgedOf(), "caller", never)));
     await shared(all);
     // Then the node that leads knows of the others.
     await until(() => held.statesWanted);
@@ -183,7 +184,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     const leaving = [new AbortController(), new AbortController()] as const;
     const first = leads.analyzer.analyze(judgedOf(), "caller", leaving[0].signal);
     const held = await shared(all, 0);
-    const second = read(follows.analyzer.watch(judgedOf(), "caller", leaving[1].signal));
+    const second = read(statesOf(follows.analyzer, judgedOf(), "caller", leaving[1].signal));
     await until(() => held.statesWanted);
     leaving[0].abort(new Error("left"));
     await expect(first).rejects.toThrow("left");
@@ -201,7 +202,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     void leads.analyzer.analyze(judgedOf(), "caller", never);
     const held = await shared(all, 0);
     const seen: number[] = [];
-    const states = read(follow[0].analyzer.watch(judgedOf(), "caller", never), seen);
+    const states = read(statesOf(follow[0].analyzer, judgedOf(), "caller", never), seen);
     const answer = follow[1].analyzer.analyze(judgedOf(), "caller", never);
     await shared(all);
     await until(() => held.statesWanted);
@@ -306,7 +307,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     const asked = judgedOf({ movetimeMs: 500 });
     const answer = all[0].analyzer.analyze(asked, "caller", never);
     const held = await shared(all, 0);
-    const states = read(all[1].analyzer.watch(asked, "caller", never));
+    const states = read(statesOf(all[1].analyzer, asked, "caller", never));
     await until(() => held.statesWanted);
     held.answer({ endedBy: "time" });
     expect((await answer).stopReason).toBe("movetime");

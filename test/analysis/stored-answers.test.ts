@@ -6,6 +6,7 @@ import type { SearchDone } from "../../src/engine/engine.ts";
 import { createMemoryCache } from "../../src/storage/memory/cache.ts";
 import type { AnswerStore } from "../../src/storage/ports.ts";
 import { buildOf } from "../engine/build-of.ts";
+import { statesOf } from "../support/states-of.ts";
 import { doneOf, judgedOf, scripted } from "./made-up.ts";
 
 const never = new AbortController().signal;
@@ -52,7 +53,7 @@ test("what one process has found, the next one does not search, and knows it fro
   const kept = await ask();
   expect(kept).toMatchObject({ cached: true, queueMs: 0, deterministic: true });
   expect({ ...kept, cached: false, request: 0 }).toEqual({ ...searched, queueMs: 0, request: 0 });
-  const states = await Array.fromAsync(analyzer.watch(judgedOf(), "somebody", never));
+  const states = await Array.fromAsync(statesOf(analyzer, judgedOf(), "somebody", never));
   expect(states).toMatchObject([{ cached: true, stopReason: "depth" }]);
   expect(jobs).toEqual([]);
   expect(asked).toEqual(["get", "set", "get", "touch"]);

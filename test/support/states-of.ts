@@ -1,0 +1,14 @@
+import type { Analysis } from "../../src/analysis/analysis.ts";
+import type { Analyzer } from "../../src/analysis/analyzer.ts";
+
+/** The states of a search that is followed, without what is told while it waits. */
+export async function* statesOf(
+  analyzer: Analyzer,
+  ...asked: Parameters<Analyzer["follow"]>
+): AsyncGenerator<Analysis> {
+  for await (const event of analyzer.follow(...asked)) {
+    if (event.kind === "state") {
+      yield event.analysis;
+    }
+  }
+}
