@@ -130,12 +130,13 @@ export function logCalls(write: CallLine, explain: ExplainConnectError): Interce
       ended(end) {
         const code = end.kind === "ok" ? "ok" : codeOf(end, request, explain);
         const { key, address } = contextValues.get(accountKey);
+        const hasFailed = end.kind === "failed";
         const fields = {
-          method: method.name,
-          ...(key && { key: key.id }),
-          ...(end.kind === "failed" && outcome.limit && { limit: outcome.limit }),
           ...searchFactsOf(end.last),
-          ...(code === "internal" && end.kind === "failed" && { err: end.thrown }),
+          method: method.name,
+          key: key?.id,
+          limit: hasFailed ? outcome.limit : undefined,
+          err: hasFailed && code === "internal" ? end.thrown : undefined,
         };
         write(contextValues.get(requestKey), { code, startedAt, address, fields });
       },

@@ -204,15 +204,13 @@ export function searchFactsOf(answer: unknown): LogFields {
   }
   const { depth, cached, queueMs, timeMs } = search;
   // The counters of a kept answer are those of its search.
-  const facts = { depth, cached, queueMs, engineMs: cached ? 0 : timeMs };
-  return engine ? { engine: engine.id, ...facts } : facts;
+  return { engine: engine?.id, depth, cached, queueMs, engineMs: cached ? 0 : timeMs };
 }
 
 function reviewFactsOf({ engine, search }: GameReview): LogFields {
-  const depth = search?.limits?.depth;
   return {
-    ...(engine && { engine: engine.id }),
-    ...(depth !== undefined && { depth }),
+    engine: engine?.id,
+    depth: search?.limits?.depth,
     cached: search?.searched === 0,
     engineMs: Number(search?.timeMs),
   };

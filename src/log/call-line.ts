@@ -12,8 +12,14 @@ export interface CallEnd {
   /** That the caller is known by. */
   readonly address: string;
   /** What else there is to say of it. */
-  readonly fields: LogFields;
+  readonly fields: CallFields;
 }
+
+/** What a call may say of itself beside how it ended. */
+type CallFields = Pick<
+  LogFields,
+  "method" | "request" | "key" | "limit" | "engine" | "depth" | "cached" | "queueMs" | "engineMs" | "err"
+>;
 
 /** Writes the one line of a call, and counts it, whether or not it got as far as an answer. */
 export type CallLine = (request: RequestContext, end: CallEnd) => void;
@@ -27,20 +33,32 @@ export function createCallLine(
   return ({ id: requestId, protocol, traceparent }, { code, startedAt, address, fields }) => {
     const exactMs = performance.now() - startedAt;
     const ms = Math.round(exactMs * 10) / 10;
-    const shown = showAddress(address);
+    const { method, request, key, limit, engine, depth, cached, queueMs, engineMs, err } = fields;
+    const [, trace_id, span_id] = traceparent?.split("-") ?? [];
+    // Name by name, as what stands behind a spread is made by V8's runtime; what is undefined is not written.
     const line = {
       requestId,
       protocol,
-      ...fields,
+      method,
+      request,
+      key,
+      limit,
+      engine,
+      depth,
+      cached,
+      queueMs,
+      engineMs,
+      err,
       ms,
       code,
-      ...(shown !== undefined && { address: shown }),
-      ...spanOf(traceparent),
+      address: showAddress(address),
+      trace_id,
+      span_id,
     };
     log[code === "internal" ? "error" : level](line, "call");
     // What has a path was refused before it was a call, and its method is that of HTTP.
-    const method = fields.request === undefined ? fields.method : undefined;
-    meter?.call({ protocol, method, code, limit: fields.limit, seconds: exactMs / 1000, traceparent });
+    const called = request === undefined ? method : undefined;
+    meter?.call({ protocol, method: called, code, limit, seconds: exactMs / 1000, traceparent });
   };
 }
 
@@ -60,15 +78,9 @@ export function createRefusalLog(
       return;
     }
     const request = contextOf(req);
-    const fields = { method: req.method ?? "", request: echo(request.path), ...(limit && { limit }) };
+    const fields = { method: req.method ?? "", request: echo(request.path), limit };
     write(request, { code, startedAt, address: addressOf(request), fields });
   };
-}
-
-/** The call's span, by the names that log collectors look for. */
-function spanOf(traceparent: string | undefined): { readonly trace_id?: string; readonly span_id?: string } {
-  const [, trace_id, span_id] = traceparent?.split("-") ?? [];
-  return trace_id === undefined || span_id === undefined ? {} : { trace_id, span_id };
 }
 
 /** How much of a caller's address the log may say. */

@@ -4,62 +4,62 @@
  */
 export interface LogFields {
   /** Id of the request, as in the answer. */
-  readonly requestId?: string;
+  readonly requestId?: string | undefined;
   /** Place in the trace of the caller, by the names that collectors look for. */
-  readonly trace_id?: string;
-  readonly span_id?: string;
-  readonly protocol?: string;
+  readonly trace_id?: string | undefined;
+  readonly span_id?: string | undefined;
+  readonly protocol?: string | undefined;
   /** Name of an RPC, or the method of an HTTP request. */
-  readonly method?: string;
+  readonly method?: string | undefined;
   /** Path of a request, without its query, shortened. */
-  readonly request?: string;
+  readonly request?: string | undefined;
   /** Public id of the caller's key. */
-  readonly key?: string;
+  readonly key?: string | undefined;
   /** Of the caller, as `KIBITZ_LOG_ADDRESSES` says. */
-  readonly address?: string;
-  readonly ms?: number;
+  readonly address?: string | undefined;
+  readonly ms?: number | undefined;
   /** How many of what the message says. */
-  readonly count?: number;
+  readonly count?: number | undefined;
   /** How a call ended: `ok`, `canceled` or a code of the catalogue. */
-  readonly code?: string;
+  readonly code?: string | undefined;
   /** Which limit of which plan it was refused by. */
-  readonly limit?: string;
+  readonly limit?: string | undefined;
   /** Of an answer: the depth that was reached, whether it was kept from before, and what it had to wait and to search. */
-  readonly depth?: number;
-  readonly cached?: boolean;
-  readonly queueMs?: number;
-  readonly engineMs?: number;
+  readonly depth?: number | undefined;
+  readonly cached?: boolean | undefined;
+  readonly queueMs?: number | undefined;
+  readonly engineMs?: number | undefined;
   /** Which item of a batch. */
-  readonly index?: number;
+  readonly index?: number | undefined;
   /** Id of an engine version, and how it runs. */
-  readonly engine?: string;
-  readonly path?: string;
+  readonly engine?: string | undefined;
+  readonly path?: string | undefined;
   /** Why an engine failed. */
-  readonly kind?: string;
-  readonly attempt?: number;
+  readonly kind?: string | undefined;
+  readonly attempt?: number | undefined;
   /** A position that was judged, in normal form. */
-  readonly fen?: string;
+  readonly fen?: string | undefined;
   /** A file that the operator named, or that was found on this machine. */
-  readonly file?: string;
+  readonly file?: string | undefined;
   /** What the system said of it. */
-  readonly error?: string;
+  readonly error?: string | undefined;
   /** A failure of the service itself. */
   readonly err?: unknown;
   /** Of a proxy that is not trusted. */
-  readonly proxy?: string;
+  readonly proxy?: string | undefined;
   /** Of the engines' sandbox. */
-  readonly user?: string;
-  readonly holds?: readonly string[];
-  readonly lacks?: readonly string[];
+  readonly user?: string | undefined;
+  readonly holds?: readonly string[] | undefined;
+  readonly lacks?: readonly string[] | undefined;
   /** Without secrets. */
-  readonly settings?: Readonly<Record<string, unknown>>;
-  readonly url?: string;
-  readonly startMs?: number;
+  readonly settings?: Readonly<Record<string, unknown>> | undefined;
+  readonly url?: string | undefined;
+  readonly startMs?: number | undefined;
   /** Ids of the engines that are there, the default one first; searches at a time; who may ask; what is degraded. */
-  readonly engines?: readonly string[];
-  readonly slots?: number;
-  readonly access?: string;
-  readonly degraded?: readonly string[];
+  readonly engines?: readonly string[] | undefined;
+  readonly slots?: number | undefined;
+  readonly access?: string | undefined;
+  readonly degraded?: readonly string[] | undefined;
 }
 
 /** The names of {@link LogFields}, for what types do not see. */
