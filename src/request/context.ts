@@ -221,7 +221,7 @@ export interface RequestOutcome {
 }
 
 /** @param answerHeaders those that every answer to the request has */
-export function createOutcome(answerHeaders: readonly (readonly [string, string])[] = []): RequestOutcome {
+export function createOutcome(answerHeaders?: readonly (readonly [string, string])[]): RequestOutcome {
   return {
     answerHeaders: new Map(answerHeaders),
     code: undefined,
@@ -234,8 +234,14 @@ export function createOutcome(answerHeaders: readonly (readonly [string, string]
 /** The outcome of a request that came through the edge, the same whoever asks. */
 export function outcomeOf(request: object): RequestOutcome {
   const identified: Identified = request;
-  identified[outcomeKey] ??= createOutcome([["x-request-id", contextOf(request).id]]);
-  return identified[outcomeKey];
+  const known = identified[outcomeKey];
+  if (known) {
+    return known;
+  }
+  const outcome = createOutcome();
+  outcome.answerHeaders.set("x-request-id", contextOf(request).id);
+  identified[outcomeKey] = outcome;
+  return outcome;
 }
 
 /**

@@ -53,13 +53,8 @@ export function createDispatch({
     for (let index = from; index < handlers.length; index++) {
       const taken = handlers[index]?.(req, res);
       if (taken instanceof Promise) {
-        taken
-          .then((isTaken) => {
-            if (!isTaken && !isGone(res)) {
-              offer(req, res, index + 1);
-            }
-          })
-          .catch((thrown: unknown) => fail(req, res, thrown));
+        const goOn = (isTaken: boolean) => isTaken || isGone(res) || answer(req, res, index + 1);
+        taken.then(goOn, (thrown: unknown) => fail(req, res, thrown));
         return;
       }
       if (taken) {
@@ -71,6 +66,15 @@ export function createDispatch({
       `There is nothing at ${req.method} ${echo(contextOf(req).path)}. GET / shows how to start; the calls are ` +
         "POST /v1/eval, /v1/eval/stream, /v1/eval/batch, /v1/bestmove, /v1/review, /v1/keys, /mcp, GET /engines and /price.",
     );
+  }
+
+  /** Offers a request, and answers with what that throws. */
+  function answer(req: NodeRequest, res: NodeResponse, from: number): void {
+    try {
+      offer(req, res, from);
+    } catch (thrown) {
+      fail(req, res, thrown);
+    }
   }
 
   return (req, res) => {
@@ -85,16 +89,17 @@ export function createDispatch({
       res.setHeader("traceparent", traceparent);
     }
     const startedAt = performance.now();
-    res.once("close", () => tellRefused(req, startedAt));
+    res.on("close", () => tellRefused(req, startedAt));
     try {
       if (cors.apply(req, res)) {
         return;
       }
       check(req, res, headersMaxBytes);
-      offer(req, res, 0);
     } catch (thrown) {
       fail(req, res, thrown);
+      return;
     }
+    answer(req, res, 0);
   };
 }
 

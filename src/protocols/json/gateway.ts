@@ -71,14 +71,18 @@ export function createGateway(options: GatewayOptions): RequestHandler {
     places.set(route.path, place);
   }
 
-  async function answer({ method, answer }: Answering, req: NodeRequest, res: NodeResponse) {
+  async function answer(
+    { method, answer }: Answering,
+    req: NodeRequest,
+    res: NodeResponse,
+  ): Promise<boolean> {
     let entry: Entry | undefined;
     try {
       const entering = options.enter(req, method);
       entry = entering instanceof Promise ? await entering : entering;
       // Nothing tells of a request that was closed while nobody read it.
       if (entering instanceof Promise && isGone(res)) {
-        return;
+        return true;
       }
       await answer(req, res, entry);
     } catch (thrown) {
@@ -89,7 +93,7 @@ export function createGateway(options: GatewayOptions): RequestHandler {
       }
       if (res.headersSent) {
         cutShort(res);
-        return;
+        return true;
       }
       const error = errorFromUnknown(thrown);
       // What becomes a call is counted there.
@@ -99,6 +103,7 @@ export function createGateway(options: GatewayOptions): RequestHandler {
       }
       sendProblem(req, res, error, [...answerHeaders]);
     }
+    return true;
   }
 
   /** Refuses what is no call, in front of which nobody has asked yet who sends it. */
@@ -130,7 +135,7 @@ export function createGateway(options: GatewayOptions): RequestHandler {
     }
     const answering = place.answers.get(method);
     if (answering) {
-      return answer(answering, req, res).then(() => true);
+      return answer(answering, req, res);
     }
     if (method === "OPTIONS") {
       send(res, 204, ["Allow", place.allow], outcomeOf(req));

@@ -34,11 +34,14 @@ function messageWriter(desc: DescMessage, known: Map<DescMessage, Write>): Write
   };
   const kept = new WeakMap<object, string>();
   const write: Write = (message) => {
-    if (!Object.isFrozen(message)) {
-      return writeMembers(message);
+    const known = kept.get(message as object);
+    if (known !== undefined) {
+      return known;
     }
-    const text = kept.get(message as object) ?? writeMembers(message);
-    kept.set(message as object, text);
+    const text = writeMembers(message);
+    if (Object.isFrozen(message)) {
+      kept.set(message as object, text);
+    }
     return text;
   };
   known.set(desc, write);
