@@ -17,10 +17,19 @@ export interface Account {
   readonly key: KeyRecord | undefined;
 }
 
+/** The same text for each call with a key: V8 hashes every new one for every map that is asked with it. */
+const subjects = new WeakMap<KeyRecord, string>();
+
 /** What the calls with a key are counted against. More keys at one address are not more calls. */
-export function subjectOfKey({ id, issuedTo }: KeyRecord): string {
+export function subjectOfKey(key: KeyRecord): string {
+  const known = subjects.get(key);
+  if (known !== undefined) {
+    return known;
+  }
   // Not the address itself: who calls from there without a key is somebody else.
-  return issuedTo === undefined ? id : `keys of ${issuedTo}`;
+  const subject = key.issuedTo === undefined ? key.id : `keys of ${key.issuedTo}`;
+  subjects.set(key, subject);
+  return subject;
 }
 
 /** Whoever asks from this process. */
