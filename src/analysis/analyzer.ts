@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { hashMbFor } from "../engine/catalog.ts";
 import {
+  type EngineBuild,
   EngineFailure,
   type SearchDone,
   type SearchEvent,
@@ -14,6 +15,7 @@ import {
   type Analysis,
   analysisFromFindings,
   analysisOfFinishedGame,
+  cacheKeyOf,
   type Findings,
   findingsFromEvent,
   flightKeyOf,
@@ -28,7 +30,6 @@ import { callerOf, createExpectedTimes, type ExpectedTimes, type SearchTime } fr
 import { type Asker, createAsker, type RunTimes } from "./fair-queue.ts";
 import type { Flight, Followed, SharedEvent, SharedState, Sharing, Terms } from "./flight.ts";
 import type { Scheduler, Slot, Standing } from "./scheduler.ts";
-import { createSearchKeys, type Key } from "./search-keys.ts";
 
 /**
  * Analyses positions. A finished game gives its one state at once, and what is known already gives its final
@@ -84,6 +85,9 @@ export interface AnalyzerOptions {
   readonly watched?: ((work: SharedWork<SharedEvent, Asker>) => typeof work) | undefined;
 }
 
+/** Of what is kept; undefined for what is not. */
+type Key = string | undefined;
+
 export function createAnalyzer({
   search,
   scheduler,
@@ -96,10 +100,26 @@ export function createAnalyzer({
 }: AnalyzerOptions): Analyzer {
   const expectedTimes = createExpectedTimes();
   const coalescer = createCoalescer<SharedEvent, Asker>();
-  const keyOf = createSearchKeys();
+  const digests = new WeakMap<EngineBuild, string>();
   sharing?.serve((flightKey, signal, wantsStates) =>
     coalescer.join(flightKey, createAsker("another node"), signal, wantsStates),
   );
+
+  /** The name of the search, with a promise only until the file of its engine was once read, which a start does. */
+  function keyOf(request: JudgedRequest): Key | Promise<Key> {
+    const digest = digests.get(request.build);
+    return digest === undefined ? readDigest(request) : cacheKeyOf(request, digest);
+  }
+
+  /** Undefined where it cannot be read: the engine's start fails by the same, and says so. */
+  async function readDigest(request: JudgedRequest): Promise<Key> {
+    const digest = await request.build.sha256().catch(() => undefined);
+    if (digest === undefined) {
+      return undefined;
+    }
+    digests.set(request.build, digest);
+    return cacheKeyOf(request, digest);
+  }
 
   /** What is known of a search: from memory, else from the store, and then from memory. */
   function lookUp(key: string, request: JudgedRequest): Findings | undefined {
