@@ -158,8 +158,7 @@ export function createPlaces(options: PlacesOptions): Places {
         if (isOne()) {
           count(1);
         }
-        // Not `once`: this comes once by itself, and a listener that takes itself off costs twice as much.
-        res.on("close", () => {
+        res.once("close", () => {
           if (isOne()) {
             count(-1);
           }

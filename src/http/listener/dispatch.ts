@@ -89,7 +89,7 @@ export function createDispatch({
       res.setHeader("traceparent", traceparent);
     }
     const startedAt = performance.now();
-    res.on("close", () => tellRefused(req, startedAt));
+    res.once("close", () => tellRefused(req, startedAt));
     try {
       if (cors.apply(req, res)) {
         return;
