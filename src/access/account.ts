@@ -17,7 +17,7 @@ export interface Account {
   readonly key: KeyRecord | undefined;
 }
 
-/** The same text for each call with a key: V8 hashes every new one for every map that is asked with it. */
+/** The same text for the calls with a key as long as that is known: of a new one, V8 makes a hash first. */
 const subjects = new WeakMap<KeyRecord, string>();
 
 /** What the calls with a key are counted against. More keys at one address are not more calls. */

@@ -21,7 +21,7 @@ import type { PlaceInQueue } from "../analysis/scheduler.ts";
 import type { MoveDescription } from "../chess/moves.ts";
 import { type Score, summarize, winPercent } from "../chess/score.ts";
 import type { EngineBuild } from "../engine/engine.ts";
-import type { LogFields } from "../log/log.ts";
+import type { CallFields } from "../log/call-line.ts";
 import { uuidv7 } from "../request/context.ts";
 import { freezeWhole } from "../text/frozen.ts";
 
@@ -188,7 +188,7 @@ export function repeatablePart(message: Message): Message | undefined {
 }
 
 /** What operators want to know of a search, of the answer to a call or the last of a stream; nothing of other answers. */
-export function searchFactsOf(answer: unknown): LogFields {
+export function searchFactsOf(answer: unknown): CallFields {
   if (isMessage(answer, StreamEvaluateResponseSchema)) {
     return searchFactsOf(answer.event.value);
   }
@@ -207,7 +207,7 @@ export function searchFactsOf(answer: unknown): LogFields {
   return { engine: engine?.id, depth, cached, queueMs, engineMs: cached ? 0 : timeMs };
 }
 
-function reviewFactsOf({ engine, search }: GameReview): LogFields {
+function reviewFactsOf({ engine, search }: GameReview): CallFields {
   return {
     engine: engine?.id,
     depth: search?.limits?.depth,

@@ -1,4 +1,5 @@
 import { createHmac, randomBytes } from "node:crypto";
+import { LRUCache } from "lru-cache";
 import type { Meter } from "../metrics/meter.ts";
 import { contextOf, outcomeOf, type RequestContext } from "../request/context.ts";
 import { echo } from "../text/plain-text.ts";
@@ -16,7 +17,7 @@ export interface CallEnd {
 }
 
 /** What a call may say of itself beside how it ended. */
-type CallFields = Pick<
+export type CallFields = Pick<
   LogFields,
   "method" | "request" | "key" | "limit" | "engine" | "depth" | "cached" | "queueMs" | "engineMs" | "err"
 >;
@@ -35,7 +36,7 @@ export function createCallLine(
     const ms = Math.round(exactMs * 10) / 10;
     const { method, request, key, limit, engine, depth, cached, queueMs, engineMs, err } = fields;
     const [, trace_id, span_id] = traceparent?.split("-") ?? [];
-    // Name by name, as what stands behind a spread is made by V8's runtime; what is undefined is not written.
+    // Name by name: fields behind a spread that stands in the midst are made by V8's runtime. What is undefined is not written.
     const line = {
       requestId,
       protocol,
@@ -101,7 +102,7 @@ export function createAddressShower(
     case "none":
       return () => undefined;
     case "truncated":
-      return truncated;
+      return remembered(truncated);
     case "hashed": {
       let secret = { day: -1, bytes: randomBytes(32) };
       return (address) => {
@@ -117,10 +118,26 @@ export function createAddressShower(
   }
 }
 
+/** Callers whose shown address is remembered: most come again, and the line in the log waits for it. */
+const rememberedMax = 1000;
+
+function remembered(show: (address: string) => string): (address: string) => string {
+  const known = new LRUCache<string, string>({ max: rememberedMax });
+  return (address) => {
+    let shown = known.get(address);
+    if (shown === undefined) {
+      shown = show(address);
+      known.set(address, shown);
+    }
+    return shown;
+  };
+}
+
 function truncated(address: string): string {
+  // Joined, which makes one text: of two that are added V8 makes one where it is read, and `JSON.stringify` then writes the line
+  // in twice the time.
   if (address.includes(":")) {
-    return `${address.split(":").slice(0, 3).join(":")}::/48`;
+    return [...address.split(":", 3), ":/48"].join(":");
   }
-  // Not put together of two: what was not yet copied into one text makes `JSON.stringify` of the line take half as long again.
-  return address.replace(/\.\d+$/, ".0/24");
+  return address.includes(".") ? [...address.split(".", 3), "0/24"].join(".") : address;
 }
