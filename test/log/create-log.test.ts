@@ -48,6 +48,20 @@ test("what is not listed is not logged, nor what a library hangs on to its error
   });
 });
 
+test.each([
+  ["for programs", "process.stdout"],
+  ["on a terminal", "Object.assign(process.stdout, { isTTY: true })"],
+])("what is undefined is not written, %s", (_, stream) => {
+  const lines = printedBy(`
+    import { createLog } from "./src/log/create-log.ts";
+    const log = await createLog("info", ${stream});
+    log.info({ requestId: "id-1", engine: undefined, err: undefined, trace_id: undefined, depth: 0 }, "call");
+  `).join("\n");
+  expect(lines).toContain("id-1");
+  expect(lines).toContain("depth");
+  expect(lines).not.toMatch(/engine|err|trace_id|undefined/);
+});
+
 test("control characters are escaped, for programs and on a terminal", () => {
   const hostile = String.raw`\u001b[2J\r\nforged\u0000`;
   const source = (stream: string) => `

@@ -6,7 +6,8 @@ test.each([
   ["2001:db8:7:9::/64", "2001:db8:7::/48"],
   ["local", "local"],
 ])("%s is shown as its network, %s", (address, network) => {
-  expect(createAddressShower("truncated")(address)).toBe(network);
+  const show = createAddressShower("truncated");
+  expect([show(address), show("198.51.100.1"), show(address)]).toEqual([network, "198.51.100.0/24", network]);
 });
 
 test("hashes tell callers apart for a day, and no longer, and not from one server to the next", () => {
