@@ -40,7 +40,7 @@ who wait do.
 
 ## Of the process and of Node.js
 
-As [prom-client](https://github.com/siimon/prom-client) names them.
+As [prom-client](https://github.com/siimon/prom-client) names them. They are watched from the first time on that somebody asks for metrics.
 
 ${table(all.filter((family) => !isOurs(family)))}
 `;

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { collectDefaultMetrics, type OpenMetricsContentType, Registry } from "prom-client";
 import { createFamilies, type Families } from "./families.ts";
 import type { EndedCall, Meter, MeteredEngine } from "./meter.ts";
@@ -51,6 +52,8 @@ export function createMetrics(version: string): Metrics {
   const { registry, families } = createRegistry();
   families.build.set({ version }, 1);
   let readers: Readers = {};
+  /** Set as soon as somebody looks. */
+  let watching: Promise<void> | undefined;
   return {
     meter: createMeter(families),
     contentType: registry.contentType,
@@ -58,6 +61,8 @@ export function createMetrics(version: string): Metrics {
       readers = { ...readers, ...more };
     },
     async print() {
+      watching ??= watchProcess(registry);
+      await watching;
       readStandings(families, readers);
       return registry.metrics();
     },
@@ -68,10 +73,19 @@ function createRegistry() {
   const registry = new Registry<OpenMetricsContentType>();
   // Always: prom-client (15.1) takes the endings of counters' names away when it first prints them so.
   registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
-  const families = createFamilies(registry);
-  // Of the process and of Node: memory, CPU, files, the delay of the event loop, garbage collection.
+  return { registry, families: createFamilies(registry) };
+}
+
+/** Of what it has to wait for before it has anything to say, in milliseconds: some looks of the watch over the event loop. */
+const firstLooksMs = 50;
+
+/**
+ * Of the process and of Node: memory, CPU, files, the delay of the event loop, garbage collection. From when somebody looks:
+ * it wakes the process a hundred times a second.
+ */
+async function watchProcess(registry: Registry<OpenMetricsContentType>): Promise<void> {
   collectDefaultMetrics({ register: registry });
-  return { registry, families };
+  await sleep(firstLooksMs);
 }
 
 /** A family, for people. */
@@ -85,6 +99,7 @@ export interface DescribedFamily {
 /** All families that are printed, in this order. */
 export function describeMetrics(): readonly DescribedFamily[] {
   const { registry } = createRegistry();
+  collectDefaultMetrics({ register: registry });
   return registry.getMetricsAsArray().map(({ name, help, ...rest }) => {
     // The types of prom-client (15.1) have no labels, and another type.
     const { type, labelNames } = rest as unknown as { type: string; labelNames?: readonly string[] };

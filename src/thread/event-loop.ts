@@ -71,12 +71,17 @@ export function inOneGo<T>(pieces: Generator<void, T>): T {
 
 /** Tells whether the thread is so busy that everybody waits for it. */
 export interface EventLoopLag extends Disposable {
-  /** Whether it has been late at every look for a while: then there is a line, and whatever joins it makes it longer. */
+  /**
+   * Whether it has been late at every look for a while: then there is a line, and whatever joins it makes it longer. To be
+   * asked for each request: nobody looks where nobody asks.
+   */
   isLasting(): boolean;
 }
 
 export interface EventLoopLagOptions {
   readonly now?: () => number;
+  /** Share of the time since it was last asked for which the thread was busy. */
+  readonly busyShare?: () => number;
   /** How often to look, in milliseconds. */
   readonly everyMs?: number;
   /** Half of what a probe may take. */
@@ -87,34 +92,81 @@ export interface EventLoopLagOptions {
   readonly lastingLooks?: number;
 }
 
+/** How often it is asked whether the thread is busy, in milliseconds, and from what share of them on it is. */
+const busyEveryMs = 100;
+const busyFrom = 0.5;
+
 /**
  * Watches the event loop by a timer that should fire in time. As CoDel does with the delay of packets (RFC 8289), it
  * looks at the least delay of a while and not at the greatest: one long wait says nothing, many without a short one do.
+ *
+ * The timer runs while the thread is busy for half of the time, and who is late at every look is busy for most of it: it woke
+ * the process fifty times a second, which took nearly all of what a service took that nobody asked anything.
  */
 export function createEventLoopLag({
   now = () => performance.now(),
+  busyShare = createBusyShare(),
   everyMs = 20,
   lateMs = 50,
   lastingMs = 500,
   lastingLooks = 5,
 }: EventLoopLagOptions = {}): EventLoopLag {
-  let dueAt = now() + everyMs;
+  let timer: NodeJS.Timeout | undefined;
+  let askedAt = now();
+  let dueAt = 0;
   let lateSince: number | undefined;
   let lateLooks = 0;
-  let lastLook = dueAt;
+  let lastLook = 0;
 
-  const timer = setInterval(() => {
+  /** Undefined where that was asked a moment ago. */
+  function isBusy(at: number): boolean | undefined {
+    if (at - askedAt < busyEveryMs) {
+      return undefined;
+    }
+    askedAt = at;
+    return busyShare() >= busyFrom;
+  }
+
+  function look(): void {
     lastLook = now();
     // Counted from the first late look, and not from when it was due: what came before may have been one long wait.
     const isLate = lastLook - dueAt >= lateMs;
     lateSince = isLate ? (lateSince ?? lastLook) : undefined;
     lateLooks = isLate ? lateLooks + 1 : 0;
     dueAt = lastLook + everyMs;
-  }, everyMs);
-  timer.unref();
+    if (isBusy(lastLook) === false) {
+      stop();
+    }
+  }
+
+  function stop(): void {
+    clearInterval(timer);
+    timer = undefined;
+    lateSince = undefined;
+    lateLooks = 0;
+  }
 
   return {
-    isLasting: () => lateSince !== undefined && lateLooks >= lastingLooks && lastLook - lateSince > lastingMs,
-    [Symbol.dispose]: () => clearInterval(timer),
+    isLasting() {
+      if (timer === undefined) {
+        const at = now();
+        if (isBusy(at)) {
+          dueAt = at + everyMs;
+          timer = setInterval(look, everyMs).unref();
+        }
+      }
+      return lateSince !== undefined && lateLooks >= lastingLooks && lastLook - lateSince > lastingMs;
+    },
+    [Symbol.dispose]: stop,
+  };
+}
+
+function createBusyShare(): () => number {
+  let last = performance.eventLoopUtilization();
+  return () => {
+    const current = performance.eventLoopUtilization();
+    const { utilization } = performance.eventLoopUtilization(current, last);
+    last = current;
+    return utilization;
   };
 }

@@ -54,6 +54,14 @@ describe("metrics", () => {
     expect(await seriesOf(metrics, "kibitz_build_info")).toEqual(['kibitz_build_info{version="1.2.3"} 1']);
   });
 
+  test("of Node make sense from the first time on", async () => {
+    const metrics = createMetrics("1.2.3");
+    const [lag = ""] = await seriesOf(metrics, "nodejs_eventloop_lag_max_seconds");
+    expect(Number(lag.split(" ")[1])).toSatisfy((seconds: number) => seconds > 0 && seconds < 10);
+    const [least = ""] = await seriesOf(metrics, "nodejs_eventloop_lag_min_seconds");
+    expect(Number(least.split(" ")[1])).toSatisfy((seconds: number) => seconds > 0 && seconds < 10);
+  });
+
   test("stay bounded, whatever is sent: what comes beyond is counted together", async () => {
     const metrics = createMetrics("1.2.3");
     const total = 1000;
