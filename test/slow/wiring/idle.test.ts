@@ -36,7 +36,10 @@ test("who is asked nothing sleeps, metrics and all, before the first question an
   const response = await fetch(`${url}/v1/eval`, {
     method: "POST",
     headers: { "Content-Type": "application/json" },
-    body: JSON.stringify({ fen: "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3", depth: 12 }),
+    body: JSON.stringify({
+      fen: "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3",
+      depth: 12,
+    }),
   });
   await response.text();
   await sleep(calmMs);
