@@ -52,7 +52,7 @@ if (options.kinds.length > 0) {
     await measureRows(engine, options, book, { ...settings, engine }, onRow);
   }
   if (options.kinds.includes("cached")) {
-    onRow(await measureCached(options, settings));
+    await measureCached(options, settings, onRow);
   }
   if (options.kinds.includes("stored")) {
     await measureStored(options, settings, book, onRow);

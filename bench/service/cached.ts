@@ -4,7 +4,7 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import { lackOfH2load, loadByH2load } from "./h2load.ts";
+import { lackOfH2load, loadAtRate, loadByH2load } from "./h2load.ts";
 import type { BenchOptions } from "./options.ts";
 import type { PeerSettings } from "./peer.ts";
 import { kibitz, kibitzBeside, type StartedKibitz, startKibitz } from "./peers/kibitz.ts";
@@ -16,20 +16,24 @@ import { loadByWrk } from "./wrk.ts";
 const question = { fen: "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", depth: 14 };
 const callers = 8;
 
+/** So often everybody can be asked, on a small machine too. */
+const perSecond = 2000;
+
 /**
- * One question that is known: plain JSON and gRPC, with a key and without limits, beside a bare `node:http` server that
- * parses the same body and sends the same bytes.
+ * One question that is known, asked as fast as it is answered, and at a rate: plain JSON and (as fast as it is answered) gRPC,
+ * with a key and without limits, beside a bare `node:http` server that parses the same body and sends the same bytes.
  */
 export async function measureCached(
   { rounds, warmSeconds, seconds, beside }: BenchOptions,
   settings: PeerSettings,
-): Promise<Row> {
+  onRow: (row: Row) => void,
+): Promise<void> {
   const { folder, engine } = settings;
   const file = join(folder, "question.json");
   writeFileSync(file, JSON.stringify(question));
   const lack = await lackOfH2load();
   if (lack !== undefined) {
-    console.log(`gRPC is left out: ${lack}.`);
+    console.log(`gRPC is left out, and what is asked at a rate: ${lack}.`);
   }
   const started = new Map<string, StartedKibitz>([
     [kibitz.name, await startKibitz(settings)],
@@ -39,12 +43,19 @@ export async function measureCached(
     started.set(kibitzBeside(beside).name, await startKibitz(settings, { checkout: beside }));
   }
   const runners: Runner[] = [];
+  const atRate: Runner[] = [];
   const stops: (() => Promise<unknown>)[] = [];
   let answer = "";
+  const timesFile = join(folder, "times.log");
+  const askAtRate = (url: string, headers: StartedKibitz["headers"]) => () => {
+    const load = { url, headers, bodyFile: file, answerBytes: answer.length, callers, seconds, timesFile };
+    return loadAtRate(load, perSecond);
+  };
   for (const [name, { pid, load, server, headers, stop }] of started) {
     answer = await askedTwice(server.url, question, headers);
     await load({ file, callers, seconds: warmSeconds, repeats: true });
     runners.push({ name, pid, load: () => load({ file, callers, seconds, repeats: true }) });
+    atRate.push({ name, pid, load: askAtRate(`${server.url}/v1/eval`, headers) });
     if (lack === undefined) {
       const ask = await grpcLoad(server.url, headers, folder);
       await ask(warmSeconds);
@@ -57,10 +68,15 @@ export async function measureCached(
   const askBare = (duration: number) =>
     loadByWrk({ url: bare.url, headers: {}, file, callers, seconds: duration, repeats: true });
   await askBare(warmSeconds);
-  runners.unshift({ name: "bare node:http", pid: bare.pid, load: () => askBare(seconds) });
+  const bareName = "bare node:http";
+  runners.unshift({ name: bareName, pid: bare.pid, load: () => askBare(seconds) });
+  atRate.unshift({ name: bareName, pid: bare.pid, load: askAtRate(bare.url, {}) });
+  const row = { kind: "cached", path: engine.path, depth: question.depth, callers } as const;
   try {
-    const measured = await takeTurns(runners, rounds);
-    return { kind: "cached", path: engine.path, depth: question.depth, callers, measured };
+    onRow({ ...row, measured: await takeTurns(runners, rounds) });
+    if (lack === undefined) {
+      onRow({ ...row, perSecond, measured: await takeTurns(atRate, rounds) });
+    }
   } finally {
     await Promise.all(stops.map((stop) => stop()));
   }
@@ -90,6 +106,7 @@ export async function askedTwice(
 
 /** The same question over gRPC, of which the answer must be known. */
 async function grpcLoad(url: string, headers: Readonly<Record<string, string>>, folder: string) {
+  const timesFile = join(folder, "times.log");
   const { evaluate } = AnalysisService.method;
   const client = createClient(AnalysisService, createGrpcTransport({ baseUrl: url }));
   const answer = await client.evaluate(question, { headers });
@@ -107,6 +124,6 @@ async function grpcLoad(url: string, headers: Readonly<Record<string, string>>, 
       answerBytes: 5 + toBinary(evaluate.output, answer).length,
       callers,
       seconds,
-      timesFile: join(folder, "times.log"),
+      timesFile,
     });
 }

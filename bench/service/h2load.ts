@@ -9,9 +9,9 @@ const run = promisify(execFile);
 export interface H2Load {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** With one gRPC message. */
+  /** With one gRPC message, or what plain JSON takes. */
   readonly bodyFile: string;
-  /** Bytes of the message in every answer that is one: a refusal has none, with status 200. */
+  /** Bytes of the message in every answer that is one: a refusal of gRPC has none, with status 200. */
   readonly answerBytes: number;
   /** Connections, each with one call after the other. */
   readonly callers: number;
@@ -20,25 +20,36 @@ export interface H2Load {
   readonly timesFile: string;
 }
 
-/** Why gRPC cannot be measured here. */
+/** Why that by which {@link loadByH2load} makes its load is not here. */
 export async function lackOfH2load(): Promise<string | undefined> {
   return run("h2load", ["--version"]).then(
     () => undefined,
-    () => "no h2load, which makes the load of gRPC (Debian: apt-get install nghttp2-client)",
+    () =>
+      "no h2load, which makes the load of gRPC, and load at a rate (Debian: apt-get install nghttp2-client)",
   );
 }
 
 /** One gRPC call again and again, by `h2load`. @throws Error if a call had another answer. */
-export async function loadByH2load(load: H2Load): Promise<Loaded> {
+export function loadByH2load(load: H2Load): Promise<Loaded> {
   const headers = { "content-type": "application/grpc", te: "trailers", ...load.headers };
+  return loadBy({ ...load, headers }, ["--max-concurrent-streams=1"]);
+}
+
+/** One call over HTTP/1.1 so many times a second, of all callers together, by `h2load`. @throws Error as {@link loadByH2load} */
+export function loadAtRate(load: H2Load, perSecond: number): Promise<Loaded> {
+  const headers = { "content-type": "application/json", ...load.headers };
+  return loadBy({ ...load, headers }, ["--h1", `--rps=${perSecond / load.callers}`]);
+}
+
+async function loadBy(load: H2Load, more: readonly string[]): Promise<Loaded> {
   const { stdout } = await run("h2load", [
     `--clients=${load.callers}`,
-    "--max-concurrent-streams=1",
     "--threads=1",
     `--duration=${load.seconds}`,
     `--data=${load.bodyFile}`,
-    ...Object.entries(headers).flatMap(([name, value]) => ["--header", `${name}: ${value}`]),
+    ...Object.entries(load.headers).flatMap(([name, value]) => ["--header", `${name}: ${value}`]),
     `--log-file=${load.timesFile}`,
+    ...more,
     load.url,
   ]);
   const requests = readH2load(stdout, load.answerBytes);

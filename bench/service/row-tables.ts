@@ -1,9 +1,9 @@
 import type { Row } from "./rows.ts";
 import { figures, ratioOf, spreadOf } from "./statistics.ts";
-import { median, table, withSpread } from "./table.ts";
+import { median, number, table, withSpread } from "./table.ts";
 
 /** What a row asks, as a heading. */
-export function headingOf({ kind, path, depth, callers }: Row): string {
+export function headingOf({ kind, path, depth, callers, perSecond }: Row): string {
   const by = callers === 1 ? "one caller" : `${callers} callers`;
   switch (kind) {
     case "new":
@@ -13,7 +13,7 @@ export function headingOf({ kind, path, depth, callers }: Row): string {
     case "stored":
       return `A hundred questions again and again, by where the answers are from, ${path}, depth ${depth}, ${by}`;
     case "cached":
-      return `One question again and again, ${path}, ${by}`;
+      return `One question again and again, ${path}, ${by}${perSecond === undefined ? "" : `, ${number(perSecond)} a second`}`;
   }
 }
 

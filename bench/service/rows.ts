@@ -13,6 +13,8 @@ export interface Row {
   readonly path: EnginePath;
   readonly depth: number;
   readonly callers: number;
+  /** How often all together ask in a second; as fast as they are answered, if unset. */
+  readonly perSecond?: number;
   /** The first one is what the others are compared with. */
   readonly measured: readonly Measured[];
 }
