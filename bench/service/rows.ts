@@ -111,8 +111,9 @@ async function compareMoves(running: readonly Running[], depth: number, book: Qu
 
 /** From this depth on a search takes some tenths of a second. */
 const deep = 12;
-/** What each caller adds to a turn of such searches, so that all are answered a few times. */
+/** What each caller adds to a turn of such searches, so that all are answered a few times, and what it takes at least: a hundred answers. */
 const deepSecondsPerCaller = 0.5;
+const deepSecondsMin = 10;
 
 async function askNew(
   running: readonly Running[],
@@ -121,7 +122,7 @@ async function askNew(
   { rounds, seconds: asked }: BenchOptions,
   book: QuestionBook,
 ): Promise<readonly Measured[]> {
-  const seconds = depth < deep ? asked : Math.max(asked, callers * deepSecondsPerCaller);
+  const seconds = depth < deep ? asked : Math.max(asked, deepSecondsMin, callers * deepSecondsPerCaller);
   const files = new Map<number, string>();
   const fileOf = (round: number) => {
     const file =
