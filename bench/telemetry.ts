@@ -85,6 +85,11 @@ for (const [name, options] of Object.entries(kinds)) {
   const node = await startKibitz({ engine, slots: 2, python: "", folder }, options);
   started.defer(async () => void (await node.stop()));
   nodes.set(name, node);
+  const metricsPort = options.env?.KIBITZ_METRICS_PORT;
+  if (metricsPort !== undefined) {
+    // What Node tells of itself is watched from then on.
+    await fetch(`http://127.0.0.1:${metricsPort}/metrics`);
+  }
 }
 
 const question = { fen: "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", depth: 14 };

@@ -11,8 +11,8 @@ setFlagsFromString("--semi-space-growth-factor=1");
 setFlagsFromString("--heap-growing-percent=30");
 // The compiler between the first and the best one keeps 20 MB and more for good, and compiles what is soon compiled again.
 setFlagsFromString("--no-maglev");
-// 3,000 calls is meant for what that compiler has compiled in between: without it, what is hot would wait for the best compiler
-// longer than it need, and what deep searches pass for minutes.
+// 3,000 calls, the default, is meant for what that compiler has compiled in between. Without it, what is hot would wait too long for
+// the best one, and what only deep searches call for minutes.
 setFlagsFromString("--invocation-count-for-turbofan=300");
 // Answers that nobody reads wait in memory, each until so much of it waits: a quarter of the default since Node 22.
 setDefaultHighWaterMark(false, 16 * 1024);

@@ -40,7 +40,8 @@ who wait do.
 
 ## Of the process and of Node.js
 
-As [prom-client](https://github.com/siimon/prom-client) names them. They are watched from the first time on that somebody asks for metrics.
+As [prom-client](https://github.com/siimon/prom-client) names them. They are watched from the first time on that somebody asks for metrics, and those of the
+collection of garbage count from then.
 
 ${table(all.filter((family) => !isOurs(family)))}
 `;

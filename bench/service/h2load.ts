@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { promisify } from "node:util";
 import type { Loaded } from "./loaded.ts";
 import { quantile } from "./statistics.ts";
@@ -42,6 +42,8 @@ export function loadAtRate(load: H2Load, perSecond: number): Promise<Loaded> {
 }
 
 async function loadBy(load: H2Load, more: readonly string[]): Promise<Loaded> {
+  // It writes behind what is there.
+  rmSync(load.timesFile, { force: true });
   const { stdout } = await run("h2load", [
     `--clients=${load.callers}`,
     "--threads=1",

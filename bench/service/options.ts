@@ -15,7 +15,7 @@ npm run bench -- --growth              how cost grows
   --sweeps ${sweepNames.join(",")}
                                        of --growth
   --warm 30                            seconds for which each is asked before the first turn: V8 compiles meanwhile
-  --seconds 2    --rounds 3            how long each has its turn, and how often
+  --seconds 2    --rounds 3            how long each has its turn (ten and more for deep searches), and how often
   --slots 2                            searches at a time
   --python python3                     one that has chess, fastapi and uvicorn
   --beside ../other                    another checkout of Kibitz, as one more peer

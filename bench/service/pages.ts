@@ -69,9 +69,9 @@ process alone, for each request; the engines' stands apart. Where a turn has few
 slowest of them.
 
 **What the figures leave out.** The network, since all is on one machine. The load takes a part of the same cores: \`wrk\` with
-one thread for HTTP, \`h2load\` for gRPC. \`wrk\` adds to the latencies what callers who do not wait for each other would have met (it
+one thread, for gRPC and at a rate \`h2load\`. \`wrk\` adds to the latencies what callers who do not wait for each other would have met (it
 corrects for coordinated omission); h2load and the bare engines do not. What is under way when a turn ends is not counted as
-an answer, but its processor time is. Metrics are off: \`node bench/telemetry.ts\` tells what they take. Memory is that of the server alone, at the end of its turn.
+an answer, but its processor time is. Metrics are off: \`npm run bench:telemetry\` tells what they take. Memory is that of the server alone, at the end of its turn.
 
 ![positions a minute](benchmarks/rows.svg)
 
@@ -103,7 +103,7 @@ npm run bench:pages
 }
 
 const wakes = `A server that answers at once keeps \`wrk\` awake. One that takes longer has to wake it for each answer, and that time in the kernel is
-counted as the server's. Asked at the same rate, all have to, as they have where callers ask when they need to know.`;
+counted as the server's. Asked at the same rate, in bursts of a hundred a second, all have to, as they have where callers ask when they need to know.`;
 
 /** What the table does not compare, because it is no peer's. */
 function comparisonsOf({ kind, measured }: Row): string {

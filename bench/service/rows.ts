@@ -111,7 +111,7 @@ async function compareMoves(running: readonly Running[], depth: number, book: Qu
 
 /** From this depth on a search takes some tenths of a second. */
 const deep = 12;
-/** What each caller adds to a turn of such searches, so that all are answered a few times, and what it takes at least: a hundred answers. */
+/** What each caller adds to a turn of such searches, so that all are answered a few times, and how long it is at least: some dozens of answers. */
 const deepSecondsPerCaller = 0.5;
 const deepSecondsMin = 10;
 

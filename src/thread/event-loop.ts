@@ -100,8 +100,9 @@ const busyFrom = 0.5;
  * Watches the event loop by a timer that should fire in time. As CoDel does with the delay of packets (RFC 8289), it
  * looks at the least delay of a while and not at the greatest: one long wait says nothing, many without a short one do.
  *
- * The timer runs while the thread is busy for half of the time, and who is late at every look is busy for most of it: it woke
- * the process fifty times a second, which took nearly all of what a service took that nobody asked anything.
+ * The timer begins when the thread is busy for half of the time: whose own work makes it late at every look is busy for most of it. Who
+ * is late for want of a processor alone has no line. It would wake the process fifty times a second, which took nearly all of what a
+ * service took that nobody asked anything.
  */
 export function createEventLoopLag({
   now = () => performance.now(),
@@ -134,7 +135,7 @@ export function createEventLoopLag({
     lateSince = isLate ? (lateSince ?? lastLook) : undefined;
     lateLooks = isLate ? lateLooks + 1 : 0;
     dueAt = lastLook + everyMs;
-    if (isBusy(lastLook) === false) {
+    if (!isLate && isBusy(lastLook) === false) {
       stop();
     }
   }
@@ -161,7 +162,8 @@ export function createEventLoopLag({
   };
 }
 
-function createBusyShare(): () => number {
+/** Asks for the share of the time since it last did for which the thread was busy: not asleep until something happens. */
+export function createBusyShare(): () => number {
   let last = performance.eventLoopUtilization();
   return () => {
     const current = performance.eventLoopUtilization();

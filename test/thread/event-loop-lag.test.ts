@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { createEventLoopLag } from "../../src/thread/event-loop.ts";
+import { createBusyShare, createEventLoopLag } from "../../src/thread/event-loop.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
@@ -109,6 +109,8 @@ test("a lag ends when there is little to do, and the next one has to last as lon
   expect(lag.isLasting()).toBe(true);
   calmTo(0.2);
   turns(1, 100);
+  expect(lag.isLasting()).toBe(true);
+  turns(5, 20);
   expect(lag.isLasting()).toBe(false);
   expect(vi.getTimerCount()).toBe(0);
   calmTo(1);
@@ -123,18 +125,12 @@ test("a lag ends when there is little to do, and the next one has to last as lon
 
 test("the share is that of the thread", async () => {
   vi.useRealTimers();
-  const lag = createEventLoopLag({ lateMs: 5, everyMs: 5, lastingMs: 100, lastingLooks: 3 });
-  const holdMs = (ms: number) => {
-    for (const until = performance.now() + ms; performance.now() < until; ) {}
-  };
-  await sleep(150);
-  expect(lag.isLasting()).toBe(false);
-  for (let turn = 0; turn < 40; turn++) {
-    holdMs(20);
-    lag.isLasting();
-    await sleep(1);
-  }
-  expect(lag.isLasting()).toBe(true);
+  const busyShare = createBusyShare();
   await sleep(300);
-  expect(lag.isLasting()).toBe(false);
+  expect(busyShare()).toBeLessThan(0.5);
+  for (let turn = 0; turn < 10; turn++) {
+    for (const until = performance.now() + 20; performance.now() < until; ) {}
+    await setImmediate();
+  }
+  expect(busyShare()).toBeGreaterThan(0.5);
 });
