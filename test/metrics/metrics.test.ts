@@ -54,6 +54,36 @@ describe("metrics", () => {
     expect(await seriesOf(metrics, "kibitz_build_info")).toEqual(['kibitz_build_info{version="1.2.3"} 1']);
   });
 
+  test("lose nothing of what waits to be told, however much it is and whoever looks meanwhile", async () => {
+    const metrics = createMetrics("1.2.3");
+    const total = 1000;
+    const counts: string[] = [];
+    for (let index = 1; index <= total; index++) {
+      metrics.meter.call({
+        ...call,
+        seconds: index % 2 === 0 ? 0.2 : 2,
+        method: index > 10 ? "Evaluate" : "BestMove",
+      });
+      if (index % 300 === 0) {
+        counts.push(...(await seriesOf(metrics, "kibitz_requests_total")));
+      }
+    }
+    expect(counts).toEqual(
+      [290, 590, 890].flatMap((others) => [
+        'kibitz_requests_total{protocol="json",method="BestMove",code="ok"} 10',
+        `kibitz_requests_total{protocol="json",method="Evaluate",code="ok"} ${others}`,
+      ]),
+    );
+    const seconds = await seriesOf(metrics, "kibitz_request_duration_seconds");
+    expect(seconds.filter((line) => /le="(0.1|1|60)"|_count|_sum/.test(line))).toEqual([
+      'kibitz_request_duration_seconds_bucket{le="0.1",protocol="json"} 0',
+      'kibitz_request_duration_seconds_bucket{le="1",protocol="json"} 500',
+      'kibitz_request_duration_seconds_bucket{le="60",protocol="json"} 1000',
+      expect.stringMatching(/_sum\{protocol="json"\} 1100(\.0000\d+)?$|_sum\{protocol="json"\} 1099\.99/),
+      'kibitz_request_duration_seconds_count{protocol="json"} 1000',
+    ]);
+  });
+
   test("of Node make sense from the first time on", async () => {
     const text = await createMetrics("1.2.3").print();
     const lags = [...text.matchAll(/^nodejs_eventloop_lag_(?:min|mean|p50|max)_seconds (.+)$/gm)];
