@@ -58,7 +58,7 @@ export async function measureCached(
     runners.push({ name, pid, load: () => load({ file, callers, seconds, repeats: true }) });
     atRate.push({ name, pid, load: askAtRate(`${server.url}/v1/eval`, headers, answer) });
     if (lack === undefined) {
-      const ask = await grpcLoad(server.url, headers, folder);
+      const ask = await grpcLoad(server.url, headers, folder, timesFile);
       await ask(warmSeconds);
       runners.push({ name: `${name}, gRPC`, pid, load: () => ask(seconds) });
     }
@@ -106,8 +106,12 @@ export async function askedTwice(
 }
 
 /** The same question over gRPC, of which the answer must be known. */
-async function grpcLoad(url: string, headers: Readonly<Record<string, string>>, folder: string) {
-  const timesFile = join(folder, "times.log");
+async function grpcLoad(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  folder: string,
+  timesFile: string,
+) {
   const { evaluate } = AnalysisService.method;
   const client = createClient(AnalysisService, createGrpcTransport({ baseUrl: url }));
   const answer = await client.evaluate(question, { headers });

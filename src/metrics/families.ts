@@ -12,7 +12,7 @@ const durationBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 /** Of one that takes half a millisecond and is given up after 100 or 500: few, since there are many operations. */
 const operationBuckets = [0.0005, 0.002, 0.01, 0.1];
 
-/** Of one series, before they are told: one behind the other they take a third. */
+/** Values of one series that are told together: one behind the other they find the code of prom-client warm. */
 const waitingMax = 256;
 
 type Labels<L extends string> = Readonly<Record<L, string>>;
@@ -43,8 +43,8 @@ function keyOf<L extends string>(labelNames: readonly L[], labels: Labels<L>): s
 }
 
 /**
- * What waits to be told to a family, by labels: when a call ends, prom-client (15.1) takes twice as long to find its series as they take to be kept until
- * somebody looks. Of so many different labels, one of which is for all that come beyond.
+ * What waits to be told to a family, by labels: prom-client (15.1) looks each time whether all labels are known and joins them anew, which
+ * would take a call that ends twice as long. Of so many different labels, one of which is for all that come beyond.
  *
  * @param begin what waits of one series, as long as nothing does
  */
