@@ -1,5 +1,8 @@
-import { describe, expect, test } from "vitest";
-import { readH2load } from "../../bench/service/h2load.ts";
+import { writeFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { describe, expect, test, vi } from "vitest";
+import { loadAtRate, loadByH2load, readH2load } from "../../bench/service/h2load.ts";
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
 /** As h2load 1.52 prints it. */
 const printed = ({ done = 2000, succeeded = 2000, failed = 0, dataBytes = 998_000 } = {}) => `
@@ -20,5 +23,36 @@ describe("what h2load has printed", () => {
     ["a refusal, whose status is 200 and which has no message", { dataBytes: 998_000 - 499 }],
   ])("is a failure with %s", (_, changed) => {
     expect(() => readH2load(printed(changed), 499)).toThrow();
+  });
+});
+
+/** Writes what its calls took behind what is in the log, as h2load does: one of a millisecond. */
+const program = `#!/bin/sh
+for arg; do
+  case $arg in --log-file=*) printf '1\\t200\\t1000\\n' >> "\${arg#*=}" ;; esac
+done
+cat <<'END'
+${printed()}
+END
+`;
+
+describe("a load of h2load", () => {
+  const folder = useTemporaryFolder();
+
+  test.each([
+    ["gRPC", loadByH2load],
+    ["a rate", (load: Parameters<typeof loadByH2load>[0]) => loadAtRate(load, 80)],
+  ])("tells how long its own calls took, by %s, and not those before it", async (_, ask) => {
+    const timesFile = join(folder, "times.log");
+    writeFileSync(join(folder, "h2load"), program, { mode: 0o755 });
+    writeFileSync(timesFile, "1\t200\t900000\n1\t200\t900000\n");
+    vi.stubEnv("PATH", `${folder}${delimiter}${process.env.PATH}`);
+    const load = { url: "", headers: {}, bodyFile: "", answerBytes: 499, callers: 8, seconds: 2, timesFile };
+    expect(await ask(load).finally(() => vi.unstubAllEnvs())).toEqual({
+      requests: 2000,
+      seconds: 2,
+      p50Ms: 1,
+      p99Ms: 1,
+    });
   });
 });
