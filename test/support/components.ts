@@ -28,9 +28,9 @@ export const components = {
   },
   chromium: { name: "Chromium", debian: "chromium", isHere: () => findChromium() !== undefined },
   "util-linux": {
-    name: "prlimit and setpriv",
+    name: "prlimit, chrt and setpriv",
     debian: "util-linux",
-    isHere: () => ends("prlimit", "--version") && ends("setpriv", "--version"),
+    isHere: () => ["prlimit", "chrt", "setpriv"].every((tool) => ends(tool, "--version")),
   },
   root: {
     name: "root",

@@ -24,11 +24,12 @@ export const guards = [
 export type Guard = (typeof guards)[number];
 
 /** Programs that layers are made of. */
-export const tools = ["setpriv", "prlimit", "unshare", "sh", "mount"] as const;
+export const tools = ["setpriv", "chrt", "prlimit", "unshare", "sh", "mount"] as const;
 export type Tool = (typeof tools)[number];
 
 /** Part of a command line that does its work and then becomes the rest of it. */
 export interface Layer {
+  /** None where it keeps nothing from an engine. */
   readonly guards: readonly Guard[];
   readonly prefix: (memoryMaxMb: number) => readonly string[];
 }
@@ -63,7 +64,7 @@ export function layersOf({
   hidden,
   most,
 }: Circumstances): readonly (readonly Layer[])[] {
-  const { unshare, sh, mount, prlimit, setpriv } = paths;
+  const { unshare, sh, mount, prlimit, chrt, setpriv } = paths;
   // Who is not root becomes the root of a user namespace for the time that this takes.
   const namespaces = [unshare ?? "", ...(asRoot ? [] : ["--user", "--map-root-user"])];
 
@@ -94,6 +95,12 @@ export function layersOf({
     });
   }
 
+  const turns: Layer[] = [];
+  if (chrt) {
+    // SCHED_BATCH (BusyBox knows the short option alone): woken, an engine takes no core from the server that still answers.
+    turns.push(always([], [chrt, "-b", "0"]));
+  }
+
   const privileges: Layer[] = [];
   if (setpriv) {
     const last = ["--no-new-privs", "--pdeathsig", "KILL", "--"];
@@ -109,7 +116,7 @@ export function layersOf({
       privileges.push(always(["privileges", "ends with the server"], [setpriv, ...weakened, ...last]));
     }
   }
-  return [isolation, limits, privileges];
+  return [isolation, limits, turns, privileges];
 }
 
 function always(guards: readonly Guard[], prefix: readonly string[]): Layer {

@@ -27,6 +27,9 @@ const attemptsOf: Readonly<Record<Guard, readonly string[]>> = {
   "ends with the server": [],
 };
 
+/** As sched(7) counts policies. */
+const schedBatch = "3";
+
 const isRoot = process.getuid?.() === 0;
 
 /** Of a server that runs as this user. */
@@ -102,6 +105,20 @@ testWith("util-linux").each([["--nofile=100:100"], ["--data=1600000000:160000000
     const report = reportOf("best", { ...user, limit });
     expectToHold(report);
     expect(report.holds).toEqual(reportOf("best", user).holds);
+  },
+);
+
+testWith("util-linux")(
+  "an engine is batch work to the kernel: woken by the server, it takes no core from it",
+  async () => {
+    const sandbox = await createSandbox({ userName: undefined, hide: "/nowhere" });
+    onTestFinished(() => sandbox[Symbol.asyncDispose]());
+    const itself = { file: "/bin/cat", args: ["/proc/self/stat"] };
+    const { file, args } = sandbox.around(itself, { hashMb: 16, threads: 1 });
+    const stat = execFileSync(file, [...args], { encoding: "utf8" });
+    // The third field comes first behind the name, the policy is the 41st (proc_pid_stat(5)).
+    const policy = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[41 - 3];
+    expect(policy).toBe(schedBatch);
   },
 );
 
