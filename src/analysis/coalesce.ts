@@ -37,6 +37,8 @@ export type SharedWork<T, W> = (
 
 /** Those who share a run: it was begun for one, others come, and each may leave. */
 export interface Sharers<W> {
+  /** All who wait at the moment, who began it and who joined it. */
+  readonly present: Iterable<W>;
   /** Tells of those who come from now on, and of all who leave while others stay. */
   watch(came: (who: W) => void, left: (who: W) => void): void;
   /** Resolves when there is somebody who reads states, and not the last one alone. */
@@ -202,6 +204,10 @@ class SharedRun<T, W> implements Sharers<W> {
 
   get statesWanted(): Promise<void> {
     return this.#wanted.promise;
+  }
+
+  get present(): Iterable<W> {
+    return this.#readers.values().map(({ who }) => who);
   }
 
   watch(came: (who: W) => void, left: (who: W) => void): void {

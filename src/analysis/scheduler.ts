@@ -28,8 +28,8 @@ export interface Work {
   /** It was let in before, and is refused no more. */
   readonly letIn?: boolean;
   /**
-   * Others who wait for the same work. It has a place in the flow of each, from when they came, and is served where
-   * its turn comes first. Whoever leaves takes their place along, and nobody else's.
+   * All who wait for the same work, where others may. It has a place in the flow of each, from when they came or it asked for
+   * its slot, and is served where its turn comes first. Whoever leaves takes their place along, and nobody else's.
    */
   readonly sharers?: Sharers<{ readonly flow: string }>;
 }
@@ -199,7 +199,10 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
           signal.removeEventListener("abort", giveUp);
         };
         waiting++;
-        places.add(work.flow);
+        // Others may have joined it, and who began it may have left, before it asked for a slot.
+        for (const { flow } of work.sharers?.present ?? [work]) {
+          places.add(flow);
+        }
         work.sharers?.watch(
           ({ flow }) => places.add(flow),
           ({ flow }) => places.remove(flow),

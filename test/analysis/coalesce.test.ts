@@ -224,11 +224,15 @@ describe("equal work under way at the same time", () => {
     const coalescer = createCoalescer<number, string>();
     const told: string[] = [];
     const end = Promise.withResolvers<number>();
+    const present: string[][] = [];
+    let look = () => {};
     const work: SharedWork<number, string> = (_publish, _signal, sharers) => {
       sharers.watch(
         (who) => told.push(`${who} came`),
         (who) => told.push(`${who} left`),
       );
+      look = () => present.push([...sharers.present]);
+      look();
       return end.promise;
     };
     const leaving = new AbortController();
@@ -236,9 +240,12 @@ describe("equal work under way at the same time", () => {
     const second = coalescer.last("a", work, "second", never);
     const watcher = Array.fromAsync(coalescer.all("a", work, "third", never));
     await settle();
+    look();
     leaving.abort(new Error("gone"));
     await expect(first).rejects.toThrow("gone");
+    look();
     expect(told).toEqual(["second came", "third came", "first left"]);
+    expect(present).toEqual([["first"], ["first", "second", "third"], ["second", "third"]]);
     end.resolve(1);
     await Promise.all([second, watcher]);
     expect(told).toHaveLength(3);
