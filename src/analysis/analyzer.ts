@@ -204,15 +204,19 @@ export function createAnalyzer({
     }
 
     async function searchHolding(slot: Slot, tell: typeof publish): Promise<SearchDone> {
-      times.begunAt = performance.now();
+      times.begunAt = undefined;
       times.endedAt = undefined;
+      const onEngine = (isHeld: boolean) => {
+        const now = performance.now();
+        times.begunAt ??= now;
+        times.endedAt = isHeld ? undefined : now;
+      };
       try {
         const tellProgress = (progress: SearchProgress) => tell(state(progress, slot.queueMs));
-        const done = await search(build, job, signal, tellProgress, sharers.statesWanted);
+        const done = await search(build, job, signal, tellProgress, sharers.statesWanted, onEngine);
         times.engineMs = done.snapshot.counters.timeMs;
         return done;
       } finally {
-        times.endedAt = performance.now();
         slot[Symbol.dispose]();
       }
     }

@@ -149,7 +149,7 @@ export type OnProgress = (progress: SearchProgress) => void;
  * one is told then, and each from then on; without it they are from the beginning. Until then what the engine says is kept
  * unread, because reading it is most of what a search costs the server.
  */
-export type Audience = readonly [onProgress?: OnProgress, wanted?: Promise<unknown>];
+export type Audience = readonly [onProgress?: OnProgress | undefined, wanted?: Promise<unknown> | undefined];
 
 export interface SearchDone {
   readonly kind: "done";

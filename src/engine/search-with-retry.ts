@@ -20,8 +20,11 @@ export type SearchWithRetry = (
   build: EngineBuild,
   job: SearchJob,
   signal: AbortSignal,
-  ...audience: Audience
+  ...told: readonly [...Audience, onEngine?: OnEngine]
 ) => Promise<SearchDone>;
+
+/** Told when a search has its engine, and when it has none any more: waiting for one, or for its start, is no engine time. */
+export type OnEngine = (isHeld: boolean) => void;
 
 /** Tries of one search that end by the engine's own doing. */
 const attemptsMax = 3;
@@ -214,7 +217,7 @@ export function createSearchWithRetry(
     build: EngineBuild,
     job: SearchJob,
     signal: AbortSignal,
-    audience: Audience,
+    [onProgress, wanted, onEngine = () => {}]: readonly [...Audience, OnEngine?],
   ): Promise<Answered | Failed | Refused> {
     const refusedMs = quarantine.refusedMs(build, job);
     if (refusedMs > 0) {
@@ -225,14 +228,19 @@ export function createSearchWithRetry(
     try {
       const session = await lendBy(history.endsAt, build, job, signal);
       begunAt = performance.now();
+      onEngine(true);
       const leftMs = Math.floor(history.endsAt - begunAt);
       const within = leftMs < job.movetimeMs ? { ...job, movetimeMs: Math.max(1, leftMs) } : job;
-      return { kind: "answered", answer: await searchOn(session, within, signal, audience) };
+      return { kind: "answered", answer: await searchOn(session, within, signal, [onProgress, wanted]) };
     } catch (error) {
       if (!(error instanceof EngineFailure)) {
         throw error;
       }
       return { kind: "failed", history, failure: error, begunAt };
+    } finally {
+      if (begunAt !== undefined) {
+        onEngine(false);
+      }
     }
   }
 
@@ -263,12 +271,12 @@ export function createSearchWithRetry(
     };
   }
 
-  return async (build, job, signal, ...audience) => {
+  return async (build, job, signal, ...told) => {
     let state: Supervision = { kind: "attempt", history: untried };
     for (;;) {
       switch (state.kind) {
         case "attempt":
-          state = await attempt(state, build, job, signal, audience);
+          state = await attempt(state, build, job, signal, told);
           break;
         case "failed": {
           const next = afterFailure(state, build, job);

@@ -16,7 +16,8 @@ export function analyzerOf(search: SearchWithRetry, slots = 1): Analyzer {
 }
 
 /** Searches until it is called off. */
-export const endless: SearchWithRetry = (_build, _job, signal, onProgress = () => {}) => {
+export const endless: SearchWithRetry = (_build, _job, signal, onProgress = () => {}, _wanted, onEngine) => {
+  onEngine?.(true);
   onProgress({ kind: "progress", snapshot: snapshotOf({ depth: 13 }) });
   return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
 };

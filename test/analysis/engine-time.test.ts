@@ -2,7 +2,15 @@ import { describe, expect, test } from "vitest";
 import type { Analysis } from "../../src/analysis/analysis.ts";
 import type { Analyzer } from "../../src/analysis/analyzer.ts";
 import { EngineFailure } from "../../src/engine/engine.ts";
-import type { SearchWithRetry } from "../../src/engine/search-with-retry.ts";
+import { createPool } from "../../src/engine/pool.ts";
+import {
+  createQuarantine,
+  createSearchWithRetry,
+  type SearchWithRetry,
+} from "../../src/engine/search-with-retry.ts";
+import { silentLog } from "../../src/log/log.ts";
+import { createFakeEngines, type FakeEnginesOptions } from "../engine/fake-engines.ts";
+import { jobOf } from "../engine/job-of.ts";
 import { statesOf } from "../support/states-of.ts";
 import { analyzerOf, endless } from "./analyzer-of.ts";
 import { doneOf, judgedOf, scripted, snapshotOf } from "./made-up.ts";
@@ -36,7 +44,8 @@ describe("engine time of a search that is watched", () => {
   });
 
   test("is what has passed, when it fails without a state", async () => {
-    const failing: SearchWithRetry = async () => {
+    const failing: SearchWithRetry = async (_build, _job, _signal, _onProgress, _wanted, onEngine) => {
+      onEngine?.(true);
       await silent();
       throw new EngineFailure("overran", "did not stop");
     };
@@ -134,5 +143,71 @@ describe("engine time of a caller who leaves without an answer", () => {
     expect(both.map(({ engineMs }) => engineMs)).toEqual([0, 0]);
     holding.abort();
     await held;
+  });
+});
+
+describe("engine time of a search that waits for an engine that is being started", () => {
+  const startMs = 30;
+  const started = () => new Promise<void>((resolve) => setTimeout(resolve, startMs));
+  const failed = async () => {
+    await started();
+    throw new EngineFailure("no_start", "no readyok in time");
+  };
+
+  /** What is charged of a request that is not answered, and how long it took. */
+  async function charged(
+    options: FakeEnginesOptions,
+    leaving = never,
+    quarantine = createQuarantine(),
+  ): Promise<{ readonly engineMs: number; readonly tookMs: number }> {
+    const backends = [createFakeEngines(options)];
+    const pool = createPool({
+      backends,
+      idleMax: 1,
+      memoryMaxBytes: Number.POSITIVE_INFINITY,
+      log: silentLog,
+    });
+    const analyzer = analyzerOf(createSearchWithRetry(pool, silentLog, quarantine));
+    let engineMs = 0;
+    const terms = {
+      expectedMs: 10,
+      longestMs: 9000,
+      onEngineTime(ms: number) {
+        engineMs = ms;
+      },
+    };
+    const begunAt = performance.now();
+    await expect(analyzer.analyze(judgedOf(), "somebody", leaving, terms)).rejects.toThrow();
+    return { engineMs, tookMs: performance.now() - begunAt };
+  }
+
+  test("is none where none can be started", async () => {
+    const { engineMs, tookMs } = await charged({ starting: failed });
+    expect(tookMs).toBeGreaterThanOrEqual(startMs - 1);
+    expect(engineMs).toBe(0);
+  });
+
+  test("is none for who leaves meanwhile", async () => {
+    const leaving = new AbortController();
+    setTimeout(() => leaving.abort(new Error("gone")), startMs / 2);
+    expect((await charged({ starting: started }, leaving.signal)).engineMs).toBe(0);
+  });
+
+  test("is none for a position that no engine is given", async () => {
+    const quarantine = createQuarantine();
+    const job = { ...jobOf(), position: judgedOf().position };
+    quarantine.note(judgedOf().build, job, "exited");
+    quarantine.note(judgedOf().build, job, "exited");
+    expect((await charged({}, never, quarantine)).engineMs).toBe(0);
+  });
+
+  test("is none of the starts that fail after an engine has searched", async () => {
+    const { engineMs, tookMs } = await charged({
+      conduct: () => "confused",
+      starting: (number) => (number === 1 ? undefined : failed()),
+    });
+    expect(tookMs).toBeGreaterThanOrEqual(2 * startMs - 2);
+    expect(engineMs).toBeGreaterThan(0);
+    expect(engineMs).toBeLessThan(startMs);
   });
 });
