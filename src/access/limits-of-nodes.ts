@@ -21,7 +21,7 @@ import {
   refusalOf,
   upperTime,
 } from "./limits.ts";
-import type { Plan, RatePolicy } from "./plans.ts";
+import { type Plan, type RatePolicy, withoutConcurrent } from "./plans.ts";
 
 export interface SharedLimitsOptions {
   readonly plans: readonly Plan[];
@@ -57,7 +57,12 @@ export function createSharedLimits(options: SharedLimitsOptions): Limits {
     });
     const fresh: Alone = {
       limits,
-      share: (account) => ({ ...account, plan: shares.get(account.plan.id) ?? account.plan }),
+      share(account) {
+        const plan = shares.get(account.plan.id) ?? account.plan;
+        // Where it was taken out of the plan, as for what is no search, its share is none either.
+        const isBounded = account.plan.limits.concurrent !== undefined;
+        return { ...account, plan: isBounded ? plan : withoutConcurrent(plan) };
+      },
     };
     alone.set(nodes, fresh);
     return fresh;

@@ -49,6 +49,11 @@ export const openPlan: Plan = {
   },
 };
 
+/** The plan without its limit of searches at a time: for what is no search. */
+export function withoutConcurrent(plan: Plan): Plan {
+  return { ...plan, limits: { ...plan.limits, concurrent: undefined } };
+}
+
 /** The plan of callers without a key. */
 export const keylessPlan: Plan = {
   id: "keyless",

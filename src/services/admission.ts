@@ -15,6 +15,7 @@ import {
   requestsOfReview,
   upgradeNeeded,
 } from "../access/over-plan.ts";
+import { withoutConcurrent } from "../access/plans.ts";
 import type { JudgedRequest } from "../analysis/analysis.ts";
 import type { Analyzer } from "../analysis/analyzer.ts";
 import type { SearchTime } from "../analysis/expected-time.ts";
@@ -146,10 +147,8 @@ export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"
       };
     },
     async admitRules({ account, outcome }) {
-      const { plan } = account;
       // It is no search: however many of them are under way, it may be asked.
-      const unbounded = { ...plan, limits: { ...plan.limits, concurrent: undefined } };
-      const entry = await limits.enter({ ...account, plan: unbounded }, noTime);
+      const entry = await limits.enter({ ...account, plan: withoutConcurrent(account.plan) }, noTime);
       if (entry.kind === "refused") {
         throw errorFromRefusal(entry.refusal, account);
       }

@@ -1,7 +1,13 @@
 import { expect, test, vi } from "vitest";
-import type { Limits } from "../../src/access/limits.ts";
+import type { Account } from "../../src/access/account.ts";
+import { createNewLimits, type Limits } from "../../src/access/limits.ts";
+import { createSharedLimits } from "../../src/access/limits-of-nodes.ts";
+import { keylessPlan } from "../../src/access/plans.ts";
 import type { JudgedRequest } from "../../src/analysis/analysis.ts";
+import { KibitzError } from "../../src/errors/errors.ts";
+import { createOutcome } from "../../src/request/context.ts";
 import { type Asker, createAdmissionControl } from "../../src/services/admission.ts";
+import type { LimitStore } from "../../src/storage/ports.ts";
 
 const position = { position: { moves: [] } } as unknown as JudgedRequest;
 const asker = {
@@ -47,3 +53,35 @@ test.each([
     ]);
   },
 );
+
+const storeAway = {
+  available: false,
+  hold: () => ({ [Symbol.dispose]() {} }),
+  addEngineTime() {},
+} as unknown as LimitStore;
+
+test.each([
+  ["of one process", createNewLimits({ plans: [keylessPlan], usage: { add: async () => {} } })],
+  [
+    "of nodes whose store is away",
+    createSharedLimits({ plans: [keylessPlan], store: storeAway, nodes: () => 2 }),
+  ],
+])("limits %s let whoever searches as often as they may ask for the rules alone", async (_, limits) => {
+  const account: Account = { subject: "1.2.3.4", address: "1.2.3.4", plan: keylessPlan, key: undefined };
+  const somebody = { account, outcome: createOutcome() } as unknown as Asker;
+  const control = createAdmissionControl(limits, () => ({ expectedMs: 1, longestMs: 1 }));
+  const search = async () => control.admit(position, somebody);
+  const searching = [await search()];
+  for (;;) {
+    const next = await search().catch((error: KibitzError) => error);
+    if (next instanceof KibitzError) {
+      expect(next.code).toBe("concurrency_limited");
+      break;
+    }
+    searching.push(next);
+  }
+  await control.admitRules(somebody);
+  for (const each of searching) {
+    each[Symbol.dispose]();
+  }
+});
