@@ -1,3 +1,4 @@
+import { fstatSync, writeSync } from "node:fs";
 import type { Readable } from "node:stream";
 
 /** What a command is run in: the process, or what stands for it. */
@@ -20,4 +21,49 @@ export interface Output {
   readonly columns?: number;
   write(text: string): unknown;
   once(event: "error", listener: (error: Error) => void): unknown;
+}
+
+/** This process. */
+export function hostOfProcess(): Host {
+  return {
+    env: process.env,
+    // Not before it is needed: Node begins to read it then.
+    get stdin() {
+      return process.stdin;
+    },
+    stdout: isPipeOrTerminal(process.stdout.fd) ? process.stdout : fileOutput(process.stdout.fd),
+    stderr: process.stderr,
+    on: process.on.bind(process),
+    off: process.off.bind(process),
+    once: process.once.bind(process),
+    exit: process.exit.bind(process),
+  };
+}
+
+function isPipeOrTerminal(fd: number): boolean {
+  const stats = fstatSync(fd);
+  return process.stdout.isTTY || stats.isFIFO() || stats.isSocket();
+}
+
+/**
+ * A file, written whole. Node's own stream asks the system once, and takes for written what did not fit on a full disk.
+ */
+export function fileOutput(fd: number): Output {
+  const listeners: ((error: Error) => void)[] = [];
+  return {
+    fd,
+    write(text) {
+      let rest = Buffer.from(text);
+      try {
+        while (rest.length > 0) {
+          rest = rest.subarray(writeSync(fd, rest));
+        }
+      } catch (error) {
+        for (const tell of listeners.splice(0)) {
+          tell(error as Error);
+        }
+      }
+    },
+    once: (_event, listener) => listeners.push(listener),
+  };
 }

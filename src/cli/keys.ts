@@ -145,8 +145,9 @@ function show({ values, host }: CommandInput, issued: IssuedKey, { keyExpiryDays
   if (values.json) {
     host.stdout.write(`${JSON.stringify({ ...jsonOf(record, createKeyExpiry(keyExpiryDays)), key })}\n`);
   } else {
-    host.stdout.write(`${key}\n`);
+    // First: where the key cannot be written, this says which one to revoke.
     host.stderr.write(`id ${record.id}, plan ${record.plan}. The key will not be shown again.\n`);
+    host.stdout.write(`${key}\n`);
   }
   return exitCode.ok;
 }

@@ -13,10 +13,11 @@ import {
   UsageError,
 } from "./command.ts";
 import { allCommands, commands } from "./commands.ts";
-import type { Host } from "./host.ts";
+import { type Host, hostOfProcess } from "./host.ts";
 
 /** Runs `kibitz` with its arguments. Without any it serves. Resolves with the exit code. */
-export async function run(args: readonly string[], host: Host = process): Promise<number> {
+export async function run(args: readonly string[], host: Host = hostOfProcess()): Promise<number> {
+  host.stdout.once("error", (error) => host.exit(whyNotWritten(error, host)));
   const [first, ...rest] = args;
   if (first === "--help" || first === "-h" || first === "help") {
     host.stdout.write(helpOfAll((await allCommands()).map(([, command]) => command)));
@@ -38,6 +39,16 @@ export async function run(args: readonly string[], host: Host = process): Promis
   return runCommand(name, await command(), named ? rest : args, host);
 }
 
+/** What does not get where it was to go is told, and not for a success: a disk is full, or broken. */
+function whyNotWritten(error: NodeJS.ErrnoException, { stderr }: Host): number {
+  if (error.code === "EPIPE") {
+    // Whoever read the answers has closed the pipe (`| head`): there is nobody left to answer.
+    return exitCode.ok;
+  }
+  stderr.write(`kibitz: standard output cannot be written: ${error.message}. It is not complete.\n`);
+  return exitCode.failure;
+}
+
 async function runCommand(
   name: string,
   command: Command,
@@ -56,8 +67,6 @@ async function runCommand(
   };
   host.on("SIGINT", interrupt);
   host.on("SIGTERM", interrupt);
-  // Whoever read the answers has closed the pipe (`| head`): there is nobody left to answer.
-  host.stdout.once("error", () => host.exit(exitCode.ok));
   try {
     const { values, positionals } = readArguments(command, args);
     if (values.help === true) {
