@@ -8,7 +8,7 @@ import type { EngineVersion } from "../engine/catalog.ts";
 import type { EngineInfo } from "../engine/engine.ts";
 import { createMessageWriter } from "../protocols/json/codec/write-message.ts";
 import { localContext } from "../request/context.ts";
-import { type Command, exitCode } from "./command.ts";
+import { type Command, exitCode, UsageError } from "./command.ts";
 import { openLocal } from "./open-local.ts";
 
 export const enginesCommand: Command = {
@@ -16,7 +16,10 @@ export const enginesCommand: Command = {
   about: "List the available engines, newest first, with their options.",
   options: { json: { type: "boolean", about: "print the answer of GET /engines as one line of JSON" } },
   notes: [],
-  async run({ values, signal, host }) {
+  async run({ values, positionals, signal, host }) {
+    if (positionals.length > 0) {
+      throw new UsageError("engines takes no arguments");
+    }
     await using local = await openLocal(host, signal);
     if (values.json) {
       const call = local.calls.unary(AnalysisService.method.listEngines);

@@ -117,5 +117,7 @@ function tell(
 ): void {
   const score = asked > 0 ? [`solved ${solved} of ${asked} (${((100 * solved) / asked).toFixed(1)} %)`] : [];
   const refusals = refused > 0 ? [`${refused} refused`] : [];
-  stderr.write(`kibitz: ${[`${total} positions`, ...score, ...refusals].join(", ")}\n`);
+  stderr.write(
+    `kibitz: ${[total === 1 ? "1 position" : `${total} positions`, ...score, ...refusals].join(", ")}\n`,
+  );
 }

@@ -112,10 +112,16 @@ export function readArguments(command: Command, args: readonly string[]): Argume
     strict: false,
     tokens: true,
   });
+  const given = new Set<string>();
   for (const token of tokens) {
     if (token.kind === "option") {
       const option = Object.hasOwn(options, token.name) ? options[token.name] : undefined;
       judge(token, option, Object.keys(options));
+      // Node takes the last one: the other would be silently without effect.
+      if (option?.type === "string" && option.multiple !== true && given.has(token.name)) {
+        throw new UsageError(`--${token.name} is given more than once`);
+      }
+      given.add(token.name);
     }
   }
   return { values, positionals };

@@ -110,6 +110,12 @@ test.each([
     ["eval", mateInOne, "-d", "--json"],
     /^kibitz: -d needs a value, and --json looks like an option; if it is the value, write --depth=--json\n/,
   ],
+  [
+    "an option with two values",
+    ["eval", mateInOne, "-d", "3", "--depth=4"],
+    /^kibitz: --depth is given more than once\n/,
+  ],
+  ["an argument that nobody takes", ["engines", "extra"], /^kibitz: engines takes no arguments\n/],
   ["a value where none belongs", ["eval", mateInOne, "--json=1"], /^kibitz: --json takes no value: /],
   ["an unknown option of the server", ["--port", "80"], /there is no option --port; .*kibitz serve --help/s],
   ["a bad engine option", ["eval", mateInOne, "-o", "skill_level"], /name=value/],

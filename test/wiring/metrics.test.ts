@@ -35,6 +35,18 @@ test("are left out, with a line, where the default port is taken", async () => {
   ]);
 });
 
+test("leave the port of the service to it, and say so", async () => {
+  const { lines, log } = recordingLog();
+  expect(await openMetrics(loadConfig({ KIBITZ_PORT: "9464" }), log)).toBeUndefined();
+  expect(lines).toEqual([
+    expect.stringMatching(/^no metrics: port 9464 cannot be used; KIBITZ_METRICS_PORT/),
+  ]);
+  const everywhere = { KIBITZ_HOST: "0.0.0.0", KIBITZ_PORT: "9464", KIBITZ_METRICS_PORT: "9464" };
+  await expect(openMetrics(loadConfig(everywhere), silentLog)).rejects.toThrow(
+    "127.0.0.1:9464 (it is the port of the service, KIBITZ_PORT)",
+  );
+});
+
 test("end the start where a port was named that is taken", async () => {
   using other = await taken(0);
   const config = loadConfig({ KIBITZ_METRICS_PORT: String(other.port) });

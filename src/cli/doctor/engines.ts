@@ -3,7 +3,7 @@ import type { EngineBuild, SearchJob } from "../../engine/engine.ts";
 import type { Engines } from "../../engine/engines.ts";
 import type { Guard } from "../../engine/sandbox/layers.ts";
 import { selfTest, speedTest } from "../../engine/self-test.ts";
-import { silentLog } from "../../log/log.ts";
+import { type Log, silentLog } from "../../log/log.ts";
 import { openCage, openEngines } from "../../wiring/engines.ts";
 import type { Config } from "../../wiring/settings.ts";
 import { countOf } from "../report.ts";
@@ -47,10 +47,13 @@ const slowShare = 1 / 3;
 /** Every engine that is found: what it is, whether it is sound, and how fast. */
 export async function* lookAtEngines(config: Config, signal: AbortSignal): AsyncIterable<Finding> {
   let engines: Engines;
+  const leftOut: Finding[] = [];
   try {
-    engines = await openEngines(config, silentLog, signal);
+    engines = await openEngines(config, logOfLeftOut(leftOut), signal);
+    yield* leftOut;
   } catch (error) {
     signal.throwIfAborted();
+    yield* leftOut;
     yield bad(
       "engines",
       messageOf(error),
@@ -68,6 +71,25 @@ export async function* lookAtEngines(config: Config, signal: AbortSignal): Async
   } finally {
     await engines[Symbol.asyncDispose]();
   }
+}
+
+/** Keeps what the log is told of engines that are no engines: what the operator has named, or what was found, is not there. */
+function logOfLeftOut(findings: Finding[]): Log {
+  return {
+    ...silentLog,
+    warn({ file, error }, message) {
+      if (file !== undefined) {
+        const found = `${file}: ${message} (${error})`;
+        findings.push(
+          note(
+            "engines",
+            found,
+            "The service starts without it: mend the file, or name another one in KIBITZ_NATIVE_ENGINES.",
+          ),
+        );
+      }
+    },
+  };
 }
 
 const isMeant = (build: EngineBuild, version: EngineVersion, latest: EngineVersion) =>

@@ -5,21 +5,21 @@ import { dirname, join, resolve } from "node:path";
 import { inspectDatabase, StoreUnusable } from "../../storage/sqlite/database.ts";
 import { loadPlans } from "../../wiring/access.ts";
 import { ConfigError } from "../../wiring/config.ts";
-import { defaultMetricsPort } from "../../wiring/metrics.ts";
+import { defaultMetricsPort, isPortOfService } from "../../wiring/metrics.ts";
 import type { Config } from "../../wiring/settings.ts";
 import { bad, type Finding, good, messageOf, note } from "./finding.ts";
 
 /** Whether the ports can be had. What answers there already may be the service itself. */
-export async function* lookAtPorts({ host, port, metricsHost, metricsPort }: Config): AsyncIterable<Finding> {
+export async function* lookAtPorts(config: Config): AsyncIterable<Finding> {
+  const { host, port, metricsHost, metricsPort } = config;
   const other = "Name another one in KIBITZ_PORT, or stop what listens there.";
   yield await portFinding("port", host, port, other);
   const named = metricsPort !== undefined;
-  const metrics = await portFinding(
-    "metrics port",
-    metricsHost,
-    metricsPort ?? defaultMetricsPort,
-    "Name another one in KIBITZ_METRICS_PORT, or 0 for no metrics.",
-  );
+  const wanted = metricsPort ?? defaultMetricsPort;
+  const wayOut = "Name another one in KIBITZ_METRICS_PORT, or 0 for no metrics.";
+  const metrics = isPortOfService(config, wanted)
+    ? bad("metrics port", `${metricsHost}:${wanted} is the port of the service itself`, wayOut)
+    : await portFinding("metrics port", metricsHost, wanted, wayOut);
   // A default that is taken costs the metrics and not the start.
   yield metrics.state === "bad" && !named ? { ...metrics, state: "note" } : metrics;
 }

@@ -6,6 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { lookAtData, lookAtPlans, lookAtPorts } from "../../../src/cli/doctor/places.ts";
 import { openDatabase } from "../../../src/storage/sqlite/database.ts";
 import { loadConfig } from "../../../src/wiring/config.ts";
+import { freePort } from "../../support/free-port.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const folder = useTemporaryFolder();
@@ -34,6 +35,15 @@ describe("ports", () => {
     const findings = await Array.fromAsync(lookAtPorts(config));
     expect(findings.map(inShort)).toEqual(["port: bad", "metrics port: bad"]);
     expect(findings[0]?.advice).toContain("KIBITZ_PORT");
+  });
+
+  test("of the service are none of metrics", async () => {
+    const port = String(await freePort());
+    const same = loadConfig({ KIBITZ_PORT: port, KIBITZ_METRICS_PORT: port });
+    expect((await Array.fromAsync(lookAtPorts(same))).map(inShort)).toEqual([
+      "port: good",
+      "metrics port: bad",
+    ]);
   });
 
   test("of metrics matter only if they were named", async () => {
