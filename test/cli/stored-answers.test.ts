@@ -37,5 +37,5 @@ test("a data folder that cannot be used keeps nobody from an answer, and is no m
     ...env,
     KIBITZ_DATA_DIR: join(file, "data"),
   });
-  expect({ code, stderr }).toEqual({ code: 0, stderr: "kibitz: 1 positions\n" });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "kibitz: 1 position\n" });
 });

@@ -87,16 +87,16 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
   const allTimes = { ...redisTimes, ...times };
   const { operationMaxMs } = allTimes;
   const { database } = targetOf(url);
-  const channels = new Map<string, { readonly hearers: Hearers; readonly heard: Promise<void> }>();
+  const channels = new Map<string, Channel>();
   const operate = createOperations(meter);
   /** Of all databases of one Redis: others may use the same prefix in another. */
   const channelOf = (name: string) => `${prefix}${database}:${name}`;
 
   function listenAgain(fresh: Client): void {
-    for (const [channel, { hearers }] of channels) {
-      const heard = subscribe(fresh, channel, hearers);
+    for (const [name, channel] of channels) {
+      const heard = subscribe(fresh, name, channel.tellAll);
       heard.catch(() => {});
-      channels.set(channel, { hearers, heard });
+      channels.set(name, { ...channel, heard });
     }
   }
 
@@ -137,12 +137,7 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
   }
 
   /** Lets Redis tell of a channel, for as long as this connection lasts. */
-  async function subscribe(asked: Client, channel: string, hearers: Hearers): Promise<void> {
-    const tellAll = (message: string) => {
-      for (const hear of hearers) {
-        hear(message);
-      }
-    };
+  async function subscribe(asked: Client, channel: string, tellAll: Hear): Promise<void> {
     try {
       const heard = asked.subscribe(channelOf(channel), tellAll);
       await within(operationMaxMs, heard, () => new Silence(operationMaxMs));
@@ -179,21 +174,21 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
     tell: async (channel, message) =>
       Number(await operate("publish", () => send(["PUBLISH", channelOf(channel), message], operationMaxMs))),
     listen(channel, hear) {
-      const known = channels.get(channel);
-      const hearers: Hearers = known?.hearers ?? new Set();
+      const { hearers, tellAll, ...known } = channels.get(channel) ?? createChannel();
       hearers.add(hear);
-      const heard = known?.heard ?? operate("subscribe", async () => subscribe(now(), channel, hearers));
+      const heard = known.heard ?? operate("subscribe", async () => subscribe(now(), channel, tellAll));
       // Whoever does not care hears it when Redis is back.
       heard.catch(() => {});
-      channels.set(channel, { hearers, heard });
+      channels.set(channel, { hearers, tellAll, heard });
       return {
         heard,
         leave() {
           hearers.delete(hear);
           if (hearers.size === 0 && channels.get(channel)?.hearers === hearers) {
             channels.delete(channel);
+            // By its listener: without one the client takes a channel that is asked for before Redis has replied for one that it has.
             // It fails with the connection, which takes what it listened to with it.
-            kept.client?.unsubscribe(channelOf(channel)).catch(() => {});
+            kept.client?.unsubscribe(channelOf(channel), tellAll).catch(() => {});
           }
         },
       };
@@ -202,4 +197,23 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
   };
 }
 
-type Hearers = Set<(message: string) => void>;
+type Hear = (message: string) => void;
+
+/** Those who listen to one, and the one listener that the client has for all of them. */
+interface Channel {
+  readonly hearers: Set<Hear>;
+  readonly tellAll: Hear;
+  readonly heard: Promise<void>;
+}
+
+function createChannel(): Omit<Channel, "heard"> & Partial<Pick<Channel, "heard">> {
+  const hearers = new Set<Hear>();
+  return {
+    hearers,
+    tellAll(message) {
+      for (const hear of hearers) {
+        hear(message);
+      }
+    },
+  };
+}

@@ -77,6 +77,19 @@ describeWith("redis")("a connection to Redis", () => {
     expect(heard).toEqual(["1 first", "2 first", "2 second"]);
   });
 
+  test("hears what is told of a channel that was left a moment ago", async () => {
+    const one = await connect("same:");
+    const other = await connect("same:");
+    const heard: string[] = [];
+    const left = one.listen("news", () => {});
+    await left.heard;
+    left.leave();
+    await one.listen("news", (said) => heard.push(said)).heard;
+    await one.ask("PING", []);
+    expect(await other.tell("news", "anew")).toBe(1);
+    await until(() => heard.length === 1);
+  });
+
   test("hears nothing of another database", async () => {
     const one = await connect("same:");
     const other = await openRedis({ url: `${redis.url}/1`, prefix: "same:", times: patient });
