@@ -25,6 +25,8 @@ export interface Output {
 
 /** This process. */
 export function hostOfProcess(): Host {
+  // What cannot be told there is lost. It would end the process before its work is done, and with another exit code.
+  process.stderr.on("error", () => {});
   return {
     env: process.env,
     // Not before it is needed: Node begins to read it then.

@@ -37,6 +37,16 @@ describeWith("mounts")("standard output on a disk that is full", () => {
   });
 });
 
+testWith("mounts")(
+  "standard error that cannot be written changes nothing of what a command does",
+  async () => {
+    const kibitz = startKibitz(["eval", "8/8/8/8/8/8/8/8 w - -"], quickestSettings, {
+      through: ["sh", "-c", 'exec "$@" 2>/dev/full', "sh"],
+    });
+    expect([await text(kibitz.stdout), await kibitz.ended]).toEqual(["", 2]);
+  },
+);
+
 testWith("util-linux")("a file takes what fits, and the rest is told", () => {
   const name = "output";
   const file = join(root, name);
