@@ -38,7 +38,7 @@ export async function evaluateFile({ file, requestOf, json, input }: FileInput):
   const client = createClient(AnalysisService, service.transport);
   const write = createMessageWriter(EvaluateBatchResponseSchema);
   const bar = createProgressBar(positions.length, host.stderr);
-  const tally = { solved: 0, asked: 0, refused: 0 };
+  const tally = { solved: 0, asked: 0, refused: 0, failed: 0 };
   const order = createReorderBuffer<string>();
   const onWait = (wait: Wait) => {
     bar.clear();
@@ -50,7 +50,9 @@ export async function evaluateFile({ file, requestOf, json, input }: FileInput):
     const { index } = answer;
     const position = positions[index] as NumberedPosition;
     const solved = solvedBy(answer, position);
-    tally.refused += Number(answer.outcome.case === "problem");
+    const problem = problemOf(answer);
+    tally.refused += Number(problem === "refused");
+    tally.failed += Number(problem === "failed");
     tally.asked += Number(solved !== undefined);
     tally.solved += Number(solved === true);
     const { line, id = null } = position;
@@ -63,7 +65,16 @@ export async function evaluateFile({ file, requestOf, json, input }: FileInput):
   }
   bar.clear();
   tell(host.stderr, positions.length, tally);
-  return tally.refused > 0 ? exitCode.usage : exitCode.ok;
+  // What has failed is right, and may be answered another time.
+  return tally.failed > 0 ? exitCode.failure : tally.refused > 0 ? exitCode.usage : exitCode.ok;
+}
+
+/** Whether it was the position that was wrong, or the answer; undefined of a result. */
+function problemOf({ outcome }: EvaluateBatchResponse): "refused" | "failed" | undefined {
+  if (outcome.case !== "problem") {
+    return undefined;
+  }
+  return outcome.value.status < 500 ? "refused" : "failed";
 }
 
 /** A position and the number of its line in the file, from 1 as editors count. */
@@ -93,14 +104,16 @@ function solvedBy({ outcome }: EvaluateBatchResponse, position: PositionLine): b
 }
 
 function rowOf(
-  { outcome }: EvaluateBatchResponse,
+  answer: EvaluateBatchResponse,
   position: NumberedPosition,
   solved: boolean | undefined,
 ): string {
+  const { outcome } = answer;
   const { line, id, fen } = position;
   const mark = solved === undefined ? " " : solved ? "✓" : "✗";
+  const what = problemOf(answer) === "failed" ? "has failed" : "was refused";
   const found =
-    outcome.case === "result" ? outcome.value.summary : `Line ${line} was refused: ${outcome.value?.detail}`;
+    outcome.case === "result" ? outcome.value.summary : `Line ${line} ${what}: ${outcome.value?.detail}`;
   const wanted = solved === false ? ` Wanted: ${wantedOf(position)}.` : "";
   return `${String(line).padStart(5)} ${mark} ${id ?? fen}\n        ${found}${wanted}\n`;
 }
@@ -113,11 +126,11 @@ function wantedOf({ best, avoid }: PositionLine): string {
 function tell(
   stderr: Output,
   total: number,
-  { solved, asked, refused }: { solved: number; asked: number; refused: number },
+  { solved, asked, refused, failed }: Readonly<Record<"solved" | "asked" | "refused" | "failed", number>>,
 ): void {
   const score = asked > 0 ? [`solved ${solved} of ${asked} (${((100 * solved) / asked).toFixed(1)} %)`] : [];
   const refusals = refused > 0 ? [`${refused} refused`] : [];
-  stderr.write(
-    `kibitz: ${[total === 1 ? "1 position" : `${total} positions`, ...score, ...refusals].join(", ")}\n`,
-  );
+  const failures = failed > 0 ? [`${failed} failed`] : [];
+  const positions = total === 1 ? "1 position" : `${total} positions`;
+  stderr.write(`kibitz: ${[positions, ...score, ...refusals, ...failures].join(", ")}\n`);
 }

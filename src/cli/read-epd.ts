@@ -1,3 +1,6 @@
+import { judgePosition } from "../chess/judge-position.ts";
+import { readSearchMoves } from "../chess/search-moves.ts";
+
 /** A line of positions: FEN, or EPD with what its operations ask. */
 export interface PositionLine {
   /** FEN of four or six fields. */
@@ -25,7 +28,7 @@ export function positionFromLine(line: string): PositionLine | undefined {
   const isEpd = operations === "" || /^[a-z]/i.test(operations);
   const found = new Map(isEpd ? operationsOf(operations) : []);
   return {
-    fen: isEpd ? `${placement} ${clocks}`.trim() : text,
+    fen: isEpd ? `${placement} ${clocks || clocksOf(found)}`.trim() : text,
     id: found.get("id")?.join(" "),
     best: found.get("bm") ?? [],
     avoid: found.get("am") ?? [],
@@ -40,15 +43,31 @@ function operationsOf(text: string): [string, string[]][] {
   });
 }
 
+/** Of `hmvc` and `fmvn`, which EPD has in the place of a FEN's last fields; empty where neither is there. */
+function clocksOf(operations: ReadonlyMap<string, readonly string[]>): string {
+  const halfmoves = operations.get("hmvc")?.[0];
+  const fullmoves = operations.get("fmvn")?.[0];
+  return halfmoves === undefined && fullmoves === undefined ? "" : `${halfmoves ?? 0} ${fullmoves ?? 1}`;
+}
+
 /** Whether the move found is what the line asks for; undefined if it asks for nothing. */
 export function isSolved(
-  { best, avoid }: PositionLine,
+  { fen, best, avoid }: PositionLine,
   found: { readonly san: string; readonly uci: string },
 ) {
   if (best.length === 0 && avoid.length === 0) {
     return undefined;
   }
-  const names = (move: string) => plain(move) === plain(found.san) || move.toLowerCase() === found.uci;
+  const judgement = judgePosition({ fen, moves: [], chess960: false });
+  /** However it is spelt, if it is a move of the position. */
+  const isRead = (move: string) => {
+    const reading = judgement.kind === "position" && readSearchMoves(judgement.position, [move]);
+    return reading && reading.kind === "moves" && reading.ucis.includes(found.uci);
+  };
+  const names = (written: string) => {
+    const move = written.replace(/[,!?]+$/, "");
+    return plain(move) === plain(found.san) || move.toLowerCase() === found.uci || isRead(move);
+  };
   return (best.length === 0 || best.some(names)) && !avoid.some(names);
 }
 

@@ -8,7 +8,7 @@ import type { GameReview, MoveReview } from "./review.ts";
 const nagOf: Readonly<Record<Judgement, number>> = { mistake: 2, blunder: 4, inaccuracy: 6 };
 
 /** Of bounded length, so that a comment of a thousand beginnings is searched once. */
-const evaluation = /\[%eval\s[^\]\s]{1,32}\]\s?/g;
+const evaluation = /\[%eval\s[^\]]{1,32}\]\s?/g;
 
 /** Tokens that are written in one piece: less than a millisecond. */
 const tokensAtOnce = 256;

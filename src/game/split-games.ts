@@ -1,18 +1,24 @@
 import type { PgnSource } from "./pgn-error.ts";
 import { gameMaxCharacters } from "./read-pgn.ts";
 
-/** A line that begins a game, where moves stand before it. */
-const tagLine = /^[ \t\ufeff]*\[[ \t]*[A-Za-z0-9][A-Za-z0-9_+#=:-]*[ \t]*"/;
+/** A tag pair at the beginning of a line, with its name. */
+const tagLine = /^[ \t\ufeff]*\[[ \t]*([A-Za-z0-9][A-Za-z0-9_+#=:-]*)[ \t]*"/;
 /** A line without moves. */
 const quietLine = /^\s*($|[%;])/;
+/** A comment that has its line for itself: before the tags it is of their game. */
+const commentLine = /^[\s\ufeff]*\{[^}]*\}\s*$/;
+
+/** A carriage return alone ends a line, too, as on old Macs; the last one may be the first half of two. */
+const lineEnds = /(?<=\n|\r(?!\n))/;
 
 /** What is looked at of a line, in characters: enough to see how it begins. */
 const lineMaxCharacters = 64 * 1024;
 
 /**
  * Takes a file apart, game by game, however large: a game ends where a tag pair begins a line behind moves, so that neither
- * a blank line within the moves nor a comment that does not end makes another game of what follows. Each is for `readPgn`
- * to read, which also refuses a game that is too long: no more of it is kept than shows that.
+ * a blank line within the moves nor a comment that does not end makes another game of what follows. One without moves ends where
+ * the tags begin anew behind a blank line. Each is for `readPgn` to read, which also refuses a game that is too long: no
+ * more of it is kept than shows that.
  */
 export async function* splitGames(chunks: AsyncIterable<string>): AsyncGenerator<PgnSource, void> {
   let game = 1;
@@ -20,20 +26,29 @@ export async function* splitGames(chunks: AsyncIterable<string>): AsyncGenerator
   let line = 1;
   let text = "";
   let hasMoves = false;
+  /** Names of the game's tags. */
+  const tags = new Set<string>();
+  let isBehindBlank = false;
   let nextOffset = 0;
   let nextLine = 1;
   /** Whether what comes next begins a line. */
   let isFresh = true;
 
   function take(part: string): PgnSource | undefined {
-    const begins = isFresh && hasMoves && tagLine.test(part);
+    const tag = isFresh ? tagLine.exec(part)?.[1] : undefined;
+    const begins = tag !== undefined && (hasMoves || (isBehindBlank && tags.has(tag)));
     const finished = begins ? end() : undefined;
-    hasMoves ||= isFresh && !quietLine.test(part) && !tagLine.test(part);
+    if (tag !== undefined) {
+      tags.add(tag);
+    } else if (isFresh) {
+      hasMoves ||= !quietLine.test(part) && !(tags.size === 0 && commentLine.test(part));
+    }
+    isBehindBlank = isFresh && part.trim() === "";
     if (text.length <= gameMaxCharacters) {
       text += part;
     }
     nextOffset += part.length;
-    isFresh = part.endsWith("\n");
+    isFresh = part.endsWith("\n") || part.endsWith("\r");
     nextLine += isFresh ? 1 : 0;
     return finished;
   }
@@ -45,12 +60,13 @@ export async function* splitGames(chunks: AsyncIterable<string>): AsyncGenerator
     line = nextLine;
     text = "";
     hasMoves = false;
+    tags.clear();
     return source;
   }
 
   let rest = "";
   for await (const chunk of chunks) {
-    const parts = `${rest}${chunk}`.split(/(?<=\n)/);
+    const parts = `${rest}${chunk}`.split(lineEnds);
     const last = parts.at(-1) ?? "";
     rest = last.endsWith("\n") || last.length > lineMaxCharacters ? "" : last;
     for (const part of rest === "" ? parts : parts.slice(0, -1)) {

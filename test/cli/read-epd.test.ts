@@ -12,6 +12,9 @@ describe("a line", () => {
     ["startpos", "startpos"],
     [`${board} w - - 0 1 7`, `${board} w - - 0 1 7`],
     [`${board} w - - x 1`, `${board} w - -`],
+    [`${board} w - - bm Nf3; hmvc 149; fmvn 90;`, `${board} w - - 149 90`],
+    [`${board} w - - hmvc 7;`, `${board} w - - 7 1`],
+    [`${board} w - - 3 17 hmvc 7;`, `${board} w - - 3 17`],
   ])("%j has the FEN %j", (line, fen) => {
     expect(positionFromLine(line)?.fen).toBe(fen);
   });
@@ -47,5 +50,21 @@ describe("a position is solved", () => {
     ['id "nothing asked";', "d4", "d2d4", undefined],
   ])("%s by %s: %4$s", (operations, san, uci, solved) => {
     expect(isSolved(line(operations), { san, uci })).toBe(solved);
+  });
+
+  test.each([
+    ["bm Raa8;", true],
+    ["bm R1a8;", true],
+    ["bm Ra1-a8;", true],
+    ["bm Ra8#, Ra7;", true],
+    ["bm Ra8!!;", true],
+    ["bm Ra7;", false],
+    ["bm Rb8;", false],
+    ["am Raa8;", false],
+    ["am Ra1-a8;", false],
+    ["am Ra7, Rb8;", true],
+  ])("%s by Ra8# in the position, however the move is spelt: %s", (operations, solved) => {
+    const position = positionFromLine(`6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - ${operations}`) ?? expect.fail();
+    expect(isSolved(position, { san: "Ra8#", uci: "a1a8" })).toBe(solved);
   });
 });

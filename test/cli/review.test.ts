@@ -278,6 +278,32 @@ describe("kibitz review --url", () => {
     expect(readFileSync(file, "utf8")).toBe(foolsMate);
   });
 
+  test("games without tags are written so that the output can be read, and gone on with", async () => {
+    const file = fileOf("1. f3 e5 2. g4 Qh4# 0-1\n");
+    const other = fileOf("1. e4 e5 2. Qh5 Ke7 3. Qxe5# 1-0\n");
+    const output = join(folder, "untagged.pgn");
+    await review([file, other, "-d", "3", "--output", output]);
+    const whole = readFileSync(output, "utf8");
+    expect(whole.match(/^\[Event "\?"\]\n\n1\. /gm)).toHaveLength(2);
+    const again = await review([file, other, "-d", "3", "--output", output]);
+    expect(again).toMatchObject({
+      code: 0,
+      stderr: `kibitz: 2 games, 2 in ${output} before and not reviewed again\n`,
+    });
+    expect(readFileSync(output, "utf8")).toBe(whole);
+    expect((await review([output, "-d", "3"])).code).toBe(0);
+  });
+
+  test("an output that was cut within the tags of a game is gone on with", async () => {
+    const file = fileOf(foolsMate, backRank);
+    const output = join(folder, "cut.pgn");
+    await review([file, "-d", "3", "--output", output]);
+    const whole = readFileSync(output, "utf8");
+    writeFileSync(output, `${whole.slice(0, whole.indexOf("\n\n[") + 2)}[Event "b"]\n`);
+    expect((await review([file, "-d", "3", "--output", output])).code).toBe(0);
+    expect(readFileSync(output, "utf8")).toBe(whole);
+  });
+
   test("goes on behind the games that the output has, also where a run was killed in one", async () => {
     const file = fileOf(foolsMate, backRank, queenGivenAway);
     const output = join(folder, "begun.pgn");

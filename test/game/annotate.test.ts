@@ -58,7 +58,7 @@ describe("an annotated PGN", () => {
 
   test("keeps what was there, with other evaluations replaced", () => {
     const game = gameOf(
-      "{intro} 1. e4 {[%eval 0.99] [%clk 0:01:00] [%x y] well} {[%eval 1.5,20]} e5 {so [%eval #3]} ({why} 1... c5 $1 {[%eval 0.1]}) $10",
+      "{intro} 1. e4 {[%eval 0.99] [%clk 0:01:00] [%x y] well} {[%eval 1.5, 20]} e5 {so [%eval #3]} ({why} 1... c5 $1 {[%eval 0.1]}) $10",
     );
     expect(annotated(game)).toBe(
       "{ intro } 1. e4 { [%eval 0.00] [%clk 0:01:00] [%x y] well } 1... e5 $10 { [%eval 0.00] } { so } " +

@@ -44,6 +44,31 @@ test("what is wrong with one game is no matter of the next", async () => {
   expect(inOneGo(readPgn(third)).moves).toHaveLength(1);
 });
 
+test.each([
+  ["a game without moves is one of its own", '[Event "a"]\n[Result "*"]\n\n', '[Event "b"]\n\n1. e4 *\n'],
+  ["a blank line between tags begins no game", '[Event "a"]\n\n[White "x"]\n\n1. e4 *\n'],
+  [
+    "a comment before the tags is of their game",
+    '{ mine }\n[Event "a"]\n\n1. e4 *\n',
+    '[Event "b"]\n\n1. d4 *\n',
+  ],
+  ["a comment before moves without tags is, too", "{ mine }\n1. e4 *\n", '[Event "b"]\n\n1. d4 *\n'],
+  ["carriage returns end lines", '[Event "a"]\r\r1. e4 *\r', '[Event "b"]\r\r1. d4 *\r'],
+])("%s", async (_, ...games) => {
+  for (const characters of [1, 7, 10_000]) {
+    const found = await split(games.join(""), characters);
+    expect(found.map(({ text }) => text)).toEqual(games);
+    const lines = games.map(
+      (_, index) =>
+        games
+          .slice(0, index)
+          .join("")
+          .split(/[\r\n]/).length,
+    );
+    expect(found.map(({ file }) => file?.line)).toEqual(lines);
+  }
+});
+
 test("nothing has no games", async () => {
   expect(await split("\n \n", 2)).toEqual([]);
 });

@@ -62,16 +62,20 @@ function createAnnotatedFile(
     }
   }
 
+  /** Whether it is the last one, without the result that all of ours end with. */
+  async function isCut({ text }: PgnSource): Promise<boolean> {
+    const { size } = await file.stat();
+    return read + Buffer.byteLength(text) >= size && !wholeGame.test(text);
+  }
+
   return {
     async has(game) {
       if (isBehind) {
         return false;
       }
       const { value: source } = await there.next();
-      // Whoever is killed while writing leaves a game without its last line's end; but behind none of ours, it is no
-      // game of ours either.
-      const isCut = kept > 0 && source?.text.endsWith("\n") === false;
-      if (!source || isCut) {
+      // Whoever is killed while writing leaves a game without its end; but behind none of ours, it is no game of ours either.
+      if (!source || (kept > 0 && (await isCut(source)))) {
         await endReading();
         return false;
       }
@@ -85,9 +89,12 @@ function createAnnotatedFile(
       return true;
     },
     async write(pgn) {
+      // Where it has no tags, nobody could tell where it begins.
+      const headed = pgn.startsWith("[") ? pgn : `[Event "?"]\n\n${pgn}`;
+      const text = kept > 0 ? `\n${headed}` : headed;
       // Not by `write`, which may leave the end of it out.
-      await file.appendFile(kept > 0 ? `\n${pgn}` : pgn);
-      kept += Buffer.byteLength(pgn) + (kept > 0 ? 1 : 0);
+      await file.appendFile(text);
+      kept += Buffer.byteLength(text);
     },
     async [Symbol.asyncDispose]() {
       await there.return();
@@ -95,6 +102,8 @@ function createAnnotatedFile(
     },
   };
 }
+
+const wholeGame = /(1-0|0-1|1\/2-1\/2|\*)\n\s*$/;
 
 /** By the players and the moves, which annotating leaves as they are. */
 function isSame(source: PgnSource, game: Game): boolean {
@@ -109,6 +118,10 @@ function isSame(source: PgnSource, game: Game): boolean {
 }
 
 function identityOf({ tags, positions, moves }: Game): string {
-  const players = ["White", "Black", "Event", "Date", "Round"].map((name) => tags.get(name) ?? "");
+  const players = ["White", "Black", "Event", "Date", "Round"].map((name) => {
+    const value = tags.get(name) ?? "?";
+    // What is not known is written in more ways than one.
+    return /^[?.]*$/.test(value) ? "?" : value;
+  });
   return JSON.stringify([players, positions[0]?.fen, moves.map(({ uci }) => uci)]);
 }

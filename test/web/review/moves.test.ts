@@ -94,6 +94,7 @@ describe("a game that the page plays itself", () => {
 describe("the course of a game", () => {
   test("begins with what is assumed of the standard start, else with what was found", () => {
     expect(startPercent(INITIAL_FEN, undefined)).toBeCloseTo(51.38, 2);
+    expect(startPercent(INITIAL_FEN.replace("0 1", "0 5"), undefined)).toBeCloseTo(51.38, 2);
     expect(startPercent(blackFirst, undefined)).toBeUndefined();
     expect(startPercent(blackFirst, mate(-3))).toBeCloseTo(2.4553, 4);
     expect(startPercent(blackFirst, cp(0))).toBe(50);
