@@ -1,6 +1,6 @@
 import { KibitzError } from "../errors/errors.ts";
 import { contextOf, type RequestContext } from "../request/context.ts";
-import type { NodeRequest } from "./message.ts";
+import { hasArrived, type NodeRequest } from "./message.ts";
 
 /** The memory of all bodies that are being read together. */
 export interface BodyBudget {
@@ -124,10 +124,9 @@ export function readBytes(req: NodeRequest, maxBytes: number, budget: BodyBudget
       req.pause().off("data", read);
     };
     req.on("data", read);
-    // A broken HTTP/2 stream ends its request, too: the end alone does not prove that all has come.
     req.on("aborted", () => resolve({ kind: "left" }));
     req.on("error", () => resolve({ kind: "left" }));
-    req.on("end", () => resolve({ kind: "bytes", bytes: all() }));
+    req.on("end", () => resolve(hasArrived(req) ? { kind: "bytes", bytes: all() } : { kind: "left" }));
     req.on("close", () => resolve({ kind: "left" }));
   });
 }

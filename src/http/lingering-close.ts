@@ -49,9 +49,10 @@ export function discardAfterAnswer(req: NodeRequest, res: NodeResponse): void {
   const leftByReader = () => req.removeAllListeners("readable");
   if ("stream" in res) {
     res.stream.once("finish", () => discardStream(leftByReader(), res.stream));
-  } else {
-    res.once("finish", () => leftByReader().resume());
+    return;
   }
+  // Before Node, which throws away by itself what nobody has begun to read, as fast as it comes.
+  res.prependOnceListener("finish", () => discardRest(leftByReader()));
 }
 
 /** Bytes that are thrown away at once, and how long it then waits for each body that is thrown away: 16 MB a second of all. */
@@ -109,6 +110,21 @@ function linger({ socket }: Pick<NodeRequest, "socket">, end: () => void): () =>
       lingering.delete(address);
     }
   };
+}
+
+/** Of a request over HTTP/1.1, whose connection goes on behind it if it ends in a moment. */
+function discardRest(req: NodeRequest): void {
+  if (req.complete || req.socket.destroyed) {
+    req.resume();
+    return;
+  }
+  const stopDiscarding = discardSlowly(req);
+  const stopLingering = linger(req, () => req.socket.destroy());
+  const stop = () => {
+    stopDiscarding();
+    stopLingering();
+  };
+  req.once("end", stop).once("close", stop);
 }
 
 /** Closing the stream at once would be right (RFC 9113 section 8.1), but Node's client loses the answer over it. */

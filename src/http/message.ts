@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { constants, type Http2ServerRequest, type Http2ServerResponse } from "node:http2";
 import Negotiator from "negotiator";
 
@@ -14,10 +14,33 @@ export type NodeResponse = ServerResponse | Http2ServerResponse;
  */
 export type RequestHandler = (req: NodeRequest, res: NodeResponse) => boolean | Promise<boolean>;
 
+/** Whether a browser asks what a page may ask. The edge answers that itself. */
+export function isPreflight({
+  method,
+  headers,
+}: {
+  readonly method?: string | undefined;
+  readonly headers: IncomingHttpHeaders;
+}): boolean {
+  return (
+    method === "OPTIONS" &&
+    headers.origin !== undefined &&
+    headers["access-control-request-method"] !== undefined
+  );
+}
+
 /** Whether nobody waits for the answer any more. */
 export function isGone(res: NodeResponse): boolean {
   // Node's types promise `destroyed` for both, but an Http2ServerResponse has none.
   return "stream" in res ? res.stream.destroyed || res.stream.closed : res.destroyed;
+}
+
+/**
+ * Whether a request whose body has ended was sent to its end. One whose stream was closed, because it did not arrive in time or its
+ * caller has left, ends over HTTP/2 as one that is whole.
+ */
+export function hasArrived(req: NodeRequest): boolean {
+  return !("stream" in req) || !req.stream.closed;
 }
 
 /** Ends an answer that cannot be finished, so that its reader does not take half of it for the whole. */
@@ -32,17 +55,16 @@ export function cutShort(res: NodeResponse): void {
 
 /** Tells when the caller leaves before the answer has been written to its end: at once, if nobody waits any more. */
 export function onLeave(res: NodeResponse, tell: () => void): void {
-  const leave = () => {
+  if (isGone(res)) {
+    tell();
+    return;
+  }
+  res.once("close", () => {
     // The response closes after every answer, too; nobody listens then, and an abort costs more than the call.
     if (!res.writableEnded) {
       tell();
     }
-  };
-  if (isGone(res)) {
-    leave();
-  } else {
-    res.once("close", leave);
-  }
+  });
 }
 
 /** Writes a part of an answer, and waits until its reader has room for more. `false` says that the reader is gone. */

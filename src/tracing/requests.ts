@@ -21,7 +21,7 @@ import {
 } from "@opentelemetry/semantic-conventions";
 import { requestKey } from "../calls/context-keys.ts";
 import { type ErrorCode, errorCodes, errorKind } from "../errors/catalogue.ts";
-import type { NodeResponse, RequestHandler } from "../http/message.ts";
+import { isPreflight, type NodeResponse, type RequestHandler } from "../http/message.ts";
 import type { CallEnd, CallLine } from "../log/call-line.ts";
 import {
   type BeginSpan,
@@ -189,8 +189,10 @@ export interface Paths {
 }
 
 export function createBeginSpan(spans: Spans, { isCall, isLeftOut }: Paths): BeginSpan {
-  return ({ method: sent = "", headers }, { protocol, path }) => {
-    if (isLeftOut(path)) {
+  return (request, { protocol, path }) => {
+    const { method: sent = "", headers } = request;
+    // A preflight is answered before anybody could watch over a span.
+    if (isLeftOut(path) || isPreflight(request)) {
       return undefined;
     }
     const method = verbs.has(sent) ? sent : "_OTHER";

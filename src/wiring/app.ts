@@ -147,6 +147,7 @@ export async function startApp(
       (req, res) => refuse(noConnectionLeft(), req, res),
     ],
     ...connectionLimits(config),
+    refuse,
     isRpcPath,
     beginSpan: tracing.beginSpan,
     tellRefused: createRefusalLog(writeLine, addressOf),

@@ -122,3 +122,45 @@ test("01: 100 bodies of 2 MiB at a time leave memory and health as they are", as
   expect(health.failed).toBe(0);
   expect(health.grownBytes).toBeLessThan(200 * mib);
 });
+
+/** With a second of what is thrown away, and what socket buffers hold. */
+const takenMaxBytes = 64 * mib;
+const badKey = `Authorization: Bearer kbz_${"0".repeat(36)}`;
+
+describe("01: of a body without an end, sent as fast as it goes, little is taken", () => {
+  test.each(
+    [
+      ["POST /v1/eval", "application/json"],
+      ["POST /v1/eval/stream", "application/json"],
+      ["POST /mcp", "application/json"],
+      ["POST /nowhere", "application/json"],
+      ["PUT /v1/eval", "application/json"],
+      ["DELETE /v1/keys/self", "application/json"],
+      ["OPTIONS /v1/eval", "application/json"],
+      ["POST /grpc.health.v1.Health/Check", "application/json"],
+      [`POST ${rpcOf("Evaluate")}`, "application/json"],
+      [`POST ${rpcOf("Evaluate")}`, "application/grpc-web+proto"],
+      [`POST ${rpcOf("Evaluate")}`, "application/grpc"],
+      [`POST ${rpcOf("StreamEvaluate")}`, "application/grpc-web+proto"],
+      [`POST ${rpcOf("StreamEvaluate")}`, "application/connect+json"],
+    ].flatMap(([request, type]) => [
+      [request, type, "no key", []],
+      [request, type, "a wrong key", [badKey]],
+    ]) as [string, string, string, string[]][],
+  )("%s, %s, %s", async (request, type, _, more) => {
+    const { socket, closed } = await open(service.port);
+    socket.on("error", () => {});
+    const piece = Buffer.alloc(mib, " ");
+    socket.write(rawRequest(request, [`Content-Type: ${type}`, "Content-Length: 100000000000", ...more]));
+    const sending = setInterval(() => {
+      while (!socket.destroyed && socket.writableLength < 4 * mib) {
+        socket.write(piece);
+      }
+    }, 2);
+    const startedAt = performance.now();
+    await closed;
+    clearInterval(sending);
+    expect(socket.bytesWritten - socket.writableLength).toBeLessThan(takenMaxBytes);
+    expect(performance.now() - startedAt).toBeLessThan(2 * atOnceMs);
+  });
+});

@@ -1,5 +1,8 @@
+import { once } from "node:events";
+import { connect, type IncomingHttpHeaders } from "node:http2";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { rpcOf } from "./calls.ts";
+import { envelope, matedFen, rpcOf } from "./calls.ts";
 import { expectProblem } from "./expect-problem.ts";
 import {
   type FrameClient,
@@ -122,10 +125,77 @@ const kinds: Readonly<Record<string, () => Promise<Slow>>> = {
   "a body over HTTP/2": () =>
     overHttp2((client) => client.send(headers("/v1/eval", "application/json")), emptyData, 408),
   "a gRPC message": () =>
-    overHttp2((client) => client.send(headers(rpcOf("Evaluate"), "application/grpc")), emptyData, 408),
+    overHttp2((client) => client.send(headers(rpcOf("Evaluate"), "application/grpc")), emptyData),
   "a gRPC stream's message": () =>
-    overHttp2((client) => client.send(headers(rpcOf("StreamEvaluate"), "application/grpc")), emptyData, 408),
+    overHttp2((client) => client.send(headers(rpcOf("StreamEvaluate"), "application/grpc")), emptyData),
 };
+
+/** Whole messages, whose streams their senders do not end. */
+const whole: readonly (readonly [path: string, type: string, body: string | Uint8Array])[] = [
+  ["/v1/eval", "application/json", JSON.stringify({ fen: matedFen })],
+  ["/v1/bestmove", "application/json", JSON.stringify({ fen: matedFen })],
+  ["/v1/eval/stream", "application/json", JSON.stringify({ fen: matedFen })],
+  ["/v1/eval/batch", "application/json", JSON.stringify({ requests: [{ fen: matedFen }] })],
+  ["/v1/review", "application/json", JSON.stringify({ pgn: "1. f3 e5 2. g4 Qh4# 0-1" })],
+  ["/v1/keys", "application/json", JSON.stringify({ name: "ghost" })],
+  ["/mcp", "application/json", JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" })],
+  [rpcOf("Evaluate"), "application/json", JSON.stringify({ fen: matedFen })],
+  [rpcOf("Evaluate"), "application/grpc-web+json", envelope(Buffer.from(JSON.stringify({ fen: matedFen })))],
+  [rpcOf("Evaluate"), "application/grpc+json", envelope(Buffer.from(JSON.stringify({ fen: matedFen })))],
+  [rpcOf("Evaluate"), "application/grpc", envelope(Buffer.of(0x0a, 1, 0x78))],
+  [rpcOf("StreamEvaluate"), "application/grpc", envelope(Buffer.of(0x0a, 1, 0x78))],
+  [
+    rpcOf("StreamEvaluate"),
+    "application/connect+json",
+    envelope(Buffer.from(JSON.stringify({ fen: matedFen }))),
+  ],
+];
+
+test("02: what is told that it did not arrive in time is not done behind that, and said in its protocol", async () => {
+  const client = connect(service.url);
+  client.on("error", () => {});
+  const answers = await Promise.all(
+    whole.map(async ([path, type, body], index) => {
+      const stream = client.request(
+        {
+          ":method": "POST",
+          ":path": path,
+          "content-type": type,
+          accept: "application/json, text/event-stream",
+          te: "trailers",
+          "x-request-id": `ghost-${index}`,
+        },
+        { endStream: false },
+      );
+      stream.on("error", () => {});
+      stream.write(body);
+      const [headers] = await once(stream, "response");
+      stream.resume();
+      await once(stream, "close");
+      return headers as IncomingHttpHeaders & { readonly ":status"?: number };
+    }),
+  );
+  client.destroy();
+  // Whoever went on would have answered by now: none of them needs an engine for it, but the review.
+  await sleep(2000);
+  for (const [index, [path, type]] of whole.entries()) {
+    const lines = service
+      .printed()
+      .split("\n")
+      .filter((line) => line.includes(`"ghost-${index}"`));
+    const what = `${type} to ${path}`;
+    expect(
+      lines.map((line) => JSON.parse(line).code),
+      what,
+    ).toEqual(["request_timeout"]);
+    const answer = answers[index];
+    if (type.startsWith("application/grpc")) {
+      expect(answer, what).toMatchObject({ ":status": 200, "grpc-status": "4", "content-type": type });
+    } else if (!type.includes("connect+")) {
+      expect(answer?.[":status"], what).toBe(path.startsWith("/v1") || path === "/mcp" ? 408 : 504);
+    }
+  }
+}, 60_000);
 
 describe("02: clients that never finish are closed, or told 408, within 35 s", () => {
   test(`60 and more at a time, of ${Object.keys(kinds).length} kinds`, async () => {

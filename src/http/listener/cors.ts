@@ -1,7 +1,7 @@
 import { cors as connectCors } from "@connectrpc/connect";
 import { contextOf } from "../../request/context.ts";
 import { endBeforeBody } from "../lingering-close.ts";
-import { addVary, type NodeRequest, type NodeResponse } from "../message.ts";
+import { addVary, isPreflight, type NodeRequest, type NodeResponse } from "../message.ts";
 
 /** What scripts of other origins may do here: the Fetch standard's CORS protocol, never with credentials. */
 export interface Cors {
@@ -58,8 +58,7 @@ export function createCors(origins: readonly string[]): Cors {
         return false;
       }
       const allowOrigin = allowedFor(origin);
-      const preflight =
-        req.method === "OPTIONS" && req.headers["access-control-request-method"] !== undefined;
+      const preflight = isPreflight(req);
       for (const [name, value] of allowOrigin ? fields(allowOrigin, preflight) : []) {
         res.setHeader(name, value);
       }

@@ -28,7 +28,7 @@ export interface Http1Server {
 }
 
 /** Methods that nobody reads a body of: however much is sent would be taken in and thrown away. */
-const bodiless: readonly (string | undefined)[] = ["GET", "HEAD", "OPTIONS"];
+const bodiless: readonly (string | undefined)[] = ["GET", "HEAD", "OPTIONS", "DELETE"];
 
 /**
  * @param answer is asked for the answer to a request, and told whether its connection is a spare one
@@ -109,7 +109,8 @@ export function createHttp1Server(
       const problem = errorFromClientError(error);
       const unread = calls.find(({ req }) => !req.complete)?.req;
       if (unread) {
-        outcomeOf(unread).code ??= problem.code;
+        // Who leaves in the middle of a body was not refused.
+        outcomeOf(unread).code ??= error.code === "HPE_INVALID_EOF_STATE" ? "canceled" : problem.code;
       }
       // What stands before it in the pipeline was read to its end, and is not to blame: a refusal would be taken for its
       // answer. So it is answered, and nothing behind it.

@@ -7,7 +7,7 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import { KibitzError } from "../../errors/errors.ts";
-import { sendProblem } from "../send-problem.ts";
+import type { NodeRequest, NodeResponse } from "../message.ts";
 import type { Place } from "./connections.ts";
 import { continueWhenRead } from "./dispatch.ts";
 import type { ListenerLimits } from "./limits.ts";
@@ -25,8 +25,18 @@ export interface Http2Server {
   drain(): void;
 }
 
-/** @param answer is asked for the answer to a request, and told whether its connection is a spare one */
-export function createHttp2Server(answer: Http2Listener, limits: ListenerLimits): Http2Server {
+/** Refuses a request in the protocol of its caller. */
+export type Refuse = (error: KibitzError, req: NodeRequest, res: NodeResponse) => void;
+
+/**
+ * @param answer is asked for the answer to a request, and told whether its connection is a spare one
+ * @param refuse what does not arrive in time
+ */
+export function createHttp2Server(
+  answer: Http2Listener,
+  limits: ListenerLimits,
+  refuse: Refuse,
+): Http2Server {
   const sessions = new Map<ServerHttp2Session, Session>();
   /** Whose session is being made. */
   let accepted: Place | undefined;
@@ -75,7 +85,7 @@ export function createHttp2Server(answer: Http2Listener, limits: ListenerLimits)
         return;
       }
       if (!req.stream.endAfterHeaders) {
-        limitArrival(req, res, limits);
+        limitArrival(req, res, limits, refuse);
       }
       answer(req, res, place?.isSpare === true);
     });
@@ -148,15 +158,22 @@ function closeWhenIdle(session: ServerHttp2Session, limits: ListenerLimits): () 
 }
 
 /** HTTP/2 has no `requestTimeout` in Node. A stream that is open on both sides after that time still lacks bytes. */
-function limitArrival(req: Http2ServerRequest, res: Http2ServerResponse, limits: ListenerLimits): void {
+function limitArrival(
+  req: Http2ServerRequest,
+  res: Http2ServerResponse,
+  limits: ListenerLimits,
+  refuse: Refuse,
+): void {
   const { stream } = req;
   const timer = setTimeout(() => {
     if (stream.state.state !== constants.NGHTTP2_STREAM_STATE_OPEN) {
       return;
     }
-    const error = new KibitzError("request_timeout", "The request did not arrive in time.");
-    sendProblem(req, res, error);
-    // At once, and not when the answer is through: whoever still reads the request must not answer it, too.
+    if (!res.headersSent) {
+      refuse(new KibitzError("request_timeout", "The request did not arrive in time."), req, res);
+    }
+    // At once, and not when the answer is through: whoever still reads the request must not answer it, too. For them it ends by
+    // this, and has not arrived.
     stream.close();
   }, limits.requestTimeoutMs);
   stream.once("close", () => clearTimeout(timer));

@@ -3,11 +3,12 @@ import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import type { Log } from "../../log/log.ts";
 import type { BeginSpan } from "../../request/context.ts";
 import type { NodeRequest, NodeResponse, RequestHandler } from "../message.ts";
+import { sendProblem } from "../send-problem.ts";
 import { createAdmission } from "./connections.ts";
 import type { Cors } from "./cors.ts";
 import { createDispatch } from "./dispatch.ts";
 import { createHttp1Server } from "./http1-server.ts";
-import { createHttp2Server } from "./http2-server.ts";
+import { createHttp2Server, type Refuse } from "./http2-server.ts";
 import { type ListenerLimits, listenerLimits } from "./limits.ts";
 
 /** One port for HTTP/1.1 and HTTP/2 without TLS. */
@@ -34,6 +35,8 @@ export interface ListenerOptions {
   readonly isRpcPath?: (path: string) => boolean;
   /** Writes the line of a request that did not become a call. */
   readonly tellRefused?: (req: NodeRequest, startedAt: number) => void;
+  /** Refuses what does not arrive in time over HTTP/2, in the protocol of its caller; with a problem document if unset. */
+  readonly refuse?: Refuse;
   /** Begins the spans of requests; where unset none is kept. */
   readonly beginSpan?: BeginSpan | undefined;
   /**
@@ -52,6 +55,7 @@ const sweepIntervalMs = 100;
 export function createListener(options: ListenerOptions): Listener {
   const { handlers, spareHandlers = [], cors, log, limits: given } = options;
   const { isRpcPath = () => false, tellRefused = () => {}, beginSpan } = options;
+  const { refuse = (error, req, res) => sendProblem(req, res, error) } = options;
   const { addressOf = (peer) => peer, connectionsPerAddress = Number.POSITIVE_INFINITY } = options;
   const limits = { ...listenerLimits, ...given };
   const dispatching = {
@@ -67,7 +71,7 @@ export function createListener(options: ListenerOptions): Listener {
   const answer = (req: NodeRequest, res: NodeResponse, isSpare: boolean) =>
     isSpare ? answerSpare(req, res) : answerUsual(req, res);
   const http1 = createHttp1Server(answer, limits, cors.unread);
-  const http2 = createHttp2Server(answer, limits);
+  const http2 = createHttp2Server(answer, limits, refuse);
   const admission = createAdmission(limits, connectionsPerAddress, log);
 
   const unidentified = new Set<Socket>();

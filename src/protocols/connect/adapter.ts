@@ -20,6 +20,7 @@ import { discardAfterAnswer } from "../../http/lingering-close.ts";
 import {
   addVary,
   cutShort,
+  hasArrived,
   isGone,
   isNotModified,
   type NodeRequest,
@@ -135,6 +136,9 @@ export function createConnectAdapter(options: ConnectAdapterOptions): ConnectAda
       for await (const chunk of req.iterator({ destroyOnReturn: false })) {
         count(chunk.length);
         yield chunk;
+      }
+      if (!hasArrived(req)) {
+        throw new Error("the request was closed before it had arrived");
       }
     } catch (cause) {
       if (cause instanceof KibitzError) {
