@@ -138,7 +138,10 @@ export function createConnectAdapter(options: ConnectAdapterOptions): ConnectAda
         yield chunk;
       }
       if (!hasArrived(req)) {
-        throw new Error("the request was closed before it had arrived");
+        const isLate = outcomeOf(req).code === "request_timeout";
+        throw isLate
+          ? new KibitzError("request_timeout", "The request did not arrive in time.")
+          : new Error("the caller left before the request had arrived");
       }
     } catch (cause) {
       if (cause instanceof KibitzError) {
