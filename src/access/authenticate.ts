@@ -74,12 +74,28 @@ export function createAuthenticator({
     ttlResolution: 100,
     // Who asks for a key that is being looked up waits for the same answer.
     fetchMethod: lookUp,
+    disposeAfter: ({ id }, key) => leaveOut(id, key),
   });
   /** What was looked up last, for longer than it counts as known. */
-  const seen = new LRUCache<string, Seen>({ max: knownMax });
+  const seen = new LRUCache<string, Seen>({
+    max: knownMax,
+    disposeAfter: ({ record }, key) => leaveOut(record.id, key),
+  });
+  /** The keys in both by their ids: to look through all of them takes milliseconds, and anybody may renew a key. */
+  const keysById = new Map<string, Set<string>>();
   let uses = new Map<string, number>();
   let hits = 0;
   let misses = 0;
+
+  function leaveOut(id: string, key: string): void {
+    const all = keysById.get(id);
+    if (known.has(key) || seen.has(key)) {
+      return;
+    }
+    if (all?.delete(key) && all.size === 0) {
+      keysById.delete(id);
+    }
+  }
 
   async function lookUp(key: string): Promise<KeyRecord> {
     const hash = hashOfApiKey(key, pepper);
@@ -88,6 +104,7 @@ export function createAuthenticator({
     if (!valid) {
       throw invalid("This API key is unknown here, or has been revoked, replaced or expired.");
     }
+    keysById.set(record.id, (keysById.get(record.id) ?? new Set()).add(key));
     if (expiry?.hasExpired(record)) {
       throw expired(expiry.days);
     }
@@ -141,15 +158,9 @@ export function createAuthenticator({
       return known.forceFetch(key).then(used);
     },
     forget(id) {
-      for (const [key, record] of known.entries()) {
-        if (record.id === id) {
-          known.delete(key);
-        }
-      }
-      for (const [key, { record }] of seen.entries()) {
-        if (record.id === id) {
-          seen.delete(key);
-        }
+      for (const key of [...(keysById.get(id) ?? [])]) {
+        known.delete(key);
+        seen.delete(key);
       }
     },
     async flush() {

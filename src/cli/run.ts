@@ -57,8 +57,10 @@ async function runCommand(
 ): Promise<number> {
   const interrupted = new AbortController();
   const interrupt = (cause: NodeJS.Signals) => {
-    // The next one, whichever it is, ends the process at once.
-    listenNoMore();
+    if (interrupted.signal.aborted) {
+      // Not by leaving it to the kernel, which does nothing to the first process of a container.
+      host.exit(exitCode.interrupted);
+    }
     interrupted.abort(new Error(cause));
   };
   const listenNoMore = () => {

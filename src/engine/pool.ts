@@ -63,6 +63,7 @@ export function createPool(options: EnginePoolOptions): EnginePool {
   const { backends, idleMax, memoryMaxBytes, log, searchesMax = 100_000 } = options;
   const places = createPlaces();
   const infos = new Map<EngineBuild, Promise<EngineInfo>>();
+  let describing: Promise<unknown> = Promise.resolve();
   /** What engines took when they were first looked at. */
   const firstBytes = new WeakMap<EngineSession, number>();
   let kept: EngineBuild | undefined;
@@ -248,10 +249,12 @@ export function createPool(options: EnginePoolOptions): EnginePool {
       if (known) {
         return known;
       }
-      const info = (async () => {
+      // One after the other: each is an engine more, of which nobody has made room.
+      const info = describing.then(async () => {
         await using session = await start(build, closed.signal);
         return session.info;
-      })();
+      });
+      describing = info.catch(() => {});
       infos.set(build, info);
       // A failure is the answer to this call, and no reason to fail the next one.
       info.catch(() => infos.delete(build));

@@ -183,8 +183,12 @@ export async function* runConcurrently<T>(
   }
 }
 
-/** Least wait before a new try, in milliseconds, whatever the refusal says: it may say 0. */
+/**
+ * Least and longest wait before a new try, in milliseconds, whatever the refusal says. It may say 0; and it is an upper estimate
+ * for callers from elsewhere: slots may be free long before, and a server that stops waits for who waits in here.
+ */
 const pauseMinMs = 100;
+const pauseMaxMs = 1000;
 
 export interface RetryOptions {
   /** When to begin counting the patience, by `performance.now()`: it may move on between tries. */
@@ -194,7 +198,7 @@ export interface RetryOptions {
 }
 
 /**
- * Runs a task, and again while it is refused as `overloaded`, each time after as long as the refusal says:
+ * Runs a task, and again while it is refused as `overloaded`, each time after as long as the refusal says, or a second:
  * for work whose caller waits anyway. Throws what the last try threw; an AbortError when the caller has left.
  */
 export async function retryOverloaded<T>(
@@ -214,7 +218,7 @@ export async function retryOverloaded<T>(
       if (!again || leftMs <= 0 || begun === ended) {
         throw thrown;
       }
-      const pauseMs = Math.max(thrown.retryAfterMs ?? 1000, pauseMinMs);
+      const pauseMs = Math.min(Math.max(thrown.retryAfterMs ?? pauseMaxMs, pauseMinMs), pauseMaxMs);
       if (pauseMs >= leftMs) {
         ended = begun;
       }

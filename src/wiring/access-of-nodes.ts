@@ -81,7 +81,12 @@ async function tellPolicy(redis: Redis, log: Pick<Log, "info" | "warn">): Promis
   if (policy === undefined || policy === "noeviction") {
     return;
   }
-  if (policy.startsWith("volatile-")) {
+  if (policy === "volatile-ttl") {
+    log.warn(
+      {},
+      `Redis may evict what ends soonest (maxmemory-policy ${policy}): limits of callers, long before the answers that nobody asks for. Set volatile-lru`,
+    );
+  } else if (policy.startsWith("volatile-")) {
     log.info(
       {},
       `Redis may evict what has a lifetime (maxmemory-policy ${policy}): counters of limits and shared answers, but no API keys`,
@@ -89,7 +94,7 @@ async function tellPolicy(redis: Redis, log: Pick<Log, "info" | "warn">): Promis
   } else {
     log.warn(
       {},
-      `Redis may evict API keys (maxmemory-policy ${policy}), and a key that it evicts is lost: set noeviction or volatile-ttl`,
+      `Redis may evict API keys (maxmemory-policy ${policy}), and a key that it evicts is lost: set noeviction or volatile-lru`,
     );
   }
 }

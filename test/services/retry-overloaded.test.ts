@@ -18,6 +18,13 @@ describe("a task", () => {
     expect(performance.now() - startedAt).toBeGreaterThan(295);
   });
 
+  test("is run again within a second, however long the refusal asks to wait", async () => {
+    const startedAt = performance.now();
+    const task = vi.fn(async () => "done").mockRejectedValueOnce(busy(55_000));
+    expect(await retryOverloaded(task, never, { since })).toBe("done");
+    expect(performance.now() - startedAt).toBeLessThan(5000);
+  });
+
   test("is not run again after another error", async () => {
     const mistake = new KibitzError("starting", "not yet", { retryAfterMs: 1 });
     const task = vi.fn(async () => Promise.reject(mistake));

@@ -12,18 +12,25 @@ describeWith("redis")("an operator whose Redis", () => {
       "evicts anything",
       "allkeys-lru",
       [
-        "warn: Redis may evict API keys (maxmemory-policy allkeys-lru), and a key that it evicts is lost: set noeviction or volatile-ttl",
+        "warn: Redis may evict API keys (maxmemory-policy allkeys-lru), and a key that it evicts is lost: set noeviction or volatile-lru",
       ],
     ],
     [
       "evicts what has a lifetime",
+      "volatile-lru",
+      [
+        "info: Redis may evict what has a lifetime (maxmemory-policy volatile-lru): counters of limits and shared answers, but no API keys",
+      ],
+    ],
+    [
+      "evicts what ends soonest",
       "volatile-ttl",
       [
-        "info: Redis may evict what has a lifetime (maxmemory-policy volatile-ttl): counters of limits and shared answers, but no API keys",
+        "warn: Redis may evict what ends soonest (maxmemory-policy volatile-ttl): limits of callers, long before the answers that nobody asks for. Set volatile-lru",
       ],
     ],
     ["evicts nothing", "noeviction", []],
-  ])("%s is told what that means for keys", async (_, policy, expected) => {
+  ])("%s is told what that means", async (_, policy, expected) => {
     const redis = await connect(undefined, { operationMaxMs: 10_000, connectMaxMs: 10_000 });
     await redis.ask("CONFIG", [], ["SET", "maxmemory-policy", policy]);
     const told: string[] = [];

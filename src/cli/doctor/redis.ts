@@ -102,10 +102,15 @@ function policyFinding(info: Info, { access }: Config): Finding {
   if (policy === "noeviction") {
     return good(part, `${found}: nothing is evicted`);
   }
+  if (policy === "volatile-ttl") {
+    const advice =
+      "Set volatile-lru: what ends soonest are limits of callers, long before answers that nobody asks for.";
+    return note(part, found, advice);
+  }
   if (policy.startsWith("volatile-")) {
     return good(part, `${found}: answers and counters may be evicted, and no API keys`);
   }
-  const advice = "An API key that is evicted is lost: set noeviction or volatile-ttl.";
+  const advice = "An API key that is evicted is lost: set noeviction or volatile-lru.";
   return access === "open"
     ? note(part, found, advice)
     : bad(part, `${found}: API keys may be evicted`, advice);
@@ -125,7 +130,7 @@ function memoryFinding(info: Info, { redisAnswersMb }: Config): Finding {
     return note(
       part,
       found,
-      "When it is full it takes no writes: raise maxmemory, or set volatile-ttl so that answers make room.",
+      "When it is full it takes no writes: raise maxmemory, or set volatile-lru so that answers make room.",
     );
   }
   if (redisAnswersMb * 1e6 > max) {

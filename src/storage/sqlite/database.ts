@@ -243,7 +243,11 @@ export function createTrial(database: DatabaseSync, options?: AskOptions): () =>
   const ask = createAsk(database, options);
   return async () => {
     await ask.read(() => database.prepare("SELECT 1 FROM api_key LIMIT 1").get());
-    await ask.write(() => database.exec(`PRAGMA user_version = ${migrations.length}`));
+    await ask.write(() => {
+      // A newer Kibitz may have brought it further meanwhile.
+      const version = Number(database.prepare("PRAGMA user_version").get()?.user_version);
+      database.exec(`PRAGMA user_version = ${version}`);
+    });
   };
 }
 
