@@ -1,4 +1,5 @@
 import type { ServerHttp2Stream } from "node:http2";
+import { outcomeOf } from "../request/context.ts";
 import type { NodeRequest, NodeResponse } from "./message.ts";
 
 /** What is read on and thrown away, so that an HTTP/1.1 connection can be kept. */
@@ -29,6 +30,7 @@ export function endBeforeBody(req: NodeRequest, res: NodeResponse, body: Buffer 
     return;
   }
   res.write(body);
+  outcomeOf(req).answeredAt = performance.now();
   const end = () => {
     stopDiscarding();
     stopLingering();

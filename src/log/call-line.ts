@@ -10,6 +10,8 @@ export interface CallEnd {
   readonly code: string;
   /** By `performance.now()`. */
   readonly startedAt: number;
+  /** The same, where it is not now. */
+  readonly endedAt?: number | undefined;
   /** That the caller is known by. */
   readonly address: string;
   /** What else there is to say of it. */
@@ -31,8 +33,8 @@ export function createCallLine(
   level: "info" | "debug" = "info",
   meter?: Pick<Meter, "call">,
 ): CallLine {
-  return ({ id: requestId, protocol, traceparent }, { code, startedAt, address, fields }) => {
-    const exactMs = performance.now() - startedAt;
+  return ({ id: requestId, protocol, traceparent }, { code, startedAt, endedAt, address, fields }) => {
+    const exactMs = (endedAt ?? performance.now()) - startedAt;
     const ms = Math.round(exactMs * 10) / 10;
     const { method, request, key, limit, engine, depth, cached, queueMs, engineMs, err } = fields;
     const [, trace_id, span_id] = traceparent?.split("-") ?? [];
@@ -74,13 +76,13 @@ export function createRefusalLog(
   addressOf: (request: RequestContext) => string,
 ): (req: { readonly method?: string | undefined }, startedAt: number) => void {
   return (req, startedAt) => {
-    const { code, limit, hasLine } = outcomeOf(req);
+    const { code, limit, hasLine, answeredAt: endedAt } = outcomeOf(req);
     if (hasLine || code === undefined) {
       return;
     }
     const request = contextOf(req);
     const fields = { method: req.method ?? "", request: echo(request.path), limit };
-    write(request, { code, startedAt, address: addressOf(request), fields });
+    write(request, { code, startedAt, endedAt, address: addressOf(request), fields });
   };
 }
 

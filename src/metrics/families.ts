@@ -192,7 +192,7 @@ export function createFamilies(registry: Registry<OpenMetricsContentType>) {
     ),
     queueSeconds: histogram(
       "kibitz_queue_wait_seconds",
-      "How long searches waited for a slot before an engine began.",
+      "How long searches that were finished had waited for a slot.",
       [],
     ),
     searchDepth: histogram(
@@ -205,7 +205,11 @@ export function createFamilies(registry: Registry<OpenMetricsContentType>) {
       "path",
       "ended_by",
     ]),
-    nodes: counter("kibitz_search_nodes_total", "Positions that engines have visited.", ["path"]),
+    nodes: counter(
+      "kibitz_search_nodes_total",
+      "Positions that engines have visited in searches that were finished.",
+      ["path"],
+    ),
     cacheHits: counter(
       "kibitz_cache_hits_total",
       "Answers that were kept from before: in memory, in the store on disk, or shared by all nodes.",

@@ -220,6 +220,8 @@ export interface RequestOutcome {
   hasLine: boolean;
   /** Bytes of the body that have been read, unpacked where that is done before it is decoded. */
   readBytes: number;
+  /** When the last of its answer was written, by `performance.now()`, where its connection has to stay open for a while behind it. */
+  answeredAt: number | undefined;
 }
 
 /** @param answerHeaders those that every answer to the request has */
@@ -230,6 +232,7 @@ export function createOutcome(answerHeaders?: readonly (readonly [string, string
     limit: undefined,
     hasLine: false,
     readBytes: 0,
+    answeredAt: undefined,
   };
 }
 
