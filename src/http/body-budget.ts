@@ -1,5 +1,5 @@
 import { KibitzError } from "../errors/errors.ts";
-import { contextOf, type RequestContext } from "../request/context.ts";
+import { contextOf, outcomeOf, type RequestContext } from "../request/context.ts";
 import { hasArrived, type NodeRequest } from "./message.ts";
 
 /** The memory of all bodies that are being read together. */
@@ -124,9 +124,21 @@ export function readBytes(req: NodeRequest, maxBytes: number, budget: BodyBudget
       req.pause().off("data", read);
     };
     req.on("data", read);
-    req.on("aborted", () => resolve({ kind: "left" }));
-    req.on("error", () => resolve({ kind: "left" }));
-    req.on("end", () => resolve(hasArrived(req) ? { kind: "bytes", bytes: all() } : { kind: "left" }));
-    req.on("close", () => resolve({ kind: "left" }));
+    let hasEnded = false;
+    const leave = () => {
+      if (!hasEnded) {
+        outcomeOf(req).code ??= "canceled";
+      }
+      resolve({ kind: "left" });
+    };
+    req.on("aborted", leave).on("error", leave).on("close", leave);
+    req.on("end", () => {
+      hasEnded = hasArrived(req);
+      if (hasEnded) {
+        resolve({ kind: "bytes", bytes: all() });
+      } else {
+        leave();
+      }
+    });
   });
 }

@@ -20,9 +20,10 @@ import { createAdmissionControl, createPreflight, type Preflight } from "../serv
 import { createImplementations } from "../services/routes.ts";
 import { createRulebook, type Rulebook } from "../services/rulebook.ts";
 import { createMemoryCache } from "../storage/memory/cache.ts";
-import type { AnswerStore } from "../storage/ports.ts";
+import type { AnswerStore, InstantCache } from "../storage/ports.ts";
 import { type BeginWork, createTimeSlicer } from "../thread/event-loop.ts";
 import { type Tracing, untraced } from "../tracing/tracing.ts";
+import { ConfigError } from "./config.ts";
 import type { Config } from "./settings.ts";
 
 /** What Kibitz does, before any door: the command line asks it directly, the server opens doors to it. */
@@ -72,7 +73,7 @@ export function createService(
 ): Service {
   const beginWork = createTimeSlicer();
   const scheduler = createScheduler({ slots: config.slots, maxWaitMs: config.queueMaxWaitMs });
-  const cache = createMemoryCache<Findings>({ bytes: config.cacheMb * 1e6 });
+  const cache = openCache(config);
   const answers = shared && tracing.cache("shared", shared.answers);
   const analyzer = createAnalyzer({
     search: tracing.search(running.search),
@@ -109,4 +110,16 @@ export function createService(
   const calls = createCalls(implementations, chain);
   const rulebook = createRulebook({ beginWork, gate });
   return { analyzer, scheduler, engines, implementations, chain, rules, judge, rulebook, beginWork, calls };
+}
+
+/** @throws ConfigError where there is no room for it */
+function openCache({ cacheMb }: Config): InstantCache<Findings> {
+  try {
+    return createMemoryCache<Findings>({ bytes: cacheMb * 1e6 });
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new ConfigError(
+      `KIBITZ_CACHE_MB: ${cacheMb} MB cannot be had (${why}). Name less; 0 turns the cache off.`,
+    );
+  }
 }

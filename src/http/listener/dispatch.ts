@@ -15,7 +15,7 @@ export interface DispatchOptions {
   /** Whether a path is below that of a service. */
   readonly isRpcPath: (path: string) => boolean;
   /** Told when the answer to a request has ended, whatever it was. */
-  readonly tellRefused: (req: NodeRequest, startedAt: number) => void;
+  readonly tellRefused: (req: Pick<NodeRequest, "method">, startedAt: number) => void;
   readonly beginSpan: BeginSpan | undefined;
 }
 

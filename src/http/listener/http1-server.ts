@@ -32,12 +32,14 @@ const bodiless: readonly (string | undefined)[] = ["GET", "HEAD", "OPTIONS", "DE
 
 /**
  * @param answer is asked for the answer to a request, and told whether its connection is a spare one
- * @param unreadHeaders are put into answers to what could not be read.
+ * @param unreadHeaders are put into answers to what could not be read
+ * @param tellUnread told why, and gives the id of such a request
  */
 export function createHttp1Server(
   answer: (req: IncomingMessage, res: ServerResponse, isSpare: boolean) => void,
   limits: ListenerLimits,
   unreadHeaders: readonly (readonly [string, string])[],
+  tellUnread: (socket: Socket, code: string) => string,
 ): Http1Server {
   const places = new Map<Socket, Place>();
   /** How many requests have come behind the last that is answered, of connections that have sent too many at once. */
@@ -94,7 +96,7 @@ export function createHttp1Server(
     // Node has let go of the connection: without a listener, its error would end the process.
     socket.on("error", () => {}).resume();
     const error = new KibitzError("malformed_http", "CONNECT is for proxies, and this is not one.");
-    refuseSocket(socket, error, unreadHeaders);
+    refuseSocket(socket, error, unreadHeaders, tellUnread(socket as Socket, error.code));
   });
   server.on("clientError", (error: ClientError, socket) => {
     // Refused already: Node tells of every further packet, too.
@@ -118,7 +120,8 @@ export function createHttp1Server(
       if (last) {
         (last as ServerResponse).shouldKeepAlive = false;
       } else {
-        refuseSocket(socket, problem, unreadHeaders, unread && contextOf(unread).id);
+        const id = unread ? contextOf(unread).id : tellUnread(socket as Socket, problem.code);
+        refuseSocket(socket, problem, unreadHeaders, id);
       }
     }
   });

@@ -1,12 +1,12 @@
 import { once } from "node:events";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import type { Log } from "../../log/log.ts";
-import type { BeginSpan } from "../../request/context.ts";
+import { type BeginSpan, identifyRequest, outcomeOf } from "../../request/context.ts";
 import type { NodeRequest, NodeResponse, RequestHandler } from "../message.ts";
 import { sendProblem } from "../send-problem.ts";
 import { createAdmission } from "./connections.ts";
 import type { Cors } from "./cors.ts";
-import { createDispatch } from "./dispatch.ts";
+import { createDispatch, type DispatchOptions } from "./dispatch.ts";
 import { createHttp1Server } from "./http1-server.ts";
 import { createHttp2Server, type Refuse } from "./http2-server.ts";
 import { type ListenerLimits, listenerLimits } from "./limits.ts";
@@ -34,7 +34,7 @@ export interface ListenerOptions {
   /** Whether a path is below that of a service; none is if unset. */
   readonly isRpcPath?: (path: string) => boolean;
   /** Writes the line of a request that did not become a call. */
-  readonly tellRefused?: (req: NodeRequest, startedAt: number) => void;
+  readonly tellRefused?: DispatchOptions["tellRefused"];
   /** Refuses what does not arrive in time over HTTP/2, in the protocol of its caller; with a problem document if unset. */
   readonly refuse?: Refuse;
   /** Begins the spans of requests; where unset none is kept. */
@@ -70,7 +70,15 @@ export function createListener(options: ListenerOptions): Listener {
   const answerSpare = createDispatch({ ...dispatching, handlers: spareHandlers });
   const answer = (req: NodeRequest, res: NodeResponse, isSpare: boolean) =>
     isSpare ? answerSpare(req, res) : answerUsual(req, res);
-  const http1 = createHttp1Server(answer, limits, cors.unread);
+  /** Of what Node has made no request. */
+  const tellUnread = (socket: Socket, code: string) => {
+    const unread = { method: "", url: "", headers: {}, socket };
+    const { id } = identifyRequest(unread, isRpcPath);
+    outcomeOf(unread).code = code;
+    tellRefused(unread, performance.now());
+    return id;
+  };
+  const http1 = createHttp1Server(answer, limits, cors.unread, tellUnread);
   const http2 = createHttp2Server(answer, limits, refuse);
   const admission = createAdmission(limits, connectionsPerAddress, log);
 
