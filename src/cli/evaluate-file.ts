@@ -15,6 +15,8 @@ import type { Host, Output } from "./host.ts";
 import { openService } from "./open-service.ts";
 import { createProgressBar } from "./progress-bar.ts";
 import { isSolved, type PositionLine, positionFromLine } from "./read-epd.ts";
+import { knownCodeOf } from "./remote-error.ts";
+import { exitCodeOf } from "./tell-error.ts";
 import { whyNotOpened } from "./why-not-opened.ts";
 
 export interface FileInput {
@@ -74,7 +76,7 @@ function problemOf({ outcome }: EvaluateBatchResponse): "refused" | "failed" | u
   if (outcome.case !== "problem") {
     return undefined;
   }
-  return outcome.value.status < 500 ? "refused" : "failed";
+  return exitCodeOf({ code: knownCodeOf(outcome.value) }) === exitCode.usage ? "refused" : "failed";
 }
 
 /** A position and the number of its line in the file, from 1 as editors count. */

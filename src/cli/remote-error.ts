@@ -38,7 +38,8 @@ export class UnreachableError extends Error {}
 
 const nextActions: readonly NextAction[] = errorCodes.map((code) => errorKind(code).nextAction);
 
-function knownCodeOf({ code, status }: Problem): ErrorCode {
+/** Of a newer service's code, one of ours that has its status. */
+export function knownCodeOf({ code, status }: Problem): ErrorCode {
   return (
     errorCodes.find((known) => known === code) ??
     errorCodes.find((known) => errorKind(known).status === status) ??

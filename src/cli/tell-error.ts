@@ -75,7 +75,7 @@ function shortened(_name: string, value: unknown): unknown {
 }
 
 /** Whether it is the input that must be changed, or something else has gone wrong; that it is too early is the latter. */
-function exitCodeOf({ code }: KibitzError): number {
+export function exitCodeOf({ code }: Pick<KibitzError, "code">): number {
   const isEarly = refusalKind(code) === "early";
   return errorKind(code).status < 500 && !isEarly ? exitCode.usage : exitCode.failure;
 }

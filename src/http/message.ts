@@ -55,16 +55,17 @@ export function cutShort(res: NodeResponse): void {
 
 /** Tells when the caller leaves before the answer has been written to its end: at once, if nobody waits any more. */
 export function onLeave(res: NodeResponse, tell: () => void): void {
-  if (isGone(res)) {
-    tell();
-    return;
-  }
-  res.once("close", () => {
+  const leave = () => {
     // The response closes after every answer, too; nobody listens then, and an abort costs more than the call.
     if (!res.writableEnded) {
       tell();
     }
-  });
+  };
+  if (isGone(res)) {
+    leave();
+  } else {
+    res.once("close", leave);
+  }
 }
 
 /** Writes a part of an answer, and waits until its reader has room for more. `false` says that the reader is gone. */

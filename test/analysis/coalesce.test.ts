@@ -220,37 +220,6 @@ describe("equal work under way at the same time", () => {
     await expect(states.next()).rejects.toThrow("gone");
   });
 
-  test("is told who joins it, and who leaves while others stay", async () => {
-    const coalescer = createCoalescer<number, string>();
-    const told: string[] = [];
-    const end = Promise.withResolvers<number>();
-    const present: string[][] = [];
-    let look = () => {};
-    const work: SharedWork<number, string> = (_publish, _signal, sharers) => {
-      sharers.watch(
-        (who) => told.push(`${who} came`),
-        (who) => told.push(`${who} left`),
-      );
-      look = () => present.push([...sharers.present]);
-      look();
-      return end.promise;
-    };
-    const leaving = new AbortController();
-    const first = coalescer.last("a", work, "first", leaving.signal);
-    const second = coalescer.last("a", work, "second", never);
-    const watcher = Array.fromAsync(coalescer.all("a", work, "third", never));
-    await settle();
-    look();
-    leaving.abort(new Error("gone"));
-    await expect(first).rejects.toThrow("gone");
-    look();
-    expect(told).toEqual(["second came", "third came", "first left"]);
-    expect(present).toEqual([["first"], ["first", "second", "third"], ["second", "third"]]);
-    end.resolve(1);
-    await Promise.all([second, watcher]);
-    expect(told).toHaveLength(3);
-  });
-
   test("fails for all when it fails", async () => {
     const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
     const readers = [all, last, all].map((ask) => ask(coalescer, "a", work));

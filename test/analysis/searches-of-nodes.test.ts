@@ -302,28 +302,6 @@ describeWith("redis")("nodes that share a Redis", () => {
     held.answer();
   });
 
-  // Before they queue, they ask Redis: so long others can join who are in the queue only afterwards.
-  test.each([
-    ["who asked first leaves", ["first", "second"], 0],
-    ["who asked first leaves, of one caller", ["caller", "caller"], 0],
-    ["who joined leaves, of one caller", ["caller", "caller"], 1],
-  ] as const)("keep the place in the queue of who stays, where %s", async (_, flows, leaver) => {
-    const [node] = (await nodes(1)) as [TestNode];
-    const busy = node.analyzer.analyze(judgedOf({ depth: 12 }), "busy", never);
-    const own = await until(() => node.searches[0], Boolean);
-    const leaving = new AbortController();
-    const asked = flows.map((flow, index) =>
-      node.analyzer.analyze(judgedOf(), flow, index === leaver ? leaving.signal : never),
-    );
-    await until(() => node.scheduler.counters.waiting === 1);
-    leaving.abort(new Error("gone"));
-    await expect(asked[leaver]).rejects.toThrow("gone");
-    own?.answer();
-    await busy;
-    (await until(() => node.searches[1], Boolean))?.answer();
-    expect((await asked[1 - leaver])?.depth).toBe(14);
-  });
-
   test("share what time has ended with those who ask meanwhile, and keep it for nobody", async () => {
     const all = (await nodes(2)) as [TestNode, TestNode];
     const asked = judgedOf({ movetimeMs: 500 });
