@@ -87,11 +87,15 @@ export function createAuthenticator({
   let hits = 0;
   let misses = 0;
 
+  function putIn(id: string, key: string): void {
+    keysById.set(id, (keysById.get(id) ?? new Set()).add(key));
+  }
+
   function leaveOut(id: string, key: string): void {
-    const all = keysById.get(id);
     if (known.has(key) || seen.has(key)) {
       return;
     }
+    const all = keysById.get(id);
     if (all?.delete(key) && all.size === 0) {
       keysById.delete(id);
     }
@@ -104,10 +108,10 @@ export function createAuthenticator({
     if (!valid) {
       throw invalid("This API key is unknown here, or has been revoked, replaced or expired.");
     }
-    keysById.set(record.id, (keysById.get(record.id) ?? new Set()).add(key));
     if (expiry?.hasExpired(record)) {
       throw expired(expiry.days);
     }
+    putIn(record.id, key);
     return record;
   }
 
@@ -120,6 +124,7 @@ export function createAuthenticator({
       const record = await keys.findByHash(hash);
       if (record) {
         seen.set(key, { record, askedAt });
+        putIn(record.id, key);
       } else {
         seen.delete(key);
       }
@@ -159,7 +164,10 @@ export function createAuthenticator({
     },
     forget(id) {
       for (const key of [...(keysById.get(id) ?? [])]) {
-        known.delete(key);
+        // What is being looked up anew is no record yet: to delete that would fail who waits for it.
+        if (known.peek(key) !== undefined) {
+          known.delete(key);
+        }
         seen.delete(key);
       }
     },

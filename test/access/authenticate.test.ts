@@ -229,7 +229,14 @@ describe("while the store is away", () => {
     let awaySince: number | undefined;
     let isAway = false;
     const find = keys.findByHash;
-    keys.findByHash = (hash) => (isAway ? Promise.reject(new StoreUnavailable("gone")) : find(hash));
+    let delay: Promise<void> = Promise.resolve();
+    keys.findByHash = async (hash) => {
+      await delay;
+      return isAway ? Promise.reject(new StoreUnavailable("gone")) : find(hash);
+    };
+    const delayUntil = (moment: Promise<void>) => {
+      delay = moment;
+    };
     const grace = { awaySince: () => awaySince, ms: 60_000 };
     const authenticator = createAuthenticator({ keys, pepper: undefined, grace });
     const issuer = createKeyIssuer({ keys, pepper: undefined });
@@ -247,7 +254,7 @@ describe("while the store is away", () => {
       awaySince = undefined;
       isAway = false;
     };
-    return { authenticator, issuer, issue, advance, goAway, comeBack };
+    return { authenticator, issuer, issue, advance, goAway, comeBack, delayUntil };
   }
 
   test("keys that were seen are known for a minute, others are not", async () => {
@@ -275,6 +282,19 @@ describe("while the store is away", () => {
     authenticator.forget(ended.id);
     await expect(authenticator.keyOf(old.header)).rejects.toThrow(StoreUnavailable);
     await expect(authenticator.keyOf(ended.header)).rejects.toThrow(StoreUnavailable);
+  });
+
+  test("a look-up that is under way is not broken off where its key is forgotten", async () => {
+    const { authenticator, issue, advance, delayUntil } = await openGraced();
+    const { header, id } = await issue();
+    await authenticator.keyOf(header);
+    advance(3100);
+    const found = Promise.withResolvers<void>();
+    delayUntil(found.promise);
+    const asked = authenticator.keyOf(header);
+    authenticator.forget(id);
+    found.resolve();
+    expect(await asked).toMatchObject({ id });
   });
 
   test("a key that was revoked meanwhile is known until the store is back", async () => {
