@@ -4,7 +4,7 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { gameFromPgn } from "../src/game/game.ts";
-import { openingKey } from "../src/game/openings.ts";
+import { openingKey } from "../src/game/opening-key.ts";
 import { readPgn } from "../src/game/read-pgn.ts";
 import { inOneGo } from "../src/thread/event-loop.ts";
 

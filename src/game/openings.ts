@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { Position } from "../chess/position.ts";
 import { inTurns, type Turn } from "../thread/event-loop.ts";
+import { openingKey } from "./opening-key.ts";
 
 export interface Opening {
   /** Of the Encyclopaedia of Chess Openings: `C50`. */
@@ -50,9 +51,4 @@ function* openingsFromTable(text: string): Generator<void, Openings> {
       return name === undefined ? undefined : { eco: name.slice(0, 3), name: name.slice(4), ply };
     },
   };
-}
-
-/** What of a normal FEN tells one position of the table from another: all but the clocks. */
-export function openingKey(fen: string): string {
-  return fen.split(" ", 4).join(" ");
 }

@@ -13,7 +13,8 @@ import {
 } from "./accuracy.ts";
 import type { Game } from "./game.ts";
 import { adviseOn, type Judgement } from "./judgement.ts";
-import { type Opening, openingKey } from "./openings.ts";
+import { openingKey } from "./opening-key.ts";
+import type { Opening } from "./openings.ts";
 import { type Phase, phasesOf } from "./phases.ts";
 
 /** What is known of a position: a search's findings, or how the game that is over there ended. White's view. */

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { constants, type Http2ServerRequest, type Http2ServerResponse } from "node:http2";
 import Negotiator from "negotiator";
+import { KibitzError } from "../errors/errors.ts";
 
 /** A request as Node hands it over: HTTP/1.1 and HTTP/2 come through one port. */
 export type NodeRequest = IncomingMessage | Http2ServerRequest;
@@ -41,6 +42,11 @@ export function isGone(res: NodeResponse): boolean {
  */
 export function hasArrived(req: NodeRequest): boolean {
   return !("stream" in req) || !req.stream.closed;
+}
+
+/** What a request is refused for whose sender takes too long. */
+export function lateRequest(): KibitzError {
+  return new KibitzError("request_timeout", "The request did not arrive in time.");
 }
 
 /** Ends an answer that cannot be finished, so that its reader does not take half of it for the whole. */

@@ -17,22 +17,24 @@ import { doneOf, judgedOf, scripted, snapshotOf } from "./made-up.ts";
 
 const never = new AbortController().signal;
 
+/** Terms, and the engine time that was told by them last. */
+function metered() {
+  let engineMs = 0;
+  const onEngineTime = (ms: number) => {
+    engineMs = ms;
+  };
+  return { terms: { expectedMs: 10, longestMs: 9000, onEngineTime }, engineMs: () => engineMs };
+}
+
 describe("engine time of a search that is watched", () => {
   /** What is charged while it is watched until something happens. */
   async function charged(
     search: SearchWithRetry,
     watcher: (states: AsyncIterable<Analysis>) => Promise<unknown>,
   ) {
-    let engineMs = 0;
-    const terms = {
-      expectedMs: 10,
-      longestMs: 9000,
-      onEngineTime(ms: number) {
-        engineMs = ms;
-      },
-    };
+    const { terms, engineMs } = metered();
     await watcher(statesOf(analyzerOf(search), judgedOf(), "somebody", never, terms));
-    return engineMs;
+    return engineMs();
   }
   /** Longer than what the engine says of its time. */
   const silentMs = 2 * snapshotOf().counters.timeMs;
@@ -78,12 +80,8 @@ describe("engine time of a search that is watched", () => {
 
   test("is no longer than until the watcher's connection was cut, when nobody reads to notice it", async () => {
     const analyzer = analyzerOf(endless);
-    let engineMs = 0;
-    const onEngineTime = (ms: number) => {
-      engineMs = ms;
-    };
+    const { terms, engineMs } = metered();
     const cut = new AbortController();
-    const terms = { expectedMs: 10, longestMs: 9000, onEngineTime };
     const begunAt = performance.now();
     const states = statesOf(analyzer, judgedOf(), "somebody", cut.signal, terms)[Symbol.asyncIterator]();
     await states.next();
@@ -92,7 +90,7 @@ describe("engine time of a search that is watched", () => {
     await new Promise((resolve) => setTimeout(resolve, 200));
     await expect(states.next()).rejects.toThrow("cut");
     // What the engine has said counts, however quick it was.
-    expect(engineMs).toBeLessThanOrEqual(Math.max(cutMs + 1, snapshotOf().counters.timeMs));
+    expect(engineMs()).toBeLessThanOrEqual(Math.max(cutMs + 1, snapshotOf().counters.timeMs));
   });
 });
 
@@ -168,17 +166,10 @@ describe("engine time of a search that waits for an engine that is being started
       log: silentLog,
     });
     const analyzer = analyzerOf(createSearchWithRetry(pool, silentLog, quarantine));
-    let engineMs = 0;
-    const terms = {
-      expectedMs: 10,
-      longestMs: 9000,
-      onEngineTime(ms: number) {
-        engineMs = ms;
-      },
-    };
+    const { terms, engineMs } = metered();
     const begunAt = performance.now();
     await expect(analyzer.analyze(judgedOf(), "somebody", leaving, terms)).rejects.toThrow();
-    return { engineMs, tookMs: performance.now() - begunAt };
+    return { engineMs: engineMs(), tookMs: performance.now() - begunAt };
   }
 
   test("is none where none can be started", async () => {

@@ -132,6 +132,19 @@ describe("what a build says of itself", () => {
     expect(engines.sessions[0]?.alive).toBe(false);
   });
 
+  test("is asked of one build after the other", async () => {
+    const begun = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const { engines, pool } = createFakePool(2, { starting: (number) => begun[number - 1]?.promise });
+    const infos = [pool.describe(build), pool.describe(buildOf({ id: "other" }))];
+    await new Promise(setImmediate);
+    expect(engines.starts).toBe(1);
+    begun[0]?.resolve();
+    await infos[0];
+    begun[1]?.resolve();
+    await infos[1];
+    expect(engines.starts).toBe(2);
+  });
+
   test("needs none if one has run before", async () => {
     const { engines, pool } = createFakePool();
     await pool.lend(build, forever);

@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
-import { type Openings, openingKey, readOpenings } from "../../src/game/openings.ts";
+import { openingKey } from "../../src/game/opening-key.ts";
+import { type Openings, readOpenings } from "../../src/game/openings.ts";
 import { createTimeSlicer } from "../../src/thread/event-loop.ts";
 import { gameOf } from "./games.ts";
 

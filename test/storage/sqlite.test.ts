@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, describe, expect, test } from "vitest";
 import { StoreUnavailable } from "../../src/storage/ports.ts";
-import { openDatabase, StoreUnusable } from "../../src/storage/sqlite/database.ts";
+import { createTrial, openDatabase, StoreUnusable } from "../../src/storage/sqlite/database.ts";
 import { createSqliteKeyStore } from "../../src/storage/sqlite/key-store.ts";
 import { createSqliteUsageStore } from "../../src/storage/sqlite/usage-store.ts";
 import { issueTerms, keyRecord, testKeyStore, testUsageStore } from "../contract/access-stores.ts";
@@ -102,6 +102,16 @@ describe("a database", () => {
     const folder = join(root, "newer");
     openIn(folder).exec("PRAGMA user_version = 99");
     expect(() => openDatabase(folder)).toThrow(/newer Kibitz \(version 99/);
+  });
+
+  test("of a newer Kibitz is not taken back by one that has had it open before", async () => {
+    const folder = join(root, "overtaken");
+    const database = openDatabase(folder);
+    const newer = openIn(folder);
+    newer.exec("PRAGMA user_version = 99");
+    await createTrial(database)();
+    expect(newer.prepare("PRAGMA user_version").get()).toEqual({ user_version: 99 });
+    database.close();
   });
 
   test("is brought up from nothing once, however often it is opened", () => {

@@ -13,6 +13,7 @@ import { KibitzError } from "../../errors/errors.ts";
 import { headersFromError, problemFromError, problemMediaType } from "../../errors/problem.ts";
 import { contextOf, outcomeOf } from "../../request/context.ts";
 import { muchToCome } from "../lingering-close.ts";
+import { lateRequest } from "../message.ts";
 import type { Place } from "./connections.ts";
 import { continueWhenRead } from "./dispatch.ts";
 import type { ListenerLimits } from "./limits.ts";
@@ -158,7 +159,7 @@ interface ClientError extends Error {
 function errorFromClientError({ code, reason, rawPacket }: ClientError): KibitzError {
   switch (code) {
     case "ERR_HTTP_REQUEST_TIMEOUT":
-      return new KibitzError("request_timeout", "The request did not arrive in time.");
+      return lateRequest();
     case "HPE_HEADER_OVERFLOW":
       // Node tells only of too many bytes; a packet that begins with a long target says which.
       return /^[A-Z]+ \S{8000}/.test(rawPacket?.toString("latin1", 0, 8100) ?? "")

@@ -6,8 +6,8 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2";
-import { KibitzError } from "../../errors/errors.ts";
-import type { NodeRequest, NodeResponse } from "../message.ts";
+import type { KibitzError } from "../../errors/errors.ts";
+import { lateRequest, type NodeRequest, type NodeResponse } from "../message.ts";
 import type { Place } from "./connections.ts";
 import { continueWhenRead } from "./dispatch.ts";
 import type { ListenerLimits } from "./limits.ts";
@@ -170,7 +170,7 @@ function limitArrival(
       return;
     }
     if (!res.headersSent) {
-      refuse(new KibitzError("request_timeout", "The request did not arrive in time."), req, res);
+      refuse(lateRequest(), req, res);
     }
     // At once, and not when the answer is through: whoever still reads the request must not answer it, too. For them it ends by
     // this, and has not arrived.

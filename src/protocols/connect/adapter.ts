@@ -23,6 +23,7 @@ import {
   hasArrived,
   isGone,
   isNotModified,
+  lateRequest,
   type NodeRequest,
   type NodeResponse,
 } from "../../http/message.ts";
@@ -139,9 +140,7 @@ export function createConnectAdapter(options: ConnectAdapterOptions): ConnectAda
       }
       if (!hasArrived(req)) {
         const isLate = outcomeOf(req).code === "request_timeout";
-        throw isLate
-          ? new KibitzError("request_timeout", "The request did not arrive in time.")
-          : new Error("the caller left before the request had arrived");
+        throw isLate ? lateRequest() : new Error("the caller left before the request had arrived");
       }
     } catch (cause) {
       if (cause instanceof KibitzError) {

@@ -16,7 +16,11 @@ test("kibitz doctor tries every engine and the sandbox, and finds a fit machine 
 });
 
 test("kibitz doctor --json tells each finding on a line, and fails where the service would not start", async () => {
-  const env = { KIBITZ_DEFAULT_ENGINE: "stockfish-1", KIBITZ_SLOTS: "1024" };
+  const env = {
+    KIBITZ_DEFAULT_ENGINE: "stockfish-1",
+    KIBITZ_SLOTS: "1024",
+    KIBITZ_NATIVE_ENGINES: "/nope/x",
+  };
   const { code, stdout } = await runKibitz(["doctor", "--json"], env);
   const findings = stdout
     .trimEnd()
@@ -37,5 +41,13 @@ test("kibitz doctor --json tells each finding on a line, and fails where the ser
       advice: expect.any(String),
     },
   ]);
+  expect(findings).toContainEqual({
+    part: "engines",
+    state: "note",
+    found: expect.stringMatching(
+      /^\/nope\/x: KIBITZ_NATIVE_ENGINES names a file that cannot be run \(.*ENOENT/,
+    ),
+    advice: expect.stringContaining("KIBITZ_NATIVE_ENGINES"),
+  });
   expect(code).toBe(1);
 });

@@ -2,6 +2,7 @@ import { INITIAL_FEN } from "chessops/fen";
 import type { Score } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import type { MoveReview } from "../../../gen/chess/analysis/v1/game_pb.ts";
 import { centipawnsOf, reviewWinPercent, standardStartCp } from "../../../src/game/accuracy.ts";
+import { openingKey } from "../../../src/game/opening-key.ts";
 import type { GraphBand, GraphPoint } from "../graph/graph.tsx";
 import { texts } from "../texts.ts";
 import { judgedOf, phaseNames, phaseOf } from "./judged.ts";
@@ -10,16 +11,12 @@ import { moveNumber } from "./move-number.ts";
 /** White's chances at the start, 0 to 100; undefined while nobody has evaluated it. */
 export function startPercent(startFen: string, evaluation: Score | undefined): number | undefined {
   if (evaluation?.value.case === undefined) {
-    return boardOf(startFen) === boardOf(INITIAL_FEN) ? reviewWinPercent(standardStartCp) : undefined;
+    const isStandardStart = openingKey(startFen) === openingKey(INITIAL_FEN);
+    return isStandardStart ? reviewWinPercent(standardStartCp) : undefined;
   }
   const { value } = evaluation.value;
   const isMate = evaluation.value.case === "mate";
   return reviewWinPercent(centipawnsOf(isMate ? { kind: "mate", mate: value } : { kind: "cp", cp: value }));
-}
-
-/** All but the clocks, as the service knows the start from which games begin. */
-function boardOf(fen: string): string {
-  return fen.split(" ").slice(0, 4).join(" ");
 }
 
 /** White's chances over the plies of a game: `x` is the ply, 0 for the start, `y` 0 to 100. */
