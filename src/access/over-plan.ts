@@ -1,7 +1,8 @@
+import { batchItemsMax } from "../analysis/analysis.ts";
 import type { SearchLimits } from "../analysis/expected-time.ts";
 import type { NextAction } from "../errors/catalogue.ts";
 import { type Fault, KibitzError } from "../errors/errors.ts";
-import type { Plan } from "./plans.ts";
+import type { Plan, PlanLimits } from "./plans.ts";
 
 /** Where callers get keys by themselves. */
 export const keyUrl = "/v1/keys";
@@ -36,10 +37,15 @@ export function excessOf(
   return all;
 }
 
-/** What is too much of a batch: more requests than one of the plan's windows ever has. */
+/** Most requests in a batch. A batch of more requests than the quota of a window could never be answered in full. */
+export function batchMaxOf({ rates }: PlanLimits): number {
+  const quotas = rates.filter(({ unit }) => unit === "request").map(({ quota }) => quota);
+  return Math.min(batchItemsMax, ...quotas);
+}
+
+/** What is too much of a batch. */
 export function excessOfBatch(items: number, { limits }: Plan): readonly Excess[] {
-  const quotas = limits.rates.filter(({ unit }) => unit === "request").map(({ quota }) => quota);
-  const maxItems = Math.min(...quotas);
+  const maxItems = batchMaxOf(limits);
   const allowed = `batches of up to ${maxItems}`;
   const bounds = { minItems: 1, maxItems };
   return items > maxItems

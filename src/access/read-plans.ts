@@ -1,3 +1,4 @@
+import { batchMaxOf } from "./over-plan.ts";
 import { builtInPlans, freePlan, keylessPlan, openPlan, type Plan, type RatePolicy } from "./plans.ts";
 
 /** The plans that an operator asks for, or all that is wrong with them. */
@@ -45,6 +46,12 @@ export function readPlans(all: readonly unknown[], form: PlanForm): PlansReading
     }
     // A rule says what fits; the form only what can be read.
     const others = unread.filter(({ pointer }) => !own.some((fault) => fault.pointer === pointer));
+    const { batch_max: stated } = isObject(json.limits) ? json.limits : {};
+    const batchMax = batchMaxOf(plan.limits);
+    if (own.length + others.length === 0 && stated !== undefined && stated !== batchMax) {
+      const message = `\`batch_max\` follows from \`rates\`, and is ${batchMax} here: leave it out.`;
+      own.push({ pointer: "/limits/batch_max", message });
+    }
     faults.push(...[...own, ...others].map((fault) => ({ ...fault, pointer: `/${index}${fault.pointer}` })));
     named.add(plan.id);
     plans.set(plan.id, plan);

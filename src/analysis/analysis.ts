@@ -63,6 +63,9 @@ export const requestBounds = {
   reviewPlies: { minimum: 1, maximum: 600 },
 } as const;
 
+/** Most requests in a batch. */
+export const batchItemsMax: number = 200;
+
 /** The depth that limits a search, in plies: undefined where nodes alone are to limit it. */
 export function depthLimitOf({ depth, nodes }: Pick<AnalysisRequest, "depth" | "nodes">): number | undefined {
   return depth ?? (nodes === undefined ? requestBounds.depth.default : undefined);

@@ -7,7 +7,7 @@ import type {
 } from "../../gen/chess/analysis/v1/key_service_pb.ts";
 import type { KeyRecord } from "../access/account.ts";
 import type { RateWindow } from "../access/counters.ts";
-import type { Estimate } from "../access/over-plan.ts";
+import { batchMaxOf, type Estimate } from "../access/over-plan.ts";
 import type { Plan, PlanLimits, RatePolicy } from "../access/plans.ts";
 
 export function messageFromPlan({ id, requiresKey, limits }: Plan): MessageInitShape<typeof pb.PlanSchema> {
@@ -21,6 +21,7 @@ function messageFromLimits(limits: PlanLimits): MessageInitShape<typeof pb.PlanL
     multipvMax: limits.multipvMax,
     movetimeMsMax: limits.movetimeMaxMs,
     reviewPliesMax: limits.reviewPliesMax,
+    batchMax: batchMaxOf(limits),
     ...(limits.concurrent !== undefined && { concurrent: limits.concurrent }),
     rates: limits.rates.map(({ name, quota, windowS, unit }) => ({
       name,

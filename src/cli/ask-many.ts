@@ -7,6 +7,7 @@ import {
   type EvaluateBatchResponse,
   EvaluateBatchResponseSchema,
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { batchItemsMax } from "../analysis/analysis.ts";
 import { KibitzError } from "../errors/errors.ts";
 import { durationText } from "../text/plain-text.ts";
 import type { Output } from "./host.ts";
@@ -16,9 +17,6 @@ export interface AskManyOptions {
   /** Is told before the service is given time. */
   onWait(wait: Wait): void;
 }
-
-/** A batch takes so many. */
-const batchMax = 200;
 
 /** Least wait, in milliseconds, whatever the service says. */
 const waitMinMs = 1000;
@@ -35,7 +33,7 @@ export async function* askMany(
   { signal, onWait }: AskManyOptions,
 ): AsyncGenerator<EvaluateBatchResponse> {
   let open = [...requests.entries()];
-  let size = batchMax;
+  let size = batchItemsMax;
   while (open.length > 0) {
     const asked = open.slice(0, size);
     const answered = new Set<number>();

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import {
+  batchMaxOf,
   couldRun,
   excessOf,
   excessOfBatch,
@@ -8,6 +9,7 @@ import {
   upgradeNeeded,
 } from "../../src/access/over-plan.ts";
 import { builtInPlans, freePlan, keylessPlan, openPlan, type Plan } from "../../src/access/plans.ts";
+import { batchItemsMax } from "../../src/analysis/analysis.ts";
 
 const asked = { depth: 25, multipv: 1, movetimeMs: undefined, nodes: undefined };
 const gold: Plan = { ...freePlan, id: "gold" };
@@ -21,8 +23,26 @@ test("a plan has nothing against what it allows, to the last ply and node", () =
   expect(excessOf({ depth: 30, nodes: 1_000_000_000, multipv: 10, movetimeMs: 60_000 }, openPlan)).toEqual(
     [],
   );
-  expect(excessOfBatch(60, keylessPlan)).toEqual([]);
-  expect(excessOfBatch(200, openPlan)).toEqual([]);
+});
+
+test("a batch may hold as many requests as the smallest window of the plan, and at most 200", () => {
+  const minute = { name: "minute", quota: 300, windowS: 60, unit: "request" } as const;
+  const generous = { ...keylessPlan, limits: { ...keylessPlan.limits, rates: [minute] } };
+  const tight = {
+    ...keylessPlan,
+    limits: { ...keylessPlan.limits, rates: [minute, { ...minute, quota: 7 }] },
+  };
+  for (const [plan, most] of [
+    [keylessPlan, 60],
+    [freePlan, batchItemsMax],
+    [openPlan, batchItemsMax],
+    [generous, batchItemsMax],
+    [tight, 7],
+  ] as const) {
+    expect(batchMaxOf(plan.limits)).toBe(most);
+    expect(excessOfBatch(most, plan)).toEqual([]);
+    expect(excessOfBatch(most + 1, plan)).toMatchObject([{ fault: { allowed: { maxItems: most } } }]);
+  }
 });
 
 test("a plan has nothing against a depth that is no limit, and something against one node too many", () => {

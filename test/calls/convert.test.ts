@@ -243,6 +243,7 @@ test("a plan is told with its limits, and without those that it has not", () => 
       multipvMax: 10,
       movetimeMsMax: 60_000,
       reviewPliesMax: 600,
+      batchMax: 200,
       rates: [],
     },
   });

@@ -14,8 +14,8 @@ import {
   CreateKeyRequestSchema,
   file_chess_analysis_v1_key_service,
 } from "../../gen/chess/analysis/v1/key_service_pb.ts";
-import { requestBounds } from "../../src/analysis/analysis.ts";
-import { boundsOfField, createRules } from "../../src/calls/rules.ts";
+import { batchItemsMax, requestBounds } from "../../src/analysis/analysis.ts";
+import { boundsOfField, boundsOfList, createRules } from "../../src/calls/rules.ts";
 
 test("the ranges of a request are those that the domain knows", () => {
   const rangeOf = (name: string) => {
@@ -26,6 +26,7 @@ test("the ranges of a request are those that the domain knows", () => {
   expect(requestBounds.multipv).toMatchObject(rangeOf("multipv"));
   expect(requestBounds.movetimeMs).toEqual(rangeOf("movetime_ms"));
   expect(requestBounds.nodes).toEqual(rangeOf("nodes"));
+  expect(boundsOfList(EvaluateBatchRequestSchema.field.requests).maximum).toBe(batchItemsMax);
 });
 
 const rules = createRules();

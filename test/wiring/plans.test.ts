@@ -91,6 +91,8 @@ describe("a file of plans", () => {
     [limits({ nodes_max: null }), "/plans/0/limits/nodes_max", /from 1 to 1000000000, not null/],
     [limits({ multipv_max: "5" }), "/plans/0/limits/multipv_max", /from 1 to 10, not "5"/],
     [limits({ movetime_ms_max: 1.5 }), "/plans/0/limits/movetime_ms_max", /from 50 to 60000, not 1.5/],
+    [limits({ batch_max: 100 }), "/plans/0/limits/batch_max", /follows from `rates`, and is 200 here/],
+    [limits({ batch_max: "100" }), "/plans/0/limits/batch_max", /must be an integer/],
     [limits({ concurrent: 0 }), "/plans/0/limits/concurrent", /1 to 10000, or null/],
     [limits({ rates: {} }), "/plans/0/limits/rates", /must be a list/],
     [limits({ rates: null }), "/plans/0/limits/rates", /must be a list, not null/],

@@ -10,6 +10,7 @@ export interface ShownPlan {
     readonly multipv_max: number;
     readonly movetime_ms_max: number;
     readonly review_plies_max: number;
+    readonly batch_max: number;
     readonly concurrent: number | null;
     readonly rates: readonly {
       readonly quota: number;
@@ -32,8 +33,8 @@ export async function openapiDocument(plans: readonly ShownPlan[]): Promise<stri
 function tableOf(plans: readonly ShownPlan[]): string {
   return `**Plans** of this service, as \`GET /price\` shows them. A request beyond the limits of the plan is 402; one that has to wait is 429.
 
-| plan | key | depth | nodes | lines | search | review | at a time | windows |
-|---|---|---|---|---|---|---|---|---|
+| plan | key | depth | nodes | lines | search | review | batch | at a time | windows |
+|---|---|---|---|---|---|---|---|---|---|
 ${plans.map(rowOf).join("\n")}
 `;
 }
@@ -50,6 +51,7 @@ function rowOf({ id, requires_key, limits }: ShownPlan): string {
     `to ${limits.multipv_max}`,
     `to ${limits.movetime_ms_max} ms`,
     `to ${limits.review_plies_max} plies`,
+    `to ${limits.batch_max}`,
     limits.concurrent ?? "not limited",
     windows.join(", ") || "not limited",
   ];

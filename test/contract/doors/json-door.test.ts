@@ -145,6 +145,7 @@ describe("GET", () => {
             rates: [],
             nodes_max: 1_000_000_000,
             review_plies_max: 600,
+            batch_max: 200,
           },
         },
       ],

@@ -75,6 +75,7 @@ describe.each([json, ...rpcDoors])("through $name", (kind) => {
           depth_max: 30,
           nodes_max: 40_000_000,
           review_plies_max: 600,
+          batch_max: 200,
           concurrent: 4,
           rates: [{ name: "minute" }, { name: "engine-day" }, { name: "refusals" }],
         },

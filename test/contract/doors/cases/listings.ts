@@ -80,6 +80,7 @@ export const listings: readonly AnswerCase[] = [
             rates: [],
             nodes_max: 1_000_000_000,
             review_plies_max: 600,
+            batch_max: 200,
           },
         },
       ],
