@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import type { Guard } from "../engine/sandbox/layers.ts";
 import { createLog } from "../log/create-log.ts";
 import type { Log } from "../log/log.ts";
 import { makeFolder } from "../storage/sqlite/database.ts";
@@ -27,11 +28,24 @@ export const serveCommand: Command = {
     }
     const config = loadConfig(host.env);
     const log = await createLog(config.logLevel, host.stdout, host);
-    log.info({ settings: settingsForLog(config) }, "settings");
+    // A terminal has room for what its reader needs; programs read every line.
+    const tellPrograms: Log["info"] = (...line) =>
+      host.stdout.isTTY ? log.debug(...line) : log.info(...line);
+    tellPrograms({ settings: settingsForLog(config) }, "settings");
 
     ensureFolder(config.dataDir);
     const started = Promise.withResolvers<void>();
-    const opening = openEngines(config, log, signal, started.resolve);
+    const opening = openEngines(config, log, signal, {
+      onSandbox({ user, holds, lacks }) {
+        const fields = { user: user?.name ?? "the server's", holds, lacks };
+        if (lacks.length === 0) {
+          tellPrograms(fields, "engine sandbox");
+        } else {
+          log.warn(fields, `engine sandbox: ${dangersOf(lacks)}`);
+        }
+      },
+      onStarted: started.resolve,
+    });
     // Reading the server's modules holds this thread: by then the engine's process should be loading.
     // A failure is told by the app, which awaits the same; here it only must not count as unhandled.
     await Promise.race([started.promise, opening.catch(() => {})]);
@@ -52,9 +66,12 @@ export const serveCommand: Command = {
       access: config.access,
       degraded: app.degraded(),
     };
-    log.info({ ...standing, startMs }, `ready: curl ${app.url}/ shows how to start`);
+    const ready = `ready: curl ${app.url}/ shows how to start`;
     if (host.stdout.isTTY) {
+      log.info({ startMs }, ready);
       host.stdout.write(welcomeText(standing, config));
+    } else {
+      log.info({ ...standing, startMs }, ready);
     }
     // Not before: until then the engine needs the cores.
     const building = config.page === "on" ? buildPageIfStale(log, signal) : undefined;
@@ -68,6 +85,23 @@ export const serveCommand: Command = {
     return exitCode.ok;
   },
 };
+
+/** What an engine could do in a sandbox that lacks a guard. */
+const dangers: Readonly<Record<Guard, string>> = {
+  user: "act as the server's user",
+  keys: "read the key database",
+  network: "use the network",
+  writes: "write files",
+  privileges: "gain privileges",
+  limits: "take any amount of memory",
+  "ends with the server": "outlive a server that is killed",
+};
+
+/** In one sentence, what follows from what the sandbox lacks. */
+export function dangersOf(lacks: readonly Guard[]): string {
+  const what = new Intl.ListFormat("en").format(lacks.map((guard) => dangers[guard]));
+  return `an engine that was taken over could ${what}; kibitz doctor says how to prevent that`;
+}
 
 /** Read after the engines load, as the server's modules are. */
 async function openMetrics(config: Config, log: Log) {

@@ -1,6 +1,7 @@
 import { write, writeSync } from "node:fs";
-import type { LevelWithSilent, Logger } from "pino";
+import type { LevelWithSilent, Logger, LoggerOptions } from "pino";
 import pino from "pino";
+import { withoutControls } from "../text/plain-text.ts";
 import { type Log, type LogFields, logFields } from "./log.ts";
 
 /** JSON lines for programs; on a terminal, lines for people. */
@@ -27,8 +28,38 @@ export async function createLog(
   }
   // Loaded where somebody looks: a server in a container has no use for it.
   const { default: pretty } = await import("pino-pretty");
-  const log: Log = pino(options, pretty({ destination: stream.fd, sync: true, colorize: true }));
+  const hooks: LoggerOptions["hooks"] = {
+    logMethod(line, write) {
+      const [fields, message] = line as unknown as Parameters<Log["info"]>;
+      write.apply(this, message === "call" ? [{ err: fields.err }, withoutControls(callText(fields))] : line);
+    },
+  };
+  const lines = pretty({ destination: stream.fd, sync: true, colorize: true, singleLine: true });
+  const log: Log = pino({ ...options, hooks }, lines);
   return log;
+}
+
+/** A call for people, in the width of a terminal: `Evaluate (json): ok, 593 ms, stockfish-19 depth 14`. */
+function callText({
+  protocol,
+  method,
+  request,
+  code,
+  limit,
+  ms,
+  engine,
+  depth,
+  cached,
+  requestId,
+}: LogFields) {
+  const details = [
+    `${code}${limit === undefined ? "" : ` (${limit})`}`,
+    `${ms} ms`,
+    ...(engine === undefined ? [] : [`${engine}${depth === undefined ? "" : ` depth ${depth}`}`]),
+    ...(cached ? ["cached"] : []),
+    ...(code === "internal" ? [`request ${requestId}`] : []),
+  ];
+  return `${method} ${request ?? `(${protocol})`}: ${details.join(", ")}`;
 }
 
 /**

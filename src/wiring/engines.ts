@@ -7,23 +7,29 @@ import type { Log } from "../log/log.ts";
 import { ConfigError } from "./config.ts";
 import type { Config } from "./settings.ts";
 
+interface OpenEnginesOptions {
+  /** Called when the sandbox is built, before any engine runs in it. */
+  readonly onSandbox?: (sandbox: Sandbox) => void;
+  /** Called when the first engine loads. */
+  readonly onStarted?: () => void;
+}
+
 /**
  * The engines that the settings ask for. Apart from `app.ts` because it is what takes longest:
  * engines load their networks while the modules of the server are still being read.
- *
- * @param onStarted told when the first engine loads.
  */
 export async function openEngines(
   config: Config,
   log: Log,
   signal: AbortSignal,
-  onStarted?: () => void,
+  { onSandbox, onStarted }: OpenEnginesOptions = {},
 ): Promise<Engines> {
   const { hashMb, threads, slots, engineMemoryMb, defaultEngine, nativeEngines, searchPath } = config;
   const settings = { hashMb, threads };
   try {
     await using opened = new AsyncDisposableStack();
-    const sandbox = opened.use(await openCage(config, log));
+    const sandbox = opened.use(await createSandbox({ userName: config.engineUser, hide: config.dataDir }));
+    onSandbox?.(sandbox);
     const backends = [
       createWasmBackend(settings, sandbox),
       createNativeBackend(settings, { files: nativeEngines, searchPath }, sandbox, log),
@@ -42,17 +48,4 @@ export async function openEngines(
     }
     throw error;
   }
-}
-
-/**
- * The sandbox that engines run in.
- *
- * @throws EngineUserUnusable
- */
-export async function openCage({ engineUser, dataDir }: Config, log: Log): Promise<Sandbox> {
-  const sandbox = await createSandbox({ userName: engineUser, hide: dataDir });
-  const { user, holds, lacks } = sandbox;
-  const tell = lacks.length === 0 ? log.info : log.warn;
-  tell.call(log, { user: user?.name ?? "the server's", holds, lacks }, "engine sandbox");
-  return sandbox;
 }

@@ -1,6 +1,9 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { asRoot } from "../support/components.ts";
+import { describeWith } from "../support/needs.ts";
+import { logLevel, serve } from "../support/served.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { type Settings, spawnKibitz } from "./run-kibitz.ts";
 
@@ -46,5 +49,39 @@ test.concurrent.each(rows)("kibitz $args ends by itself with $code", async ({ ar
     code: expected.code,
     stdout: expect.stringMatching(expected.stdout),
     stderr: expect.stringMatching(expected.stderr),
+  });
+});
+
+/** Without `unshare`, no engine can be kept from the network. */
+const withoutUnshare = [
+  "unshare",
+  ...asRoot(),
+  "--mount",
+  "sh",
+  "-c",
+  'mount --bind /dev/null /usr/bin/unshare && exec "$@"',
+  "sh",
+];
+
+describeWith("namespaces", "util-linux")("a sandbox that lacks a guard", () => {
+  test("is no affair of a command, whose caller owns the engines", async () => {
+    const { code, stderr } = await spawnKibitz(
+      ["eval", mateInOne, "-d", "4"],
+      {},
+      { through: withoutUnshare },
+    );
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  });
+
+  test("is told by serve in one sentence that says what follows", async () => {
+    const { logged } = await serve({}, { through: withoutUnshare });
+    expect(logged.filter(({ level }) => level >= logLevel.warn)).toMatchObject([
+      {
+        msg: expect.stringMatching(
+          /^engine sandbox: an engine that was taken over could (read the key database and )?use the network; kibitz doctor says how to prevent that$/,
+        ),
+        lacks: expect.arrayContaining(["network"]),
+      },
+    ]);
   });
 });

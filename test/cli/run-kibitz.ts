@@ -7,7 +7,7 @@ import { text } from "node:stream/consumers";
 import type { Host, Output } from "../../src/cli/host.ts";
 import { run } from "../../src/cli/run.ts";
 import { quickestSettings } from "../support/quickest-settings.ts";
-import { startKibitz } from "../support/start-kibitz.ts";
+import { type KibitzOptions, startKibitz } from "../support/start-kibitz.ts";
 
 export interface Finished {
   readonly code: number | null;
@@ -51,9 +51,13 @@ export async function runKibitz(
 }
 
 /** Runs `kibitz` to its end as its users do, in a process of its own. */
-export async function spawnKibitz(args: readonly string[], env: Settings = {}): Promise<Finished> {
+export async function spawnKibitz(
+  args: readonly string[],
+  env: Settings = {},
+  options: KibitzOptions = {},
+): Promise<Finished> {
   using folder = temporaryFolder();
-  const kibitz = startKibitz(args, { ...settingsIn(folder.path), ...env });
+  const kibitz = startKibitz(args, { ...settingsIn(folder.path), ...env }, options);
   const [stdout, stderr, code] = await Promise.all([text(kibitz.stdout), text(kibitz.stderr), kibitz.ended]);
   return { code, stdout, stderr };
 }

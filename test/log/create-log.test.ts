@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import { stripVTControlCharacters } from "node:util";
 import { expect, test } from "vitest";
 
 /** What a process prints that logs three lines and then ends this way. */
@@ -55,7 +56,7 @@ test.each([
   const lines = printedBy(`
     import { createLog } from "./src/log/create-log.ts";
     const log = await createLog("info", ${stream});
-    log.info({ requestId: "id-1", engine: undefined, err: undefined, trace_id: undefined, depth: 0 }, "call");
+    log.info({ requestId: "id-1", engine: undefined, err: undefined, trace_id: undefined, depth: 0 }, "line");
   `).join("\n");
   expect(lines).toContain("id-1");
   expect(lines).toContain("depth");
@@ -76,6 +77,25 @@ test("control characters are escaped, for programs and on a terminal", () => {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
     expect(lines.join("\n")).not.toMatch(/\u001b\[2J|\r|\0/);
   }
+});
+
+test("on a terminal a call is one line, and other lines have their fields on the same line", () => {
+  const lines = printedBy(`
+    import { createLog } from "./src/log/create-log.ts";
+    const log = await createLog("info", Object.assign(process.stdout, { isTTY: true }));
+    const call = { requestId: "id-1", protocol: "json", ms: 12.3, address: "127.0.0.0/24" };
+    log.info({ ...call, method: "Evaluate", engine: "stockfish-19", depth: 14, cached: true, code: "ok" }, "call");
+    log.info({ ...call, method: "GET", request: "/nope", code: "not_found" }, "call");
+    log.error({ ...call, method: "Evaluate", code: "internal" }, "call");
+    log.info({ count: 3 }, "other");
+  `);
+  const plain = lines.map((line) => stripVTControlCharacters(line).replace(/^\[.*?\] /, ""));
+  expect(plain).toEqual([
+    "INFO: Evaluate (json): ok, 12.3 ms, stockfish-19 depth 14, cached",
+    "INFO: GET /nope: not_found, 12.3 ms",
+    "ERROR: Evaluate (json): internal, 12.3 ms, request id-1",
+    'INFO: other {"count":3}',
+  ]);
 });
 
 test("a line is what pino writes by itself", () => {

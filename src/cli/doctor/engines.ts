@@ -1,19 +1,25 @@
+import { existsSync, mkdtempSync, rmdirSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { EngineVersion } from "../../engine/catalog.ts";
 import type { EngineBuild, SearchJob } from "../../engine/engine.ts";
 import type { Engines } from "../../engine/engines.ts";
 import type { Guard } from "../../engine/sandbox/layers.ts";
+import { createSandbox } from "../../engine/sandbox/sandbox.ts";
 import { selfTest, speedTest } from "../../engine/self-test.ts";
 import { type Log, silentLog } from "../../log/log.ts";
-import { openCage, openEngines } from "../../wiring/engines.ts";
+import { openEngines } from "../../wiring/engines.ts";
 import type { Config } from "../../wiring/settings.ts";
 import { countOf } from "../report.ts";
 import { bad, type Finding, good, messageOf, note } from "./finding.ts";
 
+const namespaces = "Install util-linux (unshare), and let the server make user namespaces";
+
 /** What to do about a guard that does not hold. */
 const adviceOn: Readonly<Record<Guard, string>> = {
-  user: "Start the server as root and name a user in KIBITZ_ENGINE_USER, or as a user that has nothing else.",
-  keys: "Start the server as root, or let it make namespaces (in Docker: --security-opt seccomp=unconfined).",
-  network: "Install util-linux (unshare), and let the server make namespaces.",
+  user: "Start the server as a user that has nothing else.",
+  keys: `${namespaces}; or start it as root: engines then run as nobody, who cannot read the keys.`,
+  network: `${namespaces}; or keep the whole container from the network.`,
   writes: "Install util-linux (prlimit).",
   privileges: "Install util-linux (setpriv).",
   limits: "Install util-linux (prlimit).",
@@ -23,7 +29,8 @@ const adviceOn: Readonly<Record<Guard, string>> = {
 /** Each layer of the engines' sandbox: that it holds, or what it would take. */
 export async function* lookAtSandbox(config: Config): AsyncIterable<Finding> {
   try {
-    await using cage = await openCage(config, silentLog);
+    using hide = folderToHide(config.dataDir);
+    await using cage = await createSandbox({ userName: config.engineUser, hide: hide.path });
     const user = cage.user ? `engines run as ${cage.user.name}` : "engines run as the server's own user";
     yield good("sandbox", user);
     for (const guard of cage.holds) {
@@ -35,6 +42,15 @@ export async function* lookAtSandbox(config: Config): AsyncIterable<Finding> {
   } catch (error) {
     yield bad("sandbox", messageOf(error), "KIBITZ_ENGINE_USER names whom engines run as.");
   }
+}
+
+/** The data folder; before the first start, an empty folder in its stead: whether one can be hidden is what is tried. */
+function folderToHide(dataDir: string): Disposable & { readonly path: string } {
+  if (existsSync(dataDir)) {
+    return { path: dataDir, [Symbol.dispose]() {} };
+  }
+  const path = mkdtempSync(join(tmpdir(), "kibitz-doctor-"));
+  return { path, [Symbol.dispose]: () => rmdirSync(path) };
 }
 
 /**

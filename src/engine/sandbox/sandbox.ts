@@ -25,7 +25,7 @@ export interface Sandbox extends AsyncDisposable {
   readonly user: EngineUser | undefined;
   /** What holds on this machine. */
   readonly holds: readonly Guard[];
-  /** What does not, for people to know. */
+  /** What does not. A server that is not root has only its own user to run engines as: that is nothing it lacks. */
   readonly lacks: readonly Guard[];
 }
 
@@ -79,7 +79,7 @@ export async function createSandbox({
       place: place.files,
       user,
       holds: guards.filter((guard) => holds.includes(guard)),
-      lacks: guards.filter((guard) => !holds.includes(guard)),
+      lacks: guards.filter((guard) => !holds.includes(guard) && (asRoot || guard !== "user")),
       [Symbol.asyncDispose]: place[Symbol.asyncDispose],
     };
   } catch (error) {
