@@ -15,7 +15,7 @@ export interface Standing {
 
 const whoMayAsk: Readonly<Record<Config["access"], string>> = {
   public: "everybody, with higher limits for keys (public)",
-  keys: "holders of keys: npx kibitz keys create (keys)",
+  keys: "holders of keys: kibitz keys create (keys)",
   open: "everybody, without limits (open)",
 };
 

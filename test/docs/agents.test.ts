@@ -44,10 +44,12 @@ describe("docs/agents.md", () => {
     expect(servers).toHaveLength(4);
     for (const { command, args, url } of servers) {
       expect(command === undefined ? new URL(url).pathname : [command, ...args]).toEqual(
-        command === undefined ? "/mcp" : ["npx", "-y", manifest.name, "mcp"],
+        command === undefined ? "/mcp" : ["kibitz", "mcp"],
       );
     }
-    expect(blocks("toml")[0]).toContain(`args = ["-y", "${manifest.name}", "mcp", "--url"`);
+    expect(Object.keys(manifest.bin)).toEqual(["kibitz"]);
+    expect(blocks("toml")[0]).toContain('command = "kibitz"\nargs = ["mcp", "--url"');
+    expect(text).toContain(`| \`npx\` | \`-y\`, \`${manifest.name}\`, \`mcp\` |`);
   });
 });
 

@@ -33,7 +33,7 @@ Never make up an evaluation, a FEN or a best move: ask. A position can always be
 
 ## Tools
 
-\`POST /mcp\` on this server, by Streamable HTTP, without a session; or \`npx kibitz mcp\` on standard input and output.
+\`POST /mcp\` on this server, by Streamable HTTP, without a session; or \`kibitz mcp\` on standard input and output (npm package \`kibitz-chess\`).
 
 ${tools.map(({ name, description }) => `- \`${name}\`: ${description}`).join("\n")}
 

@@ -150,7 +150,7 @@ test(
   3 * buildMaxMs,
 );
 
-/** As `npx kibitz serve` there answers a browser. */
+/** As `kibitz serve` there answers a browser. */
 async function pageOfPackage(kibitz: string): Promise<string> {
   const env = { ...quickestSettings, KIBITZ_PAGE: "on", KIBITZ_DATA_DIR: join(kibitz, "data") };
   const child = spawn(process.execPath, [join(kibitz, "bin/kibitz.js"), "serve"], { env, stdio: "pipe" });

@@ -34,7 +34,7 @@ describe("the package, installed from npm's registry into an empty folder", () =
         best_move: { uci: "e1e8", san: "Re8#" },
         engine: { id: "stockfish-19" },
       });
-      const program = join(installed, "node_modules/kibitz/bin/kibitz.js");
+      const program = join(installed, "node_modules/kibitz-chess/bin/kibitz.js");
       expect(execFileSync(node, [program, "completion", "bash"], { encoding: "utf8" })).toContain("_kibitz");
     },
     180_000,
@@ -51,9 +51,9 @@ describe("the package, installed from npm's registry into an empty folder", () =
       ]),
     );
     expect(packed.files.filter((path) => /^(src|test|tools|bench|docs|web)\//.test(path))).toEqual([]);
-    const manual = readFileSync(join(installed, "node_modules/kibitz/dist/man/kibitz.1"), "utf8");
+    const manual = readFileSync(join(installed, "node_modules/kibitz-chess/dist/man/kibitz.1"), "utf8");
     expect(manual).toMatch(/^\.TH KIBITZ 1 /);
-    const { man } = JSON.parse(readFileSync(join(installed, "node_modules/kibitz/package.json"), "utf8"));
+    const { man } = JSON.parse(readFileSync(join(installed, "node_modules/kibitz-chess/package.json"), "utf8"));
     expect(man).toBe("./dist/man/kibitz.1");
   });
 

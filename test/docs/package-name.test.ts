@@ -1,0 +1,89 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import manifest from "../../package.json" with { type: "json" };
+
+/**
+ * On npm, `kibitz` is another project's package. So a command that installs or runs Kibitz names `kibitz-chess` or its tarball.
+ * One exception: `npx kibitz` finds the program of a checkout, if its paragraph, with the code behind it, says "checkout".
+ */
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const here = "test/docs/package-name.test.ts";
+
+const texts = globSync("{*,**/*}.{md,ts,js,json,sh,yaml,yml,html,service,toml,go,py,java}", {
+  cwd: root,
+  exclude: (path) => /(^|\/)(node_modules|dist|release|data|\.venv|target)$/.test(path),
+})
+  .concat("deploy/Dockerfile", ".ci/run")
+  .map((path) => path.replaceAll("\\", "/"))
+  .filter((path) => path !== here && path !== "package-lock.json")
+  .map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
+
+const runners = /\b(npx|npm (?:exec|x|install|i|add)|pnpm (?:dlx|add)|yarn (?:dlx|add)|bunx)\b([^`"|;&\n]*)/g;
+/** What the arguments of a client's configuration are: `["-y", "kibitz", "mcp"]`. */
+const argumentLists = /\[\s*"-y",([^\]]*)\]/g;
+const oldPlaces = /node_modules\/kibitz\/|\bkibitz-\d[\d.]*\.tgz/g;
+
+/** The commands of a paragraph that install or run somebody else's package. */
+function wrongCommandsIn(paragraph: string): readonly string[] {
+  const commands = [...paragraph.matchAll(runners)].filter(([, runner, rest = ""]) => {
+    const words = rest.split(/[\s'")]+/).map((word) => word.replace(/[.,:]+$/, ""));
+    const isOurs = words.some((word) => word.includes(manifest.name));
+    const isForeign = words.some((word) => /^(@[\w-]+\/)?kibitz(@.*)?$/.test(word));
+    const runsCheckout = runner === "npx" && !words.includes("-y") && /\bcheckout\b/i.test(paragraph);
+    return isForeign && !isOurs && !runsCheckout;
+  });
+  const lists = [...paragraph.matchAll(argumentLists)].filter(
+    ([, list = ""]) => /"kibitz(@[^"]*)?"/.test(list) && !list.includes(manifest.name),
+  );
+  return [...commands, ...lists, ...paragraph.matchAll(oldPlaces)].map(([command]) => command.trim());
+}
+
+/** Of a document the paragraphs, a block of code with the paragraph before it; of anything else the lines. */
+function paragraphsOf({ path, text }: { readonly path: string; readonly text: string }): readonly string[] {
+  return path.endsWith(".md") ? text.replace(/\n+(?=```\w)/g, "\n").split("\n\n") : text.split("\n");
+}
+
+test("every command that installs or runs Kibitz names kibitz-chess, or says that it is for a checkout", () => {
+  expect(manifest).toMatchObject({ name: "kibitz-chess", bin: { kibitz: "bin/kibitz.js" } });
+  expect(texts.length).toBeGreaterThan(500);
+  const wrong = texts.flatMap((text) =>
+    paragraphsOf(text)
+      .flatMap(wrongCommandsIn)
+      .map((command) => `${text.path}: ${command}`),
+  );
+  expect(wrong).toEqual([]);
+});
+
+describe("a command is recognised as naming somebody else's package", () => {
+  test.each([
+    "npx kibitz eval startpos",
+    "npx -y kibitz mcp",
+    "In a checkout: npx -y kibitz mcp",
+    "npx kibitz@latest serve",
+    "npm install --prefix /opt kibitz",
+    "npm install --global kibitz.",
+    "npm exec -- kibitz",
+    "pnpm dlx kibitz mcp",
+    '{ "command": "npx", "args": ["-y", "kibitz", "mcp"] }',
+    "npm install ./kibitz-0.1.0.tgz",
+    "/opt/node_modules/kibitz/bin/kibitz.js",
+  ])("%s", (command) => {
+    expect(wrongCommandsIn(command)).toHaveLength(1);
+  });
+
+  test.each([
+    "npx -y kibitz-chess mcp",
+    "claude mcp add kibitz -- npx -y kibitz-chess mcp",
+    "npx -y --package /path/to/kibitz-chess-0.1.0.tgz kibitz mcp",
+    "npm install --prefix /opt ./kibitz-chess-0.1.0.tgz",
+    "In a checkout, `npx kibitz eval startpos` does the same.",
+    "npx openapi-typescript http://localhost:8080/openapi.json -o kibitz.ts",
+    '{ "command": "npx", "args": ["-y", "kibitz-chess", "mcp"] }',
+    "git clone <this repository> kibitz && cd kibitz && npm install && npm start",
+    "kibitz eval startpos",
+  ])("but not: %s", (command) => {
+    expect(wrongCommandsIn(command)).toEqual([]);
+  });
+});
