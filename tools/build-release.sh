@@ -5,6 +5,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+node tools/package-owner.ts
+
 npm run --silent generate
 rm -rf release
 mkdir release

@@ -53,7 +53,9 @@ describe("the package, installed from npm's registry into an empty folder", () =
     expect(packed.files.filter((path) => /^(src|test|tools|bench|docs|web)\//.test(path))).toEqual([]);
     const manual = readFileSync(join(installed, "node_modules/kibitz-chess/dist/man/kibitz.1"), "utf8");
     expect(manual).toMatch(/^\.TH KIBITZ 1 /);
-    const { man } = JSON.parse(readFileSync(join(installed, "node_modules/kibitz-chess/package.json"), "utf8"));
+    const { man } = JSON.parse(
+      readFileSync(join(installed, "node_modules/kibitz-chess/package.json"), "utf8"),
+    );
     expect(man).toBe("./dist/man/kibitz.1");
   });
 

@@ -1,0 +1,32 @@
+/**
+ * Asks the registry that npm is configured with who owns the name of this package, and fails if that is another project:
+ * `node tools/package-owner.ts`. Publishing would be refused, and our documents would install the other project's code.
+ */
+import { spawnSync } from "node:child_process";
+import manifest from "../package.json" with { type: "json" };
+
+/** What `npm view --json` prints: the newest version's package.json, or an error. */
+interface Viewed {
+  readonly mcpName?: string;
+  readonly version?: string;
+  readonly description?: string;
+  readonly error?: { readonly code: string; readonly summary: string };
+}
+
+const { name, mcpName } = manifest;
+const { stdout } = spawnSync("npm", ["view", name, "--json", "--fetch-retries=0"], { encoding: "utf8" });
+const { error, ...found }: Viewed = JSON.parse(stdout || "{}");
+
+if (error?.code === "E404") {
+  console.log(`npm name ${name}: free`);
+} else if (error || found.version === undefined) {
+  console.log(`npm name ${name}: not checked, the registry did not answer: ${error?.summary ?? "no output"}`);
+} else if (found.mcpName === mcpName) {
+  console.log(`npm name ${name}: ours, newest version ${found.version}`);
+} else {
+  console.error(
+    `npm name ${name}: belongs to another project (${found.version}: ${JSON.stringify(found.description)}; its mcpName is not ` +
+      `${mcpName}). Rename our package, in the documents too.`,
+  );
+  process.exitCode = 1;
+}
