@@ -139,6 +139,11 @@ export function hashOfApiKey(key: string, pepper: string | undefined): string {
     .digest("hex");
 }
 
+/** Kept beside the keys, it tells whether they were hashed with this pepper. */
+export function checkValueOf(pepper: string | undefined): string {
+  return hashOfApiKey("kibitz: which pepper the keys here were hashed with", pepper);
+}
+
 /** CRC32 in base 62. */
 function checksumOf(chance: string): string {
   let rest = crc32(chance);

@@ -162,6 +162,11 @@ export interface KeyStore {
   touch(uses: ReadonlyMap<string, number>): Promise<void>;
   /** Forgets some keys that have ended, so many at most: a step that holds nobody up. Resolves with their number. */
   prune(ended: EndedKeys, max: number): Promise<number>;
+  /**
+   * Keeps the check value of a pepper, unless there are keys, not revoked, that were hashed with the pepper of another
+   * value. Resolves with the value that is kept.
+   */
+  keepPepperCheck(value: string): Promise<string>;
 }
 
 /** Engine time used in one window of a rate. */

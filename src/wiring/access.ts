@@ -1,12 +1,20 @@
-import { readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { type Access, createAccess, plansIn } from "../access/access.ts";
 import { defaultKnownMs } from "../access/authenticate.ts";
 import { createClientAddress } from "../access/client-address.ts";
+import { checkValueOf } from "../access/keys.ts";
 import { builtInPlans, type Plan } from "../access/plans.ts";
 import type { ListenerOptions } from "../http/listener/listener.ts";
 import type { Log } from "../log/log.ts";
 import { type KeyStore, StoreUnavailable } from "../storage/ports.ts";
-import { createTrial, defaultBusyMaxMs, openDatabase, StoreUnusable } from "../storage/sqlite/database.ts";
+import type { Redis } from "../storage/redis/connection.ts";
+import {
+  createTrial,
+  databaseFile,
+  defaultBusyMaxMs,
+  openDatabase,
+  StoreUnusable,
+} from "../storage/sqlite/database.ts";
 import { createSqliteKeyStore } from "../storage/sqlite/key-store.ts";
 import { createSqliteUsageStore } from "../storage/sqlite/usage-store.ts";
 import type { OpenedStores, openSharedAccess, Sharing } from "./access-of-nodes.ts";
@@ -77,10 +85,29 @@ export async function openAccess(
     ...(shared && { shared }),
     log,
   });
+  let isPepperChecked = await checkPepper(stores.keys, config).then(
+    () => true,
+    (error: unknown) => {
+      // Redis is away: this node starts all the same, and looks again.
+      if (error instanceof StoreUnavailable) {
+        return false;
+      }
+      throw error;
+    },
+  );
   const openedAt = performance.now();
   async function keepUp(): Promise<void> {
     await access.flush();
     await tryAgain?.();
+    if (!isPepperChecked) {
+      await checkPepper(stores.keys, config).catch((error: unknown) => {
+        if (!(error instanceof ConfigError)) {
+          throw error;
+        }
+        log.error({ error: error.message }, "no API key works");
+      });
+      isPepperChecked = true;
+    }
     if (performance.now() - openedAt > pruneAfterMs) {
       await access.prune();
     }
@@ -147,38 +174,81 @@ function openOwn(
 /** Keys as they are kept. */
 export interface OpenedKeys extends AsyncDisposable {
   readonly keys: KeyStore;
+  /** As {@link placeOfKeys} says. */
+  readonly place: string;
+  /** Whether the database was made just now. */
+  readonly isNew: boolean;
   /** The time of all nodes that share them, in milliseconds since 1970; undefined where that is this machine's. */
   now(): number | undefined;
 }
 
-/** The keys alone, as the settings say. @throws ConfigError, also where Redis is not there */
+/**
+ * The keys alone, as the settings say.
+ *
+ * @throws ConfigError, also if Redis is not there, or the keys were made with another pepper
+ */
 export async function openKeys(config: Config): Promise<OpenedKeys> {
+  await using open = new AsyncDisposableStack();
+  const place = placeOfKeys(config);
+  const isNew = config.redisUrl === undefined && !existsSync(place);
   const redis = await connectRedis(config, { info() {}, warn() {} });
-  if (redis === undefined) {
-    const database = openData(config);
-    return {
-      keys: createSqliteKeyStore(database),
-      now: () => undefined,
-      async [Symbol.asyncDispose]() {
-        database.close();
-      },
-    };
-  }
-  const open = new AsyncDisposableStack();
-  open.use(redis);
+  const { keys, now } = redis ? await openKeysIn(open.use(redis), open) : openOwnKeys(config, open);
+  await checkPepper(keys, config);
+  const kept = open.move();
+  return { keys, now, place, isNew, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+}
+
+type OpenedKeyStore = Pick<OpenedKeys, "keys" | "now">;
+
+function openOwnKeys(config: Config, open: AsyncDisposableStack): OpenedKeyStore {
+  const database = openData(config);
+  open.defer(() => database.close());
+  return { keys: createSqliteKeyStore(database), now: () => undefined };
+}
+
+async function openKeysIn(redis: Redis, open: AsyncDisposableStack): Promise<OpenedKeyStore> {
   const { health } = redis;
   if (health.kind === "down") {
-    await open.disposeAsync();
     throw new ConfigError(`KIBITZ_REDIS_URL: Redis cannot be asked: ${health.why}.`);
   }
   const { createRedisClock } = await import("../storage/redis/clock.ts");
   const { createRedisKeyStore } = await import("../storage/redis/key-store.ts");
   const clock = open.use(createRedisClock(redis));
   await clock.look();
+  return { keys: open.use(createRedisKeyStore(redis, clock)), now: () => clock.now() };
+}
+
+/** Where the keys are, for people: the whole path of the database, or Redis without its password. */
+export function placeOfKeys({ redisUrl, redisPrefix, dataDir }: Config): string {
+  if (redisUrl === undefined) {
+    return databaseFile(dataDir);
+  }
+  const { protocol, host, pathname } = new URL(redisUrl);
+  return `${protocol}//${host}${pathname} (prefix ${redisPrefix})`;
+}
+
+/** @throws ConfigError if the keys were made with another pepper; StoreUnavailable */
+async function checkPepper(keys: KeyStore, config: Config): Promise<void> {
+  const wrong = whyWrongPepper(await keys.keepPepperCheck(checkValueOf(config.keyPepper)), config);
+  if (wrong !== undefined) {
+    throw new ConfigError(`KIBITZ_KEY_PEPPER: ${wrong.found}. ${wrong.advice}`);
+  }
+}
+
+/** What is wrong with the pepper of the settings, and the way out, if keys were made with another. @param kept their check value */
+export function whyWrongPepper(
+  kept: string,
+  config: Config,
+): { readonly found: string; readonly advice: string } | undefined {
+  const { keyPepper, redisUrl } = config;
+  if (kept === checkValueOf(keyPepper)) {
+    return undefined;
+  }
+  const anew = redisUrl === undefined ? "move that file away" : "name another KIBITZ_REDIS_PREFIX";
+  const isNone = kept === checkValueOf(undefined);
   return {
-    keys: open.use(createRedisKeyStore(redis, clock)),
-    now: () => clock.now(),
-    [Symbol.asyncDispose]: () => open.disposeAsync(),
+    found: `the keys in ${placeOfKeys(config)} were made ${isNone ? "without a pepper" : keyPepper === undefined ? "with a pepper, and none is set" : "with another pepper"}`,
+    advice: `None of them would work: ${isNone ? "unset it" : "set the pepper that they were made with"}, or ${anew} to start without these keys.`,
   };
 }
 

@@ -145,7 +145,7 @@ export const settings = {
     key: "KIBITZ_KEY_PEPPER",
     default: () => undefined,
     about:
-      "secret of at least 16 characters that stored keys are hashed with; changing it invalidates all keys",
+      "secret of at least 16 characters that stored keys are hashed with; the server does not start with another one than its keys were made with",
     read: reader("must have at least 16 characters", (value) => (value.length >= 16 ? value : undefined)),
     secret: true,
   },

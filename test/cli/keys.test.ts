@@ -1,5 +1,5 @@
 import { writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createApiKey } from "../../src/access/keys.ts";
 import { openDatabase } from "../../src/storage/sqlite/database.ts";
@@ -83,6 +83,31 @@ test.each([
   expect(await keys(...args)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
 });
 
+test("keys create says which database it writes, and whether that is new", async () => {
+  const data = join(folder, "somewhere");
+  const create = (...args: readonly string[]) =>
+    runKibitz(["keys", "create", ...args], { KIBITZ_DATA_DIR: relative(process.cwd(), data) });
+  const first = await create();
+  expect(first.stderr).toContain(`kibitz: the keys are in ${join(data, "kibitz.db")} (new)\n`);
+  const second = await create("--json");
+  expect(second.stderr).toBe(`kibitz: the keys are in ${join(data, "kibitz.db")}\n`);
+});
+
+test("no command for keys goes on with another pepper than the keys were made with", async () => {
+  const data = { KIBITZ_DATA_DIR: join(folder, "peppered") };
+  const pepper = { KIBITZ_KEY_PEPPER: "a pepper of sixteen characters" };
+  expect(await runKibitz(["keys", "create"], { ...data, ...pepper })).toMatchObject({ code: 0 });
+  for (const action of ["create", "list"]) {
+    expect(await runKibitz(["keys", action], data)).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: expect.stringMatching(
+        /^kibitz: KIBITZ_KEY_PEPPER: the keys in \S+kibitz\.db were made with a pepper/,
+      ),
+    });
+  }
+});
+
 describe("a setting that cannot be used ends the start with 1 and a clear message", () => {
   const plans = join(folder, "plans.json");
   writeFileSync(plans, '{"plans": [{"id": "free", "limits": {"depth_max": 99}}]}');
@@ -136,6 +161,21 @@ test("a server prints neither its pepper nor a key that it is sent, at any level
 
 describeWith("redis")("keys that nodes share", () => {
   const redis = useRedis();
+
+  test("say which Redis they are in, and keep servers and commands with another pepper from starting", async () => {
+    const shared = { KIBITZ_REDIS_URL: redis.url, KIBITZ_REDIS_PREFIX: "pepper:" };
+    const created = await runKibitz(["keys", "create"], {
+      ...shared,
+      KIBITZ_KEY_PEPPER: "a pepper of sixteen characters",
+    });
+    expect(created.stderr).toContain(`the keys are in ${redis.url} (prefix pepper:)\n`);
+    const complaint = /^kibitz: KIBITZ_KEY_PEPPER: the keys in .* were made with a pepper, and none is set/;
+    for (const args of [["keys", "create"], ["serve"]]) {
+      const { code, stderr } = await runKibitz(args, { ...shared, KIBITZ_PORT: "0" });
+      expect([code, stderr]).toEqual([1, expect.stringMatching(complaint)]);
+    }
+  });
+
   const dayMs = 86_400_000;
 
   test.each([-100, 100])(

@@ -91,6 +91,26 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
       ]);
     });
 
+    test("remember with which pepper they were hashed, as long as one of them is not revoked", async () => {
+      const store = create();
+      expect(await store.keepPepperCheck("first")).toBe("first");
+      expect(await store.keepPepperCheck("second")).toBe("second");
+      await store.create(keyRecord({ id: "a" }));
+      await store.create(keyRecord({ id: "b" }));
+      await store.revoke("b", 100);
+      expect(await store.keepPepperCheck("third")).toBe("second");
+      expect(await store.keepPepperCheck("second")).toBe("second");
+      await store.revoke("a", 100);
+      expect(await store.keepPepperCheck("third")).toBe("third");
+    });
+
+    test("that are older than the check of the pepper are taken for hashed with the first one", async () => {
+      const store = create();
+      await store.create(keyRecord({ id: "a" }));
+      expect(await store.keepPepperCheck("first")).toBe("first");
+      expect(await store.keepPepperCheck("second")).toBe("first");
+    });
+
     test("are unique by id and by hash", async () => {
       const store = create();
       await store.create(keyRecord({ id: "a" }));

@@ -63,6 +63,50 @@ test("a database of a newer Kibitz is left alone, and the way out is told", asyn
   );
 });
 
+describe("keys that were made with a pepper", () => {
+  const pepper = "a pepper of sixteen characters";
+  const openWith = (name: string, keyPepper: string | undefined) =>
+    open({ KIBITZ_DATA_DIR: join(folder, name), ...(keyPepper && { KIBITZ_KEY_PEPPER: keyPepper }) });
+  async function makeKey(name: string, keyPepper: string | undefined): Promise<string> {
+    await using access = await openWith(name, keyPepper);
+    return newKey(access);
+  }
+
+  test.each([
+    ["another one", pepper, "another pepper than this one", /made with another pepper.*set the pepper that/],
+    ["none", pepper, undefined, /made with a pepper, and none is set.*set the pepper that/],
+    ["one, and there was none", undefined, pepper, /made without a pepper.*unset it/],
+  ])("keep a server from starting with %s", async (name, made, started, message) => {
+    await makeKey(name, made);
+    const opening = openWith(name, started);
+    await expect(opening).rejects.toThrow(ConfigError);
+    await expect(opening).rejects.toThrow(message);
+    await expect(opening).rejects.toThrow(join(folder, name, "kibitz.db"));
+  });
+
+  test("work with it, and in a database from before it was checked", async () => {
+    const authorization = await makeKey("older", pepper);
+    const database = new DatabaseSync(join(folder, "older", "kibitz.db"));
+    database.exec("DROP TABLE pepper_check; PRAGMA user_version = 2");
+    database.close();
+    {
+      await using access = await openWith("older", pepper);
+      expect((await accountOf(access, authorization)).key).toBeDefined();
+    }
+    await expect(openWith("older", undefined)).rejects.toThrow(ConfigError);
+  });
+
+  test("do not bind the pepper any more when all of them are revoked", async () => {
+    await makeKey("revoked", pepper);
+    {
+      await using access = await openWith("revoked", pepper);
+      const [key] = await access.keys.list();
+      await access.keys.revoke(key?.id ?? "");
+    }
+    await (await openWith("revoked", undefined))[Symbol.asyncDispose]();
+  });
+});
+
 describe("keys that an address got by itself", () => {
   const from = (address: string) => ({ ...caller, address });
   const get = async (access: Access, address: string, idempotencyKey?: string) => {

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmdirSync, statfsSync } from "node:fs";
 import { createServer } from "node:net";
 import { dirname, join, resolve } from "node:path";
 import { inspectDatabase, StoreUnusable } from "../../storage/sqlite/database.ts";
-import { loadPlans } from "../../wiring/access.ts";
+import { loadPlans, whyWrongPepper } from "../../wiring/access.ts";
 import { ConfigError } from "../../wiring/config.ts";
 import { defaultMetricsPort, isPortOfService } from "../../wiring/metrics.ts";
 import type { Config } from "../../wiring/settings.ts";
@@ -71,7 +71,8 @@ async function isKibitz(host: string, port: number): Promise<boolean> {
 const roomBytes = 100e6;
 
 /** Whether what must survive a restart will. */
-export function* lookAtData({ dataDir, storeMb }: Config): Iterable<Finding> {
+export function* lookAtData(config: Config): Iterable<Finding> {
+  const { dataDir, storeMb } = config;
   const folder = resolve(dataDir);
   const there = nearestFolder(folder);
   try {
@@ -97,10 +98,9 @@ export function* lookAtData({ dataDir, storeMb }: Config): Iterable<Finding> {
     : good("data folder", free);
   try {
     const found = inspectDatabase(folder);
-    yield good(
-      "database",
-      found === undefined ? "none yet" : `version ${found.version}, keys: ${found.keys}`,
-    );
+    const wrong = found?.pepperCheck === undefined ? undefined : whyWrongPepper(found.pepperCheck, config);
+    const text = found === undefined ? "none yet" : `version ${found.version}, keys: ${found.keys}`;
+    yield wrong ? bad("database", wrong.found, wrong.advice) : good("database", text);
   } catch (error) {
     if (!(error instanceof StoreUnusable)) {
       throw error;

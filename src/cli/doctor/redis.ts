@@ -1,6 +1,8 @@
 import { silentLog } from "../../log/log.ts";
 import type { Redis } from "../../storage/redis/connection.ts";
+import { readPepperCheck } from "../../storage/redis/key-store.ts";
 import { textsOf } from "../../storage/redis/replies.ts";
+import { whyWrongPepper } from "../../wiring/access.ts";
 import { ConfigError } from "../../wiring/config.ts";
 import { connectRedis } from "../../wiring/redis.ts";
 import type { Config } from "../../wiring/settings.ts";
@@ -57,6 +59,11 @@ async function* lookAt(redis: Redis, config: Config): AsyncIterable<Finding> {
           `does not take writes: ${redis.health.why}`,
           "Until it does, each node counts for itself, and no key can be made.",
         );
+    const pepperCheck = await readPepperCheck(redis);
+    const wrong = pepperCheck === undefined ? undefined : whyWrongPepper(pepperCheck, config);
+    if (wrong) {
+      yield bad(part, wrong.found, wrong.advice);
+    }
     yield policyFinding(info, config);
     yield memoryFinding(info, config);
     yield persistenceFinding(info);

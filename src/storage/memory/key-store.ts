@@ -10,6 +10,7 @@ interface Kept {
 /** Keys in this process, gone with it. */
 export function createMemoryKeyStore(): KeyStore {
   const keys = new Map<string, Kept>();
+  let pepperCheck: string | undefined;
   const change = (id: string, changes: Partial<KeyRecord>) => {
     const kept = keys.get(id);
     if (kept) {
@@ -96,6 +97,11 @@ export function createMemoryKeyStore(): KeyStore {
           change(id, { lastUsedAt: at });
         }
       }
+    },
+    async keepPepperCheck(value) {
+      const isBound = keys.values().some(({ record }) => record.revokedAt === undefined);
+      pepperCheck = isBound ? (pepperCheck ?? value) : value;
+      return pepperCheck;
     },
     async prune(ended, max) {
       return forget(ended, max);

@@ -9,6 +9,7 @@ import { redisScript } from "./connection.ts";
  *     of:<address>, near:<network>   ids of the keys that were issued there, by that time
  *     wished:<address>    hash: ids by what their wishes were called
  *     revoked, unused     ids by the time of that; unused has all keys that were issued without the operator
+ *     pepper              text: the check value of the pepper that the keys were hashed with
  *
  * Nothing of it has a lifetime: what has ended is forgotten by `prune`.
  */
@@ -200,5 +201,23 @@ export const pruneScript = redisScript(
   "prune_keys",
   `${prelude}
 return forgetEnded(ARGV[1], ARGV[2], tonumber(ARGV[3]))
+`,
+);
+
+/**
+ * Argument: the check value of a pepper, kept unless there are keys, not revoked, that were hashed with the pepper of
+ * another value. Without it, nothing is written. The value that is kept.
+ */
+export const pepperScript = redisScript(
+  "keep_pepper",
+  `local keys, value = KEYS[1], ARGV[1]
+local kept = redis.call('GET', keys .. 'pepper')
+if kept and redis.call('ZCARD', keys .. 'all') > redis.call('ZCARD', keys .. 'revoked') then
+  return kept
+end
+if value and kept ~= value then
+  redis.call('SET', keys .. 'pepper', value)
+end
+return value or ''
 `,
 );

@@ -12,6 +12,7 @@ import {
   createScript,
   findByHashScript,
   findScript,
+  pepperScript,
   pruneScript,
   revokeScript,
   touchScript,
@@ -113,6 +114,7 @@ export function createRedisKeyStore(redis: Redis, clock: RedisClock): RedisKeySt
     async prune({ revokedBefore, unusedSince }, max) {
       return Number(await redis.run(pruneScript, names, [revokedBefore, unusedSince, max]));
     },
+    keepPepperCheck: async (value) => String(await redis.run(pepperScript, names, [value])),
     onEnded(hear) {
       const { heard, leave } = redis.listen(endedChannel, hear);
       // It listens when Redis is back.
@@ -121,6 +123,11 @@ export function createRedisKeyStore(redis: Redis, clock: RedisClock): RedisKeySt
     },
     [Symbol.dispose]: () => open.dispose(),
   };
+}
+
+/** The check value of the pepper that the keys were hashed with; undefined if there is none, or no key that works. */
+export async function readPepperCheck(redis: Redis): Promise<string | undefined> {
+  return String(await redis.run(pepperScript, names, [])) || undefined;
 }
 
 /** In the order that the script names. */

@@ -1,5 +1,5 @@
 import { accessSync, chmodSync, constants, existsSync, mkdirSync, statSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { StoreUnavailable, type StoreWatch, unwatched } from "../ports.ts";
@@ -40,6 +40,8 @@ const migrations: readonly string[] = [
      BEGIN UPDATE issued_keys SET kept = kept + 1; END;
    CREATE TRIGGER api_key_forgotten AFTER DELETE ON api_key WHEN OLD.issued_to IS NOT NULL
      BEGIN UPDATE issued_keys SET kept = kept - 1; END;`,
+  // Keys that were hashed with another pepper than the server's are good for nothing, and nothing else would tell.
+  "CREATE TABLE pepper_check (value TEXT NOT NULL) STRICT;",
 ];
 
 /** What a database is like, without a change to it. */
@@ -47,6 +49,8 @@ export interface DatabaseFacts {
   readonly version: number;
   /** How many keys it has, revoked ones too. */
   readonly keys: number;
+  /** The check value of the pepper that its keys were hashed with; undefined if there is none, or no key that works. */
+  readonly pepperCheck: string | undefined;
 }
 
 /**
@@ -55,7 +59,7 @@ export interface DatabaseFacts {
  * @throws StoreUnusable where it is damaged, or of a newer version than this one knows
  */
 export function inspectDatabase(folder: string): DatabaseFacts | undefined {
-  const file = join(folder, databaseFileName);
+  const file = databaseFile(folder);
   if (!existsSync(file)) {
     return undefined;
   }
@@ -67,14 +71,27 @@ export function inspectDatabase(folder: string): DatabaseFacts | undefined {
     }
     const version = versionOf(database);
     assertKnown(version);
-    const keys = version === 0 ? 0 : database.prepare("SELECT count(*) AS keys FROM api_key").get()?.keys;
-    return { version, keys: Number(keys) };
+    const firstOf = (query: string) => Object.values(database.prepare(query).get() ?? {})[0];
+    const working = "SELECT 1 FROM api_key WHERE revoked_at IS NULL";
+    return {
+      version,
+      keys: version === 0 ? 0 : Number(firstOf("SELECT count(*) FROM api_key")),
+      pepperCheck:
+        version < 3
+          ? undefined
+          : firstOf(`SELECT value FROM pepper_check WHERE EXISTS (${working})`)?.toString(),
+    };
   } catch (error) {
     throw new StoreUnusable(`${file} cannot be used: ${(error as Error).message}`, { cause: error });
   }
 }
 
 const databaseFileName = "kibitz.db";
+
+/** The whole path of the database in a folder. */
+export function databaseFile(folder: string): string {
+  return resolve(folder, databaseFileName);
+}
 
 /** Longest that one process waits for another one's write, in milliseconds. */
 export const defaultBusyMaxMs = 5000;
@@ -98,7 +115,7 @@ class NewerDatabase extends Error {}
  * @throws StoreUnusable
  */
 export function openDatabase(folder: string): DatabaseSync {
-  const file = join(folder, databaseFileName);
+  const file = databaseFile(folder);
   try {
     makeFolder(folder);
     accessSync(folder, constants.W_OK);

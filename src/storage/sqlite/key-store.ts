@@ -43,6 +43,13 @@ export function createSqliteKeyStore(database: DatabaseSync, options?: AskOption
      LIMIT :max`,
   );
   const forget = database.prepare("DELETE FROM api_key WHERE rowid = ?");
+  const pepperCheck = database.prepare("SELECT value FROM pepper_check");
+  const forgetPepperCheck = database.prepare(
+    "DELETE FROM pepper_check WHERE NOT EXISTS (SELECT 1 FROM api_key WHERE revoked_at IS NULL)",
+  );
+  const setPepperCheck = database.prepare(
+    "INSERT INTO pepper_check SELECT ? WHERE NOT EXISTS (SELECT 1 FROM pepper_check)",
+  );
 
   const isFull = (max: number) => Number(kept.get()?.kept) >= max;
 
@@ -121,6 +128,17 @@ export function createSqliteKeyStore(database: DatabaseSync, options?: AskOption
       // Mostly there are none, and nothing to be written.
       const some = await ask.read(() => ended.get({ ...those, max: 1 }) !== undefined);
       return some ? ask.write(() => forgetEnded(those, max)) : 0;
+    },
+    async keepPepperCheck(value) {
+      const kept = () => String(pepperCheck.get()?.value);
+      // A start with the same pepper as the last one writes nothing: its disk may be full.
+      return (await ask.read(kept)) === value
+        ? value
+        : ask.write(() => {
+            forgetPepperCheck.run();
+            setPepperCheck.run(value);
+            return kept();
+          });
     },
   };
 }

@@ -3,9 +3,12 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { checkValueOf } from "../../../src/access/keys.ts";
 import { lookAtData, lookAtPlans, lookAtPorts } from "../../../src/cli/doctor/places.ts";
 import { openDatabase } from "../../../src/storage/sqlite/database.ts";
+import { createSqliteKeyStore } from "../../../src/storage/sqlite/key-store.ts";
 import { loadConfig } from "../../../src/wiring/config.ts";
+import { keyRecord } from "../../contract/access-stores.ts";
 import { freePort } from "../../support/free-port.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -77,6 +80,22 @@ describe("the data folder", () => {
     expect([...lookAtData(dataIn("used"))].map(({ found }) => found).at(-1)).toMatch(
       /^version \d+, keys: 0$/,
     );
+  });
+
+  test("whose keys were made with another pepper is told, with the way out", async () => {
+    const database = openDatabase(join(folder, "peppered"));
+    const keys = createSqliteKeyStore(database);
+    await keys.keepPepperCheck(checkValueOf("a pepper of sixteen characters"));
+    const last = () => [...lookAtData(dataIn("peppered"))].at(-1);
+    expect(last()).toMatchObject({ state: "good" });
+    await keys.create(keyRecord({ id: "a" }));
+    expect(last()).toEqual({
+      part: "database",
+      state: "bad",
+      found: expect.stringMatching(/the keys in \S+ were made with a pepper, and none is set/),
+      advice: expect.stringContaining("set the pepper that they were made with"),
+    });
+    database.close();
   });
 
   test("of a newer Kibitz, or damaged, is told, and left as it is", () => {

@@ -6,6 +6,7 @@ import { loadConfig } from "../../../src/wiring/config.ts";
 import { freePort } from "../../support/free-port.ts";
 import { describeWith } from "../../support/needs.ts";
 import { useRedis } from "../../support/redis.ts";
+import { runKibitz } from "../run-kibitz.ts";
 
 const lookWith = (env: Readonly<Record<string, string>>) => Array.fromAsync(lookAtRedis(loadConfig(env)));
 /** But of the round trip: a machine that is busy has a note on it. */
@@ -81,6 +82,20 @@ describeWith("redis")("a Redis that is there", () => {
     for (const { state, advice } of findings) {
       expect(advice === undefined).toBe(state === "good");
     }
+  });
+
+  test("and has keys that were made with another pepper is told with the way out", async () => {
+    const prefix = { KIBITZ_REDIS_PREFIX: "peppered:" };
+    const env = {
+      KIBITZ_REDIS_URL: redis.url,
+      ...prefix,
+      KIBITZ_KEY_PEPPER: "a pepper of sixteen characters",
+    };
+    expect(await runKibitz(["keys", "create"], env)).toMatchObject({ code: 0 });
+    expect(troublesIn((await look(prefix)).slice(1))).toEqual([
+      expect.stringMatching(/^bad: the keys in redis:.* were made with a pepper, and none is set/),
+    ]);
+    expect(troublesIn((await lookWith(env)).slice(1))).toEqual([]);
   });
 
   test("and has another time is told by how much", async () => {
