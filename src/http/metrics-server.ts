@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { preferredType } from "./message.ts";
 
 /** Where metrics are read. */
 export interface MetricsServer extends AsyncDisposable {
@@ -9,8 +10,21 @@ export interface MetricsServer extends AsyncDisposable {
 
 /** What it shows, printed anew for every reader. */
 export interface MetricsPage {
-  readonly contentType: string;
-  print(): Promise<string>;
+  print(format: "text" | "openmetrics"): Promise<string>;
+}
+
+/** Media type of the format that has exemplars. */
+const openMetrics = "application/openmetrics-text";
+
+const contentTypes = {
+  text: "text/plain; version=0.0.4; charset=utf-8",
+  openmetrics: `${openMetrics}; version=1.0.0; charset=utf-8`,
+};
+
+/** Text, unless the Accept header prefers OpenMetrics. Prometheus names versions and escaping of both, which do not matter here. */
+function formatFor(accept: string | undefined): keyof typeof contentTypes {
+  const types = accept?.replace(/;\s*(?:version|escaping)=[^;,]*/g, "");
+  return preferredType(types, ["text/plain", openMetrics]) === openMetrics ? "openmetrics" : "text";
 }
 
 /** Scrapers come one at a time and every few seconds; who comes more often than that waits. */
@@ -41,13 +55,14 @@ export async function openMetricsServer(
         return;
       }
       // Who watches the service must not be what ends it.
-      const text = await page.print().catch(() => undefined);
+      const format = formatFor(req.headers.accept);
+      const text = await page.print(format).catch(() => undefined);
       if (text === undefined) {
         res.writeHead(500, { "Content-Type": "text/plain; charset=utf-8" });
         res.end("Metrics could not be printed.\n");
         return;
       }
-      res.writeHead(200, { "Content-Type": page.contentType, "Cache-Control": "no-store" });
+      res.writeHead(200, { "Content-Type": contentTypes[format], "Cache-Control": "no-store" });
       res.end(req.method === "HEAD" ? undefined : text);
     },
   );

@@ -9,9 +9,8 @@ export interface Metrics {
   readonly meter: Meter;
   /** What there is now, read when somebody looks. Of several readers of the same gauge the last one holds. */
   watch(readers: Readers): void;
-  /** All of it, as OpenMetrics text. */
-  print(): Promise<string>;
-  readonly contentType: string;
+  /** All of it: `text` is the exposition format 0.0.4, and `openmetrics` has exemplars too. */
+  print(format?: "text" | "openmetrics"): Promise<string>;
 }
 
 /** Reads how things stand. Must be quick; undefined where there is nothing to say yet. */
@@ -56,15 +55,15 @@ export function createMetrics(version: string): Metrics {
   let watching: Promise<void> | undefined;
   return {
     meter: createMeter(families),
-    contentType: registry.contentType,
     watch(more) {
       readers = { ...readers, ...more };
     },
-    async print() {
+    async print(format = "text") {
       watching ??= watchProcess(registry);
       await watching;
       readStandings(families, readers);
-      return registry.metrics();
+      const openMetrics = await registry.metrics();
+      return format === "text" ? textFromOpenMetrics(openMetrics) : openMetrics;
     },
   };
 }
@@ -76,6 +75,15 @@ function createRegistry() {
   return { registry, families: createFamilies(registry) };
 }
 
+/** The same in the exposition format 0.0.4: counters are described by the name that their series have, and there are no exemplars. */
+function textFromOpenMetrics(openMetrics: string): string {
+  const counters = new Set([...openMetrics.matchAll(/^# TYPE (\S+) counter$/gm)].map(([, name]) => name));
+  return openMetrics
+    .replace(/^# (?:HELP|TYPE) (\S+)/gm, (line, name) => (counters.has(name) ? `${line}_total` : line))
+    .replace(/^(\w+_bucket\{.*\} \S+) # \{.*$/gm, "$1")
+    .replace(/# EOF\n$/, "");
+}
+
 /** Some looks of the watch over the event loop, in milliseconds. It says nothing before its second one. */
 const firstLooksMs = 25;
 
@@ -84,9 +92,20 @@ const firstLooksMs = 25;
  * it wakes the process a hundred times a second.
  */
 async function watchProcess(registry: Registry<OpenMetricsContentType>): Promise<void> {
+  collectMetricsOfNode(registry);
+  await sleep(firstLooksMs);
+  await sleep(firstLooksMs);
+}
+
+/**
+ * What prom-client (15.1) knows of the process and of Node, without its sums over all types: they are gauges that have the ending of
+ * counters, which `promtool check metrics` rejects, and PromQL sums as well.
+ */
+function collectMetricsOfNode(registry: Registry<OpenMetricsContentType>): void {
   collectDefaultMetrics({ register: registry });
-  await sleep(firstLooksMs);
-  await sleep(firstLooksMs);
+  for (const what of ["resources", "handles", "requests"]) {
+    registry.removeSingleMetric(`nodejs_active_${what}_total`);
+  }
 }
 
 /** A family, for people. */
@@ -100,7 +119,7 @@ export interface DescribedFamily {
 /** All families that are printed, in this order. */
 export function describeMetrics(): readonly DescribedFamily[] {
   const { registry } = createRegistry();
-  collectDefaultMetrics({ register: registry });
+  collectMetricsOfNode(registry);
   return registry.getMetricsAsArray().map(({ name, help, ...rest }) => {
     // The types of prom-client (15.1) have no labels, and another type.
     const { type, labelNames } = rest as unknown as { type: string; labelNames?: readonly string[] };

@@ -180,7 +180,9 @@ describe("metrics", () => {
     const kept = `00-${trace}-b7ad6b7169203331-01`;
     metrics.meter.call({ ...call, traceparent: kept });
     metrics.meter.call({ ...call, seconds: 2, traceparent: kept.replace(/01$/, "00") });
-    const exemplars = (await metrics.print()).split("\n").filter((line) => line.includes("trace_id"));
+    const exemplars = (await metrics.print("openmetrics"))
+      .split("\n")
+      .filter((line) => line.includes("trace_id"));
     expect(exemplars).toEqual([
       expect.stringMatching(
         new RegExp(

@@ -192,7 +192,7 @@ describe("where one of a hundred traces would be kept, and by chance none is", (
     { engines: createEnginesInProcess(), tracing: kept.tracing, metrics },
   );
   const exemplars = async () =>
-    [...(await metrics.print()).matchAll(/trace_id="([0-9a-f]+)",span_id="([0-9a-f]+)"/g)].map(
+    [...(await metrics.print("openmetrics")).matchAll(/trace_id="([0-9a-f]+)",span_id="([0-9a-f]+)"/g)].map(
       ([, traceId, spanId]) => ({ traceId, spanId }),
     );
 
@@ -228,7 +228,7 @@ describe("where all traces are kept", () => {
     expect(flags).toBe("01");
     const { span } = await kept.trace(traceId);
     expect(span.spanContext()).toMatchObject({ traceId, spanId });
-    expect(await metrics.print()).toContain(`trace_id="${traceId}",span_id="${spanId}"`);
+    expect(await metrics.print("openmetrics")).toContain(`trace_id="${traceId}",span_id="${spanId}"`);
     expect(app.logged).toContainEqual(expect.objectContaining({ trace_id: traceId, span_id: spanId }));
   });
 });
