@@ -26,7 +26,7 @@ export type CommandOption = NonNullable<ParseArgsConfig["options"]>[string] & {
 export interface CommandInput {
   readonly values: Readonly<Record<string, string | boolean | readonly (string | boolean)[] | undefined>>;
   readonly positionals: readonly string[];
-  /** Aborted by Ctrl-C and SIGTERM. */
+  /** Aborted by Ctrl-C, SIGTERM and SIGHUP. */
   readonly signal: AbortSignal;
   readonly host: Host;
 }

@@ -1,14 +1,19 @@
 import { fstatSync, writeSync } from "node:fs";
 import type { Readable } from "node:stream";
 
+/** The signals that end a command: from the keyboard, from whoever runs it, and from a terminal that closes. */
+export const stopSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+type StopSignal = (typeof stopSignals)[number];
+
 /** What a command is run in: the process, or what stands for it. */
 export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdin: Readable;
   readonly stdout: Output;
   readonly stderr: Output;
-  on(signal: "SIGINT" | "SIGTERM", listener: (signal: NodeJS.Signals) => void): unknown;
-  off(signal: "SIGINT" | "SIGTERM", listener: (signal: NodeJS.Signals) => void): unknown;
+  on(signal: StopSignal, listener: (signal: NodeJS.Signals) => void): unknown;
+  off(signal: StopSignal, listener: (signal: NodeJS.Signals) => void): unknown;
   once(event: "exit", listener: () => void): unknown;
   exit(code: number): unknown;
 }

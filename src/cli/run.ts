@@ -13,7 +13,7 @@ import {
   UsageError,
 } from "./command.ts";
 import { allCommands, commands } from "./commands.ts";
-import { type Host, hostOfProcess } from "./host.ts";
+import { type Host, hostOfProcess, stopSignals } from "./host.ts";
 
 /** Runs `kibitz` with its arguments. Without any it serves. Resolves with the exit code. */
 export async function run(args: readonly string[], host: Host = hostOfProcess()): Promise<number> {
@@ -64,11 +64,13 @@ async function runCommand(
     interrupted.abort(new Error(cause));
   };
   const listenNoMore = () => {
-    host.off("SIGINT", interrupt);
-    host.off("SIGTERM", interrupt);
+    for (const signal of stopSignals) {
+      host.off(signal, interrupt);
+    }
   };
-  host.on("SIGINT", interrupt);
-  host.on("SIGTERM", interrupt);
+  for (const signal of stopSignals) {
+    host.on(signal, interrupt);
+  }
   try {
     const { values, positionals } = readArguments(command, args);
     if (values.help === true) {

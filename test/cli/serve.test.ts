@@ -28,7 +28,7 @@ async function searchingFor(url: string, movetimeMs: number) {
 
 const start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
-test.each(["SIGTERM", "SIGINT"] as const)(
+test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
   "%s finishes what is under way, ends the engines and exits with 0",
   async (signal) => {
     const { pid, url, stop } = await serve({}, { args: [] });
@@ -45,6 +45,7 @@ test.each(["SIGTERM", "SIGINT"] as const)(
 test.each([
   ["SIGINT", "SIGINT"],
   ["SIGTERM", "SIGINT"],
+  ["SIGHUP", "SIGHUP"],
 ] as const)("after %s a second signal stops at once, and leaves no engine behind", async (first, second) => {
   const { pid, url, logged, stop } = await serve({}, { args: [] });
   const { rest } = await searchingFor(url, 30_000);
