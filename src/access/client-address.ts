@@ -88,6 +88,15 @@ export function createClientAddress(
   };
 }
 
+/** Tells the addresses of trusted proxies from others. */
+export function createProxyTest(trusted: readonly string[]): (address: string) => boolean {
+  const proxies = trusted.map(networkFrom);
+  return (text) => {
+    const address = proxies.length === 0 ? undefined : addressFrom(text);
+    return address !== undefined && proxies.some((network) => contains(network, address));
+  };
+}
+
 /**
  * An IPv4 address stands for itself, an IPv6 address for its /64: whoever has one has all the others in it. The form
  * is stored with the keys that an address was issued.

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { type Access, createAccess, plansIn } from "../access/access.ts";
 import { defaultKnownMs } from "../access/authenticate.ts";
-import { createClientAddress } from "../access/client-address.ts";
+import { createClientAddress, createProxyTest } from "../access/client-address.ts";
 import { checkValueOf } from "../access/keys.ts";
 import { builtInPlans, type Plan } from "../access/plans.ts";
 import type { ListenerOptions } from "../http/listener/listener.ts";
@@ -303,21 +303,16 @@ export function openData({ dataDir }: Config): ReturnType<typeof openDatabase> {
   }
 }
 
-/** Nobody's address: what a proxy is made to forward, to see whether it is believed. */
-const nobody = "0.0.0.0";
-
 /** How many connections one address may have: trusted proxies come for many, and in `open` mode nobody is limited. */
 export function connectionLimits(
   config: Config,
 ): Pick<ListenerOptions, "addressOf" | "connectionsPerAddress"> {
   const clientAddress = createClientAddress(config.trustProxy, { warn() {} });
-  const isProxy = (address: string) => clientAddress({ address, forwardedFor: nobody }) === nobody;
+  const isProxy = createProxyTest(config.trustProxy);
   const isLimited = config.access !== "open" && config.connectionsPerAddress > 0;
   return {
     connectionsPerAddress: isLimited ? config.connectionsPerAddress : Number.POSITIVE_INFINITY,
     addressOf: (address) =>
-      config.trustProxy.length > 0 && isProxy(address)
-        ? undefined
-        : clientAddress({ address, forwardedFor: undefined }),
+      isProxy(address) ? undefined : clientAddress({ address, forwardedFor: undefined }),
   };
 }

@@ -1,5 +1,6 @@
 import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
 import manifest from "../../package.json" with { type: "json" };
+import { createProxyTest } from "../access/client-address.ts";
 import type { Entrance } from "../access/entrance.ts";
 import { readMaxBytesOf } from "../calls/policy.ts";
 import type { BodyBudget } from "../http/body-budget.ts";
@@ -27,7 +28,7 @@ export interface AgentsOptions {
   readonly service: Service;
   readonly entrance: Entrance;
   readonly bodies: BodyBudget;
-  readonly config: Pick<Config, "host" | "allowedHosts" | "corsOrigins">;
+  readonly config: Pick<Config, "host" | "allowedHosts" | "corsOrigins" | "trustProxy">;
   /** Aborted when the server stops. */
   readonly stopping: AbortSignal;
   readonly writeLine: CallLine;
@@ -50,11 +51,15 @@ export function createAgentsDoor({
     bodies,
     beginWork,
   });
+  const isProxy = createProxyTest(config.trustProxy);
   return createMcpDoor({
     plain: createPlainCalls({ calls, faultsOf: rules, judge: judge.message, costOf }),
     rulebook,
     origins: config.corsOrigins ?? [],
     hosts: allowedHosts(config.host, config.allowedHosts),
+    // Whoever is no trusted proxy may have written the header itself.
+    schemeOf: (req) =>
+      req.headers["x-forwarded-proto"] === "https" && isProxy(contextOf(req).address) ? "https" : "http",
     enter: (req, limited) => entrance.enter(contextOf(req), outcomeOf(req), limited),
     readBody: (req, check) => readBody(req, { check }),
     version: manifest.version,

@@ -20,7 +20,7 @@ import { sendResponse, webRequest } from "./exchange.ts";
 import type { HttpHandler } from "./http-handler.ts";
 import { type Answerers, createCaller } from "./make-caller.ts";
 import { refusalByStatus, refusalInPart, sendSpent, sendUnreadable, spentAnswer } from "./refusals.ts";
-import { createSenderCheck, type SendersOptions } from "./senders.ts";
+import { createSenderCheck, type Scheme, type SendersOptions } from "./senders.ts";
 import type { Peer } from "./server.ts";
 
 /** The JSON object that a body is; or nobody waits for an answer any more. */
@@ -29,6 +29,8 @@ type Reading = { readonly kind: "json"; readonly sent: Plain } | { readonly kind
 export interface McpDoorOptions extends SendersOptions, Answerers {
   /** Lets requests in, before anything of their bodies is read. @param limited whether they may ask for searches */
   readonly enter: (req: NodeRequest, limited: boolean) => Entry | Promise<Entry>;
+  /** What the caller's browser, if it is one, reads pages of this server by. */
+  readonly schemeOf: (req: NodeRequest) => Scheme;
   /** Reads a body that is one JSON object. @throws KibitzError */
   readonly readBody: (req: NodeRequest, check: () => void) => Promise<Reading>;
   /** Of Kibitz. */
@@ -58,7 +60,7 @@ const unreadable: readonly ErrorCode[] = ["malformed_json", "invalid_type", "out
  * read when the first agent asks.
  */
 export function createMcpDoor(options: McpDoorOptions): RequestHandler {
-  const { enter, readBody, version, stopping, log } = options;
+  const { enter, schemeOf, readBody, version, stopping, log } = options;
   const checkSender = createSenderCheck(options);
   let reading: Promise<HttpHandler> | undefined;
   /** What the SDK has told of last. Most of it is in the answer, and says again what the caller has sent. */
@@ -78,7 +80,7 @@ export function createMcpDoor(options: McpDoorOptions): RequestHandler {
     let entry: Entry | undefined;
     let bodyBegun = false;
     try {
-      checkSender(req.headers);
+      checkSender(req.headers, schemeOf(req));
       if (req.method !== "POST") {
         await enter(req, false);
         refuseMethod(req, res);

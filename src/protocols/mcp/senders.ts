@@ -13,10 +13,12 @@ export interface SendersOptions {
  * network visits could else ask what only that network may, also through a name of its own that leads here (DNS
  * rebinding); the specification demands it.
  *
+ * The check is told the scheme that the caller used: this server speaks http, and a proxy in front of it maybe https.
+ *
  * @throws KibitzError `host_not_allowed`, `origin_not_allowed`
  */
 export function createSenderCheck({ origins, hosts }: SendersOptions) {
-  return ({ host = "", origin }: { readonly host?: string | undefined; readonly origin?: unknown }): void => {
+  return ({ host = "", origin }: Sent, scheme: Scheme): void => {
     const name = URL.parse(`http://${host}`)?.hostname ?? "";
     if (hosts && !hosts.includes(name)) {
       throw new KibitzError(
@@ -28,7 +30,8 @@ export function createSenderCheck({ origins, hosts }: SendersOptions) {
       return;
     }
     // Where every host is answered to, a page's own name proves nothing.
-    const isOwn = hosts !== undefined && URL.parse(String(origin))?.host === host.toLowerCase();
+    const isOwn =
+      hosts !== undefined && URL.parse(String(origin))?.origin === URL.parse(`${scheme}://${host}`)?.origin;
     if (!isOwn) {
       throw new KibitzError(
         "origin_not_allowed",
@@ -37,6 +40,14 @@ export function createSenderCheck({ origins, hosts }: SendersOptions) {
     }
   };
 }
+
+interface Sent {
+  readonly host?: string | undefined;
+  readonly origin?: unknown;
+}
+
+/** What pages of this server are read by, which is part of their origin. */
+export type Scheme = "http" | "https";
 
 /** The names of a machine for itself. */
 export const loopbackNames: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];

@@ -23,14 +23,36 @@ describe("who may send", () => {
     ["the page of the service itself", loopback, { host: "localhost:8080", origin: "http://localhost:8080" }],
     ["a program by any name, where the port is for all", anywhere, { host: "chess.example" }],
     ["a program by the name that the operator gave", named, { host: "Kibitz.Example:443" }],
-    ["a page at that name", named, { host: "kibitz.example", origin: "https://kibitz.example" }],
+    ["a page at that name", named, { host: "kibitz.example", origin: "http://kibitz.example" }],
+    [
+      "a page at that name with the port of http",
+      named,
+      { host: "kibitz.example:80", origin: "http://kibitz.example" },
+    ],
     ["a program by a name that was added", added, { host: "kibitz.example" }],
     ["a program on loopback beside it", added, { host: "localhost" }],
   ])("%s", (_, check, headers) => {
-    expect(() => check(headers)).not.toThrow();
+    expect(() => check(headers, "http")).not.toThrow();
+  });
+
+  test("a page at that name behind a proxy that speaks https", () => {
+    const headers = { host: "kibitz.example", origin: "https://kibitz.example" };
+    expect(() => named(headers, "https")).not.toThrow();
   });
 
   test.each([
+    [
+      "a page of another scheme",
+      loopback,
+      { host: "localhost:8080", origin: "https://localhost:8080" },
+      "origin_not_allowed",
+    ],
+    [
+      "the page of a browser's extension",
+      loopback,
+      { host: "localhost:8080", origin: "chrome-extension://localhost:8080" },
+      "origin_not_allowed",
+    ],
     ["a name that leads here from elsewhere", loopback, { host: "evil.example:8080" }, "host_not_allowed"],
     [
       "such a name with its own page",
@@ -61,13 +83,18 @@ describe("who may send", () => {
     ["a name that the operator did not give", named, { host: "localhost" }, "host_not_allowed"],
     ["no name", loopback, {}, "host_not_allowed"],
   ])("not %s", (_, check, headers, code) => {
-    expect(() => check(headers)).toThrow(expect.objectContaining({ code }));
+    expect(() => check(headers, "http")).toThrow(expect.objectContaining({ code }));
   });
 });
 
 describe("over HTTP", () => {
   const app = useApp(
-    { KIBITZ_ACCESS: "public", KIBITZ_CORS_ORIGINS: page, KIBITZ_ALLOWED_HOSTS: "kibitz.example" },
+    {
+      KIBITZ_ACCESS: "public",
+      KIBITZ_CORS_ORIGINS: page,
+      KIBITZ_ALLOWED_HOSTS: "kibitz.example",
+      KIBITZ_TRUST_PROXY: "127.0.0.1",
+    },
     { engines: createEnginesInProcess() },
   );
 
@@ -93,6 +120,12 @@ describe("over HTTP", () => {
 
   test("whom the operator has named is answered", async () => {
     expect(await ask({ Origin: page, Host: "kibitz.example" })).toMatchObject({ status: 200 });
+  });
+
+  test("a page of this server by https is answered if a trusted proxy says that it spoke https", async () => {
+    const own = { Host: "kibitz.example", Origin: "https://kibitz.example" };
+    expect(await ask({ ...own, "X-Forwarded-Proto": "https" })).toMatchObject({ status: 200 });
+    expect(await ask(own)).toMatchObject({ status: 403, body: { code: "origin_not_allowed" } });
   });
 
   test("a page that is named may send what the protocol has for headers", async () => {
