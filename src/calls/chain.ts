@@ -84,9 +84,20 @@ async function answerTagged(
   return response;
 }
 
+/** Of frozen answers, which come again. */
+const etags = new WeakMap<Message, string>();
+
 function etagOf(desc: DescMessage, message: Message): string {
+  const known = etags.get(message);
+  if (known !== undefined) {
+    return known;
+  }
   const digest = createHash("sha256").update(toBinary(desc, message)).digest("base64url");
-  return `W/"${digest.slice(0, 22)}"`;
+  const etag = `W/"${digest.slice(0, 22)}"`;
+  if (Object.isFrozen(message)) {
+    etags.set(message, etag);
+  }
+  return etag;
 }
 
 /**

@@ -1,5 +1,9 @@
-import type { JsonObject, MessageInitShape } from "@bufbuild/protobuf";
+import { create, type JsonObject, type MessageInitShape } from "@bufbuild/protobuf";
 import * as pb from "../../gen/chess/analysis/v1/analysis_pb.ts";
+import {
+  type ListEnginesResponse,
+  ListEnginesResponseSchema,
+} from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { requestBounds } from "../analysis/analysis.ts";
 import type { EngineVersion } from "../engine/catalog.ts";
 import type { EngineBuild, EngineInfo, EngineOption } from "../engine/engine.ts";
@@ -11,7 +15,13 @@ export interface VersionFacts {
   readonly info: EngineInfo;
   readonly latest: boolean;
   readonly digests: ReadonlyMap<EngineBuild, string>;
-  readonly available: (build: EngineBuild) => boolean;
+  readonly available: ReadonlySet<EngineBuild>;
+}
+
+export type EngineList = ListEnginesResponse;
+
+export function messageFromVersions(facts: readonly VersionFacts[], latest: string): EngineList {
+  return create(ListEnginesResponseSchema, { latest, engines: facts.map(messageFromVersion) });
 }
 
 export function messageFromVersion(facts: VersionFacts): MessageInitShape<typeof pb.EngineSchema> {
@@ -30,7 +40,7 @@ export function messageFromVersion(facts: VersionFacts): MessageInitShape<typeof
     variants: [pb.Variant.STANDARD, ...(chess960 ? [pb.Variant.CHESS960] : [])],
     paths: builds.map((build) => ({
       path: enumValue(pb.Path, build.path),
-      available: available(build),
+      available: available.has(build),
       net: enumValue(pb.NetSize, build.net),
       sha256: digests.get(build) ?? "",
       threads: build.settings.threads,

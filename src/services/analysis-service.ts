@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import type { Access } from "../access/access.ts";
@@ -8,12 +9,13 @@ import type { KnownEngines } from "../analysis/judge-request.ts";
 import { unreadableKey } from "../calls/context-keys.ts";
 import { messageFromAnalysis, messageFromPlace, numberFromLong } from "../calls/convert.ts";
 import { messageFromEstimate, messageFromPlan } from "../calls/convert-access.ts";
-import { messageFromVersion } from "../calls/convert-engines.ts";
+import { type EngineList, messageFromVersions, type VersionFacts } from "../calls/convert-engines.ts";
 import type { Implementation } from "../calls/invoke.ts";
 import type { EngineVersion } from "../engine/catalog.ts";
 import type { EngineBuild } from "../engine/engine.ts";
 import type { Log } from "../log/log.ts";
 import { uuidv7 } from "../request/context.ts";
+import { freezeWhole } from "../text/frozen.ts";
 import type { BeginWork } from "../thread/event-loop.ts";
 import { type AdmissionControl, type Admitted, type Asker, askerOf, type Preflight } from "./admission.ts";
 import { createBatchEvaluation, type EachWatched } from "./batch.ts";
@@ -44,6 +46,8 @@ export function createAnalysisService(
   const { analyzer, engines: known, access, judge, gate } = options;
   const { plans } = access;
   const evaluateBatch = createBatchEvaluation(options, longCalls);
+  /** Frozen, so that its JSON and its ETag are made once, too: that takes the thread longer than most calls. */
+  let listed: { readonly facts: readonly VersionFacts[]; readonly message: EngineList } | undefined;
 
   /** @throws KibitzError as `gate.admit` */
   function letIn(
@@ -113,29 +117,26 @@ export function createAnalysisService(
         evaluateBatch(message, askerOf(values), values.get(unreadableKey), signal),
       async listEngines() {
         const { versions, latest } = known.catalog;
-        const describe = async (version: EngineVersion) => {
+        const describe = async (version: EngineVersion): Promise<VersionFacts> => {
           const digestOf = async (build: EngineBuild) => [build, await build.sha256()] as const;
           // Together: what failed while nobody waited for it would end the process.
           const [info, ...digests] = await Promise.all([
             known.describe(version.defaultBuild),
             ...version.builds.map(digestOf),
           ]);
-          const facts = {
-            version,
-            info,
-            latest: version === latest,
-            digests: new Map(digests),
-            available: known.available,
-          };
-          return messageFromVersion(facts);
+          const available = new Set(version.builds.filter(known.available));
+          return { version, info, latest: version === latest, digests: new Map(digests), available };
         };
         // One that cannot be started or was replaced is left out: the others are there. That it failed is in the log.
-        const listed = await Promise.allSettled(versions.map(describe));
-        const engines = listed.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
-        if (engines.length === 0) {
-          throw listed.find((one) => one.status === "rejected")?.reason;
+        const described = await Promise.allSettled(versions.map(describe));
+        const facts = described.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+        if (facts.length === 0) {
+          throw described.find((one) => one.status === "rejected")?.reason;
         }
-        return { latest: latest.id, engines };
+        if (!listed || !isDeepStrictEqual(facts, listed.facts)) {
+          listed = { facts, message: freezeWhole(messageFromVersions(facts, latest.id)) };
+        }
+        return listed.message;
       },
       getPrice(message) {
         const { depth, multipv, movetimeMs } = message;

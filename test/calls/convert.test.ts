@@ -177,7 +177,7 @@ describe("an engine version", () => {
       [full, "a".repeat(64)],
       [native, "b".repeat(64)],
     ]);
-    const available = (build: EngineBuild) => build === full;
+    const available = new Set<EngineBuild>([full]);
     const facts = { version: catalog.latest, info, latest: true, digests, available };
     expect(messageFromVersion(facts)).toMatchObject({
       id: "stockfish-19",
@@ -207,7 +207,7 @@ describe("an engine version", () => {
   });
 
   test("is deprecated when all of its builds go, and stable while one stays", () => {
-    const facts = { info, latest: false, digests: new Map(), available: () => true };
+    const facts = { info, latest: false, digests: new Map(), available: new Set<EngineBuild>() };
     const going = buildOf({ deprecatedSince: "2026-11-22" });
     const statusOf = (builds: readonly EngineBuild[]) =>
       messageFromVersion({ version: knownEngines(builds).catalog.latest, ...facts }).status;
@@ -221,7 +221,7 @@ describe("an engine version", () => {
       info: { ...info, options: [] },
       latest: false,
       digests: new Map(),
-      available: () => true,
+      available: new Set<EngineBuild>(),
     };
     const message = messageFromVersion({ version, ...facts });
     expect(message).toMatchObject({ variants: [pb.Variant.STANDARD], latest: false });

@@ -6,6 +6,34 @@ import { silentLog } from "../../src/log/log.ts";
 import { createAnalysisService } from "../../src/services/analysis-service.ts";
 import { createTimeSlicer } from "../../src/thread/event-loop.ts";
 
+test("the list of engines is one message, until an engine is there or is no more", async () => {
+  let available = true;
+  const build = {
+    id: "x",
+    path: "wasm",
+    net: "full",
+    settings: { threads: 1, hashMb: 16 },
+    hashSteps: [],
+    sha256: async () => "a",
+  };
+  const version = { id: "x", builds: [build], defaultBuild: build };
+  const { methods } = createAnalysisService({
+    engines: {
+      catalog: { versions: [version], latest: version },
+      describe: async () => ({ name: "x", author: "y", options: [] }),
+      available: () => available,
+    },
+    access: await createLocalAccess(),
+  } as never);
+  const list = async () => methods.listEngines?.({} as never, {} as never);
+  const first = await list();
+  expect(await list()).toBe(first);
+  available = false;
+  const second = await list();
+  expect(second).not.toBe(first);
+  expect(second).toMatchObject({ engines: [{ paths: [{ available: false }] }] });
+});
+
 test("an engine whose file was replaced ends the call that lists it, and not the process", async () => {
   const replaced = new Error("its file was replaced");
   const build = { id: "x", sha256: () => Promise.reject(replaced) };

@@ -1,4 +1,6 @@
 import { createMcpHandler } from "@modelcontextprotocol/server";
+import type { Plain } from "./caller.ts";
+import { createKeptList } from "./kept-list.ts";
 import { createServer, type Peer } from "./server.ts";
 
 /** Answers requests in both eras of the specification, each by a server of its own. */
@@ -7,7 +9,7 @@ export interface HttpHandler {
    * @param body as it was read from JSON
    * @param request without a body; its signal is aborted when the caller leaves
    */
-  answer(request: Request, body: unknown, peer: Peer): Promise<Response>;
+  answer(request: Request, body: Plain, peer: Peer): Promise<Response>;
 }
 
 /** Clients that wait for the tools to change, which they do not while a server runs. */
@@ -26,10 +28,12 @@ export function createHttpHandler(version: string, onError: (error: Error) => vo
     },
     { maxSubscriptions: subscriptionsMax, onerror: onError },
   );
+  const listTools = createKeptList();
   return {
-    answer(request, body, peer) {
+    async answer(request, body, peer) {
       peers.set(request, peer);
-      return handler.fetch(request, { parsedBody: body });
+      const ask = (parsedBody: Plain) => handler.fetch(request, { parsedBody });
+      return (await listTools(request, body, ask)) ?? ask(body);
     },
   };
 }
