@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
+import { KeyService } from "../../gen/chess/analysis/v1/key_service_pb.ts";
 import { readMaxBytesOf } from "../../src/calls/policy.ts";
 import { listenerLimits } from "../../src/http/listener/limits.ts";
 import { logFields } from "../../src/log/log.ts";
@@ -10,6 +11,7 @@ import { plansFromJson } from "../../src/wiring/plans.ts";
 const text = readFileSync(new URL("../../docs/running.md", import.meta.url), "utf8");
 const { evaluate, evaluateBatch } = AnalysisService.method;
 const { reviewGame } = GameService.method;
+const { createKey } = KeyService.method;
 
 /** What the second column says of what the first one names. */
 function cellOf(first: string): string | undefined {
@@ -32,10 +34,12 @@ describe("docs/running.md", () => {
     const single = `${readMaxBytesOf(evaluate) / 1024} KiB`;
     const batch = `${readMaxBytesOf(evaluateBatch) / 1024 / 1024} MiB`;
     const review = `${readMaxBytesOf(reviewGame) / 1024} KiB`;
-    expect(cellOf("body of a request, of a review, and of a batch")).toContain(
-      `${single}, ${review}, ${batch};`,
+    expect(cellOf("body of an analysis, of a review, of a batch, and of any other call")).toContain(
+      `${single}, ${review}, ${batch}, ${readMaxBytesOf(createKey) / 1024} KiB;`,
     );
-    expect(cellOf("headers of a request")).toBe(`${listenerLimits.headersMaxBytes / 1024} KiB`);
+    expect(cellOf("headers of a request; `Host` and `Origin`")).toBe(
+      `${listenerLimits.headersMaxBytes / 1024} KiB; 300 bytes`,
+    );
   });
 
   test("says how long connections are kept, and what one may hold", () => {

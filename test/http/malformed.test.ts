@@ -96,6 +96,42 @@ describe("over HTTP/1.1, a problem document and a closed connection answer", () 
       431,
       "headers_too_large",
     ],
+    [
+      "a Host of 301 bytes",
+      `GET /healthz HTTP/1.1\r\nHost: ${"x".repeat(301)}\r\n${close}\r\n`,
+      400,
+      "malformed_http",
+    ],
+    [
+      "an absolute target with a host of 301 bytes",
+      `GET http://${"x".repeat(301)}/healthz HTTP/1.1\r\nHost: x\r\n${close}\r\n`,
+      400,
+      "malformed_http",
+    ],
+    [
+      "an Origin of 301 bytes",
+      `GET /healthz HTTP/1.1\r\nHost: x\r\nOrigin: https://${"x".repeat(293)}\r\n${close}\r\n`,
+      400,
+      "malformed_http",
+    ],
+    [
+      "an Origin of 301 bytes before a preflight",
+      `OPTIONS /healthz HTTP/1.1\r\nHost: x\r\nAccess-Control-Request-Method: GET\r\nOrigin: ${"x".repeat(301)}\r\n${close}\r\n`,
+      400,
+      "malformed_http",
+    ],
+    [
+      "a query of 65 parameters",
+      `GET /healthz?${"a=1&".repeat(64)}b HTTP/1.1\r\nHost: x\r\n${close}\r\n`,
+      400,
+      "malformed_http",
+    ],
+    [
+      "a transfer coding that nobody knows",
+      "POST /length HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
+      400,
+      "malformed_http",
+    ],
     ["a target of 20 kB", `GET /${"x".repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 414, "uri_too_long"],
   ])("%s", async (_, bytes, status, code) => {
     const { port, base, errors } = await startListener([echoLength]);
@@ -135,6 +171,11 @@ describe("over HTTP/1.1, it is fine to send", () => {
     [
       "3000 short headers",
       `GET /healthz HTTP/1.1\r\n${"a:b\r\n".repeat(3000)}Host: x\r\n${close}\r\n`,
+      '{"status":"ok"}',
+    ],
+    [
+      "a Host and an Origin of 300 bytes and a query of 64 parameters",
+      `GET /healthz?${"a=1&".repeat(63)}b HTTP/1.1\r\nHost: ${"x".repeat(300)}\r\nOrigin: ${"x".repeat(300)}\r\n${close}\r\n`,
       '{"status":"ok"}',
     ],
     [
@@ -223,6 +264,9 @@ describe("over HTTP/2, a problem document answers", () => {
     [{ ":method": "CONNECT", ":authority": "a:443" }, 400, "malformed_http"],
     [{ ":method": "OPTIONS", ":path": "*" }, 404, "not_found"],
     [{ expect: "gold" }, 400, "malformed_http"],
+    [{ ":authority": "x".repeat(301) }, 400, "malformed_http"],
+    [{ origin: "x".repeat(301) }, 400, "malformed_http"],
+    [{ ":path": `/healthz?${"a=1&".repeat(64)}b` }, 400, "malformed_http"],
     [{ a: "x".repeat(20_000) }, 431, "headers_too_large"],
   ])("%o", async (headers: Record<string, string>, status, code) => {
     const { base } = await startListener();

@@ -5,11 +5,8 @@ import { addVary, isPreflight, type NodeRequest, type NodeResponse } from "../me
 
 /** What scripts of other origins may do here: the Fetch standard's CORS protocol, never with credentials. */
 export interface Cors {
-  /**
-   * Puts the header fields into an answer that is about to be made, so that scripts can read errors, too. A
-   * preflight is answered at once: `true` says so.
-   */
-  apply(req: NodeRequest, res: NodeResponse): boolean;
+  /** Puts the header fields into an answer that is about to be made, so that scripts can read errors, too. */
+  apply(req: NodeRequest, res: NodeResponse): void;
   /** For answers to what could not be read: nobody knows its origin. */
   readonly unread: Fields;
 }
@@ -54,24 +51,20 @@ export function createCors(origins: readonly string[]): Cors {
         // What a cache has kept for somebody else would lack the fields.
         addVary(res, "Origin");
       }
-      if (origin === undefined) {
-        return false;
-      }
-      const allowOrigin = allowedFor(origin);
-      const preflight = isPreflight(req);
-      for (const [name, value] of allowOrigin ? fields(allowOrigin, preflight) : []) {
+      const allowOrigin = origin === undefined ? undefined : allowedFor(origin);
+      for (const [name, value] of allowOrigin ? fields(allowOrigin, isPreflight(req)) : []) {
         res.setHeader(name, value);
       }
-      if (!preflight) {
-        return false;
-      }
-      res.statusCode = 204;
-      res.setHeader("X-Request-Id", contextOf(req).id);
-      endBeforeBody(req, res, undefined);
-      return true;
     },
     unread: all ? fields("*", false) : [],
   };
+}
+
+/** Answers a preflight, in which the fields of {@link Cors.apply} stand. */
+export function answerPreflight(req: NodeRequest, res: NodeResponse): void {
+  res.statusCode = 204;
+  res.setHeader("X-Request-Id", contextOf(req).id);
+  endBeforeBody(req, res, undefined);
 }
 
 type Fields = readonly (readonly [string, string])[];

@@ -13,7 +13,7 @@ import { KibitzError } from "../../errors/errors.ts";
 import { headersFromError, problemFromError, problemMediaType } from "../../errors/problem.ts";
 import { contextOf, outcomeOf } from "../../request/context.ts";
 import { muchToCome } from "../lingering-close.ts";
-import { lateRequest } from "../message.ts";
+import { lateRequest, type NodeResponse } from "../message.ts";
 import type { Place } from "./connections.ts";
 import { continueWhenRead } from "./dispatch.ts";
 import type { ListenerLimits } from "./limits.ts";
@@ -106,8 +106,11 @@ export function createHttp1Server(
     }
     const calls = places.get(socket as Socket)?.calls ?? [];
     const begun = calls.some((res) => res.headersSent);
-    if (begun || !socket.writable) {
+    if (!socket.writable || (begun && !calls.every(isAnswered))) {
       socket.destroy();
+    } else if (begun) {
+      // The answer is on its way to the client: destroying the socket would lose it.
+      socket.end();
     } else {
       const problem = errorFromClientError(error);
       const unread = calls.find(({ req }) => !req.complete)?.req;
@@ -146,6 +149,11 @@ export function createHttp1Server(
       }
     },
   };
+}
+
+/** Whether an answer is written to its end. {@link endBeforeBody} ends its response later. */
+function isAnswered(res: NodeResponse): boolean {
+  return res.writableEnded || outcomeOf(res.req).answeredAt !== undefined;
 }
 
 interface ClientError extends Error {

@@ -74,6 +74,16 @@ describe("what Connect itself refuses carries the request's id, too", () => {
   });
 });
 
+test("a message of more than 4 KiB is refused before it is decoded if the call is no analysis", async () => {
+  const { status, body } = await post(
+    `${app.url}/chess.analysis.v1.KeyService/CreateKey`,
+    `[${"{},".repeat(20_000)}{}]`,
+    { "Content-Type": "application/json" },
+  );
+  expect(status).toBe(429);
+  expect(body).toMatchObject({ code: "resource_exhausted", message: expect.stringContaining("4096 bytes") });
+});
+
 test.each(["!!", "e", "e30{"])(
   "the message %j of a GET, which is no base64, is refused as the caller's fault",
   async (message) => {

@@ -90,6 +90,12 @@ describe("HTTP", () => {
     expect(body).toMatchObject({ code: "body_too_large" });
   });
 
+  test("a body of more than 4 KiB is 413 if the call is no analysis", async () => {
+    const { status, body } = await post(`${app.url}/v1/keys`, { name: "x".repeat(4 * 1024) });
+    expect(status).toBe(413);
+    expect(body).toMatchObject({ code: "body_too_large" });
+  });
+
   test("a body that inflates to more than 64 KiB is 413", async () => {
     const bomb = new Uint8Array(gzipSync(Buffer.alloc(10_000_000, " ")));
     const { status, body } = await post(`${app.url}/v1/eval`, bomb, { ...json, "Content-Encoding": "gzip" });
