@@ -11,7 +11,12 @@ import {
   type UsageStore,
 } from "../storage/ports.ts";
 import { type Account, localAccount, subjectOfKey } from "./account.ts";
-import { type AuthenticatorCounters, createAuthenticator, type KeyGrace } from "./authenticate.ts";
+import {
+  type AuthenticatorCounters,
+  createAuthenticator,
+  type KeyGrace,
+  wrongHeader,
+} from "./authenticate.ts";
 import { createClientAddress } from "./client-address.ts";
 import { createKeyExpiry, createKeyIssuer, type KeyIssuer } from "./keys.ts";
 import { createLimits, type Limits } from "./limits.ts";
@@ -43,7 +48,8 @@ export interface Access {
   prune(): Promise<void>;
 }
 
-type Origin = Pick<RequestContext, "address" | "forwardedFor" | "authorization">;
+type Origin = Pick<RequestContext, "address" | "forwardedFor" | "authorization"> &
+  Partial<Pick<RequestContext, "hasXApiKey">>;
 
 export interface AccessOptions {
   /** `open` knows no limits; `keys` answers analyses only with a key. */
@@ -119,6 +125,9 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
     accountOf(request) {
       const address = clientAddress(request);
       if (request.authorization === undefined) {
+        if (request.hasXApiKey && !isOpen) {
+          throw wrongHeader("has an X-API-Key header");
+        }
         return { subject: address, address, plan: isOpen ? openPlan : keyless, key: undefined };
       }
       const key = authenticator.keyOf(request.authorization);

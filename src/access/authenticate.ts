@@ -191,9 +191,20 @@ export function createAuthenticator({
 function keyFromHeader(authorization: string): string {
   const key = /^bearer +(\S+) *$/i.exec(authorization)?.[1];
   if (key === undefined) {
-    throw invalid("The Authorization header must have the form `Bearer kbz_…`.");
+    const scheme = otherScheme.exec(authorization)?.[0];
+    throw wrongHeader(
+      `has an Authorization header ${scheme ? `of the scheme ${scheme}` : "of another form"}`,
+    );
   }
   return key;
+}
+
+/** A list, because the word of an unknown scheme may be part of a secret. */
+const otherScheme = /^(?:basic|digest|negotiate|ntlm|token|apikey)(?= |$)/i;
+
+/** @param fault what the request has instead of a key in the form of this service. */
+export function wrongHeader(fault: string): KibitzError {
+  return invalid(`The request ${fault}: send your API key as \`Authorization: Bearer kbz_…\`.`);
 }
 
 /** In a time that does not depend on where they differ. */

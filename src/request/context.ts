@@ -33,6 +33,8 @@ export interface RequestContext {
   readonly forwardedFor: string | undefined;
   /** The Authorization header, verbatim. */
   readonly authorization: string | undefined;
+  /** Whether there is a header X-API-Key, from which other services read keys. */
+  readonly hasXApiKey: boolean;
 }
 
 /** The span of a request that is kept. What more it is, only `tracing` knows. */
@@ -90,6 +92,7 @@ export function identifyRequest(
     address: addressOf(request),
     forwardedFor: typeof forwardedFor === "object" ? forwardedFor.join() : forwardedFor,
     authorization: headers.authorization,
+    hasXApiKey: headers["x-api-key"] !== undefined,
   };
   (request as Identified)[contextKey] = context;
   return context;
@@ -115,6 +118,7 @@ export function localContext(): RequestContext {
     address: "local",
     forwardedFor: undefined,
     authorization: undefined,
+    hasXApiKey: false,
   };
 }
 

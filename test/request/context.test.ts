@@ -51,6 +51,7 @@ describe("a request that came through the edge", () => {
       address: "192.0.2.1",
       forwardedFor: undefined,
       authorization: "Bearer x",
+      hasXApiKey: false,
     });
   });
 

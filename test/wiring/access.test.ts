@@ -227,6 +227,43 @@ describe("a caller", () => {
     expect(await accountOf(access, await newKey(access, "gone"))).toMatchObject({ plan: { id: "free" } });
   });
 
+  test.each(["public", "keys"])("who sends X-API-Key is refused with the form to use: %s", async (mode) => {
+    await using access = await open({ KIBITZ_ACCESS: mode });
+    expect(() => access.accountOf({ ...caller, hasXApiKey: true })).toThrow(
+      expect.objectContaining({
+        code: "invalid_api_key",
+        message: "The request has an X-API-Key header: send your API key as `Authorization: Bearer kbz_…`.",
+      }),
+    );
+    // With a valid key, the other header says nothing that matters.
+    const authorization = await newKey(access);
+    expect(await access.accountOf({ ...caller, authorization, hasXApiKey: true })).toMatchObject({
+      plan: { id: "free" },
+    });
+  });
+
+  test("has an X-API-Key ignored in an open network: a proxy may have added it", async () => {
+    await using access = await open({ KIBITZ_ACCESS: "open" });
+    expect(access.accountOf({ ...caller, hasXApiKey: true })).toMatchObject({ plan: openPlan });
+  });
+
+  test.each([
+    ["Basic YTpi", "of the scheme Basic"],
+    ["digest username=x", "of the scheme digest"],
+    ["kbz_secret", "of another form"],
+    ["secret word", "of another form"],
+    ["", "of another form"],
+  ])(
+    "is told the scheme that is no key's, and nothing that may be secret: %j",
+    async (authorization, what) => {
+      await using access = await open();
+      await expect(accountOf(access, authorization)).rejects.toMatchObject({
+        code: "invalid_api_key",
+        message: `The request has an Authorization header ${what}: send your API key as \`Authorization: Bearer kbz_…\`.`,
+      });
+    },
+  );
+
   test("has no limits in an open network, with a key or without", async () => {
     await using access = await open({ KIBITZ_ACCESS: "open" });
     expect((await accountOf(access)).plan).toBe(openPlan);

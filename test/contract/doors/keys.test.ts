@@ -172,16 +172,17 @@ describe.each([json, ...rpcDoors])("through $name", (kind) => {
 
 describe.each(heads)("through $name, a credential", ({ ask, unauthenticated, ok, errorsHaveHeaders }) => {
   test.each([
-    ["that is malformed", () => "kbz"],
-    ["of another scheme", () => "Basic YTpi"],
-    ["that is empty", () => ""],
-    ["that is mistyped", () => `Bearer ${createApiKey().slice(0, -1)}#`],
-    ["that is not known", () => `Bearer ${createApiKey()}`],
-  ])("%s is refused, and says how to authenticate", async (_, authorizationOf) => {
+    ["that is malformed", () => ({ authorization: "kbz" })],
+    ["of another scheme", () => ({ authorization: "Basic YTpi" })],
+    ["that is empty", () => ({ authorization: "" })],
+    ["that is mistyped", () => ({ authorization: `Bearer ${createApiKey().slice(0, -1)}#` })],
+    ["that is not known", () => ({ authorization: `Bearer ${createApiKey()}` })],
+    ["in the header X-API-Key", () => ({ "x-api-key": createApiKey() })],
+  ])("%s is refused, and the answer says how to authenticate", async (_, credential) => {
     const { status, headers, trailers } = await ask(
       app.url,
       { fen: startFen, depth: 1 },
-      { authorization: authorizationOf() },
+      credential() as Readonly<Record<string, string>>,
     );
     expect(status).toBe(unauthenticated);
     const how = headers.get("www-authenticate") ?? trailers.get("www-authenticate");
