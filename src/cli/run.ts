@@ -14,6 +14,7 @@ import {
 } from "./command.ts";
 import { allCommands, commands } from "./commands.ts";
 import { type Host, hostOfProcess, stopSignals } from "./host.ts";
+import { onNpmGone } from "./npm-gone.ts";
 
 /** Runs `kibitz` with its arguments. Without any it serves. Resolves with the exit code. */
 export async function run(args: readonly string[], host: Host = hostOfProcess()): Promise<number> {
@@ -63,7 +64,9 @@ async function runCommand(
     }
     interrupted.abort(new Error(cause));
   };
+  const lookNoMore = onNpmGone(host, () => interrupted.abort(new Error("npm has ended")));
   const listenNoMore = () => {
+    lookNoMore();
     for (const signal of stopSignals) {
       host.off(signal, interrupt);
     }
