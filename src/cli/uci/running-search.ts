@@ -18,8 +18,8 @@ export interface SearchSetting {
   readonly task: Task;
   /** What the task is after a refusal, if it is another one then; else the search has failed. */
   readonly mend: (error: KibitzError) => Task | undefined;
-  /** Said where no move was found; undefined where none is legal. */
-  readonly anyMove: string | undefined;
+  /** Played against a clock if no move was found; undefined if none is legal. */
+  readonly fallback: { readonly move: string; readonly why: string } | undefined;
   /** Moves, + where the side to move mates; undefined where no mate was found. */
   readonly mateOf: (state: State) => number | undefined;
   readonly tell: Teller;
@@ -63,7 +63,7 @@ const wordsOfEnd: Readonly<Record<Ended, string>> = {
 };
 
 export function startSearch(setting: SearchSetting): RunningSearch {
-  const { watch, mend, anyMove, mateOf, tell } = setting;
+  const { watch, mend, fallback, mateOf, tell } = setting;
   let { task } = setting;
   const { time, mate } = task;
   let { waitsFor } = task;
@@ -79,6 +79,10 @@ export function startSearch(setting: SearchSetting): RunningSearch {
   let lastAt = Number.POSITIVE_INFINITY;
   /** When the search that was asked for last ends by its own time. */
   let endsAt = Number.POSITIVE_INFINITY;
+  /** When is asked again what has failed; 0 unless that is waited for. */
+  let retryAt = 0;
+  /** Whether what was asked last has failed. */
+  let hasFailed = false;
   const told = new Set<string>();
   const leaving = new AbortController();
   const timers = new Set<NodeJS.Timeout>();
@@ -95,12 +99,29 @@ export function startSearch(setting: SearchSetting): RunningSearch {
       clearTimeout(timer);
     }
     clearTimeout(silence);
-    if (best?.best === undefined && anyMove !== undefined) {
-      const why = ended === "rules" ? "the game is drawn by the rules" : "no move was found";
-      tell.note(`${why}: ${anyMove} is only the first that is legal`);
+    if (hasFailed && time !== undefined && best?.best !== undefined) {
+      tell.note(`the search was cut off: ${best.best} is the best move so far, at depth ${best.depth}`);
     }
-    tell.bestMove(best?.best ?? anyMove, best?.ponder);
+    tell.bestMove(best?.best ?? moveInstead(), best?.ponder);
     leave();
+  }
+
+  /** Whoever plays by a clock needs a move, and loses by none; a move that nobody searched would spoil an analysis. */
+  function moveInstead(): string | undefined {
+    if (fallback === undefined) {
+      return undefined;
+    }
+    const { move, why } = fallback;
+    if (ended === "rules") {
+      tell.note(`the game is drawn by the rules: ${move} ${why}`);
+      return move;
+    }
+    if (time === undefined) {
+      tell.note("no move was found, and no clock asks for one");
+      return undefined;
+    }
+    tell.note(`no move was found: ${move} ${why}`);
+    return move;
   }
 
   /** Calls the search off, unless it has ended by itself, or is about to. */
@@ -114,7 +135,7 @@ export function startSearch(setting: SearchSetting): RunningSearch {
 
   /** Says what there is, or the first that comes. */
   function hurry(withinMs: number): void {
-    if (best !== undefined || state !== "searching") {
+    if (best !== undefined || state !== "searching" || retryAt > performance.now() + withinMs) {
       finish();
       return;
     }
@@ -155,6 +176,7 @@ export function startSearch(setting: SearchSetting): RunningSearch {
 
   function take(finding: Finding): void {
     listen();
+    hasFailed = false;
     if (finding.kind === "queued") {
       const { place, expectedWaitMs } = finding;
       if (expectedWaitMs >= longWaitMs) {
@@ -215,7 +237,7 @@ export function startSearch(setting: SearchSetting): RunningSearch {
     return { ...limits, movetimeMs };
   }
 
-  /** How long to wait before it is asked again, in milliseconds; undefined where that is of no use. */
+  /** How long to wait before it is asked again, in milliseconds; undefined if nobody waits so long. */
   function waitOf(error: unknown, failures: number): number | undefined {
     const refusal = error instanceof KibitzError ? error : undefined;
     // What is no refusal is a service that was not reached.
@@ -224,14 +246,16 @@ export function startSearch(setting: SearchSetting): RunningSearch {
     }
     const ownMs = Math.min(firstRetryMs * 2 ** (failures - 1), retryMaxMs);
     const waitMs = Math.max(refusal?.retryAfterMs ?? ownMs, firstRetryMs);
-    if (waitsFor !== undefined) {
-      // Whoever wants no move yet has time.
-      return waitMs;
-    }
+    // Whoever wants no move yet has time, and a clock ends the wait by itself.
+    const isEnded = waitsFor !== undefined || time !== undefined;
+    return isEnded || (failures < triesMax && waitMs <= patienceMaxMs) ? waitMs : undefined;
+  }
+
+  function textOfRetry(waitMs: number): string {
     const untilAt = best === undefined ? lastAt : answerByAt;
-    const isInTime = performance.now() + waitMs + worthwhileMs < untilAt;
-    const isBearable = Number.isFinite(untilAt) || (failures < triesMax && waitMs <= patienceMaxMs);
-    return isBearable && isInTime ? waitMs : undefined;
+    return performance.now() + waitMs + worthwhileMs < untilAt
+      ? `asking again in ${waitMs} ms`
+      : `it asks for ${waitMs} ms, too long for this move`;
   }
 
   async function search(): Promise<void> {
@@ -257,15 +281,18 @@ export function startSearch(setting: SearchSetting): RunningSearch {
           continue;
         }
         failures++;
+        hasFailed = true;
         const waitMs = waitOf(error, failures);
-        const again = waitMs === undefined ? "" : `; asking again in ${waitMs} ms`;
+        const again = waitMs === undefined ? "" : `; ${textOfRetry(waitMs)}`;
         tell.note(`${error instanceof Error ? error.message : String(error)}${again}`);
         if (waitMs === undefined) {
           end();
           return;
         }
         clearTimeout(silence);
+        retryAt = performance.now() + waitMs;
         await new Promise<void>((resolve) => after(waitMs, resolve));
+        retryAt = 0;
       }
     }
   }

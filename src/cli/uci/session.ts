@@ -5,7 +5,7 @@ import type { Analyst, Introduction, Limits, Question, State } from "./analyst.t
 import { createOptions, type Options } from "./options.ts";
 import { type Go, readCommand, type UciCommand } from "./read-command.ts";
 import { readPosition } from "./read-position.ts";
-import { type RunningSearch, startSearch } from "./running-search.ts";
+import { type RunningSearch, type SearchSetting, startSearch } from "./running-search.ts";
 import { type Bounds, type Task, taskOfGo, widestBounds } from "./task-of-go.ts";
 import { bestMoveLine, infoLines, infoString, scoreOfTurn } from "./write-lines.ts";
 
@@ -48,6 +48,8 @@ export function createSession({ analyst, say, version, overheadMs }: SessionSett
   let debug = false;
   let nodesPerMs = firstNodesPerMs;
   let hasLeft = false;
+  /** The position that was searched last, and the moves that were expected from there. */
+  let expected: { readonly root: string; readonly moves: readonly string[] } | undefined;
   const note = (text: string) => say(infoString(text));
 
   setPosition("startpos", [], false);
@@ -165,7 +167,7 @@ export function createSession({ analyst, say, version, overheadMs }: SessionSett
         bounds = narrowed ?? bounds;
         return narrowed && task();
       },
-      anyMove: searchMoves[0] ?? legalMoves(asked)[0],
+      fallback: fallbackFor(asked, searchMoves),
       mateOf: ({ score }: State) => {
         const { value } = scoreOfTurn(score, turn);
         return value.kind === "mate" ? value.mate : undefined;
@@ -173,6 +175,7 @@ export function createSession({ analyst, say, version, overheadMs }: SessionSett
       tell: {
         state(state) {
           infoLines(state, { turn, wdl: showWdl }).forEach(say);
+          expected = { root: asked.root, moves: [...asked.moves, ...(state.lines[0]?.moves ?? [])] };
           if (state.timeMs >= measurableMs) {
             nodesPerMs = state.nodes / state.timeMs;
           }
@@ -181,6 +184,17 @@ export function createSession({ analyst, say, version, overheadMs }: SessionSett
         bestMove: (best, ponder) => say(bestMoveLine(best, ponder)),
       },
     });
+  }
+
+  /** If the game went as the last search expected, its move; else any. */
+  function fallbackFor(asked: Position, searchMoves: readonly string[]): SearchSetting["fallback"] {
+    const moves = searchMoves.length > 0 ? searchMoves : legalMoves(asked);
+    const went = expected?.root === asked.root ? expected.moves : [];
+    const isExpected = asked.moves.every((move, index) => move === went[index]);
+    const next = isExpected ? moves.find((move) => move === went[asked.moves.length]) : undefined;
+    const move = next ?? moves[0];
+    const why = next === undefined ? "is only the first that is legal" : "is what the last search expected";
+    return move === undefined ? undefined : { move, why };
   }
 
   /** Those that are legal; all moves where none is. */

@@ -2,15 +2,10 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { KibitzError } from "../../../src/errors/errors.ts";
 import { giveClockBack, openTimers, takeClock } from "../../engine/clock.ts";
 import { createScriptedAnalyst, done, mateIn, stateOf } from "./scripted-analyst.ts";
-import { talk } from "./talk.ts";
+import { bestOf, notesOf, overloaded, talk } from "./talk.ts";
 
 beforeEach(takeClock);
 afterEach(giveClockBack);
-
-const bestOf = (heard: readonly string[]) => heard.filter((line) => line.startsWith("bestmove"));
-const notesOf = (heard: readonly string[]) => heard.filter((line) => line.startsWith("info string"));
-const overloaded = (retryAfterMs?: number) =>
-  new KibitzError("overloaded", "busy", retryAfterMs === undefined ? {} : { retryAfterMs });
 
 describe("stop", () => {
   test("tells the best move so far at once, and calls the search off", async () => {
@@ -39,15 +34,28 @@ describe("stop", () => {
     expect(bestOf(await hear())).toEqual(["bestmove e2e4"]);
   });
 
-  test("that finds nothing for 120 ms tells a legal move, and that it is no more", async () => {
+  test("that finds nothing for 120 ms plays a legal move if a clock runs, and says that it is no more", async () => {
     const { hear, hearWithin } = talk();
-    await hear("position startpos moves e2e4", "go infinite searchmoves c7c5", "stop");
+    await hear("position startpos moves e2e4", "go movetime 9000 searchmoves c7c5", "stop");
     expect(await hearWithin(119)).toEqual([]);
     expect(await hearWithin(1)).toEqual([
       "info string no move was found: c7c5 is only the first that is legal",
       "bestmove c7c5",
     ]);
   });
+
+  test.each(["go infinite", "go depth 9", "go nodes 900", "go mate 2", "go"])(
+    "that finds nothing for 120 ms leaves %s without a move: no clock asks for one",
+    async (go) => {
+      const { hear, hearWithin } = talk();
+      await hear("position startpos moves e2e4", go, "stop");
+      expect(await hearWithin(119)).toEqual([]);
+      expect(await hearWithin(1)).toEqual([
+        "info string no move was found, and no clock asks for one",
+        "bestmove (none)",
+      ]);
+    },
+  );
 
   test("comes twice or too late, and nothing is said twice", async () => {
     const { hear, hearWithin, last } = talk();
@@ -199,120 +207,6 @@ describe("go mate", () => {
     const heard = await hear();
     expect(notesOf(heard)).toEqual([expect.stringMatching(/^info string no mate in 2 was found: /)]);
     expect(bestOf(heard)).toEqual(["bestmove e2e4"]);
-  });
-});
-
-describe("what fails", () => {
-  test("for a while is asked again, in the time that is left", async () => {
-    const { hear, hearWithin, last, analyst } = talk();
-    await hear("go movetime 2000");
-    last().find(stateOf(4, ["e2e4"]));
-    await hear();
-    last().fail(overloaded(500));
-    expect(await hear()).toEqual(["info string busy; asking again in 500 ms"]);
-    await hearWithin(500);
-    expect(analyst.searches).toHaveLength(2);
-    expect(last().question.movetimeMs).toBe(1530);
-    // What is said again is not told, what is new is.
-    last().find(stateOf(3, ["d2d4"]));
-    expect(await hear()).toEqual([]);
-    last().find(done(5, ["c2c4"], "time"));
-    expect(bestOf(await hear())).toEqual(["bestmove c2c4"]);
-  });
-
-  test("too late to be asked again leaves the best move so far", async () => {
-    const { hear, last } = talk();
-    await hear("go movetime 500");
-    last().find(stateOf(4, ["e2e4"]));
-    await hear();
-    last().fail(overloaded(1000));
-    expect(await hear()).toEqual(["info string busy", "bestmove e2e4"]);
-  });
-
-  test("before any move leaves a legal one, and says so", async () => {
-    const { hear, last } = talk();
-    await hear("go wtime 600 btime 600");
-    last().fail(overloaded(1000));
-    expect(await hear()).toEqual([
-      "info string busy",
-      expect.stringMatching(/^info string no move was found: /),
-      expect.stringMatching(/^bestmove [a-h][12][a-h][34]$/),
-    ]);
-  });
-
-  test("before any move is asked again as long as the clock lets it", async () => {
-    const { hear, hearWithin, last } = talk();
-    await hear("go wtime 60000 btime 60000");
-    last().fail(overloaded(5000));
-    expect(await hear()).toEqual(["info string busy; asking again in 5000 ms"]);
-    await hearWithin(5000);
-    expect(last().question.movetimeMs).toBe(50);
-    last().find(stateOf(1, ["e2e4"]));
-    expect(bestOf(await hear())).toEqual(["bestmove e2e4"]);
-  });
-
-  test("for longer than the clock or anybody's patience lets it is not waited for", async () => {
-    const { hear, hearWithin, last } = talk();
-    await hear("go wtime 300000 btime 300000");
-    last().fail(overloaded(47_000));
-    expect(await hear()).toEqual(["info string busy; asking again in 47000 ms"]);
-    expect(bestOf(await hearWithin(46_999))).toEqual([]);
-    await hearWithin(1);
-    last().find(stateOf(1, ["e2e4"]));
-    expect(bestOf(await hear())).toEqual(["bestmove e2e4"]);
-    await hear("go depth 10");
-    last().fail(overloaded(60_000));
-    expect(await hear()).toEqual(["info string busy; asking again in 60000 ms"]);
-    await hear("stop");
-    await hear("go depth 10");
-    last().fail(overloaded(60_001));
-    expect(bestOf(await hear())).toHaveLength(1);
-  });
-
-  test("again and again is given up", async () => {
-    const { hear, hearWithin, analyst } = talk();
-    await hear("go depth 10");
-    const heard: string[] = [];
-    for (let tries = 1; tries <= 6; tries++) {
-      analyst.searches[tries - 1]?.fail(overloaded());
-      heard.push(...(await hearWithin(6400)));
-    }
-    expect(heard.slice(0, 5)).toEqual(
-      [200, 400, 800, 1600, 3200].map((ms) => `info string busy; asking again in ${ms} ms`),
-    );
-    expect(bestOf(heard)).toHaveLength(1);
-    expect(analyst.searches).toHaveLength(6);
-  });
-
-  test("again and again is asked again as long as a clock lets it", async () => {
-    const { hear, hearWithin, analyst, last } = talk();
-    await hear("go wtime 300000 btime 300000");
-    for (let tries = 1; tries <= 10; tries++) {
-      last().fail(overloaded());
-      expect(bestOf(await hearWithin(10_000))).toEqual([]);
-      expect(analyst.searches).toHaveLength(tries + 1);
-    }
-    last().find(stateOf(1, ["e2e4"]));
-    expect(bestOf(await hear())).toEqual(["bestmove e2e4"]);
-  });
-
-  test("without a word is given up, too", async () => {
-    const { hear, hearWithin, last } = talk();
-    await hear("go depth 10");
-    last().find(stateOf(3, ["e2e4"]));
-    expect(bestOf(await hearWithin(74_999))).toEqual([]);
-    expect(await hearWithin(1)).toEqual(["info string there was no word for 75 s", "bestmove e2e4"]);
-  });
-
-  test("is stopped while it waits to be asked again", async () => {
-    const { hear, last } = talk();
-    await hear("go infinite");
-    last().find(stateOf(3, ["e2e4"]));
-    await hear();
-    last().fail(overloaded(5000));
-    await hear();
-    expect(await hear("stop")).toEqual(["bestmove e2e4"]);
-    expect(openTimers()).toBe(0);
   });
 });
 

@@ -1,5 +1,6 @@
 import { expect } from "vitest";
 import { createSession } from "../../../src/cli/uci/session.ts";
+import { KibitzError } from "../../../src/errors/errors.ts";
 import { wait } from "../../engine/clock.ts";
 import { createScriptedAnalyst, type ScriptedAnalyst } from "./scripted-analyst.ts";
 
@@ -38,3 +39,8 @@ export function talk(analyst = createScriptedAnalyst()): Talk {
     last: () => analyst.searches.at(-1) ?? expect.fail("nothing was asked"),
   };
 }
+
+export const bestOf = (heard: readonly string[]) => heard.filter((line) => line.startsWith("bestmove"));
+export const notesOf = (heard: readonly string[]) => heard.filter((line) => line.startsWith("info string"));
+export const overloaded = (retryAfterMs?: number) =>
+  new KibitzError("overloaded", "busy", retryAfterMs === undefined ? {} : { retryAfterMs });

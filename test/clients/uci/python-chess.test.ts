@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { beforeAll, expect, test } from "vitest";
 import { describeWith } from "../../support/needs.ts";
+import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { pythonWithChess } from "../../support/python-chess/python-with-chess.ts";
 import { quickestSettings } from "../../support/quickest-settings.ts";
 import { type Server, startServer } from "../../support/start-server.ts";
@@ -59,6 +60,27 @@ describeWith("python")("python-chess", () => {
     expect(seen["black to move"]).toBeLessThan(-300);
     expect(Math.min(...seen["stops ms"])).toBeLessThan(200);
     expect(Math.min(...seen["pings while searching ms"])).toBeLessThan(200);
+  });
+
+  test("waits its time for a service that refuses, plays the move it expected, and gets no move without a clock", async () => {
+    const plans = usePlansFile({ id: "keyless", limits: { rates: [rateOf("hour", 1, 3600)] } });
+    const limited = await startServer({ ...env, KIBITZ_PLANS: plans, KIBITZ_ACCESS: "public" });
+    try {
+      const command = [python, fileOf("limited.py"), ...kibitzUci("--url", limited.url)];
+      const seen = JSON.parse(await runProgram(command, { env }));
+      expect(seen).toEqual({
+        expected: seen.played,
+        played: expect.stringMatching(/^[a-h]\d[a-h]\d$/),
+        seconds: expect.any(Number),
+        legal: true,
+        "analysed to a depth": "None",
+        "analysed without end": "None",
+        "has a score": false,
+      });
+      expect(seen.seconds).toBeGreaterThan(0.9);
+    } finally {
+      await limited.stop();
+    }
   });
 
   test("referees a match of 20 fast games without a forfeit", async () => {
