@@ -213,8 +213,3 @@ function integerRules(type: FieldRules["type"] | undefined) {
       return undefined;
   }
 }
-
-/** Names of the fields that a message cannot do without. */
-export function requiredFields(desc: DescMessage): string[] {
-  return desc.fields.filter((field) => getOption(field, fieldRules).required).map(({ name }) => name);
-}

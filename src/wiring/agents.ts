@@ -47,7 +47,8 @@ export function createAgentsDoor({
 }: AgentsOptions): RequestHandler {
   const { calls, rules, judge, rulebook, beginWork } = service;
   // Messages that are as long as the longest call: what is not a game is short, and what stands beside it too.
-  const readBody = createJsonReader([], readMaxBytesOf(GameService.method.reviewGame), {
+  const wanted = "one JSON-RPC message, a JSON object";
+  const readBody = createJsonReader(wanted, readMaxBytesOf(GameService.method.reviewGame), {
     bodies,
     beginWork,
   });

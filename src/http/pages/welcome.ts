@@ -22,8 +22,13 @@ export function createWelcome({ besidesPage = false }: WelcomeOptions = {}): Req
   };
 }
 
+/** The address of this server as a command for a shell can have it. */
+export function shownBase(host: string | undefined): string {
+  return `http://${host && saneHost.test(host) && !holdsKey(host) ? host : "localhost:8080"}`;
+}
+
 export function welcome(host: string | undefined): Page {
-  const base = `http://${host && saneHost.test(host) && !holdsKey(host) ? host : "localhost:8080"}`;
+  const base = shownBase(host);
   const body = `Kibitz analyses chess positions. Try:
 
   curl ${base}/v1/eval \\

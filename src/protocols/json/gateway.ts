@@ -8,6 +8,7 @@ import {
   type NodeResponse,
   type RequestHandler,
 } from "../../http/message.ts";
+import { shownBase } from "../../http/pages/welcome.ts";
 import { sendProblem } from "../../http/send-problem.ts";
 import type { Log } from "../../log/log.ts";
 import { contextOf, outcomeOf } from "../../request/context.ts";
@@ -25,6 +26,7 @@ import {
   send,
   type UnaryAnswerOptions,
 } from "./call.ts";
+import { exampleOf } from "./read-json.ts";
 import { kindOfRoute, type Route, routesFromServices, streamOfRoute } from "./routes.ts";
 
 export interface GatewayOptions extends UnaryAnswerOptions, StreamAnswerOptions {
@@ -46,6 +48,8 @@ interface Place {
   allow: string;
   /** Whether it answers with events. */
   streams: boolean;
+  /** A request that can be posted here; undefined if none can. */
+  example: Readonly<Record<string, unknown>> | undefined;
 }
 
 /**
@@ -60,6 +64,7 @@ export function createGateway(options: GatewayOptions): RequestHandler {
       answers: new Map<string, Answering>(),
       allow: "",
       streams: false,
+      example: undefined,
     };
     const answer = { method: route.method, answer: answerOf(route, routes, options) };
     place.answers.set(route.verb, answer);
@@ -67,6 +72,7 @@ export function createGateway(options: GatewayOptions): RequestHandler {
       place.answers.set("HEAD", answer);
     }
     place.streams ||= kindOfRoute(route) === "stream";
+    place.example ??= route.body ? exampleOf(route.method.input) : undefined;
     place.allow = [...place.answers.keys(), "OPTIONS"].join(", ");
     places.set(route.path, place);
   }
@@ -140,13 +146,21 @@ export function createGateway(options: GatewayOptions): RequestHandler {
     if (method === "OPTIONS") {
       send(res, 204, ["Allow", place.allow], outcomeOf(req));
     } else {
-      const hint =
-        place.streams && method === "GET" ? " EventSource cannot POST: read the events with fetch()." : "";
-      const error = new KibitzError("method_not_allowed", `This path supports ${place.allow}.${hint}`);
+      const detail = `This path supports ${place.allow}.${hintFor(place, req, path)}`;
+      const error = new KibitzError("method_not_allowed", detail);
       void refuse(req, res, error, [["Allow", place.allow]]);
     }
     return true;
   };
+}
+
+/** What to send instead, for whoever asks by GET: most have typed the address into a browser, or use an EventSource. */
+function hintFor({ example, streams }: Place, { method, headers }: NodeRequest, path: string): string {
+  if (method !== "GET" || example === undefined) {
+    return "";
+  }
+  const command = `curl ${shownBase(headers.host)}${path} -H 'Content-Type: application/json' -d '${JSON.stringify(example)}'`;
+  return `${streams ? " EventSource cannot POST: read the events with fetch()." : ""} Send the request as JSON: ${command}`;
 }
 
 function answerOf(route: Route, routes: readonly Route[], options: GatewayOptions): Answer {

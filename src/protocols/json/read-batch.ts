@@ -8,9 +8,9 @@ import type { NodeRequest } from "../../http/message.ts";
 import { isAtOrBelow } from "../../text/json-pointer.ts";
 import { nestingMax, type SplitObject, splitList } from "../../text/json-scan.ts";
 import { inTurns, type Turn } from "../../thread/event-loop.ts";
-import { isJsonObject, parseStrictly, textFromBytes } from "./codec/json-text.ts";
+import { isJsonObject, notAnObject, parseStrictly, textFromBytes } from "./codec/json-text.ts";
 import { createMessageReader, type MessageReading } from "./codec/read-message.ts";
-import { describeLeast, errorFromText, readJsonBody } from "./read-json.ts";
+import { describeBody, errorFromText, readJsonBody } from "./read-json.ts";
 import { createExplainRefusal, type RequestReaderOptions } from "./read-request.ts";
 
 /** The items of a batch, each read by itself; or nobody waits for an answer any more. */
@@ -43,7 +43,7 @@ export function createBatchReader(
   const list = listOf(method);
   const desc = method.input;
   const maxBytes = options.readMaxBytesOf(method);
-  const wanted = describeLeast([list.name]);
+  const wanted = describeBody(desc);
   const itemsMax = boundsOfList(list).maximum;
   const readFrame = createMessageReader(desc);
   const readItem = createMessageReader(list.message);
@@ -112,8 +112,7 @@ export function createBatchReader(
     }
     const { sent, values, count = 0 } = parts;
     if (!isJsonObject(sent)) {
-      const message = "The body must be a JSON object.";
-      throw errorFromFaults([{ pointer: "", code: "invalid_type", message }]);
+      throw errorFromFaults([notAnObject(sent, wanted)]);
     }
     const faultsOfWhole = withRules(readWhole(sent, count), desc);
     const whole = parts.count === undefined ? sent : { ...sent, [list.name]: values };

@@ -1,5 +1,6 @@
 import { promisify } from "node:util";
 import { brotliDecompress, gunzip, inflate } from "node:zlib";
+import type { DescMessage } from "@bufbuild/protobuf";
 import { parse } from "content-type";
 import { LRUCache } from "lru-cache";
 import type { Entry } from "../../access/entrance.ts";
@@ -23,16 +24,15 @@ export type JsonReading = { readonly kind: "json"; readonly sent: Plain } | { re
 /**
  * The reader of bodies that are one JSON object. It throws a KibitzError for what is none.
  *
- * @param required names of the fields that the object cannot do without, for who sends nothing
+ * @param wanted what to send, for whoever sends something else
  * @param known has the objects that came last: one that comes again is the same, and frozen. None if unset
  */
 export function createJsonReader(
-  required: readonly string[],
+  wanted: string,
   maxBytes: number,
   { bodies, beginWork }: JsonReaderOptions,
   known?: KnownObjects,
 ): (req: NodeRequest, entry: Pick<Entry, "check">) => Promise<JsonReading> {
-  const wanted = describeLeast(required);
   return async (req, entry) => {
     const body = await readJsonBody(req, maxBytes, bodies);
     if (body.kind === "left") {
@@ -43,7 +43,7 @@ export function createJsonReader(
     if (body.bytes.length > requestMaxBytes) {
       refuseLongJson(body.bytes);
     }
-    const json = known ? readAgain(body.bytes, known) : readJsonObject(body.bytes);
+    const json = known ? readAgain(body.bytes, known, wanted) : readJsonObject(body.bytes, wanted);
     switch (json.kind) {
       case "value":
         return { kind: "json", sent: json.value };
@@ -66,16 +66,20 @@ export function createKnownObjects(): KnownObjects {
   return new LRUCache({ max: knownRequests.max });
 }
 
-function readAgain(bytes: Uint8Array, known: KnownObjects): ReturnType<typeof readJsonObject> {
+function readAgain(
+  bytes: Uint8Array,
+  known: KnownObjects,
+  wanted: string,
+): ReturnType<typeof readJsonObject> {
   const text = bytes.length <= knownRequests.maxBytes ? textFromBytes(bytes) : undefined;
   if (text === undefined) {
-    return readJsonObject(bytes);
+    return readJsonObject(bytes, wanted);
   }
   const value = known.get(text);
   if (value) {
     return { kind: "value", value: freezeWhole(value) };
   }
-  const json = readJsonObject(text);
+  const json = readJsonObject(text, wanted);
   if (json.kind === "value") {
     known.set(text, json.value);
   }
@@ -104,12 +108,25 @@ export async function errorFromText(text: string, wanted: string, turn: Turn): P
   return withCost(errorFromFaults(faults), costOfBytes(text.length));
 }
 
-/** What to send at least, in words. */
-export function describeLeast(required: readonly string[]): string {
-  if (required.length === 0) {
-    return "a JSON object, such as {}";
+/** What a call wants, in words and by an example that is answered. */
+export function describeBody(desc: DescMessage): string {
+  return `a JSON object such as ${JSON.stringify(exampleOf(desc))}`;
+}
+
+const positions: Readonly<Record<string, string>> = { fen: "startpos", pgn: "1. e4 e5" };
+
+/** A short request: the first field of those that hold a position, a game or other requests. */
+export function exampleOf({ fields }: DescMessage): Plain {
+  for (const { name, message, fieldKind } of fields) {
+    const position = positions[name];
+    if (position !== undefined) {
+      return { [name]: position };
+    }
+    if (fieldKind === "list" && message) {
+      return { [name]: [exampleOf(message)] };
+    }
   }
-  return `a JSON object with at least ${required.map((name) => `\`${name}\``).join(", ")}`;
+  return {};
 }
 
 function notJson(contentType: string | undefined): KibitzError {

@@ -1,7 +1,6 @@
 import type { DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
 import type { Account } from "../../access/account.ts";
 import type { Entry } from "../../access/entrance.ts";
-import { requiredFields } from "../../calls/rules.ts";
 import { type PreflightMessage, withSuggestion } from "../../calls/suggest.ts";
 import {
   errorFromFaults,
@@ -16,7 +15,7 @@ import { freezeWhole } from "../../text/frozen.ts";
 import { isAtOrBelow } from "../../text/json-pointer.ts";
 import type { BeginWork } from "../../thread/event-loop.ts";
 import { createMessageReader, type MessageReading } from "./codec/read-message.ts";
-import { createJsonReader, createKnownObjects } from "./read-json.ts";
+import { createJsonReader, createKnownObjects, describeBody } from "./read-json.ts";
 import { createQueryReader } from "./read-query.ts";
 import type { Route } from "./routes.ts";
 
@@ -108,7 +107,7 @@ export function createRequestReader(
   }
 
   const maxBytes = options.readMaxBytesOf(method);
-  const readJson = createJsonReader(requiredFields(desc), maxBytes, options, createKnownObjects());
+  const readJson = createJsonReader(describeBody(desc), maxBytes, options, createKnownObjects());
   return async (req, entry) => {
     const json = await readJson(req, entry);
     return json.kind === "left" ? json : requestFrom(json.sent, entry.account);

@@ -3,7 +3,7 @@ import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
 import type { Plain } from "./door.ts";
-import { post } from "./post.ts";
+import { get, post } from "./post.ts";
 
 const app = useApp({}, { engines: createEnginesInProcess() });
 
@@ -24,6 +24,29 @@ async function faultsOf(body: Plain | string | Uint8Array<ArrayBuffer>): Promise
   expect(problem.code).toBe(faults[0]?.code);
   return faults;
 }
+
+test.each(["/v1/eval", "/v1/bestmove", "/v1/eval/stream", "/v1/eval/batch", "/v1/review"])(
+  "GET %s shows a request to post, which is answered",
+  async (path) => {
+    const { status, body } = await get(app.url + path);
+    expect(status).toBe(405);
+    const shown = /Send the request as JSON: curl (\S+) -H 'Content-Type: application\/json' -d '(.+)'$/;
+    const [, url = "", request = ""] = shown.exec(String(body.detail)) ?? [];
+    expect(url).toBe(app.url + path);
+    expect(
+      (await fetch(url, { method: "POST", headers: { "Content-Type": "application/json" }, body: request }))
+        .ok,
+    ).toBe(true);
+  },
+);
+
+test("a PGN that is sent as a bare string is refused with the form to use", async () => {
+  const { status, body } = await post(`${app.url}/v1/review`, '"1. e4 e5"');
+  expect([status, body.detail]).toEqual([
+    400,
+    'The body must be a JSON object such as {"pgn":"1. e4 e5"}, not "1. e4 e5".',
+  ]);
+});
 
 describe("what is accepted", () => {
   test.each([

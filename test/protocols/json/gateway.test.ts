@@ -57,7 +57,7 @@ async function problemOf(response: Response) {
     status: response.status,
     request_id: response.headers.get("x-request-id"),
   });
-  return problem as { readonly errors: readonly { readonly pointer: string }[] };
+  return problem as { readonly detail: string; readonly errors: readonly { readonly pointer: string }[] };
 }
 
 describe("an answer", () => {
@@ -136,12 +136,26 @@ describe("places", () => {
   it("with events tell an EventSource why it gets none", async () => {
     expect(await problemOf(await get("/v1/eval/stream"))).toMatchObject({
       code: "method_not_allowed",
-      detail: "This path supports POST, OPTIONS. EventSource cannot POST: read the events with fetch().",
+      detail: `This path supports POST, OPTIONS. EventSource cannot POST: read the events with fetch(). Send the request as JSON: curl ${served.url}/v1/eval/stream -H 'Content-Type: application/json' -d '{"fen":"startpos"}'`,
     });
   });
 
   it.each([
-    ["GET", "/v1/eval", "POST, OPTIONS"],
+    ["/v1/eval?fen=startpos", '{"fen":"startpos"}'],
+    ["/v1/bestmove", '{"fen":"startpos"}'],
+    ["/v1/eval/batch", '{"requests":[{"fen":"startpos"}]}'],
+    ["/v1/keys", "{}"],
+  ])("tell a browser what to send instead: %s", async (target, body) => {
+    const [path] = target.split("?");
+    const response = await get(target);
+    expect([response.status, response.headers.get("allow")]).toEqual([405, "POST, OPTIONS"]);
+    expect((await problemOf(response)).detail).toBe(
+      `This path supports POST, OPTIONS. Send the request as JSON: curl ${served.url}${path} -H 'Content-Type: application/json' -d '${body}'`,
+    );
+  });
+
+  it.each([
+    ["PUT", "/v1/eval", "POST, OPTIONS"],
     ["HEAD", "/v1/eval", "POST, OPTIONS"],
     ["POST", "/engines", "GET, HEAD, OPTIONS"],
     ["PUT", "/v1/keys/self?x=1", "GET, HEAD, DELETE, OPTIONS"],
@@ -194,10 +208,27 @@ describe("faults", () => {
   it("of an empty body say what to send", async () => {
     expect(await problemOf(await post("/v1/eval", ""))).toMatchObject({
       code: "malformed_json",
-      detail: "The body is empty: send a JSON object with at least `fen`.",
+      detail: 'The body is empty: send a JSON object such as {"fen":"startpos"}.',
     });
     expect(await problemOf(await post("/v1/keys", ""))).toMatchObject({
-      detail: "The body is empty: send a JSON object, such as {}.",
+      detail: "The body is empty: send a JSON object such as {}.",
+    });
+  });
+
+  it.each([
+    ["/v1/eval", '["startpos"]', 'a JSON object such as {"fen":"startpos"}, not an array'],
+    ["/v1/eval/stream", "[]", 'a JSON object such as {"fen":"startpos"}, not an array'],
+    [
+      "/v1/eval/batch",
+      '[{"fen":"startpos"}]',
+      'a JSON object such as {"requests":[{"fen":"startpos"}]}, not an array',
+    ],
+    ["/v1/keys", "null", "a JSON object such as {}, not null"],
+  ])("of a body to %s that is no object show one: %s", async (path, body, wanted) => {
+    expect(await problemOf(await post(path, body))).toMatchObject({
+      code: "invalid_type",
+      detail: `The body must be ${wanted}.`,
+      errors: [{ pointer: "" }],
     });
   });
 

@@ -162,9 +162,15 @@ describe("what is not JSON", () => {
   });
 });
 
-it.each(["[]", "null", "14", '"{}"', "true"])("refuses %s, which is JSON but no object", (text) => {
+it.each([
+  ["[]", "an array"],
+  ["null", "null"],
+  ["14", "14"],
+  ['"{}"', '"{}"'],
+  ["true", "true"],
+])("refuses %s, which is JSON but no object", (text, name) => {
   expect(faultsOf(text)).toEqual([
-    { pointer: "", code: "invalid_type", message: "The body must be a JSON object." },
+    { pointer: "", code: "invalid_type", message: `The body must be a JSON object, not ${name}.` },
   ]);
 });
 

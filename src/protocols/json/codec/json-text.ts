@@ -1,5 +1,6 @@
 import type { Fault } from "../../../errors/errors.ts";
 import { countMembers, membersMax, nestingMax } from "../../../text/json-scan.ts";
+import { nameOfJson } from "../../../text/plain-text.ts";
 import { inOneGo } from "../../../thread/event-loop.ts";
 import { explainJson } from "./explain-json.ts";
 
@@ -20,8 +21,13 @@ interface Unclear {
  *
  * The usual text is only counted, in a fraction of the time of `JSON.parse`; where the count shows that
  * something is wrong, {@link explainJsonObject} finds out what, which takes longer.
+ *
+ * @param wanted what to send, for the fault of a body that is no object
  */
-export function readJsonObject(body: Uint8Array | string): JsonObjectReading | Unclear {
+export function readJsonObject(
+  body: Uint8Array | string,
+  wanted = "a JSON object",
+): JsonObjectReading | Unclear {
   const text = typeof body === "string" ? body : textFromBytes(body);
   if (text === undefined) {
     return malformed("The body is not valid UTF-8.");
@@ -32,7 +38,7 @@ export function readJsonObject(body: Uint8Array | string): JsonObjectReading | U
   }
   return isJsonObject(value)
     ? { kind: "value", value }
-    : fault({ pointer: "", code: "invalid_type", message: "The body must be a JSON object." });
+    : { kind: "faults", faults: [notAnObject(value, wanted)] };
 }
 
 /** The text of a body; `undefined` where that is not UTF-8. Drops a byte order mark, which some editors and shells write. */
@@ -70,7 +76,7 @@ export function* explainJsonObject(text: string, wanted: string): Generator<void
 
 /** {@link readJsonObject} and {@link explainJsonObject} in one go. */
 export function parseJsonObject(body: Uint8Array | string, wanted = "a JSON object"): JsonObjectReading {
-  const reading = readJsonObject(body);
+  const reading = readJsonObject(body, wanted);
   return reading.kind === "unclear"
     ? { kind: "faults", faults: inOneGo(explainJsonObject(reading.text, wanted)) }
     : reading;
@@ -79,12 +85,14 @@ export function parseJsonObject(body: Uint8Array | string, wanted = "a JSON obje
 /** Holds nothing between calls. */
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-function fault(only: Fault): JsonObjectReading {
-  return { kind: "faults", faults: [only] };
+/** The fault of a body that is JSON, but no object. */
+export function notAnObject(value: unknown, wanted: string): Fault {
+  const message = `The body must be ${wanted}, not ${nameOfJson(value)}.`;
+  return { pointer: "", code: "invalid_type", message };
 }
 
 function malformed(message: string): JsonObjectReading {
-  return fault(faultOf(message));
+  return { kind: "faults", faults: [faultOf(message)] };
 }
 
 function faultOf(message: string): Fault {
