@@ -17,12 +17,9 @@ interface Document {
 
 /** Callers must expect words that are new to them; this service says none that its own document does not know. */
 function withoutFutureWords(_: string, value: unknown): unknown {
-  const { anyOf: [known, other] = [] } = (value ?? {}) as { readonly anyOf?: readonly object[] };
-  if (JSON.stringify(other) !== '{"type":"string"}') {
-    return value;
-  }
-  const { anyOf: _anyOf, ...rest } = value as object & { anyOf: unknown };
-  return { ...rest, ...known };
+  const { anyOf = [], ...rest } = (value ?? {}) as { readonly anyOf?: readonly object[] };
+  const known = anyOf.filter((schema) => JSON.stringify(schema) !== '{"type":"string"}');
+  return known.length === anyOf.length ? value : { ...rest, anyOf: known };
 }
 
 const document: Document = JSON.parse(

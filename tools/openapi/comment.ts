@@ -21,9 +21,3 @@ export function summaryOf(desc: Exclude<AnyDesc, DescFile>): {
   const [first = "", ...rest] = commentOf(desc).split("\n\n");
   return { summary: first.replace(/\.$/, ""), details: rest.join("\n\n") };
 }
-
-/** The value that a comment promises for a field that is left out: "The default is `latest`." */
-export function defaultFrom(comment: string): string | number | undefined {
-  const [, word, number] = /\bThe default is (?:`([^`]+)`|(\d+))/.exec(comment) ?? [];
-  return number === undefined ? word : Number(number);
-}

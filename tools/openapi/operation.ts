@@ -8,7 +8,7 @@ import { headersNamed } from "./headers.ts";
 import type { Json } from "./json.ts";
 import { type ProblemParts, problemResponses } from "./problem-responses.ts";
 import { queryParameter } from "./schema-of-message.ts";
-import type { Schemas } from "./schemas.ts";
+import { type Schemas, schemaName } from "./schemas.ts";
 
 export interface OperationParts extends ProblemParts {
   readonly routes: readonly Route[];
@@ -116,7 +116,7 @@ function contentOf(route: Route, { routes, schemas, examples, problem }: Operati
         [jsonLines]: {
           schema: {
             type: "string",
-            description: `A \`${output.name}\` a line, each as soon as it is ready.`,
+            description: `Each line is one \`${schemaName(output)}\`, sent as soon as it is ready.`,
           },
         },
       };

@@ -30,12 +30,11 @@ function problemResponse(
   codes: readonly ErrorCode[],
   { problem, examples }: ProblemParts,
 ): Json {
-  const isStatus = { type: "object", properties: { status: { const: status } } };
   return {
     description: descriptionOf(codes),
     headers: headersOf(status, isCounted(route)),
     content: {
-      [problemMediaType]: { schema: { allOf: [problem, isStatus] }, ...examples.ofProblems(route, codes) },
+      [problemMediaType]: { schema: problem, ...examples.ofProblems(route, codes) },
     },
   };
 }

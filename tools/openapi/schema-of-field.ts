@@ -89,6 +89,10 @@ function schemaOfScalar(type: ScalarType, field: DescField): Json {
 
 /** The same schema with `null` for a value that is absent. */
 export function orNull(schema: Json): Json {
+  if (Array.isArray(schema.anyOf)) {
+    // Not `oneOf` around `anyOf`: oapi-codegen makes a type of it that cannot read the word.
+    return { ...schema, anyOf: [...schema.anyOf, { type: "null" }] };
+  }
   if (typeof schema.type !== "string") {
     return { oneOf: [schema, { type: "null" }] };
   }

@@ -1,11 +1,4 @@
-import {
-  type DescEnum,
-  type DescField,
-  type DescMessage,
-  type DescOneof,
-  getOption,
-  hasOption,
-} from "@bufbuild/protobuf";
+import { type DescEnum, type DescField, type DescMessage, hasOption } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import {
   field as fieldOption,
@@ -13,7 +6,7 @@ import {
   oneof as oneofOption,
 } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { wordsOfEnum } from "../../src/protocols/json/codec/enum-words.ts";
-import { commentOf, defaultFrom } from "./comment.ts";
+import { commentOf } from "./comment.ts";
 import type { Json } from "./json.ts";
 import { rulesOfField } from "./rules-of-field.ts";
 import { orNull, type Refer, schemaOfValue } from "./schema-of-field.ts";
@@ -23,11 +16,10 @@ export function schemaOfRequest(desc: DescMessage, refer: Refer): Json {
   const required = desc.fields.filter(isNeeded).map(({ name }) => name);
   return {
     type: "object",
-    description: commentOf(desc),
+    description: descriptionOf(desc),
     properties: Object.fromEntries(desc.fields.map((field) => [field.name, requestProperty(field, refer)])),
     ...(required.length > 0 && { required }),
     additionalProperties: false,
-    ...oneofRules(desc, refer, false),
   };
 }
 
@@ -37,19 +29,17 @@ function isNeeded(field: DescField): boolean {
   return rules.required || (rules.type.case === "repeated" && rules.type.value.minItems > 0n);
 }
 
+/**
+ * The description alone names the default. With the keyword, generators treat a field that may be null as one that
+ * is always there, and refuse a request without it.
+ */
 function requestProperty(field: DescField, refer: Refer): Json {
   const value = schemaOfValue(field, refer);
-  const comment = commentOf(field);
-  const standard = defaultFrom(comment);
   // As in gateway/read-field.ts: a plain scalar of proto3 cannot be absent, so null is a wrong type.
   const nullable =
     !isNeeded(field) &&
     (field.fieldKind !== "scalar" || field.presence !== FeatureSet_FieldPresence.IMPLICIT);
-  return {
-    ...(nullable ? orNull(value) : value),
-    description: comment,
-    ...(standard !== undefined && { default: standard }),
-  };
+  return { ...(nullable ? orNull(value) : value), description: commentOf(field) };
 }
 
 /** A message as the gateway writes it: every field is there, `null` where it is known to be absent. New ones may come. */
@@ -57,10 +47,9 @@ export function schemaOfAnswer(desc: DescMessage, refer: Refer): Json {
   refuseRules(desc);
   return {
     type: "object",
-    description: commentOf(desc),
+    description: descriptionOf(desc),
     properties: Object.fromEntries(desc.fields.map((field) => [field.name, answerProperty(field, refer)])),
     ...(desc.fields.length > 0 && { required: desc.fields.map(({ name }) => name) }),
-    ...oneofRules(desc, refer, true),
   };
 }
 
@@ -89,26 +78,15 @@ function canBeNull(field: DescField): boolean {
 }
 
 /**
- * Which fields of a choice are set: exactly one, or at most one.
- *
- * @param all whether the others are there as well, as `null`
+ * The comment, and for each `oneof` which fields exclude each other. A `oneOf` beside `properties` would say the same
+ * to validators, but generators of clients make of it a type without fields, or code that does not compile.
  */
-function oneofRules(desc: DescMessage, refer: Refer, all: boolean): Json {
-  const [first, ...more] = desc.oneofs.map((choice) => ({ oneOf: alternatives(choice, refer, all) }));
-  return more.length === 0 ? { ...first } : { allOf: [first, ...more] };
-}
-
-function alternatives(choice: DescOneof, refer: Refer, all: boolean): readonly Json[] {
-  const typeOf = (field: DescField) => schemaOfValue(field, refer).type ?? "object";
-  const names = choice.fields.map(({ name }) => name);
-  const only = (chosen: DescField | undefined) => ({
-    properties: Object.fromEntries(
-      choice.fields.map((field) => [field.name, { type: field === chosen ? typeOf(field) : "null" }]),
-    ),
-    required: all ? names : names.filter((name) => name === chosen?.name),
+function descriptionOf(desc: DescMessage): string {
+  const choices = desc.oneofs.map((choice) => {
+    const names = choice.fields.map(({ name }) => `\`${name}\``);
+    return `${commentOf(choice)} Only one of ${names.join(", ")} is set.`;
   });
-  const { required } = getOption(choice, oneofOption);
-  return [...choice.fields.map(only), ...(required ? [] : [only(undefined)])];
+  return [commentOf(desc), ...choices].join("\n\n");
 }
 
 /** An enum as lower-case words, each with what it means. */

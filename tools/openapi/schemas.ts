@@ -19,22 +19,28 @@ interface Made {
   schema: Json;
 }
 
+/** A type's name in the document. oapi-codegen gives the names that end in `Response` to types of its own. */
+export function schemaName({ name }: DescMessage | DescEnum): string {
+  return name.replace(/Response$/, "Result");
+}
+
 export function createSchemas(): Schemas {
   const made = new Map<string, Made>();
 
   const refer = (role: "request" | "answer"): Refer => {
     const referTo: Refer = (desc) => {
-      const known = made.get(desc.name);
+      const name = schemaName(desc);
+      const known = made.get(name);
       if (known === undefined) {
         const one: Made = { desc, role: desc.kind === "enum" ? "both" : role, schema: {} };
         // Known before its fields are read: a message may hold itself.
-        made.set(desc.name, one);
+        made.set(name, one);
         one.schema = schemaOf(desc, role, referTo);
       } else if (known.desc !== desc || (known.role !== "both" && known.role !== role)) {
         // Requests are closed and answers are open, so one schema cannot be both.
         throw new Error(`${desc} and ${known.desc} (in a ${known.role}) need two schemas of one name`);
       }
-      const ref = refTo("schemas", desc.name);
+      const ref = refTo("schemas", name);
       return desc.kind === "enum" && role === "answer" ? { anyOf: [ref, { type: "string" }] } : ref;
     };
     return referTo;
