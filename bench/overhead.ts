@@ -21,7 +21,7 @@ const never = new AbortController().signal;
 // Without the cache: the same positions come again, and an answer that is kept asks no engine.
 const config = loadConfig({
   KIBITZ_PORT: "0",
-  KIBITZ_NATIVE_ENGINES: "",
+  KIBITZ_NATIVE_ENGINES: "none",
   KIBITZ_CACHE_MB: "0",
   KIBITZ_STORE_MB: "0",
   KIBITZ_ACCESS: "open",

@@ -27,7 +27,7 @@ const pickedExamples = documents.flatMap(({ text }) =>
 
 // As on a machine without a native Stockfish, where most readers are.
 const app = useApp({
-  KIBITZ_NATIVE_ENGINES: "",
+  KIBITZ_NATIVE_ENGINES: "none",
   KIBITZ_DEFAULT_ENGINE: "stockfish-19",
   KIBITZ_ACCESS: "public",
 });

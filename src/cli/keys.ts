@@ -10,8 +10,9 @@ import {
 } from "../access/keys.ts";
 import { freePlan, planOf } from "../access/plans.ts";
 import { createRules } from "../calls/rules.ts";
-import { loadPlans, type OpenedKeys, openKeys } from "../wiring/access.ts";
+import { type OpenedKeys, openKeys } from "../wiring/access.ts";
 import { loadConfig } from "../wiring/config.ts";
+import { loadPlans } from "../wiring/plans.ts";
 import type { Config } from "../wiring/settings.ts";
 import { type Command, type CommandInput, columns, exitCode, UsageError } from "./command.ts";
 import { exportKeys, importKeys } from "./move-keys.ts";

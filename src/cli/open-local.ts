@@ -28,7 +28,11 @@ export async function openLocal(
   signal: AbortSignal,
   { stores = false, settings = {} }: OpenLocalOptions = {},
 ): Promise<Local> {
-  const config = loadConfig({ KIBITZ_LOG_LEVEL: "warn", ...host.env, ...settings });
+  const config = loadConfig({
+    ...host.env,
+    KIBITZ_LOG_LEVEL: host.env.KIBITZ_LOG_LEVEL || "warn",
+    ...settings,
+  });
   const log = await createLog(config.logLevel, host.stderr, host);
   const tell: Log["info"] = (fields, message) => log.info(fields, message);
   await using opened = new AsyncDisposableStack();

@@ -4,7 +4,7 @@ import { createLog } from "../log/create-log.ts";
 import type { Log } from "../log/log.ts";
 import { makeFolder } from "../storage/sqlite/database.ts";
 import { tracingAsked } from "../tracing/settings.ts";
-import { describeSettings, loadConfig, settingsForLog } from "../wiring/config.ts";
+import { ConfigError, describeSettings, loadConfig, settingsForLog } from "../wiring/config.ts";
 import { openEngines } from "../wiring/engines.ts";
 import type { Config } from "../wiring/settings.ts";
 import { buildPageIfStale } from "./build-page.ts";
@@ -26,7 +26,7 @@ export const serveCommand: Command = {
     if (positionals.length > 0) {
       throw new UsageError("serve takes no arguments; settings are environment variables");
     }
-    const config = loadConfig(host.env);
+    const config = loadConfig(host.env, await complaintsOfPlans(host.env));
     const log = await createLog(config.logLevel, host.stdout, host);
     // A terminal has room for what its reader needs; programs read every line.
     const tellPrograms: Log["info"] = (...line) =>
@@ -101,6 +101,23 @@ const dangers: Readonly<Record<Guard, string>> = {
 export function dangersOf(lacks: readonly Guard[]): string {
   const what = new Intl.ListFormat("en").format(lacks.map((guard) => dangers[guard]));
   return `an engine that was taken over could ${what}; kibitz doctor says how to prevent that`;
+}
+
+/** What is wrong with the file of plans. Without a file, nothing that reads plans is loaded before the engines. */
+async function complaintsOfPlans({ KIBITZ_PLANS: plansFile }: Host["env"]): Promise<readonly string[]> {
+  if (!plansFile) {
+    return [];
+  }
+  const { loadPlans } = await import("../wiring/plans.ts");
+  try {
+    loadPlans({ plansFile });
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) {
+      return [error.message];
+    }
+    throw error;
+  }
 }
 
 /** Read after the engines load, as the server's modules are. */

@@ -1,9 +1,8 @@
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { type Access, createAccess, plansIn } from "../access/access.ts";
 import { defaultKnownMs } from "../access/authenticate.ts";
 import { createClientAddress, createProxyTest } from "../access/client-address.ts";
 import { checkValueOf } from "../access/keys.ts";
-import { builtInPlans, type Plan } from "../access/plans.ts";
 import type { ListenerOptions } from "../http/listener/listener.ts";
 import type { Log } from "../log/log.ts";
 import { type KeyStore, StoreUnavailable } from "../storage/ports.ts";
@@ -20,7 +19,7 @@ import { createSqliteUsageStore } from "../storage/sqlite/usage-store.ts";
 import type { OpenedStores, openSharedAccess, Sharing } from "./access-of-nodes.ts";
 import { ConfigError } from "./config.ts";
 import type { Degraded } from "./degraded.ts";
-import { plansFromJson } from "./plans.ts";
+import { loadPlans } from "./plans.ts";
 import { connectRedis } from "./redis.ts";
 import type { Config } from "./settings.ts";
 import { createStoreLog } from "./store-log.ts";
@@ -255,37 +254,6 @@ export function whyWrongPepper(
 /** Read only where it is needed: a node that is alone starts without. */
 async function openShared(...args: Parameters<typeof openSharedAccess>): Promise<OpenedStores> {
   return (await import("./access-of-nodes.ts")).openSharedAccess(...args);
-}
-
-/** The plans of the operator's file, or the built-in ones. @throws ConfigError */
-export function loadPlans({ plansFile }: Config): readonly Plan[] {
-  if (plansFile === undefined) {
-    return builtInPlans;
-  }
-  const reading = plansFromJson(readText(plansFile));
-  if (reading.kind === "faults") {
-    const lines = reading.faults.map(({ pointer, message }) => {
-      const place = pointer === "" ? "" : `, at ${pointer}`;
-      return `KIBITZ_PLANS: in ${plansFile}${place}: ${message}`;
-    });
-    throw new ConfigError(lines.join("\n"));
-  }
-  return reading.plans;
-}
-
-/** More than any plans; what goes on for ever, such as a device, would fill the memory. */
-const plansMaxBytes = 1_000_000;
-
-function readText(file: string): string {
-  try {
-    const found = statSync(file);
-    if (!found.isFile() || found.size > plansMaxBytes) {
-      throw new Error(`it is not a file of at most ${plansMaxBytes} bytes`);
-    }
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    throw new ConfigError(`KIBITZ_PLANS: ${file} cannot be read: ${(error as Error).message}`);
-  }
 }
 
 /** The database in the settings' folder. @throws ConfigError */

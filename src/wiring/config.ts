@@ -10,8 +10,10 @@ export class ConfigError extends Error {}
 /**
  * Reads the settings. @throws ConfigError that tells every value that cannot be used, and every `KIBITZ_*` name that
  * is not known: a setting with a typing error must not be silently without effect.
+ *
+ * @param others what is wrong with files that the settings name; reported behind the settings
  */
-export function loadConfig(environment: Environment): Config {
+export function loadConfig(environment: Environment, others: readonly string[] = []): Config {
   const known = new Set<string>(Object.values(settings).map(({ key }) => key));
   const complaints = Object.keys(environment)
     .filter((key) => key.startsWith("KIBITZ_") && !known.has(key) && !isInjected(key))
@@ -20,6 +22,7 @@ export function loadConfig(environment: Environment): Config {
     name,
     valueOfSetting(setting, environment, complaints),
   ]);
+  complaints.push(...others);
   if (complaints.length > 0) {
     throw new ConfigError(complaints.join("\n"));
   }
@@ -28,7 +31,8 @@ export function loadConfig(environment: Environment): Config {
 
 function valueOfSetting(setting: Setting<unknown>, environment: Environment, complaints: string[]): unknown {
   const given = environment[setting.key];
-  if (given === undefined || isKubernetesPort(setting.key, given)) {
+  // An empty setting is an unset one: env files and compose files have such lines.
+  if (!given || isKubernetesPort(setting.key, given)) {
     return setting.default();
   }
   const value = setting.read(given);
@@ -67,6 +71,6 @@ export function describeSettings(): readonly Readonly<Record<"key" | "about" | "
   return Object.values(settings).map(({ key, about, default: value }) => ({
     key,
     about,
-    default: String(value() ?? ""),
+    default: String(value() ?? "") || "(unset)",
   }));
 }

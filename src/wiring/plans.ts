@@ -1,6 +1,7 @@
+import { readFileSync, statSync } from "node:fs";
 import { create, type DescMessage } from "@bufbuild/protobuf";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import type { Plan } from "../access/plans.ts";
+import { builtInPlans, type Plan } from "../access/plans.ts";
 import { type PlanForm, type PlansFault, type PlansReading, readPlans } from "../access/read-plans.ts";
 import { messageFromPlan, planFromMessage } from "../calls/convert-access.ts";
 import type { ShownPlan } from "../http/pages/openapi-document.ts";
@@ -9,6 +10,39 @@ import { createMessageReader } from "../protocols/json/codec/read-message.ts";
 import { unknownFieldFault } from "../protocols/json/codec/refuse.ts";
 import { createMessageWriter } from "../protocols/json/codec/write-message.ts";
 import { pointerStep } from "../text/json-pointer.ts";
+import { ConfigError } from "./config.ts";
+import type { Config } from "./settings.ts";
+
+/** The plans of the operator's file, or the built-in ones. @throws ConfigError */
+export function loadPlans({ plansFile }: Pick<Config, "plansFile">): readonly Plan[] {
+  if (plansFile === undefined) {
+    return builtInPlans;
+  }
+  const reading = plansFromJson(readText(plansFile));
+  if (reading.kind === "faults") {
+    const lines = reading.faults.map(({ pointer, message }) => {
+      const place = pointer === "" ? "" : `, at ${pointer}`;
+      return `KIBITZ_PLANS: in ${plansFile}${place}: ${message}`;
+    });
+    throw new ConfigError(lines.join("\n"));
+  }
+  return reading.plans;
+}
+
+/** More than any plans; what goes on for ever, such as a device, would fill the memory. */
+const plansMaxBytes = 1_000_000;
+
+function readText(file: string): string {
+  try {
+    const found = statSync(file);
+    if (!found.isFile() || found.size > plansMaxBytes) {
+      throw new Error(`it is not a file of at most ${plansMaxBytes} bytes`);
+    }
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw new ConfigError(`KIBITZ_PLANS: ${file} cannot be read: ${(error as Error).message}`);
+  }
+}
 
 /** Reads a file of plans, `{"plans": […]}`, each in the form in which `GET /price` shows it. */
 export function plansFromJson(text: string): PlansReading {

@@ -24,16 +24,20 @@ export const integer = (minimum: number, maximum: number) =>
   });
 export const oneOf = <T extends string>(words: readonly T[]) =>
   reader(`must be one of ${words.join(", ")}`, (text) => words.find((word) => word === text));
-export const text = reader("must not be empty; unset it for the default", (value) => value || undefined);
+export const text = reader("must be a text", (value) => value);
 export const flag = reader("must be true or false", (value) =>
   value === "true" ? true : value === "false" ? false : undefined,
 );
 export const origins = reader(
-  "must be * alone, or origins such as https://app.example.com, separated by commas; empty for none",
+  "must be * alone, or origins such as https://app.example.com, separated by commas, or none",
   (value) => {
+    if (value === "none") {
+      return [];
+    }
     const all = listed(value);
     // Beside *, which lets everybody in, an origin would only seem to say who else may not.
-    return (all.length === 1 && all[0] === "*") || all.every(isOrigin) ? all : undefined;
+    const isUsable = (all.length === 1 && all[0] === "*") || (all.length > 0 && all.every(isOrigin));
+    return isUsable ? all : undefined;
   },
 );
 export const hosts = reader(
@@ -50,6 +54,11 @@ export const networks = reader(
     return all.every(isNetwork) ? all : undefined;
   },
 );
+
+export const files = reader("must be files separated by `:`, or none", (value) => {
+  const all = value.split(":").filter(Boolean);
+  return value === "none" ? [] : all.length > 0 ? all : undefined;
+});
 
 export const redisAddress = reader(
   "must be redis://host, or rediss:// for TLS; a user, a password (percent-encoded), a port and the number of a database may be with it: redis://user:password@host:6379/0",

@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { memoryBytes } from "./memory.ts";
 import {
+  files,
   flag,
   hosts,
   integer,
@@ -194,7 +195,7 @@ export const settings = {
     key: "KIBITZ_CORS_ORIGINS",
     default: () => undefined,
     about:
-      "origins whose scripts may read answers, separated by commas; by default * with KIBITZ_ACCESS=public, else none",
+      "origins whose scripts may read answers, separated by commas, * for all, or none; by default * with KIBITZ_ACCESS=public, else none",
     read: origins,
   },
   page: {
@@ -238,8 +239,8 @@ export const settings = {
   nativeEngines: {
     key: "KIBITZ_NATIVE_ENGINES",
     default: () => undefined,
-    about: "UCI binaries, separated by `:`; empty for none; by default `stockfish` is searched for",
-    read: reader("must be files separated by `:`", (value) => value.split(":").filter(Boolean)),
+    about: "UCI binaries, separated by `:`, or none; by default `stockfish` is searched for",
+    read: files,
   },
   engineUser: {
     key: "KIBITZ_ENGINE_USER",

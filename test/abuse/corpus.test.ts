@@ -21,7 +21,7 @@ const lines = readFileSync(new URL("../corpus/fens.jsonl", import.meta.url), "ut
   .map((line): Line => JSON.parse(line));
 
 const native = nativeStockfish();
-const service = useService({ KIBITZ_NATIVE_ENGINES: native ?? "" });
+const service = useService({ KIBITZ_NATIVE_ENGINES: native ?? "none" });
 
 const paths = ["wasm", ...rowsWith(["native"], "native")];
 

@@ -9,7 +9,7 @@ import { open, rawRequest } from "./raw-http.ts";
 import { startFen, useService } from "./started-service.ts";
 
 const native = nativeStockfish();
-const service = useService({ KIBITZ_NATIVE_ENGINES: native ?? "", KIBITZ_QUEUE_MAX_WAIT_MS: "600000" });
+const service = useService({ KIBITZ_NATIVE_ENGINES: native ?? "none", KIBITZ_QUEUE_MAX_WAIT_MS: "600000" });
 
 /** The row's bound for the next answer; the contract promises that the engine is free after 500 ms. */
 const nextAnswerMaxMs = 4000;

@@ -11,7 +11,7 @@ const native = nativeStockfish();
 const service = useService({
   KIBITZ_SLOTS: "1",
   KIBITZ_QUEUE_MAX_WAIT_MS: "600000",
-  KIBITZ_NATIVE_ENGINES: native ?? "",
+  KIBITZ_NATIVE_ENGINES: native ?? "none",
 });
 
 const fens = readFileSync(new URL("../corpus/fens.jsonl", import.meta.url), "utf8")

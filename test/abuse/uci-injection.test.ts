@@ -8,7 +8,7 @@ import { expectProblem } from "./expect-problem.ts";
 import { startFen, useService } from "./started-service.ts";
 
 const native = nativeStockfish();
-const service = useService({ KIBITZ_NATIVE_ENGINES: native ?? "" });
+const service = useService({ KIBITZ_NATIVE_ENGINES: native ?? "none" });
 
 /** Where a command that got through would write. */
 const target = join(service.folder, "written-by-an-engine");

@@ -28,7 +28,7 @@ const targets = ["wasm lite", "wasm full", "auto", ...rowsWith(["native"], "nati
 describe.each(targets)("29: a legal position that an engine cannot get out of: %s", (target) => {
   // A service for each: what one has refused for a minute, another has not.
   const service = useService({
-    KIBITZ_NATIVE_ENGINES: native ?? "",
+    KIBITZ_NATIVE_ENGINES: native ?? "none",
     KIBITZ_DEFAULT_ENGINE: target === "wasm full" || target === "auto" ? "stockfish-19" : "stockfish-19-lite",
   });
 

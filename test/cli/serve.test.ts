@@ -74,6 +74,26 @@ test.each([
   expect(stderr).toMatch(message);
 });
 
+test("a file of plans that cannot be read is reported with all other wrong settings, before a port is opened", async () => {
+  const taken = createServer().listen(0, "127.0.0.1");
+  await once(taken, "listening");
+  const { port } = taken.address() as { port: number };
+  const plans = { KIBITZ_PLANS: "/nonexistent/plans.json", KIBITZ_PORT: String(port) };
+  const { code, stderr } = await runKibitz(["serve"], plans);
+  const withMore = await runKibitz(["serve"], { ...plans, KIBITZ_HASH_MB: "much" });
+  taken.close();
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^kibitz: KIBITZ_PLANS: \/nonexistent\/plans\.json cannot be read: ENOENT.*\n$/);
+  expect(withMore.stderr).toMatch(/^kibitz: KIBITZ_HASH_MB is "much".*\nkibitz: KIBITZ_PLANS: .*ENOENT.*\n$/);
+});
+
+test("the help shows a setting that has no default as unset", async () => {
+  const { stdout } = await runKibitz(["serve", "--help"]);
+  expect(stdout).toMatch(/^ +KIBITZ_REDIS_URL=\(unset\) +Redis or Valkey/m);
+  expect(stdout).toMatch(/^ +KIBITZ_HASH_MB=16 +MiB/m);
+  expect(stdout).not.toMatch(/^ *KIBITZ_\w+= /m);
+});
+
 test.each([
   [{ KIBITZ_PORT: "eighty" }, "KIBITZ_PORT"],
   [{ KIBITZ_PLANS: "/dev/zero" }, "KIBITZ_PLANS: /dev/zero cannot be read: it is not a file"],

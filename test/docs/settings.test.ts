@@ -10,7 +10,7 @@ const rows = [...text.matchAll(/^\| `(KIBITZ_\w+)` \| (.+?) \| (.+) \|$/gm)].map
 /** Defaults that this machine decides. */
 const ofTheMachine = ["KIBITZ_SLOTS", "KIBITZ_ENGINE_MEMORY_MB"];
 const isFixed = ({ key, default: value }: { readonly key: string; readonly default: string }) =>
-  value !== "" && !ofTheMachine.includes(key);
+  value !== "(unset)" && !ofTheMachine.includes(key);
 
 describe("docs/settings.md", () => {
   test("lists every setting, in the order of settings.ts, and nothing else", () => {

@@ -7,7 +7,7 @@ import { enginesRunning, stillRunning } from "./processes.ts";
 
 const app = useApp({
   KIBITZ_SLOTS: "1",
-  KIBITZ_NATIVE_ENGINES: "",
+  KIBITZ_NATIVE_ENGINES: "none",
   KIBITZ_DEFAULT_ENGINE: "stockfish-19-lite",
   KIBITZ_CACHE_MB: "0",
   // Enough for one of each build.

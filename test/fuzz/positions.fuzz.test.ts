@@ -30,7 +30,7 @@ let service: StartedService;
 beforeAll(async () => {
   referee = startReferee();
   service = await startService(5000, {
-    KIBITZ_NATIVE_ENGINES: native ?? "",
+    KIBITZ_NATIVE_ENGINES: native ?? "none",
     // What a busy machine answers late is checked as well.
     KIBITZ_QUEUE_MAX_WAIT_MS: "600000",
   });

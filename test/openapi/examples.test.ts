@@ -32,7 +32,7 @@ const read = (name: string): Recorded => JSON.parse(readFileSync(fileOf(name), "
 
 /** As on a machine without a native Stockfish, where most readers are. */
 const plain = {
-  KIBITZ_NATIVE_ENGINES: "",
+  KIBITZ_NATIVE_ENGINES: "none",
   KIBITZ_DEFAULT_ENGINE: "stockfish-19",
   KIBITZ_ACCESS: "public",
 };

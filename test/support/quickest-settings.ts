@@ -6,7 +6,7 @@
 export const quickestSettings = {
   KIBITZ_PORT: "0",
   KIBITZ_DEFAULT_ENGINE: "stockfish-19-lite",
-  KIBITZ_NATIVE_ENGINES: "",
+  KIBITZ_NATIVE_ENGINES: "none",
   KIBITZ_ACCESS: "open",
   KIBITZ_STORE_MB: "0",
   KIBITZ_PAGE: "off",

@@ -23,11 +23,9 @@ describe("settings", () => {
     ["KIBITZ_PORT", "65536"],
     ["KIBITZ_PORT", "-1"],
     ["KIBITZ_PORT", "80a"],
-    ["KIBITZ_PORT", ""],
     ["KIBITZ_SLOTS", "0"],
     ["KIBITZ_HASH_MB", "16.5"],
     ["KIBITZ_LOG_LEVEL", "loud"],
-    ["KIBITZ_HOST", ""],
     ["KIBITZ_ACCESS", "closed"],
     ["KIBITZ_SELF_SERVICE_KEYS", "yes"],
     ["KIBITZ_KEYS_PER_DAY", "0"],
@@ -37,17 +35,18 @@ describe("settings", () => {
     ["KIBITZ_REDIS_URL", "redis://localhost/keys"],
     ["KIBITZ_REDIS_URL", "redis://localhost/0?db=1"],
     ["KIBITZ_REDIS_URL", "redis://:100%@localhost"],
-    ["KIBITZ_REDIS_PREFIX", ""],
     ["KIBITZ_REDIS_PREFIX", "my kibitz"],
     ["KIBITZ_TRUST_PROXY", "10.0.0.0/33"],
     ["KIBITZ_TRUST_PROXY", "proxy.example.com"],
     ["KIBITZ_TRUST_PROXY", "10.0.0.1/8/8"],
     ["KIBITZ_CONNECTIONS_PER_ADDRESS", "-1"],
     ["KIBITZ_CONNECTIONS_PER_ADDRESS", "10001"],
-    ["KIBITZ_ALLOWED_HOSTS", ""],
+    ["KIBITZ_ALLOWED_HOSTS", ","],
+    ["KIBITZ_NATIVE_ENGINES", ":"],
     ["KIBITZ_ALLOWED_HOSTS", "kibitz.example:8080"],
     ["KIBITZ_ALLOWED_HOSTS", "https://kibitz.example"],
     ["KIBITZ_ALLOWED_HOSTS", "a.example b.example"],
+    ["KIBITZ_CORS_ORIGINS", ","],
     ["KIBITZ_CORS_ORIGINS", "app.example.com"],
     ["KIBITZ_CORS_ORIGINS", "*,https://app.example.com"],
     ["KIBITZ_CORS_ORIGINS", "https://app.example.com/"],
@@ -61,10 +60,13 @@ describe("settings", () => {
 
   test.each([
     ["KIBITZ_PORT", "abc", 'KIBITZ_PORT is "abc", but must be an integer from 0 to 65535'],
-    ["KIBITZ_LOG_LEVEL", "", /^KIBITZ_LOG_LEVEL is "", but must be one of fatal, .*, silent$/],
-    ["KIBITZ_HOST", "", 'KIBITZ_HOST is "", but must not be empty; unset it for the default'],
+    ["KIBITZ_LOG_LEVEL", "loud", /^KIBITZ_LOG_LEVEL is "loud", but must be one of fatal, .*, silent$/],
   ])("say what %s=%j must be instead", (key, value, message) => {
     expect(() => loadConfig({ [key]: value })).toThrow(message);
+  });
+
+  test.each(describeSettings())("an empty $key means the same as an unset one", ({ key }) => {
+    expect(loadConfig({ [key]: "" })).toEqual(loadConfig({}));
   });
 
   test("that cannot be used are told all at once", () => {
@@ -82,7 +84,7 @@ describe("settings", () => {
       PATH: "/bin",
     });
     expect(config).toMatchObject({ port: 0, nativeEngines: ["/a/b", "/c"], slots: 7, searchPath: "/bin" });
-    expect(loadConfig({ KIBITZ_NATIVE_ENGINES: "" }).nativeEngines).toEqual([]);
+    expect(loadConfig({ KIBITZ_NATIVE_ENGINES: "none" }).nativeEngines).toEqual([]);
   });
 
   test("with a name that is not known are an error, so that none is silently without effect", () => {
@@ -131,7 +133,7 @@ describe("settings", () => {
       KIBITZ_CORS_ORIGINS: "https://a.example, http://localhost:5173,chrome-extension://abcdef",
     });
     expect(corsOrigins).toEqual(["https://a.example", "http://localhost:5173", "chrome-extension://abcdef"]);
-    expect(loadConfig({ KIBITZ_CORS_ORIGINS: "" }).corsOrigins).toEqual([]);
+    expect(loadConfig({ KIBITZ_CORS_ORIGINS: "none" }).corsOrigins).toEqual([]);
     const hosts = "Kibitz.Example, 192.0.2.7,[2001:db8::7]";
     expect(loadConfig({ KIBITZ_ALLOWED_HOSTS: hosts }).allowedHosts).toEqual([
       "kibitz.example",

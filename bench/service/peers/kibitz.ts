@@ -93,7 +93,7 @@ export async function startKibitz(
       KIBITZ_PLANS: plansFile,
       KIBITZ_DATA_DIR: folder,
       KIBITZ_SLOTS: String(slots),
-      KIBITZ_NATIVE_ENGINES: engine.path === "native" ? engine.command.file : "",
+      KIBITZ_NATIVE_ENGINES: engine.path === "native" ? engine.command.file : "none",
       KIBITZ_DEFAULT_ENGINE: engine.id,
       ...settings,
       ...env,

@@ -3,9 +3,10 @@ import { existsSync, mkdtempSync, rmdirSync, statfsSync } from "node:fs";
 import { createServer } from "node:net";
 import { dirname, join, resolve } from "node:path";
 import { inspectDatabase, StoreUnusable } from "../../storage/sqlite/database.ts";
-import { loadPlans, whyWrongPepper } from "../../wiring/access.ts";
+import { whyWrongPepper } from "../../wiring/access.ts";
 import { ConfigError } from "../../wiring/config.ts";
 import { defaultMetricsPort, isPortOfService } from "../../wiring/metrics.ts";
+import { loadPlans } from "../../wiring/plans.ts";
 import type { Config } from "../../wiring/settings.ts";
 import { bad, type Finding, good, messageOf, note } from "./finding.ts";
 

@@ -12,7 +12,7 @@ const config = loadConfig({
   KIBITZ_PORT: "0",
   KIBITZ_SLOTS: "1",
   KIBITZ_DEFAULT_ENGINE: "stockfish-19-lite",
-  KIBITZ_NATIVE_ENGINES: "",
+  KIBITZ_NATIVE_ENGINES: "none",
   KIBITZ_QUEUE_MAX_WAIT_MS: "600000",
   KIBITZ_ACCESS: "open",
   KIBITZ_DATA_DIR: useTemporaryFolder(),

@@ -25,7 +25,7 @@ test("health and reflection answer while the engines start, and while the server
   const config = loadConfig({
     KIBITZ_PORT: String(port),
     KIBITZ_DEFAULT_ENGINE: "stockfish-19-lite",
-    KIBITZ_NATIVE_ENGINES: "",
+    KIBITZ_NATIVE_ENGINES: "none",
     KIBITZ_ACCESS: "keys",
     KIBITZ_DATA_DIR: dataDir,
   });

@@ -6,5 +6,5 @@ import { useApp } from "../../../support/running-app.ts";
 const file = nativeStockfish();
 
 describeWith("native")("the corpus on a native engine", () => {
-  testCorpus("native", useApp({ KIBITZ_NATIVE_ENGINES: file ?? "" }));
+  testCorpus("native", useApp({ KIBITZ_NATIVE_ENGINES: file ?? "none" }));
 });
