@@ -315,13 +315,14 @@ export function createRefusals(countersOf: (account: Account) => readonly Refusa
 }
 
 /**
- * What is wrong with a request counts for as much as it was dear to find. One that would be answered later counts for
- * nothing, unless it was dear: its caller may only be early.
+ * A refusal counts for what it cost to find, the reading of the body included. If the request would be answered later, one
+ * less: a short request that comes too early counts for nothing.
  */
-function refusalsIn({ code, cost }: KibitzError, readBytes: number): number {
+function refusalsIn({ code, cost: told }: KibitzError, readBytes: number): number {
+  const cost = Math.max(told, costOfBytes(readBytes));
   switch (refusalKind(code)) {
     case "wrong":
-      return Math.max(cost, costOfBytes(readBytes));
+      return cost;
     case "early":
       return cost - 1;
     case "other":

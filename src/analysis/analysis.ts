@@ -1,4 +1,5 @@
 import { describeMove, describeReply, describeVariation, type MoveDescription } from "../chess/moves.ts";
+import { pliesMax } from "../chess/play-game.ts";
 import type { Position, Terminal } from "../chess/position.ts";
 import { type Score, scoreForWhite, scoreOfTerminal } from "../chess/score.ts";
 import { hashMbFor } from "../engine/catalog.ts";
@@ -59,8 +60,7 @@ export const requestBounds = {
   multipv: { minimum: 1, maximum: 10, default: 1 },
   /** Milliseconds. */
   movetimeMs: { minimum: 50, maximum: 60_000 },
-  /** Moves of a game that is reviewed. */
-  reviewPlies: { minimum: 1, maximum: 600 },
+  reviewPlies: { minimum: 1, maximum: pliesMax },
 } as const;
 
 /** Most requests in a batch. */

@@ -2,41 +2,74 @@ import { positionFromBoard } from "./judge-position.ts";
 import { describeAndPlay, type MoveDescription, moveFromText, repetitionKey, whyNotPlayed } from "./moves.ts";
 import type { Position } from "./position.ts";
 
-/** A game, move by move: there is one position more than there are moves, the first is the start. */
-export interface PlayedGame {
-  readonly positions: readonly Position[];
+/** The longest game that is read, in plies. A review searches each position, and a request plays as many moves at most. */
+export const pliesMax = 600;
+
+/** Moves that were played on one board. */
+export interface ReplayedGame {
+  readonly start: Position;
   readonly moves: readonly MoveDescription[];
+  /** After the last of `moves`. */
+  readonly last: Position;
   /** What is wrong with the move that follows, as {@link whyNotPlayed} says it; undefined if all were played. */
   readonly refused: string | undefined;
+}
+
+/** A game with all its positions: there is one position more than there are moves, the first is the start. */
+export interface PlayedGame extends ReplayedGame {
+  readonly positions: readonly Position[];
 }
 
 /** Moves that are played in one piece: about a millisecond. */
 const movesAtOnce = 20;
 
+/** {@link replayGame}, which keeps each position: for a game of which every position is searched. */
+export function* playGame(start: Position, texts: readonly string[]): Generator<void, PlayedGame> {
+  const positions = [start];
+  const replayed = yield* replayGame(start, texts, (position) => positions.push(position));
+  return { ...replayed, positions };
+}
+
 /**
- * Plays a game of moves in UCI or SAN; stops at the first one that is not legal. Yields now and again.
+ * Plays moves in UCI or SAN on one board; stops at the first one that is not legal. Yields now and again.
  *
  * The history of each position begins where nothing before can be repeated, after the last capture or pawn move: so it
  * is short, and positions that games have in common are the same search. Nor has a finished one a history: no engine is
  * asked about it. A game may go on behind a draw by the rules, as some that were played before them did.
  *
  * @param start has no moves
+ * @param onPosition gets the position after each move; without it, only the last position is made
  */
-export function* playGame(start: Position, texts: readonly string[]): Generator<void, PlayedGame> {
+export function* replayGame(
+  start: Position,
+  texts: readonly string[],
+  onPosition?: (position: Position) => void,
+): Generator<void, ReplayedGame> {
   const { chess960 } = start;
   const chess = start.board.clone();
-  const positions = [start];
+  let last: Position | undefined = start;
   const moves: MoveDescription[] = [];
   let root = start.root;
   let history: string[] = [];
+  let occurrences = 1;
   let seen = new Map([[repetitionKey(chess), 1]]);
+
+  function currentPosition(): Position {
+    const position = positionFromBoard(chess.clone(), { root, moves: history, occurrences }, chess960);
+    // Copied only where it is short: of a game that is not over, 149 moves at most.
+    return position.terminal
+      ? { ...position, root: position.fen, moves: [] }
+      : { ...position, moves: history.slice() };
+  }
+
   for (const [index, text] of texts.entries()) {
     if (index > 0 && index % movesAtOnce === 0) {
       yield;
     }
     const legal = moveFromText(chess, text);
     if (legal === undefined) {
-      return { positions, moves, refused: whyNotPlayed(chess, text, chess960) };
+      const refused = whyNotPlayed(chess, text, chess960);
+      return { start, moves, last: last ?? currentPosition(), refused };
     }
     const move = describeAndPlay(chess, legal, chess960);
     history.push(move.uci);
@@ -46,16 +79,14 @@ export function* playGame(start: Position, texts: readonly string[]): Generator<
       seen = new Map();
     }
     const key = repetitionKey(chess);
-    const occurrences = (seen.get(key) ?? 0) + 1;
+    occurrences = (seen.get(key) ?? 0) + 1;
     seen.set(key, occurrences);
-    const position = positionFromBoard(chess.clone(), { root, moves: history, occurrences }, chess960);
-    // Copied only where it is short: of a game that is not over, 149 moves at most.
-    positions.push(
-      position.terminal
-        ? { ...position, root: position.fen, moves: [] }
-        : { ...position, moves: history.slice() },
-    );
     moves.push(move);
+    last = undefined;
+    if (onPosition !== undefined) {
+      last = currentPosition();
+      onPosition(last);
+    }
   }
-  return { positions, moves, refused: undefined };
+  return { start, moves, last: last ?? currentPosition(), refused: undefined };
 }

@@ -39,6 +39,7 @@ export const reviewCommand: Command = {
   notes: [
     "Takes files, folders of .pgn files, and - for standard input; each may have many games.",
     "Text that is not UTF-8 is read as Latin-1, in the form of Windows.",
+    "A game has at most 600 plies, and 5000 moves with all variations.",
     "A game that cannot be read is told with its place, and left out of --output; the others are reviewed.",
     "Ctrl-C keeps the games that are done. An --output that is there already is gone on with: the games in it are",
     "not reviewed again. It must have been begun with the same games; delete it to review them anew.",

@@ -8,13 +8,13 @@ import {
 } from "chessops/pgn";
 import { judgePosition, standardStart } from "../chess/judge-position.ts";
 import { faultOfMove, type MoveDescription } from "../chess/moves.ts";
-import { playGame } from "../chess/play-game.ts";
+import { playGame, type ReplayedGame, replayGame } from "../chess/play-game.ts";
 import type { Position, PositionInput } from "../chess/position.ts";
 import { errorFromJudgement } from "../chess/position-error.ts";
 import { errorFromFaults, type KibitzError } from "../errors/errors.ts";
 import { echo } from "../text/plain-text.ts";
 import { howToSendMany, pgnError } from "./pgn-error.ts";
-import type { PgnGame, WrittenMove } from "./read-pgn.ts";
+import { type PgnGame, textBefore, type WrittenMove } from "./read-pgn.ts";
 import type { Result } from "./read-word.ts";
 
 /** A game that has been played to its end, every move legal. */
@@ -33,16 +33,28 @@ export interface Game {
   readonly result: Result;
 }
 
-/** Moves that are looked at in one piece: a fraction of a millisecond, but for a comment as long as the text. */
-const movesAtOnce = 256;
+/** Plays moves from a start: {@link playGame} keeps each position, {@link replayGame} only the last. */
+type Play<Played extends ReplayedGame> = (
+  start: Position,
+  texts: readonly string[],
+) => Generator<void, Played>;
 
-/** A longer text is not sent back as a suggestion. */
-const suggestionMaxCharacters = 64 * 1024;
+/**
+ * Plays a position and moves, UCI or SAN, on one board.
+ *
+ * @throws KibitzError for the fields `fen` and `moves`
+ */
+export function replayMoves(input: PositionInput): Generator<void, ReplayedGame> {
+  return playMoves(input, replayGame);
+}
 
-/** The text of a game up to a ply, for a suggestion; undefined where it would be long, or there is nothing before. */
-export function textBefore({ source, moves }: PgnGame, ply: number): string | undefined {
-  const { offset } = moves[ply - 1] ?? { offset: 0 };
-  return ply > 1 && offset <= suggestionMaxCharacters ? source.text.slice(0, offset) : undefined;
+/**
+ * Plays the game of a PGN on one board.
+ *
+ * @throws KibitzError as {@link gameFromPgn}
+ */
+export function replayPgn(pgn: PgnGame): Generator<void, ReplayedGame> {
+  return playPgn(pgn, replayGame);
 }
 
 /**
@@ -51,18 +63,7 @@ export function textBefore({ source, moves }: PgnGame, ply: number): string | un
  * @throws KibitzError for the fields `fen` and `moves`
  */
 export function* gameFromMoves(input: PositionInput): Generator<void, Game> {
-  const judgement = judgePosition({ ...input, moves: [] });
-  if (judgement.kind === "faults") {
-    throw errorFromJudgement(judgement);
-  }
-  const { positions, moves, refused } = yield* playGame(judgement.position, input.moves);
-  if (refused !== undefined) {
-    const text = input.moves[moves.length] ?? "";
-    const index = moves.length;
-    const { code, message } = faultOfMove(text, index, refused, fenAfter(positions));
-    const place = { ply: index + 1, token: echo(text) };
-    throw errorFromFaults([{ pointer: `/moves/${index}`, code, message, place, endsList: true }]);
-  }
+  const { positions, moves, last } = yield* playMoves(input, playGame);
   const tree = { headers: new Map(), moves: new Node<PgnNodeData>() };
   let end = tree.moves;
   for (const { san } of moves) {
@@ -71,7 +72,26 @@ export function* gameFromMoves(input: PositionInput): Generator<void, Game> {
     end = child;
   }
   const clocksMs = moves.map(() => undefined);
-  return { tags: new Map(), positions, moves, clocksMs, tree, result: resultOf(positions) };
+  return { tags: new Map(), positions, moves, clocksMs, tree, result: resultOf(last) };
+}
+
+function* playMoves<Played extends ReplayedGame>(
+  input: PositionInput,
+  play: Play<Played>,
+): Generator<void, Played> {
+  const judgement = judgePosition({ ...input, moves: [] });
+  if (judgement.kind === "faults") {
+    throw errorFromJudgement(judgement);
+  }
+  const played = yield* play(judgement.position, input.moves);
+  if (played.refused !== undefined) {
+    const index = played.moves.length;
+    const text = input.moves[index] ?? "";
+    const { code, message } = faultOfMove(text, index, played.refused, played.last.fen);
+    const place = { ply: index + 1, token: echo(text) };
+    throw errorFromFaults([{ pointer: `/moves/${index}`, code, message, place, endsList: true }]);
+  }
+  return played;
 }
 
 /**
@@ -81,25 +101,31 @@ export function* gameFromMoves(input: PositionInput): Generator<void, Game> {
  * `illegal_position` for its tag FEN; `invalid_pgn` for its variant, or move numbers that do not go together
  */
 export function* gameFromPgn(pgn: PgnGame): Generator<void, Game> {
+  const { positions, moves, last } = yield* playPgn(pgn, playGame);
+  return {
+    tags: new Map([...pgn.tags].map(([name, { value }]) => [name, value])),
+    positions,
+    moves,
+    clocksMs: [...pgn.tree.moves.mainlineNodes()].map(({ data }) => clockOf(data.comments)),
+    tree: pgn.tree,
+    result: pgn.result ?? resultOfTag(pgn.tags.get("Result")?.value) ?? resultOf(last),
+  };
+}
+
+function* playPgn<Played extends ReplayedGame>(pgn: PgnGame, play: Play<Played>): Generator<void, Played> {
   const start = startOf(pgn);
   const wrong = wrongNumberIn(pgn, start);
-  const texts: string[] = [];
-  const clocksMs: (number | undefined)[] = [];
-  for (const { data } of pgn.tree.moves.mainlineNodes()) {
-    texts.push(data.san);
-    clocksMs.push(clockOf(data.comments));
-    if (texts.length % movesAtOnce === 0) {
-      yield;
-    }
-  }
-  const { positions, moves, refused } = yield* playGame(start, texts.slice(0, wrong?.index));
+  const texts = [...pgn.tree.moves.mainlineNodes()].map(({ data }) => data.san);
+  const played = yield* play(start, texts.slice(0, wrong?.index));
+  const { moves, refused } = played;
+  const { fen } = played.last;
   const next = pgn.moves[moves.length];
   if (refused !== undefined && next !== undefined) {
-    throw illegalMove(pgn, next, moves.length, refused, fenAfter(positions));
+    throw illegalMove(pgn, next, moves.length, refused, fen);
   }
   if (wrong !== undefined) {
     throw wrong.isTurn
-      ? illegalMove(pgn, wrong.move, wrong.index, wrong.why, fenAfter(positions))
+      ? illegalMove(pgn, wrong.move, wrong.index, wrong.why, fen)
       : pgnError(pgn.source, {
           code: "invalid_pgn",
           message: `'${echo(wrong.move.text)}' ${wrong.why}`,
@@ -113,39 +139,20 @@ export function* gameFromPgn(pgn: PgnGame): Generator<void, Game> {
     if (written === undefined || move === undefined || !isMoveAsWritten(written.san, move)) {
       throw new Error(`at ply ${index + 1}, ${written?.text} was read as ${move?.san}`);
     }
-    if (index % movesAtOnce === 0) {
-      yield;
-    }
   }
-  return {
-    tags: new Map([...pgn.tags].map(([name, { value }]) => [name, value])),
-    positions,
-    moves,
-    clocksMs,
-    tree: pgn.tree,
-    result: pgn.result ?? resultOfTag(pgn.tags.get("Result")?.value) ?? resultOf(positions),
-  };
+  return played;
 }
 
-function fenAfter(positions: readonly Position[]): string {
-  return positions.at(-1)?.fen ?? "";
-}
-
-function resultOf(positions: readonly Position[]): Result {
-  return positions.at(-1)?.terminal?.result ?? "*";
+function resultOf({ terminal }: Position): Result {
+  return terminal?.result ?? "*";
 }
 
 function resultOfTag(value: string | undefined): Result | undefined {
   return value === "1-0" || value === "0-1" || value === "1/2-1/2" ? value : undefined;
 }
 
-function illegalMove(
-  pgn: PgnGame,
-  { text, san, offset }: WrittenMove,
-  index: number,
-  why: string,
-  fen: string,
-): KibitzError {
+function illegalMove(pgn: PgnGame, move: WrittenMove, index: number, why: string, fen: string): KibitzError {
+  const { text, san, offset } = move;
   const what = san === "--" ? "is a null move, which no game has" : why;
   return pgnError(pgn.source, {
     code: "illegal_move",
@@ -153,7 +160,7 @@ function illegalMove(
     token: text,
     offset,
     ply: index + 1,
-    suggestion: textBefore(pgn, index + 1),
+    suggestion: textBefore(pgn, move, index + 1),
   });
 }
 

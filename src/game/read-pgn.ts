@@ -1,4 +1,5 @@
 import { emptyHeaders, type Game, type PgnNodeData, PgnParser } from "chessops/pgn";
+import { pliesMax } from "../chess/play-game.ts";
 import { echo } from "../text/plain-text.ts";
 import { howToSendMany, type PgnFault, type PgnSource, pgnError } from "./pgn-error.ts";
 import { createScanner, type Token } from "./pgn-scanner.ts";
@@ -28,18 +29,26 @@ export interface WrittenMove {
   /** The same in letters that chessops reads: SAN or UCI, or `--` for a move that is none. */
   readonly san: string;
   readonly offset: number;
-  /** What stands before it. */
+  /** The move number in front of the move. */
   readonly number: MoveNumber | undefined;
+  /** Where the move number begins; without one, `offset`. */
+  readonly begins: number;
 }
 
 /** The longest text of one game that is read, in characters. */
 export const gameMaxCharacters = 1024 * 1024;
+
+/** The most moves of one game, the main line and the variations together. */
+export const movesMax = 5000;
 
 /** More tags than any program writes. */
 const tagsMax = 200;
 
 /** Variations inside each other: more than anybody can follow. */
 const nestingMax = 100;
+
+/** A longer text is not sent back as a suggestion. */
+const suggestionMaxCharacters = 64 * 1024;
 
 /** Tokens that are read in one piece: about a third of a millisecond. */
 const tokensAtOnce = 100;
@@ -53,10 +62,25 @@ interface Line {
 }
 
 /**
- * Reads the PGN of one game. chessops reads the moves; what it would skip or change in silence it never gets to see, for
- * it is handed one token after another, and whatever is no token of PGN is refused.
+ * The text of a game before a move, to suggest a game that ends there; undefined if that text is long or has no move.
  *
- * @throws KibitzError `invalid_pgn`, with the place of the first thing that is wrong
+ * @param ply of the move, from 1
+ */
+export function textBefore(
+  { source }: Pick<PgnGame, "source">,
+  { begins }: WrittenMove,
+  ply: number,
+): string | undefined {
+  return ply > 1 && begins <= suggestionMaxCharacters ? source.text.slice(0, begins).trimEnd() : undefined;
+}
+
+/**
+ * Reads the PGN of one game, and stops at the first ply or move too many. chessops reads the moves; what it would skip or
+ * change in silence it never gets to see, because it is handed one token after another, and whatever is no token of PGN is
+ * refused.
+ *
+ * @throws KibitzError `invalid_pgn`, with the place of the first thing that is wrong; `out_of_range` for a game with more
+ * than {@link pliesMax} plies
  */
 export function* readPgn(source: PgnSource): Generator<void, PgnGame> {
   const scanner = createScanner(source.text);
@@ -66,7 +90,9 @@ export function* readPgn(source: PgnSource): Generator<void, PgnGame> {
   const main: Line = { offset: 0, hasMoves: false, comments: [] };
   const lines = [main];
   let line = main;
+  let moveCount = 0;
   let number: MoveNumber | undefined;
+  let numberAt: number | undefined;
   let result: Result | undefined;
   let resultAt: number | undefined;
 
@@ -92,6 +118,11 @@ export function* readPgn(source: PgnSource): Generator<void, PgnGame> {
     if (result !== undefined && lines.length === 1) {
       throw refuseSecondGame(text, offset);
     }
+    if (moveCount === movesMax) {
+      const message = `There are more than ${movesMax} moves, those of the variations included`;
+      throw refuse(message, text, offset);
+    }
+    moveCount++;
     if (!line.hasMoves) {
       if (line !== main) {
         structure.open();
@@ -103,8 +134,23 @@ export function* readPgn(source: PgnSource): Generator<void, PgnGame> {
     }
     structure.word(san);
     if (line === main) {
-      moves.push({ text, san, offset, number });
+      addToMainLine({ text, san, offset, number, begins: numberAt ?? offset });
     }
+  }
+
+  function addToMainLine(move: WrittenMove): void {
+    if (moves.length === pliesMax) {
+      throw refuse(`The game has more than ${pliesMax} plies (half-moves)`, move.text, move.offset, {
+        code: "out_of_range",
+        suggestion: textBefore({ source }, move, pliesMax + 1),
+      });
+    }
+    moves.push(move);
+  }
+
+  function forgetNumber(): void {
+    number = undefined;
+    numberAt = undefined;
   }
 
   function open(offset: number): void {
@@ -116,7 +162,7 @@ export function* readPgn(source: PgnSource): Generator<void, PgnGame> {
     }
     line = { offset, hasMoves: false, comments: [] };
     lines.push(line);
-    number = undefined;
+    forgetNumber();
   }
 
   function close(offset: number): void {
@@ -134,7 +180,7 @@ export function* readPgn(source: PgnSource): Generator<void, PgnGame> {
     }
     lines.pop();
     line = parent;
-    number = undefined;
+    forgetNumber();
   }
 
   function readResult({ result: read, text, offset }: Extract<Token, { kind: "result" }>): void {
@@ -152,10 +198,11 @@ export function* readPgn(source: PgnSource): Generator<void, PgnGame> {
         break;
       case "number":
         number = token.number;
+        numberAt ??= token.offset;
         break;
       case "move":
         readMove(token);
-        number = undefined;
+        forgetNumber();
         break;
       case "nag":
         if (!line.hasMoves) {

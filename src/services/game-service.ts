@@ -45,6 +45,8 @@ export function createGameService(
     async *reviewGame(message, { signal, values }) {
       const asker = askerOf(values);
       const { account } = asker;
+      // Before the game is read: that takes many times as long as to look at the windows.
+      await gate.refuseUsedUp(account);
       const judged = await judge.review(message, account);
       const { requests } = judged;
       const searches = requests.filter(({ position }) => !position.terminal);

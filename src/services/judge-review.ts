@@ -1,11 +1,10 @@
 import type { AskedReview } from "../access/over-plan.ts";
-import { type JudgedRequest, requestBounds } from "../analysis/analysis.ts";
+import type { JudgedRequest } from "../analysis/analysis.ts";
 import { judgeSearch, type KnownEngines } from "../analysis/judge-request.ts";
 import type { ReviewRequest } from "../calls/convert-review.ts";
 import { costOfBytes, errorFromFaults, type Fault, KibitzError, withCost } from "../errors/errors.ts";
-import { type Game, gameFromMoves, gameFromPgn, textBefore } from "../game/game.ts";
-import { pgnError } from "../game/pgn-error.ts";
-import { type PgnGame, readPgn } from "../game/read-pgn.ts";
+import { type Game, gameFromMoves, gameFromPgn } from "../game/game.ts";
+import { type PgnGame, readPgn, textBefore } from "../game/read-pgn.ts";
 import { holdsKey } from "../text/plain-text.ts";
 import { inTurns, type Turn } from "../thread/event-loop.ts";
 
@@ -17,8 +16,6 @@ export interface JudgedReview {
   /** For the plan of its caller. */
   readonly asked: AskedReview;
 }
-
-const { maximum: pliesMax } = requestBounds.reviewPlies;
 
 /**
  * Reads and plays the game of a request, and makes a search of each position; or says what is wrong: first with the game,
@@ -67,7 +64,6 @@ async function readGame({ pgn: text, fen, moves }: ReviewRequest, turn: Turn): P
   }
   try {
     const pgn = await inTurns(readPgn({ text }), turn);
-    refuseLongGame(pgn);
     const game = await inTurns(gameFromPgn(pgn), turn);
     return { game, pointer: "/pgn", shortened: (plies) => shortenedTo(pgn, plies) };
   } catch (thrown) {
@@ -79,22 +75,8 @@ function wrongGame(pointer: string, message: string): KibitzError {
   return errorFromFaults([{ pointer, code: "invalid_pgn", message }]);
 }
 
-/** Before it is played: of the text's moves most would be in vain. */
-function refuseLongGame(pgn: PgnGame): void {
-  const next = pgn.moves[pliesMax];
-  if (next !== undefined) {
-    throw pgnError(pgn.source, {
-      code: "out_of_range",
-      message: `The game has ${pgn.moves.length} plies, and at most ${pliesMax} are reviewed`,
-      token: next.text,
-      offset: next.offset,
-      ply: pliesMax + 1,
-      suggestion: textBefore(pgn, pliesMax + 1),
-    });
-  }
-}
-
 function shortenedTo(pgn: PgnGame, plies: number): Fault["allowed"] {
-  const text = textBefore(pgn, plies + 1);
+  const next = pgn.moves[plies];
+  const text = next && textBefore(pgn, next, plies + 1);
   return text === undefined ? undefined : { examples: [text] };
 }

@@ -1,7 +1,8 @@
 import { isInCheck, type MoveName, nameLegalMoves } from "../chess/legal-moves.ts";
+import type { ReplayedGame } from "../chess/play-game.ts";
 import type { Position } from "../chess/position.ts";
 import { costOfBytes, errorFromFaults, KibitzError, withCost } from "../errors/errors.ts";
-import { type Game, gameFromMoves, gameFromPgn } from "../game/game.ts";
+import { replayMoves, replayPgn } from "../game/game.ts";
 import { readPgn } from "../game/read-pgn.ts";
 import { type BeginWork, inTurns } from "../thread/event-loop.ts";
 import { type AdmissionControl, type Asker, costOfMoves } from "./admission.ts";
@@ -31,7 +32,8 @@ export interface Rulebook {
   /**
    * Plays moves.
    *
-   * @param asker who is let in for it, which counts as a request; without, it belongs to a call that is counted.
+   * @param asker who is let in for it, which counts as a request; without, it belongs to a call that is counted. If their
+   * window is used up, nothing is played
    * @param check as in `BeginWork`
    * @throws KibitzError `invalid_fen`, `illegal_position`, `illegal_move` for the fields `fen` and `moves`; what the
    * asker's limits say
@@ -41,27 +43,26 @@ export interface Rulebook {
    * The moves of one game in PGN.
    *
    * @param ply how many of them, from 0; all if undefined
-   * @throws KibitzError for the fields `pgn` and `ply`
+   * @param asker as in {@link play}, but the game is a part of a call that is counted later
+   * @throws KibitzError for the fields `pgn` and `ply`; what the asker's limits say
    */
-  readGame(pgn: string, ply: number | undefined, check?: () => void): Promise<PlayedMoves>;
+  readGame(pgn: string, ply: number | undefined, check?: () => void, asker?: Asker): Promise<PlayedMoves>;
 }
-
-/** How many moves may be sent with a position. */
-const movesMax = 600;
 
 export interface RulebookOptions {
   /** Slices of the thread: a long game takes tens of milliseconds. */
   readonly beginWork: BeginWork;
-  readonly gate: Pick<AdmissionControl, "admitRules">;
+  readonly gate: Pick<AdmissionControl, "admitRules" | "refuseUsedUp">;
 }
 
 export function createRulebook({ beginWork, gate }: RulebookOptions): Rulebook {
   return {
     async play({ fen, moves }, check, asker) {
+      await (asker && gate.refuseUsedUp(asker.account));
       const turn = beginWork(check);
       try {
-        const game = await inTurns(gameFromMoves({ fen, moves, chess960: false }), turn);
-        const legal = await inTurns(nameLegalMoves(lastOf(game)), turn);
+        const game = await inTurns(replayMoves({ fen, moves, chess960: false }), turn);
+        const legal = await inTurns(nameLegalMoves(game.last), turn);
         if (asker) {
           await gate.admitRules(asker);
         }
@@ -70,11 +71,12 @@ export function createRulebook({ beginWork, gate }: RulebookOptions): Rulebook {
         throw thrown instanceof KibitzError ? withCost(thrown, costOfMoves(moves.length)) : thrown;
       }
     },
-    async readGame(pgn, ply, check) {
+    async readGame(pgn, ply, check, asker) {
+      await (asker && gate.refuseUsedUp(asker.account));
       const turn = beginWork(check);
       try {
         const read = await inTurns(readPgn({ text: pgn }), turn);
-        const game = await inTurns(gameFromPgn(read), turn);
+        const game = await inTurns(replayPgn(read), turn);
         return movesUpTo(game, ply ?? game.moves.length);
       } catch (thrown) {
         throw thrown instanceof KibitzError ? withCost(thrown, costOfBytes(pgn.length)) : thrown;
@@ -83,42 +85,31 @@ export function createRulebook({ beginWork, gate }: RulebookOptions): Rulebook {
   };
 }
 
-function lastOf({ positions }: Game): Position {
-  const last = positions.at(-1);
-  if (last === undefined) {
-    throw new RangeError("a game has no position");
-  }
-  return last;
-}
-
-function playedPosition(game: Game, legal: readonly MoveName[]): PlayedPosition {
-  const last = lastOf(game);
+function playedPosition({ start, moves, last }: ReplayedGame, legal: readonly MoveName[]): PlayedPosition {
   const { fen, turn, chess960, terminal, drawClaim } = last;
-  const warnings = [...(game.positions[0]?.warnings ?? []), ...last.warnings];
+  const warnings = [...start.warnings, ...last.warnings];
   return {
     fen,
     turn,
     chess960,
     terminal,
     drawClaim,
-    played: game.moves.map(({ san, uci }) => ({ san, uci })),
+    played: moves.map(({ san, uci }) => ({ san, uci })),
     legal,
     check: isInCheck(last),
     warnings: [
       ...new Set(
         warnings
           // Of the start: where moves were played, it is a part of the history.
-          .filter(({ code }) => code !== "no_history" || game.moves.length === 0)
+          .filter(({ code }) => code !== "no_history" || moves.length === 0)
           .map(({ message }) => message),
       ),
     ],
   };
 }
 
-function movesUpTo({ positions, moves }: Game, ply: number): PlayedMoves {
-  const [start] = positions;
-  const position = positions[ply];
-  if (start === undefined || position === undefined) {
+function movesUpTo({ start, moves }: ReplayedGame, ply: number): PlayedMoves {
+  if (ply > moves.length) {
     throw errorFromFaults([
       {
         pointer: "/ply",
@@ -128,8 +119,5 @@ function movesUpTo({ positions, moves }: Game, ply: number): PlayedMoves {
       },
     ]);
   }
-  return ply > movesMax
-    ? // Nothing before the last capture or pawn move can be repeated.
-      { fen: position.root, moves: position.moves }
-    : { fen: start.fen, moves: moves.slice(0, ply).map(({ uci }) => uci) };
+  return { fen: start.fen, moves: moves.slice(0, ply).map(({ uci }) => uci) };
 }

@@ -1,10 +1,47 @@
-import { describe, expect, test } from "vitest";
+import { Chess } from "chessops/chess";
+import { describe, expect, test, vi } from "vitest";
 import { describeMove } from "../../src/chess/moves.ts";
-import { playGame } from "../../src/chess/play-game.ts";
+import { playGame, replayGame } from "../../src/chess/play-game.ts";
 import { inOneGo } from "../../src/thread/event-loop.ts";
 import { positionOf, startFen } from "./judged.ts";
 
 const play = (fen: string, moves: readonly string[]) => inOneGo(playGame(positionOf(fen), moves));
+
+describe("a game that is replayed", () => {
+  const round = ["Nf3", "Nf6", "Ng1", "Ng8"];
+
+  test.each([
+    ["no moves", []],
+    ["moves", ["e4", "Nf6", "Nf3"]],
+    ["a fivefold repetition", [...round, ...round, ...round, ...round]],
+    ["an illegal move", ["e4", "e4", "Nf3"]],
+    ["an illegal first move", ["e5"]],
+  ])(
+    "with %s ends in the same position, with the same moves, as one of which all positions are kept",
+    (_, moves) => {
+      const kept = play(startFen, moves);
+      const replayed = inOneGo(replayGame(positionOf(startFen), moves));
+      expect(replayed).toEqual({
+        start: kept.start,
+        moves: kept.moves,
+        last: kept.last,
+        refused: kept.refused,
+      });
+      expect(replayed.last).toEqual(kept.positions.at(-1));
+    },
+  );
+
+  test("takes one board, however long it is", () => {
+    const clone = vi.spyOn(Chess.prototype, "clone");
+    const boardsFor = (moves: readonly string[]) => {
+      clone.mockClear();
+      inOneGo(replayGame(positionOf(startFen), moves));
+      return clone.mock.calls.length;
+    };
+    expect(boardsFor(Array(150).fill(round).flat())).toBe(boardsFor(["e4"]));
+    clone.mockRestore();
+  });
+});
 
 describe("a game that is played", () => {
   test("has a position more than moves, each what judging it gives", () => {

@@ -10,6 +10,9 @@ import { positionOf, startFen } from "../chess/judged.ts";
 import { errorOf, gameOf, sansOf } from "./games.ts";
 import { pgnTexts } from "./random-games.ts";
 
+/** 256 kB of a game that goes round and round. */
+const rounds = "Nf3 Nf6 Ng1 Ng8 ".repeat(16_000);
+
 describe("a PGN", () => {
   test("keeps its comments, variations, glyphs, clocks and unknown commands", () => {
     const { tree, clocksMs } = gameOf(
@@ -68,12 +71,21 @@ describe("a PGN", () => {
     expect(error.faults[0]?.place).toMatchObject({ ply: 1, line, column });
   });
 
-  test("with an illegal move is suggested up to there, as it is written", () => {
-    const text = '[White "x"]\n\n1. e4 {good} e5 (1... c5) 2. Ke3 Nc6';
-    const [fault] = errorOf(() => gameOf(text)).faults;
-    expect(fault?.allowed).toEqual({ examples: ['[White "x"]\n\n1. e4 {good} e5 (1... c5) 2. '] });
-    expect(sansOf(gameOf(String([fault?.allowed?.examples].flat()[0])))).toBe("e4 e5");
-  });
+  test.each([
+    ['[White "x"]\n\n1. e4 {good} e5 (1... c5) 2. Ke3 Nc6', '[White "x"]\n\n1. e4 {good} e5 (1... c5)'],
+    ["1.e4 e5 2.Ke3", "1.e4 e5"],
+    ["1. e4 e5 $14 Ke3", "1. e4 e5 $14"],
+    ["1. e4 e5 2. {a plan} Ke3", "1. e4 e5"],
+    ["1. e4 e5 2. (2. Nf3) 2. Ke3", "1. e4 e5 2. (2. Nf3)"],
+    ["1. e4 e5\n2\n.\nKe3", "1. e4 e5"],
+  ])(
+    "with an illegal move in %j is suggested up to the move before, without a dangling number",
+    (text, game) => {
+      const [fault] = errorOf(() => gameOf(text)).faults;
+      expect(fault?.allowed).toEqual({ examples: [game] });
+      expect(sansOf(gameOf(game))).toBe("e4 e5");
+    },
+  );
 
   test("is not suggested where nothing would be left, or too much", () => {
     const long = `1. e4 {${"x".repeat(70_000)}} e5 2. Ke3`;
@@ -106,6 +118,49 @@ describe("a PGN", () => {
     expect(gameOf(`${tags(200)}\n1. e4`).tags.size).toBe(200);
     expect(errorOf(() => gameOf(`${tags(201)}\n1. e4`)).message).toContain("more than 200 tags");
     expect(errorOf(() => gameOf(`1. e4 {${"x".repeat(1024 * 1024)}}`)).message).toContain("characters");
+  });
+
+  test("of 600 plies is read, and of more refused at the first ply too many, with the game before it as suggestion", () => {
+    const plies = (count: number) => rounds.split(" ").slice(0, count).join(" ");
+    expect(gameOf(plies(600)).moves).toHaveLength(600);
+    const [fault] = errorOf(() => gameOf(plies(601))).faults;
+    expect(fault).toMatchObject({
+      pointer: "/pgn",
+      code: "out_of_range",
+      message: "The game has more than 600 plies (half-moves) (ply 601, line 1, column 2401).",
+      place: { ply: 601, token: "Nf3", offset: 2400, line: 1, column: 2401 },
+      allowed: { examples: [plies(600)] },
+    });
+  });
+
+  test("of 5,000 moves in its variations is read, and of more refused at the first move too many", () => {
+    const variations = (count: number) => `1. d4\n${"(d4!{a})\n".repeat(count)}d5 *`;
+    expect(sansOf(gameOf(variations(4998)))).toBe("d4 d5");
+    const [fault] = errorOf(() => gameOf(variations(5000))).faults;
+    expect(fault).toMatchObject({
+      pointer: "/pgn",
+      code: "invalid_pgn",
+      message: expect.stringContaining("There are more than 5000 moves, those of the variations included"),
+      place: { ply: 2, token: "d4!{a})".slice(0, 3), line: 5001, column: 2 },
+    });
+  });
+
+  test.each([
+    ["a long main line", rounds, 601],
+    ["many variations", `1. d4 ${"(d4)".repeat(50_000)}`, 3 * 5001],
+    ["one long variation", `1. d4 (${"d4 ".repeat(50_000)}`, 5001],
+  ])("with %s is not read beyond the first move too many", (_, text, tokens) => {
+    const pieces = readPgn({ text });
+    let count = 0;
+    const readOn = () => {
+      while (!pieces.next().done) {
+        count++;
+      }
+    };
+    expect(errorOf(readOn).message).toContain("more than");
+    // A piece has 100 tokens.
+    expect(count).toBeGreaterThan(4);
+    expect(count).toBeLessThanOrEqual(tokens / 100);
   });
 
   test("may go on behind a draw by the rules, as old games did", () => {

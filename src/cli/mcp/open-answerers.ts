@@ -26,7 +26,11 @@ export interface OpenedAnswerers extends AsyncDisposable {
 }
 
 /** Moves are played in this process, whoever searches: nobody counts them. */
-const openRulebook = () => createRulebook({ beginWork: createTimeSlicer(), gate: { async admitRules() {} } });
+const openRulebook = () =>
+  createRulebook({
+    beginWork: createTimeSlicer(),
+    gate: { async admitRules() {}, async refuseUsedUp() {} },
+  });
 
 /** Engines of this process. They start with the first call that needs one: many sessions have none. */
 export function openHere({ host, signal }: Pick<CommandInput, "host" | "signal">): OpenedAnswerers {

@@ -49,7 +49,7 @@ export const argument = {
   pgn: {
     type: "string",
     minLength: 1,
-    description: "One game in PGN, instead of fen and moves.",
+    description: `One game in PGN, instead of fen and moves: at most ${movesMax} half-moves, and 5000 moves with all variations.`,
   },
 } satisfies Record<string, Schema>;
 

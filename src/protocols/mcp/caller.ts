@@ -55,6 +55,12 @@ export interface Caller {
   play(from: PlayedMoves): Promise<PlayedPosition>;
   /** {@link play} as a part of a call that is counted, or refused. */
   look(from: PlayedMoves): Promise<PlayedPosition>;
-  /** The moves of a game in PGN. @param ply how many of them; all if undefined */
+  /**
+   * The moves of a game in PGN, for a call that is counted later. If the caller's window is used up, nothing is read.
+   *
+   * @param ply how many of them; all if undefined
+   */
   readGame(pgn: string, ply: number | undefined): Promise<PlayedMoves>;
+  /** {@link readGame} as a part of a call that is counted, or refused: all moves. */
+  lookThrough(pgn: string): Promise<PlayedMoves>;
 }

@@ -26,7 +26,7 @@ export interface Answerers {
   };
   readonly rulebook: {
     play(from: PlayedMoves, check?: () => void, asker?: Asker): Promise<PlayedPosition>;
-    readGame(pgn: string, ply: number | undefined, check?: () => void): Promise<PlayedMoves>;
+    readGame(pgn: string, ply: number | undefined, check?: () => void, asker?: Asker): Promise<PlayedMoves>;
   };
 }
 
@@ -52,6 +52,7 @@ export function createCaller({ plain, rulebook, context, check, asker }: CallerO
     judge: (method, request) => plain.judge(method, request, account),
     play: (from) => rulebook.play(from, goOn, asker),
     look: (from) => rulebook.play(from, goOn),
-    readGame: (pgn, ply) => rulebook.readGame(pgn, ply, goOn),
+    readGame: (pgn, ply) => rulebook.readGame(pgn, ply, goOn, asker),
+    lookThrough: (pgn) => rulebook.readGame(pgn, undefined, goOn),
   };
 }

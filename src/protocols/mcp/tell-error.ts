@@ -130,7 +130,7 @@ async function placeOf(
     case "pgn": {
       const [before]: readonly unknown[] = Array.isArray(allowed?.examples) ? allowed.examples : [];
       return typeof before === "string"
-        ? { written: place?.token ?? "", from: await caller.readGame(before, undefined) }
+        ? { written: place?.token ?? "", from: await caller.lookThrough(before) }
         : undefined;
     }
     default:

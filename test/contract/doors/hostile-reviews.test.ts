@@ -50,7 +50,8 @@ test.each([
   ["quotation marks", { pgn: upTo('"', pgnMaxBytes - 20) }, 400],
   ["tags", { pgn: upTo('[a "b"]\n') }, 400],
   ["moves that go to and fro", { pgn: upTo("Nf3 Nf6 Ng1 Ng8 ") }, 400],
-  ["variations of one move", { pgn: `1. e4 ${upTo("(1. d4) ", pgnMaxBytes - 10)}`, depth: 1 }, 200],
+  ["variations of one move", { pgn: `1. e4 ${upTo("(1. d4) ", pgnMaxBytes - 10)}` }, 400],
+  ["as many variations as there may be", { pgn: `1. e4 ${"(1. d4 {a}) ".repeat(4999)}`, depth: 1 }, 200],
   ["empty moves", `{"moves":[${upTo('"",', 524_000)}""]}`, 413],
 ])("a review of %s is answered, and holds nobody up for 50 ms", async (_, body, status) => {
   await warmUp();

@@ -218,7 +218,7 @@ describe("a game that is longer than the plan has", () => {
     expect(body).toMatchObject({
       code: "out_of_range",
       detail: expect.stringContaining(
-        "The game has 602 plies, and at most 600 are reviewed (ply 601, line 1, ",
+        "The game has more than 600 plies (half-moves) (ply 601, line 1, column ",
       ),
       errors: [{ pointer: "/pgn", ply: 601, token: "Nf3", line: 1 }],
       // That is mended by what is refused then, too.

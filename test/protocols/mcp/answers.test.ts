@@ -93,6 +93,7 @@ function callerOf(found: readonly { readonly san: string; readonly cp: number; r
     play: nobody,
     look: nobody,
     readGame: nobody,
+    lookThrough: nobody,
   };
 }
 

@@ -60,13 +60,13 @@ describe("what an agent can mend is a result that says how", () => {
       "review_game",
       { pgn: "1. e4 e5 2. Ke3 *", depth: 2 },
       ["'Ke3' is not a legal move for White", "ply 3, line 1, column 13", "Ke2 (e1e2)"],
-      { name: "review_game", arguments: { pgn: "1. e4 e5 2. ", depth: 2 } },
+      { name: "review_game", arguments: { pgn: "1. e4 e5", depth: 2 } },
     ],
     [
       "analyze_position",
       { pgn: "1. e4 e5 2. Ke3 *", depth: 2 },
       ["'Ke3' is not a legal move for White", "(after 2 half-moves): White to move"],
-      { name: "analyze_position", arguments: { pgn: "1. e4 e5 2. ", depth: 2 } },
+      { name: "analyze_position", arguments: { pgn: "1. e4 e5", depth: 2 } },
     ],
     [
       "analyze_position",
@@ -130,8 +130,8 @@ describe("what an agent can mend is a result that says how", () => {
     [
       "analyze_position",
       { pgn: `${pgn}Ke3 *`, depth: 2 },
-      `with the first ${pgn.length} characters of \`pgn\` alone`,
-      { pgn, depth: 2 },
+      `with the first ${pgn.length - " 2. ".length} characters of \`pgn\` alone`,
+      { pgn: pgn.slice(0, -" 2. ".length), depth: 2 },
     ],
   ])("%s, too long to be told again: %#", async (tool, args, change, suggestion) => {
     const agent = await connect(app.url);

@@ -1,8 +1,31 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { KibitzError } from "../../../src/errors/errors.ts";
 import type { Caller } from "../../../src/protocols/mcp/caller.ts";
 import { evaluate } from "../../../src/protocols/mcp/evaluation.ts";
+import { reviewGame } from "../../../src/protocols/mcp/tools/review-game.ts";
+import { startFen } from "../../chess/judged.ts";
 
 const nobody = () => expect.fail("nobody was to be asked");
+
+const nothingJudged = {
+  accuracy: null,
+  average_centipawn_loss: null,
+  inaccuracies: 0,
+  mistakes: 0,
+  blunders: 0,
+};
+const emptyReview = {
+  start_fen: startFen,
+  tags: {},
+  engine: null,
+  opening: null,
+  players: { white: nothingJudged, black: nothingJudged },
+  moves: [],
+  pgn: "*",
+  search: { limits: { depth: 1 } },
+  warnings: [],
+  summary: "",
+};
 
 /** Who answers a search with these states, after it has waited. */
 function callerOf(depths: readonly number[]): Caller {
@@ -21,8 +44,57 @@ function callerOf(depths: readonly number[]): Caller {
     play: nobody,
     look: nobody,
     readGame: nobody,
+    lookThrough: nobody,
   };
 }
+
+describe("a review whose steps are wanted", () => {
+  const game = { pgn: "1. e4 {best by test} e5 2. Nf3" };
+
+  test("reads the game for their total only when the service has read it and explains the first move", async () => {
+    const asked: string[] = [];
+    const caller: Caller = {
+      ...callerOf([]),
+      async *stream() {
+        asked.push("stream");
+        for (const [index, san] of ["e4", "e5", "Nf3"].entries()) {
+          const score = { cp: 30, mate: null, bound: "exact", win_percent: 53 };
+          const move = { san, uci: "e2e4", fen_after: startFen };
+          yield {
+            queued: null,
+            move: { ply: index + 1, move, evaluation: score, judgement: null },
+            review: null,
+          };
+        }
+        yield { queued: null, move: null, review: emptyReview };
+      },
+      async lookThrough() {
+        asked.push("lookThrough");
+        return { fen: "startpos", moves: ["e2e4", "e7e5", "g1f3"] };
+      },
+    };
+    const steps: unknown[] = [];
+    await reviewGame.call(game, caller, ({ progress, total }) => void steps.push([progress, total]));
+    expect(asked).toEqual(["stream", "lookThrough"]);
+    expect(steps).toEqual([
+      [1, 3],
+      [2, 3],
+      [3, 3],
+    ]);
+  });
+
+  test("is not read at all if the service refuses it", async () => {
+    const refusal = new KibitzError("rate_limited", "Later.");
+    const caller: Caller = {
+      ...callerOf([]),
+      // biome-ignore lint/correctness/useYield: it is refused before its first message.
+      async *stream() {
+        throw refusal;
+      },
+    };
+    await expect(reviewGame.call(game, caller, nobody)).rejects.toBe(refusal);
+  });
+});
 
 test.each([
   // As a search by nodes ends: its last state is of the depth that it did not finish.

@@ -29,8 +29,9 @@ export const file_chess_analysis_v1_game_service: GenFile = /*@__PURE__*/
  */
 export type ReviewGameRequest = Message<"chess.analysis.v1.ReviewGameRequest"> & {
   /**
-   * One game in PGN, at most 262144 bytes: standard chess or Chess960, with at most 600 plies. It is read strictly: what
-   * is not surely the game that was meant is refused with its place.
+   * One game in PGN, at most 262144 bytes: standard chess or Chess960, with at most 600 plies, and at most 5000 moves in the
+   * main line and all variations together. It is read strictly: what is not surely the game that was meant is refused with
+   * its place.
    *
    * @generated from field: optional string pgn = 1;
    */

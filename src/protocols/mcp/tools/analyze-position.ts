@@ -25,6 +25,7 @@ const inputSchema = objectSchema(
     ply: {
       type: "integer",
       minimum: 0,
+      maximum: argument.moves.maxItems,
       description:
         "With pgn: the position after so many half-moves; 0 is before the first. By default the end of the game.",
     },

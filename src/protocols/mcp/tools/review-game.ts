@@ -1,6 +1,5 @@
 import { GameService } from "../../../../gen/chess/analysis/v1/game_service_pb.ts";
-import { KibitzError } from "../../../errors/errors.ts";
-import { argument, readArguments } from "../arguments.ts";
+import { argument, playedMovesOf, readArguments } from "../arguments.ts";
 import { boardOf, describePosition, halfMovesText, turnOf } from "../board.ts";
 import type { Caller, MoveName, Plain } from "../caller.ts";
 import { schema, shownScore } from "../evaluation.ts";
@@ -116,7 +115,7 @@ const comeBefore = ["moves"];
 async function review(request: Plain, caller: Caller, report?: Report): Promise<PlainReview> {
   let found: PlainReview | undefined;
   const moves: PlainMove[] = [];
-  const total = report && (await pliesOf(request, caller));
+  let total: number | undefined;
   let isQueued = false;
   for await (const event of caller.stream(method, request, comeBefore)) {
     // The writer of plain JSON writes every field of the message.
@@ -127,11 +126,12 @@ async function review(request: Plain, caller: Caller, report?: Report): Promise<
     }
     if (move) {
       moves.push(move);
-      report?.({
-        progress: move.ply,
-        ...(total !== undefined && { total }),
-        message: `half-move ${move.ply}, ${move.move.san}: ${scoreText(move.evaluation)}`,
-      });
+      if (report) {
+        // Not before the first move: the service has read the game by then, and counted the review.
+        total ??= await pliesOf(request, caller);
+        const message = `half-move ${move.ply}, ${move.move.san}: ${scoreText(move.evaluation)}`;
+        report({ progress: move.ply, total, message });
+      }
     }
     found = review ?? found;
   }
@@ -141,19 +141,11 @@ async function review(request: Plain, caller: Caller, report?: Report): Promise<
   return { ...found, moves };
 }
 
-/** Of the game that is asked about; undefined where it cannot be read, which the service says. */
-async function pliesOf({ pgn, moves }: Plain, caller: Caller): Promise<number | undefined> {
-  if (typeof pgn !== "string") {
-    return Array.isArray(moves) && moves.length > 0 ? moves.length : undefined;
-  }
-  try {
-    return (await caller.readGame(pgn, undefined)).moves.length;
-  } catch (thrown) {
-    if (thrown instanceof KibitzError) {
-      return undefined;
-    }
-    throw thrown;
-  }
+/** Of a game that the service has read. */
+async function pliesOf(request: Plain, caller: Caller): Promise<number> {
+  const { moves } =
+    typeof request.pgn === "string" ? await caller.lookThrough(request.pgn) : playedMovesOf(request);
+  return moves.length;
 }
 
 function answerOf(found: PlainReview): ToolAnswer {

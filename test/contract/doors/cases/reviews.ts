@@ -9,6 +9,10 @@ const foolsMate = `[White "Anna"]
 1. f3 {[%clk 0:04:58]} e5 2. g4 $6 {no} (2. e4) 2... Qh4# 0-1
 `;
 
+/** A game of so many plies that goes round and round. */
+const knightMoves = (plies: number) =>
+  Array.from({ length: plies }, (_, ply) => ["Nf3", "Nf6", "Ng1", "Ng8"][ply % 4]).join(" ");
+
 /** Reviews of games: what is right is known without an engine. */
 export const reviews: readonly AnswerCase[] = [
   {
@@ -126,7 +130,22 @@ export const refusedReviews: readonly RefusalCase[] = [
     request: { pgn: "1. e4 e5\n2. Ke3 Ke7", depth: 5 },
     code: "illegal_move",
     pointers: ["/pgn"],
-    suggestion: { pgn: "1. e4 e5\n2. ", depth: 5 },
+    suggestion: { pgn: "1. e4 e5", depth: 5 },
+  },
+  {
+    ...refused,
+    name: "a review of a game with more than 600 plies",
+    // Too long to be sent back as a suggestion.
+    request: { pgn: `{${"x".repeat(64 * 1024)}} ${knightMoves(48_000)}` },
+    code: "out_of_range",
+    pointers: ["/pgn"],
+  },
+  {
+    ...refused,
+    name: "a review of a game with more than 5,000 moves in its variations",
+    request: { pgn: `1. d4 ${"(d4!{a})".repeat(29_000)} d5` },
+    code: "invalid_pgn",
+    pointers: ["/pgn"],
   },
   {
     ...refused,
