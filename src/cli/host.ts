@@ -24,8 +24,9 @@ export interface Output {
   readonly isTTY?: boolean;
   /** The width of a terminal. */
   readonly columns?: number;
+  /** Answers `false` if its reader is behind: `drain` tells when it has read. */
   write(text: string): unknown;
-  once(event: "error", listener: (error: Error) => void): unknown;
+  once(event: "error" | "drain", listener: (error: Error) => void): unknown;
 }
 
 /** This process. */
@@ -71,6 +72,7 @@ export function fileOutput(fd: number): Output {
         }
       }
     },
+    // It never waits for a reader, so nobody asks it for `drain`.
     once: (_event, listener) => listeners.push(listener),
   };
 }

@@ -39,8 +39,11 @@ async function speak(input: CommandInput): Promise<number> {
       decodeStrings: false,
       write(message, _encoding, done) {
         try {
-          host.stdout.write(String(message));
-          done();
+          if (host.stdout.write(String(message)) === false) {
+            host.stdout.once("drain", () => done());
+          } else {
+            done();
+          }
         } catch (thrown) {
           done(thrown instanceof Error ? thrown : new Error(String(thrown)));
         }

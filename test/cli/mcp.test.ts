@@ -1,5 +1,6 @@
 import { EventEmitter, once } from "node:events";
 import { PassThrough } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Host } from "../../src/cli/host.ts";
 import { run } from "../../src/cli/run.ts";
@@ -138,6 +139,50 @@ describe("with engines of its own", () => {
     expect(await ended).toBe(0);
   });
 
+  test("an id or a progress token of more than 256 characters is refused, and the next message answered", async () => {
+    const { send, ask, answer, leave, ended } = talk();
+    ask("play_moves", {}, { progressToken: "x".repeat(257) });
+    expect(await answer()).toMatchObject({
+      id: 100,
+      error: { code: -32602, message: expect.stringContaining("at most 256 characters, not 257") },
+    });
+    send(JSON.stringify({ jsonrpc: "2.0", id: "x".repeat(257), method: "ping" }));
+    expect(await answer()).toMatchObject({
+      id: null,
+      error: { code: -32600, message: expect.stringContaining("at most 256 characters, not 257") },
+    });
+    ask("play_moves", {}, { progressToken: "x".repeat(256) });
+    expect(await answer()).toMatchObject({ id: 101, result: { structuredContent: { turn: "white" } } });
+    leave();
+    expect(await ended).toBe(0);
+  });
+
+  test("an output that is not read gets no progress until it is read again", async () => {
+    const lines: string[] = [];
+    let isBehind = true;
+    const { ask, leave, ended, drain } = talkWith({
+      write(text) {
+        lines.push(text);
+        return !isBehind;
+      },
+    });
+    const pgn = Array(150).fill("Nf3 Nf6 Ng1 Ng8").join(" ");
+    ask("review_game", { pgn, depth: 1 }, { progressToken: "x".repeat(256) });
+    await expect.poll(() => lines.length, { timeout: 20_000 }).toBeGreaterThan(0);
+    // Time for all of it: most positions are drawn, and no engine is asked.
+    await sleep(2000);
+    expect(lines).toHaveLength(1);
+    isBehind = false;
+    drain();
+    await expect.poll(() => lines.join(""), { timeout: 20_000 }).toContain('"result"');
+    const steps = lines.join("").split("notifications/progress").length - 1;
+    expect(steps).toBeGreaterThan(5);
+    // 64 KiB wait in this process, and a step has some 400 bytes.
+    expect(steps).toBeLessThan(250);
+    leave();
+    expect(await ended).toBe(0);
+  });
+
   test("an output that takes nothing ends it with a word and a failure", async () => {
     const { ask, ended, complaints } = talkWith({
       write() {
@@ -174,7 +219,7 @@ interface Talk {
   readonly settings?: Readonly<Record<string, string>>;
   readonly args?: readonly string[];
   /** Instead of keeping what comes on standard output. */
-  readonly write?: (text: string) => void;
+  readonly write?: (text: string) => unknown;
 }
 
 /** `kibitz mcp` in this process, and a client of the older era without a handshake. */
@@ -184,6 +229,7 @@ function talkWith({ settings = {}, args = [], write }: Talk) {
   const told: string[] = [];
   const read = new EventEmitter();
   const events = new EventEmitter();
+  const output = new EventEmitter();
   let taken = 0;
   function keep(text: string) {
     lines.push(...text.trimEnd().split("\n"));
@@ -195,7 +241,7 @@ function talkWith({ settings = {}, args = [], write }: Talk) {
     stdout: {
       fd: 1,
       write: write ?? keep,
-      once: () => {},
+      once: output.once.bind(output),
     },
     stderr: { fd: 2, write: (text: string) => void told.push(text), once: () => {} },
     exit: () => {},
@@ -219,6 +265,8 @@ function talkWith({ settings = {}, args = [], write }: Talk) {
     },
     printed: () => lines,
     complaints: () => told.join(""),
+    /** What was written has been read. */
+    drain: () => void output.emit("drain"),
     leave: () => void stdin.end(),
     interrupt: () => void events.emit("SIGINT", "SIGINT"),
     ended,

@@ -19,9 +19,17 @@ import type { Plain } from "./caller.ts";
 import { sendResponse, webRequest } from "./exchange.ts";
 import type { HttpHandler } from "./http-handler.ts";
 import { type Answerers, createCaller } from "./make-caller.ts";
-import { refusalByStatus, refusalInPart, sendSpent, sendUnreadable, spentAnswer } from "./refusals.ts";
+import {
+  refusalByStatus,
+  refusalInPart,
+  refusalOfLongId,
+  sendRefusedMessage,
+  sendSpent,
+  sendUnreadable,
+  spentAnswer,
+} from "./refusals.ts";
 import { createSenderCheck, type Scheme, type SendersOptions } from "./senders.ts";
-import type { Peer } from "./server.ts";
+import type { ConnectedPeer, Peer } from "./server.ts";
 
 /** The JSON object that a body is; or nobody waits for an answer any more. */
 type Reading = { readonly kind: "json"; readonly sent: Plain } | { readonly kind: "left" };
@@ -93,9 +101,17 @@ export function createMcpDoor(options: McpDoorOptions): RequestHandler {
       const known = entry;
       bodyBegun = true;
       const body = await readBody(req, () => known.check());
-      if (body.kind === "json") {
-        await exchange(req, res, body.sent, entry);
+      if (body.kind === "left") {
+        return;
       }
+      const refused = refusalOfLongId(body.sent);
+      if (refused) {
+        const error = new KibitzError("out_of_range", refused.text);
+        await entry.refused(error);
+        sendRefusedMessage(res, refused, error, outcome);
+        return;
+      }
+      await exchange(req, res, body.sent, entry);
     } catch (thrown) {
       const error = errorFromUnknown(thrown);
       if (error.code === "internal") {
@@ -148,7 +164,10 @@ export function createMcpDoor(options: McpDoorOptions): RequestHandler {
       const ends =
         body.method === listenMethod ? AbortSignal.any([leaving.signal, stopping]) : leaving.signal;
       const request = webRequest(req, mcpPath, ends);
-      const peer = peerOf(req, entry, leaving.signal, options);
+      const peer: ConnectedPeer = {
+        ...peerOf(req, entry, leaving.signal, options),
+        isBehind: () => res.writableNeedDrain,
+      };
       const response = await sdk.answer(request, body, peer);
       if (response.status >= 500) {
         log.error({ err: toldLast, requestId: contextOf(req).id }, "the SDK failed");

@@ -1,7 +1,7 @@
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import type { Plain } from "./caller.ts";
 import { createKeptList } from "./kept-list.ts";
-import { createServer, type Peer } from "./server.ts";
+import { type ConnectedPeer, createServer } from "./server.ts";
 
 /** Answers requests in both eras of the specification, each by a server of its own. */
 export interface HttpHandler {
@@ -9,7 +9,7 @@ export interface HttpHandler {
    * @param body as it was read from JSON
    * @param request without a body; its signal is aborted when the caller leaves
    */
-  answer(request: Request, body: Plain, peer: Peer): Promise<Response>;
+  answer(request: Request, body: Plain, peer: ConnectedPeer): Promise<Response>;
 }
 
 /** Clients that wait for the tools to change, which they do not while a server runs. */
@@ -17,7 +17,7 @@ const subscriptionsMax = 64;
 
 /** @param version of Kibitz */
 export function createHttpHandler(version: string, onError: (error: Error) => void): HttpHandler {
-  const peers = new WeakMap<Request, Peer>();
+  const peers = new WeakMap<Request, ConnectedPeer>();
   const handler = createMcpHandler(
     ({ requestInfo }) => {
       const peer = requestInfo && peers.get(requestInfo);

@@ -10,6 +10,7 @@ import { errorResult } from "./result.ts";
 
 export const notJson = -32700;
 export const invalidRequest = -32600;
+const invalidParams = -32602;
 const protocolErrors: Partial<Record<ErrorCode, number>> = { malformed_json: notJson };
 const methodNotFound = -32601;
 const internalError = -32603;
@@ -49,16 +50,56 @@ function noMessage(code: ErrorCode): KibitzError {
   return new KibitzError(code, "The message is none that the protocol knows.");
 }
 
-/** What is said of no message of JSON-RPC, as the specification wants it: without an id, as none was read. */
-export function unreadableMessage(code: number, message: string): Plain {
-  return { jsonrpc: "2.0", id: null, error: { code, message } };
+/** Why a message is refused, in words of JSON-RPC. */
+export interface RefusedMessage {
+  readonly code: number;
+  readonly text: string;
+  /** Of the message; unset if none was read, or it is too long to be sent back. */
+  readonly id?: string | number;
 }
 
-/** A body that is no message. */
+/** The answer to a message that is refused: if no id was read, the specification wants null. */
+export function refusedAnswer({ code, text, id }: RefusedMessage): Plain {
+  return { jsonrpc: "2.0", id: id ?? null, error: { code, message: text } };
+}
+
+/** The longest id or progress token, in characters: answers repeat the one once, and the other with each progress. */
+const echoedMaxCharacters = 256;
+
+/** Why a message is refused whose id or progress token is too long; undefined for all others. */
+export function refusalOfLongId({ id, params }: Plain): RefusedMessage | undefined {
+  const tooLong = (name: string, value: unknown) =>
+    typeof value === "string" && value.length > echoedMaxCharacters
+      ? `${name} must have at most ${echoedMaxCharacters} characters, not ${value.length}.`
+      : undefined;
+  const longId = tooLong("The id of a request", id);
+  if (longId !== undefined) {
+    return { code: invalidRequest, text: longId };
+  }
+  const longToken = tooLong("`params._meta.progressToken`", metaOf(params).progressToken);
+  const known = typeof id === "string" || typeof id === "number" ? { id } : {};
+  return longToken === undefined ? undefined : { code: invalidParams, text: longToken, ...known };
+}
+
+function metaOf(params: unknown): Plain {
+  const { _meta: meta } = Object(params) as { readonly _meta?: unknown };
+  return Object(meta) as Plain;
+}
+
+/** Answers a body that is no message. */
 export function sendUnreadable(res: NodeResponse, error: KibitzError, outcome: RequestOutcome): void {
-  outcome.code ??= error.code;
   const code = protocolErrors[error.code] ?? invalidRequest;
-  sendJson(res, 400, outcome, unreadableMessage(code, error.message));
+  sendRefusedMessage(res, { code, text: error.message }, error, outcome);
+}
+
+export function sendRefusedMessage(
+  res: NodeResponse,
+  refused: RefusedMessage,
+  error: KibitzError,
+  outcome: RequestOutcome,
+): void {
+  outcome.code ??= error.code;
+  sendJson(res, 400, outcome, refusedAnswer(refused));
 }
 
 /**
@@ -66,22 +107,19 @@ export function sendUnreadable(res: NodeResponse, error: KibitzError, outcome: R
  *
  * @returns undefined for what is no such call
  */
-export function spentAnswer({ method, id, params }: Plain, error: KibitzError): Plain | undefined {
-  if (method !== "tools/call" || (typeof id !== "string" && typeof id !== "number")) {
+export function spentAnswer(sent: Plain, error: KibitzError): Plain | undefined {
+  const { method, id, params } = sent;
+  const hasId = typeof id === "string" || typeof id === "number";
+  if (method !== "tools/call" || !hasId || refusalOfLongId(sent)) {
     return undefined;
   }
   const { code, message, nextAction, retryAfterMs = 0 } = error;
   const text = `Not answered (${code}): ${message}\n\nTry again in ${durationText(retryAfterMs / 1000)}, with play_moves first: it shows what is legal.`;
   const meta = { "kibitz/error": { code, next_action: nextAction, retry_after_ms: retryAfterMs } };
-  const isModern = typeof params === "object" && params !== null && hasVersion(params);
+  // Since 2026, a request says which version of the protocol it is of.
+  const isModern = "io.modelcontextprotocol/protocolVersion" in metaOf(params);
   const result = { ...errorResult(text, meta), ...(isModern && { resultType: "complete" }) };
   return { jsonrpc: "2.0", id, result };
-}
-
-/** Whether a request says which version of the protocol it is of, which is new in 2026. */
-function hasVersion(params: object): boolean {
-  const meta: unknown = "_meta" in params ? params._meta : undefined;
-  return typeof meta === "object" && meta !== null && "io.modelcontextprotocol/protocolVersion" in meta;
 }
 
 export function sendSpent(

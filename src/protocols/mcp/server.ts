@@ -16,6 +16,12 @@ export interface Peer {
   refused(error: KibitzError): Promise<void>;
 }
 
+/** A peer, and how its answers reach it. */
+export interface ConnectedPeer extends Peer {
+  /** Whether it has not read yet what it was sent last. */
+  isBehind(): boolean;
+}
+
 /** A day, in milliseconds: the tools change with a version of this service only. */
 const listTtlMs = 86_400_000;
 
@@ -34,7 +40,7 @@ const listed = tools.map(({ name, title, description, inputSchema, outputSchema 
  *
  * @param version of Kibitz
  */
-export function createServer(peer: Peer, version: string): Server {
+export function createServer(peer: ConnectedPeer, version: string): Server {
   const server = new Server(
     { name: "kibitz", title: "Kibitz", version },
     {
@@ -61,7 +67,8 @@ export function createServer(peer: Peer, version: string): Server {
     const signal = AbortSignal.any([mcpReq.signal, peer.left]);
     const progressToken = mcpReq._meta?.progressToken;
     const report: Report = (step) => {
-      if (progressToken !== undefined) {
+      // If the peer is behind, a step would wait in memory: it is left out, and the next one says more.
+      if (progressToken !== undefined && !peer.isBehind()) {
         // Whoever has left is told nothing.
         mcpReq
           .notify({ method: "notifications/progress", params: { progressToken, ...step } })

@@ -1,7 +1,8 @@
 import type { Readable, Writable } from "node:stream";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
+import type { Plain } from "./caller.ts";
 import { createLineGuard } from "./line-guard.ts";
-import { invalidRequest, notJson, unreadableMessage } from "./refusals.ts";
+import { invalidRequest, notJson, type RefusedMessage, refusalOfLongId, refusedAnswer } from "./refusals.ts";
 import { createServer, type Peer } from "./server.ts";
 
 /** A connection by standard input and output. */
@@ -28,28 +29,27 @@ const messageMaxBytes = 512 * 1024;
 
 /** Serves one client, in the era of the specification that its first message is of. */
 export function openStdio({ input, output, peer, version, onError }: StdioOptions): StdioConnection {
-  function refuse(code: number, text: string): void {
-    output.write(`${JSON.stringify(unreadableMessage(code, text))}\n`);
-    onError(new Error(text));
+  function refuse(refused: RefusedMessage): void {
+    output.write(`${JSON.stringify(refusedAnswer(refused))}\n`);
+    onError(new Error(refused.text));
   }
   const messages = createLineGuard({
     maxBytes: messageMaxBytes,
     tooLong() {
-      refuse(
-        invalidRequest,
-        `A message is longer than ${messageMaxBytes} bytes, and is not read: send one position or game at a time.`,
-      );
+      const text = `A message is longer than ${messageMaxBytes} bytes, and is not read: send one position or game at a time.`;
+      refuse({ code: invalidRequest, text });
     },
     passes(line) {
       const wrong = wrongWith(line);
       if (wrong !== undefined) {
-        refuse(wrong.code, wrong.text);
+        refuse(wrong);
       }
       return wrong === undefined && line.trim() !== "";
     },
   });
+  const connected = { ...peer, isBehind: () => output.writableNeedDrain };
   const transport = new StdioServerTransport(messages, output);
-  const served = serveStdio(() => createServer(peer, version), { transport, onerror: onError });
+  const served = serveStdio(() => createServer(connected, version), { transport, onerror: onError });
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   const { onclose } = transport;
   transport.onclose = () => {
@@ -68,8 +68,8 @@ export function openStdio({ input, output, peer, version, onError }: StdioOption
   };
 }
 
-/** Why a line is no message, which the SDK would tell nobody who waits for an answer; nothing of an empty one. */
-function wrongWith(line: string): { readonly code: number; readonly text: string } | undefined {
+/** Why a line is refused, which the SDK would tell nobody who waits for an answer; nothing of an empty one. */
+function wrongWith(line: string): RefusedMessage | undefined {
   if (line.trim() === "") {
     return undefined;
   }
@@ -85,7 +85,7 @@ function wrongWith(line: string): { readonly code: number; readonly text: string
   const { jsonrpc, method, result, error } = Object(message) as Record<string, unknown>;
   const isMessage = jsonrpc === "2.0" && [method, result, error].some((member) => member !== undefined);
   return isMessage
-    ? undefined
+    ? refusalOfLongId(message as Plain)
     : {
         code: invalidRequest,
         text: 'A line is no message of JSON-RPC: it has "jsonrpc": "2.0" and a method.',

@@ -166,6 +166,65 @@ describe("a message that no client sends is refused, and never breaks anything",
   });
 });
 
+describe("a game that is too long is refused by its first move too many", () => {
+  const knightMoves = "Nf3 Nf6 Ng1 Ng8 ".repeat(16_000);
+  const variations = `1. d4 ${"(d4!{a})".repeat(29_000)} d5 *`;
+  const longGame = /out_of_range.+ 600 plies .+\(ply 601, line 1, column 2401\)/;
+  const manyMoves = /invalid_pgn.+ 5000 moves, .+\(ply 2, line 1, column \d+\)/;
+
+  test.each([
+    ["analyze_position", "64,000 plies", { pgn: knightMoves, ply: 0 }, longGame],
+    ["review_game", "64,000 plies", { pgn: knightMoves }, longGame],
+    ["analyze_position", "29,000 variations", { pgn: variations, ply: 0 }, manyMoves],
+    ["review_game", "29,000 variations", { pgn: variations }, manyMoves],
+  ])("by %s with %s", async (name, _, args, words) => {
+    const { body } = await send(app.url, newMessage("tools/call", { name, arguments: args }));
+    expect(body.result).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringMatching(words) }],
+    });
+  });
+});
+
+describe("an id or a progress token of at most 256 characters is sent back, and a longer one is refused", () => {
+  const ofLength = (length: number) => "x".repeat(length);
+
+  test.each([
+    ["the newer era", newMessage],
+    ["the older era", oldMessage],
+  ])("in %s", async (_, message) => {
+    const { headers, body } = message("tools/call", play);
+    const { _meta: meta, ...params } = body.params as { readonly _meta?: object };
+    const ask = (id: string, progressToken: string) =>
+      send(app.url, {
+        headers,
+        body: { ...body, id, params: { ...params, _meta: { ...meta, progressToken } } },
+      });
+
+    const answered = await ask(ofLength(256), ofLength(256));
+    expect([answered.status, answered.body.id]).toEqual([200, ofLength(256)]);
+    expect(await ask(ofLength(257), "short")).toMatchObject({
+      status: 400,
+      body: {
+        jsonrpc: "2.0",
+        id: null,
+        error: { code: -32600, message: "The id of a request must have at most 256 characters, not 257." },
+      },
+    });
+    expect(await ask("short", ofLength(500_000))).toMatchObject({
+      status: 400,
+      body: {
+        jsonrpc: "2.0",
+        id: "short",
+        error: {
+          code: -32602,
+          message: "`params._meta.progressToken` must have at most 256 characters, not 500000.",
+        },
+      },
+    });
+  });
+});
+
 describe("other methods", () => {
   test.each(["GET", "DELETE", "PUT"])("%s is 405: there are no sessions", async (method) => {
     const answer = await fetch(`${app.url}/mcp`, { method });
@@ -197,6 +256,32 @@ test("HTTP/2 carries messages as HTTP/1.1 does", async () => {
     expect(answered).toMatchObject({ ":status": 200, "x-request-id": expect.any(String) });
     expect(await text(stream)).toContain("Black to move");
   }
+});
+
+test("a reader that is behind is not sent the progress that it would miss, and gets the answer", async () => {
+  const session = connect(app.url, { settings: { initialWindowSize: 1024 } });
+  onTestFinished(() => session.destroy());
+  const pgn = Array(150).fill("Nf3 Nf6 Ng1 Ng8").join(" ");
+  const { headers, body } = oldMessage("tools/call", {
+    name: "review_game",
+    arguments: { pgn, depth: 1 },
+    _meta: { progressToken: "x".repeat(256) },
+  });
+  const id = "slow-reader";
+  const stream = session.request({ ":method": "POST", ":path": "/mcp", ...headers, "X-Request-Id": id });
+  stream.end(JSON.stringify(body));
+  await once(stream, "response");
+  await expect
+    .poll(() => app.logged, { timeout: 10_000 })
+    .toContainEqual(expect.objectContaining({ requestId: id, method: "ReviewGame", code: "ok" }));
+  const events = (await text(stream)).split("\n").filter((line) => line.startsWith("data: "));
+  const messages = events.map((event) => JSON.parse(event.slice("data: ".length)));
+  const steps = messages.slice(0, -1).map(({ params }) => params);
+  expect(steps.length).toBeGreaterThan(5);
+  // 64 KiB wait in this process, and a step has some 400 bytes.
+  expect(steps.length).toBeLessThan(250);
+  expect(steps[0]).toMatchObject({ total: 600 });
+  expect(messages.at(-1).result.structuredContent.moves).toHaveLength(600);
 });
 
 test("every answer has the id of its request, which the log has, too", async () => {
