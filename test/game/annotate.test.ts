@@ -83,13 +83,13 @@ describe("an annotated PGN", () => {
 
   test("of a game with variations that lie deep, and of a long one, comes in pieces", () => {
     const deep = `1. e4 ${"(1. d4 d5 ".repeat(100)}${")".repeat(100)}`;
-    const long = `1. e4 ${"(1. d4 d5) ".repeat(5000)}`;
+    const long = `1. e4 ${"(1. d4 d5) ".repeat(2499)}`;
     for (const text of [deep, long]) {
       expect(sansOf(gameOf(annotated(gameOf(text))))).toBe("e4");
     }
     const game = gameOf(long);
     const pieces = [...annotate(game, review(game, []))];
-    expect(pieces.length).toBeGreaterThan(50);
+    expect(pieces.length).toBeGreaterThan(25);
   });
 
   test("has the game that was annotated, and annotated again is the same", () => {
