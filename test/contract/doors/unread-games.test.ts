@@ -93,19 +93,31 @@ describe("a review that is refused after its game was read", () => {
     depth: 1,
   };
 
-  test("counts for the bytes that were read, until its caller is refused unread", async () => {
+  /** Each counts for three of thirty. */
+  async function expectTenAreRead(ask: () => Promise<string>): Promise<void> {
+    for (let count = 0; count < 10; count++) {
+      expect(await ask()).toContain("This review counts for 4 requests");
+    }
+    expect(await ask()).toContain("The limit of 30 refusals in this window is reached");
+  }
+
+  test.each([json, ...rpcDoors])(
+    "through $name counts for the bytes that were read, until its caller is refused unread",
+    async (kind) => {
+      const caller = newCaller();
+      await oneIsUsed(caller);
+      await using door = kind.open(app.url);
+      await expectTenAreRead(async () => JSON.stringify(await door.call("reviewGame", long, caller)));
+    },
+  );
+
+  test("through an agent's tool counts for the bytes that were read, until its caller is refused unread", async () => {
     const caller = newCaller();
     await oneIsUsed(caller);
-    const answers = [];
-    // Each counts for three of thirty.
-    for (let count = 0; count < 11; count++) {
-      answers.push(await review(long, caller));
-    }
-    expect(answers.map(({ status }) => status)).toEqual(Array(11).fill(429));
-    expect(answers.map(({ body }) => /counts for|refusals/.exec(String(body.detail))?.[0])).toEqual([
-      ...Array(10).fill("counts for"),
-      "refusals",
-    ]);
+    const { headers, body } = newMessage("tools/call", { name: "review_game", arguments: long });
+    await expectTenAreRead(async () =>
+      JSON.stringify((await send(app.url, { headers: { ...headers, ...caller }, body })).body),
+    );
   });
 
   test("counts for nothing if it was short", async () => {
