@@ -3,7 +3,8 @@
  *
  *     npm run cluster [-- --port 8080]
  *
- * Settings of the environment are for every node, such as KIBITZ_SLOTS=1.
+ * Settings of the environment are for every node, such as KIBITZ_SLOTS=1. Nobody has limits unless KIBITZ_ACCESS says so: from one
+ * shell, those of callers without a key would refuse most calls.
  */
 import { once } from "node:events";
 import { parseArgs } from "node:util";
@@ -47,7 +48,7 @@ console.log("Starting Redis, three nodes and HAProxy …");
 try {
   await using cluster = await startCluster({
     // One search at a time each, or three nodes would take three times the cores.
-    env: { KIBITZ_SLOTS: "1", ...env },
+    env: { KIBITZ_SLOTS: "1", KIBITZ_ACCESS: "open", ...env },
     ...(port !== undefined && { port }),
     onLog: (name, line) => {
       if (isWorthReading(name, line)) {
@@ -59,6 +60,13 @@ try {
     process.exit(130);
   }
   const { url, nodes, redisUrl, balancer } = cluster;
+  for (const node of nodes) {
+    node.ended.then(() => {
+      if (!isStopping) {
+        console.log(`${node.name} is gone; it stays so. Start the cluster anew to have it back.`);
+      }
+    });
+  }
   console.log(`
 ${url} is HAProxy, with deploy/haproxy/haproxy.cfg. Behind it:
 ${nodes.map((node) => `  ${node.name}  ${node.url}  process ${node.pid}`).join("\n")}

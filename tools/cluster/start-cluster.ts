@@ -25,6 +25,8 @@ export interface ClusterNode {
   readonly dataDir: string;
   readonly url: string;
   readonly pid: number;
+  /** Resolves when the process has ended, however it did. */
+  readonly ended: Promise<unknown>;
   isRunning(): boolean;
   /** As an operator does, or as a fault: resolves when it is gone. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
@@ -118,6 +120,9 @@ async function createNode(
     url: `http://127.0.0.1:${port}`,
     get pid() {
       return server.pid;
+    },
+    get ended() {
+      return server.ended;
     },
     isRunning: () => server.isRunning(),
     stop: (signal) => server.stop(signal),
