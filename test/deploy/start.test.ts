@@ -31,3 +31,9 @@ test("so does `npm run dev`", () => {
   const { scripts } = JSON.parse(textOf("package.json"));
   expect(scripts.dev).toBe(scripts.start.replace("node ", "node --watch "));
 });
+
+test("the image serves metrics to whoever reaches the container, and names the port", () => {
+  const dockerfile = textOf("deploy/Dockerfile");
+  expect(dockerfile).toMatch(/^ENV .*\bKIBITZ_HOST=0\.0\.0\.0 KIBITZ_METRICS_HOST=0\.0\.0\.0\b/m);
+  expect(dockerfile).toMatch(/^EXPOSE 8080 9464$/m);
+});

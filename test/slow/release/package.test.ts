@@ -46,6 +46,8 @@ describe("the package, installed from npm's registry into an empty folder", () =
         "LICENSE",
         "README.md",
         "bin/kibitz.js",
+        "deploy/monitoring/rules.yml",
+        "deploy/systemd/kibitz.service",
         "dist/man/kibitz.1",
         "dist/src/main.js",
       ]),
