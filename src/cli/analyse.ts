@@ -12,14 +12,15 @@ import { type Command, type CommandInput, exitCode, UsageError } from "./command
 import { evaluateFile } from "./evaluate-file.ts";
 import { openService } from "./open-service.ts";
 import { remoteOptions } from "./remote-address.ts";
-import { createProgress, reportOfBestMove, reportOfEvaluation } from "./report.ts";
+import { createProgress, type Report, reportOfBestMove, reportOfEvaluation } from "./report.ts";
 import { readRequestOfMany, readSendable, requestFromInput, searchOptions } from "./request-from-input.ts";
+import { columnsOf } from "./style.ts";
 import { orTellError } from "./tell-error.ts";
 
 /** What is printed of an answer. */
 interface Kind {
   json(answer: EvaluateResponse): string;
-  report(answer: EvaluateResponse): string;
+  readonly report: Report;
 }
 
 const evaluation: Kind = {
@@ -88,10 +89,14 @@ async function analyse(input: CommandInput, kind: Kind): Promise<number> {
   const sent = requestFromInput(input);
   return orTellError(input, async () => {
     await using service = await openService(input, { stores: false });
+    let answer: EvaluateResponse | undefined;
+    const print = (found: EvaluateResponse) => {
+      progress.clear();
+      host.stdout.write(values.json ? `${kind.json(found)}\n` : kind.report(found, columnsOf(host)));
+    };
     try {
       const request = readSendable(sent);
       const { streamEvaluate } = createClient(AnalysisService, service.transport);
-      let answer: EvaluateResponse | undefined;
       for await (const state of streamEvaluate(request, { signal })) {
         progress.show(state);
         answer = state.event.case === "evaluation" ? state.event.value : answer;
@@ -99,10 +104,13 @@ async function analyse(input: CommandInput, kind: Kind): Promise<number> {
       if (answer === undefined) {
         throw new Error("the search ended without an answer");
       }
-      progress.clear();
-      host.stdout.write(values.json ? `${kind.json(answer)}\n` : kind.report(answer));
+      print(answer);
       return exitCode.ok;
     } catch (thrown) {
+      if (signal.aborted && answer !== undefined) {
+        print(answer);
+        return exitCode.interrupted;
+      }
       throw thrown instanceof KibitzError ? await service.suggest(thrown, sent) : thrown;
     } finally {
       progress.clear();

@@ -3,39 +3,67 @@ import type {
   EvaluateResponse,
   StreamEvaluateResponse,
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import type { ScoreValue } from "../chess/score.ts";
 import type { Output } from "./host.ts";
+import { wrapped } from "./style.ts";
+
+/** How an answer is shown. @param columns that a line may have; undefined if nobody looks */
+export type Report = (answer: EvaluateResponse, columns: number | undefined) => string;
 
 /** The evaluation for people: the summary, a row for each line, and how it was found. */
-export function reportOfEvaluation(answer: EvaluateResponse): string {
-  const { lines, summary } = answer;
-  const rows = lines.map(({ score, san }) => {
+export const reportOfEvaluation: Report = (answer, columns) => {
+  const { lines, summary, fen } = answer;
+  const rows = lines.flatMap(({ score, san }) => {
     const percent = `${score?.winPercent.toFixed(1)} %`;
-    return `  ${pawnsOf(score).padStart(7)}  ${percent.padStart(7)}  ${san.join(" ")}`;
+    const start = `  ${pawnsOf(score).padStart(7)}  ${percent.padStart(7)}  `;
+    return wrapped(start + numbered(fen, san), columns ?? Number.POSITIVE_INFINITY, start.length);
   });
-  return text([summary, ...(rows.length > 0 ? ["", ...rows] : []), ...footer(answer)]);
-}
+  return text([summary, ...(rows.length > 0 ? ["", ...rows] : []), ...footer(answer)], columns);
+};
 
 /** The best move for people, in both notations. */
-export function reportOfBestMove(answer: EvaluateResponse): string {
-  const { bestMove, ponder, score, summary } = answer;
+export const reportOfBestMove: Report = (answer, columns) => {
+  const { bestMove, ponder, score, summary, fen } = answer;
   if (bestMove === undefined) {
-    return text([summary]);
+    return text([summary], columns);
   }
-  const reply = ponder ? `, expecting ${ponder.san}` : "";
-  return text([`${bestMove.san} (${bestMove.uci}), ${pawnsOf(score)}${reply}`, ...footer(answer)]);
+  const reply = ponder ? `, expecting ${numberOf(fen, 1)} ${ponder.san}` : "";
+  const move = `${numberOf(fen)} ${bestMove.san} (${bestMove.uci}), ${pawnsOf(score)}${reply}`;
+  return text([move, ...footer(answer)], columns);
+};
+
+/** `24.` or `24...`: of a move from a position, so many plies later. */
+export function numberOf(fen: string, plies = 0): string {
+  const [, turn, , , , number] = fen.split(" ");
+  const played = 2 * Number(number) + (turn === "b" ? 1 : 0) + plies;
+  return `${Math.floor(played / 2)}.${played % 2 === 0 ? "" : ".."}`;
 }
 
-/** `+0.35`, `-1.20`, `#3`, `#-3`; `≥` and `≤` before a bound. */
+/** Moves from a position, with their numbers: `24... Kb6 25. b4 Qxf4`. */
+export function numbered(fen: string, san: readonly string[]): string {
+  const words = san.flatMap((move, plies) => {
+    const number = numberOf(fen, plies);
+    return plies === 0 || !number.endsWith("...") ? [number, move] : [move];
+  });
+  return words.join(" ");
+}
+
+/** As {@link textOfValue}, with `≥` and `≤` before a bound. */
 function pawnsOf(score: Score | undefined): string {
   if (score?.value.case === undefined) {
     return "–";
   }
   const { value, bound } = score;
   const limit = bound === Bound.LOWER ? "≥" : bound === Bound.UPPER ? "≤" : "";
-  if (value.case === "mate") {
-    return `${limit}#${value.value}`;
-  }
-  return `${limit}${value.value > 0 ? "+" : ""}${(value.value / 100).toFixed(2)}`;
+  const { case: kind, value: number } = value;
+  return limit + textOfValue(kind === "mate" ? { kind, mate: number } : { kind, cp: number });
+}
+
+/** White's view: `+0.35`, `-1.20`, `#3`, `#-3`. */
+export function textOfValue(value: ScoreValue): string {
+  return value.kind === "mate"
+    ? `#${value.mate}`
+    : `${value.cp > 0 ? "+" : ""}${(value.cp / 100).toFixed(2)}`;
 }
 
 /** `752k`: large counts, short. */
@@ -46,8 +74,8 @@ export function countOf(count: number): string {
 function footer({ engine, search, warnings }: EvaluateResponse): readonly string[] {
   const how = [];
   if (engine && search) {
-    const { depth, stopReason = StopReason.UNSPECIFIED, nodes, timeMs } = search;
-    const stopped = stopReason === StopReason.DEPTH ? "" : `, stopped by ${wordOf(StopReason, stopReason)}`;
+    const { depth, stopReason, nodes, timeMs } = search;
+    const stopped = endOf(stopReason);
     const path = wordOf(Path, engine.path);
     how.push(
       `${engine.name} (${path}), depth ${depth}${stopped}, ${countOf(Number(nodes))} nodes in ${timeMs} ms`,
@@ -56,14 +84,25 @@ function footer({ engine, search, warnings }: EvaluateResponse): readonly string
   return ["", ...how, ...warnings.map(({ message }) => `Note: ${message}`)];
 }
 
+/** Of a search that was interrupted there is no last state. */
+function endOf(reason: StopReason | undefined): string {
+  if (reason === undefined) {
+    return ", interrupted";
+  }
+  return reason === StopReason.DEPTH ? "" : `, stopped by ${wordOf(StopReason, reason)}`;
+}
+
 /** As plain JSON writes it: `server_limit`. A newer service may have values that this version has no word for. */
 export function wordOf(values: Readonly<Record<string, number>>, value: number): string {
   const name = Object.keys(values).find((name) => values[name] === value);
   return name?.toLowerCase() ?? String(value);
 }
 
-function text(lines: readonly string[]): string {
-  return `${lines.join("\n").trimEnd()}\n`;
+function text(lines: readonly string[], columns = Number.POSITIVE_INFINITY): string {
+  return `${lines
+    .flatMap((line) => wrapped(line, columns))
+    .join("\n")
+    .trimEnd()}\n`;
 }
 
 /** One line that is written over while the search deepens; nothing where nobody looks. */
@@ -95,7 +134,7 @@ function progressOf({ case: kind, value }: StreamEvaluateResponse["event"]): str
       return `waits for an engine: place ${value.place}, about ${Math.ceil(value.expectedWaitMs / 1000)} s`;
     case "evaluation": {
       const { search, score, lines } = value;
-      const moves = lines[0]?.san.slice(0, 8).join(" ") ?? "";
+      const moves = numbered(value.fen, lines[0]?.san.slice(0, 8) ?? []);
       const nodes = countOf(Number(search?.nodes ?? 0));
       return `depth ${String(search?.depth).padStart(2)}  ${pawnsOf(score)}  ${moves}  ${nodes} nodes`;
     }

@@ -3,6 +3,7 @@ import { type GameReview, GameReviewSchema } from "../../gen/chess/analysis/v1/g
 import { KibitzError } from "../errors/errors.ts";
 import type { Game } from "../game/game.ts";
 import type { PgnSource } from "../game/pgn-error.ts";
+import { noMoves } from "../game/read-pgn.ts";
 import { createMessageWriter } from "../protocols/json/codec/write-message.ts";
 import { tellWait, waitOf } from "./ask-many.ts";
 import { type Command, type CommandInput, exitCode, UsageError } from "./command.ts";
@@ -14,8 +15,8 @@ import { openReviewer, type Reviewer } from "./review/open-reviewer.ts";
 import { filesFromNames, type GamesFile, readGame, readGames, UnreadableFile } from "./review/read-games.ts";
 import { reportOfReview } from "./review/report-of-review.ts";
 import { shownReview } from "./review/shown-review.ts";
-import { styleOf } from "./review/style.ts";
 import { createTimeLeft, type TimeLeft } from "./review/time-left.ts";
+import { styleOf } from "./style.ts";
 import { complaintsOf, orTellError, problemJson } from "./tell-error.ts";
 
 const { depth, nodes, engine, path } = searchOptions;
@@ -38,14 +39,14 @@ export const reviewCommand: Command = {
   },
   notes: [
     "Takes files, folders of .pgn files, and - for standard input; each may have many games.",
-    "Text that is not UTF-8 is read as Latin-1, in the form of Windows.",
+    "Text that is not UTF-8 is read as Windows-1252.",
     "A game has at most 600 plies, and 5000 moves with all variations.",
-    "A game that cannot be read is told with its place, and left out of --output; the others are reviewed.",
-    "Ctrl-C keeps the games that are done. An --output that is there already is gone on with: the games in it are",
-    "not reviewed again. It must have been begun with the same games; delete it to review them anew.",
+    "A game that cannot be read is reported with its line and column, and left out of --output; the others are reviewed.",
+    "Ctrl-C keeps the games that are done. If the --output file exists, Kibitz resumes after its last game; it must hold",
+    "the same games. Delete it to review them anew.",
     "What was searched here is stored for the next run (KIBITZ_STORE_MB), also of a game that was not finished.",
     "Accuracy and judgements are by the formulas of Lichess; evaluations are from White's point of view.",
-    "With --url, a running service reviews the games; where it has enough for now, the rest waits as long as it says.",
+    "With --url, a running service reviews the games; if it limits the rate, the rest waits as long as it says.",
   ],
   run: (input) => orTellError(input, () => review(input)),
 };
@@ -65,7 +66,7 @@ async function review(input: CommandInput): Promise<number> {
   const reviewer = opened.use(await openReviewer(input, asked));
   const annotated =
     output === undefined ? undefined : opened.use(await openAnnotatedFile(output, files, signal));
-  const tally: Tally = { games: 0, there: 0, refused: 0, filesRefused: 0 };
+  const tally: Tally = { games: 0, there: 0, withoutMoves: 0, refused: 0, filesRefused: 0 };
   const bytes = files.map((file) => file.bytes);
   const timeLeft = createTimeLeft(bytes.includes(0) ? 0 : sumOf(bytes));
   try {
@@ -102,6 +103,8 @@ interface Tally {
   games: number;
   /** Of these, those that were in the output before. */
   there: number;
+  /** Of these, those that are nothing to review, such as forfeits. */
+  withoutMoves: number;
   refused: number;
   /** Files without games, and those that could not be read. */
   filesRefused: number;
@@ -122,10 +125,13 @@ async function reviewFile(file: GamesFile, isOneOfMany: boolean, run: Run): Prom
         if (!(thrown instanceof KibitzError && isOfGame(thrown))) {
           throw thrown;
         }
-        tally.refused++;
+        const isEmpty = thrown.message.startsWith(noMoves);
+        tally[isEmpty ? "withoutMoves" : "refused"]++;
         if (input.values.json === true) {
           const problem = JSON.parse(problemJson(thrown));
           host.stdout.write(lineOf({ file: file.path ?? "-", game: number, ...problem }));
+        } else if (isEmpty) {
+          host.stderr.write(`kibitz: ${place} has no moves to review\n`);
         } else {
           host.stderr.write(complaintsOf(thrown, isOneOfMany ? `${file.name}: ` : ""));
         }
@@ -198,20 +204,22 @@ async function reviewWithBar(source: PgnSource, game: Game, place: string, run: 
   }
 }
 
-function scoreOf({ games, there, refused }: Tally, output: string | undefined): string {
+function scoreOf({ games, there, withoutMoves, refused }: Tally, output: string | undefined): string {
   const parts = [
     gamesText(games),
     ...(there > 0 ? [`${there} in ${output} before and not reviewed again`] : []),
+    ...(withoutMoves > 0 ? [`${withoutMoves} without moves`] : []),
     ...(refused > 0 ? [`${refused} refused`] : []),
   ];
   return `kibitz: ${parts.join(", ")}\n`;
 }
 
-function howToGoOn({ games, refused }: Tally, output: string | undefined): string {
-  const done = `kibitz: ended after ${gamesText(games)}`;
+function howToGoOn({ games, withoutMoves, refused }: Tally, output: string | undefined): string {
+  const done = `kibitz: interrupted after ${gamesText(games)}`;
+  const kept = games - withoutMoves - refused;
   return output === undefined
-    ? `${done}; with --output <file>, the next run goes on behind the games that this one has written\n`
-    : `${done}; ${gamesText(games - refused)} in ${output}, behind which the same command goes on\n`;
+    ? `${done}; with --output <file>, the same command can be run again to continue\n`
+    : `${done}; run the same command again to continue (${gamesText(kept)} ${kept === 1 ? "is" : "are"} in ${output})\n`;
 }
 
 function gamesText(count: number): string {

@@ -61,6 +61,9 @@ interface Line {
   readonly comments: string[];
 }
 
+/** What an error begins with for a game that has no moves, such as one that was forfeited. */
+export const noMoves = "There are no moves";
+
 /**
  * The text of a game before a move, to suggest a game that ends there; undefined if that text is long or has no move.
  *
@@ -252,7 +255,7 @@ export function* readPgn(source: PgnSource): Generator<void, PgnGame> {
   }
   if (moves.length === 0) {
     // Where they should stand: behind the last tag there may be a result, and the next game of a file.
-    throw refuse("There are no moves", "", resultAt ?? source.text.trimEnd().length);
+    throw refuse(noMoves, "", resultAt ?? source.text.trimEnd().length);
   }
   return { source, tags, moves, tree: structure.end(), result };
 }

@@ -1,5 +1,9 @@
+import { EventEmitter } from "node:events";
 import { readFileSync } from "node:fs";
+import { Readable } from "node:stream";
 import { expect, test } from "vitest";
+import type { Host } from "../../src/cli/host.ts";
+import { run } from "../../src/cli/run.ts";
 import { createEnginesInProcess } from "../support/engines-in-process.ts";
 import { useApp } from "../support/running-app.ts";
 import { runKibitz } from "./run-kibitz.ts";
@@ -14,7 +18,7 @@ test("eval shows the summary, the lines and how they were found", async () => {
   const { code, stdout, stderr } = await runKibitz(["eval", mateInOne, "--depth", "8", "--multipv", "2"]);
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   expect(stdout).toMatch(/^White mates in 1\. Best move: Re8#\.$/m);
-  expect(stdout).toMatch(/^ +#1 +100\.0 % +Re8#$/m);
+  expect(stdout).toMatch(/^ +#1 +100\.0 % +1\. Re8#$/m);
   expect(stdout).toMatch(/^Stockfish 19 Lite WASM \(wasm\), depth 8, /m);
 });
 
@@ -32,7 +36,39 @@ test("eval --json prints the answer of the API on one line", async () => {
 
 test("bestmove shows the move in both notations", async () => {
   const { stdout } = await runKibitz(["bestmove", mateInOne, "-d", "5"]);
-  expect(stdout).toMatch(/^Re8# \(e1e8\), #1$/m);
+  expect(stdout).toMatch(/^1\. Re8# \(e1e8\), #1$/m);
+});
+
+test("lines have the numbers of their moves, and break between moves where COLUMNS says", async () => {
+  const args = ["eval", "startpos", "-m", "e4", "-d", "9"];
+  const { stdout } = await runKibitz(args);
+  const line = /^ +\S+ +\S+ % {2}(1\.\.\. \S+ 2\. \S+ \S+ 3\. .+)$/m.exec(stdout)?.[1] ?? "";
+  expect(line).not.toBe("");
+  const narrow = await runKibitz(args, { COLUMNS: "40" });
+  expect(narrow.stdout.split("\n").filter((each) => each.length > 40)).toEqual([]);
+  const [, rows = ""] = narrow.stdout.split("\n\n");
+  expect(rows.split(/\s+/).slice(4).join(" ")).toBe(line);
+});
+
+test.each(["eval", "bestmove"])("%s that is interrupted prints the best so far", async (command) => {
+  const printed: string[] = [];
+  const events = new EventEmitter();
+  const host: Host = Object.assign(events, {
+    env: {},
+    stdin: Readable.from([]),
+    stdout: { fd: 1, write: (text: string) => printed.push(text), once() {} },
+    stderr: {
+      fd: 2,
+      isTTY: true,
+      columns: 200,
+      // Deeper than that its engines go on until they are stopped.
+      write: (text: string) => void (text.includes("depth 19 ") && events.emit("SIGINT", "SIGINT")),
+      once() {},
+    },
+    exit: (code: number) => expect.fail(`ended with ${code}`),
+  });
+  expect(await run([command, "startpos", "-d", "30", "--url", app.url], host)).toBe(130);
+  expect(printed.join("")).toMatch(/^(.+\n\n {4}.+ % .+|1\. \S+ \(.+)\n\n.+, depth 19, interrupted, .+\n$/);
 });
 
 test("a finished game is told", async () => {
@@ -58,7 +94,7 @@ test("nodes end a search, and moves to search are searched alone", async () => {
     },
   });
   const people = await elsewhere(["bestmove", "startpos", "--nodes", "100", "--search-moves", "a3 h2h3"]);
-  expect(people.stdout).toMatch(/^(a3|h3) \(.*\)/);
+  expect(people.stdout).toMatch(/^1\. (a3|h3) \(.*\)/);
   expect(people.stdout).toMatch(/, depth \d+, stopped by nodes, /);
 });
 

@@ -93,7 +93,7 @@ describe("--url", () => {
   });
 
   test("bestmove shows the move, and a finished game is told", async () => {
-    expect((await remotely("bestmove", "startpos", "-d", "4")).stdout).toMatch(/^\S+ \(\w{4}\), \S+/);
+    expect((await remotely("bestmove", "startpos", "-d", "4")).stdout).toMatch(/^1\. \S+ \(\w{4}\), \S+/);
     const mate = await remotely("bestmove", "8/8/8/8/8/5k2/5q2/5K2 w - - 0 1");
     expect(mate).toMatchObject({ code: 0, stdout: "Checkmate: Black has won.\n" });
   });

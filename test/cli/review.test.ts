@@ -47,7 +47,9 @@ describe("kibitz review", () => {
     expect(stdout).toMatch(/^ {2}C +\d+\.\d % +\d+ cp +\d +\d +1$/m);
     expect(stdout).toMatch(/^ {2}D +\d+\.\d % +\d+ cp +\d +\d +0$/m);
     expect(stdout).toMatch(/^ {3}White ┤\n(.*┤.*\n){5} +↑\n +╵opening\n/m);
-    expect(stdout).toMatch(/^ {2}3\. Qxf7\+\?\? {2}\(.+ → -\d.+\) Blunder\. .+ was best\.\n {2}Better: /m);
+    expect(stdout).toMatch(
+      /^ {2}3\. Qxf7\+\?\? {2}\(.+ → -\d.+\) Blunder\. 3\. .+ was best\.\n {2}Better: 3\. /m,
+    );
     expect(stdout).toMatch(/^ {4}7 {2}p {2}p {2}p {2}p {2}· \(p\) p {2}p$/m);
     expect(stdout).toMatch(/Stockfish 19 Lite WASM \(wasm\), depth 8, 7 positions, 7 searched, /);
   });
@@ -117,7 +119,7 @@ describe("kibitz review", () => {
     const [stdout, stderr] = await printed;
     expect(stdout.match(/^Game \d+/gm)).toEqual(["Game 1"]);
     expect(stderr).toBe(
-      `kibitz: ended after 1 game; 1 game in ${output}, behind which the same command goes on\n`,
+      `kibitz: interrupted after 1 game; run the same command again to continue (1 game is in ${output})\n`,
     );
     await vi.waitFor(() => expect(stillRunning(engines)).toEqual([]), patienceMs);
   });
@@ -176,6 +178,19 @@ describe("kibitz review --url", () => {
       },
       { game: 3, method: "lichess-2026" },
     ]);
+  });
+
+  test("a game without moves, such as a forfeit, is a note", async () => {
+    const file = fileOf(foolsMate, '[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n1-0', backRank);
+    const { code, stdout, stderr } = await review([file, "-d", "4"]);
+    expect([code, stderr]).toEqual([
+      0,
+      "kibitz: Game 2 has no moves to review\nkibitz: 3 games, 1 without moves\n",
+    ]);
+    expect(stdout.match(/^Game \d+/gm)).toEqual(["Game 1", "Game 3"]);
+    const json = await review([file, "-d", "4", "--json"]);
+    expect(json).toMatchObject({ code: 0, stderr: "kibitz: 3 games, 1 without moves\n" });
+    expect(linesOf(json.stdout)).toMatchObject([{ game: 1 }, { game: 2, code: "invalid_pgn" }, { game: 3 }]);
   });
 
   test("games come from standard input, however they are cut into pieces", async () => {
@@ -322,7 +337,7 @@ describe("kibitz review --url", () => {
     const other = await review([fileOf(queenGivenAway), "-d", "3", "--output", output]);
     expect(other).toMatchObject({ code: 2, stdout: "" });
     expect(other.stderr).toMatch(
-      /^kibitz: --output .+ is there already, with other games: name another file/,
+      /^kibitz: --output .+ already exists and holds other games: name another file/,
     );
     expect(readFileSync(output, "utf8")).toBe(whole);
   });
@@ -333,7 +348,7 @@ describe("kibitz review --url", () => {
       writeFileSync(notes, content);
       const { code, stderr } = await review([fileOf(backRank), "--output", notes]);
       expect([code, readFileSync(notes, "utf8")]).toEqual([2, content]);
-      expect(stderr).toContain("is there already, with other games");
+      expect(stderr).toContain("already exists and holds other games");
     }
   });
 

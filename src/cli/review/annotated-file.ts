@@ -81,7 +81,7 @@ function createAnnotatedFile(
       }
       if (!isSame(source, game)) {
         throw new UsageError(
-          `--output ${path} is there already, with other games: name another file, or delete it first`,
+          `--output ${path} already exists and holds other games: name another file, or delete it first`,
         );
       }
       kept = read + Buffer.byteLength(source.text.trimEnd()) + 1;

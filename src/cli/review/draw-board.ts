@@ -1,5 +1,5 @@
 import type { Color } from "../../chess/position.ts";
-import type { Style } from "./style.ts";
+import type { Style } from "../style.ts";
 
 /** A move by its squares, such as `e2` and `e4`. */
 export interface DrawnMove {

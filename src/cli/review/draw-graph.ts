@@ -1,4 +1,4 @@
-import type { Style } from "./style.ts";
+import type { Style } from "../style.ts";
 
 export interface GraphInput {
   /** White's chances in each position of a game, 0 to 100. */

@@ -1,8 +1,8 @@
 import type { PhaseReview, PlayerReview } from "../../../gen/chess/analysis/v1/game_pb.ts";
 import { columns } from "../command.ts";
+import { type Style, wrapped } from "../style.ts";
 import { drawGraph } from "./draw-graph.ts";
 import type { ShownMove, ShownReview } from "./shown-review.ts";
-import type { Style } from "./style.ts";
 import { reportOfTurningPoints, turningPointsOf } from "./turning-points.ts";
 
 /**
@@ -16,7 +16,7 @@ export function reportOfReview(place: string, review: ShownReview, style: Style)
   const lines = [
     headerOf(place, review),
     "",
-    ...playTable(review),
+    ...playTable(review, style.columns - indent.length),
     "",
     ...drawGraph({ percents, marked, parts: partsOf(moves) }, style),
     "",
@@ -24,8 +24,11 @@ export function reportOfReview(place: string, review: ShownReview, style: Style)
     "",
     review.how,
   ];
-  return `${lines.map((line, index) => (index === 0 || line === "" ? line : `  ${line}`)).join("\n")}\n\n`;
+  const shown = lines.map((line, index) => (index === 0 || line === "" ? line : indent + line));
+  return `${shown.flatMap((line) => wrapped(line, style.columns)).join("\n")}\n\n`;
 }
+
+const indent = "  ";
 
 function headerOf(place: string, { names, result, opening }: ShownReview): string {
   const parts = [
@@ -38,9 +41,11 @@ function headerOf(place: string, { names, result, opening }: ShownReview): strin
 
 const phases = ["opening", "middlegame", "endgame"] as const;
 
+const longTitles = ["", "accuracy", "average loss", "inaccuracies", "mistakes", "blunders"];
+const shortTitles = ["", "accuracy", "loss", "?!", "?", "??"];
+
 /** Phases only where a player has moves in more than one: of one, they would say the same again. */
-function playTable({ names, players }: ShownReview): readonly string[] {
-  const titles = ["", "accuracy", "average loss", "inaccuracies", "mistakes", "blunders"];
+function playTable({ names, players }: ShownReview, width: number): readonly string[] {
   const rows = (["white", "black"] as const).flatMap((color) => {
     const player = players[color];
     const played = phases.flatMap((phase) => {
@@ -49,11 +54,27 @@ function playTable({ names, players }: ShownReview): readonly string[] {
     });
     return [...(player ? [rowOf(names[color], player)] : []), ...(played.length > 1 ? played : [])];
   });
-  // Figures stand below the ends of their titles.
+  const long = tableOf(longTitles, rows);
+  return (long[0]?.length ?? 0) <= width ? long : tableOf(shortTitles, rows, width);
+}
+
+/** Figures stand below the ends of their titles; names are cut to the width that is left. */
+function tableOf(
+  titles: readonly string[],
+  rows: readonly (readonly string[])[],
+  width = Number.POSITIVE_INFINITY,
+): readonly string[] {
+  const widths = titles.map((_, column) =>
+    [titles, ...rows].reduce((widest, row) => Math.max(widest, row[column]?.length ?? 0), 0),
+  );
+  const figures = widths.slice(1).reduce((sum, one) => sum + 2 + one, 0);
+  const cut = (name: string) =>
+    name.length + figures <= width ? name : `${name.slice(0, width - figures - 1)}…`;
   return columns(
-    [titles, ...rows].map((row) =>
-      row.map((cell, column) => (column === 0 ? cell : cell.padStart(titles[column]?.length ?? 0))),
-    ),
+    [titles, ...rows].map(([name = "", ...cells]) => [
+      cut(name),
+      ...cells.map((cell, at) => cell.padStart(widths[at + 1] ?? 0)),
+    ]),
   );
 }
 

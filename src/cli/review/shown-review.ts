@@ -11,7 +11,7 @@ import type { ScoreValue } from "../../chess/score.ts";
 import { centipawnsOf, reviewWinPercent, standardStartCp } from "../../game/accuracy.ts";
 import type { Game } from "../../game/game.ts";
 import { echo } from "../../text/plain-text.ts";
-import { countOf, wordOf } from "../report.ts";
+import { countOf, numbered, textOfValue, wordOf } from "../report.ts";
 
 /** What a report shows of a game and its review, wherever that was made. */
 export interface ShownReview {
@@ -122,27 +122,19 @@ function howFound({ engine, search }: GameReview): string {
 
 const signs: Readonly<Record<string, string>> = { inaccuracy: "?!", mistake: "?", blunder: "??" };
 
-/** `Qxf7+??` */
-export function signedMove({ san, judgement = "" }: ShownMove): string {
-  return `${san}${signs[judgement] ?? ""}`;
-}
-
-/** `12.` and `12...`, by the position. */
-export function numberOf({ fenBefore }: Pick<ShownMove, "fenBefore">): string {
-  return `${fenBefore.split(" ").at(-1)}.${turnOf(fenBefore) === "black" ? ".." : ""}`;
+/** `24... Qxf7+??` */
+export function signedMove({ fenBefore, san, judgement = "" }: ShownMove): string {
+  return numbered(fenBefore, [`${san}${signs[judgement] ?? ""}`]);
 }
 
 export function turnOf(fen: string): Color {
   return fen.split(" ")[1] === "b" ? "black" : "white";
 }
 
-/** `(0.36 → -0.36) Inaccuracy. Ngf3 was best.`, White's view. */
-export function commentOn({ before, after, judgement, best }: ShownMove): string {
+/** `(+0.36 → -0.36) Inaccuracy. 12... Ngf3 was best.`, White's view. */
+export function commentOn({ fenBefore, before, after, judgement, best }: ShownMove): string {
   const judged = judgement ? ` ${judgement.charAt(0).toUpperCase()}${judgement.slice(1)}.` : "";
   const [first] = best?.san ?? [];
-  return `(${textOf(before)} → ${textOf(after)})${judged}${first === undefined ? "" : ` ${first} was best.`}`;
-}
-
-function textOf(value: ScoreValue): string {
-  return value.kind === "cp" ? (value.cp / 100).toFixed(2) : `#${value.mate}`;
+  const better = first === undefined ? "" : ` ${numbered(fenBefore, [first])} was best.`;
+  return `(${textOfValue(before)} → ${textOfValue(after)})${judged}${better}`;
 }

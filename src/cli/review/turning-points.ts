@@ -1,9 +1,10 @@
 import { columns } from "../command.ts";
+import { numbered } from "../report.ts";
+import { type Style, wrapped } from "../style.ts";
 import { drawBoard } from "./draw-board.ts";
-import { commentOn, numberOf, type ShownMove, signedMove, turnOf } from "./shown-review.ts";
-import type { Style } from "./style.ts";
+import { commentOn, type ShownMove, signedMove, turnOf } from "./shown-review.ts";
 
-/** More are listed only. */
+/** With a board: the others are listed only. */
 const pointsMax = 5;
 
 /** The mistakes and blunders that cost most, in the order of the game; of equal ones the first. */
@@ -20,19 +21,21 @@ function gravesOf(moves: readonly ShownMove[]): readonly ShownMove[] {
   return moves.filter(({ judgement }) => judgement === "mistake" || judgement === "blunder");
 }
 
-/** Each with the board before it, seen by its mover; then the other mistakes and blunders, a line each. */
+/** Every move that was judged, a line each; then the worst ones with the board before them, seen by their mover. */
 export function reportOfTurningPoints(moves: readonly ShownMove[], style: Style): readonly string[] {
-  const points = turningPointsOf(moves);
-  if (points.length === 0) {
-    return ["No mistakes, no blunders."];
+  const judged = moves.filter(({ judgement }) => judgement !== undefined);
+  if (judged.length === 0) {
+    return ["No inaccuracies, no mistakes, no blunders."];
   }
-  const others = gravesOf(moves).filter((move) => !points.includes(move));
-  const rows = others.map((move) => [numberOf(move), signedMove(move), commentOn(move)]);
+  const rows = judged.map((move) => [signedMove(move), commentOn(move)]);
+  const points = turningPointsOf(moves);
   return [
-    legend(style),
+    "Inaccuracies, mistakes and blunders:",
     "",
+    ...columns(rows).map(indented),
+    "",
+    ...(points.length > 0 ? [legend(style), ""] : []),
     ...points.flatMap((move) => [...reportOfPoint(move, style), ""]),
-    ...(rows.length > 0 ? ["More mistakes and blunders:", "", ...columns(rows).map(indented), ""] : []),
   ].slice(0, -1);
 }
 
@@ -40,15 +43,15 @@ function legend({ hasColors, paint }: Style): string {
   const [played, best] = hasColors
     ? [paint(["bgRed", "whiteBright"], " played "), paint(["bgGreen", "whiteBright"], " best ")]
     : ["(played)", "[best]"];
-  return `Turning points, seen by the mover; ${played} and ${best}:`;
+  return `Turning points, from the side to move; ${played}, ${best}:`;
 }
 
 function reportOfPoint(move: ShownMove, style: Style): readonly string[] {
   const { fenBefore, best } = move;
   const better =
-    best && best.san.length > 1 ? [cutTo(`Better: ${best.san.join(" ")}`, style.columns - 4)] : [];
+    best && best.san.length > 1 ? [cutTo(`Better: ${numbered(fenBefore, best.san)}`, style.columns - 4)] : [];
   return [
-    `${numberOf(move)} ${style.paint("bold", signedMove(move))}  ${commentOn(move)}`,
+    `${style.paint("bold", signedMove(move))}  ${commentOn(move)}`,
     ...better,
     "",
     ...drawBoard({ fen: fenBefore, side: turnOf(fenBefore), played: move, best }, style).map(indented),
@@ -57,11 +60,7 @@ function reportOfPoint(move: ShownMove, style: Style): readonly string[] {
 
 /** Between words: a move that has lost its end is another move. */
 function cutTo(text: string, chars: number): string {
-  if (text.length <= chars) {
-    return text;
-  }
-  const cut = text.slice(0, Math.max(0, chars - 1));
-  return `${cut.slice(0, cut.lastIndexOf(" ") + 1)}…`;
+  return text.length <= chars ? text : `${wrapped(text, chars - 2)[0]} …`;
 }
 
 function indented(line: string): string {

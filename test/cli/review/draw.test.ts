@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from "node:util";
 import { describe, expect, test } from "vitest";
 import { drawBoard } from "../../../src/cli/review/draw-board.ts";
 import { drawGraph } from "../../../src/cli/review/draw-graph.ts";
-import { styleOf } from "../../../src/cli/review/style.ts";
+import { styleOf } from "../../../src/cli/style.ts";
 
 const stdout = { fd: 1, write() {}, once() {} };
 const plain = styleOf({ env: {}, stdout });
@@ -18,6 +18,13 @@ describe("where colours are shown", () => {
     expect(plain).toMatchObject({ hasColors: false, columns: 80 });
     expect([plain.paint("red", "a"), terminal.paint("red", "a")]).toEqual(["a", "\u001b[31ma\u001b[39m"]);
   });
+});
+
+test("lines are as wide as COLUMNS says, on a terminal and off it", () => {
+  const tty = { ...stdout, isTTY: true, columns: 132 };
+  expect(styleOf({ env: { COLUMNS: "60" }, stdout: tty }).columns).toBe(60);
+  expect(styleOf({ env: { COLUMNS: "60" }, stdout }).columns).toBe(60);
+  expect(styleOf({ env: { COLUMNS: "wide" }, stdout }).columns).toBe(80);
 });
 
 describe("a board", () => {

@@ -5,8 +5,8 @@ import type { Analysis } from "../../../src/analysis/analysis.ts";
 import { messageFromMoveReview, messageFromReview, searchTotals } from "../../../src/calls/convert-review.ts";
 import { reportOfReview } from "../../../src/cli/review/report-of-review.ts";
 import { shownReview } from "../../../src/cli/review/shown-review.ts";
-import { styleOf } from "../../../src/cli/review/style.ts";
 import { reportOfTurningPoints } from "../../../src/cli/review/turning-points.ts";
+import { styleOf } from "../../../src/cli/style.ts";
 import { annotate } from "../../../src/game/annotate.ts";
 import { inOneGo } from "../../../src/thread/event-loop.ts";
 import { judgedOf } from "../../analysis/made-up.ts";
@@ -44,14 +44,14 @@ function analysesOf(pgn: string, evaluations: Evaluations, others: Partial<Analy
   });
 }
 
-function reportOf(pgn: string, evaluations: Evaluations): string {
+function reportOf(pgn: string, evaluations: Evaluations, columns = plain.columns): string {
   const game = gameOf(pgn);
   const own = review(game, evaluations);
   const analyses = analysesOf(pgn, evaluations);
   const reviewed = { game, review: own, analyses, pgn: inOneGo(annotate(game, own)) };
   const moves = own.moves.map((move) => messageFromMoveReview(move, game));
   const message = create(GameReviewSchema, messageFromReview(reviewed, moves));
-  return reportOfReview("Game 7", shownReview(game, message), plain);
+  return reportOfReview("Game 7", shownReview(game, message), { ...plain, columns });
 }
 
 const best = (score: number, uci: string) => ({ score, lines: [[uci] as const] });
@@ -80,9 +80,15 @@ test("a report has who played, how well, and where the game turned", () => {
                   ↑       ↑
           ╵opening
 
-  Turning points, seen by the mover; (played) and [best]:
+  Inaccuracies, mistakes and blunders:
 
-  1... f6?  (0.20 → 1.70) Mistake. c5 was best.
+    1... f6?   (+0.20 → +1.70) Mistake. 1... c5 was best.
+    2. a3?!    (+1.70 → +0.60) Inaccuracy. 2. d4 was best.
+    2... g5??  (+0.60 → +9.00) Blunder. 2... d5 was best.
+
+  Turning points, from the side to move; (played), [best]:
+
+  1... f6?  (+0.20 → +1.70) Mistake. 1... c5 was best.
 
     1  R  N  B  K  Q  B  N  R
     2  P  P  P     P  P  P  P
@@ -94,7 +100,7 @@ test("a report has who played, how well, and where the game turned", () => {
     8  r  n  b  k  q  b  n  r
        h  g  f  e  d  c  b  a
 
-  2... g5??  (0.60 → 9.00) Blunder. d5 was best.
+  2... g5??  (+0.60 → +9.00) Blunder. 2... d5 was best.
 
     1  R  N  B  K  Q  B  N  R
     2  P  P  P     P  P  P
@@ -106,7 +112,8 @@ test("a report has who played, how well, and where the game turned", () => {
     8  r  n  b  k  q  b  n  r
        h  g  f  e  d  c  b  a
 
-  Fish (native), depth 12, 5 positions, 5 searched, 5K nodes in 50 ms of engine time
+  Fish (native), depth 12, 5 positions, 5 searched, 5K nodes in 50 ms of engine
+    time
 
 `);
 });
@@ -118,7 +125,7 @@ test("numbers are those of the position, and what nobody knows is left out", () 
   ]);
   expect(report).toMatch(/^Game 7: White – Black, \*\n/);
   expect(report).toMatch(/^ {2}White +– +– +0 +0 +0$/m);
-  expect(report).toMatch(/^ {2}57\.\.\. Kd7\?\? {2}\(0\.00 → 6\.00\) Blunder\. Ke7 was best\.$/m);
+  expect(report).toMatch(/^ {2}57\.\.\. Kd7\?\? {2}\(0\.00 → \+6\.00\) Blunder\. 57\.\.\. Ke7 was best\.$/m);
 });
 
 test("a line that is too wide is cut between moves", () => {
@@ -136,20 +143,32 @@ test("a line that is too wide is cut between moves", () => {
   } as const;
   const betterOn = (columns: number) =>
     reportOfTurningPoints([move], { ...plain, columns }).find((line) => line.startsWith("Better"));
-  expect(betterOn(35)).toBe("Better: d5 exd5 Qxd5 Nc3 Qa5 d4");
-  expect(betterOn(34)).toBe("Better: d5 exd5 Qxd5 Nc3 Qa5 …");
-  expect(betterOn(28)).toBe("Better: d5 exd5 Qxd5 …");
+  expect(betterOn(49)).toBe("Better: 1... d5 2. exd5 Qxd5 3. Nc3 Qa5 4. d4");
+  expect(betterOn(48)).toBe("Better: 1... d5 2. exd5 Qxd5 3. Nc3 Qa5 …");
+  expect(betterOn(39)).toBe("Better: 1... d5 2. exd5 Qxd5 …");
 });
 
 test("a game without faults says so", () => {
   expect(reportOf("1. e4", [best(15, "e2e4"), best(15, "e7e5")])).toContain(
-    "\n  No mistakes, no blunders.\n",
+    "\n  No inaccuracies, no mistakes, no blunders.\n",
   );
 });
 
 test("figures are given by phase where a player has moved in more than one", () => {
   const report = reportOf('[FEN "rn2k2n/8/8/8/8/8/8/RNB1K2Q w - - 0 1"]\n\n1. Qxh8+ Kd7 2. Ke2', []);
   expect(report).toMatch(/^ {2}White .+\n {4}middlegame .+\n {4}endgame .+\n {2}Black .+\n\n/m);
+});
+
+test.each([40, 60])("a report fits in %i columns, and its lines break between words", (columns) => {
+  const name = "Maximiliana Featherstonehaugh-Cholmondeley";
+  const pgn = `[White "${name}"]\n[Black "${name}"]\n\n1. e4 f6 2. a3 g5 1/2-1/2`;
+  const found = [best(15, "e2e4"), best(20, "c7c5"), best(170, "d2d4"), best(60, "d7d5"), best(900, "d1h5")];
+  const [narrow, wide] = [reportOf(pgn, found, columns), reportOf(pgn, found)];
+  expect(narrow.split("\n").filter((line) => line.length > columns)).toEqual([]);
+  expect(narrow).toMatch(/^ {2}.*accuracy +loss +\?! +\? +\?\?$/m);
+  expect(narrow).toMatch(/^ {2}Maxi.+ +74\.0 % +55 cp +1 +0 +0$/m);
+  const wordsOf = (report: string) => report.slice(report.indexOf("Inaccuracies,")).match(/\S+/g);
+  expect(wordsOf(narrow)).toEqual(wordsOf(wide));
 });
 
 test("names cannot tell the terminal anything", () => {
