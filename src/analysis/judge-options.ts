@@ -1,7 +1,7 @@
 import type { EngineOption, OptionValues } from "../engine/engine.ts";
 import { type Fault, faultsMax } from "../errors/errors.ts";
 import { pointerStep } from "../text/json-pointer.ts";
-import { didYouMean } from "../text/nearest-name.ts";
+import { didYouMean, nearestName } from "../text/nearest-name.ts";
 import { echo, nameOfJson } from "../text/plain-text.ts";
 
 export type JudgedOptions =
@@ -60,11 +60,13 @@ function notAllowed(name: string, declared: readonly EngineOption[]): Fault {
   const names = declared.map((option) => option.name);
   const known = `the options are ${names.join(", ")}.`;
   const hint = names.length > 0 ? `: ${didYouMean(name, names, known)}` : ".";
+  const meant = nearestName(name, names);
   return {
     pointer: pointerOf(name),
     code: "option_not_allowed",
     message: `\`${echo(name)}\` is not an option that can be set on this engine${hint}`,
     allowed: { enum: names },
+    ...(meant && { meant }),
   };
 }
 

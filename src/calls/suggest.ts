@@ -6,9 +6,6 @@ import { holdsKey } from "../text/plain-text.ts";
 
 type Plain = Readonly<Record<string, unknown>>;
 
-/** The faults of values that can be mended by what is told to be allowed. */
-const codes: readonly Fault["code"][] = ["out_of_range", "over_plan_limit", "invalid_fen", "illegal_move"];
-
 /** What mends one stage of judging may show the faults of the next: of the fields, the position, the plan. */
 const stagesMax = 4;
 
@@ -19,9 +16,10 @@ const stagesMax = 4;
 export type PreflightMessage = (message: Message, method: DescMethod, account: Account) => Promise<unknown>;
 
 /**
- * The same error with the nearest request that would be answered, if there is one: each number that is out of its
- * range moved to the nearest that is allowed, each list that is too long cut, a FEN completed, a game ended before its
- * illegal move. What becomes of that is judged as every request is, and mended again; where anything is left that cannot be, nothing is suggested.
+ * The same error with the nearest request that would be answered, if there is one: each misspelt key corrected, each number or
+ * boolean that was sent as a string read, each number that is out of its range moved to the nearest that is allowed, each list that is
+ * too long cut, a FEN completed, a game ended before its illegal move. The result is validated as every request is, and corrected
+ * again. If a fault remains that has no correction, nothing is suggested.
  *
  * @param judge rejects with a KibitzError for a request that would not be let to an engine.
  */
@@ -73,44 +71,83 @@ async function mended(
 
 /** Nothing unless every fault can be mended. */
 function mend(sent: Plain, faults: readonly Fault[]): Plain | undefined {
-  if (faults.length === 0 || !faults.every(({ code }) => codes.includes(code))) {
+  if (faults.length === 0) {
     return undefined;
   }
   const copy = structuredClone(sent);
-  const isMended = faults.every((fault) => set(copy, fault));
+  const misspelt = faults.filter(({ meant }) => meant !== undefined);
+  const corrected = misspelt.map(
+    ({ pointer, meant = "" }) => `${pointer.slice(0, pointer.lastIndexOf("/"))}/${meant}`,
+  );
+  // A field whose key was misspelt is there now.
+  const others = faults.filter(({ pointer, meant }) => meant === undefined && !corrected.includes(pointer));
+  const isMended =
+    misspelt.every((fault) => rename(copy, fault)) && others.every((fault) => set(copy, fault));
   // All that was sent comes back: not where somebody put their key into it.
   return isMended && !holdsKey(JSON.stringify(copy)) ? copy : undefined;
 }
 
-function set(request: unknown, { pointer, allowed, endsList }: Fault): boolean {
-  const keys = keysOfPointer(pointer);
-  const last = keys.pop();
-  let holder: unknown = request;
-  for (const key of keys) {
-    holder = isHolder(holder) && Object.hasOwn(holder, key) ? holder[key] : undefined;
-  }
-  if (endsList && Array.isArray(holder)) {
-    holder.length = Number(last);
-    return holder.length > 0;
-  }
-  if (last === undefined || allowed === undefined || !isHolder(holder) || !Object.hasOwn(holder, last)) {
+function rename(request: unknown, { pointer, meant = "" }: Fault): boolean {
+  const { holder, key = "" } = placeOf(request, pointer);
+  if (!isHolder(holder) || !Object.hasOwn(holder, key) || Object.hasOwn(holder, meant)) {
     return false;
   }
-  const nearest = nearestTo(holder[last], allowed);
-  holder[last] = nearest;
+  holder[meant] = holder[key];
+  return delete holder[key];
+}
+
+function set(request: unknown, { pointer, allowed, endsList }: Fault): boolean {
+  const { holder, key } = placeOf(request, pointer);
+  if (endsList && Array.isArray(holder)) {
+    holder.length = Number(key);
+    return holder.length > 0;
+  }
+  if (key === undefined || allowed === undefined || !isHolder(holder) || !Object.hasOwn(holder, key)) {
+    return false;
+  }
+  const nearest = nearestTo(holder[key], allowed);
+  holder[key] = nearest;
   return nearest !== undefined;
 }
 
-function nearestTo(value: unknown, { minimum, maximum, maxItems, examples }: Fault["allowed"] & {}): unknown {
+/** The object or list that a pointer leads into, and the last key of the pointer; none for the request itself. */
+function placeOf(
+  request: unknown,
+  pointer: string,
+): { readonly holder: unknown; readonly key: string | undefined } {
+  const keys = keysOfPointer(pointer);
+  const key = keys.pop();
+  let holder = request;
+  for (const step of keys) {
+    holder = isHolder(holder) && Object.hasOwn(holder, step) ? holder[step] : undefined;
+  }
+  return { holder, key };
+}
+
+function nearestTo(value: unknown, allowed: Fault["allowed"] & {}): unknown {
+  const { type, minimum, maximum, maxItems, examples } = allowed;
   if (Array.isArray(examples)) {
     return examples[0];
   }
   if (Array.isArray(value) && typeof maxItems === "number") {
     return value.slice(0, maxItems);
   }
-  return typeof value === "number" && typeof minimum === "number" && typeof maximum === "number"
-    ? Math.min(Math.max(value, minimum), maximum)
+  const meant = typeof value === "string" ? valueOf(value) : value;
+  if (type === "boolean") {
+    return typeof meant === "boolean" ? meant : undefined;
+  }
+  return typeof meant === "number" && typeof minimum === "number" && typeof maximum === "number"
+    ? Math.min(Math.max(Math.round(meant), minimum), maximum)
     : undefined;
+}
+
+/** The number or boolean that a string spells; undefined if it spells none. */
+function valueOf(text: string): number | boolean | undefined {
+  const spelt = text.trim().toLowerCase();
+  if (spelt === "true" || spelt === "false") {
+    return spelt === "true";
+  }
+  return /^-?\d{1,20}(?:\.\d{1,20})?$/.test(spelt) ? Number(spelt) : undefined;
 }
 
 function isHolder(value: unknown): value is Record<string, unknown> {

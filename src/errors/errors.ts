@@ -14,6 +14,8 @@ export interface Fault {
   readonly place?: MovePlace | TextPlace;
   /** Whether the list in which the value stands is as good when it ends before it: then that is what is suggested. */
   readonly endsList?: true;
+  /** Of an unknown key: the one that was probably meant. */
+  readonly meant?: string;
 }
 
 /** A place in a game. */

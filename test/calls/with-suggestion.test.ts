@@ -48,6 +48,30 @@ it("puts the example in the place of a text", async () => {
   expect(await suggestionFor({ fen: "8/8", depth: 3 }, [shortFen])).toEqual({ fen: "8/8 w", depth: 3 });
 });
 
+it("reads a number or boolean from a string, and corrects a key, with the faults of the field that it names", async () => {
+  const sent = { depth: "12", Fen: "8/8", options: { uciElo: 1500, uci_limit_strength: "true" } };
+  const wrongType: Fault = { ...depth, code: "invalid_type" };
+  const faults: readonly Fault[] = [
+    wrongType,
+    { pointer: "/Fen", code: "unknown_field", message: "", meant: "fen" },
+    // That the field is missing.
+    { pointer: "/fen", code: "invalid_fen", message: "" },
+    { pointer: "/options/uciElo", code: "option_not_allowed", message: "", meant: "uci_elo" },
+    {
+      pointer: "/options/uci_limit_strength",
+      code: "invalid_option",
+      message: "",
+      allowed: { type: "boolean" },
+    },
+  ];
+  expect(await suggestionFor(sent, faults)).toEqual({
+    depth: 12,
+    fen: "8/8",
+    options: { uci_elo: 1500, uci_limit_strength: true },
+  });
+  expect(await suggestionFor({ ...sent, fen: "8/8" }, faults)).toBeUndefined();
+});
+
 it("has nothing to say where any fault is of another kind", async () => {
   const sent = { depth: 99, path: "fast", deph: 1 };
   const path: Fault = { pointer: "/path", code: "out_of_range", message: "", allowed: { enum: ["auto"] } };

@@ -119,7 +119,7 @@ export function createBatchReader(
     const explain = async (thrown: unknown) =>
       text.length > suggestedMaxBytes ? errorFromUnknown(thrown) : explainWhole(thrown, whole, account);
     if (faultsOfWhole.length > 0) {
-      throw errorFromFaults(faultsOfWhole);
+      throw await explain(errorFromFaults(faultsOfWhole));
     }
     const unreadable = new Map<number, UnreadableItem>();
     const messages: Message[] = [];

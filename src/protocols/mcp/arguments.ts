@@ -2,7 +2,7 @@ import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service
 import { boundsOfField, boundsOfList, type IntegerBounds } from "../../calls/rules.ts";
 import { errorFromFaults, type Fault } from "../../errors/errors.ts";
 import { pointerStep } from "../../text/json-pointer.ts";
-import { didYouMean } from "../../text/nearest-name.ts";
+import { didYouMean, nearestName } from "../../text/nearest-name.ts";
 import { echo, nameOfJson } from "../../text/plain-text.ts";
 import type { Plain, PlayedMoves } from "./caller.ts";
 import type { ObjectSchema, Schema } from "./tool.ts";
@@ -75,7 +75,8 @@ export function readArguments(sent: Plain, { properties }: ObjectSchema): Plain 
 function unknownArgument(name: string, names: readonly string[]): Fault {
   const known = `the arguments are ${names.join(", ")}.`;
   const message = `There is no argument \`${echo(name)}\` here: ${didYouMean(name, names, known)}`;
-  return { pointer: pointerStep(name), code: "unknown_field", message };
+  const meant = nearestName(name, names);
+  return { pointer: pointerStep(name), code: "unknown_field", message, ...(meant && { meant }) };
 }
 
 /** @throws KibitzError */

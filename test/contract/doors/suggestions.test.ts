@@ -54,6 +54,59 @@ describe("to a caller", () => {
     ]);
   });
 
+  test.each<[sent: Plain, code: string, suggested: Plain]>([
+    [{ depth: "12" }, "invalid_type", { depth: 12 }],
+    [{ depth: " 99 " }, "invalid_type", { depth: 20 }],
+    [{ depth: 14.5 }, "invalid_type", { depth: 15 }],
+    [{ multipv: "2", nodes: "20000" }, "invalid_type", { multipv: 2, nodes: 20_000 }],
+    [{ movetime_ms: "50" }, "invalid_type", { movetime_ms: 50 }],
+    [{ movetime: 1000 }, "unknown_field", { movetime_ms: 60 }],
+    [{ MoveTimeMs: "50" }, "unknown_field", { movetime_ms: 50 }],
+    [{ deph: 99, searchMoves: ["e4"] }, "unknown_field", { depth: 20, search_moves: ["e4"] }],
+    [{ options: { skill_level: "3" } }, "invalid_option", { options: { skill_level: 3 } }],
+    [{ options: { skill_level: 99 } }, "invalid_option", { options: { skill_level: 20 } }],
+    [{ options: { skillLevel: 3 } }, "option_not_allowed", { options: { skill_level: 3 } }],
+    [
+      { options: { uci_limit_strength: "true", uci_elo: "1500" } },
+      "invalid_option",
+      { options: { uci_limit_strength: true, uci_elo: 1500 } },
+    ],
+  ])("a wrong type or a misspelt key is corrected: %j", async (sent, code, suggested) => {
+    const advice = [code, "send_suggested_request", { fen: startFen, ...suggested }];
+    expect(await adviceFor({ fen: startFen, ...sent })).toEqual(advice);
+    const { body } = await post(`${app.url}/v1/eval/batch`, { requests: [{ fen: startFen, ...sent }] });
+    const [{ problem }] = body as unknown as readonly [{ readonly problem: Advice }];
+    expect([problem.code, problem.next_action, problem.suggested_request]).toEqual(advice);
+    expect((await post(`${app.url}/v1/eval`, { fen: startFen, ...suggested })).status).toBe(200);
+  });
+
+  test("a misspelt key of a required field, of a batch and of a game is corrected", async () => {
+    for (const [path, sent, suggested] of [
+      ["/v1/eval", { FEN: "startpos", depth: 2 }, { depth: 2, fen: "startpos" }],
+      ["/v1/eval/batch", { request: [{ fen: "startpos" }] }, { requests: [{ fen: "startpos" }] }],
+      ["/v1/review", { PGN: "1. e4", depth: "2" }, { pgn: "1. e4", depth: 2 }],
+    ] as const) {
+      const advice = await adviceFor(sent, path);
+      expect(advice).toEqual(["unknown_field", "send_suggested_request", suggested]);
+      expect((await post(app.url + path, suggested)).status).toBe(200);
+    }
+  });
+
+  test.each<[sent: Plain, code: string]>([
+    [{ depth: true }, "invalid_type"],
+    [{ depth: "deep" }, "invalid_type"],
+    [{ depth: "" }, "invalid_type"],
+    [{ depth: "0x10" }, "invalid_type"],
+    [{ depth: "1e1" }, "invalid_type"],
+    [{ deph: 3, depth: 4 }, "unknown_field"],
+    [{ deph: 3, depht: 4 }, "unknown_field"],
+    [{ deeper: 3 }, "unknown_field"],
+    [{ options: { uci_limit_strength: 1 } }, "invalid_option"],
+    [{ options: { uci_elo: "2000" } }, "invalid_option"],
+  ])("what cannot be corrected for certain is not: %j", async (sent, code) => {
+    expect(await adviceFor({ fen: startFen, ...sent })).toEqual([code, "fix_request", null]);
+  });
+
   test("nodes over the plan are suggested as far as it goes, with the moves to search", async () => {
     const request = { fen: "startpos", search_moves: ["e4", "d2d4"] };
     for (const [nodes, nextAction] of [

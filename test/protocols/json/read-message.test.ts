@@ -228,6 +228,7 @@ describe("unknown fields", () => {
       pointer: `/${key}`,
       code: "unknown_field",
       message: `There is no field \`${key}\` here: did you mean \`${meant}\`?`,
+      meant,
     });
   });
 

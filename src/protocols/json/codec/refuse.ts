@@ -1,7 +1,7 @@
 import type { ErrorCode } from "../../../errors/catalogue.ts";
 import type { Fault } from "../../../errors/errors.ts";
 import { pointerStep } from "../../../text/json-pointer.ts";
-import { didYouMean } from "../../../text/nearest-name.ts";
+import { didYouMean, nearestName } from "../../../text/nearest-name.ts";
 import { echo, nameOfJson } from "../../../text/plain-text.ts";
 
 /**
@@ -44,7 +44,9 @@ export function prefixFaults(faults: Fault[], from: number, key: string | number
 export function unknownFieldFault(key: string, names: readonly string[]): Fault {
   const known = `the fields are ${names.map((name) => `\`${name}\``).join(", ")}.`;
   const hint = names.length > 0 ? `: ${didYouMean(key, names, known)}` : ".";
-  return { pointer: "", code: "unknown_field", message: `There is no field \`${echo(key)}\` here${hint}` };
+  const meant = nearestName(key, names);
+  const message = `There is no field \`${echo(key)}\` here${hint}`;
+  return { pointer: "", code: "unknown_field", message, ...(meant && { meant }) };
 }
 
 /** Turns a JSON value into what a message holds for it; `undefined` if it is at fault. */

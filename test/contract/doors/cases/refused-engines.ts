@@ -17,12 +17,14 @@ const badOptions = (
   options: Plain,
   code: "invalid_option" | "option_not_allowed",
   wrong: readonly string[],
+  suggestedOptions?: Plain,
 ): RefusalCase => ({
   ...common,
   name,
   request: { fen: startFen, options },
   code,
-  nextAction: "fix_request",
+  nextAction: suggestedOptions ? "send_suggested_request" : "fix_request",
+  ...(suggestedOptions && { suggestion: { fen: startFen, options: suggestedOptions } }),
   pointers: wrong.map((option) => `/options/${option}`),
 });
 
@@ -75,7 +77,9 @@ export const refusedEngines: readonly RefusalCase[] = [
     "invalid_option",
     ["uci_elo"],
   ),
-  badOptions("skill_level 21", { skill_level: 21 }, "invalid_option", ["skill_level"]),
-  badOptions("skill_level as text", { skill_level: "5" }, "invalid_option", ["skill_level"]),
+  badOptions("skill_level 21", { skill_level: 21 }, "invalid_option", ["skill_level"], { skill_level: 20 }),
+  badOptions("skill_level as text", { skill_level: "5" }, "invalid_option", ["skill_level"], {
+    skill_level: 5,
+  }),
   badOptions("a switch as a number", { uci_limit_strength: 1 }, "invalid_option", ["uci_limit_strength"]),
 ];
