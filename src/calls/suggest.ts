@@ -132,7 +132,7 @@ function nearestTo(value: unknown, allowed: Fault["allowed"] & {}): unknown {
   if (Array.isArray(value) && typeof maxItems === "number") {
     return value.slice(0, maxItems);
   }
-  const meant = typeof value === "string" ? valueOf(value) : value;
+  const meant = typeof value === "string" ? valueFromText(value) : value;
   if (type === "boolean") {
     return typeof meant === "boolean" ? meant : undefined;
   }
@@ -142,7 +142,7 @@ function nearestTo(value: unknown, allowed: Fault["allowed"] & {}): unknown {
 }
 
 /** The number or boolean that a string spells; undefined if it spells none. */
-function valueOf(text: string): number | boolean | undefined {
+function valueFromText(text: string): number | boolean | undefined {
   const spelt = text.trim().toLowerCase();
   if (spelt === "true" || spelt === "false") {
     return spelt === "true";

@@ -5,6 +5,7 @@ import type { Setup } from "chessops/setup";
 import { SquareSet } from "chessops/squareSet";
 import { COLORS, type Color, type Role } from "chessops/types";
 import { makeSquare, opposite } from "chessops/util";
+import { quote } from "../text/plain-text.ts";
 import { normalFen, playMoves } from "./moves.ts";
 import type {
   DrawClaim,
@@ -16,7 +17,7 @@ import type {
   TerminalReason,
   Warning,
 } from "./position.ts";
-import { readFen } from "./read-fen.ts";
+import { maxFenCharacters, readFen } from "./read-fen.ts";
 
 export { movesAtOnce } from "./moves.ts";
 export { maxFenCharacters, standardStart } from "./read-fen.ts";
@@ -36,8 +37,9 @@ export function judgePosition(input: PositionInput): Judgement {
 export function* judgePositionInPieces(input: PositionInput): Generator<void, Judgement> {
   const reading = readFen(input.fen, input.chess960);
   if (reading.kind === "problems") {
-    const refused = refusal("invalid_fen", reading.problems);
-    const fen = reading.completed;
+    const misspelt = misspeltFen(input.fen);
+    const refused = refusal("invalid_fen", misspelt ? [misspelt.problem] : reading.problems);
+    const fen = misspelt?.fen ?? reading.completed;
     const mended = fen === undefined ? undefined : yield* judgePositionInPieces({ ...input, fen });
     return fen !== undefined && mended?.kind === "position" ? { ...refused, suggestedFen: fen } : refused;
   }
@@ -59,6 +61,23 @@ export function* judgePositionInPieces(input: PositionInput): Generator<void, Ju
   const position = positionFromBoard(chess, { root, moves: ucis, occurrences }, chess960);
   const warnings = [...reading.warnings, ...judgement.warnings, ...position.warnings];
   return { kind: "position", position: { ...position, warnings } };
+}
+
+/** The FEN that was meant by a text that differs from one in its spelling alone, as addresses of web pages have it. */
+function misspeltFen(text: string): { readonly problem: string; readonly fen: string } | undefined {
+  const written = text.slice(0, maxFenCharacters).trim();
+  if (written.toLowerCase() === "startpos") {
+    return {
+      problem: `For the start position, write startpos in lower case, not ${quote(written)}.`,
+      fen: "startpos",
+    };
+  }
+  return written.includes("_") && !written.includes(" ")
+    ? {
+        problem: "The fields of a FEN are separated by spaces, not by '_'.",
+        fen: written.replaceAll("_", " "),
+      }
+    : undefined;
 }
 
 /** What a board does not show. */

@@ -64,6 +64,19 @@ describe("the text of a FEN", () => {
     },
   );
 
+  test.each(["Startpos", "STARTPOS", " StartPos\n"])("suggests startpos in lower case for %j", (fen) => {
+    expect(refusalOf(fen)).toBe(`For the start position, write startpos in lower case, not '${fen.trim()}'.`);
+    expect(suggestionOf(fen)).toBe("startpos");
+  });
+
+  test("suggests spaces for a FEN with underscores, as addresses of web pages have it", () => {
+    expect(refusalOf(startFen.replaceAll(" ", "_"))).toBe(
+      "The fields of a FEN are separated by spaces, not by '_'.",
+    );
+    expect(suggestionOf(startFen.replaceAll(" ", "_"))).toBe(startFen);
+    expect(suggestionOf("4k3/8/8/8/8/8/8/8_w_-_-_0_1")).toBeUndefined();
+  });
+
   test("refuses smuggled moves and says where moves belong", () => {
     expect(refusalOf(`${startFen} moves e2e4`)).toContain("`moves`");
     expect(refusalOf(`${board} w KQkq - moves e2e4`)).toContain("`moves`");

@@ -95,6 +95,18 @@ describe("what an agent can mend is a result that says how", () => {
         arguments: { fen: "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", depth: 2 },
       },
     ],
+    [
+      "analyze_position",
+      { dept: "2" },
+      ["unknown_field", "did you mean `depth`"],
+      { name: "analyze_position", arguments: { depth: 2 } },
+    ],
+    [
+      "analyze_position",
+      { fen: "StartPos", depth: 2 },
+      ["invalid_fen", "write startpos in lower case"],
+      { name: "analyze_position", arguments: { fen: "startpos", depth: 2 } },
+    ],
   ])("%s %o", async (tool, args, words, suggestion) => {
     const agent = await connect(app.url);
     const answer = await agent.ask(tool, args);

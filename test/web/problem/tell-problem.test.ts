@@ -29,10 +29,15 @@ test("says of a request beyond the plan what would be asked instead", () => {
 });
 
 test("says what to do where no button does it", () => {
-  const problem = exampleOf("two-faults");
+  const problem = exampleOf("illegal-position");
   expect(tellFailure({ kind: "problem", problem }).advice).toBe("Correct it and ask again.");
-  expect(problem.errors.map(placeOfFault)).toEqual(["multipv", "depth"]);
   expect(changesOf(problem)).toBe("");
+});
+
+test("names the fields at fault, and what the suggestion has instead", () => {
+  const problem = exampleOf("two-faults");
+  expect(problem.errors.map(placeOfFault)).toEqual(["multipv", "depth"]);
+  expect(changesOf(problem)).toBe("multipv 3, depth 20");
 });
 
 test.each([
