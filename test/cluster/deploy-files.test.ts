@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeAll, expect, test } from "vitest";
 import { describeMetrics } from "../../src/metrics/metrics.ts";
+import { plansFromJson } from "../../src/wiring/plans.ts";
 import { describeWith, testWith } from "../support/needs.ts";
 import { quickestSettings } from "../support/quickest-settings.ts";
 import { startServer } from "../support/start-server.ts";
@@ -50,11 +51,23 @@ describeWith(
     ).toContain("OK");
   });
 
+  const plans = [
+    { id: "keyless", limits: { depth_max: 18, nodes_max: 100_000_000 } },
+    { id: "club", limits: { concurrent: 8 } },
+  ];
   const variants: Readonly<Record<string, readonly string[]>> = {
     "as it is": [],
     "with all that it can have": [
       "--set=autoscaling.enabled=true,redis.existingSecret=redis,pepperSecret=pepper,settings.KIBITZ_ACCESS=keys",
       "--set=networkPolicy.callers[0].namespaceSelector.matchLabels.name=callers,imagePullSecrets[0].name=pull",
+      `--set-json=settings.KIBITZ_SELF_SERVICE_KEYS_MAX=1000000`,
+      "--set=podAnnotations.team=chess,serviceAccount.create=true",
+      "--set=serviceAccount.annotations.role=reader,extraEnv[0].name=TZ,extraEnv[0].value=UTC",
+      "--set=extraVolumes[0].name=engines,extraVolumes[0].configMap.name=engines",
+      "--set=extraVolumeMounts[0].name=engines,extraVolumeMounts[0].mountPath=/engines",
+      "--set=ingress.enabled=true,ingress.className=nginx,ingress.host=chess.example,ingress.tlsSecret=chess-tls",
+      "--set=ingress.annotations.issuer=acme",
+      `--set-json=plans=${JSON.stringify(plans)}`,
     ],
     "with a balancer of somebody else's": ["--set=balancer.enabled=false,redis.url=redis://redis:6379"],
   };
@@ -85,6 +98,35 @@ describeWith(
       writeFileSync(file, rendered[variant] ?? "");
       const printed = run(pathOf("kubernetes-validate"), "--strict", "-k", "1.33", file);
       expect(printed).not.toMatch(/error|fail/i);
+    });
+
+    test.each([
+      ["redis.ulr=redis://redis:6379", /redis.*additional properties 'ulr' not allowed|ulr/],
+      ["replicas=abc", /replicas.*(integer|number)/is],
+      ["redis.url=localhost:6379", /redis.*url/is],
+      ["settings.kibitz_access=keys", /kibitz_access/],
+      ["service.type=Loadbalancer", /service.*type/is],
+    ])("refuses %s by its schema, and names the value", async (value, message) => {
+      const { code, stdout, stderr } = await runGoTool("helm", "template", "test", chart, `--set=${value}`);
+      expect(code, stdout).not.toBe(0);
+      expect(stderr).toMatch(message);
+    });
+
+    test("gives nodes a file of plans that they can read, and starts them anew for others", () => {
+      const { "with all that it can have": text = "", "as it is": usual = "" } = rendered;
+      const [, quoted = ""] = /^ +plans\.json: (".*")$/m.exec(text) ?? [];
+      const reading = plansFromJson(JSON.parse(quoted));
+      expect(reading).toMatchObject({ kind: "plans" });
+      expect(JSON.stringify(reading)).toContain('"club"');
+      expect(text).toContain("{ name: KIBITZ_PLANS, value: /etc/kibitz/plans.json }");
+      expect(text).toContain("{ name: plans, mountPath: /etc/kibitz, readOnly: true }");
+      expect(text).toMatch(/checksum\/plans: [0-9a-f]{64}/);
+      expect(usual).not.toContain("plans");
+    });
+
+    test("writes a large number of a setting as Kibitz reads it", () => {
+      const { "with all that it can have": text = "" } = rendered;
+      expect(text).toContain('{ name: KIBITZ_SELF_SERVICE_KEYS_MAX, value: "1000000" }');
     });
 
     test("nobody is root, and nothing is written but to volumes", () => {

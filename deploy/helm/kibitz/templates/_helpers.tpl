@@ -11,6 +11,10 @@ app.kubernetes.io/name: {{ .Chart.Name }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
 
+{{- define "kibitz.serviceAccount" -}}
+{{- .Values.serviceAccount.name | default (ternary (include "kibitz.name" .) "" .Values.serviceAccount.create) -}}
+{{- end -}}
+
 {{- define "kibitz.labels" -}}
 {{ include "kibitz.selector" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
