@@ -114,7 +114,7 @@ def ask_too_much(service: AnalysisServiceStub) -> None:
         if problem is None or problem.code != "upgrade_needed":
             raise
         request.depth = int(problem.errors[0].allowed["maximum"])
-        print(f"{problem.code}, {problem.next_action} for more; now depth {request.depth}:")
+        print(f"without a key: {problem.code}, {problem.next_action} for more; asking for depth {request.depth}, 1 s:")
         answer = with_retry(lambda: service.Evaluate(request, timeout=30))
     print(answer_text(answer))
 

@@ -122,7 +122,7 @@ def ask_too_much() -> None:
         if problem["suggested_request"] is None:
             raise
         suggested = problem["suggested_request"]
-        print(f"{problem['code']}, {problem['next_action']} for more; now depth {suggested['depth']}:")
+        print(f"without a key: {problem['code']}, {problem['next_action']} for more; asking for depth {suggested['depth']}, 1 s:")
         answer = post("/v1/eval", suggested, headers={})
     print(answer_text(answer))
 

@@ -61,7 +61,9 @@ export async function askKibitz(
         throw error;
       }
       const depth = Number(problem.errors[0]?.allowed?.maximum);
-      print(`${problem.code}, ${problem.nextAction} for more; now depth ${depth}:`);
+      print(
+        `without a key: ${problem.code}, ${problem.nextAction} for more; asking for depth ${depth}, 1 s:`,
+      );
       print(answerText(await withRetry(() => service.evaluate({ ...request, depth }, keyless))));
     }
   }

@@ -74,7 +74,9 @@ async function askTooMuch(): Promise<void> {
       throw error;
     }
     const depth = Number(problem.errors[0]?.allowed?.maximum);
-    console.log(`${problem.code}, ${problem.nextAction} for more; now depth ${depth}:`);
+    console.log(
+      `without a key: ${problem.code}, ${problem.nextAction} for more; asking for depth ${depth}, 1 s:`,
+    );
     await printBestMove({ ...request, depth }, keyless);
   }
 }

@@ -152,7 +152,7 @@ func askTooMuch(ctx context.Context, client analysisv1.AnalysisServiceClient) er
 	}
 	allowed := problem.Errors[0].Allowed.AsMap()
 	request.Depth = proto.Uint32(uint32(allowed["maximum"].(float64)))
-	fmt.Printf("%s, %s for more; now depth %d:\n", problem.Code, problem.NextAction, *request.Depth)
+	fmt.Printf("without a key: %s, %s for more; asking for depth %d, 1 s:\n", problem.Code, problem.NextAction, *request.Depth)
 	return evaluate(ctx, client, request)
 }
 

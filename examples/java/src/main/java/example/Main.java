@@ -153,7 +153,8 @@ public final class Main {
       var allowed = problem.getErrors(0).getAllowed();
       var depth = (int) allowed.getFieldsOrThrow("maximum").getNumberValue();
       System.out.printf(
-          "%s, %s for more; now depth %d:%n", problem.getCode(), problem.getNextAction(), depth);
+          "without a key: %s, %s for more; asking for depth %d, 1 s:%n",
+          problem.getCode(), problem.getNextAction(), depth);
       var less = request.toBuilder().setDepth(depth).build();
       System.out.println(textOf(evaluateWithRetry(keyless, less)));
     }
