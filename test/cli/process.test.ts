@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { asRoot } from "../support/components.ts";
+import { withRights } from "../support/components.ts";
 import { describeWith } from "../support/needs.ts";
 import { logLevel, serve } from "../support/served.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
@@ -52,15 +52,10 @@ test.concurrent.each(rows)("kibitz $args ends by itself with $code", async ({ ar
   });
 });
 
-/** Without `unshare`, no engine can be kept from the network. */
+/** Where no engine can be kept from the network, since there is no `unshare`. */
 const withoutUnshare = [
-  "unshare",
-  ...asRoot(),
-  "--mount",
-  "sh",
-  "-c",
-  'mount --bind /dev/null /usr/bin/unshare && exec "$@"',
-  "sh",
+  ...["unshare", "--mount", ...withRights()],
+  ...["sh", "-c", 'mount --bind /dev/null /usr/bin/unshare && exec "$@"', "sh"],
 ];
 
 describeWith("namespaces", "util-linux")("a sandbox that lacks a guard", () => {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { fileOutput } from "../../src/cli/host.ts";
-import { describeWith, testWith } from "../support/needs.ts";
+import { describeWith, rowsWith, testWith } from "../support/needs.ts";
 import { quickestSettings } from "../support/quickest-settings.ts";
 import { startKibitz } from "../support/start-kibitz.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
@@ -13,7 +13,7 @@ const root = useTemporaryFolder();
 
 describeWith("mounts")("standard output on a disk that is full", () => {
   const disk = useTemporaryFolder();
-  mountSmallDisk(disk);
+  rowsWith(["mounts"], disk).forEach(mountSmallDisk);
   const env = { ...quickestSettings, KIBITZ_DATA_DIR: root };
   beforeAll(async () => {
     // There is one to be exported.

@@ -16,6 +16,8 @@ export interface Component {
   readonly debian?: string;
   /** Where no package brings it, or another one does elsewhere: what to do. */
   readonly otherwise?: string;
+  /** Whether only root has it. CI runs the tests as root, and the quick ones as an ordinary user, too. */
+  readonly isOfRoot?: true;
   isHere(): boolean;
 }
 
@@ -35,6 +37,7 @@ export const components = {
   root: {
     name: "root",
     otherwise: "run the tests as root",
+    isOfRoot: true,
     isHere: () => process.getuid?.() === 0,
   },
   namespaces: {
@@ -45,6 +48,7 @@ export const components = {
   mounts: {
     name: "right to mount",
     otherwise: "run the tests as root; in Docker: --cap-add SYS_ADMIN",
+    isOfRoot: true,
     isHere: mayMount,
   },
   "node 25": {
@@ -123,9 +127,20 @@ export function lackOf(need: Need): string {
   return `no ${name} (${ways.join("; ")})`;
 }
 
+/** What an ordinary user need not have, since another run of CI is root's. */
+export function isLeftToRoot(need: Need): boolean {
+  const { isOfRoot }: Component = components[need];
+  return isOfRoot === true && !components.root.isHere();
+}
+
 /** Whoever is not root becomes that of a user namespace, as the service does. */
 export function asRoot(): readonly string[] {
   return process.getuid?.() === 0 ? [] : ["--user", "--map-root-user"];
+}
+
+/** For `unshare`: whoever is not root may mount there, and stays who it is. */
+export function withRights(): readonly string[] {
+  return process.getuid?.() === 0 ? [] : ["--user", "--map-current-user", "--keep-caps"];
 }
 
 function mayMount(): boolean {
