@@ -49,7 +49,7 @@ test("a /48 gets ten times the keys of an address, and is told when it gets more
     429,
     {
       code: "rate_limited",
-      detail: expect.stringMatching(/network \(\/48\).* limit of 10 keys in 24 hours/),
+      detail: expect.stringMatching(/network \(\/48\).* limit of 10 keys in 24 hours.*`kibitz keys create`/),
     },
   ]);
   expect(Number(headers.get("retry-after"))).toBeGreaterThan(86_000);
