@@ -20,7 +20,7 @@ const examples = documents.flatMap(({ name, file, text }) =>
 );
 
 /** A command of whose answer jq shows one field. */
-const picked = /```sh\n(curl [^`]+) \| jq -r \.(\w+)\n```\n+```text\n(.*)\n```/g;
+const picked = /```sh\n(curl [^`]+) \| jq -r '\.(\w+) \/\/ \.detail'\n```\n+```text\n(.*)\n```/g;
 const pickedExamples = documents.flatMap(({ text }) =>
   [...text.matchAll(picked)].map(([, command = "", field = "", answer = ""]) => ({ command, field, answer })),
 );
