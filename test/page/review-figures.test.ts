@@ -53,8 +53,12 @@ describeWith("chromium")("what the review of a game found", () => {
     const accuracies = (of: (player: Player) => number | undefined) =>
       [white, black].map((player) => `${of(player)?.toFixed(1)}%`).join();
     expect(await cells("Accuracy")).toBe(accuracies(({ accuracy }) => accuracy));
-    expect(await cells("in the opening")).toBe(accuracies(({ phases }) => phases.opening?.accuracy));
-    expect(await cells("in the middlegame")).toBe(accuracies(({ phases }) => phases.middlegame?.accuracy));
+    expect(await cells("in the opening \\(mean\\)")).toBe(
+      accuracies(({ phases }) => phases.opening?.accuracy),
+    );
+    expect(await cells("in the middlegame \\(mean\\)")).toBe(
+      accuracies(({ phases }) => phases.middlegame?.accuracy),
+    );
     for (const [row, field] of [
       ["Inaccuracies", "inaccuracies"],
       ["Mistakes", "mistakes"],

@@ -219,7 +219,7 @@ export const texts = {
       `${[move, judged, score].filter((part) => part !== undefined).join(", ")}.`,
     figures: "How well they played",
     accuracy: "Accuracy",
-    accuracyIn: (phase: string) => `in the ${phase.toLowerCase()}`,
+    accuracyIn: (phase: string) => `in the ${phase.toLowerCase()} (mean)`,
     averageLoss: "Average loss",
     centipawns: (count: number) => `${count} cp`,
     none: "–",

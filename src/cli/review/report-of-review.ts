@@ -55,8 +55,14 @@ function playTable({ names, players }: ShownReview, width: number): readonly str
     return [...(player ? [rowOf(names[color], player)] : []), ...(played.length > 1 ? played : [])];
   });
   const long = tableOf(longTitles, rows);
-  return (long[0]?.length ?? 0) <= width ? long : tableOf(shortTitles, rows, width);
+  const table = (long[0]?.length ?? 0) <= width ? long : tableOf(shortTitles, rows, width);
+  const hasPhases = rows.length > 2;
+  return hasPhases ? [...table, "", aboutPhases] : table;
 }
+
+/** Else the accuracy of a game that is worse than that of each of its phases looks like a bug. */
+const aboutPhases =
+  "The accuracy of a phase is the mean of its moves; in that of the game, bad moves weigh more (Lichess).";
 
 /** Figures stand below the ends of their titles; names are cut to the width that is left. */
 function tableOf(

@@ -156,7 +156,10 @@ test("a game without faults says so", () => {
 
 test("figures are given by phase where a player has moved in more than one", () => {
   const report = reportOf('[FEN "rn2k2n/8/8/8/8/8/8/RNB1K2Q w - - 0 1"]\n\n1. Qxh8+ Kd7 2. Ke2', []);
-  expect(report).toMatch(/^ {2}White .+\n {4}middlegame .+\n {4}endgame .+\n {2}Black .+\n\n/m);
+  expect(report).toMatch(
+    /^ {2}White .+\n {4}middlegame .+\n {4}endgame .+\n {2}Black .+\n\n {2}The accuracy of a phase is the mean of its moves;/m,
+  );
+  expect(reportOf("1. e4", [])).not.toContain("accuracy of a phase");
 });
 
 test.each([40, 60])("a report fits in %i columns, and its lines break between words", (columns) => {

@@ -201,7 +201,8 @@ export const PlayersSchema: GenMessage<Players> = /*@__PURE__*/
  */
 export type PlayerReview = Message<"chess.analysis.v1.PlayerReview"> & {
   /**
-   * 0 to 100 with four decimals. Unset unless both sides moved.
+   * 0 to 100 with four decimals, by Lichess's formula: bad moves weigh more than in a mean, so the figure of the game can be
+   * below those of all its phases. Unset unless both sides moved.
    *
    * @generated from field: optional double accuracy = 1;
    */
