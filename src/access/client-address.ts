@@ -88,6 +88,16 @@ export function createClientAddress(
   };
 }
 
+/** Finds the address that a caller is known by, as {@link createClientAddress}; undefined for a trusted proxy itself. */
+export function createCallerAddress(trusted: readonly string[]): (origin: Origin) => string | undefined {
+  const clientAddress = createClientAddress(trusted, { warn() {} });
+  const isProxy = createProxyTest(trusted);
+  return (origin) => {
+    const address = clientAddress(origin);
+    return isProxy(address) ? undefined : address;
+  };
+}
+
 /** Tells the addresses of trusted proxies from others. */
 export function createProxyTest(trusted: readonly string[]): (address: string) => boolean {
   const proxies = trusted.map(networkFrom);

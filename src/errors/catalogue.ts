@@ -270,7 +270,7 @@ const catalogue = {
     rpc: "resource_exhausted",
     nextAction: "retry_later",
     title: "Concurrency limited",
-    about: "The caller has too many searches running. Wait for one of them to end.",
+    about: "The caller has too many searches or calls under way. Wait for one of them to end.",
   },
   internal: {
     status: 500,

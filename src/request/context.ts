@@ -79,7 +79,6 @@ export function identifyRequest(
   beginSpan?: BeginSpan,
 ): RequestContext {
   const { headers } = request;
-  const forwardedFor = headers["x-forwarded-for"];
   const path = pathFrom(request.url ?? "");
   const protocol = path === mcpPath ? "mcp" : protocolOf(request, isRpcPath(path));
   const span = beginSpan?.(request, { protocol, path });
@@ -89,8 +88,7 @@ export function identifyRequest(
     span,
     protocol,
     path,
-    address: addressOf(request),
-    forwardedFor: typeof forwardedFor === "object" ? forwardedFor.join() : forwardedFor,
+    ...originOf(request),
     authorization: headers.authorization,
     hasXApiKey: headers["x-api-key"] !== undefined,
   };
@@ -197,12 +195,24 @@ export function spanBelow(traceparent: string | readonly string[] | undefined): 
   return place && traceparentOf({ ...place, spanId: randomBytes(8).toString("hex") });
 }
 
-function pathFrom(target: string): string {
+/** A request target without its query. */
+export function pathFrom(target: string): string {
   const query = target.indexOf("?");
   return query === -1 ? target : target.slice(0, query);
 }
 
-function addressOf({ socket }: RawRequest): string {
+/** Where a request comes from, and for whom it says to be forwarded. */
+export function originOf(
+  request: Pick<RawRequest, "headers" | "socket">,
+): Pick<RequestContext, "address" | "forwardedFor"> {
+  const forwardedFor = request.headers["x-forwarded-for"];
+  return {
+    address: addressOf(request),
+    forwardedFor: typeof forwardedFor === "object" ? forwardedFor.join() : forwardedFor,
+  };
+}
+
+function addressOf({ socket }: Pick<RawRequest, "socket">): string {
   try {
     // The socket of a connection that is already gone has no address.
     return socket.remoteAddress ?? "unknown";

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { type Access, createAccess, plansIn } from "../access/access.ts";
 import { defaultKnownMs } from "../access/authenticate.ts";
-import { createClientAddress, createProxyTest } from "../access/client-address.ts";
+import { createCallerAddress } from "../access/client-address.ts";
 import { checkValueOf } from "../access/keys.ts";
 import type { ListenerOptions } from "../http/listener/listener.ts";
 import type { Log } from "../log/log.ts";
@@ -274,13 +274,12 @@ export function openData({ dataDir }: Config): ReturnType<typeof openDatabase> {
 /** How many connections one address may have: trusted proxies come for many, and in `open` mode nobody is limited. */
 export function connectionLimits(
   config: Config,
-): Pick<ListenerOptions, "addressOf" | "connectionsPerAddress"> {
-  const clientAddress = createClientAddress(config.trustProxy, { warn() {} });
-  const isProxy = createProxyTest(config.trustProxy);
+): Required<Pick<ListenerOptions, "addressOf" | "connectionsPerAddress" | "callerOf">> {
+  const callerAddress = createCallerAddress(config.trustProxy);
   const isLimited = config.access !== "open" && config.connectionsPerAddress > 0;
   return {
+    callerOf: callerAddress,
     connectionsPerAddress: isLimited ? config.connectionsPerAddress : Number.POSITIVE_INFINITY,
-    addressOf: (address) =>
-      isProxy(address) ? undefined : clientAddress({ address, forwardedFor: undefined }),
+    addressOf: (address) => callerAddress({ address, forwardedFor: undefined }),
   };
 }

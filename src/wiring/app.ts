@@ -35,7 +35,7 @@ import { ConfigError } from "./config.ts";
 import { createDegraded } from "./degraded.ts";
 import { shownPlans } from "./plans.ts";
 import { connectRedis, type SharingTimes, shareAnswers } from "./redis.ts";
-import { checkCredential, noConnectionLeft, refuse, refuseUnknown } from "./refuse.ts";
+import { checkCredential, noRoom, refuse, refuseUnknown } from "./refuse.ts";
 import { createRpc } from "./rpc.ts";
 import { createService, type Service } from "./service.ts";
 import type { Config } from "./settings.ts";
@@ -69,6 +69,9 @@ const answerMaxMs = 5000;
 
 /** The one RPC that load balancers probe with. */
 const healthCheckPath = "/grpc.health.v1.Health/Check";
+
+/** What is answered whatever is full. */
+const probePaths: ReadonlySet<string> = new Set(["/healthz", "/readyz", healthCheckPath]);
 
 /** A server that answers. */
 export interface App {
@@ -120,6 +123,8 @@ export async function startApp(
     (index: number): RequestHandler =>
     (req, res) =>
       state.kind === "serving" && (state.doors[index]?.(req, res) ?? false);
+  const connections = connectionLimits(config);
+  const plans = () => opened().access?.plans ?? [];
   const listener = createListener({
     handlers: tracing.handlers([
       // These look at credentials themselves, and refuse in their protocol.
@@ -140,13 +145,17 @@ export async function startApp(
       (req, res) => state.kind !== "serving" && refuse(notServing(state.kind), req, res),
       refuseUnknown,
     ]),
-    spareHandlers: [
+    handlersIfFull: (full) => [
       probes,
       createWelcome({ besidesPage }),
       (req, res) => contextOf(req).path === healthCheckPath && tools(req, res),
-      (req, res) => refuse(noConnectionLeft(), req, res),
+      (req, res) => refuse(noRoom(full), req, res),
     ],
-    ...connectionLimits(config),
+    isProbe: (path) => probePaths.has(path),
+    ...connections,
+    // What a plan allows is not refused for the sake of the others.
+    callsPerCaller: () =>
+      Math.max(connections.connectionsPerAddress, ...plans().map(({ limits }) => limits.concurrent ?? 0)),
     refuse,
     isRpcPath,
     beginSpan: tracing.beginSpan,

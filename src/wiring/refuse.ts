@@ -1,5 +1,6 @@
 import type { Access } from "../access/access.ts";
 import { errorFromUnknown, KibitzError } from "../errors/errors.ts";
+import type { Full } from "../http/listener/calls-under-way.ts";
 import type { NodeRequest, NodeResponse } from "../http/message.ts";
 import { sendProblem } from "../http/send-problem.ts";
 import { connectErrorFrom } from "../protocols/connect/errors.ts";
@@ -19,9 +20,16 @@ export function refuseUnknown(req: NodeRequest, res: NodeResponse): boolean {
   return refuseUnknownCall(req, res, connectErrorFrom);
 }
 
-export function noConnectionLeft(): KibitzError {
-  const detail = "This server, or your address, has no connection left. Come again later.";
-  return new KibitzError("overloaded", detail, { retryAfterMs: 1000 });
+/** What a call is refused for because so many are under way. */
+export function noRoom(full: Full): KibitzError {
+  const soon = { retryAfterMs: 1000 };
+  return full === "caller"
+    ? new KibitzError(
+        "concurrency_limited",
+        "Your address has as many connections or calls under way as it may have. Wait until one of them ends.",
+        soon,
+      )
+    : new KibitzError("overloaded", "This server has no room for another call. Come again later.", soon);
 }
 
 /** What is no call needs no key, but a credential that is sent with it is checked as everywhere. */

@@ -188,7 +188,7 @@ export const settings = {
     key: "KIBITZ_CONNECTIONS_PER_ADDRESS",
     default: () => 256,
     about:
-      "connections at a time of one address, 0 to 10000; 0 for no limit, as for proxies that are trusted and with KIBITZ_ACCESS=open",
+      "connections at a time of one address, and calls under way of one caller's, 0 to 10000; 0 for no limit, as for proxies that are trusted and with KIBITZ_ACCESS=open",
     read: integer(0, 10_000),
   },
   corsOrigins: {

@@ -51,8 +51,8 @@ describe("docs/running.md", () => {
     expect(cellOf("an idle connection; one on which nothing moves")).toBe(
       `${seconds(keepAliveTimeoutMs)}; ${seconds(silenceTimeoutMs)}`,
     );
-    expect(cellOf("calls at a time on an HTTP/2 connection; of one address")).toBe(
-      `${listenerLimits.streamsMax}; ${listenerLimits.streamsPerAddress}`,
+    expect(cellOf("calls at a time on an HTTP/1.1 connection, on an HTTP/2 connection, in all")).toBe(
+      `1, ${listenerLimits.streamsMax}, ${listenerLimits.callsMax}`,
     );
   });
 

@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
 /** Files that a call passes at most: what a newcomer can follow. */
-const mostFiles = { JSON: 60, gRPC: 65 };
+const mostFiles = { JSON: 62, gRPC: 65 };
 
 const architecture = readFileSync(new URL("../../ARCHITECTURE.md", import.meta.url), "utf8");
 const [, section = ""] = /\n## The way of a request\n([\s\S]+?)\n## /.exec(architecture) ?? [];

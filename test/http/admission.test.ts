@@ -18,7 +18,7 @@ type Client = Awaited<ReturnType<typeof open>>;
 /** A listener with a call that goes on until it is told, and one whose answer is too large to wait in any buffer. */
 async function start(
   limits: Limits,
-  more: Pick<ListenerOptions, "connectionsPerAddress" | "addressOf"> = {},
+  more: Pick<ListenerOptions, "connectionsPerAddress" | "addressOf" | "callerOf" | "callsPerCaller"> = {},
 ) {
   const busy: NodeResponse[] = [];
   const handler: RequestHandler = (req, res) => {
@@ -232,49 +232,146 @@ describe("where every connection is taken", () => {
   });
 });
 
-describe("calls over HTTP/2", () => {
-  test("are refused beyond those that an address may have, but for one on each connection", async () => {
-    const { base, busy } = await start({ streamsPerAddress: 3 }, { connectionsPerAddress: 10 });
+describe("calls under way", () => {
+  /** Begins calls over HTTP/2, and notes the codes that they end with. */
+  function beginnerOf(base: string) {
     const codes: number[] = [];
-    const begin = (from: string, calls: number) => {
+    const begin = (from: string, calls: number, headers = {}, path = "/busy") => {
       const client = http2From(base, from);
+      client.on("error", () => {});
       for (let count = 0; count < calls; count++) {
-        const call = client.request({ ":path": "/busy" });
+        const call = client.request({ ":path": path, ...headers }).resume();
         call.on("error", () => {}).on("close", () => codes.push(call.rstCode));
       }
+      return client;
     };
-    begin("127.0.0.2", 5);
-    await expect.poll(() => codes).toEqual([7, 7]);
+    return { begin, codes };
+  }
+
+  const callerOf: ListenerOptions["callerOf"] = ({ address, forwardedFor }) => forwardedFor ?? address;
+
+  test("are so many of one caller, over all its connections and both protocols", async () => {
+    const { base, busy, enter, work, warnings } = await start({}, { callerOf, callsPerCaller: () => 3 });
+    const { begin, codes } = beginnerOf(base);
     begin("127.0.0.2", 2);
-    await expect.poll(() => codes).toEqual([7, 7, 7]);
+    await expect.poll(() => busy.length).toBe(2);
+    await work("127.0.0.2");
+    begin("127.0.0.2", 2);
+    await expect.poll(() => codes).toEqual([7, 7]);
+    // The listener's own handlers for that answer with 404: there is no other than the probe.
+    const refused = await enter("127.0.0.2");
+    expect(problemOf(await ask(refused, "/busy"))).toMatchObject({ status: 404 });
+    expect(busy).toHaveLength(3);
+    expect(await ask(refused)).toContain("200 OK");
+    begin("127.0.0.2", 1, {}, "/healthz");
+    await expect.poll(() => codes).toEqual([7, 7, 0]);
     begin("127.0.0.3", 2);
-    await expect.poll(() => busy.length).toBe(6);
-    busy[0]?.end();
-    await expect.poll(() => codes).toEqual([7, 7, 7, 0]);
-  });
-
-  test("are refused beyond those that all may have, but for one on each connection", async () => {
-    const { base, busy } = await start({ streamsInAll: 2 });
-    for (const from of ["127.0.0.2", "127.0.0.3", "127.0.0.4"]) {
-      const client = http2From(base, from);
-      for (let count = 0; count < 2; count++) {
-        client.request({ ":path": "/busy" }).on("error", () => {});
-      }
-      await once(client, "remoteSettings");
-    }
-    // Two of the first, and the first of each other.
-    await expect.poll(() => busy.length).toBe(4);
-    await sleep(50);
-    expect(busy.length).toBe(4);
-  });
-
-  test("are not refused for calls that wait for each other on connections of HTTP/1.1", async () => {
-    const { base, enter, busy } = await start({ streamsInAll: 3 });
-    await enter("127.0.0.2", get("/busy").repeat(5));
     await expect.poll(() => busy.length).toBe(5);
-    const client = http2From(base, "127.0.0.3");
-    client.request({ ":path": "/busy" }).on("error", () => {});
-    client.request({ ":path": "/busy" }).on("error", () => {});
-    await expect.poll(() => busy.length).toBe(7);
+    busy[0]?.end();
+    await expect.poll(() => codes).toEqual([7, 7, 0, 0]);
+    begin("127.0.0.2", 1);
+    await expect.poll(() => busy.length).toBe(6);
+    expect(warnings).toEqual([expect.stringContaining("KIBITZ_CONNECTIONS_PER_ADDRESS")]);
+  });
+
+  test("are counted by the caller for whom a request was forwarded", async () => {
+    const { base, busy } = await start({}, { callerOf, callsPerCaller: () => 2 });
+    const { begin, codes } = beginnerOf(base);
+    begin("127.0.0.9", 3, { "x-forwarded-for": "192.0.2.1" });
+    begin("127.0.0.9", 2, { "x-forwarded-for": "192.0.2.2" });
+    await expect.poll(() => busy.length).toBe(4);
+    await expect.poll(() => codes).toEqual([7]);
+  });
+
+  test("are so many in all, and probes are answered beside them", async () => {
+    const { base, busy, enter } = await start({ callsMax: 2 });
+    const { begin, codes } = beginnerOf(base);
+    begin("127.0.0.2", 2);
+    await expect.poll(() => busy.length).toBe(2);
+    begin("127.0.0.3", 1);
+    await expect.poll(() => codes).toEqual([7]);
+    expect(await ask(await enter("127.0.0.4"))).toContain("200 OK");
+  });
+
+  test("end the connection of a client that goes on to begin more than it may", async () => {
+    const { base, busy } = await start({ streamsRefusedMax: 5 }, { callerOf, callsPerCaller: () => 1 });
+    const { begin, codes } = beginnerOf(base);
+    const patient = begin("127.0.0.2", 6);
+    await expect.poll(() => codes).toEqual([7, 7, 7, 7, 7]);
+    expect(patient.destroyed).toBe(false);
+    const goaway = once(patient, "goaway");
+    patient.request({ ":path": "/busy" }).on("error", () => {});
+    expect((await goaway)[0]).toBe(0);
+    // The call that it has under way is answered first.
+    busy[0]?.end("done");
+    await once(patient, "close");
+  });
+});
+
+describe("pipelined requests over HTTP/1.1", () => {
+  test("are begun one after the other", async () => {
+    const { enter, busy } = await start({});
+    const client = await enter("127.0.0.2", get("/busy").repeat(3) + get("/healthz"));
+    for (const count of [1, 2, 3]) {
+      await expect.poll(() => busy.length).toBe(count);
+      await sleep(150);
+      expect(busy).toHaveLength(count);
+      busy.at(-1)?.end(`answer ${count}`);
+    }
+    await expect.poll(client.received).toMatch(/answer 1[\s\S]*answer 2[\s\S]*answer 3[\s\S]*"ok"/);
+  });
+
+  test("that are sent in pieces, with bodies, are read as they were sent", async () => {
+    const { port } = await startListener([
+      (req, res) => {
+        let text = "";
+        req.on("data", (part) => {
+          text += part;
+        });
+        req.on("end", () => setTimeout(() => res.end(`[${text}]`), 5));
+        return true;
+      },
+    ]);
+    const { socket, received } = await open(port);
+    onTestFinished(() => void socket.destroy());
+    const bodies = ["a", "b".repeat(1500), "", "\r\n\r\n".repeat(700), "c".repeat(40_000), "d"];
+    const bytes = bodies
+      .map((body) => `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
+      .join("");
+    for (let at = 0; at < bytes.length; at += 700) {
+      socket.write(bytes.slice(at, at + 700));
+      await sleep(0);
+    }
+    await expect.poll(() => received().match(/\[[^\]]*\]/g)).toEqual(bodies.map((body) => `[${body}]`));
+  });
+
+  test.each([
+    ["closes", 5, (socket: Socket) => socket.end()],
+    ["resets", 5, (socket: Socket) => socket.resetAndDestroy()],
+    ["closes, behind more than is kept", 5000, (socket: Socket) => socket.end()],
+    ["resets, behind more than is kept", 5000, (socket: Socket) => socket.resetAndDestroy()],
+  ])("do not hide a caller who %s the connection", async (_, count, leave) => {
+    const { enter, busy } = await start({});
+    const { socket } = await enter("127.0.0.2", get("/busy") + get("/healthz").repeat(count));
+    await expect.poll(() => busy.length).toBe(1);
+    await sleep(150);
+    const gone = new Promise<number>((resolve) => {
+      busy[0]?.once("close", () => resolve(performance.now()));
+    });
+    const leftAt = performance.now();
+    leave(socket);
+    expect((await gone) - leftAt).toBeLessThan(500);
+  });
+
+  test("beyond what is kept for a connection are not answered: it ends with the answer that is under way", async () => {
+    const { enter, busy } = await start({});
+    const client = await enter("127.0.0.2", get("/busy") + get("/healthz").repeat(5000));
+    await expect.poll(() => busy.length).toBe(1);
+    await sleep(400);
+    busy[0]?.end("done");
+    const answers = await client.closed;
+    // The few that the parser had made are answered, and of the last its client is told so.
+    expect(answers.match(/HTTP\/1.1 /g)?.length).toBeLessThan(40);
+    expect(answers.match(/Connection: close/g)).toHaveLength(1);
   });
 });

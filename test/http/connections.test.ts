@@ -80,7 +80,7 @@ describe("an address with as many connections as KIBITZ_CONNECTIONS_PER_ADDRESS,
         expect(answer).toContain("200 OK");
       } else {
         const problem = problemOf(answer);
-        expect(problem).toMatchObject({ status: 503, code: "overloaded" });
+        expect(problem).toMatchObject({ status: 429, code: "concurrency_limited" });
         expect(problem.head).toMatch(/^Retry-After: \d+\r$/m);
         expect(problem.head).toMatch(/^Connection: close\r?$/m);
       }
@@ -91,11 +91,12 @@ describe("an address with as many connections as KIBITZ_CONNECTIONS_PER_ADDRESS,
     const check = health(enterHttp2("127.0.0.2"), "Check").resume();
     expect((await once(check, "trailers"))[0]).toMatchObject({ "grpc-status": "0" });
     const other = health(enterHttp2("127.0.0.2"), "Watch").resume();
-    expect((await once(other, "response"))[0]).toMatchObject({ ":status": 200, "grpc-status": "14" });
+    expect((await once(other, "response"))[0]).toMatchObject({ ":status": 200, "grpc-status": "8" });
     expect(await ask("127.0.0.3", "/price")).toContain("200 OK");
     expect(watching.every(({ closed }) => !closed)).toBe(true);
     // As every call, each that was refused has a line in the log.
-    const lines = () => app.logged.filter((fields) => "code" in fields && fields.code === "overloaded");
+    const lines = () =>
+      app.logged.filter((fields) => "code" in fields && fields.code === "concurrency_limited");
     await expect.poll(lines).toHaveLength(4);
   });
 
@@ -103,6 +104,38 @@ describe("an address with as many connections as KIBITZ_CONNECTIONS_PER_ADDRESS,
     const watching = [await watch("127.0.0.9"), await watch("127.0.0.9"), await watch("127.0.0.9")];
     expect(await ask("127.0.0.9", "/price")).toContain("200 OK");
     expect(watching.every(({ closed }) => !closed)).toBe(true);
+  });
+});
+
+describe("a caller with as many calls under way as its address may have", () => {
+  const app = useApp({
+    KIBITZ_ACCESS: "public",
+    KIBITZ_CONNECTIONS_PER_ADDRESS: "1",
+    KIBITZ_TRUST_PROXY: "127.0.0.9",
+  });
+  const { enter, enterHttp2 } = callersOf(app);
+
+  test("is told to wait for one to end; probes, other callers of the same proxy and the proxy itself are answered", async () => {
+    const from = (address: string) => ({ "x-forwarded-for": address });
+    const proxy = enterHttp2("127.0.0.9");
+    // As many as the largest plan allows at a time, which is more than one.
+    const watching = Array.from({ length: 4 }, () => health(proxy, "Watch", from("2001:db8::1")));
+    await Promise.all(watching.map((call) => once(call, "data")));
+    const ask = async (path: string, more: string) =>
+      (await enter("127.0.0.9", get(path, `${more}Connection: close\r\n`))).closed;
+    const refused = problemOf(await ask("/price", "X-Forwarded-For: 2001:db8::2\r\n"));
+    expect(refused).toMatchObject({ status: 429, code: "concurrency_limited" });
+    expect(refused.head).toMatch(/^Retry-After: \d+\r$/m);
+    const stream = health(enterHttp2("127.0.0.9"), "Watch", from("2001:db8::1")).resume();
+    await expect.poll(() => [stream.closed, stream.rstCode]).toEqual([true, 7]);
+    await once(health(proxy, "Check", from("2001:db8::1")), "data");
+    for (const path of ["/healthz", "/readyz"]) {
+      expect(await ask(path, "X-Forwarded-For: 2001:db8::1\r\n")).toContain("200 OK");
+    }
+    expect(await ask("/price", "X-Forwarded-For: 2001:db8:1::1\r\n")).toContain("200 OK");
+    expect(await ask("/price", "")).toContain("200 OK");
+    watching[0]?.close();
+    await expect.poll(() => ask("/price", "X-Forwarded-For: 2001:db8::1\r\n")).toContain("200 OK");
   });
 });
 

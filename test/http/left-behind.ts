@@ -5,6 +5,7 @@
 import { EventEmitter } from "node:events";
 import type { ServerHttp2Session, ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
+import { createCallsUnderWay } from "../../src/http/listener/calls-under-way.ts";
 import { createPlaces } from "../../src/http/listener/connections.ts";
 import { cutStalled } from "../../src/http/listener/http2-server.ts";
 import type { NodeResponse } from "../../src/http/message.ts";
@@ -30,11 +31,20 @@ function oldBytesOf(open: (call: Open) => void): Promise<number> {
   });
 }
 
-const limits = { max: 10, maxPerAddress: 10, callsMax: 100, callsMaxPerAddress: 100 };
-const place = createPlaces(limits).take(new Open() as EventEmitter as Socket, "192.0.2.1");
-const connection = await oldBytesOf((call) => place?.begin(call as EventEmitter as NodeResponse));
+const place = createPlaces({ max: 10, maxPerAddress: 10 }).take(
+  new Open() as EventEmitter as Socket,
+  "192.0.2.1",
+);
+if (typeof place === "string") {
+  throw new Error(`the first connection finds no place: ${place}`);
+}
+const underWay = createCallsUnderWay({ max: 100, maxPerCaller: () => 100, onFull() {} });
+const connection = await oldBytesOf((call) => {
+  place.begin(call as EventEmitter as NodeResponse);
+  underWay.begin(call as EventEmitter as NodeResponse, "192.0.2.1");
+});
 const session = new EventEmitter();
 cutStalled(session as ServerHttp2Session, 1e6);
 const streams = await oldBytesOf((call) => session.emit("stream", call as EventEmitter as ServerHttp2Stream));
 session.emit("close");
-console.log(JSON.stringify({ calls: place?.calls.length, connection, streams }));
+console.log(JSON.stringify({ calls: place.calls.length, connection, streams }));

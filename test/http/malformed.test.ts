@@ -230,15 +230,20 @@ test("garbage after the end of an answer closes the connection and leaves the an
   expect(answer).toMatch(/^HTTP\/1.1 200 OK[\s\S]*{"status":"ok"}\n$/);
 });
 
-test("garbage in the middle of an answer closes the connection and adds nothing to the answer", async () => {
+test("garbage in the middle of an answer closes the connection behind the answer, and adds nothing to it", async () => {
+  const begun: NodeResponse[] = [];
   const { port } = await startListener([
-    (_req, res) => Boolean((res as NodeJS.WritableStream).write("begun")),
+    (_req, res) => Boolean((res as NodeJS.WritableStream).write("begun") && begun.push(res)),
   ]);
   const { socket, received, closed } = await open(port);
   socket.write("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
   await expect.poll(received).toMatch(/^HTTP\/1\.1 200 OK[\s\S]*begun/);
+  const before = received();
   socket.write("\x01\x02garbage\r\n\r\n");
-  expect(await closed).toMatch(/begun\r\n$/);
+  await sleep(50);
+  expect(received()).toBe(before);
+  (begun[0] as NodeJS.WritableStream).end();
+  expect(await closed).toMatch(/begun\r\n0\r\n\r\nHTTP\/1\.1 400 /);
 });
 
 test("garbage behind requests that are being answered closes the connection after their answers", async () => {
@@ -246,14 +251,14 @@ test("garbage behind requests that are being answered closes the connection afte
   const { port } = await startListener([(_req, res) => Boolean(waiting.push(res))]);
   const { socket, closed } = await open(port);
   socket.write(`${"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n".repeat(2)}\x01\x02garbage\r\n\r\n`);
-  await expect.poll(() => waiting.length).toBe(2);
-  await sleep(20);
-  for (const [index, res] of waiting.entries()) {
-    (res as NodeJS.WritableStream).end(`answer ${index}`);
+  for (const count of [1, 2]) {
+    await expect.poll(() => waiting.length).toBe(count);
+    await sleep(20);
+    (waiting.at(-1) as NodeJS.WritableStream).end(`answer ${count}`);
   }
   const answers = await closed;
   expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 200", "HTTP/1.1 200"]);
-  expect(answers).toMatch(/answer 0[\s\S]*Connection: close[\s\S]*answer 1/);
+  expect(answers).toMatch(/answer 1[\s\S]*Connection: close[\s\S]*answer 2/);
 });
 
 describe("over HTTP/2, a problem document answers", () => {

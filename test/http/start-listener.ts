@@ -21,7 +21,10 @@ export async function startListener(
   limits: ListenerOptions["limits"] = {},
   cors = createCors(["*"]),
   more: Partial<
-    Pick<ListenerOptions, "spareHandlers" | "addressOf" | "connectionsPerAddress" | "isRpcPath">
+    Pick<
+      ListenerOptions,
+      "handlersIfFull" | "addressOf" | "connectionsPerAddress" | "callerOf" | "callsPerCaller" | "isRpcPath"
+    >
   > = {},
 ): Promise<Started> {
   const errors: object[] = [];
@@ -33,7 +36,8 @@ export async function startListener(
   const probes = createProbes({ ready: () => true, draining: () => listener.draining });
   const listener = createListener({
     handlers: [...handlers, probes, createWelcome()],
-    spareHandlers: [probes],
+    handlersIfFull: () => [probes],
+    isProbe: (path) => path === "/healthz",
     cors,
     log,
     limits,

@@ -25,6 +25,8 @@ const everywhere: readonly ErrorCode[] = [
   "uri_too_long",
   "headers_too_large",
   "internal",
+  "concurrency_limited",
+  "overloaded",
   "store_unavailable",
   "starting",
   "shutting_down",
@@ -54,8 +56,6 @@ const inAnalyses: readonly ErrorCode[] = [
   "path_unavailable",
   "rate_limited",
   "quota_exhausted",
-  "concurrency_limited",
-  "overloaded",
   "engine_timeout",
 ];
 
@@ -66,7 +66,7 @@ const byMethod: Readonly<Record<string, readonly ErrorCode[]>> = {
   // It has no options; a variant that its engine does not play is one all the same.
   ReviewGame: [...inAnalyses.filter((code) => code !== "option_not_allowed"), "invalid_pgn"],
   // What is wrong with one request is told in the answer to that one.
-  EvaluateBatch: [...counted, "rate_limited", "overloaded"],
+  EvaluateBatch: [...counted, "rate_limited"],
   CreateKey: ["self_service_disabled", "rate_limited"],
   GetKey: ["api_key_required"],
   RevokeKey: ["api_key_required"],

@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import type { Log } from "../../log/log.ts";
 import type { NodeRequest, NodeResponse } from "../message.ts";
+import type { Full } from "./calls-under-way.ts";
 import type { ListenerLimits } from "./limits.ts";
 
 /** Decides which connections are taken. */
@@ -23,41 +24,51 @@ const warnings = {
   address:
     "an address holds as many connections as it may: its idle ones are closed for new ones. If it is a proxy of yours, name it in KIBITZ_TRUST_PROXY; KIBITZ_CONNECTIONS_PER_ADDRESS sets how many it may",
   all: "all connections are taken: idle ones are closed for new ones, of the address that holds most",
+  calls:
+    "an address has as many calls under way as it may: more are refused. If it is a proxy of yours, name it in KIBITZ_TRUST_PROXY; KIBITZ_CONNECTIONS_PER_ADDRESS sets how many it may",
 };
+
+/** Warns that something is full: now and then, however often it is called. */
+export type WarnFull = (which: keyof typeof warnings) => void;
+
+export function createFullWarnings(
+  { connectionsMax }: ListenerLimits,
+  connectionsPerAddress: number,
+  callsPerCaller: () => number,
+  log: Pick<Log, "warn">,
+): WarnFull {
+  const counts = { address: () => connectionsPerAddress, all: () => connectionsMax, calls: callsPerCaller };
+  const toldAt = new Map<string, number>();
+  return (which) => {
+    const now = performance.now();
+    if (now - (toldAt.get(which) ?? Number.NEGATIVE_INFINITY) >= warnEveryMs) {
+      toldAt.set(which, now);
+      log.warn({ count: counts[which]() }, warnings[which]);
+    }
+  };
+}
 
 export function createAdmission(
   limits: ListenerLimits,
   connectionsPerAddress: number,
-  log: Pick<Log, "warn">,
+  onFull: WarnFull,
 ): Admission {
-  const toldAt = { address: Number.NEGATIVE_INFINITY, all: Number.NEGATIVE_INFINITY };
-  const onFull = (which: keyof typeof toldAt) => {
-    const now = performance.now();
-    if (now - toldAt[which] >= warnEveryMs) {
-      toldAt[which] = now;
-      const count = which === "all" ? limits.connectionsMax : connectionsPerAddress;
-      log.warn({ count }, warnings[which]);
-    }
-  };
   const isBounded = Number.isFinite(connectionsPerAddress);
-  const calls = {
-    callsMax: limits.streamsInAll,
-    callsMaxPerAddress: isBounded ? limits.streamsPerAddress : Number.POSITIVE_INFINITY,
-  };
   const usual = createPlaces({
-    ...calls,
     max: limits.connectionsMax,
     maxPerAddress: connectionsPerAddress,
     onFull,
   });
   const spare = createPlaces({
-    ...calls,
     max: limits.spareConnectionsMax,
     maxPerAddress: isBounded ? limits.spareConnectionsPerAddress : Number.POSITIVE_INFINITY,
-    isSpare: true,
   });
   return {
-    take: (socket, peer, address) => usual.take(socket, address) ?? spare.take(socket, address ?? peer),
+    take(socket, peer, address) {
+      const place = usual.take(socket, address);
+      const other = typeof place === "string" ? spare.take(socket, address ?? peer, place) : place;
+      return typeof other === "string" ? undefined : other;
+    },
     cut() {
       for (const { socket } of [...usual, ...spare]) {
         socket.destroy();
@@ -69,12 +80,10 @@ export function createAdmission(
 /** A connection among those that the server holds. */
 export interface Place {
   readonly socket: Socket;
-  /** For one request only. */
-  readonly isSpare: boolean;
+  /** Of a spare place, which is for one request only: what is full beside it. */
+  readonly spareFor: Full | undefined;
   /** Calls that have not ended. Few, and no `Set`: what that has held stays until V8 collects the whole heap. */
   readonly calls: readonly NodeResponse[];
-  /** Whether there is room for one more call: always for the only one of a connection. */
-  hasRoom(): boolean;
   /** Notes a call until its answer is closed. */
   begin(res: NodeResponse): void;
   /** Ends the connection, whatever is under way. By default that of the socket. */
@@ -85,11 +94,12 @@ export interface Place {
 export interface Places extends Iterable<Place> {
   /**
    * A place for a new connection; where there is none left, that of one for which the server has nothing to do. The
-   * address that holds most such gives it, and of those the one that has waited longest. Undefined if all are in use.
+   * address that holds most such gives it, and of those the one that has waited longest. What is full if all are in use.
    *
    * @param address whom it counts for; undefined for connections that are counted only in all, and never taken away
+   * @param spareFor for a spare place, what is full beside it
    */
-  take(socket: Socket, address: string | undefined): Place | undefined;
+  take(socket: Socket, address: string | undefined, spareFor?: Full): Place | Full;
 }
 
 export interface PlacesOptions {
@@ -97,13 +107,8 @@ export interface PlacesOptions {
   readonly max: number;
   /** Of one address. */
   readonly maxPerAddress: number;
-  /** Calls at a time on all connections, and on those of one address. */
-  readonly callsMax: number;
-  readonly callsMaxPerAddress: number;
-  /** Whether a connection may send one request only. */
-  readonly isSpare?: boolean;
   /** Is told that connections are closed or refused for want of places: at every single one. */
-  readonly onFull?: (which: "address" | "all") => void;
+  readonly onFull?: WarnFull;
 }
 
 /** What one address holds, those without calls in the order in which they have become so. */
@@ -111,7 +116,6 @@ interface Holder {
   /** Undefined for all that are counted only in all. */
   readonly address: string | undefined;
   readonly places: Set<Place>;
-  calls: number;
   /** When it is worth looking again for what could be taken away, by `performance.now()`. */
   lookAt: number;
   /** By when all that were taken away may have been, at an even pace, by `performance.now()`. */
@@ -131,37 +135,21 @@ const lookAgainMs = 100;
 const replaceAllMs = 10_000;
 
 export function createPlaces(options: PlacesOptions): Places {
-  const { max, maxPerAddress, callsMax, callsMaxPerAddress } = options;
-  const { isSpare = false, onFull = () => {} } = options;
+  const { max, maxPerAddress, onFull = () => {} } = options;
   const kept = holderFor(undefined);
   const holders = new Map<string, Holder>();
   let taken = 0;
-  let calls = 0;
   let lookAt = 0;
 
-  function put(socket: Socket, holder: Holder): Place {
+  function put(socket: Socket, holder: Holder, spareFor: Full | undefined): Place {
     const open: NodeResponse[] = [];
     const place: Place = {
       socket,
-      isSpare,
+      spareFor,
       calls: open,
-      hasRoom: () =>
-        open.length === 0 || (calls < callsMax && (holder === kept || holder.calls < callsMaxPerAddress)),
       begin(res) {
-        // Over HTTP/1.1 calls wait for each other, and all of a connection are one: its places are no business of theirs.
-        const isOne = () => "stream" in res || open.length === 1;
-        const count = (change: 1 | -1) => {
-          holder.calls += change;
-          calls += change;
-        };
         open.push(res);
-        if (isOne()) {
-          count(1);
-        }
         res.once("close", () => {
-          if (isOne()) {
-            count(-1);
-          }
           open.splice(open.indexOf(res), 1);
           // To the end of the line of those without calls.
           if (open.length === 0 && holder.places.delete(place)) {
@@ -246,15 +234,15 @@ export function createPlaces(options: PlacesOptions): Places {
   }
 
   return {
-    take(socket, address) {
+    take(socket, address, spareFor) {
       const holder = address === undefined ? kept : (holders.get(address) ?? holderFor(address));
       if (holder !== kept && holder.places.size >= maxPerAddress && !freeOwn(holder)) {
-        return undefined;
+        return "caller";
       }
       if (taken >= max && !freeAny()) {
-        return undefined;
+        return "service";
       }
-      return put(socket, holder);
+      return put(socket, holder, spareFor);
     },
     *[Symbol.iterator]() {
       yield* kept.places;
@@ -266,7 +254,7 @@ export function createPlaces(options: PlacesOptions): Places {
 }
 
 function holderFor(address: string | undefined): Holder {
-  return { address, places: new Set(), calls: 0, lookAt: 0, replacedAt: Number.NEGATIVE_INFINITY };
+  return { address, places: new Set(), lookAt: 0, replacedAt: Number.NEGATIVE_INFINITY };
 }
 
 /** Whether the server waits for the other end and has nothing to do for it: no call, half a call, or an answer to be taken. */

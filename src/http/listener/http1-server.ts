@@ -14,9 +14,11 @@ import { headersFromError, problemFromError, problemMediaType } from "../../erro
 import { contextOf, outcomeOf } from "../../request/context.ts";
 import { muchToCome } from "../lingering-close.ts";
 import { lateRequest, type NodeResponse } from "../message.ts";
+import type { Full } from "./calls-under-way.ts";
 import type { Place } from "./connections.ts";
 import { continueWhenRead } from "./dispatch.ts";
 import type { ListenerLimits } from "./limits.ts";
+import { createRequestQueue, type RequestQueue } from "./request-queue.ts";
 
 /** The part of the listener that speaks HTTP/1.1. */
 export interface Http1Server {
@@ -32,19 +34,17 @@ export interface Http1Server {
 const bodiless: readonly (string | undefined)[] = ["GET", "HEAD", "OPTIONS", "DELETE"];
 
 /**
- * @param answer is asked for the answer to a request, and told whether its connection is a spare one
+ * @param answer is asked for the answer to a request, and told what is full, so that its connection is a spare one
  * @param unreadHeaders are put into answers to what could not be read
  * @param tellUnread told why, and gives the id of such a request
  */
 export function createHttp1Server(
-  answer: (req: IncomingMessage, res: ServerResponse, isSpare: boolean) => void,
+  answer: (req: IncomingMessage, res: ServerResponse, full: Full | undefined) => void,
   limits: ListenerLimits,
   unreadHeaders: readonly (readonly [string, string])[],
   tellUnread: (socket: Socket, code: string) => string,
 ): Http1Server {
-  const places = new Map<Socket, Place>();
-  /** How many requests have come behind the last that is answered, of connections that have sent too many at once. */
-  const comeBehind = new WeakMap<Socket, number>();
+  const queues = new Map<Socket, RequestQueue>();
   let draining = false;
   const server = createServer({
     headersTimeout: limits.headersTimeoutMs,
@@ -67,33 +67,19 @@ export function createHttp1Server(
     continueWhenRead(req, res);
     server.emit("request", req, res);
   });
-  const take = (req: IncomingMessage, res: ServerResponse) => {
-    const { socket } = req;
-    const place = places.get(socket);
-    const isSpare = place?.isSpare === true;
-    const behind = comeBehind.get(socket);
-    if (behind !== undefined) {
-      comeBehind.set(socket, behind + 1);
-      // Whoever sends on has not read that it was the last.
-      if (behind === limits.pipelinedMax) {
-        socket.destroy();
-      }
-      return;
-    }
-    const isLast = place !== undefined && place.calls.length >= limits.pipelinedMax - 1;
-    if (isLast) {
-      comeBehind.set(socket, 0);
-    }
+  const take = (req: IncomingMessage, res: ServerResponse) => queues.get(req.socket)?.take(req, res);
+  const begin = (place: Place, req: IncomingMessage, res: ServerResponse) => {
     const isUnread = bodiless.includes(req.method) && muchToCome(req);
-    if (draining || isSpare || isLast || isUnread) {
+    if (draining || place.spareFor || isUnread) {
       res.shouldKeepAlive = false;
     }
-    place?.begin(res);
-    answer(req, res, isSpare);
+    place.begin(res);
+    answer(req, res, place.spareFor);
   };
   server.on("request", take);
   server.on("checkExpectation", take);
-  server.on("connect", (_req, socket) => {
+  server.on("connect", (req, socket) => {
+    queues.get(req.socket)?.stop();
     // Node has let go of the connection: without a listener, its error would end the process.
     socket.on("error", () => {}).resume();
     const error = new KibitzError("malformed_http", "CONNECT is for proxies, and this is not one.");
@@ -104,29 +90,30 @@ export function createHttp1Server(
     if (socket.writableEnded) {
       return;
     }
-    const calls = places.get(socket as Socket)?.calls ?? [];
-    const begun = calls.some((res) => res.headersSent);
-    if (!socket.writable || (begun && !calls.every(isAnswered))) {
-      socket.destroy();
-    } else if (begun) {
+    const queue = queues.get(socket as Socket);
+    const [first] = queue?.open ?? [];
+    queue?.stop();
+    const hasLeft = error.code === "HPE_INVALID_EOF_STATE";
+    if (first?.req.complete) {
+      // What stands before the broken bytes was read to its end: a refusal would be taken for its answer.
+      if (hasLeft) {
+        socket.destroy();
+      }
+      return;
+    }
+    const problem = errorFromClientError(error, queue?.packet);
+    if (first) {
+      // Who leaves in the middle of a body was not refused.
+      outcomeOf(first.req).code ??= hasLeft ? "canceled" : problem.code;
+    }
+    if (first && socket.writable && isAnswered(first)) {
       // The answer is on its way to the client: destroying the socket would lose it.
       socket.end();
+    } else if (first?.headersSent || !socket.writable) {
+      socket.destroy();
     } else {
-      const problem = errorFromClientError(error);
-      const unread = calls.find(({ req }) => !req.complete)?.req;
-      if (unread) {
-        // Who leaves in the middle of a body was not refused.
-        outcomeOf(unread).code ??= error.code === "HPE_INVALID_EOF_STATE" ? "canceled" : problem.code;
-      }
-      // What stands before it in the pipeline was read to its end, and is not to blame: a refusal would be taken for its
-      // answer. So it is answered, and nothing behind it.
-      const last = calls.findLast(({ req }) => req.complete);
-      if (last) {
-        (last as ServerResponse).shouldKeepAlive = false;
-      } else {
-        const id = unread ? contextOf(unread).id : tellUnread(socket as Socket, problem.code);
-        refuseSocket(socket, problem, unreadHeaders, id);
-      }
+      const id = first ? contextOf(first.req).id : tellUnread(socket as Socket, problem.code);
+      refuseSocket(socket, problem, unreadHeaders, id);
     }
   });
 
@@ -134,17 +121,21 @@ export function createHttp1Server(
     server,
     accept(place) {
       const { socket } = place;
-      places.set(socket, place);
-      socket.once("close", () => places.delete(socket));
       for (const acceptor of acceptors) {
         acceptor.call(server, socket);
       }
+      queues.set(
+        socket,
+        createRequestQueue(socket, (req, res) => begin(place, req, res)),
+      );
+      socket.once("close", () => queues.delete(socket));
     },
     drain() {
       draining = true;
-      for (const { calls } of places.values()) {
-        for (const res of calls as readonly ServerResponse[]) {
-          res.shouldKeepAlive = false;
+      for (const { open } of queues.values()) {
+        const last = open.at(-1);
+        if (last) {
+          last.shouldKeepAlive = false;
         }
       }
     },
@@ -160,17 +151,15 @@ interface ClientError extends Error {
   readonly code?: string;
   /** What Node's parser says is wrong. */
   readonly reason?: string;
-  /** The packet that the parser stopped in. */
-  readonly rawPacket?: Buffer;
 }
 
-function errorFromClientError({ code, reason, rawPacket }: ClientError): KibitzError {
+function errorFromClientError({ code, reason }: ClientError, packet: Buffer | undefined): KibitzError {
   switch (code) {
     case "ERR_HTTP_REQUEST_TIMEOUT":
       return lateRequest();
     case "HPE_HEADER_OVERFLOW":
       // Node tells only of too many bytes; a packet that begins with a long target says which.
-      return /^[A-Z]+ \S{8000}/.test(rawPacket?.toString("latin1", 0, 8100) ?? "")
+      return /^[A-Z]+ \S{8000}/.test(packet?.toString("latin1", 0, 8100) ?? "")
         ? new KibitzError("uri_too_long", "The request target is too long. Send a POST with a body.")
         : new KibitzError("headers_too_large", "The request headers are larger than 16 KiB.");
     default:

@@ -8,11 +8,12 @@ import {
 } from "node:http2";
 import type { KibitzError } from "../../errors/errors.ts";
 import { lateRequest, type NodeRequest, type NodeResponse } from "../message.ts";
+import type { Full } from "./calls-under-way.ts";
 import type { Place } from "./connections.ts";
 import { continueWhenRead } from "./dispatch.ts";
 import type { ListenerLimits } from "./limits.ts";
 
-type Http2Listener = (req: Http2ServerRequest, res: Http2ServerResponse, isSpare: boolean) => void;
+type Http2Listener = (req: Http2ServerRequest, res: Http2ServerResponse, full: Full | undefined) => void;
 
 /** The part of the listener that speaks HTTP/2. It never listens: connections are handed to it. */
 export interface Http2Server {
@@ -29,11 +30,13 @@ export interface Http2Server {
 export type Refuse = (error: KibitzError, req: NodeRequest, res: NodeResponse) => void;
 
 /**
- * @param answer is asked for the answer to a request, and told whether its connection is a spare one
+ * @param answer is asked for the answer to a request, and told what is full, so that its connection is a spare one
+ * @param admit counts a call, or says what is full
  * @param refuse what does not arrive in time
  */
 export function createHttp2Server(
   answer: Http2Listener,
+  admit: (req: Http2ServerRequest, res: Http2ServerResponse) => Full | undefined,
   limits: ListenerLimits,
   refuse: Refuse,
 ): Http2Server {
@@ -53,7 +56,7 @@ export function createHttp2Server(
   server.on("session", (session) => {
     const place = accepted;
     const leave = closeWhenIdle(session, limits);
-    sessions.set(session, { place, leave });
+    sessions.set(session, { place, leave, refused: 0 });
     cutStalled(session, limits.takeTimeoutMs);
     session.once("close", () => sessions.delete(session));
     if (place) {
@@ -62,15 +65,19 @@ export function createHttp2Server(
     }
   });
   const take = (req: Http2ServerRequest, res: Http2ServerResponse) => {
-    const { place, leave } = sessions.get(req.stream.session as ServerHttp2Session) ?? {};
-    if (place?.hasRoom() === false) {
+    const session = sessions.get(req.stream.session as ServerHttp2Session);
+    const full = session?.place?.spareFor;
+    if (!full && admit(req, res)) {
       // Nothing was done for it: clients know from this code that they may send it again.
       req.stream.close(constants.NGHTTP2_REFUSED_STREAM);
+      if (session && ++session.refused > limits.streamsRefusedMax) {
+        session.leave();
+      }
       return;
     }
-    place?.begin(res);
-    if (place?.isSpare) {
-      leave?.();
+    session?.place?.begin(res);
+    if (full) {
+      session?.leave();
     }
     // Until it is begun nobody else listens, and who leaves makes it emit this.
     req.on("error", () => {});
@@ -87,7 +94,7 @@ export function createHttp2Server(
       if (!req.stream.endAfterHeaders) {
         limitArrival(req, res, limits, refuse);
       }
-      answer(req, res, place?.isSpare === true);
+      answer(req, res, full);
     });
   };
   server.on("checkContinue", (req, res) => {
@@ -119,6 +126,8 @@ interface Session {
   readonly place: Place | undefined;
   /** Ends the connection with its last call. */
   readonly leave: () => void;
+  /** Streams that were refused because too many calls are under way. */
+  refused: number;
 }
 
 /** How long a client may still send what it sent before it read the goodbye. */

@@ -29,16 +29,12 @@ export const listenerLimits = {
   spareConnectionsMax: 1000,
   /** Of them for one address. */
   spareConnectionsPerAddress: 64,
-  /**
-   * Requests at a time on one HTTP/1.1 connection, sent without waiting for answers. The answer to the last of them is the last on its
-   * connection: thousands of them come in one packet, and all would be answered before anybody else is.
-   */
-  pipelinedMax: 100,
   /** Calls at a time on one HTTP/2 connection: what gRPC servers and Envoy allow. */
   streamsMax: 100,
-  /** Calls at a time over HTTP/2 of one address and in all, beyond one for each connection: 10 kB and more each. */
-  streamsPerAddress: 1000,
-  streamsInAll: 20_000,
+  /** Calls at a time in all, whatever their protocol: 10 kB and more each. */
+  callsMax: 20_000,
+  /** Streams of one HTTP/2 connection that are refused because too many calls are under way, before it is closed. */
+  streamsRefusedMax: 100,
   /**
    * Calls that an HTTP/2 connection may cancel at once, and then per second, before it is closed: rapid reset
    * (CVE-2023-44487). One that cancels all it may have open stays within; what it cancels at once keeps everybody else

@@ -1,10 +1,18 @@
 import { once } from "node:events";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import type { Log } from "../../log/log.ts";
-import { type BeginSpan, identifyRequest, outcomeOf } from "../../request/context.ts";
+import {
+  type BeginSpan,
+  identifyRequest,
+  originOf,
+  outcomeOf,
+  pathFrom,
+  type RequestContext,
+} from "../../request/context.ts";
 import type { NodeRequest, NodeResponse, RequestHandler } from "../message.ts";
 import { sendProblem } from "../send-problem.ts";
-import { createAdmission } from "./connections.ts";
+import { createCallsUnderWay, type Full } from "./calls-under-way.ts";
+import { createAdmission, createFullWarnings } from "./connections.ts";
 import type { Cors } from "./cors.ts";
 import { createDispatch, type DispatchOptions } from "./dispatch.ts";
 import { createHttp1Server } from "./http1-server.ts";
@@ -27,8 +35,8 @@ export interface Listener {
 export interface ListenerOptions {
   /** Asked in this order; the first one that takes a request keeps it. */
   readonly handlers: readonly RequestHandler[];
-  /** Asked instead on connections for which there was no place: probes are answered there, and nobody else is. */
-  readonly spareHandlers?: readonly RequestHandler[];
+  /** Asked instead if something is full: probes are answered then, and nobody else is. */
+  readonly handlersIfFull?: (full: Full) => readonly RequestHandler[];
   readonly cors: Cors;
   readonly log: Pick<Log, "error" | "warn">;
   /** Whether a path is below that of a service; none is if unset. */
@@ -46,6 +54,12 @@ export interface ListenerOptions {
   readonly addressOf?: (peer: string) => string | undefined;
   /** Connections at a time of one address. */
   readonly connectionsPerAddress?: number;
+  /** The caller that a request counts for; undefined for one that is counted only in all. */
+  readonly callerOf?: (origin: Pick<RequestContext, "address" | "forwardedFor">) => string | undefined;
+  /** Calls at a time of one caller. */
+  readonly callsPerCaller?: () => number;
+  /** Whether requests for a path are answered whatever is full. None is if unset. */
+  readonly isProbe?: (path: string) => boolean;
   readonly limits?: Partial<ListenerLimits>;
 }
 
@@ -53,10 +67,15 @@ export interface ListenerOptions {
 const sweepIntervalMs = 100;
 
 export function createListener(options: ListenerOptions): Listener {
-  const { handlers, spareHandlers = [], cors, log, limits: given } = options;
+  const { handlers, handlersIfFull = () => [], cors, log, limits: given } = options;
   const { isRpcPath = () => false, tellRefused = () => {}, beginSpan } = options;
   const { refuse = (error, req, res) => sendProblem(req, res, error) } = options;
   const { addressOf = (peer) => peer, connectionsPerAddress = Number.POSITIVE_INFINITY } = options;
+  const {
+    callerOf = () => undefined,
+    callsPerCaller = () => Number.POSITIVE_INFINITY,
+    isProbe = () => false,
+  } = options;
   const limits = { ...listenerLimits, ...given };
   const dispatching = {
     cors,
@@ -67,9 +86,20 @@ export function createListener(options: ListenerOptions): Listener {
     beginSpan,
   };
   const answerUsual = createDispatch({ ...dispatching, handlers });
-  const answerSpare = createDispatch({ ...dispatching, handlers: spareHandlers });
-  const answer = (req: NodeRequest, res: NodeResponse, isSpare: boolean) =>
-    isSpare ? answerSpare(req, res) : answerUsual(req, res);
+  const answerIfFull: Readonly<Record<Full, typeof answerUsual>> = {
+    caller: createDispatch({ ...dispatching, handlers: handlersIfFull("caller") }),
+    service: createDispatch({ ...dispatching, handlers: handlersIfFull("service") }),
+  };
+  const answer = (req: NodeRequest, res: NodeResponse, full: Full | undefined) =>
+    full ? answerIfFull[full](req, res) : answerUsual(req, res);
+  const warnings = createFullWarnings(limits, connectionsPerAddress, callsPerCaller, log);
+  const calls = createCallsUnderWay({
+    max: limits.callsMax,
+    maxPerCaller: callsPerCaller,
+    onFull: () => warnings("calls"),
+  });
+  const admit = (req: NodeRequest, res: NodeResponse) =>
+    isProbe(pathFrom(req.url ?? "")) ? undefined : calls.begin(res, callerOf(originOf(req)));
   /** Of what Node has made no request. */
   const tellUnread = (socket: Socket, code: string) => {
     const unread = { method: "", url: "", headers: {}, socket };
@@ -78,9 +108,11 @@ export function createListener(options: ListenerOptions): Listener {
     tellRefused(unread, performance.now());
     return id;
   };
-  const http1 = createHttp1Server(answer, limits, cors.unread, tellUnread);
-  const http2 = createHttp2Server(answer, limits, refuse);
-  const admission = createAdmission(limits, connectionsPerAddress, log);
+  const answerHttp1 = (req: NodeRequest, res: NodeResponse, full: Full | undefined) =>
+    answer(req, res, full ?? admit(req, res));
+  const http1 = createHttp1Server(answerHttp1, limits, cors.unread, tellUnread);
+  const http2 = createHttp2Server(answer, admit, limits, refuse);
+  const admission = createAdmission(limits, connectionsPerAddress, warnings);
 
   const unidentified = new Set<Socket>();
   http1.server.on("connection", (socket: Socket) => {
