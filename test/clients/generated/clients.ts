@@ -23,7 +23,7 @@ const document = fileURLToPath(new URL("../../../gen/openapi.json", import.meta.
 const built = cacheOf("generated");
 
 /** The generators stay when `node_modules` goes: they are large, and change only with their version. */
-const tools = process.env.KIBITZ_CACHE || join(homedir(), ".cache/kibitz");
+const tools = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "kibitz");
 const toolsFor = (file: string) => {
   const digest = createHash("sha256").update(readFileSync(join(here, file)));
   return join(tools, `${file.replace("/", "-")}-${digest.digest("hex").slice(0, 12)}`);
