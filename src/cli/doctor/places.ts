@@ -34,7 +34,8 @@ async function portFinding(part: string, host: string, port: number, advice: str
   if (refused === undefined) {
     return good(part, `${place} is free`);
   }
-  if (refused.code === "EADDRINUSE" && part === "port" && (await isKibitz(host, port))) {
+  const [path, said] = part === "port" ? ["/healthz", '{"status":"ok"'] : ["/metrics", "# HELP kibitz_"];
+  if (refused.code === "EADDRINUSE" && (await textAt(host, port, path)).includes(said)) {
     return good(part, `a Kibitz answers at ${place} already`);
   }
   return bad(part, `${place} cannot be listened on (${refused.message})`, advice);
@@ -55,16 +56,17 @@ async function refusalToListen(host: string, port: number): Promise<NodeJS.Errno
 
 const answerMaxMs = 2000;
 
-async function isKibitz(host: string, port: number): Promise<boolean> {
+/** What is answered there; empty if nobody answers, or not with success. */
+async function textAt(host: string, port: number, path: string): Promise<string> {
   const reachable =
     { "0.0.0.0": "127.0.0.1", "::": "[::1]" }[host] ?? (host.includes(":") ? `[${host}]` : host);
   try {
-    const answer = await fetch(`http://${reachable}:${port}/healthz`, {
+    const answer = await fetch(`http://${reachable}:${port}${path}`, {
       signal: AbortSignal.timeout(answerMaxMs),
     });
-    return answer.ok && (await answer.text()).startsWith('{"status":"ok"');
+    return answer.ok ? await answer.text() : "";
   } catch {
-    return false;
+    return "";
   }
 }
 

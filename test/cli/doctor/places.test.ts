@@ -10,6 +10,7 @@ import { createSqliteKeyStore } from "../../../src/storage/sqlite/key-store.ts";
 import { loadConfig } from "../../../src/wiring/config.ts";
 import { keyRecord } from "../../contract/access-stores.ts";
 import { freePort } from "../../support/free-port.ts";
+import { serve } from "../../support/served.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const folder = useTemporaryFolder();
@@ -46,6 +47,17 @@ describe("ports", () => {
     expect((await Array.fromAsync(lookAtPorts(same))).map(inShort)).toEqual([
       "port: good",
       "metrics port: bad",
+    ]);
+  });
+
+  test("of a Kibitz that runs are told as its own, that of its metrics too", async () => {
+    const metricsPort = String(await freePort());
+    const { port } = await serve({ KIBITZ_METRICS_PORT: metricsPort });
+    const config = loadConfig({ KIBITZ_PORT: String(port), KIBITZ_METRICS_PORT: metricsPort });
+    const findings = await Array.fromAsync(lookAtPorts(config));
+    expect(findings.map(({ part, state, found }) => `${part}: ${state}: ${found}`)).toEqual([
+      `port: good: a Kibitz answers at 127.0.0.1:${port} already`,
+      `metrics port: good: a Kibitz answers at 127.0.0.1:${metricsPort} already`,
     ]);
   });
 
