@@ -88,7 +88,7 @@ export function judgeSearch(
 }
 
 /** The moves to search: none but legal ones. @throws KibitzError */
-function judgeSearchMoves(
+export function judgeSearchMoves(
   { searchMoves }: AnalysisRequest,
   position: Position,
 ): JudgedRequest["searchMoves"] {

@@ -95,6 +95,7 @@ async function analyse(input: CommandInput, kind: Kind): Promise<number> {
       host.stdout.write(values.json ? `${kind.json(found)}\n` : kind.report(found, columnsOf(host)));
     };
     try {
+      service.check(sent);
       const request = readSendable(sent);
       const { streamEvaluate } = createClient(AnalysisService, service.transport);
       for await (const state of streamEvaluate(request, { signal })) {

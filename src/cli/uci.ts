@@ -58,7 +58,7 @@ async function speak(input: CommandInput): Promise<number> {
 }
 
 /** At once: the engine loads while the chess program introduces itself. */
-async function openHere({ host, signal }: CommandInput, template: AnalysisRequest): Promise<Opened> {
+async function openHere({ host, signal, values }: CommandInput, template: AnalysisRequest): Promise<Opened> {
   const [{ openLocal }, { createLocalAnalyst }] = await Promise.all([
     import("./open-local.ts"),
     import("./uci/local-analyst.ts"),
@@ -66,7 +66,7 @@ async function openHere({ host, signal }: CommandInput, template: AnalysisReques
   const leaving = new AbortController();
   // There is one search at a time: with one more slot, the next would start an engine while the last one still stops.
   const settings = { KIBITZ_SLOTS: "1" };
-  const opening = openLocal(host, AbortSignal.any([signal, leaving.signal]), { settings });
+  const opening = openLocal(host, AbortSignal.any([signal, leaving.signal]), { settings, values });
   return {
     analyst: createLocalAnalyst(opening, template),
     overheadMs: localOverheadMs,

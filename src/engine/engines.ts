@@ -1,7 +1,7 @@
 import type { EventEmitter } from "node:events";
 import type { Log } from "../log/log.ts";
 import { type Catalog, createCatalog } from "./catalog.ts";
-import type { EngineBackend, EngineBuild, EngineInfo } from "./engine.ts";
+import type { EngineBackend, EngineBuild, EngineInfo, EnginePath } from "./engine.ts";
 import { createPool, type EngineStanding } from "./pool.ts";
 import { createSearchWithRetry, type SearchWithRetry } from "./search-with-retry.ts";
 import type { EngineEvents } from "./starts.ts";
@@ -29,24 +29,26 @@ export interface EnginesOptions {
   /** Bytes that all engines together may take. */
   readonly memoryMaxBytes: number;
   readonly log: Log;
+  /** What is asked for first, and so started: the default engine, unless given. */
+  readonly asked?: { readonly engine: string; readonly path: EnginePath | "auto" } | undefined;
   /** Told when the first engine has been started: its process loads, and this one may be busy with something else. */
   readonly onStarted?: (() => void) | undefined;
 }
 
 /**
- * Finds the engines, starts the default one and keeps one of it, so that its callers meet a warm engine.
+ * Finds the engines, starts the one that is asked for and keeps one of it, so that its callers meet a warm engine.
  *
  * What the fastest backend finds is started while the others still look: the full network takes most
  * of a second to load, a native engine a quarter of one to be tested.
  */
 export async function startEngines(options: EnginesOptions, signal: AbortSignal): Promise<Engines> {
-  const { backends, defaultEngine, log, onStarted = () => {} } = options;
+  const { backends, log, onStarted = () => {} } = options;
   const pool = createPool(options);
   try {
     const finds = backends.map((backend) => backend.discover(signal));
     // All together too: without backends nothing else would ever settle.
     const early = await Promise.race([...finds, Promise.all(finds).then((all) => all.flat())]);
-    const guess = early.length > 0 ? defaultBuildOf(early, defaultEngine) : undefined;
+    const guess = early.length > 0 ? askedBuild(early, options) : undefined;
     const guessing = new AbortController();
     const guessed = guess && pool.lend(guess, AbortSignal.any([signal, guessing.signal]));
     // Awaited below; a failure must not count as unhandled until then.
@@ -55,17 +57,22 @@ export async function startEngines(options: EnginesOptions, signal: AbortSignal)
 
     const builds = (await Promise.all(finds)).flat();
     signal.throwIfAborted();
-    const catalog = createCatalog(builds, defaultEngine);
-    const { defaultBuild } = catalog.latest;
-    if (guessed && defaultBuild === guess) {
+    const catalog = createCatalog(builds, options.defaultEngine);
+    // Where there is no such engine, whoever asks is told so; none is started in its stead.
+    const asked = askedBuild(builds, options);
+    if (guessed && asked === guess) {
       pool.giveBack(await guessed);
     } else {
       // A full network that nobody asked for is half a gigabyte of memory.
       guessing.abort();
       void guessed?.then((session) => session[Symbol.asyncDispose]()).catch(() => {});
-      pool.giveBack(await pool.lend(defaultBuild, signal));
+      if (asked) {
+        pool.giveBack(await pool.lend(asked, signal));
+      }
     }
-    pool.keepWarm(defaultBuild);
+    if (asked) {
+      pool.keepWarm(asked);
+    }
     return {
       catalog,
       search: createSearchWithRetry(pool, log),
@@ -88,10 +95,13 @@ export async function startEngines(options: EnginesOptions, signal: AbortSignal)
   }
 }
 
-function defaultBuildOf(
+function askedBuild(
   builds: readonly EngineBuild[],
-  defaultEngine: string | undefined,
+  { defaultEngine, asked = { engine: "latest", path: "auto" } }: EnginesOptions,
 ): EngineBuild | undefined {
-  const named = defaultEngine === undefined || builds.some(({ id }) => id === defaultEngine);
-  return named ? createCatalog(builds, defaultEngine).latest.defaultBuild : undefined;
+  const isDefaultThere = defaultEngine === undefined || builds.some(({ id }) => id === defaultEngine);
+  const resolution = isDefaultThere
+    ? createCatalog(builds, defaultEngine).resolve(asked.engine, asked.path)
+    : undefined;
+  return resolution?.kind === "build" ? resolution.build : undefined;
 }

@@ -1,13 +1,13 @@
 import { createNativeBackend } from "../engine/backends/native/index.ts";
 import { createWasmBackend } from "../engine/backends/wasm/index.ts";
-import { type Engines, startEngines } from "../engine/engines.ts";
+import { type Engines, type EnginesOptions, startEngines } from "../engine/engines.ts";
 import { EngineUserUnusable } from "../engine/sandbox/engine-user.ts";
 import { createSandbox, type Sandbox } from "../engine/sandbox/sandbox.ts";
 import type { Log } from "../log/log.ts";
 import { ConfigError } from "./config.ts";
 import type { Config } from "./settings.ts";
 
-interface OpenEnginesOptions {
+interface OpenEnginesOptions extends Pick<EnginesOptions, "asked"> {
   /** Called when the sandbox is built, before any engine runs in it. */
   readonly onSandbox?: (sandbox: Sandbox) => void;
   /** Called when the first engine loads. */
@@ -22,7 +22,7 @@ export async function openEngines(
   config: Config,
   log: Log,
   signal: AbortSignal,
-  { onSandbox, onStarted }: OpenEnginesOptions = {},
+  { asked, onSandbox, onStarted }: OpenEnginesOptions = {},
 ): Promise<Engines> {
   const { hashMb, threads, slots, engineMemoryMb, defaultEngine, nativeEngines, searchPath } = config;
   const settings = { hashMb, threads };
@@ -36,7 +36,15 @@ export async function openEngines(
     ];
     const running = opened.use(
       await startEngines(
-        { backends, defaultEngine, idleMax: slots, memoryMaxBytes: engineMemoryMb * 1e6, log, onStarted },
+        {
+          backends,
+          defaultEngine,
+          idleMax: slots,
+          memoryMaxBytes: engineMemoryMb * 1e6,
+          log,
+          asked,
+          onStarted,
+        },
         signal,
       ),
     );

@@ -109,6 +109,17 @@ test("a move to search that is not legal is told with the position", async () =>
   });
 });
 
+test.each([
+  [["eval", "startpos", "-d", "99"], /^kibitz: `depth` must be from 1 to 30, not 99\..*\n.*"depth":30/],
+  [["bestmove", "8/8/8/8/8/8/8/8 w - - 0 1"], /^kibitz: .* king/],
+  [["eval", "startpos", "-m", "e4 e4"], /^kibitz: 'e4' is not a legal move/],
+  [["eval", "startpos", "--search-moves", "e5"], /^kibitz: 'e5' is not a legal move/],
+])("what is wrong with %j is told before any engine starts", async (args, complaint) => {
+  // No engine could start for such a user.
+  const { code, stderr } = await runKibitz(args, { KIBITZ_ENGINE_USER: "nosuchuser" });
+  expect([code, stderr]).toEqual([2, expect.stringMatching(complaint)]);
+});
+
 test("engine options are passed on, and judged", async () => {
   const weak = await elsewhere(["eval", mateInOne, "-d", "4", "-o", "skill_level=3", "--json"]);
   expect(JSON.parse(weak.stdout)).toMatchObject({ search: { limits: { options: { skill_level: 3 } } } });

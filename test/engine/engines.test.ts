@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { EngineFailure } from "../../src/engine/engine.ts";
-import { startEngines } from "../../src/engine/engines.ts";
+import { type EnginesOptions, startEngines } from "../../src/engine/engines.ts";
 import { silentLog } from "../../src/log/log.ts";
 import { buildOf } from "./build-of.ts";
 import { createFakeEngines, type FakeEngines } from "./fake-engines.ts";
@@ -13,6 +13,7 @@ const turn = () => new Promise(setImmediate);
 const never = new Promise<never>(() => {});
 
 interface Told {
+  readonly asked?: EnginesOptions["asked"];
   readonly defaultEngine?: string;
   readonly idleMax?: number;
   readonly signal?: AbortSignal;
@@ -21,10 +22,18 @@ interface Told {
 
 function open(
   backends: readonly FakeEngines[],
-  { defaultEngine, idleMax = 2, signal = forever, onStarted }: Told = {},
+  { asked, defaultEngine, idleMax = 2, signal = forever, onStarted }: Told = {},
 ) {
   return startEngines(
-    { backends, defaultEngine, idleMax, memoryMaxBytes: Number.POSITIVE_INFINITY, log: silentLog, onStarted },
+    {
+      backends,
+      asked,
+      defaultEngine,
+      idleMax,
+      memoryMaxBytes: Number.POSITIVE_INFINITY,
+      log: silentLog,
+      onStarted,
+    },
     signal,
   );
 }
@@ -75,6 +84,21 @@ describe("a room that opens", () => {
     await (await opening).search(native, jobOf(), forever);
     expect(early.starts).toBe(1);
     expect(late.engines.starts).toBe(0);
+  });
+
+  test.each([
+    ["the engine that is asked for", { engine: "stockfish-19", path: "auto" }, [0, 1]],
+    ["the newest that runs on the path that is asked for", { engine: "latest", path: "wasm" }, [1, 0]],
+    ["none if there is none like it", { engine: "stockfish-19", path: "wasm" }, [0, 0]],
+    ["none if nobody knows it", { engine: "stockfish-3", path: "auto" }, [0, 0]],
+  ] as const)("starts %s, and no other", async (_, asked, starts) => {
+    const early = createFakeEngines({ builds: [wasm] });
+    const late = slowEngines(native);
+    const opening = open([early, late.engines], { asked });
+    await turn();
+    late.found.resolve();
+    expect((await opening).catalog.latest.id).toBe("stockfish-19");
+    expect([early.starts, late.engines.starts]).toEqual(starts);
   });
 
   test("closes the engine that it started by a wrong guess, and has the right one warm", async () => {

@@ -31,9 +31,9 @@ export function openReviewer(input: CommandInput, asked: AnalysisRequest): Promi
   return address ? openThere(address, asked, input) : openHere(asked, input);
 }
 
-async function openHere(message: AnalysisRequest, { host, signal }: CommandInput): Promise<Reviewer> {
+async function openHere(message: AnalysisRequest, { host, signal, values }: CommandInput): Promise<Reviewer> {
   const asked = requestFromMessage(message);
-  const local = await openLocal(host, signal, { stores: true });
+  const local = await openLocal(host, signal, { stores: true, values });
   try {
     // What is wrong with what is asked of all games is no game's own affair.
     await judgeRequest(asked, local.engines);
