@@ -1,27 +1,39 @@
 import { KibitzError } from "../errors/errors.ts";
-import { contextOf, outcomeOf, type RequestContext } from "../request/context.ts";
+import {
+  CallerLeft,
+  outcomeOf,
+  type RequestContext,
+  type RequestOutcome,
+  releaseAtEnd,
+} from "../request/context.ts";
 import { hasArrived, type NodeRequest } from "./message.ts";
 
-/** The memory of all bodies that are being read together. */
+/** Counts bytes of one body until its call ends. @throws KibitzError `overloaded` if there is no room for them */
+export type CountBytes = (bytes: number) => void;
+
+/** The memory of the bodies of all calls under way. */
 export interface BodyBudget {
+  /** Counts the bytes of a body, sent and then unpacked, until its call ends. */
+  countOf(request: RequestContext, outcome: RequestOutcome): CountBytes;
   /**
-   * Counts what is read of the body of a request until that is closed.
-   * @throws KibitzError `overloaded`, when it is told of bytes for which there is no room
-   */
-  countOf(req: NodeRequest): (bytes: number) => void;
-  /**
-   * Counts what a body was unpacked to, until its call over HTTP/2 is over: a connection has a hundred of them at a time,
-   * and a megabyte arrives as one kilobyte. Over HTTP/1.1 it has one.
+   * Inflates what has arrived whole, a few at a time in the whole process: the others wait in their order. What comes out is
+   * counted instead of what was sent.
    *
-   * @throws KibitzError `overloaded`, where there is no room for it
+   * @throws CallerLeft if the call ends before; KibitzError as `count`; what `inflate` rejects with
    */
-  countUnpacked(req: NodeRequest, bytes: number): void;
+  inflate<T extends Uint8Array>(
+    packed: Uint8Array,
+    inflate: () => Promise<T>,
+    call?: { readonly outcome: RequestOutcome; readonly count: CountBytes },
+  ): Promise<T>;
 }
 
 export interface BodyBudgetOptions {
   readonly maxBytes?: number;
   /** For the bodies of callers at one address. */
   readonly maxBytesPerAddress?: number;
+  /** For the bodies of all batches and reviews, whatever their size: an unpacked mebibyte becomes up to 22 MB of objects. */
+  readonly maxBytesOfLong?: number;
   /**
    * What every body may take beside the budget: all that most calls read, so that large ones cannot crowd them out. As
    * many as calls may be open over HTTP/2 take 320 MiB.
@@ -33,23 +45,32 @@ export interface BodyBudgetOptions {
 
 const mib = 1024 * 1024;
 
-/** Large bodies (batches) that are sent slowly, or not to their end, on many connections take no more than this. */
+/** Bodies that are inflated at a time: as many as Node has threads for it. */
+const inflationsMax = 4;
+
+/**
+ * Bounds the memory of bodies that are large, sent slowly or never to their end, on however many connections, and of what
+ * they are unpacked to while their calls wait.
+ */
 export function createBodyBudget({
   maxBytes = 64 * mib,
   maxBytesPerAddress = 16 * mib,
+  maxBytesOfLong = Number.POSITIVE_INFINITY,
   freeBytes = 16 * 1024,
   addressOf = ({ address }) => address,
 }: BodyBudgetOptions = {}): BodyBudget {
   let used = 0;
+  let usedByLong = 0;
   const usedBy = new Map<string, number>();
+  let inflating = 0;
+  const waiting = new Set<() => void>();
 
   /** @param bytes fewer than none for those that are given back */
   function use(bytes: number, address: string): void {
     const own = (usedBy.get(address) ?? 0) + bytes;
     if (bytes > 0 && (used + bytes > maxBytes || own > maxBytesPerAddress)) {
       const whose = own > maxBytesPerAddress ? " from your address" : "";
-      const detail = `Too many large requests are being received${whose}. Send this one later, or split it into smaller ones.`;
-      throw new KibitzError("overloaded", detail, { retryAfterMs: 1000 });
+      throw tooMany(`Too many large requests are being received or answered${whose}.`);
     }
     used += bytes;
     if (own === 0) {
@@ -59,35 +80,86 @@ export function createBodyBudget({
     }
   }
 
-  const budget: BodyBudget = {
-    countUnpacked(req, bytes) {
-      // The request of one that is closed has told so already.
-      if ("stream" in req && !req.stream.closed) {
-        budget.countOf(req)(bytes);
+  function useByLong(bytes: number): void {
+    if (usedByLong + bytes > maxBytesOfLong) {
+      throw tooMany(
+        `The batches and reviews under way hold all of the ${maxBytesOfLong / mib} MiB for them.`,
+      );
+    }
+    usedByLong += bytes;
+  }
+
+  function inflated(): void {
+    inflating--;
+    const [next] = waiting;
+    next?.();
+  }
+
+  function myTurn(outcome: RequestOutcome | undefined): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const begin = () => {
+      waiting.delete(begin);
+      inflating++;
+      resolve();
+    };
+    if (outcome && outcome.held === undefined) {
+      reject(new CallerLeft());
+    } else if (inflating < inflationsMax) {
+      begin();
+    } else {
+      waiting.add(begin);
+      if (outcome) {
+        releaseAtEnd(outcome, () => waiting.delete(begin) && reject(new CallerLeft()));
       }
-    },
-    countOf(req) {
+    }
+    return promise;
+  }
+
+  return {
+    countOf(request, outcome) {
       let read = 0;
       let held = 0;
-      let address = "";
+      let heldByLong = 0;
+      let address: string | undefined;
       return (bytes) => {
         read += bytes;
-        const more = read - freeBytes - held;
-        if (more <= 0) {
+        const more = Math.max(0, read - freeBytes - held);
+        // A large message over MCP may be a review, and only what is in it says so.
+        const byLong = outcome.isLong ? read : request.protocol === "mcp" ? read - freeBytes : 0;
+        const moreByLong = Math.max(0, byLong - heldByLong);
+        if (more + moreByLong === 0 || outcome.held === undefined) {
           return;
         }
-        if (held === 0) {
-          address = addressOf(contextOf(req));
+        if (address === undefined) {
+          const known = addressOf(request);
+          address = known;
+          releaseAtEnd(outcome, () => {
+            useByLong(-heldByLong);
+            use(-held, known);
+          });
         }
+        useByLong(moreByLong);
+        heldByLong += moreByLong;
         use(more, address);
-        if (held === 0) {
-          req.once("close", () => use(-held, address));
-        }
         held += more;
       };
     },
+    async inflate(packed, inflate, call) {
+      await myTurn(call?.outcome);
+      try {
+        const bytes = await inflate();
+        call?.count(Math.max(0, bytes.length - packed.length));
+        return bytes;
+      } finally {
+        inflated();
+      }
+    },
   };
-  return budget;
+}
+
+function tooMany(detail: string): KibitzError {
+  const advice = "Send this one later, or split it into smaller ones.";
+  return new KibitzError("overloaded", `${detail} ${advice}`, { retryAfterMs: 1000 });
 }
 
 /** What came of a body. */
@@ -99,11 +171,10 @@ export type BytesReading =
   /** The caller left while sending. */
   | { readonly kind: "left" };
 
-/** Reads a body as it was sent. Rejects with a KibitzError where there is no room for it beside the others. */
-export function readBytes(req: NodeRequest, maxBytes: number, budget: BodyBudget): Promise<BytesReading> {
+/** Reads a body as it was sent. Rejects with what `count` throws. */
+export function readBytes(req: NodeRequest, maxBytes: number, count: CountBytes): Promise<BytesReading> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
-    const count = budget.countOf(req);
     let length = 0;
     const all = () => {
       const [first] = chunks;

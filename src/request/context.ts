@@ -234,6 +234,10 @@ export interface RequestOutcome {
   hasLine: boolean;
   /** Bytes of the body that have been read, unpacked where that is done before it is decoded. */
   readBytes: number;
+  /** Whether it is a batch or a review that holds one of its caller's places for those. */
+  isLong: boolean;
+  /** What the call holds until it ends; undefined from then on. See {@link releaseAtEnd}. */
+  held: (() => void)[] | undefined;
   /** When the last of its answer was written, by `performance.now()`, where its connection has to stay open for a while behind it. */
   answeredAt: number | undefined;
 }
@@ -246,8 +250,42 @@ export function createOutcome(answerHeaders?: readonly (readonly [string, string
     limit: undefined,
     hasLine: false,
     readBytes: 0,
+    isLong: false,
+    held: [],
     answeredAt: undefined,
   };
+}
+
+/** Releases something when the call ends, however it ends; at once if the call has ended. */
+export function releaseAtEnd({ held }: RequestOutcome, release: () => void): void {
+  if (held) {
+    held.push(release);
+  } else {
+    release();
+  }
+}
+
+/** Releases all that a call holds: its answer is written, or its caller has left. */
+export function endCall(outcome: RequestOutcome): void {
+  const { held = [] } = outcome;
+  outcome.held = undefined;
+  for (const release of held) {
+    release();
+  }
+}
+
+/** Thrown by the work on a request whose caller has left. */
+export class CallerLeft extends Error {
+  constructor() {
+    super("the caller left");
+  }
+}
+
+/** @throws CallerLeft if the call has ended: work on its request is in vain */
+export function refuseLeft({ held }: RequestOutcome): void {
+  if (held === undefined) {
+    throw new CallerLeft();
+  }
 }
 
 /** The outcome of a request that came through the edge, the same whoever asks. */

@@ -28,10 +28,11 @@ export function createRpc({
   log,
 }: RpcOptions): ConnectAdapter {
   return createConnectAdapter({
-    handlers: createHandlers(implementations, chain, readMaxBytesOf, admittance),
+    handlers: createHandlers(implementations, chain, readMaxBytesOf, bodies, admittance),
     ...(admittance && { refusing: admittance.refusing }),
     explain: connectErrorFrom,
     ...(decodeBody && { decodeBody }),
+    readMaxBytesOf,
     bodies,
     log,
   });

@@ -1,7 +1,15 @@
-import { expect, onTestFinished, test } from "vitest";
-import type { KibitzError } from "../../src/errors/errors.ts";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { KibitzError } from "../../src/errors/errors.ts";
 import { type BodyBudgetOptions, createBodyBudget } from "../../src/http/body-budget.ts";
 import { sendProblem } from "../../src/http/send-problem.ts";
+import {
+  CallerLeft,
+  contextOf,
+  createOutcome,
+  endCall,
+  localContext,
+  outcomeOf,
+} from "../../src/request/context.ts";
 import { open, problemOf } from "./exchange.ts";
 import { startListener } from "./start-listener.ts";
 
@@ -10,7 +18,9 @@ async function start(options: BodyBudgetOptions) {
   const budget = createBodyBudget(options);
   const { port } = await startListener([
     (req, res) => {
-      const count = budget.countOf(req);
+      const count = budget.countOf(contextOf(req), outcomeOf(req));
+      outcomeOf(req).isLong = req.url === "/long";
+      const isWaiting = req.headers["x-wait"] !== undefined;
       req.on("data", (chunk: Buffer) => {
         try {
           count(chunk.length);
@@ -19,16 +29,20 @@ async function start(options: BodyBudgetOptions) {
           sendProblem(req, res, error as KibitzError);
         }
       });
-      req.on("end", () => res.writableEnded || res.end("read"));
+      req.on("end", () => isWaiting || res.writableEnded || res.end("read"));
       return true;
     },
   ]);
   /** Sends a part of a body, and waits until it is read. */
-  return async (from: string, bytes: number, length = bytes, forwardedFor = from) => {
+  return async (
+    from: string,
+    bytes: number,
+    { length = bytes, forwardedFor = from, path = "/", wait = false } = {},
+  ) => {
     const client = await open(port, from);
     onTestFinished(() => void client.socket.destroy());
     client.socket.write(
-      `POST / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${forwardedFor}\r\nConnection: close\r\nContent-Length: ${length}\r\n\r\n`,
+      `POST ${path} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${forwardedFor}\r\n${wait ? "X-Wait: yes\r\n" : ""}Connection: close\r\nContent-Length: ${length}\r\n\r\n`,
     );
     client.socket.write(Buffer.alloc(bytes, "a"));
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -40,7 +54,7 @@ const limits = { maxBytes: 100_000, maxBytesPerAddress: 40_000, freeBytes: 1000 
 
 test("one address that sends slowly has its share of the memory for bodies, and others have theirs", async () => {
   const send = await start(limits);
-  const slow = await send("127.0.0.2", 41_000, 50_000);
+  const slow = await send("127.0.0.2", 41_000, { length: 50_000 });
   const more = problemOf(await (await send("127.0.0.2", 2000)).closed);
   expect(more).toMatchObject({ status: 503, code: "overloaded" });
   expect(more.head).toContain("Retry-After: 1\r\n");
@@ -53,7 +67,7 @@ test("one address that sends slowly has its share of the memory for bodies, and 
 test("all addresses together have what there is", async () => {
   const send = await start(limits);
   for (const from of ["127.0.0.2", "127.0.0.3"]) {
-    await send(from, 41_000, 50_000);
+    await send(from, 41_000, { length: 50_000 });
   }
   expect(problemOf(await (await send("127.0.0.4", 22_000)).closed)).toMatchObject({ status: 503 });
   expect(await (await send("127.0.0.4", 21_000)).closed).toContain("read");
@@ -62,7 +76,98 @@ test("all addresses together have what there is", async () => {
 
 test("an address is the one that a caller is known by", async () => {
   const send = await start({ ...limits, addressOf: ({ forwardedFor }) => forwardedFor ?? "" });
-  await send("127.0.0.2", 41_000, 50_000, "192.0.2.1");
-  expect(await (await send("127.0.0.2", 41_000, 41_000, "192.0.2.2")).closed).toContain("read");
-  expect(await (await send("127.0.0.3", 41_000, 41_000, "192.0.2.1")).closed).toContain("503");
+  await send("127.0.0.2", 41_000, { length: 50_000, forwardedFor: "192.0.2.1" });
+  expect(await (await send("127.0.0.2", 41_000, { forwardedFor: "192.0.2.2" })).closed).toContain("read");
+  expect(await (await send("127.0.0.3", 41_000, { forwardedFor: "192.0.2.1" })).closed).toContain("503");
 });
+
+test("a body counts until its call ends, also when all of it has come", async () => {
+  const send = await start(limits);
+  const waiting = await send("127.0.0.2", 41_000, { wait: true });
+  expect(await (await send("127.0.0.2", 2000)).closed).toContain("503");
+  waiting.socket.destroy();
+  await expect.poll(async () => (await send("127.0.0.2", 41_000)).closed).toContain("read");
+});
+
+test("batches and reviews have a budget of their own, and all their bytes count", async () => {
+  const send = await start({ freeBytes: 1000, maxBytesOfLong: 1500 });
+  const waiting = await send("127.0.0.2", 900, { path: "/long", wait: true });
+  const refused = problemOf(await (await send("127.0.0.3", 700, { path: "/long" })).closed);
+  expect(refused).toMatchObject({ status: 503, code: "overloaded" });
+  expect(await (await send("127.0.0.3", 600, { path: "/long" })).closed).toContain("read");
+  expect(await (await send("127.0.0.3", 50_000)).closed).toContain("read");
+  waiting.socket.destroy();
+  await expect.poll(async () => (await send("127.0.0.3", 1500, { path: "/long" })).closed).toContain("read");
+});
+
+describe("inflating", () => {
+  const packed = Buffer.alloc(10);
+  const anyCall = () => {
+    const outcome = createOutcome();
+    return { outcome, count: () => {} };
+  };
+
+  test("is done of four bodies at a time, and the others wait in their order", async () => {
+    const { inflate } = createBodyBudget();
+    const begun: number[] = [];
+    const gates = Array.from({ length: 7 }, () => Promise.withResolvers<Buffer>());
+    const all = gates.map(({ promise }, index) => {
+      const unpack = () => {
+        begun.push(index);
+        return promise;
+      };
+      return inflate(packed, unpack, anyCall());
+    });
+    await settled();
+    expect(begun).toEqual([0, 1, 2, 3]);
+    gates[2]?.resolve(packed);
+    await settled();
+    expect(begun).toEqual([0, 1, 2, 3, 4]);
+    gates[0]?.reject(new Error("it is not what it says"));
+    await expect(all[0]).rejects.toThrow("it is not what it says");
+    await settled();
+    expect(begun).toEqual([0, 1, 2, 3, 4, 5]);
+    for (const { resolve } of gates) {
+      resolve(packed);
+    }
+    await Promise.allSettled(all);
+    expect(begun).toEqual([0, 1, 2, 3, 4, 5, 6]);
+  });
+
+  test("waits for nobody who has left", async () => {
+    const { inflate } = createBodyBudget();
+    const gate = Promise.withResolvers<Buffer>();
+    const running = Array.from({ length: 4 }, () => inflate(packed, () => gate.promise, anyCall()));
+    const leaver = anyCall();
+    const leaving = inflate(packed, () => expect.fail("it was inflated"), leaver);
+    const next = inflate(packed, async () => packed, anyCall());
+    endCall(leaver.outcome);
+    await expect(leaving).rejects.toThrow(CallerLeft);
+    await expect(inflate(packed, () => expect.fail("it was inflated"), leaver)).rejects.toThrow(CallerLeft);
+    gate.resolve(packed);
+    expect(await next).toBe(packed);
+    await Promise.all(running);
+  });
+
+  test("counts what comes out instead of what was sent, until the call ends", async () => {
+    const { inflate, countOf } = createBodyBudget({ freeBytes: 0, maxBytesPerAddress: 100 });
+    const call = () => {
+      const outcome = createOutcome();
+      return { outcome, count: countOf(localContext(), outcome) };
+    };
+    const first = call();
+    first.count(10);
+    await inflate(packed, async () => Buffer.alloc(60), first);
+    const second = call();
+    second.count(10);
+    await expect(inflate(packed, async () => Buffer.alloc(41), second)).rejects.toThrow(KibitzError);
+    endCall(first.outcome);
+    endCall(second.outcome);
+    call().count(100);
+  });
+});
+
+/** All that waits for no timer is done. */
+async function settled() {
+  await new Promise((resolve) => setImmediate(resolve));
+}

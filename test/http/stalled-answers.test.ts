@@ -19,6 +19,7 @@ function createDoor({ handlers }: ConnectRouter) {
   return createConnectAdapter({
     handlers,
     explain: connectErrorFrom,
+    readMaxBytesOf: () => 64 * 1024,
     bodies: createBodyBudget(),
     log: silentLog,
   });

@@ -1,6 +1,6 @@
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import type { Log } from "../../log/log.ts";
-import { type BeginSpan, contextOf, identifyRequest } from "../../request/context.ts";
+import { type BeginSpan, contextOf, endCall, identifyRequest, outcomeOf } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
 import {
   cutShort,
@@ -96,7 +96,10 @@ export function createDispatch({
       res.setHeader("traceparent", traceparent);
     }
     const startedAt = performance.now();
-    res.once("close", () => tellRefused(req, startedAt));
+    res.once("close", () => {
+      tellRefused(req, startedAt);
+      endCall(outcomeOf(req));
+    });
     try {
       // First, because errors have these fields, too.
       cors.apply(req, res);

@@ -15,7 +15,7 @@ import type {
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
 import { outcomeKey, requestKey } from "../../calls/context-keys.ts";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
-import type { BodyBudget } from "../../http/body-budget.ts";
+import type { BodyBudget, CountBytes } from "../../http/body-budget.ts";
 import { discardAfterAnswer } from "../../http/lingering-close.ts";
 import {
   addVary,
@@ -31,28 +31,31 @@ import { sendProblem } from "../../http/send-problem.ts";
 import type { Log } from "../../log/log.ts";
 import { contextOf, outcomeOf } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
+import { requestCompression } from "./compressions.ts";
 import { type Refusal, refusalFromReply } from "./refuse-call.ts";
 import { cancelOnDisconnect, dropLongTimeout } from "./repairs.ts";
+import { unpackBody } from "./unpack-body.ts";
 
 export interface ConnectAdapterOptions {
   /** What a Connect router made of the services: its `handlers`. */
   readonly handlers: readonly UniversalHandler[];
   /** An error as an RPC error, with the details that every error has. */
-  explain(error: KibitzError, requestId: string): ConnectError;
-  /** What Connect is to be given of the bytes of a request. */
+  explain(thrown: unknown, requestId: string): ConnectError;
+  /** What Connect is to be given of the bytes of a request, which come unpacked. */
   readonly decodeBody?: (
     method: DescMethod,
     header: Headers,
     values: ContextValues,
     body: AsyncIterable<Uint8Array>,
-    countUnpacked: (bytes: number) => void,
   ) => AsyncIterable<Uint8Array>;
   /**
    * Asked before a request is refused that is no call yet, for its method or its type. Rejects with a KibitzError where
    * it is to be refused for who sends it.
    */
   readonly refusing?: (req: NodeRequest, method: DescMethod, error: KibitzError) => Promise<void>;
-  /** What all bodies together may take while they are read. */
+  /** The greatest message that a method takes, before and after inflation. */
+  readonly readMaxBytesOf: (method: DescMethod) => number;
+  /** What all bodies together may take until their calls end. */
   readonly bodies: BodyBudget;
   readonly log: Pick<Log, "error">;
 }
@@ -73,6 +76,7 @@ export function createConnectAdapter(options: ConnectAdapterOptions): ConnectAda
     explain,
     decodeBody = (_method, _header, _values, body) => body,
     refusing = async () => {},
+    readMaxBytesOf,
     bodies,
     log,
   } = options;
@@ -90,8 +94,18 @@ export function createConnectAdapter(options: ConnectAdapterOptions): ConnectAda
       await refuse(handler, req, res, { error: call, headers: [] });
       return;
     }
-    const countUnpacked = (bytes: number) => bodies.countUnpacked(req, bytes);
-    call.body = decodeBody(handler.method, call.header, values, bodyOf(req, read), countUnpacked);
+    const count = bodies.countOf(contextOf(req), outcomeOf(req));
+    const maxBytes = readMaxBytesOf(handler.method);
+    const inflate = async (packed: Uint8Array) => {
+      const unpack = () => requestCompression.decompress(packed, maxBytes);
+      try {
+        return await bodies.inflate(packed, unpack, { outcome: outcomeOf(req), count });
+      } catch (cause) {
+        throw explain(cause, contextOf(req).id);
+      }
+    };
+    const body = unpackBody(call.header, bodyOf(req, read, count), maxBytes, inflate);
+    call.body = decodeBody(handler.method, call.header, values, body);
     let reply = await handler(call);
     const refusal = refusalFromReply(reply, handler, req);
     if (refusal) {
@@ -127,8 +141,11 @@ export function createConnectAdapter(options: ConnectAdapterOptions): ConnectAda
     sendProblem(req, res, told, told === error ? [...answerHeaders, ...headers] : [...answerHeaders]);
   }
 
-  async function* bodyOf(req: NodeRequest, read: Uint8Array | undefined): AsyncGenerator<Uint8Array> {
-    const count = bodies.countOf(req);
+  async function* bodyOf(
+    req: NodeRequest,
+    read: Uint8Array | undefined,
+    count: CountBytes,
+  ): AsyncGenerator<Uint8Array> {
     try {
       if (read) {
         yield read;

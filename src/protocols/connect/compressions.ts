@@ -1,9 +1,13 @@
+import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import type { Compression } from "@connectrpc/connect/protocol";
 import { compressionGzip } from "@connectrpc/connect-node";
 import { compressionBrotli } from "./repairs.ts";
 
-/** What requests may be packed in, and answers are, where their readers say so. */
-export const compressions: readonly Compression[] = [compressionGzip, compressionBrotli];
+/** What requests may be packed in. Not brotli: 39 bytes of it make its decoder take 16 MB. */
+export const requestCompression: Compression = compressionGzip;
+
+/** What answers are packed in, if their readers accept it. */
+export const answerCompressions: readonly Compression[] = [compressionGzip, compressionBrotli];
 
 /** Messages that are shorter are not packed, whatever their readers say. */
 export const packedFromBytes = 1024;
@@ -11,35 +15,37 @@ export const packedFromBytes = 1024;
 /** The flag of an envelope whose message is packed. */
 export const compressedFlag = 1;
 
-/** How a request is packed, by the one header that its protocol has for it: Connect looks at no other. */
-export function encodingOf(header: Headers): { readonly isOfBody: boolean; readonly name: string | null } {
+/** How a request is packed. */
+export interface RequestEncoding {
+  /** Whether its body is packed as a whole, and not each of its messages. */
+  readonly isOfBody: boolean;
+  readonly name: string | null;
+  /** The headers that say so, and what its sender accepts: Connect looks at no others. */
+  readonly nameHeader: string;
+  readonly acceptHeader: string;
+}
+
+export function encodingOf(header: Headers): RequestEncoding {
   const type = header.get("content-type") ?? "";
   const [, protocol] = /^application\/(grpc|connect)\b/i.exec(type) ?? [];
-  switch (protocol?.toLowerCase()) {
-    case "grpc":
-      return { isOfBody: false, name: header.get("grpc-encoding") };
-    case "connect":
-      return { isOfBody: false, name: header.get("connect-content-encoding") };
-    default:
-      return { isOfBody: true, name: header.get("content-encoding") };
-  }
+  const prefix = protocol === undefined ? "" : `${protocol.toLowerCase()}-`;
+  const nameHeader = prefix === "grpc-" ? "grpc-encoding" : `${prefix}content-encoding`;
+  const name = header.get(nameHeader);
+  return { isOfBody: prefix === "", name, nameHeader, acceptHeader: `${prefix}accept-encoding` };
 }
 
-/** What an envelope would say of a message that has none. */
-export function flagsOf(encoding: string | null): number {
-  return encoding === null || encoding === "identity" ? 0 : compressedFlag;
-}
-
-/** The message as it was before it was compressed; undefined where Connect is to say what is wrong with it. */
-export async function inflated(
-  data: Uint8Array,
-  flags: number,
-  encoding: string | null,
-  maxBytes: number,
-): Promise<Uint8Array | undefined> {
-  if ((flags & compressedFlag) === 0) {
-    return data;
+/**
+ * Refuses a request that is packed in anything but gzip, by its headers alone. Connect accepts of requests what it offers
+ * for answers.
+ *
+ * @throws ConnectError in Connect's words for it
+ */
+export function refuseEncoding({ requestMethod, requestHeader, responseHeader, url }: HandlerContext): void {
+  const { name, acceptHeader } = encodingOf(requestHeader);
+  const asked = requestMethod === "GET" ? new URL(url).searchParams.get("compression") : name;
+  if (asked !== null && asked !== "identity" && asked !== requestCompression.name) {
+    responseHeader.set(acceptHeader, requestCompression.name);
+    const text = `unknown compression "${asked}": supported encodings are ${requestCompression.name}`;
+    throw new ConnectError(text, Code.Unimplemented);
   }
-  const compression = compressions.find(({ name }) => name === encoding);
-  return compression?.decompress(data, maxBytes).catch(() => undefined);
 }

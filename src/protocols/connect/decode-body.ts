@@ -7,20 +7,21 @@ import type { Limits } from "../../access/limits.ts";
 import { accountKey, decodedKey, outcomeKey, requestKey } from "../../calls/context-keys.ts";
 import { requestMaxBytes } from "../../calls/policy.ts";
 import { KibitzError } from "../../errors/errors.ts";
+import { CallerLeft, refuseLeft } from "../../request/context.ts";
 import { type BeginWork, inTurns } from "../../thread/event-loop.ts";
-import { compressedFlag, encodingOf, flagsOf, inflated } from "./compressions.ts";
+import { compressedFlag, encodingOf } from "./compressions.ts";
 import { decodeInPieces } from "./decode-batch.ts";
 import { connectErrorFrom } from "./errors.ts";
 import { refuseLong, refuseManyMembers, telling } from "./look-through.ts";
+import { envelopeOf, headBytes } from "./unpack-body.ts";
 
 /** The bytes of a call's request, as they come, and what Connect is to be given of them. */
 export type DecodeBody = (
   method: DescMethod,
   header: Headers,
   values: ContextValues,
+  /** Unpacked. */
   body: AsyncIterable<Uint8Array>,
-  /** Counts what is unpacked beside what is read. @throws KibitzError where there is no room for it */
-  countUnpacked: (bytes: number) => void,
 ) => AsyncIterable<Uint8Array>;
 
 export interface BodyDecoderOptions {
@@ -30,9 +31,6 @@ export interface BodyDecoderOptions {
   readonly beginWork: BeginWork;
   readonly limits: Limits;
 }
-
-/** Flags and length before a message. */
-const headBytes = 5;
 
 /**
  * Decodes the requests of batches item by item, in slices of the thread, and gives Connect an empty message in their
@@ -48,13 +46,12 @@ export function createBodyDecoder({
   beginWork,
   limits,
 }: BodyDecoderOptions): DecodeBody {
-  return async function* (method, header, values, body, countUnpacked) {
+  return async function* (method, header, values, body) {
     const { id: requestId } = values.get(requestKey);
     const outcome = values.get(outcomeKey);
     const json = isJson(header);
     const isBatch = methods.includes(method);
-    const encoding = encodingOf(header);
-    if (encoding.isOfBody || (!json && !isBatch && readMaxBytesOf(method) <= requestMaxBytes)) {
+    if (encodingOf(header).isOfBody || (!json && !isBatch && readMaxBytesOf(method) <= requestMaxBytes)) {
       const chunks: Uint8Array[] = [];
       for await (const chunk of body) {
         outcome.readBytes += chunk.length;
@@ -64,65 +61,74 @@ export function createBodyDecoder({
         yield chunk;
       }
       // Connect decodes such a body when it has come to its end, which is behind this.
-      const { name } = encoding;
-      const payload =
-        json && (await inflated(Buffer.concat(chunks), flagsOf(name), name, readMaxBytesOf(method)));
-      if (payload) {
-        outcome.readBytes = payload.length;
-        telling(requestId, () => refuseManyMembers(payload, method.input));
+      if (json) {
+        telling(requestId, () => refuseManyMembers(Buffer.concat(chunks), method.input));
       }
       return;
     }
-    const maxBytes = readMaxBytesOf(method) + headBytes;
-    const chunks: Uint8Array[] = [];
-    let length = 0;
-    for await (const chunk of body) {
-      chunks.push(chunk);
-      length += chunk.length;
-      if (length > maxBytes) {
-        // Connect refuses it by the length that stands before the message, and decodes nothing.
-        yield Buffer.concat(chunks).subarray(0, headBytes);
-        return;
-      }
-    }
-    const bytes = Buffer.concat(chunks);
-    const sent = length < headBytes ? 0 : bytes.readUInt32BE(1);
-    if (length < headBytes + sent || length < headBytes) {
-      // Cut off: Connect says so, and decodes nothing.
+    const bytes = await firstEnvelope(body, readMaxBytesOf(method));
+    const end = endOf(bytes);
+    if (bytes.length < end) {
+      // Too large by the length before the message, or cut off: Connect says so, and decodes nothing.
       yield bytes;
       return;
     }
+    const payload = bytes.subarray(headBytes, end);
+    const behind = bytes.length > end ? bytes.readUInt8(end) : undefined;
     const flags = bytes.readUInt8(0);
-    const end = headBytes + sent;
-    const payload = await inflated(
-      bytes.subarray(headBytes, end),
-      flags,
-      encoding.name,
-      readMaxBytesOf(method),
-    );
-    const behind = length > end ? bytes.readUInt8(end) : undefined;
-    if (payload === undefined) {
+    if (flags & compressedFlag) {
+      // No header says what it is packed in, and Connect says so.
       yield bytes;
       return;
     }
     outcome.readBytes = payload.length;
-    if (flags & compressedFlag) {
-      telling(requestId, () => countUnpacked(payload.length));
-    }
     if (!isBatch) {
       telling(requestId, () => refuseLong(payload, method, json));
       yield* withBehind(bytes.subarray(0, end), behind);
       return;
     }
-    const turn = beginWork(() => refuseSpent(limits, values.get(accountKey)));
+    const turn = beginWork(() => {
+      refuseLeft(outcome);
+      refuseSpent(limits, values.get(accountKey));
+    });
     const pieces = decodeInPieces(payload, method, json);
     try {
       values.set(decodedKey, await inTurns(pieces, turn));
     } catch (thrown) {
-      throw thrown instanceof KibitzError ? connectErrorFrom(thrown, requestId) : explained(thrown, json);
+      throw thrown instanceof KibitzError || thrown instanceof CallerLeft
+        ? connectErrorFrom(thrown, requestId)
+        : explained(thrown, json);
     }
-    yield* withBehind(envelope(flags & ~compressedFlag, json ? "{}" : ""), behind);
+    yield* withBehind(envelopeOf(flags, Buffer.from(json ? "{}" : "")), behind);
   };
+}
+
+/** Where the first message ends, by what stands before it. */
+function endOf(bytes: Buffer): number {
+  return bytes.length < headBytes ? headBytes : headBytes + bytes.readUInt32BE(1);
+}
+
+/** The first message with its head, and what has come behind it; its head alone if it is too large. */
+async function firstEnvelope(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Buffer> {
+  let chunks: Uint8Array[] = [];
+  let length = 0;
+  let end = headBytes;
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (end === headBytes && length >= headBytes) {
+      const bytes = Buffer.concat(chunks);
+      end = endOf(bytes);
+      chunks = [bytes];
+    }
+    if (end > headBytes + maxBytes) {
+      return Buffer.concat(chunks).subarray(0, headBytes);
+    }
+    if (length > end) {
+      break;
+    }
+  }
+  return Buffer.concat(chunks);
 }
 
 /**
@@ -135,7 +141,7 @@ function withBehind(message: Buffer, behind: number | undefined): readonly Buffe
   if (behind === undefined) {
     return [message];
   }
-  return [message, behind > compressedFlag ? envelope(behind & ~compressedFlag, "") : message];
+  return [message, behind > compressedFlag ? envelopeOf(behind & ~compressedFlag, Buffer.of()) : message];
 }
 
 /** Whether a request of one message says to be JSON. */
@@ -149,12 +155,4 @@ function explained(thrown: unknown, isJson: boolean): ConnectError {
   return isJson
     ? ConnectError.from(thrown, Code.InvalidArgument)
     : new ConnectError(`parse binary: ${message}`, Code.Internal);
-}
-
-function envelope(flags: number, text: string): Buffer {
-  const bytes = Buffer.alloc(headBytes + text.length);
-  bytes.writeUInt8(flags, 0);
-  bytes.writeUInt32BE(text.length, 1);
-  bytes.write(text, headBytes);
-  return bytes;
 }

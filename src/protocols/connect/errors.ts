@@ -6,6 +6,7 @@ import { codeFromString } from "@connectrpc/connect/protocol-connect";
 import { type ErrorCode, errorKind } from "../../errors/catalogue.ts";
 import { errorFromFaults, errorFromUnknown, type Fault, KibitzError } from "../../errors/errors.ts";
 import { headersFromError } from "../../errors/problem.ts";
+import { CallerLeft } from "../../request/context.ts";
 import { pointerStep } from "../../text/json-pointer.ts";
 import { echo, withoutControls } from "../../text/plain-text.ts";
 import { contentOfError } from "./error-details.ts";
@@ -19,6 +20,9 @@ import { contentOfError } from "./error-details.ts";
 export function connectErrorFrom(thrown: unknown, requestId: string): ConnectError {
   if (thrown instanceof ConnectError && thrown.code !== Code.DeadlineExceeded) {
     return thrown;
+  }
+  if (thrown instanceof CallerLeft) {
+    return new ConnectError(thrown.message, Code.Canceled, undefined, undefined, thrown);
   }
   const error = errorFromThrown(thrown);
   const code = codeFromString(errorKind(error.code).rpc) ?? Code.Internal;

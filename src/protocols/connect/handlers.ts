@@ -11,8 +11,9 @@ import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import { requestKey, responseHeaderKey } from "../../calls/context-keys.ts";
 import type { Implementation } from "../../calls/invoke.ts";
 import type { KibitzError } from "../../errors/errors.ts";
+import type { BodyBudget } from "../../http/body-budget.ts";
 import type { NodeRequest } from "../../http/message.ts";
-import { compressions, packedFromBytes } from "./compressions.ts";
+import { answerCompressions, packedFromBytes, refuseEncoding } from "./compressions.ts";
 import { lookThroughQuery } from "./look-through.ts";
 import { type CountRefusal, completeErrors, fixGrpcMessageEncoding } from "./repairs.ts";
 
@@ -44,6 +45,7 @@ export function createHandlers(
   implementations: readonly Implementation[],
   interceptors: readonly Interceptor[],
   readMaxBytesOf: (method: DescMethod) => number,
+  bodies: BodyBudget,
   { letIn, countRefusal }: Admittance = openToAll,
 ): readonly UniversalHandler[] {
   const router: ConnectRouter = createConnectRouter({
@@ -51,7 +53,11 @@ export function createHandlers(
     // By default, fields that are not known are ignored, and a typing error would go unseen.
     jsonOptions: { ignoreUnknownFields: false },
     binaryOptions,
-    acceptCompression: [...compressions],
+    // Bodies come unpacked: what is left to inflate is the query of a GET.
+    acceptCompression: answerCompressions.map((compression) => ({
+      ...compression,
+      decompress: (bytes, maxBytes) => bodies.inflate(bytes, () => compression.decompress(bytes, maxBytes)),
+    })),
     compressMinBytes: packedFromBytes,
     // Before anything is read: what Connect itself refuses carries the id and the details, too.
     async requestGate(context) {
@@ -60,7 +66,8 @@ export function createHandlers(
       completeErrors(context, countRefusal);
       fixGrpcMessageEncoding(context.responseTrailer);
       await letIn(context);
-      await lookThroughQuery(context, readMaxBytesOf(context.method));
+      refuseEncoding(context);
+      await lookThroughQuery(context, readMaxBytesOf(context.method), bodies);
     },
   });
   for (const { service, methods } of implementations) {

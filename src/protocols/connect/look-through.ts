@@ -6,8 +6,9 @@ import type { HandlerContext } from "@connectrpc/connect";
 import { outcomeKey, requestKey } from "../../calls/context-keys.ts";
 import { refuseLongBinary, refuseLongJson } from "../../calls/long-requests.ts";
 import { errorFromFaults, KibitzError } from "../../errors/errors.ts";
+import type { BodyBudget } from "../../http/body-budget.ts";
 import { countMembers, membersMax } from "../../text/json-scan.ts";
-import { flagsOf, inflated } from "./compressions.ts";
+import { requestCompression } from "./compressions.ts";
 import { connectErrorFrom } from "./errors.ts";
 
 /** @throws KibitzError where a request is long, or has many keys, for another reason than its texts (repair `refuseManyKeys`). */
@@ -29,20 +30,22 @@ export function refuseLong(payload: Uint8Array, { input }: DescMethod, json: boo
 export async function lookThroughQuery(
   { requestMethod, url, values, method }: HandlerContext,
   maxBytes: number,
+  bodies: BodyBudget,
 ): Promise<void> {
   if (requestMethod !== "GET") {
     return;
   }
-  const { id: requestId } = values.get(requestKey);
+  const request = values.get(requestKey);
+  const outcome = values.get(outcomeKey);
   const query = new URL(url).searchParams;
-  const name = query.get("compression");
-  const sent = messageOfQuery(query, requestId);
-  const payload = await inflated(sent, flagsOf(name), name, maxBytes);
-  if (payload) {
-    values.get(outcomeKey).readBytes = payload.length;
-    if (query.get("encoding") === "json") {
-      telling(requestId, () => refuseManyMembers(payload, method.input));
-    }
+  const sent = messageOfQuery(query, request.id);
+  const call = { outcome, count: bodies.countOf(request, outcome) };
+  const inflate = () => requestCompression.decompress(sent, maxBytes);
+  const payload =
+    query.get("compression") === requestCompression.name ? await bodies.inflate(sent, inflate, call) : sent;
+  outcome.readBytes = payload.length;
+  if (query.get("encoding") === "json") {
+    telling(request.id, () => refuseManyMembers(payload, method.input));
   }
 }
 

@@ -225,7 +225,7 @@ const wrongs: readonly Wrong[] = [
     "unimplemented",
     "unsupported_media_type",
     [],
-    /^The encoding "zstd" is not one of gzip, br\./,
+    /^The encoding "zstd" is not one of gzip\./,
   ],
   [
     "a message that is not encoded as is said",

@@ -44,6 +44,7 @@ function createDoor(router: ConnectRouter) {
   return createConnectAdapter({
     handlers: router.handlers,
     explain: connectErrorFrom,
+    readMaxBytesOf: () => 64 * 1024,
     bodies: createBodyBudget(),
     log: silentLog,
   });
@@ -268,6 +269,7 @@ describe("a problem document, never an empty body, answers", () => {
     const door = createConnectAdapter({
       handlers: [refuses as UniversalHandler],
       explain: connectErrorFrom,
+      readMaxBytesOf: () => 64 * 1024,
       bodies: createBodyBudget(),
       log: silentLog,
     });

@@ -21,6 +21,7 @@ async function start(router: ConnectRouter) {
   const adapter = createConnectAdapter({
     handlers: router.handlers,
     explain: connectErrorFrom,
+    readMaxBytesOf: () => 64 * 1024,
     bodies: createBodyBudget(),
     log: { error: (...line) => void told.push(line) },
   });

@@ -98,7 +98,6 @@ describe("Content-Encoding", () => {
     ["gzip", gzipSync(request)],
     ["GZIP", gzipSync(request)],
     ["x-gzip", gzipSync(request)],
-    ["br", brotliCompressSync(request)],
     ["deflate", deflateSync(request)],
     ["identity", Buffer.from(request)],
   ])("%s is inflated", async (encoding, body) => {
@@ -106,15 +105,20 @@ describe("Content-Encoding", () => {
     expect(evaluate.mock.lastCall?.[0]).toMatchObject({ fen: startFen });
   });
 
-  it.each(["zstd", "compress", "gzip, br", "nonsense"])("%s is refused", async (encoding) => {
-    const response = await post(request, { ...json, "Content-Encoding": encoding });
-    expect(await codeOf(response)).toEqual([415, "unsupported_media_type"]);
-  });
+  it.each(["br", "zstd", "compress", "gzip, br", "nonsense"])(
+    "%s is refused, and the answer lists what is accepted",
+    async (encoding) => {
+      const body = new Uint8Array(encoding === "br" ? brotliCompressSync(request) : Buffer.from(request));
+      const response = await post(body, { ...json, "Content-Encoding": encoding });
+      expect(response.headers.get("accept-encoding")).toBe("gzip, deflate");
+      expect(await response.clone().text()).toContain(", and only gzip and deflate are accepted");
+      expect(await codeOf(response)).toEqual([415, "unsupported_media_type"]);
+    },
+  );
 
   it.each([
     ["gzip", request],
     ["gzip", new Uint8Array(gzipSync(request).subarray(0, -9))],
-    ["br", "x"],
     ["deflate", new Uint8Array(deflateRawSync(request))],
     ["gzip", ""],
   ])("%s that is none is refused", async (encoding, body) => {
@@ -124,7 +128,6 @@ describe("Content-Encoding", () => {
 
   it.each([
     ["gzip", gzipSync(Buffer.alloc(32 * 1024 * 1024))],
-    ["br", brotliCompressSync(Buffer.alloc(32 * 1024 * 1024))],
     ["deflate", deflateSync(Buffer.alloc(65 * 1024))],
   ])("%s does not get past the limit", async (encoding, body) => {
     expect(body.length).toBeLessThan(64 * 1024);

@@ -11,7 +11,7 @@ import type { Account } from "../../../access/account.ts";
 import type { CallContext } from "../../../calls/invoke.ts";
 import { isGone, type NodeRequest, onLeave } from "../../../http/message.ts";
 import { contextOf, outcomeOf, type RequestContext, type RequestOutcome } from "../../../request/context.ts";
-import { compressions } from "../compressions.ts";
+import { answerCompressions } from "../compressions.ts";
 import { dropLongTimeout } from "../repairs.ts";
 
 /** What the headers of a call say of it. */
@@ -42,7 +42,7 @@ export function termsOf(req: NodeRequest): CallTerms | undefined {
     return undefined;
   }
   const accepted = textOf(req, headerAcceptEncoding);
-  const { response } = compressionNegotiate([...compressions], null, accepted, headerAcceptEncoding);
+  const { response } = compressionNegotiate([...answerCompressions], null, accepted, headerAcceptEncoding);
   return {
     deadline: timeoutMs === undefined ? undefined : performance.now() + timeoutMs,
     packing: response ?? undefined,

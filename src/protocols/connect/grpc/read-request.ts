@@ -4,7 +4,7 @@ import { refuseLongBinary } from "../../../calls/long-requests.ts";
 import { knownRequests, requestMaxBytes } from "../../../calls/policy.ts";
 import { type BodyBudget, readBytes } from "../../../http/body-budget.ts";
 import type { NodeRequest } from "../../../http/message.ts";
-import { outcomeOf } from "../../../request/context.ts";
+import { contextOf, outcomeOf } from "../../../request/context.ts";
 import { freezeWhole } from "../../../text/frozen.ts";
 import { binaryOptions } from "../handlers.ts";
 
@@ -43,7 +43,8 @@ export function createRequestReader(
   }
 
   return async (req) => {
-    const body = await readBytes(req, prefixBytes + maxBytes, bodies);
+    const count = bodies.countOf(contextOf(req), outcomeOf(req));
+    const body = await readBytes(req, prefixBytes + maxBytes, count);
     if (body.kind === "left") {
       return body;
     }

@@ -104,7 +104,7 @@ test("lets nobody in whom the entrance refuses, and reads nothing of them", asyn
     countOf(): never {
       throw new Error("it was read");
     },
-    countUnpacked() {},
+    inflate: () => expect.fail("it was inflated"),
   };
   const { base, given } = await start({ enter: refused, bodies });
   const body = [enveloped(message)];

@@ -1,0 +1,149 @@
+import { once } from "node:events";
+import { connect } from "node:http2";
+import { brotliCompressSync, gzipSync } from "node:zlib";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { envelope } from "../../abuse/calls.ts";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { useApp } from "../../support/running-app.ts";
+import { startFen } from "./cases/case.ts";
+
+const app = useApp({}, { engines: createEnginesInProcess() });
+const service = "/chess.analysis.v1.AnalysisService";
+const message = JSON.stringify({ fen: startFen, depth: 1 });
+
+type Pack = (text: string) => Buffer;
+
+async function ask(path: string, headers: Readonly<Record<string, string>>, body?: Buffer) {
+  const init = body && { method: "POST", body: new Uint8Array(body) };
+  const answer = await fetch(app.url + path, { ...init, headers });
+  return { status: answer.status, headers: answer.headers, text: await answer.text() };
+}
+
+const streamHeaders = (encoding: string) => ({
+  "Content-Type": "application/connect+json",
+  "Connect-Content-Encoding": encoding,
+  // Without it, the answer is packed as the request is.
+  "Connect-Accept-Encoding": "identity",
+});
+
+async function askGrpc(encoding: string, pack: Pack) {
+  const client = connect(app.url);
+  onTestFinished(() => client.destroy());
+  const stream = client.request({
+    ":method": "POST",
+    ":path": `${service}/Evaluate`,
+    "content-type": "application/grpc+json",
+    te: "trailers",
+    "grpc-encoding": encoding,
+  });
+  const head = once(stream, "response");
+  const tail = once(stream, "trailers");
+  stream.end(envelope(pack(message), 1)).resume();
+  const [headers] = await head;
+  const [trailers] = await tail;
+  return { headers, trailers };
+}
+
+describe("a request in brotli", () => {
+  test("over Connect is unimplemented, and the answer names gzip", async () => {
+    const headers = { "Content-Type": "application/json", "Content-Encoding": "br" };
+    const answer = await ask(`${service}/Evaluate`, headers, brotliCompressSync(message));
+    expect(answer.status).toBe(501);
+    expect(answer.headers.get("accept-encoding")).toBe("gzip");
+    expect(answer.text).toContain('"code":"unimplemented"');
+    expect(answer.text).toContain('The encoding \\"br\\" is not one of gzip.');
+  });
+
+  test("in the query of a GET is unimplemented, and the answer names gzip", async () => {
+    const packed = brotliCompressSync("{}").toString("base64url");
+    const query = `connect=v1&encoding=json&compression=br&base64=1&message=${packed}`;
+    const answer = await ask(`${service}/GetPrice?${query}`, {});
+    expect(answer.status).toBe(501);
+    expect(answer.headers.get("accept-encoding")).toBe("gzip");
+    expect(answer.text).toContain('"code":"unimplemented"');
+  });
+
+  test("over a stream of Connect is unimplemented, and the answer names gzip", async () => {
+    const headers = streamHeaders("br");
+    const answer = await ask(`${service}/StreamEvaluate`, headers, envelope(brotliCompressSync(message), 1));
+    expect(answer.headers.get("connect-accept-encoding")).toBe("gzip");
+    expect(answer.text).toContain('"code":"unimplemented"');
+  });
+
+  test("over gRPC-Web is unimplemented, and the answer names gzip", async () => {
+    const headers = { "Content-Type": "application/grpc-web+json", "grpc-encoding": "br" };
+    const answer = await ask(`${service}/Evaluate`, headers, envelope(brotliCompressSync(message), 1));
+    expect(answer.headers.get("grpc-accept-encoding")).toBe("gzip");
+    expect(answer.text).toMatch(/grpc-status: ?12/);
+  });
+
+  test("over gRPC is unimplemented, and the answer names gzip", async () => {
+    const { headers, trailers } = await askGrpc("br", (text) => brotliCompressSync(text));
+    expect(headers["grpc-accept-encoding"]).toBe("gzip");
+    expect(trailers["grpc-status"]).toBe("12");
+  });
+
+  test("to health is unimplemented, too", async () => {
+    const headers = { "Content-Type": "application/json", "Content-Encoding": "br" };
+    const answer = await ask("/grpc.health.v1.Health/Check", headers, brotliCompressSync("{}"));
+    expect(answer.status).toBe(501);
+  });
+});
+
+describe("a request in gzip is answered", () => {
+  const packed = gzipSync(message);
+
+  test("over Connect, in gzip if its sender does not say what it accepts", async () => {
+    const client = connect(app.url);
+    onTestFinished(() => client.destroy());
+    const stream = client.request({
+      ":method": "POST",
+      ":path": `${service}/ListEngines`,
+      "content-type": "application/json",
+      "content-encoding": "gzip",
+    });
+    stream.end(gzipSync("{}")).resume();
+    const [headers] = await once(stream, "response");
+    expect(headers).toMatchObject({ ":status": 200, "content-encoding": "gzip" });
+  });
+
+  test("over Connect, by POST and by GET", async () => {
+    const headers = { "Content-Type": "application/json", "Content-Encoding": "gzip" };
+    expect((await ask(`${service}/Evaluate`, headers, packed)).status).toBe(200);
+    const query = `connect=v1&encoding=json&compression=gzip&base64=1&message=${packed.toString("base64url")}`;
+    expect((await ask(`${service}/Evaluate?${query}`, {})).status).toBe(200);
+  });
+
+  test.each([
+    ["a stream of Connect", "StreamEvaluate", "connect", "Connect-Content-Encoding"],
+    ["gRPC-Web", "Evaluate", "grpc-web", "grpc-encoding"],
+    ["a stream of gRPC-Web", "StreamEvaluate", "grpc-web", "grpc-encoding"],
+  ])("over %s, also if its message comes in pieces", async (_, call, protocol, encoding) => {
+    const bytes = envelope(packed, 1);
+    const body = new ReadableStream({
+      async start(controller) {
+        for (const byte of bytes) {
+          controller.enqueue(Uint8Array.of(byte));
+        }
+        controller.close();
+      },
+    });
+    const headers = { "Content-Type": `application/${protocol}+json`, [encoding]: "gzip" };
+    const init = { method: "POST", headers, body, duplex: "half" } as RequestInit;
+    const text = await (await fetch(`${app.url}${service}/${call}`, init)).text();
+    expect(text).not.toMatch(/"error"|grpc-status: ?[1-9]/);
+    expect(text.length).toBeGreaterThan(100);
+  });
+
+  test("over gRPC", async () => {
+    const { trailers } = await askGrpc("gzip", (text) => gzipSync(text));
+    expect(trailers["grpc-status"]).toBe("0");
+  });
+
+  test("but not two messages of it where a call has one", async () => {
+    const headers = streamHeaders("gzip");
+    const two = Buffer.concat([envelope(packed, 1), envelope(packed, 1)]);
+    const answer = await ask(`${service}/StreamEvaluate`, headers, two);
+    expect(answer.text).toMatch(/"code":"(unimplemented|invalid_argument)"/);
+  });
+});
