@@ -20,6 +20,7 @@ import {
 import { createClientAddress } from "./client-address.ts";
 import { createKeyExpiry, createKeyIssuer, type KeyIssuer } from "./keys.ts";
 import { createLimits, type Limits } from "./limits.ts";
+import { createLongCalls, type LongCalls } from "./long-calls.ts";
 import { freePlan, keylessPlan, openPlan, type Plan, planOf } from "./plans.ts";
 import { createSelfService, type SelfService } from "./self-service.ts";
 
@@ -36,6 +37,7 @@ export interface Access {
   /** What callers may issue themselves; undefined where they may not. */
   readonly selfService: SelfService | undefined;
   readonly limits: Limits;
+  readonly longCalls: LongCalls;
   readonly keys: KeyIssuer;
   /** Look-ups of keys since the start. */
   readonly lookUps: () => AuthenticatorCounters;
@@ -143,6 +145,7 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
         ? createSelfService({ issuer, expiry, keysPerDay, keysMax: options.selfServiceKeysMax, log })
         : undefined,
     limits,
+    longCalls: createLongCalls(),
     keys: issuer,
     lookUps: () => authenticator.counters,
     async flush() {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { KibitzError } from "../errors/errors.ts";
-import type { RequestContext, RequestOutcome } from "../request/context.ts";
+import { errorFromUnknown, KibitzError } from "../errors/errors.ts";
+import { type RequestContext, type RequestOutcome, releaseAtEnd } from "../request/context.ts";
 import { durationText } from "../text/plain-text.ts";
 import type { Access } from "./access.ts";
 import type { Account } from "./account.ts";
@@ -13,13 +13,16 @@ export interface Entrance {
    * A credential that is present is never ignored, whatever the call: its sender believes to be known, and must learn
    * that they are not.
    *
-   * @param limited whether calls of the method count towards limits
    * @returns at once where the caller is known, else a promise
    * @throws KibitzError, also as a rejection: `invalid_api_key`, `api_key_required`; for calls that are limited also
-   * `overloaded`, and `rate_limited` where the caller has been refused too often
+   * `overloaded`, and `rate_limited` where the caller has been refused too often; for a batch or review also
+   * `rate_limited`, `quota_exhausted` and `concurrency_limited`
    */
-  enter(request: RequestContext, outcome: RequestOutcome, limited: boolean): Entry | Promise<Entry>;
+  enter(request: RequestContext, outcome: RequestOutcome, kind: CallKind): Entry | Promise<Entry>;
 }
+
+/** Whether calls of a method count towards limits; `long` are batches and reviews, which hold a place until they end. */
+export type CallKind = "free" | "limited" | "long";
 
 /** A call that was let in. */
 export interface Entry {
@@ -39,8 +42,8 @@ const spentPauseMs = 100;
 
 /** @param isLate whether the thread is so busy that new work would make honest answers late. */
 export function createEntrance(access: Access, isLate: () => boolean): Entrance {
-  function admit(account: Account, outcome: RequestOutcome, limited: boolean): Entry | Promise<Entry> {
-    if (!limited) {
+  function admit(account: Account, outcome: RequestOutcome, kind: CallKind): Entry | Promise<Entry> {
+    if (kind === "free") {
       return new UnlimitedEntry(account);
     }
     if (access.keysOnly && account.key === undefined) {
@@ -48,7 +51,26 @@ export function createEntrance(access: Access, isLate: () => boolean): Entrance 
     }
     const { limits } = access;
     const refusal = isLate() ? tooBusy() : spentError(limits, account);
-    return refusal ? turnAway(refusal, account, outcome) : new LimitedEntry(account, outcome, limits);
+    if (refusal) {
+      return turnAway(refusal, account, outcome);
+    }
+    const entry = new LimitedEntry(account, outcome, limits);
+    return kind === "long" ? admitLong(entry, outcome) : entry;
+  }
+
+  /** Before its body is read: that takes many times as long, and what it is unpacked to stays in memory. */
+  async function admitLong(entry: Entry, outcome: RequestOutcome): Promise<Entry> {
+    const { account } = entry;
+    try {
+      if (!outcome.isLong) {
+        await refuseUsedUp(access.limits, account);
+        const place = access.longCalls.begin(account, outcome);
+        releaseAtEnd(outcome, () => place[Symbol.dispose]());
+      }
+      return entry;
+    } catch (thrown) {
+      return turnAway(errorFromUnknown(thrown), account, outcome);
+    }
   }
 
   async function turnAway(refusal: KibitzError, account: Account, outcome: RequestOutcome): Promise<never> {
@@ -61,11 +83,11 @@ export function createEntrance(access: Access, isLate: () => boolean): Entrance 
   }
 
   return {
-    enter(request, outcome, limited) {
+    enter(request, outcome, kind) {
       const account = access.accountOf(request);
       return account instanceof Promise
-        ? account.then((known) => admit(known, outcome, limited))
-        : admit(account, outcome, limited);
+        ? account.then((known) => admit(known, outcome, kind))
+        : admit(account, outcome, kind);
     },
   };
 }
@@ -151,6 +173,23 @@ export function errorFromRefusal(refusal: Refusal, { plan }: Account, requests =
         `The plan's maximum of ${quota} ${quota === 1 ? "search" : "searches"} at a time is reached: one of them should end within ${wait}.`,
         options,
       );
+  }
+}
+
+/**
+ * Refuses what could not be admitted now, whatever it asks, and says when it could.
+ *
+ * @throws KibitzError `rate_limited`, `quota_exhausted`
+ */
+export async function refuseUsedUp(limits: Pick<Limits, "allWindowsOf">, account: Account): Promise<void> {
+  const windows = await limits.allWindowsOf(account);
+  const usedUp = windows.filter(({ policy, remaining }) => remaining === 0 && policy.unit !== "refusal");
+  // Whoever is refused by several windows has to wait for the last.
+  const last = usedUp.toSorted((one, other) => other.resetMs - one.resetMs)[0];
+  if (last) {
+    const { name: limit, quota, unit } = last.policy;
+    const code = unit === "request" ? "rate_limited" : "quota_exhausted";
+    throw errorFromRefusal({ code, limit, quota, retryAfterMs: last.resetMs }, account);
   }
 }
 

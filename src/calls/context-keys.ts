@@ -6,9 +6,9 @@ import type { RequestContext, RequestOutcome } from "../request/context.ts";
 
 /** An item of a batch that could not be read. */
 export interface UnreadableItem {
-  /** As it was sent. */
-  readonly sent: Readonly<Record<string, unknown>>;
-  /** What is wrong with it. Takes as long as to check what could be read. */
+  /** The item as it was sent. Takes as long as to parse it. */
+  sent(): Readonly<Record<string, unknown>>;
+  /** What is wrong with it. Takes as long as to parse it, and to check what could be read. */
   explain(): KibitzError;
   /** Reads another in its stead. @throws KibitzError */
   read(sent: Readonly<Record<string, unknown>>): Message;

@@ -1,6 +1,7 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
+import type { CallKind } from "../access/entrance.ts";
 import { costOfBytes, KibitzError, withCost } from "../errors/errors.ts";
 
 const { evaluate, findBestMove, streamEvaluate, evaluateBatch } = AnalysisService.method;
@@ -16,9 +17,19 @@ const counted: ReadonlySet<DescMethod> = new Set<DescMethod>([
 /** Calls whose requests are lists of requests. */
 export const batchMethods: readonly DescMethod[] = [evaluateBatch];
 
+/** Calls that ask for many searches. */
+const long: ReadonlySet<DescMethod> = new Set<DescMethod>([evaluateBatch, reviewGame]);
+
 /** Whether calls of a method count: the analyses do, and what tells of the service does not. */
 export function isCounted(method: DescMethod): boolean {
   return counted.has(method);
+}
+
+export function kindOfCall(method: DescMethod): CallKind {
+  if (long.has(method)) {
+    return "long";
+  }
+  return isCounted(method) ? "limited" : "free";
 }
 
 /** The greatest request that a method takes, before and after inflation, whatever the door. */

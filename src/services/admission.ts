@@ -5,7 +5,7 @@ import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
 import type { Access } from "../access/access.ts";
 import type { Account } from "../access/account.ts";
 import { setRateLimitHeaders } from "../access/counters.ts";
-import { errorFromRefusal, refuseSpent } from "../access/entrance.ts";
+import { errorFromRefusal, refuseSpent, refuseUsedUp } from "../access/entrance.ts";
 import type { Admission, Entry, Limits } from "../access/limits.ts";
 import {
   couldRun,
@@ -155,17 +155,7 @@ export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"
       setRateLimitHeaders(outcome, entry.windows);
       entry.admission.leave(0, true);
     },
-    async refuseUsedUp(account) {
-      const windows = await limits.allWindowsOf(account);
-      const usedUp = windows.filter(({ policy, remaining }) => remaining === 0 && policy.unit !== "refusal");
-      // Whoever is refused by several windows has to wait for the last.
-      const last = usedUp.toSorted((one, other) => other.resetMs - one.resetMs)[0];
-      if (last) {
-        const { name: limit, quota, unit } = last.policy;
-        const code = unit === "request" ? "rate_limited" : "quota_exhausted";
-        throw errorFromRefusal({ code, limit, quota, retryAfterMs: last.resetMs }, account);
-      }
-    },
+    refuseUsedUp: (account) => refuseUsedUp(limits, account),
   };
 }
 

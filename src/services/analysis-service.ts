@@ -19,7 +19,6 @@ import { freezeWhole } from "../text/frozen.ts";
 import type { BeginWork } from "../thread/event-loop.ts";
 import { type AdmissionControl, type Admitted, type Asker, askerOf, type Preflight } from "./admission.ts";
 import { createBatchEvaluation, type EachWatched } from "./batch.ts";
-import { createLongCalls, type LongCalls } from "./long-calls.ts";
 
 export interface AnalysisServiceOptions {
   readonly analyzer: Analyzer;
@@ -41,11 +40,10 @@ type Methods = ServiceImpl<typeof AnalysisService>;
 /** AnalysisService over the domain: messages in, messages out, and no rule of its own. */
 export function createAnalysisService(
   options: AnalysisServiceOptions,
-  longCalls: LongCalls = createLongCalls(),
 ): Implementation<typeof AnalysisService> {
   const { analyzer, engines: known, access, judge, gate } = options;
-  const { plans } = access;
-  const evaluateBatch = createBatchEvaluation(options, longCalls);
+  const { plans, longCalls } = access;
+  const evaluateBatch = createBatchEvaluation(options);
   /** Frozen, so that its JSON and its ETag are made once, too: that takes the thread longer than most calls. */
   let listed: { readonly facts: readonly VersionFacts[]; readonly message: EngineList } | undefined;
 

@@ -14,7 +14,6 @@ import { errorFromUnknown, KibitzError } from "../errors/errors.ts";
 import type { Log } from "../log/log.ts";
 import type { BeginWork, Turn } from "../thread/event-loop.ts";
 import type { AdmissionControl, Asker, Preflight } from "./admission.ts";
-import type { LongCalls } from "./long-calls.ts";
 
 export interface BatchOptions {
   readonly analyzer: Analyzer;
@@ -46,7 +45,7 @@ type Item = MessageInitShape<typeof batch.output>;
 const lasting: ReadonlySet<ErrorCode> = new Set(["rate_limited", "quota_exhausted"]);
 
 /** Answers the requests of a batch as they are ready. What is wrong with one is told in its own answer. */
-export function createBatchEvaluation(options: BatchOptions, longCalls: LongCalls) {
+export function createBatchEvaluation(options: BatchOptions) {
   const { analyzer, judge, gate, access, beginWork, searchesAtOnce, log, watched = unwatched } = options;
   async function evaluate(
     message: RequestMessage,
@@ -79,7 +78,7 @@ export function createBatchEvaluation(options: BatchOptions, longCalls: LongCall
     account: Account,
     turn: Turn,
   ): Promise<KibitzError> {
-    return withSuggestion(error, unread?.sent ?? plainFromMessage(message), async (candidate) => {
+    return withSuggestion(error, unread?.sent() ?? plainFromMessage(message), async (candidate) => {
       await turn();
       await judge.item(
         unread ? (unread.read(candidate) as RequestMessage) : messageFromPlain(candidate),
@@ -97,8 +96,8 @@ export function createBatchEvaluation(options: BatchOptions, longCalls: LongCall
     // A flow of its own: beside the caller's single requests a batch is one more caller, not two hundred.
     const { account, requestId } = asker;
     const flow = flowOf(asker);
+    using _ = access.longCalls.begin(account, asker.outcome);
     judge.batch(requests.length, account);
-    using _ = longCalls.begin(account.subject);
     // An item waits as long as the others go on: what keeps it waiting may be its own batch.
     let progressedAt = performance.now();
     const turn = beginWork(() => signal.throwIfAborted());

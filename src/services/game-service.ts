@@ -1,5 +1,6 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
+import type { Access } from "../access/access.ts";
 import type { Analyzer } from "../analysis/analyzer.ts";
 import { messageFromPlace } from "../calls/convert.ts";
 import { type MoveReviewMessage, messageFromMoveReview, messageFromReview } from "../calls/convert-review.ts";
@@ -8,13 +9,13 @@ import { type Openings, readOpenings } from "../game/openings.ts";
 import type { BeginWork } from "../thread/event-loop.ts";
 import { type AdmissionControl, askerOf, type Preflight } from "./admission.ts";
 import { atOnceOf, type EachWatched, flowOf } from "./batch.ts";
-import type { LongCalls } from "./long-calls.ts";
 import { reviewGame } from "./review-game.ts";
 
 export interface GameServiceOptions {
   readonly analyzer: Analyzer;
   readonly judge: Preflight;
   readonly gate: AdmissionControl;
+  readonly access: Pick<Access, "longCalls">;
   /** Slices of the thread: a game takes tens of milliseconds, whether or not engines are asked. */
   readonly beginWork: BeginWork;
   /** How many searches of one review may be under way: the node's slots and one more. */
@@ -24,10 +25,15 @@ export interface GameServiceOptions {
 }
 
 /** GameService over the domain. */
-export function createGameService(
-  { analyzer, judge, gate, beginWork, searchesAtOnce, watched }: GameServiceOptions,
-  longCalls: LongCalls,
-): Implementation<typeof GameService> {
+export function createGameService({
+  analyzer,
+  judge,
+  gate,
+  access,
+  beginWork,
+  searchesAtOnce,
+  watched,
+}: GameServiceOptions): Implementation<typeof GameService> {
   let reading: Promise<Openings> | undefined;
 
   /** When the first review needs them, which many servers never see. */
@@ -47,13 +53,13 @@ export function createGameService(
       const { account } = asker;
       // Before the game is read: that takes many times as long as to look at the windows.
       await gate.refuseUsedUp(account);
+      using _ = access.longCalls.begin(account, asker.outcome);
       const judged = await judge.review(message, account);
       const { requests } = judged;
       const searches = requests.filter(({ position }) => !position.terminal);
       // Where none is asked about, the game is still read and explained: that counts, too.
       const first = searches[0] ?? requests[0];
       using admitted = first && (await gate.admitReview(first, searches.length, asker));
-      using _ = longCalls.begin(account.subject);
       const moves: MoveReviewMessage[] = [];
       const steps = reviewGame(
         judged,

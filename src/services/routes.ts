@@ -10,7 +10,6 @@ import type { Implementation } from "../calls/invoke.ts";
 import { type AnalysisServiceOptions, createAnalysisService } from "./analysis-service.ts";
 import { createGameService, type GameServiceOptions } from "./game-service.ts";
 import { createKeyService } from "./key-service.ts";
-import { createLongCalls } from "./long-calls.ts";
 import { createHealth, type HealthOptions } from "./tools/health.ts";
 import { createReflection, type ReflectionOptions } from "./tools/reflection.ts";
 
@@ -29,10 +28,9 @@ export const serviceNames: ReadonlySet<string> = new Set(
 export function createImplementations(
   options: AnalysisServiceOptions & GameServiceOptions,
 ): readonly Implementation[] {
-  const longCalls = createLongCalls();
   return [
-    createAnalysisService(options, longCalls) as unknown as Implementation,
-    createGameService(options, longCalls) as unknown as Implementation,
+    createAnalysisService(options) as unknown as Implementation,
+    createGameService(options) as unknown as Implementation,
     createKeyService(options.access) as unknown as Implementation,
   ];
 }

@@ -3,7 +3,7 @@ import type { Access } from "../access/access.ts";
 import { createEntrance } from "../access/entrance.ts";
 import { createToolChain } from "../calls/chain.ts";
 import { createCalls } from "../calls/invoke.ts";
-import { batchMethods, isCounted, readMaxBytesOf } from "../calls/policy.ts";
+import { batchMethods, kindOfCall, readMaxBytesOf } from "../calls/policy.ts";
 import type { Engines } from "../engine/engines.ts";
 import { assertMayFollow } from "../errors/errors.ts";
 import { createBodyBudget } from "../http/body-budget.ts";
@@ -113,7 +113,11 @@ export async function startApp(
   const addressOf = (request: RequestContext) => opened().access?.addressOf(request) ?? request.address;
   const bodies = createBodyBudget({
     addressOf,
-    ...(config.access === "open" && { maxBytesPerAddress: Number.POSITIVE_INFINITY }),
+    ...(config.access === "open" && {
+      maxBytesPerAddress: Number.POSITIVE_INFINITY,
+      // Elsewhere a caller has few batches and reviews under way.
+      maxBytesOfLong: 8 * 1024 * 1024,
+    }),
   });
   let redis: Redis | undefined;
   const probes = createProbes({ ...readiness, degraded: degraded.names });
@@ -263,7 +267,7 @@ function createDoors(
   const entrance = createEntrance(access, lag.isLasting);
   const services = implementations.map(({ service }) => service);
   const enter = (req: NodeRequest, method: DescMethod | undefined) =>
-    entrance.enter(contextOf(req), outcomeOf(req), method !== undefined && isCounted(method));
+    entrance.enter(contextOf(req), outcomeOf(req), method === undefined ? "free" : kindOfCall(method));
   const gateway = createGateway({
     services,
     enter,

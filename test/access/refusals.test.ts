@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createAccess } from "../../src/access/access.ts";
 import type { Account } from "../../src/access/account.ts";
-import { createEntrance } from "../../src/access/entrance.ts";
+import { type CallKind, createEntrance } from "../../src/access/entrance.ts";
 import type { Plan } from "../../src/access/plans.ts";
 import { errorFromFaults, KibitzError, withCost } from "../../src/errors/errors.ts";
 import { createOutcome, localContext } from "../../src/request/context.ts";
@@ -39,8 +39,8 @@ async function open(mode: "public" | "open" = "public", isLate = () => false) {
   });
   const entrance = createEntrance(access, isLate);
   const requestFrom = (address: string) => ({ ...localContext(), address });
-  const enter = async (address: string, limited = true, outcome = createOutcome()) =>
-    entrance.enter(requestFrom(address), outcome, limited);
+  const enter = async (address: string, kind: CallKind = "limited", outcome = createOutcome()) =>
+    entrance.enter(requestFrom(address), outcome, kind);
   const accountAt = (address: string): Account => access.accountOf(requestFrom(address)) as Account;
   return { access, enter, accountAt };
 }
@@ -57,7 +57,7 @@ test("whoever has been refused too often is refused unread, until the window end
     await (await enter("192.0.2.1")).refused(wrong());
   }
   const outcome = createOutcome();
-  const refusal = await refusalOf(enter("192.0.2.1", true, outcome));
+  const refusal = await refusalOf(enter("192.0.2.1", "limited", outcome));
   expect(refusal).toMatchObject({
     code: "rate_limited",
     nextAction: "retry_later",
@@ -75,7 +75,7 @@ test("one who is refused too often takes nothing from others, nor from calls tha
   access.limits.refusals.count(accountAt("192.0.2.1"), withCost(wrong(), 10));
   await expect.poll(() => refusalOf(enter("192.0.2.1")).then(({ code }) => code)).toBe("rate_limited");
   await expect(enter("192.0.2.2")).resolves.toBeDefined();
-  await expect(enter("192.0.2.1", false)).resolves.toBeDefined();
+  await expect(enter("192.0.2.1", "free")).resolves.toBeDefined();
 });
 
 test("a call that was let in is refused when others of its caller have spent the budget meanwhile", async () => {
@@ -117,5 +117,5 @@ test("in open mode nobody is refused for having been refused", async () => {
 test("while the thread is late with everything, new work is refused, and what is not limited is not", async () => {
   const { enter } = await open("open", () => true);
   expect(await refusalOf(enter("192.0.2.1"))).toMatchObject({ code: "overloaded", retryAfterMs: 1000 });
-  await expect(enter("192.0.2.1", false)).resolves.toBeDefined();
+  await expect(enter("192.0.2.1", "free")).resolves.toBeDefined();
 });

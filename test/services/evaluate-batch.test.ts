@@ -7,7 +7,6 @@ import { KibitzError } from "../../src/errors/errors.ts";
 import { silentLog } from "../../src/log/log.ts";
 import { createOutcome } from "../../src/request/context.ts";
 import { createBatchEvaluation } from "../../src/services/batch.ts";
-import { createLongCalls } from "../../src/services/long-calls.ts";
 import { createTimeSlicer } from "../../src/thread/event-loop.ts";
 
 const { input } = AnalysisService.method.evaluateBatch;
@@ -18,34 +17,37 @@ interface Fakes {
   refuseUsedUp?(): Promise<void>;
 }
 
-/** A batch of so many requests over an analyzer and a gate that are made up, and how many places it holds. */
+/** A batch of so many requests over an analyzer and a gate that are made up, how many places it holds and how many of its requests were judged. */
 async function evaluate(count: number, { analyze, admit = () => {}, refuseUsedUp = async () => {} }: Fakes) {
-  const held = { places: 0 };
-  const evaluateBatch = createBatchEvaluation(
-    {
-      analyzer: { analyze },
-      judge: { item: async () => ({}), batch() {} },
-      gate: {
-        async admit() {
-          admit();
-          held.places++;
-          return {
-            terms: {},
-            answered() {},
-            [Symbol.dispose]() {
-              held.places--;
-            },
-          };
-        },
-        refuseUsedUp,
+  const held = { places: 0, judged: 0 };
+  const evaluateBatch = createBatchEvaluation({
+    analyzer: { analyze },
+    judge: {
+      async item() {
+        held.judged++;
+        return {};
       },
-      access: await createLocalAccess(),
-      beginWork: createTimeSlicer(),
-      searchesAtOnce: 1,
-      log: silentLog,
-    } as never,
-    createLongCalls(),
-  );
+      batch() {},
+    },
+    gate: {
+      async admit() {
+        admit();
+        held.places++;
+        return {
+          terms: {},
+          answered() {},
+          [Symbol.dispose]() {
+            held.places--;
+          },
+        };
+      },
+      refuseUsedUp,
+    },
+    access: await createLocalAccess(),
+    beginWork: createTimeSlicer(),
+    searchesAtOnce: 1,
+    log: silentLog,
+  } as never);
   const message = create(input, { requests: Array.from({ length: count }, () => ({ fen: "x" })) });
   const asker = { account: localAccount, requestId: "id-1", outcome: createOutcome() };
   const answers = Array.fromAsync(evaluateBatch(message, asker, new Map(), new AbortController().signal));
@@ -69,11 +71,11 @@ test("a request of a batch that waits to be tried again holds no place of its ca
   expect([tries, held.places]).toEqual([2, 0]);
 });
 
-test("further requests of a batch are told when they may come at the moment that they are refused", async () => {
+test("further requests of a batch are not judged, and told when they may come at the moment that they are refused", async () => {
   let retryAfterMs = 9000;
   const limited = () => new KibitzError("rate_limited", "Later.", { retryAfterMs });
   let admitted = 0;
-  const { answers } = await evaluate(3, {
+  const { held, answers } = await evaluate(3, {
     admit() {
       admitted++;
       throw limited();
@@ -86,5 +88,5 @@ test("further requests of a batch are told when they may come at the moment that
   });
   const told = (await answers).map(({ outcome }) => outcome?.value);
   expect(told).toMatchObject([{ retryAfterMs: 9000 }, { retryAfterMs: 8000 }, { retryAfterMs: 7000 }]);
-  expect(admitted).toBe(1);
+  expect([admitted, held.judged]).toEqual([1, 1]);
 });

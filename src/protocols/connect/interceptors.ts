@@ -26,7 +26,7 @@ import {
 } from "../../calls/context-keys.ts";
 import { messageFromPlain, plainFromMessage } from "../../calls/convert.ts";
 import { plainFromReview, reviewFromPlain } from "../../calls/convert-review.ts";
-import { isCounted } from "../../calls/policy.ts";
+import { isCounted, kindOfCall } from "../../calls/policy.ts";
 import { type PreflightMessage, withSuggestion } from "../../calls/suggest.ts";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import { contextOf, outcomeOf } from "../../request/context.ts";
@@ -38,11 +38,10 @@ export function createAdmittance(entrance: Entrance, limits: Limits): Admittance
   async function letIn({ values, method, responseHeader }: HandlerContext): Promise<void> {
     const request = values.get(requestKey);
     const outcome = values.get(outcomeKey);
-    const isLimited = isCounted(method);
     try {
-      const { account } = await entrance.enter(request, outcome, isLimited);
+      const { account } = await entrance.enter(request, outcome, kindOfCall(method));
       values.set(accountKey, account);
-      if (isLimited) {
+      if (isCounted(method)) {
         // Beforehand: of the errors that Connect itself makes nobody can tell later.
         await tellWindows(limits, account, outcome);
       }
@@ -60,7 +59,8 @@ export function createAdmittance(entrance: Entrance, limits: Limits): Admittance
   return {
     letIn,
     async refusing(req, method, error) {
-      const entry = await entrance.enter(contextOf(req), outcomeOf(req), isCounted(method));
+      const kind = isCounted(method) ? "limited" : "free";
+      const entry = await entrance.enter(contextOf(req), outcomeOf(req), kind);
       await entry.refused(error);
     },
     countRefusal(error, { values, method }) {

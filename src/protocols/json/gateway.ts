@@ -11,7 +11,7 @@ import {
 import { shownBase } from "../../http/pages/welcome.ts";
 import { sendProblem } from "../../http/send-problem.ts";
 import type { Log } from "../../log/log.ts";
-import { contextOf, outcomeOf } from "../../request/context.ts";
+import { CallerLeft, contextOf, outcomeOf } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
 import { createAnswerAtEnd } from "./answer-at-end.ts";
 import { createBatchAnswer } from "./answer-batch.ts";
@@ -92,6 +92,10 @@ export function createGateway(options: GatewayOptions): RequestHandler {
       }
       await answer(req, res, entry);
     } catch (thrown) {
+      if (thrown instanceof CallerLeft) {
+        outcomeOf(req).code ??= "canceled";
+        return true;
+      }
       // What a call throws is logged by its interceptors and arrives here translated.
       if (!(thrown instanceof KibitzError)) {
         const { id: requestId, path } = contextOf(req);

@@ -5,6 +5,7 @@ import { refuseLongParts } from "../../calls/policy.ts";
 import { boundsOfList } from "../../calls/rules.ts";
 import { errorFromFaults, errorFromUnknown, type Fault, type KibitzError } from "../../errors/errors.ts";
 import type { NodeRequest } from "../../http/message.ts";
+import { outcomeOf, refuseLeft } from "../../request/context.ts";
 import { isAtOrBelow } from "../../text/json-pointer.ts";
 import { nestingMax, type SplitObject, splitList } from "../../text/json-scan.ts";
 import { inTurns, type Turn } from "../../thread/event-loop.ts";
@@ -26,6 +27,16 @@ export type BatchReading =
       explain(thrown: unknown): Promise<KibitzError>;
     }
   | { readonly kind: "left" };
+
+/** What a text is that is a batch. */
+interface BatchParts extends Pick<SplitObject, "items" | "count"> {
+  /** What stands beside the items. */
+  readonly sent: unknown;
+  readonly messages: readonly Message[];
+  readonly unreadable: ReadonlyMap<number, UnreadableItem>;
+}
+
+const parseItem = (text: string) => parseStrictly(text, nestingMax - 2);
 
 /** Of a batch that is longer, nobody wants half back in a refusal: what is too much of it is said there anyway. */
 const suggestedMaxBytes = 64 * 1024;
@@ -71,66 +82,76 @@ export function createBatchReader(
       .filter(({ pointer }) => !faults.some((fault) => isAtOrBelow(pointer, fault.pointer))),
   ];
 
-  const unreadableItem = (sent: Plain, reading: MessageReading): UnreadableItem => ({
-    sent,
-    explain: () => errorFromFaults(withRules(reading, list.message)),
-    read(candidate) {
-      const { message, faults } = readItem(candidate);
-      if (faults.length > 0) {
-        throw errorFromFaults(faults);
-      }
-      return message;
-    },
-  });
+  /** Of an item that could not be read its text is kept, and read again: parsed, it may take 22 times as much memory. */
+  const unreadableItem = (text: string): UnreadableItem => {
+    const sent = () => parseItem(text) as Plain;
+    return {
+      sent,
+      explain: () => errorFromFaults(withRules(readItem(sent()), list.message)),
+      read(candidate) {
+        const { message, faults } = readItem(candidate);
+        if (faults.length > 0) {
+          throw errorFromFaults(faults);
+        }
+        return message;
+      },
+    };
+  };
 
-  /** The items of a batch as JSON; undefined where the text is no acceptable JSON. */
-  function* parseParts(
-    text: string,
-  ): Generator<void, (SplitObject & { sent: unknown; values: unknown[] }) | undefined> {
+  /** A batch whose JSON is acceptable, with what could be read of it; undefined for any other text. */
+  function* readParts(text: string): Generator<void, BatchParts | undefined> {
     const split = yield* splitList(text.trim(), list.name, itemsMax);
     if (split === undefined) {
       return undefined;
     }
+    const { frame, items, count } = split;
     refuseLongParts(
       list.name,
-      split.frame,
-      split.items.map((item) => item.trim()),
+      frame,
+      items.map((item) => item.trim()),
     );
-    const sent = parseStrictly(split.frame);
-    const values: unknown[] = [];
-    for (const item of split.items) {
-      yield;
-      values.push(parseStrictly(item, nestingMax - 2));
-    }
-    return sent === undefined || values.includes(undefined) ? undefined : { ...split, sent, values };
-  }
-
-  async function read(text: string, { account }: Entry, turn: Turn): Promise<BatchReading> {
-    const parts = await inTurns(parseParts(text), turn);
-    if (parts === undefined) {
-      throw await errorFromText(text, wanted, turn);
-    }
-    const { sent, values, count = 0 } = parts;
-    if (!isJsonObject(sent)) {
-      throw errorFromFaults([notAnObject(sent, wanted)]);
-    }
-    const faultsOfWhole = withRules(readWhole(sent, count), desc);
-    const whole = parts.count === undefined ? sent : { ...sent, [list.name]: values };
-    const explain = async (thrown: unknown) =>
-      text.length > suggestedMaxBytes ? errorFromUnknown(thrown) : explainWhole(thrown, whole, account);
-    if (faultsOfWhole.length > 0) {
-      throw await explain(errorFromFaults(faultsOfWhole));
+    const sent = parseStrictly(frame);
+    if (sent === undefined) {
+      return undefined;
     }
     const unreadable = new Map<number, UnreadableItem>();
     const messages: Message[] = [];
-    for (const [index, value] of values.entries()) {
-      await turn();
-      const reading = readItem(value);
-      const isReadable = reading.faults.length === 0;
-      if (!isReadable) {
-        unreadable.set(index, unreadableItem(value as Plain, reading));
+    for (const [index, item] of items.entries()) {
+      yield;
+      const value = parseItem(item);
+      if (value === undefined) {
+        return undefined;
       }
-      messages.push(isReadable ? reading.message : nothing);
+      yield;
+      const { message, faults } = readItem(value);
+      const isReadable = faults.length === 0;
+      if (!isReadable) {
+        unreadable.set(index, unreadableItem(item));
+      }
+      messages.push(isReadable ? message : nothing);
+    }
+    return { sent, items, count, messages, unreadable };
+  }
+
+  async function read(text: string, { account }: Entry, turn: Turn): Promise<BatchReading> {
+    const parts = await inTurns(readParts(text), turn);
+    if (parts === undefined) {
+      throw await errorFromText(text, wanted, turn);
+    }
+    const { sent, items, count = 0, messages, unreadable } = parts;
+    if (!isJsonObject(sent)) {
+      throw errorFromFaults([notAnObject(sent, wanted)]);
+    }
+    const explain = async (thrown: unknown) => {
+      if (text.length > suggestedMaxBytes) {
+        return errorFromUnknown(thrown);
+      }
+      const whole = parts.count === undefined ? sent : { ...sent, [list.name]: items.map(parseItem) };
+      return explainWhole(thrown, whole, account);
+    };
+    const faultsOfWhole = withRules(readWhole(sent, count), desc);
+    if (faultsOfWhole.length > 0) {
+      throw await explain(errorFromFaults(faultsOfWhole));
     }
     const message = create(desc, { [list.localName]: messages });
     return { kind: "batch", message, count, unreadable, explain };
@@ -142,7 +163,10 @@ export function createBatchReader(
       return body;
     }
     // While it was sent, and while it is read, others of the same caller may be refused.
-    const turn = options.beginWork(() => entry.check());
+    const turn = options.beginWork(() => {
+      refuseLeft(outcomeOf(req));
+      entry.check();
+    });
     await turn();
     const text = textFromBytes(body.bytes);
     if (text === undefined) {

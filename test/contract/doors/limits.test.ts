@@ -222,15 +222,6 @@ describe("a batch", () => {
       ({ problem }) => problem?.code ?? "ok",
     );
 
-  test("is judged no further when nothing is left: what is wrong with the rest of it is not looked for", async () => {
-    const caller = newCaller();
-    await Promise.all([quick, quick, quick].map((request) => ask(request, caller)));
-    const wrong = { fen: startFen, moves: ["e2e5"] };
-    const asked = ask({ requests: [quick, wrong, wrong] }, caller, "/v1/eval/batch");
-    const [first, , last] = codesOf((await asked).body);
-    expect([first, last]).toEqual(["rate_limited", "rate_limited"]);
-  });
-
   test("costs a request an item, and one over the limit is refused alone", async () => {
     const caller = newCaller();
     await ask(quick, caller);

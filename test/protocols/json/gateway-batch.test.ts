@@ -160,7 +160,7 @@ describe("a request of a batch that cannot be read", () => {
       yield answer(0, "a");
     });
     await post({ requests: [sent] });
-    expect(unread?.sent).toEqual(sent);
+    expect(unread?.sent()).toEqual(sent);
     expect(unread?.read({ ...sent, depth: 1 })).toMatchObject({ fen: "a", depth: 1 });
     expect(() => unread?.read({ x: 1 })).toThrow("x");
   });

@@ -902,7 +902,7 @@ export type PlanLimits = Message<"chess.analysis.v1.PlanLimits"> & {
   movetimeMsMax: number;
 
   /**
-   * Maximum number of searches at a time. Unset if unlimited.
+   * Maximum number of searches at a time, and of batches and reviews. Unset if unlimited.
    *
    * @generated from field: optional uint32 concurrent = 4;
    */

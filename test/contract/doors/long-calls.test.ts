@@ -1,0 +1,241 @@
+import { once } from "node:events";
+import { connect, type IncomingHttpHeaders } from "node:http2";
+import { text } from "node:stream/consumers";
+import { gzipSync } from "node:zlib";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { envelope } from "../../abuse/calls.ts";
+import { open } from "../../http/exchange.ts";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { patienceMs } from "../../support/patience.ts";
+import { usePlansFile } from "../../support/plans-file.ts";
+import { useApp } from "../../support/running-app.ts";
+import { startFen } from "./cases/case.ts";
+
+const engines = createEnginesInProcess({ quickPlies: 10 });
+/** Each caller may have one search at a time, and so one batch or review. */
+const app = useApp(
+  {
+    KIBITZ_ACCESS: "public",
+    KIBITZ_TRUST_PROXY: "127.0.0.1",
+    KIBITZ_PLANS: usePlansFile({ id: "keyless", limits: { concurrent: 1 } }, { id: "free", limits: {} }),
+  },
+  { engines },
+);
+
+const patience = { timeout: patienceMs };
+let callers = 0;
+const newCaller = () => `198.51.100.${++callers}`;
+const port = () => Number(new URL(app.url).port);
+
+const service = "/chess.analysis.v1.AnalysisService";
+const batch = JSON.stringify({ requests: [{ fen: startFen, depth: 1 }] });
+const review = JSON.stringify({ moves: ["e4", "e5"], depth: 1 });
+/** Two searches that end when somebody leaves. */
+const slowReview = JSON.stringify({ moves: ["e4", "e5"], depth: 20 });
+
+/** A way to ask for a batch or a review. */
+interface Way {
+  readonly name: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+const json = { "content-type": "application/json" };
+/** `requests: [{}]`, which has no FEN, as protobuf. */
+const binaryBatch = Buffer.of(0x0a, 0x00);
+
+const ways: readonly Way[] = [
+  { name: "a batch as JSON", path: "/v1/eval/batch", headers: json, body: Buffer.from(batch) },
+  {
+    name: "a batch as JSON in gzip",
+    path: "/v1/eval/batch",
+    headers: { ...json, "content-encoding": "gzip" },
+    body: gzipSync(batch),
+  },
+  {
+    name: "a batch in lines",
+    path: "/v1/eval/batch",
+    headers: { ...json, accept: "application/x-ndjson" },
+    body: Buffer.from(batch),
+  },
+  { name: "a review as JSON", path: "/v1/review", headers: json, body: Buffer.from(review) },
+  {
+    name: "a review in events",
+    path: "/v1/review",
+    headers: { ...json, accept: "text/event-stream" },
+    body: Buffer.from(review),
+  },
+  {
+    name: "a batch over Connect",
+    path: `${service}/EvaluateBatch`,
+    headers: { "content-type": "application/connect+json" },
+    body: envelope(Buffer.from(batch)),
+  },
+  {
+    name: "a batch over gRPC-Web",
+    path: `${service}/EvaluateBatch`,
+    headers: { "content-type": "application/grpc-web+proto" },
+    body: envelope(binaryBatch),
+  },
+  {
+    name: "a batch over gRPC",
+    path: `${service}/EvaluateBatch`,
+    headers: { "content-type": "application/grpc+proto", te: "trailers" },
+    body: envelope(binaryBatch),
+  },
+  {
+    name: "a review over gRPC",
+    path: "/chess.analysis.v1.GameService/ReviewGame",
+    headers: { "content-type": "application/grpc+proto", te: "trailers" },
+    // `moves: ["e4"], depth: 1`
+    body: envelope(Buffer.from([0x1a, 2, 0x65, 0x34, 0x20, 1])),
+  },
+  {
+    name: "a review over gRPC in gzip",
+    path: "/chess.analysis.v1.GameService/ReviewGame",
+    headers: { "content-type": "application/grpc+proto", te: "trailers", "grpc-encoding": "gzip" },
+    body: envelope(gzipSync(Buffer.from([0x1a, 2, 0x65, 0x34, 0x20, 1])), 1),
+  },
+];
+
+/** Calls over HTTP/2, which all protocols have. */
+function useClient() {
+  const client = connect(app.url);
+  onTestFinished(() => client.destroy());
+  const begin = ({ path, headers }: Way, caller: string) =>
+    client.request({ ":method": "POST", ":path": path, ...headers, "x-forwarded-for": caller });
+  return {
+    begin,
+    /** All that is answered, whether or not the body is sent to its end. */
+    async answerTo(way: Way, caller: string, end = true): Promise<string> {
+      const stream = begin(way, caller);
+      stream.on("error", () => {});
+      let trailers: IncomingHttpHeaders = {};
+      stream.on("trailers", (sent) => {
+        trailers = sent;
+      });
+      const head = once(stream, "response");
+      if (end) {
+        stream.end(way.body);
+      } else {
+        stream.write(way.body.subarray(0, -1));
+      }
+      const [response] = await head;
+      const body = await text(stream);
+      stream.destroy();
+      return JSON.stringify({ response, trailers, body });
+    },
+  };
+}
+
+/** A batch whose body does not come, although the server asks for it. */
+async function holdPlace(caller: string) {
+  const held = await open(port());
+  onTestFinished(() => void held.socket.destroy());
+  held.socket.write(
+    `POST /v1/eval/batch HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: ${caller}\r\nContent-Type: application/json\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n`,
+  );
+  await expect.poll(held.received, patience).toContain("100 Continue");
+  return held;
+}
+
+const isRefused = /maximum of 1 batch or review at a time is reached/;
+
+const [asJson] = ways as [Way];
+
+describe.each(ways)("$name", (way) => {
+  test("is refused, before its body has come, while its caller has another one under way", async () => {
+    const caller = newCaller();
+    const { answerTo } = useClient();
+    const { socket } = await holdPlace(caller);
+    const answer = await answerTo(way, caller, false);
+    expect(answer).toMatch(isRefused);
+    if (way.path.startsWith("/v1")) {
+      expect(answer).toContain("concurrency_limited");
+      expect(answer).toMatch(/":status":429/);
+      expect(answer).toMatch(/"retry-after":"([1-9]|10)"/);
+    }
+    expect(await answerTo(way, newCaller())).not.toMatch(isRefused);
+    // Who leaves gives the place back.
+    socket.destroy();
+    await expect.poll(() => answerTo(way, caller), patience).not.toMatch(isRefused);
+  });
+
+  test("gives its place back when it is answered, or refused for what is in it", async () => {
+    const caller = newCaller();
+    const { answerTo } = useClient();
+    const wrong = { ...way, body: Buffer.from(way.body).fill(0x7b, way.body.length - 1) };
+    for (let round = 0; round < 5; round++) {
+      expect(await answerTo(way, caller)).not.toMatch(isRefused);
+      expect(await answerTo(wrong, caller)).not.toMatch(isRefused);
+    }
+  });
+});
+
+test("a connection of HTTP/1.1 is asked for one batch after the other without a wait between them", async () => {
+  const headers = { ...json, "X-Forwarded-For": newCaller() };
+  for (let round = 0; round < 20; round++) {
+    const answer = await fetch(`${app.url}/v1/eval/batch`, { method: "POST", headers, body: batch });
+    expect(answer.status).toBe(200);
+    await answer.text();
+  }
+});
+
+test.each(["/v1/eval/batch", "/v1/review"])(
+  "nothing is read of a batch or review if nothing is left of its caller's window: %s",
+  async (path) => {
+    const caller = newCaller();
+    const { answerTo } = useClient();
+    const whole = JSON.stringify({
+      requests: Array.from({ length: 60 }, () => ({ fen: startFen, depth: 1 })),
+    });
+    await answerTo({ ...asJson, body: Buffer.from(whole) }, caller);
+    const answer = await answerTo({ ...asJson, path }, caller, false);
+    expect(answer).toContain('":status":429');
+    expect(answer).toContain("rate_limited");
+    expect(answer).toMatch(/"retry-after":"\d+"/);
+    expect(answer).toContain('"ratelimit":"\\"minute\\";r=0;');
+  },
+);
+
+describe("review_game over MCP", () => {
+  const call = async (caller: string, game: object, signal?: AbortSignal) => {
+    const answer = await fetch(`${app.url}/mcp`, {
+      method: "POST",
+      headers: {
+        ...json,
+        Accept: "application/json, text/event-stream",
+        "X-Forwarded-For": caller,
+        "MCP-Protocol-Version": "2025-06-18",
+      },
+      body: JSON.stringify({
+        jsonrpc: "2.0",
+        id: 1,
+        method: "tools/call",
+        params: { name: "review_game", arguments: game },
+      }),
+      ...(signal && { signal }),
+    });
+    return answer.text();
+  };
+
+  test("is refused, before its PGN is read, while its caller has a batch under way", async () => {
+    const caller = newCaller();
+    await holdPlace(caller);
+    expect(await call(caller, { pgn: "no game" })).toMatch(/concurrency_limited/);
+    expect(await call(newCaller(), { pgn: "no game" })).toMatch(/invalid_pgn/);
+  });
+
+  test("leaves its caller no place for a batch, until it ends", async () => {
+    const caller = newCaller();
+    const { answerTo } = useClient();
+    const leaving = new AbortController();
+    const left = call(caller, JSON.parse(slowReview), leaving.signal).catch(() => "left");
+    await expect.poll(() => engines.searching, patience).toBeGreaterThan(0);
+    expect(await answerTo(asJson, caller)).toMatch(isRefused);
+    leaving.abort();
+    expect(await left).toBe("left");
+    await expect.poll(() => answerTo(asJson, caller), patience).not.toMatch(isRefused);
+  });
+});
