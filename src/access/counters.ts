@@ -131,7 +131,10 @@ export function windowFrom(policy: RatePolicy, use: WindowUse | undefined): Rate
  * Adds the header fields of the caller's windows to the answer, as draft-ietf-httpapi-ratelimit-headers-10 writes them:
  * `"minute";q=60;w=60` and `"minute";r=59;t=42`. Nothing where nothing is limited.
  */
-export function setRateLimitHeaders({ answerHeaders }: RequestOutcome, windows: readonly RateWindow[]): void {
+export function setRateLimitHeaders(
+  { answerHeaders, uncounted }: RequestOutcome,
+  windows: readonly RateWindow[],
+): void {
   if (windows.length === 0) {
     return;
   }
@@ -141,7 +144,7 @@ export function setRateLimitHeaders({ answerHeaders }: RequestOutcome, windows: 
     const { name, quota, windowS } = policy;
     const separator = policies === "" ? "" : ", ";
     policies += `${separator}"${name}";q=${quota};w=${windowS}`;
-    states += `${separator}"${name}";r=${remaining};t=${Math.ceil(resetMs / 1000)}`;
+    states += `${separator}"${name}";r=${Math.max(0, remaining - uncounted)};t=${Math.ceil(resetMs / 1000)}`;
   }
   answerHeaders.set("ratelimit-policy", policies);
   answerHeaders.set("ratelimit", states);

@@ -236,6 +236,8 @@ export interface RequestOutcome {
   readBytes: number;
   /** Whether it is a batch or a review that holds one of its caller's places for those. */
   isLong: boolean;
+  /** Requests of a batch that have yet to be counted. The RateLimit fields say what is left when they are. */
+  uncounted: number;
   /** What the call holds until it ends; undefined from then on. See {@link releaseAtEnd}. */
   held: (() => void)[] | undefined;
   /** When the last of its answer was written, by `performance.now()`, where its connection has to stay open for a while behind it. */
@@ -251,6 +253,7 @@ export function createOutcome(answerHeaders?: readonly (readonly [string, string
     hasLine: false,
     readBytes: 0,
     isLong: false,
+    uncounted: 0,
     held: [],
     answeredAt: undefined,
   };

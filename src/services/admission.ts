@@ -78,6 +78,8 @@ export interface AdmissionOptions {
   readonly waiting?: AbortSignal;
   /** What the request counts for: 1, if unset. */
   readonly requests?: number;
+  /** Called when the request has been counted, before the header fields say what is left. */
+  readonly counted?: () => void;
 }
 
 /** A review that was let in. Disposing of it counts what it took. */
@@ -108,6 +110,7 @@ export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"
     const time = timeOf(request, account.plan.limits.movetimeMaxMs);
     const follow = (entry: Entry): Meter | Promise<Meter> => {
       if (entry.kind === "admitted") {
+        options?.counted?.();
         setRateLimitHeaders(outcome, entry.windows);
         return new Meter(entry.admission, time);
       }

@@ -3,7 +3,7 @@ import type { MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import type { Access } from "../access/access.ts";
 import type { Account } from "../access/account.ts";
-import { refuseSpent } from "../access/entrance.ts";
+import { refuseSpent, tellWindows } from "../access/entrance.ts";
 import type { Analyzer } from "../analysis/analyzer.ts";
 import type { UnreadableItem } from "../calls/context-keys.ts";
 import { messageFromAnalysis, messageFromPlain, plainFromMessage } from "../calls/convert.ts";
@@ -53,11 +53,12 @@ export function createBatchEvaluation(options: BatchOptions) {
     flow: string,
     since: () => number,
     signal: AbortSignal,
+    counted: () => void,
   ) {
     const request = await judge.item(message, asker.account);
     // Admitted anew each time: an item that waits to be tried again must not take a place from the caller's other searches.
     const run = async () => {
-      using admitted = await gate.admit(request, asker, { waiting: signal });
+      using admitted = await gate.admit(request, asker, { waiting: signal, counted });
       const analysis = await analyzer.analyze(request, flow, signal, admitted.terms);
       admitted.answered();
       return analysis;
@@ -103,6 +104,13 @@ export function createBatchEvaluation(options: BatchOptions) {
     const turn = beginWork(() => signal.throwIfAborted());
     /** Whether an item was refused for what further ones would be refused for, too: they are not judged for that. */
     let used = false;
+    // What could not be read is refused, and counts for no request.
+    const uncounted = new Set(requests.keys().filter((index) => !unreadable.has(index)));
+    asker.outcome.uncounted = uncounted.size;
+    const settle = (index: number) => {
+      uncounted.delete(index);
+      asker.outcome.uncounted = uncounted.size;
+    };
     const answer = async (index: number, either: AbortSignal): Promise<Item> => {
       const message = requests[index] as RequestMessage;
       const unread = unreadable.get(index);
@@ -115,12 +123,21 @@ export function createBatchEvaluation(options: BatchOptions) {
         if (unread) {
           refuseUnread(unread);
         }
-        const analysis = await evaluate(message, asker, flow, () => progressedAt, either);
+        const analysis = await evaluate(
+          message,
+          asker,
+          flow,
+          () => progressedAt,
+          either,
+          () => settle(index),
+        );
         return { index, outcome: { case: "result", value: messageFromAnalysis(analysis) } };
       } catch (thrown) {
         either.throwIfAborted();
         const error = errorFromUnknown(thrown);
         used ||= lasting.has(error.code);
+        settle(index);
+        await tellWindows(access.limits, account, asker.outcome);
         if (error.code === "internal") {
           log.error({ err: thrown, requestId, index }, "an item of a batch failed");
         }

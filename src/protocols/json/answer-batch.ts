@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
 import type { CallContext } from "../../calls/invoke.ts";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
@@ -19,6 +20,12 @@ import type { Route } from "./routes.ts";
 import { createReorderBuffer, peekStream } from "./streams.ts";
 
 const json = "application/json";
+
+/**
+ * How long the head of an array waits for its last item, in milliseconds: then its RateLimit fields are exact. It does not
+ * wait longer, because proxies give up a connection on which nothing moves.
+ */
+const headWaitMs = 10_000;
 
 type Batch = Extract<BatchReading, { kind: "batch" }>;
 
@@ -91,7 +98,7 @@ export function createBatchAnswer(route: Route, options: StreamAnswerOptions): A
     }
     const context = new ResponseContext(req, res, entry, route, batch.unreadable);
     const texts = textsOf(answersOf(batch, context), asReady);
-    const { all } = await peekStream(texts);
+    const all = asReady ? (await peekStream(texts)).all : await gather(texts, headWaitMs);
     sendHead(res, 200, headersOfParts(asReady ? lines : `${json}; charset=utf-8`), context.outcome);
     for await (const text of all) {
       if (!(await writePart(res, text))) {
@@ -102,6 +109,36 @@ export function createBatchAnswer(route: Route, options: StreamAnswerOptions): A
       res.end();
     }
   };
+}
+
+/** Waits for the end of a stream, or for so long, and gives all of it. Throws what the stream throws before its first text. */
+async function gather(texts: AsyncGenerator<string>, waitMs: number): Promise<AsyncIterable<string>> {
+  const early: string[] = [];
+  const ended = new AbortController();
+  const late = sleep(waitMs, undefined, { signal: ended.signal }).catch(() => undefined);
+  let next = texts.next();
+  try {
+    let got: IteratorResult<string> | undefined = await next;
+    while (got?.done === false) {
+      early.push(got.value);
+      next = texts.next();
+      got = await Promise.race([next, late]);
+    }
+  } finally {
+    ended.abort();
+  }
+  // It is awaited when the early ones are written.
+  next.catch(() => {});
+  return (async function* () {
+    try {
+      yield* early;
+      for (let got = await next; !got.done; got = await texts.next()) {
+        yield got.value;
+      }
+    } finally {
+      await texts.return(undefined);
+    }
+  })();
 }
 
 async function* textsOf(answers: AsyncIterable<ItemAnswer>, asReady: boolean): AsyncGenerator<string> {

@@ -1,0 +1,54 @@
+import { expect, test } from "vitest";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { remainingOf } from "../../support/remaining-of.ts";
+import { useApp } from "../../support/running-app.ts";
+import { startFen } from "./cases/case.ts";
+import { get, post } from "./post.ts";
+
+const app = useApp(
+  { KIBITZ_ACCESS: "public", KIBITZ_TRUST_PROXY: "127.0.0.1" },
+  { engines: createEnginesInProcess() },
+);
+
+const good = (count: number) =>
+  Array.from({ length: count }, (_, index) => ({ fen: startFen, depth: 1, multipv: 1 + (index % 5) }));
+const json = { "Content-Type": "application/json" };
+let callers = 0;
+
+/** A caller with a key, and a plan of 240 requests a minute. */
+async function newCaller() {
+  const headers = { ...json, "X-Forwarded-For": `198.51.100.${++callers}` };
+  const { key } = (await post(`${app.url}/v1/keys`, {}, headers)).body;
+  return { ...headers, Authorization: `Bearer ${key}` };
+}
+
+const leftOf = async (headers: Readonly<Record<string, string>>) =>
+  remainingOf((await get(`${app.url}/v1/keys/self`, { headers })).body, "minute");
+
+test.each([
+  ["100 positions", good(100), 140],
+  ["positions and what is wrong", [...good(3), { fen: "8/8" }, { fen: 1 }, ...good(3)], 234],
+])("RateLimit of a JSON batch of %s says what is left behind it", async (_, requests, left) => {
+  const caller = await newCaller();
+  const { status, headers } = await post(`${app.url}/v1/eval/batch`, { requests }, caller);
+  expect(status).toBe(200);
+  expect(headers.get("ratelimit")).toMatch(new RegExp(`^"minute";r=${left};t=\\d+$`));
+  expect(await leftOf(caller)).toBe(left);
+});
+
+test("RateLimit of a batch in lines says what is left if all of it counts", async () => {
+  const caller = await newCaller();
+  const headers = { ...caller, Accept: "application/x-ndjson" };
+  const body = JSON.stringify({ requests: good(50) });
+  const answer = await fetch(`${app.url}/v1/eval/batch`, { method: "POST", headers, body });
+  expect(answer.headers.get("ratelimit")).toMatch(/^"minute";r=190;t=\d+$/);
+  await answer.text();
+  expect(await leftOf(caller)).toBe(190);
+});
+
+test("RateLimit of a JSON batch that takes long says what is left if all of it counts", async () => {
+  const caller = await newCaller();
+  const slow = { fen: startFen, depth: 20, movetime_ms: 11_000 };
+  const { headers } = await post(`${app.url}/v1/eval/batch`, { requests: [slow, ...good(9)] }, caller);
+  expect(headers.get("ratelimit")).toMatch(/^"minute";r=230;t=\d+$/);
+});
