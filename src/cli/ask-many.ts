@@ -79,7 +79,7 @@ export interface Wait {
 }
 
 export function tellWait({ ms, code }: Wait, stderr: Output): void {
-  stderr.write(`kibitz: ${code}: the service is asked again in ${durationText(ms / 1000)}\n`);
+  stderr.write(`kibitz: ${code.replaceAll("_", " ")}, retrying in ${durationText(ms / 1000)}\n`);
 }
 
 function longer(one: Wait | undefined, other: Wait): Wait {

@@ -1,5 +1,6 @@
 import type { ParseArgsConfig } from "node:util";
 import type { Host } from "./host.ts";
+import { wrapped } from "./style.ts";
 
 /** Exit codes: `usage` is for arguments and input that must be changed, `failure` for all that went wrong otherwise. */
 export const exitCode = { ok: 0, failure: 1, usage: 2, interrupted: 130 } as const;
@@ -34,29 +35,49 @@ export interface CommandInput {
 /** The arguments are wrong: the message says how, and the way out. */
 export class UsageError extends Error {}
 
-export function helpOfAll(commands: readonly Command[]): string {
+/** @param columns that a line may have */
+export function helpOfAll(commands: readonly Command[], columns?: number): string {
   const rows = commands.map(({ usage, about }): Row => [`kibitz ${usage}`, about]);
   return lines([
-    "Kibitz: chess position analysis with a real Stockfish, as a server or on the command line.",
+    ...fitted(
+      ["Kibitz: chess position analysis with a real Stockfish, as a server or on the command line."],
+      columns,
+    ),
     "",
-    ...table(rows),
+    ...table(rows, columns),
     "",
-    "With --url, bestmove, eval, review, uci and mcp ask a running service instead of an engine of their own.",
-    "Without a command, kibitz runs serve. Each command has its own --help; kibitz --version prints the version.",
-    "Exit codes: 0 success, 1 failure, 2 invalid arguments or a request that must be changed, 130 interrupted.",
+    ...fitted(
+      [
+        "With --url, bestmove, eval, review, uci and mcp ask a running service instead of an engine of their own.",
+        "Without a command, kibitz runs serve. Each command has its own --help; kibitz --version prints the version.",
+        "Exit codes: 0 success, 1 failure, 2 invalid arguments or a request that must be changed, 130 interrupted.",
+      ],
+      columns,
+    ),
   ]);
 }
 
-export function helpOf({ usage, about, options, notes }: Command): string {
+/** @param columns that a line may have */
+export function helpOf({ usage, about, options, notes }: Command, columns?: number): string {
   const rows = Object.entries({ ...options, help: helpOption }).map(rowOfOption);
   return lines([
     `kibitz ${usage}`,
     "",
-    about,
+    ...fitted([about], columns),
     "",
-    ...table(rows),
-    ...(notes.length > 0 ? ["", ...notes] : []),
+    ...table(rows, columns),
+    ...(notes.length > 0 ? ["", ...fitted(notes, columns)] : []),
   ]);
+}
+
+/** Prose is broken anew where its lines are too long; rows of a table each for itself. */
+function fitted(notes: readonly string[], columns = Number.POSITIVE_INFINITY): readonly string[] {
+  if (notes.every((line) => line.length <= columns)) {
+    return notes;
+  }
+  const isRow = (line: string) => line.startsWith(" ");
+  const prose = notes.filter((line) => !isRow(line)).join(" ");
+  return [...wrapped(prose, columns, 0), ...notes.filter(isRow).flatMap((row) => wrapped(row, columns))];
 }
 
 /** Every command has it. */
@@ -68,9 +89,12 @@ function rowOfOption([name, { short, value, about }]: [string, CommandOption]): 
   return [`${short ? `-${short}, ` : "    "}--${name}${value ? ` ${value}` : ""}`, about];
 }
 
-/** Two columns, indented. */
-export function table(rows: readonly Row[]): readonly string[] {
-  return columns(rows).map((line) => `  ${line}`);
+/** Two columns, indented; one below the other if the right one would be narrow. @param width that a line may have */
+export function table(rows: readonly Row[], width = Number.POSITIVE_INFINITY): readonly string[] {
+  const indent = rows.reduce((widest, [left]) => Math.max(widest, left.length), 0) + 4;
+  return indent > width / 2
+    ? rows.flatMap(([left, right]) => [`  ${left}`, ...wrapped(`      ${right}`, width, 6)])
+    : columns(rows).flatMap((line) => wrapped(`  ${line}`, width, indent));
 }
 
 /** Rows of equally many cells, each as wide as the widest of its column. */

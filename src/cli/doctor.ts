@@ -5,14 +5,15 @@ import type { Finding, Look } from "./doctor/finding.ts";
 import { lookAtMachine, lookAtProxies, thisMachine } from "./doctor/machine.ts";
 import { lookAtData, lookAtPlans, lookAtPorts } from "./doctor/places.ts";
 import { lookAtRedis } from "./doctor/redis.ts";
+import { columnsOf, wrapped } from "./style.ts";
 
 export const doctorCommand: Command = {
   usage: "doctor",
-  about: "Look whether this machine is fit to serve: Node, engines, sandbox, ports, data, Redis, memory.",
+  about: "Check whether this machine is fit to serve: Node, engines, sandbox, ports, data, Redis, memory.",
   options: { json: { type: "boolean", about: "print each finding as one line of JSON" } },
   notes: [
     "Reads the same settings as serve, and changes nothing. Engines are started and tried, which takes some seconds.",
-    "Exit code 1 where something would keep the service from starting or answering (✗); what is only worth knowing (!) is none.",
+    "Exit code 1 if something would keep the service from starting or answering (✗); notes (!) do not change it.",
   ],
   async run({ values, positionals, signal, host }) {
     if (positionals.length > 0) {
@@ -35,7 +36,9 @@ export const doctorCommand: Command = {
       for await (const finding of look(signal)) {
         counts[finding.state]++;
         host.stdout.write(
-          values.json ? `${JSON.stringify(finding)}\n` : textOf(finding, finding.part !== part),
+          values.json
+            ? `${JSON.stringify(finding)}\n`
+            : textOf(finding, finding.part !== part, columnsOf(host)),
         );
         part = finding.part;
       }
@@ -50,12 +53,19 @@ export const doctorCommand: Command = {
 const marks = { good: "✓", note: "!", bad: "✗" } as const;
 const partWidth = 13;
 
-function textOf({ part, state, found, advice }: Finding, isNew: boolean): string {
-  const line = `${marks[state]} ${(isNew ? part : "").padEnd(partWidth)} ${found}\n`;
-  return advice === undefined ? line : `${line}  ${"".padEnd(partWidth)} → ${advice}\n`;
+function textOf(
+  { part, state, found, advice }: Finding,
+  isNew: boolean,
+  columns = Number.POSITIVE_INFINITY,
+): string {
+  const line = `${marks[state]} ${(isNew ? part : "").padEnd(partWidth)} ${found}`;
+  const lines = advice === undefined ? [line] : [line, `  ${"".padEnd(partWidth)} → ${advice}`];
+  const shown = lines.flatMap((each) => wrapped(each, columns, partWidth + 5));
+  return shown.map((each) => `${each}\n`).join("");
 }
 
 function verdict({ note, bad }: Readonly<Record<Finding["state"], number>>): string {
-  const notes = note === 0 ? "" : `, ${note} worth knowing (!)`;
-  return bad === 0 ? `Fit to serve${notes}.` : `Not fit to serve: ${bad} to mend (✗)${notes}.`;
+  const countOf = (count: number, what: string) => `${count} ${what}${count === 1 ? "" : "s"}`;
+  const notes = note === 0 ? "" : `, ${countOf(note, "note")} (!)`;
+  return bad === 0 ? `Fit to serve${notes}.` : `Not fit to serve: ${countOf(bad, "problem")} (✗)${notes}.`;
 }

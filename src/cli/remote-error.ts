@@ -126,7 +126,7 @@ const failures: readonly { readonly codes: RegExp; explain(url: URL, code: strin
   {
     codes: /^ECONNREFUSED$/,
     explain: ({ href }, code) =>
-      `nobody listens at ${href} (${code}): start a service there with kibitz serve, or correct --url`,
+      `nothing is listening at ${href} (${code}): start a service there with kibitz serve, or correct --url`,
   },
   {
     codes: /^(ENOTFOUND|EAI_\w+)$/,

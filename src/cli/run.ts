@@ -15,13 +15,15 @@ import {
 import { allCommands, commands } from "./commands.ts";
 import { type Host, hostOfProcess, stopSignals } from "./host.ts";
 import { onNpmGone } from "./npm-gone.ts";
+import { columnsOf } from "./style.ts";
 
 /** Runs `kibitz` with its arguments. Without any it serves. Resolves with the exit code. */
 export async function run(args: readonly string[], host: Host = hostOfProcess()): Promise<number> {
   host.stdout.once("error", (error) => host.exit(whyNotWritten(error, host)));
   const [first, ...rest] = args;
   if (first === "--help" || first === "-h" || first === "help") {
-    host.stdout.write(helpOfAll((await allCommands()).map(([, command]) => command)));
+    const all = (await allCommands()).map(([, command]) => command);
+    host.stdout.write(helpOfAll(all, columnsOf(host)));
     return exitCode.ok;
   }
   if (first === "--version" || first === "-v") {
@@ -77,7 +79,7 @@ async function runCommand(
   try {
     const { values, positionals } = readArguments(command, args);
     if (values.help === true) {
-      host.stdout.write(helpOf(command));
+      host.stdout.write(helpOf(command, columnsOf(host)));
       return exitCode.ok;
     }
     return await command.run({ values, positionals, signal: interrupted.signal, host });

@@ -46,7 +46,7 @@ export function problemJson(error: KibitzError): string {
 function waysOut(error: KibitzError): readonly string[] {
   const { code, suggestedRequest, upgrade, retryAfterMs, nextAction } = error;
   const ways = [
-    suggestedRequest && `this request would be answered: ${JSON.stringify(suggestedRequest, shortened)}`,
+    suggestedRequest && `try: ${JSON.stringify(suggestedRequest, shortened)}`,
     upgrade && `the plan ${echo(upgrade.plan)} allows it: ${withoutControls(upgrade.url)}`,
     nextAction === "get_api_key" && `give an API key of the service, in ${keyVariable} or with --key`,
     nextAction === "check_api_key" && `check the API key in ${keyVariable} or --key`,

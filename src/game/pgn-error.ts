@@ -32,7 +32,7 @@ export interface PgnFault {
 /** What to do where a text has several games, as the rest of a sentence: who reads a file of many has other ways. */
 export function howToSendMany({ file }: PgnSource): string {
   return file === undefined
-    ? "send one game; files of many are read by `kibitz review` on the command line"
+    ? "send one game; for files with several games use `kibitz review`"
     : 'in a file of many each game begins with its tags, as [Event "…"], on a line of their own';
 }
 

@@ -181,6 +181,6 @@ export function whyNoWord(word: string): string {
   }
   const letter = /^(?:\d+[.…]+)?((?![a-hKQRBN])\p{L}{1,2}?)[a-h]?[1-8]?[-x:]?[a-h][1-8]/u.exec(word)?.[1];
   return letter === undefined
-    ? "is neither a move, nor a move number, a glyph or a result; remarks stand in braces"
+    ? "is neither a move, nor a move number, a glyph or a result; comments go in braces"
     : `begins with '${letter}', which is no piece in PGN: those are K, Q, R, B and N (in German K, D, T, L, S), and a pawn has no letter`;
 }

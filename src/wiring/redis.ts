@@ -59,7 +59,7 @@ export async function connectRedis(
       case "down":
         return log.warn(
           { error: health.why },
-          "degraded: Redis cannot be asked, so that this node works alone until it is back",
+          "degraded: Redis is unreachable; this node works alone until it returns",
         );
     }
   };

@@ -120,6 +120,18 @@ test.each([
   expect([code, stderr]).toEqual([2, expect.stringMatching(complaint)]);
 });
 
+test.each([["--help"], ["eval", "--help"], ["serve", "--help"]])(
+  "the help of %j breaks its lines between words, and says the same",
+  async (...args) => {
+    const wide = await runKibitz(args);
+    const narrow = await runKibitz(args, { COLUMNS: "60" });
+    expect(narrow.stdout.split("\n").filter((line) => line.length > 60 && /\S \S/.test(line.trim()))).toEqual(
+      [],
+    );
+    expect(narrow.stdout.match(/\S+/g)).toEqual(wide.stdout.match(/\S+/g));
+  },
+);
+
 test("engine options are passed on, and judged", async () => {
   const weak = await elsewhere(["eval", mateInOne, "-d", "4", "-o", "skill_level=3", "--json"]);
   expect(JSON.parse(weak.stdout)).toMatchObject({ search: { limits: { options: { skill_level: 3 } } } });
@@ -210,9 +222,7 @@ test("an error suggests the same request as the API does", async () => {
   const hopeless = await elsewhere(["eval", mateInOne, "--depth", "99", "--engine", "nope", "--json"]);
   expect(JSON.parse(hopeless.stdout)).toMatchObject({ next_action: "fix_request", suggested_request: null });
   const people = await elsewhere(["eval", mateInOne, "--depth", "99"]);
-  expect(people.stderr).toContain(
-    `kibitz: this request would be answered: {"fen":"${mateInOne}","depth":30}\n`,
-  );
+  expect(people.stderr).toContain(`kibitz: try: {"fen":"${mateInOne}","depth":30}\n`);
 });
 
 test("engines lists what can be asked, for people and as JSON", async () => {

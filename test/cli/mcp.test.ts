@@ -63,12 +63,12 @@ describe("where the service is not to be had", () => {
     expect(await answer()).toMatchObject({
       result: {
         isError: true,
-        content: [{ text: expect.stringContaining("nobody listens at http://127.0.0.1:1") }],
+        content: [{ text: expect.stringContaining("nothing is listening at http://127.0.0.1:1") }],
       },
     });
     leave();
     expect(await ended).toBe(0);
-    expect(complaints()).toContain("kibitz: nobody listens");
+    expect(complaints()).toContain("kibitz: nothing is listening");
   });
 
   test("or which setting is wrong", async () => {

@@ -86,7 +86,10 @@ describe("where no service answers", () => {
     new ConnectError("", Code.Unavailable, undefined, undefined, Object.assign(new Error(""), { code }));
 
   test.each([
-    ["ECONNREFUSED", /^nobody listens at https:\/\/chess\.example\/kibitz \(ECONNREFUSED\): start a service/],
+    [
+      "ECONNREFUSED",
+      /^nothing is listening at https:\/\/chess\.example\/kibitz \(ECONNREFUSED\): start a service/,
+    ],
     ["ENOTFOUND", /^the name chess\.example cannot be found/],
     ["EAI_AGAIN", /look at the network of this machine$/],
     ["ETIMEDOUT", /cannot be reached \(ETIMEDOUT\)/],

@@ -133,10 +133,10 @@ describe("errors of a service", () => {
     const { code, stderr } = await remotely("eval", start, "--depth", "99");
     expect(code).toBe(2);
     expect(stderr).toMatch(/^kibitz: `depth` must be from 1 to 30, not 99\.\n/);
-    expect(stderr).toContain(`kibitz: this request would be answered: {"fen":"${start}","depth":14}\n`);
+    expect(stderr).toContain(`kibitz: try: {"fen":"${start}","depth":14}\n`);
     const deep = await remotely("eval", start, "--depth", "15");
     expect(deep.stderr).toMatch(
-      /this request would be answered: .+"depth":14.+\n.*the plan free allows it: http:.+\/v1\/keys\n.*KIBITZ_API_KEY or with --key/,
+      /try: .+"depth":14.+\n.*the plan free allows it: http:.+\/v1\/keys\n.*KIBITZ_API_KEY or with --key/,
     );
   });
 
@@ -177,9 +177,7 @@ describe("a file of positions", () => {
     expect(stdout.match(/^ +\d+ /gm)?.map(Number)).toEqual(
       Array.from({ length: 45 }, (_, index) => index + 1),
     );
-    expect(stderr).toMatch(
-      /^(kibitz: rate_limited: the service is asked again in 1 s\n)+kibitz: 45 positions\n$/,
-    );
+    expect(stderr).toMatch(/^(kibitz: rate limited, retrying in 1 s\n)+kibitz: 45 positions\n$/);
   });
 
   test("has refusals of its own", async () => {
@@ -208,7 +206,7 @@ describe("where no service answers", () => {
     expect(await evalAt(`http://127.0.0.1:${port}`)).toEqual({
       code: 1,
       stdout: "",
-      stderr: `kibitz: nobody listens at http://127.0.0.1:${port}/ (ECONNREFUSED): start a service there with kibitz serve, or correct --url\n`,
+      stderr: `kibitz: nothing is listening at http://127.0.0.1:${port}/ (ECONNREFUSED): start a service there with kibitz serve, or correct --url\n`,
     });
     expect((await evalAt("http://kibitz.invalid")).stderr).toMatch(
       /^kibitz: the name kibitz\.invalid cannot be found/,

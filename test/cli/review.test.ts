@@ -369,7 +369,7 @@ describe("kibitz review --url", () => {
     expect(code).toBe(2);
     expect(stdout.match(/^Game \d+/gm)).toHaveLength(7);
     expect(stderr).toMatch(
-      /^kibitz: .*24.*\n(kibitz: rate_limited: the service is asked again in 1 s\n)+kibitz: 8 games, 1 refused\n$/,
+      /^kibitz: .*24.*\n(kibitz: rate limited, retrying in 1 s\n)+kibitz: 8 games, 1 refused\n$/,
     );
   });
 });

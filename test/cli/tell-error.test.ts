@@ -38,7 +38,7 @@ test("what is beyond the plan names the field, and where there is more", async (
   expect(await toldOf(remote(beyond))).toEqual({
     code: 2,
     stderr: `kibitz: depth: 30 is over 20.
-kibitz: this request would be answered: {"fen":"startpos","depth":20}
+kibitz: try: {"fen":"startpos","depth":20}
 kibitz: the plan free allows it: https://chess.example/kibitz/v1/keys
 kibitz: give an API key of the service, in KIBITZ_API_KEY or with --key
 `,
@@ -53,7 +53,7 @@ test("a game that would be reviewed is not printed whole", async () => {
   };
   const beyond = { code: "upgrade_needed", status: 402, detail: "Too deep.", suggestedRequest };
   const { stderr } = await toldOf(remote(beyond));
-  expect(stderr).toContain('this request would be answered: {"pgn":"1. e4 {long long ');
+  expect(stderr).toContain('try: {"pgn":"1. e4 {long long ');
   expect(stderr).toMatch(
     /long lon… \(5010 characters\)","moves":\["Nf3",.+"… \(600 items\)"\],"depth":20\}\n/,
   );

@@ -52,7 +52,7 @@ describe("a PGN", () => {
   ])("with a second game says what to do about it to whoever sent it: %j", (text, begins) => {
     const sent = errorOf(() => gameOf(text)).message;
     expect(sent).toContain(begins);
-    expect(sent).toContain("send one game; files of many are read by `kibitz review`");
+    expect(sent).toContain("send one game; for files with several games use `kibitz review`");
     const file = { game: 1, offset: 0, line: 1 };
     const inFile = errorOf(() => inOneGo(gameFromPgn(inOneGo(readPgn({ text, file }))))).message;
     expect(inFile).toContain(begins);

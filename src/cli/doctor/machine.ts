@@ -61,7 +61,7 @@ export function* lookAtMachine(machine: Machine, config: Config): Iterable<Findi
     : bad("clock", new Date(now).toISOString(), "Set the clock: keys and limits of a day go by it.");
   yield memoryFinding(machine, config);
   if (config.slots * config.threads > cores) {
-    const asked = `${config.slots} slots of ${config.threads} threads on ${cores} cores`;
+    const asked = `${config.slots} slots with ${config.threads === 1 ? "one thread" : `${config.threads} threads`} each on ${cores} cores`;
     yield note(
       "slots",
       asked,

@@ -118,7 +118,7 @@ test("when the network fails, the best move so far is said in time, with the rea
   fail();
   const lines = await until(/^bestmove [a-h]\d[a-h]\d/);
   expect(lines[0]).toMatch(/^info string the connection to .+ broke off .+; asking again in 200 ms$/);
-  expect(lines[1]).toMatch(/^info string nobody listens at .+ \(ECONNREFUSED\)/);
+  expect(lines[1]).toMatch(/^info string nothing is listening at .+ \(ECONNREFUSED\)/);
   expect(lines.join("\n")).not.toContain("is only the first that is legal");
 });
 
@@ -126,11 +126,13 @@ test("where no service answers, it is said why, and a legal move is the answer",
   const { say, until } = uciAt(`http://127.0.0.1:${await freePort()}`);
   say("uci", "isready");
   const greeting = await until(/^readyok$/);
-  expect(greeting[0]).toMatch(/^info string nobody listens at .+ What its engine can be told is not known/);
+  expect(greeting[0]).toMatch(
+    /^info string nothing is listening at .+ What its engine can be told is not known/,
+  );
   expect(greeting.at(-2)).toBe("uciok");
   say("position startpos moves e2e4", "go movetime 100");
   const lines = await until(/^bestmove /);
-  expect(lines[0]).toMatch(/^info string nobody listens at /);
+  expect(lines[0]).toMatch(/^info string nothing is listening at /);
   expect(lines.at(-2)).toMatch(
     /^info string no move was found: ([a-h]\d[a-h]\d) is only the first that is legal$/,
   );

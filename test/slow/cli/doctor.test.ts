@@ -11,7 +11,7 @@ test("kibitz doctor tries every engine and the sandbox, and finds a fit machine 
     expect(stdout).toContain(` ${id} (wasm): passes its self-test`);
     expect(stdout).toMatch(new RegExp(` ${id} \\(wasm\\): \\S+ nodes a second; \\S+ are usual`));
   }
-  expect(stdout).toMatch(/\nFit to serve(, \d+ worth knowing \(!\))?\.\n$/);
+  expect(stdout).toMatch(/\nFit to serve(, \d+ notes? \(!\))?\.\n$/);
   expect(code).toBe(0);
 });
 

@@ -21,7 +21,7 @@ test("when the server is killed in the middle of a search, stop still has the be
   say("position startpos moves e2e4", "go wtime 3000 btime 3000");
   const askedAt = performance.now();
   expect((await until(/^bestmove /)).join("\n")).toMatch(
-    /^info string nobody listens at .+\n(.+\n)*info string no move was found: .+\nbestmove \w{4}$/,
+    /^info string nothing is listening at .+\n(.+\n)*info string no move was found: .+\nbestmove \w{4}$/,
   );
   expect(performance.now() - askedAt).toBeLessThan(3000);
   say("quit");
