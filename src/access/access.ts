@@ -17,6 +17,7 @@ import {
   type KeyGrace,
   wrongHeader,
 } from "./authenticate.ts";
+import { type CallRates, createCallRates, planOfMostCalls, tooManyCalls } from "./call-rates.ts";
 import { createClientAddress } from "./client-address.ts";
 import { createKeyExpiry, createKeyIssuer, type KeyIssuer } from "./keys.ts";
 import { createLimits, type Limits } from "./limits.ts";
@@ -38,6 +39,8 @@ export interface Access {
   readonly selfService: SelfService | undefined;
   readonly limits: Limits;
   readonly longCalls: LongCalls;
+  /** What is counted of calls that are not analyses. */
+  readonly callRates: CallRates;
   readonly keys: KeyIssuer;
   /** Look-ups of keys since the start. */
   readonly lookUps: () => AuthenticatorCounters;
@@ -115,6 +118,25 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
   const limits =
     shared?.limits ?? (await createLimits({ plans, usage: stores.usage ?? createMemoryUsageStore() }));
   const isOpen = mode === "open";
+  const callRates = createCallRates();
+
+  const lookUpPlan = isOpen ? openPlan : planOfMostCalls([keyless, ...plans]);
+
+  /** A key that is looked up counts as a call until it is found: an unknown one costs as much as other calls. */
+  function keyOf(authorization: string, address: string): KeyRecord | Promise<KeyRecord> {
+    const key = authenticator.keyOf(authorization, () => {
+      const window = callRates.take(address, lookUpPlan);
+      if (window) {
+        throw tooManyCalls(window, lookUpPlan);
+      }
+    });
+    return key instanceof Promise
+      ? key.then((record) => {
+          callRates.giveBack(address, lookUpPlan);
+          return record;
+        })
+      : key;
+  }
 
   const accountOfKey = (key: KeyRecord, address: string): Account => ({
     subject: subjectOfKey(key),
@@ -132,7 +154,7 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
         }
         return { subject: address, address, plan: isOpen ? openPlan : keyless, key: undefined };
       }
-      const key = authenticator.keyOf(request.authorization);
+      const key = keyOf(request.authorization, address);
       return key instanceof Promise
         ? key.then((record) => accountOfKey(record, address))
         : accountOfKey(key, address);
@@ -146,6 +168,7 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
         : undefined,
     limits,
     longCalls: createLongCalls(),
+    callRates,
     keys: issuer,
     lookUps: () => authenticator.counters,
     async flush() {

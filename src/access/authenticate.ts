@@ -9,9 +9,10 @@ export interface Authenticator {
   /**
    * The key of a header. At once where it is known, else with a promise.
    *
+   * @param beforeLookUp called before the store is asked; may throw
    * @throws KibitzError `invalid_api_key`, also as a rejection; what the store rejects with.
    */
-  keyOf(authorization: string): KeyRecord | Promise<KeyRecord>;
+  keyOf(authorization: string, beforeLookUp?: () => void): KeyRecord | Promise<KeyRecord>;
   /** From now on the key is asked for again: it was revoked, or has another secret. */
   forget(id: string): void;
   /** Writes down which keys were used since the last time. What cannot be written is kept for the next time. */
@@ -149,7 +150,7 @@ export function createAuthenticator({
     get counters() {
       return { hits, misses };
     },
-    keyOf(authorization) {
+    keyOf(authorization, beforeLookUp) {
       const key = keyFromHeader(authorization);
       const record = known.get(key);
       if (record) {
@@ -159,6 +160,7 @@ export function createAuthenticator({
       if (!isApiKey(key)) {
         throw invalid("This is not a valid API key: it may be mistyped or truncated.");
       }
+      beforeLookUp?.();
       misses++;
       return known.forceFetch(key).then(used);
     },

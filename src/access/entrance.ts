@@ -4,7 +4,8 @@ import { type RequestContext, type RequestOutcome, releaseAtEnd } from "../reque
 import { durationText } from "../text/plain-text.ts";
 import type { Access } from "./access.ts";
 import type { Account } from "./account.ts";
-import { setRateLimitHeaders } from "./counters.ts";
+import { tooManyCalls } from "./call-rates.ts";
+import { type RateWindow, setRateLimitHeaders } from "./counters.ts";
 import type { Limits, Refusal } from "./limits.ts";
 
 /** Lets calls in by what their headers say, before anything of their bodies is read. */
@@ -13,22 +14,28 @@ export interface Entrance {
    * A credential that is present is never ignored, whatever the call: its sender believes to be known, and must learn
    * that they are not.
    *
+   * @param kind what counts it
    * @returns at once where the caller is known, else a promise
-   * @throws KibitzError, also as a rejection: `invalid_api_key`, `api_key_required`; for calls that are limited also
-   * `overloaded`, and `rate_limited` where the caller has been refused too often; for a batch or review also
-   * `rate_limited`, `quota_exhausted` and `concurrency_limited`
+   * @throws KibitzError, also as a rejection: `invalid_api_key`, `rate_limited` if the caller's address has called, or the caller
+   * was refused, too often; for calls that are limited also `api_key_required` and `overloaded`; for a batch or review also
+   * `quota_exhausted` and `concurrency_limited`
    */
   enter(request: RequestContext, outcome: RequestOutcome, kind: CallKind): Entry | Promise<Entry>;
 }
 
-/** Whether calls of a method count towards limits; `long` are batches and reviews, which hold a place until they end. */
-export type CallKind = "free" | "limited" | "long";
+/**
+ * What counts a call: the windows of its caller, if it is `limited`, or a batch or review (`long`), which hold a place until they end; for
+ * any other `call` the rate of its address. A `message`, of which only its body says what it is, counts as a call until it turns out to be limited.
+ */
+export type CallKind = "call" | "limited" | "long" | "message";
 
 /** A call that was let in. */
 export interface Entry {
   readonly account: Account;
   /** To be asked before work that takes long. Throws where the caller has been refused too often meanwhile. */
   check(): void;
+  /** Of a message: it counts by the windows of its caller, and not as a call. */
+  isLimited(): void;
   /** What the call ended with before the service saw it: counts it, and tells the caller how their windows stand. */
   refused(error: KibitzError): Promise<void>;
 }
@@ -42,8 +49,16 @@ const spentPauseMs = 100;
 
 /** @param isLate whether the thread is so busy that new work would make honest answers late. */
 export function createEntrance(access: Access, isLate: () => boolean): Entrance {
+  const { callRates } = access;
+
   function admit(account: Account, outcome: RequestOutcome, kind: CallKind): Entry | Promise<Entry> {
-    if (kind === "free") {
+    if (kind === "call" || kind === "message") {
+      const window = callRates.take(account.address, account.plan);
+      if (window) {
+        return refuseCall(window, account, outcome);
+      }
+    }
+    if (kind === "call") {
       return new UnlimitedEntry(account);
     }
     if (access.keysOnly && account.key === undefined) {
@@ -54,7 +69,9 @@ export function createEntrance(access: Access, isLate: () => boolean): Entrance 
     if (refusal) {
       return turnAway(refusal, account, outcome);
     }
-    const entry = new LimitedEntry(account, outcome, limits);
+    const entry = new LimitedEntry(account, outcome, limits, () =>
+      callRates.giveBack(account.address, account.plan),
+    );
     return kind === "long" ? admitLong(entry, outcome) : entry;
   }
 
@@ -71,6 +88,14 @@ export function createEntrance(access: Access, isLate: () => boolean): Entrance 
     } catch (thrown) {
       return turnAway(errorFromUnknown(thrown), account, outcome);
     }
+  }
+
+  async function refuseCall(window: RateWindow, { plan }: Account, outcome: RequestOutcome): Promise<never> {
+    const error = tooManyCalls(window, plan);
+    outcome.limit = error.quota;
+    await sleep(spentPauseMs);
+    setRateLimitHeaders(outcome, [window]);
+    throw error;
   }
 
   async function turnAway(refusal: KibitzError, account: Account, outcome: RequestOutcome): Promise<never> {
@@ -101,6 +126,8 @@ class UnlimitedEntry implements Entry {
 
   check(): void {}
 
+  isLimited(): void {}
+
   refused(): Promise<void> {
     return Promise.resolve();
   }
@@ -110,11 +137,17 @@ class LimitedEntry implements Entry {
   readonly account: Account;
   readonly #outcome: RequestOutcome;
   readonly #limits: Limits;
+  readonly #giveBackCall: () => void;
 
-  constructor(account: Account, outcome: RequestOutcome, limits: Limits) {
+  constructor(account: Account, outcome: RequestOutcome, limits: Limits, giveBackCall: () => void) {
     this.account = account;
     this.#outcome = outcome;
     this.#limits = limits;
+    this.#giveBackCall = giveBackCall;
+  }
+
+  isLimited(): void {
+    this.#giveBackCall();
   }
 
   check(): void {

@@ -278,7 +278,9 @@ function quotaWindowsOf({ plan, subject, address }: Account, policy: RatePolicy)
 }
 
 function unitWindowsOf(account: Account, policy: RatePolicy): readonly UnitWindow[] {
-  return quotaWindowsOf(account, policy).map((window) => ({ ...window, unit: policy.unit }));
+  const { unit } = policy;
+  // Calls that are not analyses are counted on each node.
+  return unit === "call" ? [] : quotaWindowsOf(account, policy).map((window) => ({ ...window, unit }));
 }
 
 /** Of windows of one rate, that with less left; of equal ones the one that ends later. */

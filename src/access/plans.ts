@@ -27,12 +27,18 @@ export interface RatePolicy {
   readonly name: string;
   readonly quota: number;
   readonly windowS: number;
-  /** Requests and refusals are counted by caller; milliseconds of engine time by key and by address. */
-  readonly unit: "request" | "engine_ms" | "refusal";
+  /**
+   * Requests and refusals are counted by caller; milliseconds of engine time by key and by address; calls that are not analyses
+   * by address, on each node.
+   */
+  readonly unit: "request" | "engine_ms" | "refusal" | "call";
 }
 
 /** How often a caller may be refused before a call is refused unread: what is wrong costs as much to find as what is right. */
 const refusals: RatePolicy = { name: "refusals", quota: 120, windowS: 60, unit: "refusal" };
+
+/** What is not an analysis is cheap, but not free: 20 a second are more than any client needs, and a few per cent of the thread. */
+const calls: RatePolicy = { name: "calls", quota: 1200, windowS: 60, unit: "call" };
 
 /** The interface's own bounds, and no quota: everybody may ask everything that the API can say. */
 export const openPlan: Plan = {
@@ -65,7 +71,7 @@ export const keylessPlan: Plan = {
     movetimeMaxMs: 5000,
     reviewPliesMax: 120,
     concurrent: 2,
-    rates: [{ name: "minute", quota: 60, windowS: 60, unit: "request" }, refusals],
+    rates: [{ name: "minute", quota: 60, windowS: 60, unit: "request" }, refusals, calls],
   },
 };
 
@@ -81,6 +87,7 @@ export const freePlan: Plan = {
       { name: "minute", quota: 240, windowS: 60, unit: "request" },
       { name: "engine-day", quota: 3_600_000, windowS: 86_400, unit: "engine_ms" },
       refusals,
+      calls,
     ],
   },
 };

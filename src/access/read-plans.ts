@@ -97,6 +97,7 @@ const units: Readonly<Record<RatePolicy["unit"], true>> = {
   request: true,
   engine_ms: true,
   refusal: true,
+  call: true,
 };
 const unit: Rule = {
   must: `must be one of ${Object.keys(units).join(", ")}`,

@@ -29,7 +29,7 @@ export function kindOfCall(method: DescMethod): CallKind {
   if (long.has(method)) {
     return "long";
   }
-  return isCounted(method) ? "limited" : "free";
+  return isCounted(method) ? "limited" : "call";
 }
 
 /** The greatest request that a method takes, before and after inflation, whatever the door. */

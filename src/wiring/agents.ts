@@ -61,7 +61,7 @@ export function createAgentsDoor({
     // Whoever is no trusted proxy may have written the header itself.
     schemeOf: (req) =>
       req.headers["x-forwarded-proto"] === "https" && isProxy(contextOf(req).address) ? "https" : "http",
-    enter: (req, limited) => entrance.enter(contextOf(req), outcomeOf(req), limited ? "limited" : "free"),
+    enter: (req, kind) => entrance.enter(contextOf(req), outcomeOf(req), kind),
     readBody: (req, check) => readBody(req, { check }),
     version: manifest.version,
     tellCall: writeLine,

@@ -267,7 +267,7 @@ function createDoors(
   const entrance = createEntrance(access, lag.isLasting);
   const services = implementations.map(({ service }) => service);
   const enter = (req: NodeRequest, method: DescMethod | undefined) =>
-    entrance.enter(contextOf(req), outcomeOf(req), method === undefined ? "free" : kindOfCall(method));
+    entrance.enter(contextOf(req), outcomeOf(req), method === undefined ? "call" : kindOfCall(method));
   const gateway = createGateway({
     services,
     enter,

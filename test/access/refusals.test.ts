@@ -75,7 +75,7 @@ test("one who is refused too often takes nothing from others, nor from calls tha
   access.limits.refusals.count(accountAt("192.0.2.1"), withCost(wrong(), 10));
   await expect.poll(() => refusalOf(enter("192.0.2.1")).then(({ code }) => code)).toBe("rate_limited");
   await expect(enter("192.0.2.2")).resolves.toBeDefined();
-  await expect(enter("192.0.2.1", "free")).resolves.toBeDefined();
+  await expect(enter("192.0.2.1", "call")).resolves.toBeDefined();
 });
 
 test("a call that was let in is refused when others of its caller have spent the budget meanwhile", async () => {
@@ -117,5 +117,5 @@ test("in open mode nobody is refused for having been refused", async () => {
 test("while the thread is late with everything, new work is refused, and what is not limited is not", async () => {
   const { enter } = await open("open", () => true);
   expect(await refusalOf(enter("192.0.2.1"))).toMatchObject({ code: "overloaded", retryAfterMs: 1000 });
-  await expect(enter("192.0.2.1", "free")).resolves.toBeDefined();
+  await expect(enter("192.0.2.1", "call")).resolves.toBeDefined();
 });

@@ -60,10 +60,10 @@ describe("GET /openapi.json", () => {
     const { version } = JSON.parse(readFileSync("package.json", "utf8"));
     expect(document.info.version).toBe(version);
     expect(document.info.description).toContain(
-      "| keyless | no | to 20 | to 2000000 | to 5 | to 5000 ms | to 120 plies | to 60 | 2 | 60 requests in 60 s, 120 refusals in 60 s |",
+      "| keyless | no | to 20 | to 2000000 | to 5 | to 5000 ms | to 120 plies | to 60 | 2 | 60 requests in 60 s, 120 refusals in 60 s, 1200 calls in 60 s |",
     );
     expect(document.info.description).toContain(
-      "| free | yes | to 30 | to 40000000 | to 10 | to 60000 ms | to 600 plies | to 200 | 4 | 240 requests in 60 s, 3600 s of engine time in 86400 s, 120 refusals in 60 s |",
+      "| free | yes | to 30 | to 40000000 | to 10 | to 60000 ms | to 600 plies | to 200 | 4 | 240 requests in 60 s, 3600 s of engine time in 86400 s, 120 refusals in 60 s, 1200 calls in 60 s |",
     );
     expect(document["x-kibitz-plans"]).toEqual(shownPlans(builtInPlans));
   });

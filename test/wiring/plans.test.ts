@@ -105,7 +105,7 @@ describe("a file of plans", () => {
     [
       rates({ ...rate, unit: "calls" }),
       "/plans/0/limits/rates/0/unit",
-      /one of request, engine_ms, refusal.*, not "calls"/,
+      /one of request, engine_ms, refusal, call.*, not "calls"/,
     ],
     [rates(rate, rate), "/plans/0/limits/rates/1/name", /a rate "minute" already/],
   ])("%# is refused with the place of what is wrong", (reading, pointer, message) => {

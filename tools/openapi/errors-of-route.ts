@@ -25,6 +25,7 @@ const everywhere: readonly ErrorCode[] = [
   "uri_too_long",
   "headers_too_large",
   "internal",
+  "rate_limited",
   "concurrency_limited",
   "overloaded",
   "store_unavailable",
@@ -54,7 +55,6 @@ const inAnalyses: readonly ErrorCode[] = [
   "option_not_allowed",
   "unknown_engine",
   "path_unavailable",
-  "rate_limited",
   "quota_exhausted",
   "engine_timeout",
 ];
@@ -66,8 +66,8 @@ const byMethod: Readonly<Record<string, readonly ErrorCode[]>> = {
   // It has no options; a variant that its engine does not play is one all the same.
   ReviewGame: [...inAnalyses.filter((code) => code !== "option_not_allowed"), "invalid_pgn"],
   // What is wrong with one request is told in the answer to that one.
-  EvaluateBatch: [...counted, "rate_limited"],
-  CreateKey: ["self_service_disabled", "rate_limited"],
+  EvaluateBatch: counted,
+  CreateKey: ["self_service_disabled"],
   GetKey: ["api_key_required"],
   RevokeKey: ["api_key_required"],
 };

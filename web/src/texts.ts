@@ -363,7 +363,9 @@ export const texts = {
       pasted: "That was a key: paste it here. It was sent nowhere.",
       pastedAgain: "That was a key, and was sent nowhere. Forget the one that is used to use another.",
       malformed: "This is no key: keys are letters, digits and signs without spaces, such as kbz_…",
-      units: { request: "requests", refusal: "refusals" } as Readonly<Record<string, string>>,
+      units: { request: "requests", refusal: "refusals", call: "other calls" } as Readonly<
+        Record<string, string>
+      >,
       counted: (unit: string, left: string) => `${unit}: ${left}`,
       engineTime: (left: string, all: string) => `engine time: ${left} of ${all} left`,
       used: "The key is used.",

@@ -59,7 +59,7 @@ export function createAdmittance(entrance: Entrance, limits: Limits): Admittance
   return {
     letIn,
     async refusing(req, method, error) {
-      const kind = isCounted(method) ? "limited" : "free";
+      const kind = isCounted(method) ? "limited" : "call";
       const entry = await entrance.enter(contextOf(req), outcomeOf(req), kind);
       await entry.refused(error);
     },

@@ -127,7 +127,7 @@ export function createGateway(options: GatewayOptions): RequestHandler {
       await options.enter(req, undefined);
       sendProblem(req, res, error, headers);
     } catch (thrown) {
-      sendProblem(req, res, errorFromUnknown(thrown));
+      sendProblem(req, res, errorFromUnknown(thrown), [...outcomeOf(req).answerHeaders]);
     }
   }
 

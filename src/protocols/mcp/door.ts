@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { Entry } from "../../access/entrance.ts";
+import type { CallKind, Entry } from "../../access/entrance.ts";
 import type { ErrorCode } from "../../errors/catalogue.ts";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import {
@@ -35,8 +35,8 @@ import type { ConnectedPeer, Peer } from "./server.ts";
 type Reading = { readonly kind: "json"; readonly sent: Plain } | { readonly kind: "left" };
 
 export interface McpDoorOptions extends SendersOptions, Answerers {
-  /** Lets requests in, before anything of their bodies is read. @param limited whether they may ask for searches */
-  readonly enter: (req: NodeRequest, limited: boolean) => Entry | Promise<Entry>;
+  /** Lets requests in, before anything of their bodies is read. */
+  readonly enter: (req: NodeRequest, kind: CallKind) => Entry | Promise<Entry>;
   /** What the caller's browser, if it is one, reads pages of this server by. */
   readonly schemeOf: (req: NodeRequest) => Scheme;
   /** Reads a body that is one JSON object. @throws KibitzError */
@@ -90,11 +90,11 @@ export function createMcpDoor(options: McpDoorOptions): RequestHandler {
     try {
       checkSender(req.headers, schemeOf(req));
       if (req.method !== "POST") {
-        await enter(req, false);
+        await enter(req, "call");
         refuseMethod(req, res);
         return;
       }
-      entry = await enter(req, true);
+      entry = await enter(req, "message");
       if (isGone(res)) {
         return;
       }
@@ -110,6 +110,10 @@ export function createMcpDoor(options: McpDoorOptions): RequestHandler {
         await entry.refused(error);
         sendRefusedMessage(res, refused, error, outcome);
         return;
+      }
+      if (body.sent.method === "tools/call") {
+        // Every tool counts as requests do.
+        entry.isLimited();
       }
       await exchange(req, res, body.sent, entry);
     } catch (thrown) {

@@ -77,7 +77,7 @@ describe.each([json, ...rpcDoors])("through $name", (kind) => {
           review_plies_max: 600,
           batch_max: 200,
           concurrent: 4,
-          rates: [{ name: "minute" }, { name: "engine-day" }, { name: "refusals" }],
+          rates: [{ name: "minute" }, { name: "engine-day" }, { name: "refusals" }, { name: "calls" }],
         },
       },
     });

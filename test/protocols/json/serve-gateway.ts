@@ -40,7 +40,7 @@ export function madeUpGateway({ calls = {}, streams = {}, entered, refused }: Ma
     services: [AnalysisService, KeyService],
     enter() {
       entered?.();
-      return { account: localAccount, check() {}, refused };
+      return { account: localAccount, check() {}, isLimited() {}, refused };
     },
     costOf: () => 1,
     beginWork: createTimeSlicer(),

@@ -972,8 +972,8 @@ export type Rate = Message<"chess.analysis.v1.Rate"> & {
   windowS: number;
 
   /**
-   * What is counted: `request`, `engine_ms` for milliseconds of engine time, or `refusal` for calls that were wrong or
-   * beyond the plan. Others may be added.
+   * What is counted: `request`, `engine_ms` for milliseconds of engine time, `refusal` for calls that were wrong or
+   * beyond the plan, or `call` for calls that are not analyses, which count by address. Others may be added.
    *
    * @generated from field: string unit = 4;
    */

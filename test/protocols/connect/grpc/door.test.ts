@@ -37,7 +37,7 @@ async function start(options: Partial<GrpcDoorOptions> = {}) {
     calls: createCalls([implementation], []),
     isShort: (method) => method !== evaluateBatch,
     readMaxBytesOf: () => 1000,
-    enter: () => ({ account: localAccount, check() {}, async refused() {} }),
+    enter: () => ({ account: localAccount, check() {}, isLimited() {}, async refused() {} }),
     bodies: createBodyBudget(),
     connect(_req, res, read) {
       given.push(read && Buffer.from(read).toString("latin1"));
@@ -123,6 +123,7 @@ test("tells and counts where there is no room for a body", async () => {
   const entry = {
     account: localAccount,
     check() {},
+    isLimited() {},
     refused: async (error: KibitzError) => void counted.push(error.code),
   };
   const { base } = await start({
@@ -139,6 +140,7 @@ test("answers also where a refusal cannot be counted", async () => {
   const entry = {
     account: localAccount,
     check() {},
+    isLimited() {},
     refused: () => Promise.reject(new Error("nobody expects this")),
   };
   const { base } = await start({

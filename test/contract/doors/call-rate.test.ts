@@ -1,0 +1,90 @@
+import { connect } from "node:http2";
+import { expect, onTestFinished, test } from "vitest";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { rateOf, usePlansFile } from "../../support/plans-file.ts";
+import { useApp } from "../../support/running-app.ts";
+
+/** Calls that are not analyses have a rate by address, over every protocol. */
+const quota = 3;
+const app = useApp(
+  {
+    KIBITZ_ACCESS: "public",
+    KIBITZ_TRUST_PROXY: "127.0.0.1",
+    KIBITZ_PLANS: usePlansFile({ id: "keyless", limits: { rates: [rateOf("calls", quota, 60, "call")] } }),
+  },
+  { engines: createEnginesInProcess() },
+);
+
+let callers = 0;
+const service = "/chess.analysis.v1.AnalysisService";
+const mcp = { Accept: "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25" };
+const message = (method: string, params = {}) => JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+
+test.each([
+  ["GET", "/engines", undefined, 200, {}],
+  ["GET", "/price", undefined, 200, {}],
+  ["POST", "/v1/keys", "{}", 200, {}],
+  ["GET", "/v1/keys/self", undefined, 401, {}],
+  ["DELETE", "/v1/eval", undefined, 405, {}],
+  ["POST", `${service}/ListEngines`, "{}", 200, {}],
+  ["GET", `${service}/GetPrice?encoding=json&message={}`, undefined, 200, {}],
+  ["POST", "/chess.analysis.v1.KeyService/CreateKey", "{}", 200, {}],
+  ["POST", `${service}/ListEngines`, "x", 415, { "Content-Type": "text/plain" }],
+  ["POST", "/mcp", message("tools/list"), 200, mcp],
+  ["POST", "/mcp", message("ping"), 200, mcp],
+  ["GET", "/mcp", undefined, 405, mcp],
+])("%s %s %s is %i within the rate, and 429 beyond it", async (method, path, body, status, more) => {
+  const headers = {
+    "X-Forwarded-For": `203.0.113.${++callers}`,
+    ...(body !== undefined && { "Content-Type": "application/json" }),
+    ...more,
+  };
+  const send = () => fetch(app.url + path, { method, headers, ...(body !== undefined && { body }) });
+  for (let call = 0; call < quota; call++) {
+    const answer = await send();
+    expect([answer.status, answer.headers.get("ratelimit")], await answer.text()).toEqual([status, null]);
+  }
+  const refused = await send();
+  const text = await refused.text();
+  expect(refused.status, text).toBe(429);
+  expect(text).toMatch(/rate_limited|resource_exhausted/);
+  expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(50);
+  expect(refused.headers.get("ratelimit")).toMatch(/^"calls";r=0;t=\d+$/);
+  // Another address is none of its business, nor are analyses, probes and pages.
+  expect(
+    (await fetch(`${app.url}/price`, { headers: { "X-Forwarded-For": `198.51.100.${callers}` } })).status,
+  ).toBe(200);
+  const free = { headers: { "X-Forwarded-For": headers["X-Forwarded-For"] } };
+  for (const page of ["/healthz", "/readyz", "/", "/openapi.json", "/docs", "/llms.txt"]) {
+    expect((await fetch(app.url + page, free)).status, page).toBe(200);
+  }
+});
+
+test("a call of gRPC beyond the rate is RESOURCE_EXHAUSTED", async () => {
+  const client = connect(app.url);
+  onTestFinished(() => client.destroy());
+  const statuses: unknown[] = [];
+  for (let call = 0; call <= quota; call++) {
+    const stream = client.request({
+      ":method": "POST",
+      ":path": `${service}/GetPrice`,
+      "content-type": "application/grpc",
+      te: "trailers",
+      "x-forwarded-for": "203.0.113.200",
+    });
+    stream.end(Buffer.alloc(5));
+    const status = Promise.withResolvers<unknown>();
+    stream.on("response", (headers) => headers["grpc-status"] && status.resolve(headers["grpc-status"]));
+    stream.on("trailers", (trailers) => status.resolve(trailers["grpc-status"])).resume();
+    statuses.push(await status.promise);
+  }
+  expect(statuses).toEqual(["0", "0", "0", "8"]);
+});
+
+test("a tool of agents counts by its own windows, whatever was listed before", async () => {
+  const headers = { "X-Forwarded-For": "203.0.113.201", "Content-Type": "application/json", ...mcp };
+  const body = message("tools/call", { name: "play_moves", arguments: { moves: ["e4"] } });
+  for (let call = 0; call < 2 * quota; call++) {
+    expect((await fetch(`${app.url}/mcp`, { method: "POST", headers, body })).status).toBe(200);
+  }
+});
