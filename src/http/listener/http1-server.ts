@@ -67,8 +67,9 @@ export function createHttp1Server(
     continueWhenRead(req, res);
     server.emit("request", req, res);
   });
-  const take = (req: IncomingMessage, res: ServerResponse) => queues.get(req.socket)?.take(req, res);
-  const begin = (place: Place, req: IncomingMessage, res: ServerResponse) => {
+  const take = (req: IncomingMessage, res: ServerResponse) => queues.get(req.socket)?.take(res);
+  const begin = (place: Place, res: ServerResponse) => {
+    const { req } = res;
     const isUnread = bodiless.includes(req.method) && muchToCome(req);
     if (draining || place.spareFor || isUnread) {
       res.shouldKeepAlive = false;
@@ -91,8 +92,8 @@ export function createHttp1Server(
       return;
     }
     const queue = queues.get(socket as Socket);
-    const [first] = queue?.open ?? [];
     queue?.stop();
+    const [first] = queue?.open ?? [];
     const hasLeft = error.code === "HPE_INVALID_EOF_STATE";
     if (first?.req.complete) {
       // What stands before the broken bytes was read to its end: a refusal would be taken for its answer.
@@ -103,7 +104,7 @@ export function createHttp1Server(
     }
     const problem = errorFromClientError(error, queue?.packet);
     if (first) {
-      // Who leaves in the middle of a body was not refused.
+      // A client that leaves in the middle of a body was not refused.
       outcomeOf(first.req).code ??= hasLeft ? "canceled" : problem.code;
     }
     if (first && socket.writable && isAnswered(first)) {
@@ -126,7 +127,7 @@ export function createHttp1Server(
       }
       queues.set(
         socket,
-        createRequestQueue(socket, (req, res) => begin(place, req, res)),
+        createRequestQueue(socket, (res) => begin(place, res)),
       );
       socket.once("close", () => queues.delete(socket));
     },

@@ -1,10 +1,10 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
 /** The requests of one HTTP/1.1 connection: one is answered at a time. */
 export interface RequestQueue {
   /** Takes a request that Node has read: begins it now, or when those before it are answered. */
-  take(req: IncomingMessage, res: ServerResponse): void;
+  take(res: ServerResponse): void;
   /** Responses that have not ended: of the request that is under way, and of those that wait behind it. */
   readonly open: readonly ServerResponse[];
   /** The bytes that were read last, of which the parser is given pieces. */
@@ -33,13 +33,11 @@ const pauseMs = 100;
  *
  * @param begin answers a request
  */
-export function createRequestQueue(
-  socket: Socket,
-  begin: (req: IncomingMessage, res: ServerResponse) => void,
-): RequestQueue {
+export function createRequestQueue(socket: Socket, begin: (res: ServerResponse) => void): RequestQueue {
   const parsers = socket.listeners("data") as ((bytes: Buffer) => void)[];
-  /** The first one is under way. */
   let open: ServerResponse[] = [];
+  /** Undefined between the end of one answer and the next turn. */
+  let underWay: ServerResponse | undefined;
   let early: Buffer[] = [];
   let earlyBytes = 0;
   let packet: Buffer | undefined;
@@ -80,10 +78,18 @@ export function createRequestQueue(
     stopped = true;
     early = [];
     // What was not read to its end is not begun.
-    open = open.filter(({ req }, index) => index === 0 || req.complete);
+    open = open.filter((res) => res === underWay || res.req.complete);
     const last = open.at(-1);
     if (last) {
       last.shouldKeepAlive = false;
+    }
+  }
+
+  function beginFirst(): void {
+    const [first] = open;
+    if (first && underWay === undefined) {
+      underWay = first;
+      begin(first);
     }
   }
 
@@ -91,10 +97,8 @@ export function createRequestQueue(
     if (socket.destroyed) {
       return;
     }
-    const [next] = open;
-    if (next) {
-      begin(next.req, next);
-    } else if (stopped) {
+    beginFirst();
+    if (open.length === 0 && stopped) {
       socket.end();
     }
     if (!isBusy() && !stopped) {
@@ -110,17 +114,18 @@ export function createRequestQueue(
     }
   }
 
-  function take(req: IncomingMessage, res: ServerResponse): void {
+  function take(res: ServerResponse): void {
     open.push(res);
     res.once("close", () => {
       open = open.filter((other) => other !== res);
+      underWay = underWay === res ? undefined : underWay;
       if (open.length > 0 || stopped || earlyBytes > 0) {
         // In the next turn: of many connections with early requests, each has one answered in a turn.
         setImmediate(goOn);
       }
     });
     if (open.length === 1) {
-      begin(req, res);
+      beginFirst();
     }
   }
 
