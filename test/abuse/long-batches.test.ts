@@ -10,7 +10,10 @@ const modes: readonly [name: string, env: Readonly<Record<string, string>>][] = 
     "public",
     {
       KIBITZ_ACCESS: "public",
-      KIBITZ_PLANS: usePlansFile({ id: "keyless", limits: { rates: [rateOf("minute", 1_000_000, 60)] } }),
+      KIBITZ_PLANS: usePlansFile({
+        id: "keyless",
+        limits: { concurrent: 3, rates: [rateOf("minute", 1_000_000, 60)] },
+      }),
     },
   ],
 ];

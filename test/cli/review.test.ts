@@ -358,8 +358,8 @@ describe("kibitz review --url", () => {
     const before = app.logged.length;
     const isRefused = () =>
       app.logged.slice(before).some((line) => {
-        const { method, code } = line as { readonly method?: string; readonly code?: string };
-        return method === "ReviewGame" && code === "rate_limited";
+        const { request = "", code } = line as { readonly request?: string; readonly code?: string };
+        return request.endsWith("/ReviewGame") && code === "rate_limited";
       });
     const reviewing = review([fileOf(`${knights} *`, ...games), "-d", "2"], { env: {} });
     // Seven games are too much for a second, but a busy machine takes longer for them: others at the address ask, too.
