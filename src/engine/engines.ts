@@ -65,7 +65,10 @@ export async function startEngines(options: EnginesOptions, signal: AbortSignal)
     } else {
       // A full network that nobody asked for is half a gigabyte of memory.
       guessing.abort();
-      void guessed?.then((session) => session[Symbol.asyncDispose]()).catch(() => {});
+      void guessed?.then(
+        (session) => session[Symbol.asyncDispose](),
+        () => guess && pool.breakOff(guess),
+      );
       if (asked) {
         pool.giveBack(await pool.lend(asked, signal));
       }

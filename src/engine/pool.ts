@@ -1,7 +1,14 @@
 import type { EventEmitter } from "node:events";
 import { KibitzError } from "../errors/errors.ts";
 import type { Log } from "../log/log.ts";
-import type { EngineBackend, EngineBuild, EngineFailure, EngineInfo, EngineSession } from "./engine.ts";
+import {
+  beforeAbort,
+  type EngineBackend,
+  type EngineBuild,
+  type EngineFailure,
+  type EngineInfo,
+  type EngineSession,
+} from "./engine.ts";
 import { createEngineMemory, createPlaces, type Manned, type Place, type PlaceState } from "./places.ts";
 import { createRevivals } from "./revival.ts";
 import { createStarts, type EngineEvents } from "./starts.ts";
@@ -12,7 +19,7 @@ export interface EnginePool extends AsyncDisposable {
   available(build: EngineBuild): boolean;
   readonly changes: EventEmitter<EngineEvents>;
   /**
-   * An idle engine of the build, or a new one.
+   * An idle engine of the build, or a new one. If the caller leaves while that starts, it is for the next one.
    *
    * @param hashMb the hash table of the search to come, in MiB: one that has it already need not make it.
    * @throws EngineFailure, or the reason of `signal`.
@@ -20,6 +27,8 @@ export interface EnginePool extends AsyncDisposable {
   lend(build: EngineBuild, signal: AbortSignal, hashMb?: number): Promise<EngineSession>;
   /** Takes an engine back. A dead one is forgotten, a worn one replaced when it is next needed. */
   giveBack(session: EngineSession): void;
+  /** Breaks off the starts of a build that go on although their callers have left. */
+  breakOff(build: EngineBuild): void;
   /**
    * From now on there is always an engine of the build, as far as memory allows: others are retired before it, and one
    * that is gone is replaced at once.
@@ -59,6 +68,13 @@ const searchesBetweenLooks = 128;
 /** Growth over what it took when it was first given back, after which an engine is replaced. */
 const growthMaxBytes = 256e6;
 
+/** A start whose caller has left, and that nobody has taken over. */
+interface LeftStart {
+  readonly build: EngineBuild;
+  readonly started: Promise<EngineSession>;
+  readonly broken: AbortController;
+}
+
 export function createPool(options: EnginePoolOptions): EnginePool {
   const { backends, idleMax, memoryMaxBytes, log, searchesMax = 100_000 } = options;
   const places = createPlaces();
@@ -69,18 +85,19 @@ export function createPool(options: EnginePoolOptions): EnginePool {
   let kept: EngineBuild | undefined;
   const memory = createEngineMemory();
   const starts = createStarts(backends, log);
+  const left: LeftStart[] = [];
   const closed = new AbortController();
   const { revive, claim } = createRevivals({
     needs: (build) => !starts.available(build) || isMissed(build),
-    start: (build) => start(build, closed.signal),
+    start,
     giveBack,
     closed: closed.signal,
   });
   starts.changes.on("change", (build) => void revive(build));
 
-  async function start(build: EngineBuild, caller: AbortSignal): Promise<EngineSession> {
+  async function start(build: EngineBuild, broken?: AbortSignal): Promise<EngineSession> {
     closed.signal.throwIfAborted();
-    const signal = caller === closed.signal ? caller : AbortSignal.any([caller, closed.signal]);
+    const signal = broken ? AbortSignal.any([broken, closed.signal]) : closed.signal;
     const place = places.add(build);
     try {
       const session = await starts.start(build, signal, () => {
@@ -101,6 +118,34 @@ export function createPool(options: EnginePoolOptions): EnginePool {
     } finally {
       lookAfterKept();
     }
+  }
+
+  /**
+   * A start for one caller. If that one leaves, it goes on for the next: to start and kill a process takes milliseconds of the
+   * thread, and callers who leave at once would have one started each.
+   */
+  async function startFor(build: EngineBuild, caller: AbortSignal): Promise<EngineSession> {
+    caller.throwIfAborted();
+    const inherited = left.find((one) => one.build === build);
+    if (inherited) {
+      left.splice(left.indexOf(inherited), 1);
+    }
+    const broken = inherited?.broken ?? new AbortController();
+    const started = inherited?.started ?? start(build, broken.signal);
+    try {
+      return await beforeAbort(started, caller);
+    } catch (error) {
+      if (caller.aborted) {
+        leave({ build, started, broken });
+      }
+      throw error;
+    }
+  }
+
+  function leave(start: LeftStart): void {
+    left.push(start);
+    const end = () => left.includes(start) && left.splice(left.indexOf(start), 1);
+    start.started.then((session) => end() && giveBack(session), end);
   }
 
   function forget(place: Place, failure: EngineFailure | undefined): void {
@@ -224,9 +269,16 @@ export function createPool(options: EnginePoolOptions): EnginePool {
         places.move(place, { kind: "lent", session });
         return session;
       }
-      return claim(build, signal) ?? start(build, signal);
+      return claim(build, signal) ?? startFor(build, signal);
     },
     giveBack,
+    breakOff(build) {
+      for (const one of left) {
+        if (one.build === build) {
+          one.broken.abort();
+        }
+      }
+    },
     keepWarm(build) {
       kept = build;
       lookAfterKept();
@@ -251,7 +303,7 @@ export function createPool(options: EnginePoolOptions): EnginePool {
       }
       // One after the other: each is an engine more, of which nobody has made room.
       const info = describing.then(async () => {
-        await using session = await start(build, closed.signal);
+        await using session = await start(build);
         return session.info;
       });
       describing = info.catch(() => {});

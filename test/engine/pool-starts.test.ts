@@ -46,20 +46,43 @@ describe("engines that are started together", () => {
     expect(waitedMs).toBeLessThan(7000);
   });
 
-  test("do not wait for one whose caller left: that is no failure", async () => {
-    const caller = new AbortController();
+  test("go on when their callers leave, each for the next caller of its build", async () => {
+    const gate = Promise.withResolvers<void>();
     const { engines, pool } = createFakePool({
-      starting: (number) => (number === 1 ? new Promise(() => {}) : undefined),
+      starting: (number) => (number <= 2 ? gate.promise : undefined),
     });
-    const left = pool.lend(build, caller.signal);
-    left.catch(() => {});
-    await turn();
-    caller.abort();
-    await turn();
-    const next = pool.lend(build, forever);
-    await turn();
+    for (let round = 0; round < 20; round++) {
+      const caller = new AbortController();
+      const left = [pool.lend(build, caller.signal), pool.lend(build, caller.signal)];
+      await turn();
+      caller.abort(new Error("left"));
+      for (const one of left) {
+        await expect(one).rejects.toThrow("left");
+      }
+    }
     expect(engines.starts).toBe(2);
-    await next;
+    const next = pool.lend(build, forever);
+    gate.resolve();
+    const lent = await next;
+    await turn();
+    // The other one is idle.
+    expect(await pool.lend(build, forever)).not.toBe(lent);
+    expect(engines.starts).toBe(2);
+  });
+
+  test("that fail when their callers have left fail nobody else", async () => {
+    const gate = Promise.withResolvers<void>();
+    const { pool } = createFakePool({
+      starting: (number) => (number === 1 ? gate.promise : undefined),
+    });
+    const caller = new AbortController();
+    const left = pool.lend(build, caller.signal);
+    await turn();
+    caller.abort(new Error("left"));
+    await expect(left).rejects.toThrow("left");
+    gate.reject(failure);
+    await turn();
+    await pool.lend(build, forever);
   });
 });
 
