@@ -16,7 +16,7 @@ export interface LongCalls {
    * Takes a place for a call until it is disposed of. A call that has its place already, because it was admitted before its
    * body was read, keeps that one.
    *
-   * @throws KibitzError `concurrency_limited`
+   * @throws KibitzError `concurrency_limited`; `overloaded` if callers without a limit have too many together
    */
   begin(account: Account, outcome: RequestOutcome): Disposable;
   /**
@@ -35,11 +35,18 @@ export interface LongCalls {
 /** Requests of one caller that wait at a time: a page or an agent has few, and each takes memory. */
 const waitingMax = 4;
 
+/**
+ * Batches and reviews at a time of all callers whose plan has no limit, as in `open` mode. A review of 600 plies comes as 2 kB, and
+ * keeps 3 MB of positions until it ends.
+ */
+const unlimitedMax = 64;
+
 /** What a batch or review is expected to take, in milliseconds: a review of 40 moves at depth 14, on two slots. */
 const expectedMs = 10_000;
 
 export function createLongCalls(): LongCalls {
   const callers = new Map<string, { readonly begun: Set<{ readonly at: number }>; waiting: number }>();
+  let unlimited = 0;
   return {
     callers,
     begin({ subject, plan }, outcome) {
@@ -47,8 +54,15 @@ export function createLongCalls(): LongCalls {
         return { [Symbol.dispose]() {} };
       }
       const caller = callers.get(subject) ?? { begun: new Set(), waiting: 0 };
-      const max = plan.limits.concurrent ?? Number.POSITIVE_INFINITY;
-      if (caller.begun.size >= max) {
+      const max = plan.limits.concurrent;
+      if (max === undefined && unlimited >= unlimitedMax) {
+        throw new KibitzError(
+          "overloaded",
+          `This node has ${unlimitedMax} batches and reviews under way, the most that it takes.`,
+          { retryAfterMs: 1000 },
+        );
+      }
+      if (max !== undefined && caller.begun.size >= max) {
         const now = performance.now();
         const rests = Array.from(caller.begun, ({ at }) => restMs(expectedMs, now - at));
         throw tooMany(max, Math.min(...rests), plan.id);
@@ -57,10 +71,13 @@ export function createLongCalls(): LongCalls {
       caller.begun.add(call);
       callers.set(subject, caller);
       outcome.isLong = true;
+      unlimited += max === undefined ? 1 : 0;
       return {
         [Symbol.dispose]() {
           outcome.isLong = false;
-          caller.begun.delete(call);
+          if (caller.begun.delete(call) && max === undefined) {
+            unlimited--;
+          }
           if (caller.begun.size === 0) {
             callers.delete(subject);
           }
