@@ -68,8 +68,7 @@ export function createHttp2Server(
     const session = sessions.get(req.stream.session as ServerHttp2Session);
     const full = session?.place?.spareFor;
     if (!full && admit(req, res)) {
-      // Nothing was done for it: clients know from this code that they may send it again.
-      req.stream.close(constants.NGHTTP2_REFUSED_STREAM);
+      refuseStream(req.stream);
       if (session && ++session.refused > limits.streamsRefusedMax) {
         session.leave();
       }
@@ -122,6 +121,17 @@ export function createHttp2Server(
   };
 }
 
+/**
+ * Nothing was done for the stream: clients know from this code that they may send it again. Node makes an error for it, whose stack
+ * nobody reads; without, 25,000 refused streams take 1.2 s of the thread instead of 2.
+ */
+function refuseStream(stream: ServerHttp2Stream): void {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  stream.close(constants.NGHTTP2_REFUSED_STREAM);
+  Error.stackTraceLimit = stackTraceLimit;
+}
+
 interface Session {
   readonly place: Place | undefined;
   /** Ends the connection with its last call. */
@@ -151,6 +161,10 @@ function closeWhenIdle(session: ServerHttp2Session, limits: ListenerLimits): () 
   };
   timer = setTimeout(leave, limits.headersTimeoutMs);
   session.on("stream", (stream) => {
+    if (stream.closed) {
+      // It was refused.
+      return;
+    }
     open++;
     clearTimeout(timer);
     stream.once("close", () => {
@@ -202,6 +216,9 @@ export function cutStalled(session: ServerHttp2Session, takeTimeoutMs: number): 
   // Few, and no `Map`: what that has held stays until V8 collects the whole heap.
   const open: Waiting[] = [];
   session.on("stream", (stream) => {
+    if (stream.closed) {
+      return;
+    }
     const waiting: Waiting = { stream, bytes: 0, since: 0 };
     open.push(waiting);
     // Parts of one size look alike: that one was taken tells itself.
