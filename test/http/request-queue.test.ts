@@ -1,8 +1,9 @@
 import { EventEmitter } from "node:events";
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { setImmediate as turn } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { createRequestQueue } from "../../src/http/listener/request-queue.ts";
+import { createRequestQueue, createTurns } from "../../src/http/listener/request-queue.ts";
 
 function response(complete: boolean): ServerResponse & EventEmitter {
   return Object.assign(new EventEmitter(), { req: { complete }, shouldKeepAlive: true }) as never;
@@ -10,9 +11,8 @@ function response(complete: boolean): ServerResponse & EventEmitter {
 
 test("a connection that breaks between two requests begins no request that was not read to its end", () => {
   const begun: ServerResponse[] = [];
-  const queue = createRequestQueue(Object.assign(new EventEmitter(), { destroyed: true }) as Socket, (res) =>
-    begun.push(res),
-  );
+  const socket = Object.assign(new EventEmitter(), { destroyed: true }) as Socket;
+  const queue = createRequestQueue(socket, (res) => begun.push(res), createTurns());
   const [first, second] = [response(true), response(false)];
   queue.take(first);
   queue.take(second);
@@ -21,4 +21,18 @@ test("a connection that breaks between two requests begins no request that was n
   queue.stop();
   expect(begun).toEqual([first]);
   expect(queue.open).toEqual([]);
+});
+
+test("what waits for a turn of the event loop has one of its own, in the order in which it came", async () => {
+  const inTurn = createTurns();
+  const done: string[] = [];
+  inTurn(() => {
+    done.push("first");
+    inTurn(() => done.push("third"));
+  });
+  inTurn(() => done.push("second"));
+  for (const expected of [["first"], ["first", "second"], ["first", "second", "third"]]) {
+    await turn();
+    expect(done).toEqual(expected);
+  }
 });

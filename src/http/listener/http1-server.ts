@@ -18,7 +18,7 @@ import type { Full } from "./calls-under-way.ts";
 import type { Place } from "./connections.ts";
 import { continueWhenRead } from "./dispatch.ts";
 import type { ListenerLimits } from "./limits.ts";
-import { createRequestQueue, type RequestQueue } from "./request-queue.ts";
+import { createRequestQueue, createTurns, type RequestQueue } from "./request-queue.ts";
 
 /** The part of the listener that speaks HTTP/1.1. */
 export interface Http1Server {
@@ -45,6 +45,7 @@ export function createHttp1Server(
   tellUnread: (socket: Socket, code: string) => string,
 ): Http1Server {
   const queues = new Map<Socket, RequestQueue>();
+  const inTurn = createTurns();
   let draining = false;
   const server = createServer({
     headersTimeout: limits.headersTimeoutMs,
@@ -127,7 +128,7 @@ export function createHttp1Server(
       }
       queues.set(
         socket,
-        createRequestQueue(socket, (res) => begin(place, res)),
+        createRequestQueue(socket, (res) => begin(place, res), inTurn),
       );
       socket.once("close", () => queues.delete(socket));
     },

@@ -28,12 +28,42 @@ const earlyMaxBytes = 64 * 1024;
  */
 const pauseMs = 100;
 
+export type InTurn = (work: () => void) => void;
+
+/**
+ * Calls back one after the other, each in a turn of the event loop: of hundreds of connections with early requests, one has its next
+ * answered, and then whoever else has sent something is served.
+ */
+export function createTurns(): InTurn {
+  const waiting: (() => void)[] = [];
+  const run = () => {
+    try {
+      waiting[0]?.();
+    } finally {
+      waiting.shift();
+      if (waiting.length > 0) {
+        setImmediate(run);
+      }
+    }
+  };
+  return (work) => {
+    if (waiting.push(work) === 1) {
+      setImmediate(run);
+    }
+  };
+}
+
 /**
  * Puts itself between a socket and Node's parser, which listens to it already.
  *
  * @param begin answers a request
+ * @param inTurn calls back in a turn of the event loop that is nobody else's
  */
-export function createRequestQueue(socket: Socket, begin: (res: ServerResponse) => void): RequestQueue {
+export function createRequestQueue(
+  socket: Socket,
+  begin: (res: ServerResponse) => void,
+  inTurn: InTurn,
+): RequestQueue {
   const parsers = socket.listeners("data") as ((bytes: Buffer) => void)[];
   let open: ServerResponse[] = [];
   /** Undefined between the end of one answer and the next turn. */
@@ -120,8 +150,7 @@ export function createRequestQueue(socket: Socket, begin: (res: ServerResponse) 
       open = open.filter((other) => other !== res);
       underWay = underWay === res ? undefined : underWay;
       if (open.length > 0 || stopped || earlyBytes > 0) {
-        // In the next turn: of many connections with early requests, each has one answered in a turn.
-        setImmediate(goOn);
+        inTurn(goOn);
       }
     });
     if (open.length === 1) {
