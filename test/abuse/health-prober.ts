@@ -1,7 +1,6 @@
-/** The thread of `watchHealth`: probes until told to stop, and then says what each probe took. */
+/** The process of `watchHealth`: probes until it is told to stop, and then reports how long each probe took. */
 import { Agent, get } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { parentPort, workerData } from "node:worker_threads";
 import { aheadOfOthers } from "./ahead-of-others.ts";
 import { ranMs } from "./processes-of.ts";
 
@@ -9,13 +8,14 @@ const everyMs = 10;
 /** As load balancers do: most probes on a connection that is there, some on a new one. */
 const newConnectionEvery = 10;
 
-const url = `${workerData.url}/healthz`;
+const [, , origin = "", pid = ""] = process.argv;
+const url = `${origin}/healthz`;
 const kept = new Agent({ keepAlive: true });
 const times: number[] = [];
 const ownTimes: number[] = [];
 let failed = 0;
 let stopped = false;
-parentPort?.once("message", () => {
+process.once("message", () => {
   stopped = true;
 });
 
@@ -30,17 +30,17 @@ function probe(agent: Agent | false): Promise<boolean> {
 
 using _ahead = aheadOfOthers();
 await probe(kept);
-parentPort?.postMessage("ready");
+process.send?.("ready");
 for (let count = 0; count === 0 || !stopped; count++) {
   const startedAt = performance.now();
-  const ranBefore = ranMs(workerData.pid);
+  const ranBefore = ranMs(Number(pid));
   if (await probe(count % newConnectionEvery === 0 ? false : kept)) {
     times.push(performance.now() - startedAt);
-    ownTimes.push(ranMs(workerData.pid) - ranBefore);
+    ownTimes.push(ranMs(Number(pid)) - ranBefore);
   } else {
     failed++;
   }
   await sleep(everyMs);
 }
 kept.destroy();
-parentPort?.postMessage({ times, ownTimes, failed });
+process.send?.({ times, ownTimes, failed });

@@ -1,5 +1,6 @@
+import { fork } from "node:child_process";
 import { once } from "node:events";
-import { Worker } from "node:worker_threads";
+import { fileURLToPath } from "node:url";
 import { forgetPeak, vitalsOf } from "./processes-of.ts";
 import type { StartedService } from "./started-service.ts";
 
@@ -14,6 +15,7 @@ export interface Health {
    * For how long the service itself ran while a probe waited: what the probe would have taken on a machine that does
    * nothing else, and so what the promise of 100 ms is measured by where a test keeps every core busy.
    */
+  readonly ownP95Ms: number;
   readonly ownP99Ms: number;
   readonly ownMaxMs: number;
   /** By how much the most memory that it had exceeds what it had before. */
@@ -23,7 +25,7 @@ export interface Health {
 export const mib = 1024 * 1024;
 
 /**
- * Asks `/healthz` over and over until told to stop, from a thread of its own: a test that is busy abusing would
+ * Asks `/healthz` over and over until told to stop, from a process of its own: a test that is busy abusing would
  * measure itself.
  */
 export async function watchHealth({
@@ -32,13 +34,15 @@ export async function watchHealth({
 }: Pick<StartedService, "url" | "pid">): Promise<() => Promise<Health>> {
   forgetPeak(pid);
   const { rssBytes } = vitalsOf(pid);
-  const worker = new Worker(new URL("health-prober.ts", import.meta.url), { workerData: { url, pid } });
-  await once(worker, "message");
+  const prober = fork(fileURLToPath(new URL("health-prober.ts", import.meta.url)), [url, String(pid)], {
+    execArgv: [],
+  });
+  await once(prober, "message");
   return async () => {
-    const answered = once(worker, "message");
-    worker.postMessage("stop");
+    const answered = once(prober, "message");
+    prober.send("stop");
     const [{ times, ownTimes, failed }] = (await answered) as [Probes];
-    await worker.terminate();
+    prober.disconnect();
     if (times.length + failed === 0) {
       throw new Error("nothing was probed while it was watched");
     }
@@ -47,6 +51,7 @@ export async function watchHealth({
       failed,
       p99Ms: quantileOf(times, 0.99),
       maxMs: quantileOf(times, 1),
+      ownP95Ms: quantileOf(ownTimes, 0.95),
       ownP99Ms: quantileOf(ownTimes, 0.99),
       ownMaxMs: quantileOf(ownTimes, 1),
       grownBytes: vitalsOf(pid).peakBytes - rssBytes,

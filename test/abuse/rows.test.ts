@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
 const folder = fileURLToPath(new URL(".", import.meta.url));
-const all = Array.from({ length: 34 }, (_, index) => String(index + 1).padStart(2, "0"));
+const all = Array.from({ length: 35 }, (_, index) => String(index + 1).padStart(2, "0"));
 
 /** The rows that the tests of a file are named after: `test("07: …")`. */
 function rowsOf(text: string): readonly string[] {
