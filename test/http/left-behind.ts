@@ -40,8 +40,8 @@ if (typeof place === "string") {
 }
 const underWay = createCallsUnderWay({ max: 100, maxPerCaller: () => 100, onFull() {} });
 const connection = await oldBytesOf((call) => {
-  place.begin(call as EventEmitter as NodeResponse);
-  underWay.begin(call as EventEmitter as NodeResponse, "192.0.2.1");
+  const admitted = underWay.begin("192.0.2.1");
+  place.begin(call as EventEmitter as NodeResponse, typeof admitted === "string" ? undefined : admitted);
 });
 const session = new EventEmitter();
 cutStalled(session as ServerHttp2Session, 1e6);

@@ -1,17 +1,18 @@
-import type { NodeResponse } from "../message.ts";
-
 /** What is full: all that one caller may have, or the whole service. */
 export type Full = "caller" | "service";
 
-/** Counts calls until their answers are closed. */
+/** Counts calls until they have ended. */
 export interface CallsUnderWay {
   /**
    * Counts a call, unless there is no room for it.
    *
    * @param caller undefined for one that is counted only in all
+   * @returns how its end is counted, or what is full
    */
-  begin(res: NodeResponse, caller: string | undefined): Full | undefined;
+  begin(caller: string | undefined): EndCall | Full;
 }
+
+export type EndCall = () => void;
 
 export interface CallsUnderWayOptions {
   readonly max: number;
@@ -37,7 +38,7 @@ export function createCallsUnderWay({ max, maxPerCaller, onFull }: CallsUnderWay
   }
 
   return {
-    begin(res, caller) {
+    begin(caller) {
       if (all >= max) {
         return "service";
       }
@@ -46,8 +47,7 @@ export function createCallsUnderWay({ max, maxPerCaller, onFull }: CallsUnderWay
         return "caller";
       }
       count(caller, 1);
-      res.once("close", () => count(caller, -1));
-      return undefined;
+      return () => count(caller, -1);
     },
   };
 }

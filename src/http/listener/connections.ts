@@ -80,12 +80,14 @@ export function createAdmission(
 /** A connection among those that the server holds. */
 export interface Place {
   readonly socket: Socket;
+  /** The address that it counts for; undefined if it is counted only in all. */
+  readonly address: string | undefined;
   /** Of a spare place, which is for one request only: what is full beside it. */
   readonly spareFor: Full | undefined;
   /** Calls that have not ended. Few, and no `Set`: what that has held stays until V8 collects the whole heap. */
   readonly calls: readonly NodeResponse[];
   /** Notes a call until its answer is closed. */
-  begin(res: NodeResponse): void;
+  begin(res: NodeResponse, ended?: () => void): void;
   /** Ends the connection, whatever is under way. By default that of the socket. */
   end: () => void;
 }
@@ -145,11 +147,13 @@ export function createPlaces(options: PlacesOptions): Places {
     const open: NodeResponse[] = [];
     const place: Place = {
       socket,
+      address: holder.address,
       spareFor,
       calls: open,
-      begin(res) {
+      begin(res, ended) {
         open.push(res);
         res.once("close", () => {
+          ended?.();
           open.splice(open.indexOf(res), 1);
           // To the end of the line of those without calls.
           if (open.length === 0 && holder.places.delete(place)) {

@@ -13,8 +13,8 @@ import { KibitzError } from "../../errors/errors.ts";
 import { headersFromError, problemFromError, problemMediaType } from "../../errors/problem.ts";
 import { contextOf, outcomeOf } from "../../request/context.ts";
 import { muchToCome } from "../lingering-close.ts";
-import { lateRequest, type NodeResponse } from "../message.ts";
-import type { Full } from "./calls-under-way.ts";
+import { lateRequest, type NodeRequest, type NodeResponse } from "../message.ts";
+import type { EndCall, Full } from "./calls-under-way.ts";
 import type { Place } from "./connections.ts";
 import { continueWhenRead } from "./dispatch.ts";
 import type { ListenerLimits } from "./limits.ts";
@@ -30,16 +30,20 @@ export interface Http1Server {
   drain(): void;
 }
 
+/** Counts a call, unless something is full. Undefined for a probe, which is not counted. */
+export type Admit = (req: NodeRequest, place: Place) => EndCall | Full | undefined;
+
 /** Methods that nobody reads a body of: however much is sent would be taken in and thrown away. */
 const bodiless: readonly (string | undefined)[] = ["GET", "HEAD", "OPTIONS", "DELETE"];
 
 /**
- * @param answer is asked for the answer to a request, and told what is full, so that its connection is a spare one
+ * @param answer is asked for the answer to a request, and told what is full, if anything is
  * @param unreadHeaders are put into answers to what could not be read
  * @param tellUnread told why, and gives the id of such a request
  */
 export function createHttp1Server(
   answer: (req: IncomingMessage, res: ServerResponse, full: Full | undefined) => void,
+  admit: Admit,
   limits: ListenerLimits,
   unreadHeaders: readonly (readonly [string, string])[],
   tellUnread: (socket: Socket, code: string) => string,
@@ -75,8 +79,10 @@ export function createHttp1Server(
     if (draining || place.spareFor || isUnread) {
       res.shouldKeepAlive = false;
     }
-    place.begin(res);
-    answer(req, res, place.spareFor);
+    const admitted = place.spareFor ?? admit(req, place);
+    const isFull = typeof admitted === "string";
+    place.begin(res, isFull ? undefined : admitted);
+    answer(req, res, isFull ? admitted : undefined);
   };
   server.on("request", take);
   server.on("checkExpectation", take);

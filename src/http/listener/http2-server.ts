@@ -11,6 +11,7 @@ import { lateRequest, type NodeRequest, type NodeResponse } from "../message.ts"
 import type { Full } from "./calls-under-way.ts";
 import type { Place } from "./connections.ts";
 import { continueWhenRead } from "./dispatch.ts";
+import type { Admit } from "./http1-server.ts";
 import type { ListenerLimits } from "./limits.ts";
 
 type Http2Listener = (req: Http2ServerRequest, res: Http2ServerResponse, full: Full | undefined) => void;
@@ -36,7 +37,7 @@ export type Refuse = (error: KibitzError, req: NodeRequest, res: NodeResponse) =
  */
 export function createHttp2Server(
   answer: Http2Listener,
-  admit: (req: Http2ServerRequest, res: Http2ServerResponse) => Full | undefined,
+  admit: Admit,
   limits: ListenerLimits,
   refuse: Refuse,
 ): Http2Server {
@@ -66,15 +67,17 @@ export function createHttp2Server(
   });
   const take = (req: Http2ServerRequest, res: Http2ServerResponse) => {
     const session = sessions.get(req.stream.session as ServerHttp2Session);
-    const full = session?.place?.spareFor;
-    if (!full && admit(req, res)) {
+    const { place } = session ?? {};
+    const full = place?.spareFor;
+    const admitted = full || place === undefined ? undefined : admit(req, place);
+    if (typeof admitted === "string") {
       refuseStream(req.stream);
       if (session && ++session.refused > limits.streamsRefusedMax) {
         session.leave();
       }
       return;
     }
-    session?.place?.begin(res);
+    place?.begin(res, admitted);
     if (full) {
       session?.leave();
     }

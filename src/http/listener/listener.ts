@@ -12,7 +12,7 @@ import {
 import type { NodeRequest, NodeResponse, RequestHandler } from "../message.ts";
 import { sendProblem } from "../send-problem.ts";
 import { createCallsUnderWay, type Full } from "./calls-under-way.ts";
-import { createAdmission, createFullWarnings } from "./connections.ts";
+import { createAdmission, createFullWarnings, type Place } from "./connections.ts";
 import type { Cors } from "./cors.ts";
 import { createDispatch, type DispatchOptions } from "./dispatch.ts";
 import { createHttp1Server } from "./http1-server.ts";
@@ -54,7 +54,7 @@ export interface ListenerOptions {
   readonly addressOf?: (peer: string) => string | undefined;
   /** Connections at a time of one address. */
   readonly connectionsPerAddress?: number;
-  /** The caller that a request counts for; undefined for one that is counted only in all. */
+  /** The caller that a request counts for if it was forwarded; undefined for one that is counted only in all. */
   readonly callerOf?: (origin: Pick<RequestContext, "address" | "forwardedFor">) => string | undefined;
   /** Calls at a time of one caller. */
   readonly callsPerCaller?: () => number;
@@ -98,8 +98,13 @@ export function createListener(options: ListenerOptions): Listener {
     maxPerCaller: callsPerCaller,
     onFull: () => warnings("calls"),
   });
-  const admit = (req: NodeRequest, res: NodeResponse) =>
-    isProbe(pathFrom(req.url ?? "")) ? undefined : calls.begin(res, callerOf(originOf(req)));
+  const admit = (req: NodeRequest, { address }: Place) => {
+    if (isProbe(pathFrom(req.url ?? ""))) {
+      return undefined;
+    }
+    const isForwarded = req.headers["x-forwarded-for"] !== undefined;
+    return calls.begin(isForwarded ? callerOf(originOf(req)) : address);
+  };
   /** Of what Node has made no request. */
   const tellUnread = (socket: Socket, code: string) => {
     const unread = { method: "", url: "", headers: {}, socket };
@@ -108,9 +113,7 @@ export function createListener(options: ListenerOptions): Listener {
     tellRefused(unread, performance.now());
     return id;
   };
-  const answerHttp1 = (req: NodeRequest, res: NodeResponse, full: Full | undefined) =>
-    answer(req, res, full ?? admit(req, res));
-  const http1 = createHttp1Server(answerHttp1, limits, cors.unread, tellUnread);
+  const http1 = createHttp1Server(answer, admit, limits, cors.unread, tellUnread);
   const http2 = createHttp2Server(answer, admit, limits, refuse);
   const admission = createAdmission(limits, connectionsPerAddress, warnings);
 
