@@ -126,11 +126,9 @@ describe("14: a credential that is no key is 401, and never taken for none", () 
     for (const path of [`/v1/keys/self?api_key=${issued}`, `/v1/keys/self?access_token=${issued}`]) {
       expect([400, 401]).toContain((await service.get(path)).status);
     }
-    for (const headers of [
-      { "X-Api-Key": issued },
-      { Cookie: `key=${issued}` },
-      { "Proxy-Authorization": `Bearer ${issued}` },
-    ]) {
+    const elsewhere = await service.get("/v1/keys/self", { "X-Api-Key": issued });
+    expectProblem(elsewhere, { status: 401, code: "invalid_api_key" });
+    for (const headers of [{ Cookie: `key=${issued}` }, { "Proxy-Authorization": `Bearer ${issued}` }]) {
       expectProblem(await service.get("/v1/keys/self", headers), { status: 401, code: "api_key_required" });
     }
     expect((await service.get("/v1/keys/self", { Authorization: `Bearer ${issued}` })).status).toBe(200);
