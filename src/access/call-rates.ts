@@ -59,7 +59,7 @@ export function tooManyCalls({ policy, resetMs }: RateWindow, { id }: Plan): Kib
   const seconds = Math.max(1, Math.ceil(resetMs / 1000));
   return new KibitzError(
     "rate_limited",
-    `The limit of ${policy.quota} calls in ${durationText(policy.windowS)} is reached: your address may make no more calls that are not analyses. Try again in ${durationText(seconds)}.`,
+    `The limit of ${policy.quota} calls in ${durationText(policy.windowS)} is reached for your address (analyses have limits of their own). Try again in ${durationText(seconds)}.`,
     { retryAfterMs: seconds * 1000, quota: `${id}/${policy.name}` },
   );
 }

@@ -58,7 +58,7 @@ export function createLongCalls(): LongCalls {
       if (max === undefined && unlimited >= unlimitedMax) {
         throw new KibitzError(
           "overloaded",
-          `This node has ${unlimitedMax} batches and reviews under way, the most that it takes.`,
+          `This node runs its maximum of ${unlimitedMax} batches and reviews already. Retry later.`,
           { retryAfterMs: 1000 },
         );
       }

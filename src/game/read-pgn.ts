@@ -112,7 +112,7 @@ export function* readPgn(source: PgnSource): Generator<void, PgnGame> {
       throw refuse(`The tag ${echo(name)} stands there twice, with different values`, `[${name}`, offset);
     }
     if (tags.size === tagsMax) {
-      throw refuse(`There are more than ${tagsMax} tags`, `[${name}`, offset);
+      throw refuse(`The game has more than ${tagsMax} tags`, `[${name}`, offset);
     }
     tags.set(name, { value, offset });
   }
@@ -122,7 +122,7 @@ export function* readPgn(source: PgnSource): Generator<void, PgnGame> {
       throw refuseSecondGame(text, offset);
     }
     if (moveCount === movesMax) {
-      const message = `There are more than ${movesMax} moves, those of the variations included`;
+      const message = `The game has more than ${movesMax} moves, variations included`;
       throw refuse(message, text, offset);
     }
     moveCount++;

@@ -77,7 +77,7 @@ function tooMany({ of, max, waitMs }: TooManyKeys): KibitzError {
   const who = of === "address" ? "This address" : "The network (/48) of this address";
   return new KibitzError(
     "rate_limited",
-    `${who} has reached its limit of ${max} ${max === 1 ? "key" : "keys"} in 24 hours. Try again in ${durationText(seconds)}. Whoever runs this service makes keys without this limit with \`kibitz keys create\`.`,
+    `${who} has reached its limit of ${max} ${max === 1 ? "key" : "keys"} in 24 hours. Try again in ${durationText(seconds)}. The operator of this service can create more keys with \`kibitz keys create\`.`,
     { retryAfterMs: seconds * 1000, quota: "keys-per-day" },
   );
 }

@@ -26,10 +26,14 @@ export function noRoom(full: Full): KibitzError {
   return full === "caller"
     ? new KibitzError(
         "concurrency_limited",
-        "Your address has as many connections or calls under way as it may have. Wait until one of them ends.",
+        "Your address has reached its maximum of connections or calls in flight. Wait until one of them ends.",
         soon,
       )
-    : new KibitzError("overloaded", "This server has no room for another call. Come again later.", soon);
+    : new KibitzError(
+        "overloaded",
+        "This server has reached its maximum of calls in flight. Retry later.",
+        soon,
+      );
 }
 
 /** What is no call needs no key, but a credential that is sent with it is checked as everywhere. */

@@ -146,7 +146,7 @@ export const settings = {
     key: "KIBITZ_KEY_PEPPER",
     default: () => undefined,
     about:
-      "secret of at least 16 characters that stored keys are hashed with; the server does not start with another one than its keys were made with",
+      "secret of at least 16 characters that stored keys are hashed with; if stored keys were made with another pepper, the server does not start",
     read: reader("must have at least 16 characters", (value) => (value.length >= 16 ? value : undefined)),
     secret: true,
   },
@@ -188,7 +188,7 @@ export const settings = {
     key: "KIBITZ_CONNECTIONS_PER_ADDRESS",
     default: () => 256,
     about:
-      "connections at a time of one address, and calls under way of one caller's, 0 to 10000; 0 for no limit, as for proxies that are trusted and with KIBITZ_ACCESS=open",
+      "open connections of one address, and calls in flight of one caller's (or the largest concurrent of the plans, if that is more), 0 to 10000; 0 for no limit, as for proxies that are trusted and with KIBITZ_ACCESS=open",
     read: integer(0, 10_000),
   },
   corsOrigins: {

@@ -2,12 +2,12 @@ import { expect, test } from "vitest";
 import { createLongCalls } from "../../src/access/long-calls.ts";
 import { openPlan } from "../../src/access/plans.ts";
 
-test("callers without limits have at most 64 batches and reviews under way together", () => {
+test("callers without limits have at most 64 batches and reviews in flight together", () => {
   const calls = createLongCalls();
   const begin = (subject: string) =>
     calls.begin({ subject, address: subject, plan: openPlan } as never, {} as never);
   const begun = Array.from({ length: 64 }, (_, index) => begin(`caller ${index % 3}`));
-  expect(() => begin("another caller")).toThrow("64 batches and reviews under way");
+  expect(() => begin("another caller")).toThrow("maximum of 64 batches and reviews");
   begun[0]?.[Symbol.dispose]();
   begin("another caller");
 });

@@ -140,7 +140,7 @@ describe("a PGN", () => {
     expect(fault).toMatchObject({
       pointer: "/pgn",
       code: "invalid_pgn",
-      message: expect.stringContaining("There are more than 5000 moves, those of the variations included"),
+      message: expect.stringContaining("The game has more than 5000 moves, variations included"),
       place: { ply: 2, token: "d4!{a})".slice(0, 3), line: 5001, column: 2 },
     });
   });

@@ -63,7 +63,7 @@ try {
   for (const node of nodes) {
     node.ended.then(() => {
       if (!isStopping) {
-        console.log(`${node.name} is gone; it stays so. Start the cluster anew to have it back.`);
+        console.log(`${node.name} is gone; it stays so. Restart the cluster to get it back.`);
       }
     });
   }
