@@ -274,6 +274,28 @@ describe("calls under way", () => {
     expect(warnings).toEqual([expect.stringContaining("KIBITZ_CONNECTIONS_PER_ADDRESS")]);
   });
 
+  test("are given back by HEAD requests that are cancelled over HTTP/2, at once or while they are under way", async () => {
+    const { base, busy } = await start({}, { callerOf, callsPerCaller: () => 3 });
+    const { begin, codes } = beginnerOf(base);
+    const client = http2From(base, "127.0.0.2");
+    client.on("error", () => {});
+    const head = () => client.request({ ":method": "HEAD", ":path": "/busy" }).on("error", () => {});
+    for (let count = 0; count < 3; count++) {
+      // One packet has the headers and the reset.
+      head().close(8);
+    }
+    const underWay = [head(), head(), head()];
+    await expect.poll(() => busy.length).toBe(3);
+    const closed = busy.map((res) => once(res, "close"));
+    underWay[0]?.close(8);
+    underWay[1]?.close(8);
+    client.destroy();
+    await Promise.all(closed);
+    begin("127.0.0.2", 3);
+    await expect.poll(() => busy.length).toBe(6);
+    expect(codes).toEqual([]);
+  });
+
   test("are counted by the caller for whom a request was forwarded", async () => {
     const { base, busy } = await start({}, { callerOf, callsPerCaller: () => 2 });
     const { begin, codes } = beginnerOf(base);

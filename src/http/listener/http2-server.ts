@@ -77,6 +77,7 @@ export function createHttp2Server(
       }
       return;
     }
+    closeWithStream(req, res);
     place?.begin(res, admitted);
     if (full) {
       session?.leave();
@@ -253,4 +254,18 @@ interface Waiting {
   bytes: number;
   /** Since when they are so many, by `performance.now()`. */
   since: number;
+}
+
+/**
+ * Lets a response to HEAD emit `close` if its stream closes before the response has ended. Node (26.10) emits it for all other
+ * methods only, and what the call holds would never be released.
+ */
+function closeWithStream(req: Http2ServerRequest, res: Http2ServerResponse): void {
+  if (req.method === "HEAD") {
+    let isClosed = false;
+    res.once("close", () => {
+      isClosed = true;
+    });
+    req.stream.once("close", () => isClosed || res.emit("close"));
+  }
 }
