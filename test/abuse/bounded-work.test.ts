@@ -27,10 +27,10 @@ const gzipped: Headers = { ...json, "content-encoding": "gzip" };
 const mcp: Headers = { ...json, accept: "application/json, text/event-stream" };
 
 /** A quantile of fewer probes would be the slowest of them. */
-const watchMinMs = 2000;
+const watchMinMs = 1500;
 
 /** An attack that has not ended by then is left; a caller would leave as well. */
-const attackMaxMs = 5000;
+const attackMaxMs = 3000;
 
 function times<T>(count: number, make: (index: number) => T): T[] {
   return Array.from({ length: count }, (_, index) => make(index));
@@ -86,7 +86,7 @@ function burst(bytes: string): Attack["send"] {
     for (const socket of sockets) {
       socket.write(requests);
     }
-    await sleep(3000);
+    await sleep(2000);
     for (const socket of sockets) {
       socket.destroy();
     }
@@ -106,7 +106,7 @@ async function burstOfStreams({ url }: StartedService, localAddress: string): Pr
         .end();
     }
   }
-  await sleep(3000);
+  await sleep(2000);
   for (const session of sessions) {
     session.destroy();
   }
