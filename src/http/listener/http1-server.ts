@@ -101,7 +101,8 @@ export function createHttp1Server(
     const queue = queues.get(socket as Socket);
     queue?.stop();
     const [first] = queue?.open ?? [];
-    const hasLeft = error.code === "HPE_INVALID_EOF_STATE";
+    // An end in the middle of a request, or a reset.
+    const hasLeft = error.code === "HPE_INVALID_EOF_STATE" || !socket.writable;
     if (first?.req.complete) {
       // What stands before the broken bytes was read to its end: a refusal would be taken for its answer.
       if (hasLeft) {
