@@ -27,7 +27,7 @@ const gzipped: Headers = { ...json, "content-encoding": "gzip" };
 const mcp: Headers = { ...json, accept: "application/json, text/event-stream" };
 
 /** A quantile of fewer probes would be the slowest of them. */
-const watchMinMs = 1500;
+const watchMinMs = 2500;
 
 /** An attack that has not ended by then is left; a caller would leave as well. */
 const attackMaxMs = 3000;
@@ -52,9 +52,11 @@ function get(count: number, path: string, headers: Headers = {}): Attack["send"]
   };
 }
 
-/** Sends a request again and again over each of 200 connections, for two seconds. */
-function flood(bytes: string): Attack["send"] {
-  const connections = 200;
+/**
+ * Sends a request again and again over each connection, for two seconds. A refused body of 60 kB ends its connection, so 100 of
+ * these send 6 MB at once.
+ */
+function flood(bytes: string, connections = bytes.length > 20_000 ? 100 : 200): Attack["send"] {
   return async ({ port }, localAddress) => {
     const end = performance.now() + 2000;
     const one = async () => {
@@ -199,12 +201,12 @@ const attacks: readonly Attack[] = [
     ),
   },
   {
-    name: "200 reviews of 600 plies",
-    send: post(200, "/v1/review", json, JSON.stringify({ moves: longestGame, depth: 30 })),
+    name: "100 reviews of 600 plies",
+    send: post(100, "/v1/review", json, JSON.stringify({ moves: longestGame, depth: 30 })),
   },
   {
-    name: "200 MCP reviews of 600 plies",
-    send: post(200, "/mcp", mcp, tool("review_game", { pgn: longestGame.join(" ") })),
+    name: "100 MCP reviews of 600 plies",
+    send: post(100, "/mcp", mcp, tool("review_game", { pgn: longestGame.join(" ") })),
   },
   { name: "80 waiting batches", send: post(80, "/v1/eval/batch", gzipped, waitingBatch) },
   {
