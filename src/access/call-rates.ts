@@ -8,9 +8,9 @@ import type { Plan, RatePolicy } from "./plans.ts";
  * must cost less.
  */
 export interface CallRates {
-  /** Counts a call. The window that is used up, if one is: then nothing is counted. */
+  /** Counts a call and returns undefined, or returns the used-up window and counts nothing. */
   take(address: string, plan: Plan): RateWindow | undefined;
-  /** Takes back what was counted of a call that turned out to be an analysis. */
+  /** Uncounts a call that turned out to be an analysis. */
   giveBack(address: string, plan: Plan): void;
 }
 
@@ -54,7 +54,7 @@ export function createCallRates(): CallRates {
   };
 }
 
-/** What a call is told whose address has called too often. */
+/** The error for a call that exceeds the rate of its address. */
 export function tooManyCalls({ policy, resetMs }: RateWindow, { id }: Plan): KibitzError {
   const seconds = Math.max(1, Math.ceil(resetMs / 1000));
   return new KibitzError(

@@ -14,7 +14,7 @@ export interface Entrance {
    * A credential that is present is never ignored, whatever the call: its sender believes to be known, and must learn
    * that they are not.
    *
-   * @param kind what counts it
+   * @param kind how the call is counted
    * @returns at once where the caller is known, else a promise
    * @throws KibitzError, also as a rejection: `invalid_api_key`, `rate_limited` if the caller's address has called, or the caller
    * was refused, too often; for calls that are limited also `api_key_required` and `overloaded`; for a batch or review also
@@ -24,8 +24,8 @@ export interface Entrance {
 }
 
 /**
- * What counts a call: the windows of its caller, if it is `limited`, or a batch or review (`long`), which hold a place until they end; for
- * any other `call` the rate of its address. A `message`, of which only its body says what it is, counts as a call until it turns out to be limited.
+ * How a call is counted. `limited` and `long` calls (batches and reviews, which also hold a place until they end) count in the windows of their
+ * caller; any other `call` counts in the rate of its address. A `message` of MCP counts as a call until its body shows an analysis.
  */
 export type CallKind = "call" | "limited" | "long" | "message";
 
@@ -34,7 +34,7 @@ export interface Entry {
   readonly account: Account;
   /** To be asked before work that takes long. Throws where the caller has been refused too often meanwhile. */
   check(): void;
-  /** Of a message: it counts by the windows of its caller, and not as a call. */
+  /** Moves a message from the rate of calls to the windows of its caller. */
   isLimited(): void;
   /** What the call ended with before the service saw it: counts it, and tells the caller how their windows stand. */
   refused(error: KibitzError): Promise<void>;
@@ -217,7 +217,7 @@ export function errorFromRefusal(refusal: Refusal, { plan }: Account, requests =
 export async function refuseUsedUp(limits: Pick<Limits, "allWindowsOf">, account: Account): Promise<void> {
   const windows = await limits.allWindowsOf(account);
   const usedUp = windows.filter(({ policy, remaining }) => remaining === 0 && policy.unit !== "refusal");
-  // Whoever is refused by several windows has to wait for the last.
+  // If several windows are used up, the caller has to wait for the last one.
   const last = usedUp.toSorted((one, other) => other.resetMs - one.resetMs)[0];
   if (last) {
     const { name: limit, quota, unit } = last.policy;

@@ -23,7 +23,7 @@ export interface LongCalls {
    * Lets a single request of such a caller in when one of the searches under way has ended, before the next one of a long
    * call; as many as that may wait at a time, then it is not waited for.
    *
-   * @param admit asks to be let in. It is told until when to wait; not at all, if unset
+   * @param admit called to admit the request; its signal ends the wait, and without a signal it does not wait
    */
   between<T>(
     subject: string,
@@ -41,7 +41,7 @@ const waitingMax = 4;
  */
 const unlimitedMax = 64;
 
-/** What a batch or review is expected to take, in milliseconds: a review of 40 moves at depth 14, on two slots. */
+/** Expected duration of a batch or review, in milliseconds: a review of 40 moves at depth 14 on two slots. */
 const expectedMs = 10_000;
 
 export function createLongCalls(): LongCalls {
