@@ -39,7 +39,7 @@ export interface Access {
   readonly selfService: SelfService | undefined;
   readonly limits: Limits;
   readonly longCalls: LongCalls;
-  /** What is counted of calls that are not analyses. */
+  /** The rate of calls that are not analyses, by address. */
   readonly callRates: CallRates;
   readonly keys: KeyIssuer;
   /** Look-ups of keys since the start. */

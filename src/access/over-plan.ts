@@ -43,7 +43,7 @@ export function batchMaxOf({ rates }: PlanLimits): number {
   return Math.min(batchItemsMax, ...quotas);
 }
 
-/** What is too much of a batch. */
+/** The violations of a batch that has more requests than the plan allows. */
 export function excessOfBatch(items: number, { limits }: Plan): readonly Excess[] {
   const maxItems = batchMaxOf(limits);
   const allowed = `batches of up to ${maxItems}`;

@@ -37,7 +37,7 @@ export interface RatePolicy {
 /** How often a caller may be refused before a call is refused unread: what is wrong costs as much to find as what is right. */
 const refusals: RatePolicy = { name: "refusals", quota: 120, windowS: 60, unit: "refusal" };
 
-/** What is not an analysis is cheap, but not free: 20 a second are more than any client needs, and a few per cent of the thread. */
+/** The rate of calls that are not analyses: 20 a second are more than any client needs, and take a few per cent of the thread. */
 const calls: RatePolicy = { name: "calls", quota: 1200, windowS: 60, unit: "call" };
 
 /** The interface's own bounds, and no quota: everybody may ask everything that the API can say. */
