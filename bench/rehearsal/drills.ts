@@ -141,7 +141,7 @@ export const drillsOfMany: readonly Drill[] = [
     name: "Redis is gone",
     alerts: ["KibitzDegraded"],
     panel: { title: "Degraded parts", shows: some((is) => is === 1) },
-    log: /degraded: Redis cannot be asked/,
+    log: /degraded: Redis is unreachable/,
     async begin({ redis }) {
       redis?.pause();
       return () => redis?.resume();
