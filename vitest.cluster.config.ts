@@ -1,11 +1,12 @@
 import { defineConfig } from "vitest/config";
-import { triedAgainInCi } from "./test/support/tried-again.ts";
+import { lane, otherLanes } from "./test/support/lane.ts";
 
 /** Several nodes with one Redis, behind a balancer: `npm run test:cluster`. */
 export default defineConfig({
   test: {
-    ...triedAgainInCi(),
+    ...lane(),
     include: ["test/cluster/**/*.test.ts"],
+    exclude: otherLanes,
     globalSetup: [
       "test/tools/go-tools.ts",
       "test/cluster/deploy-tools.ts",
@@ -28,9 +29,6 @@ export default defineConfig({
     },
     // Each starts many processes, and promises about time are among what they prove.
     fileParallelism: false,
-    // What hangs fails; what waits for a busy machine does not.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
     expect: { poll: { timeout: 20_000 } },
   },
 });

@@ -1,5 +1,6 @@
 import { randomInt } from "node:crypto";
 import { defineConfig } from "vitest/config";
+import { lane } from "./test/support/lane.ts";
 
 /** Another seed each time, so that every run looks elsewhere; what fails says how to run it again. */
 const { FUZZ_SEED = String(randomInt(2 ** 31)), FUZZ_MINUTES = "2" } = process.env;
@@ -7,6 +8,7 @@ const { FUZZ_SEED = String(randomInt(2 ** 31)), FUZZ_MINUTES = "2" } = process.e
 /** Fuzzing: `npm run test:fuzz`, `npm run test:referee`, `npm run test:positions`. */
 export default defineConfig({
   test: {
+    ...lane(),
     include: ["test/fuzz/**/*.fuzz.test.ts"],
     globalSetup: ["test/support/require-components.ts"],
     provide: { needs: ["native", "python"] },
@@ -16,6 +18,5 @@ export default defineConfig({
     testTimeout: Number(FUZZ_MINUTES) * 60_000 + 3_600_000,
     hookTimeout: 120_000,
     disableConsoleIntercept: true,
-    reporters: ["default"],
   },
 });

@@ -1,14 +1,13 @@
 import { defineConfig } from "vitest/config";
-import { triedAgainInCi } from "./test/support/tried-again.ts";
+import { lane, otherLanes } from "./test/support/lane.ts";
 
 /** Tests of an older engine version beside the newest: `npm run test:older` installs it first. */
 export default defineConfig({
   test: {
-    ...triedAgainInCi(),
+    ...lane(),
     include: ["test/older/**/*.test.ts"],
+    exclude: otherLanes,
     globalSetup: ["test/support/require-components.ts"],
     provide: { needs: [] },
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
   },
 });

@@ -1,16 +1,14 @@
 import { defineConfig } from "vitest/config";
-import { triedAgainInCi } from "./test/support/tried-again.ts";
+import { lane, otherLanes } from "./test/support/lane.ts";
 
 /** Tests with the tools of gRPC's users: `npm run test:tools` installs them first, with Go's toolchain. */
 export default defineConfig({
   test: {
-    ...triedAgainInCi(),
+    ...lane(),
     include: ["test/tools/**/*.test.ts"],
+    exclude: otherLanes,
     globalSetup: ["test/tools/go-tools.ts", "test/support/require-components.ts"],
     provide: { needs: ["grpcurl", "ghz", "otelcol", "go", "python"] },
-    // What hangs fails; what waits for a busy machine does not.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
     expect: { poll: { timeout: 20_000 } },
   },
 });

@@ -16,7 +16,7 @@ export class ConfigError extends Error {}
 export function loadConfig(environment: Environment, others: readonly string[] = []): Config {
   const known = new Set<string>(Object.values(settings).map(({ key }) => key));
   const complaints = Object.keys(environment)
-    .filter((key) => key.startsWith("KIBITZ_") && !known.has(key) && !isInjected(key))
+    .filter((key) => key.startsWith("KIBITZ_") && !known.has(key) && !isForOthers(key))
     .map((key) => `unknown setting ${key}; ${wayOut(key, [...known])}`);
   const entries = Object.entries(settings).map(([name, setting]) => [
     name,
@@ -50,9 +50,12 @@ function wayOut(key: string, known: readonly string[]): string {
   return didYouMean(withoutPrefix(key), known.map(withoutPrefix), otherwise, (name) => `KIBITZ_${name}`);
 }
 
-/** By Kubernetes, for every pod beside a Service named kibitz; and what clients have their key in. */
-function isInjected(key: string): boolean {
-  return key.startsWith("KIBITZ_SERVICE_") || key.startsWith("KIBITZ_PORT_") || key === "KIBITZ_API_KEY";
+/**
+ * Kubernetes sets some names for every pod beside a Service named kibitz. Clients have their key in `KIBITZ_API_KEY`, and the project's
+ * own tests keep their tools in `KIBITZ_CACHE`.
+ */
+function isForOthers(key: string): boolean {
+  return /^KIBITZ_(SERVICE_.*|PORT_.*|API_KEY|CACHE)$/.test(key);
 }
 
 function isKubernetesPort(key: string, value: string): boolean {

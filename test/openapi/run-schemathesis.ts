@@ -1,10 +1,10 @@
 import { spawn, spawnSync } from "node:child_process";
-import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { cacheFolder, digestOfFiles } from "../support/cache-folder.ts";
 import { quickestSettings } from "../support/quickest-settings.ts";
 import { startServer } from "../support/start-server.ts";
 
@@ -14,7 +14,6 @@ import { startServer } from "../support/start-server.ts";
  * Needs Python 3.11 or newer with venv.
  */
 const here = fileURLToPath(new URL(".", import.meta.url));
-const root = fileURLToPath(new URL("../..", import.meta.url));
 
 function run(command: string, ...args: readonly string[]): void {
   const { status, error } = spawnSync(command, args, { stdio: "inherit" });
@@ -26,8 +25,7 @@ function run(command: string, ...args: readonly string[]): void {
 /** Made once for each list of requirements. */
 function virtualEnvironment(): string {
   const requirements = join(here, "requirements.txt");
-  const digest = createHash("sha256").update(readFileSync(requirements)).digest("hex").slice(0, 12);
-  const folder = join(root, "node_modules", ".cache", `schemathesis-${digest}`);
+  const folder = cacheFolder("schemathesis", digestOfFiles(requirements));
   const program = join(folder, "bin", "schemathesis");
   if (!existsSync(program)) {
     rmSync(folder, { recursive: true, force: true });

@@ -12,9 +12,14 @@ export const describeWith = (...needs: readonly Need[]) => describe.runIf(areHer
 /** `test`, with all of this. */
 export const testWith = (...needs: readonly Need[]) => test.runIf(areHere(needs));
 
-/** Rows of a table that need something: none where it is not here. */
-export const rowsWith = <T>(needs: readonly Need[], ...rows: readonly T[]): readonly T[] =>
-  areHere(needs) ? rows : [];
+/** Rows of a table that need something. If it is not here, there are none, and one skipped test says so. */
+export function rowsWith<T>(needs: readonly Need[], ...rows: readonly T[]): readonly T[] {
+  if (areHere(needs)) {
+    return rows;
+  }
+  test.skip(`left out here: ${needs.map(lackOf).join("; ")}`);
+  return [];
+}
 
 function areHere(needs: readonly Need[]): boolean {
   const known = inject("needs");

@@ -4,6 +4,7 @@ import { accessSync, constants } from "node:fs";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import type { TestProject } from "vitest/node";
+import { cacheFolder, digestOfFiles } from "../support/cache-folder.ts";
 
 /** Tools of users that are no npm packages. A new version is installed beside the old one. */
 const goTools = {
@@ -14,11 +15,13 @@ const goTools = {
   otelcol: { module: "go.opentelemetry.io/collector/cmd/builder", version: "v0.160.0" },
 } as const;
 
+const collectorParts = fileURLToPath(new URL("collector.yaml", import.meta.url));
+
 export type GoTool = keyof typeof goTools;
 
 function folderOf(tool: GoTool): string {
-  const name = `${tool}@${goTools[tool].version}`;
-  return fileURLToPath(new URL(`../../node_modules/.cache/tools/${name}`, import.meta.url));
+  const { version } = goTools[tool];
+  return cacheFolder(tool, tool === "otelcol" ? `${version}-${digestOfFiles(collectorParts)}` : version);
 }
 
 /** Where the program is, if it is installed. */
@@ -62,9 +65,8 @@ function install(tool: GoTool): SpawnSyncReturns<string> {
   if (tool !== "otelcol" || installed.status !== 0) {
     return installed;
   }
-  const list = fileURLToPath(new URL("collector.yaml", import.meta.url));
   // The builder writes the sources, and the list of their modules with them.
-  return spawnSync(`${folder}/builder`, ["--config", list], {
+  return spawnSync(`${folder}/builder`, ["--config", collectorParts], {
     cwd: folder,
     env: { ...env, GOFLAGS: "-mod=mod" },
     encoding: "utf8",

@@ -102,8 +102,8 @@ describe("settings", () => {
     expect(loadConfig(injected).port).toBe(8080);
   });
 
-  test("leave the key that clients have alone", () => {
-    expect(loadConfig({ KIBITZ_API_KEY: "kbz_1" })).toEqual(loadConfig({}));
+  test("leaves KIBITZ_API_KEY and KIBITZ_CACHE to clients and tests", () => {
+    expect(loadConfig({ KIBITZ_API_KEY: "kbz_1", KIBITZ_CACHE: "/tmp" })).toEqual(loadConfig({}));
     expect(() => loadConfig({ KIBITZ_API_KEYS: "kbz_1" })).toThrow(/unknown setting KIBITZ_API_KEYS/);
   });
 

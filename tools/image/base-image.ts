@@ -2,14 +2,15 @@ import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { cacheFolder } from "../../test/support/cache-folder.ts";
 import type { Containers } from "./containers.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const cache = join(root, "node_modules/.cache/image");
+const cache = cacheFolder("image");
 
 /**
  * Makes what `FROM node:26.10.0-bookworm-slim` names, where no registry of images can be asked: Debian's minimal system of that
- * name by mmdebstrap, the very Node of this checkout, and npm. Made once for each name, in npm's cache.
+ * name by mmdebstrap, the very Node of this checkout, and npm. Made once for each name.
  *
  * @throws Error if this checkout has another version of Node than the name says.
  */

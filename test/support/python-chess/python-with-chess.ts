@@ -1,11 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { cacheFolder, digestOfFiles } from "../cache-folder.ts";
 
 const folder = fileURLToPath(new URL(".", import.meta.url));
-const cache = fileURLToPath(new URL("../../../node_modules/.cache/python-chess/", import.meta.url));
 
 /**
  * The path of a Python with python-chess: with exactly what `requirements.txt` names. Made once for each of its contents;
@@ -13,8 +12,7 @@ const cache = fileURLToPath(new URL("../../../node_modules/.cache/python-chess/"
  */
 export function pythonWithChess(): string {
   const requirements = join(folder, "requirements.txt");
-  const digest = createHash("sha256").update(readFileSync(requirements)).digest("hex").slice(0, 12);
-  const venv = join(cache, digest);
+  const venv = cacheFolder("python-chess", digestOfFiles(requirements));
   const python = join(venv, "bin", "python");
   const complete = join(venv, "complete");
   if (existsSync(complete)) {
@@ -22,7 +20,7 @@ export function pythonWithChess(): string {
   }
   try {
     rmSync(venv, { recursive: true, force: true });
-    mkdirSync(cache, { recursive: true });
+    mkdirSync(dirname(venv), { recursive: true });
     const run = (file: string, ...args: readonly string[]) => execFileSync(file, args, { stdio: "pipe" });
     run("python3", "-m", "venv", venv);
     run(python, "-m", "pip", "install", "--quiet", "--require-hashes", "--no-deps", "-r", requirements);

@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { globSync, readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { asRoot, components, lackOf } from "./components.ts";
+import { asRoot } from "./components.ts";
 import { everyNativeStockfish } from "./native-stockfish.ts";
 import { testWith } from "./needs.ts";
 import { useTemporaryFolder } from "./temporary-folder.ts";
@@ -80,22 +80,5 @@ testWith("namespaces", "native").concurrent(
     ]);
     expect(here).not.toContain("stockfish");
     expect(missing).toContain("stockfish");
-  },
-);
-
-test("each component says how it comes onto a machine", () => {
-  for (const need of Object.keys(components)) {
-    expect(lackOf(need as keyof typeof components)).toMatch(
-      /^no .{3,} \((Debian: apt-get install [\w-]+(; .{9,})?|.{9,})\)$/,
-    );
-  }
-});
-
-test.each(globSync("vitest*.config.ts", { cwd: root }))(
-  "%s looks for what its tests need, and forgives nothing",
-  (file) => {
-    const text = readFileSync(join(root, file), "utf8");
-    expect(text).toContain('"test/support/require-components.ts"');
-    expect(text).not.toMatch(/retry|passWithNoTests|allowOnly|dangerouslyIgnore|bail|testNamePattern/);
   },
 );

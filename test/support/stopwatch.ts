@@ -1,0 +1,46 @@
+import { readFileSync } from "node:fs";
+
+/**
+ * Starts to measure elapsed time without the time that the machine kept these processes waiting for a core, so that a busy neighbour does
+ * not count and a thread that blocks on a lock or a disk does.
+ *
+ * Linux counts the wait for each thread in nanoseconds (schedstat, second field). Read is the first thread of each process: name only
+ * processes that work one after another on the way of the measured answer, because the sum of their waits is subtracted.
+ *
+ * @returns a function that returns the milliseconds since the start
+ */
+export function startStopwatch(...pids: readonly number[]): () => number {
+  const watched = pids.length > 0 ? pids : [process.pid];
+  const waitedBefore = watched.map(waitedMs);
+  const startedAt = performance.now();
+  return () => {
+    const elapsedMs = performance.now() - startedAt;
+    const waited = watched.reduce((sum, pid, i) => sum + waitedMs(pid) - (waitedBefore[i] ?? 0), 0);
+    return Math.max(0, elapsedMs - waited);
+  };
+}
+
+/** Milliseconds for which the first thread of a process has been ready to run without a core. */
+function waitedMs(pid: number): number {
+  return Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "latin1").split(" ")[1]) / 1e6;
+}
+
+export interface Times {
+  readonly medianMs: number;
+  readonly worstMs: number;
+  /** Ascending. */
+  readonly all: readonly number[];
+}
+
+/** Measures at least 20 times, one after another; `measure` returns milliseconds. */
+export async function timesOf(tries: number, measure: (index: number) => Promise<number>): Promise<Times> {
+  if (tries < 20) {
+    throw new RangeError(`${tries} tries say nothing about the worst time: measure at least 20`);
+  }
+  const all: number[] = [];
+  for (let i = 0; i < tries; i++) {
+    all.push(await measure(i));
+  }
+  all.sort((a, b) => a - b);
+  return { medianMs: all[Math.floor(tries / 2)] as number, worstMs: all.at(-1) as number, all };
+}
