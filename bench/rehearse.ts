@@ -6,6 +6,7 @@
  *     npm run rehearse            all
  *     npm run rehearse -- disk    those whose name has this
  */
+import { recordResult } from "../test/support/lane.ts";
 import { makeDataFolder } from "./data-folder.ts";
 import { type Drill, drills, drillsOfMany } from "./rehearsal/drills.ts";
 import { type Rehearsed, rehearse } from "./rehearsal/rehearse.ts";
@@ -22,13 +23,23 @@ async function rehearseAll(all: readonly Drill[], shares: boolean): Promise<void
   await using rig = await startRig(makeDataFolder(), shares);
   for (const drill of some) {
     const { name, alerts } = drill;
+    const startedAt = performance.now();
+    const record = (state: "passed" | "failed") =>
+      recordResult({
+        file: "bench/rehearse.ts",
+        name,
+        state,
+        ms: Math.round(performance.now() - startedAt),
+      });
     try {
       const { noticedS, clearedS } = await rehearseInCalm(drill, rig);
       const called = alerts.length > 0 ? alerts.join(" and ") : "nobody is called";
       console.log(
         `${name}: ${called} after ${noticedS.toFixed(1)} s, cleared after ${clearedS.toFixed(1)} s`,
       );
+      record("passed");
     } catch (error) {
+      record("failed");
       failed += 1;
       console.error(`${name}: ${(error as Error).message}`);
     }

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { cacheFolder, digestOfFiles } from "../support/cache-folder.ts";
+import { recordResult } from "../support/lane.ts";
 import { quickestSettings } from "../support/quickest-settings.ts";
 import { startServer } from "../support/start-server.ts";
 
@@ -41,10 +42,12 @@ const metFile = join(dataDir, "met.json");
 
 /** Asks a server of its own all that the configuration says, and resolves with the exit code of schemathesis. */
 async function check(
+  name: string,
   configuration: string,
   settings: Readonly<Record<string, string>>,
   ...args: readonly string[]
 ): Promise<number> {
+  const startedAt = performance.now();
   const { url, stop } = await startServer({
     ...quickestSettings,
     KIBITZ_ACCESS: "public",
@@ -69,20 +72,32 @@ async function check(
       },
     });
     const [code] = await once(tests, "exit");
+    record(name, code === 0, performance.now() - startedAt);
     return code ?? 1;
   } finally {
     await stop();
   }
 }
 
+/** For the tally of all tests. */
+function record(name: string, passed: boolean, ms: number): void {
+  const file = "test/openapi/run-schemathesis.ts";
+  recordResult({ file, name, state: passed ? "passed" : "failed", ms: Math.round(ms) });
+}
+
 try {
   // Without limits, so that what is right is answered.
-  const unlimited = await check("schemathesis.toml", {
-    KIBITZ_PLANS: join(here, "plans.json"),
-    KIBITZ_KEYS_PER_DAY: "1000000",
-  });
+  const unlimited = await check(
+    "a service without limits answers as its document says",
+    "schemathesis.toml",
+    {
+      KIBITZ_PLANS: join(here, "plans.json"),
+      KIBITZ_KEYS_PER_DAY: "1000000",
+    },
+  );
   // And with those that everybody has who sets none. Keys have plans of their own.
   const limited = await check(
+    "a service with the limits of the built-in plans answers as its document says",
     "limited.toml",
     { KIBITZ_TRUST_PROXY: "127.0.0.1" },
     ...["--exclude-path", "/v1/keys/self"],
@@ -93,6 +108,7 @@ try {
   if (unmet.length > 0) {
     console.error(`Limits that were not met, and so were not tested: ${unmet.join(", ")}`);
   }
+  record("the limits of the built-in plans are met, 402 and 429", unmet.length === 0, 0);
   process.exitCode = unlimited || limited || (unmet.length > 0 ? 1 : 0);
 } finally {
   rmSync(dataDir, { recursive: true, force: true });

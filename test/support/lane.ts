@@ -35,9 +35,7 @@ function createResultReporter(): Reporter {
   return {
     onTestCaseResult(test: TestCase): void {
       const result = resultOf(test);
-      if (process.env.TEST_RESULTS !== undefined) {
-        appendFileSync(process.env.TEST_RESULTS, `${JSON.stringify(result)}\n`);
-      }
+      recordResult(result);
       if (result.failedFirst !== undefined) {
         ranTwice.push(`${result.file} > ${result.name}: ${result.failedFirst}`);
       }
@@ -48,6 +46,13 @@ function createResultReporter(): Reporter {
       }
     },
   };
+}
+
+/** Adds a line to the file that `TEST_RESULTS` names. For suites that vitest does not run. */
+export function recordResult(result: TestResult): void {
+  if (process.env.TEST_RESULTS !== undefined) {
+    appendFileSync(process.env.TEST_RESULTS, `${JSON.stringify(result)}\n`);
+  }
 }
 
 function resultOf(test: TestCase): TestResult {
