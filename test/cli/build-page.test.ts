@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import { expect, test } from "vitest";
 import { sources } from "../../src/cli/build-page.ts";
-import { importsOf, readSources } from "../support/laws.ts";
+import { importsOf, readSources } from "../support/imports.ts";
 
 /** All that the page is bundled from, also through what it imports. */
 function bundled(): readonly string[] {

@@ -9,13 +9,13 @@ const severityOf = (text: string) => /severity: (\w+)/.exec(text)?.[1] ?? "";
 const headings = ["What it means", "Where to look", "What to do", "When it ends"];
 
 describe("the runbook", () => {
-  test("has a page for each alert, and none of another", () => {
+  test("the runbook has a page for each alert, and no other page", () => {
     const pages = globSync("Kibitz*.md", { cwd: folder });
     expect(pages.toSorted()).toEqual(alerts.map(({ name }) => `${name}.md`).toSorted());
     expect(globSync("*.md", { cwd: folder })).toHaveLength(pages.length + 1);
   });
 
-  test("lists them as the rules do, with how bad they are", () => {
+  test("the runbook lists the alerts as the rules do, with their severity", () => {
     const rows = [...textOf("README.md").matchAll(/^\| \[(\w+)\]\((\w+)\.md\) \| (\w+) \| .+ \|$/gm)];
     expect(rows.map(([, name, page, severity]) => ({ name, page, severity }))).toEqual(
       alerts.map(({ name, text }) => ({ name, page: name, severity: severityOf(text) })),
@@ -23,7 +23,7 @@ describe("the runbook", () => {
   });
 
   test.each(alerts)(
-    "says of $name what it means, where to look, what to do, and when it ends",
+    "the runbook says of $name what it means, where to look, what to do, and when it ends",
     ({ name, text }) => {
       const page = textOf(`${name}.md`);
       expect(page).toContain(`# ${name}\n\n**Severity.** ${severityOf(text)}\n`);

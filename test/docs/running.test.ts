@@ -5,6 +5,7 @@ import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
 import { KeyService } from "../../gen/chess/analysis/v1/key_service_pb.ts";
 import { readMaxBytesOf } from "../../src/calls/policy.ts";
 import { listenerLimits } from "../../src/http/listener/limits.ts";
+import { pagePolicy } from "../../src/http/pages/web-files.ts";
 import { logFields } from "../../src/log/log.ts";
 import { plansFromJson } from "../../src/wiring/plans.ts";
 
@@ -23,14 +24,14 @@ function cellOf(first: string): string | undefined {
 }
 
 describe("docs/running.md", () => {
-  test("shows a file of plans that is taken as it is", () => {
+  test("docs/running.md shows a file of plans that Kibitz accepts as it is", () => {
     const [, json = ""] = /```json\n(.*)\n```/.exec(text) ?? [];
     const reading = plansFromJson(json);
     expect(reading).toMatchObject({ kind: "plans" });
     expect(JSON.stringify(reading)).toContain('"club"');
   });
 
-  test("says how large requests may be", () => {
+  test("docs/running.md says how large requests may be", () => {
     const single = `${readMaxBytesOf(evaluate) / 1024} KiB`;
     const batch = `${readMaxBytesOf(evaluateBatch) / 1024 / 1024} MiB`;
     const review = `${readMaxBytesOf(reviewGame) / 1024} KiB`;
@@ -42,7 +43,7 @@ describe("docs/running.md", () => {
     );
   });
 
-  test("says how long connections are kept, and what one may hold", () => {
+  test("docs/running.md says how long connections are kept and how many calls one may hold", () => {
     const seconds = (ms: number) => `${ms / 1000} s`;
     const { headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs, silenceTimeoutMs } = listenerLimits;
     expect(cellOf("time for headers, for a whole request")).toBe(
@@ -56,11 +57,16 @@ describe("docs/running.md", () => {
     );
   });
 
-  test("names fields of the log that there are", () => {
+  test("docs/running.md names only fields that the log has", () => {
     const [, section = ""] = text.split("\n## The log\n");
     const cells = [...section.matchAll(/^\| (`.*?) \|/gm)].map(([, cell = ""]) => cell);
     const named = cells.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, name = ""]) => name));
     expect(named).toContain("protocol");
     expect(named.filter((name) => !logFields.has(name))).toEqual([]);
+  });
+
+  test("docs/running.md shows the content security policy of the page", () => {
+    const [, shown] = /```text\nContent-Security-Policy: (.+)\n```/.exec(text) ?? [];
+    expect(shown).toBe(pagePolicy);
   });
 });

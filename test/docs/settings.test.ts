@@ -13,23 +13,29 @@ const isFixed = ({ key, default: value }: { readonly key: string; readonly defau
   value !== "(unset)" && !ofTheMachine.includes(key);
 
 describe("docs/settings.md", () => {
-  test("lists every setting, in the order of settings.ts, and nothing else", () => {
+  test("docs/settings.md lists every setting, in the order of settings.ts, and nothing else", () => {
     expect(rows.map(({ key }) => key)).toEqual(describeSettings().map(({ key }) => key));
     expect(text.match(/^\| `/gm)).toHaveLength(rows.length);
   });
 
-  test.each(describeSettings())("says what $key means, as serve --help does", ({ key, about }) => {
-    expect(rows.find((row) => row.key === key)?.meaning.split(". ")[0]).toBe(about);
-  });
+  test.each(describeSettings())(
+    "docs/settings.md says what $key means, as serve --help does",
+    ({ key, about }) => {
+      expect(rows.find((row) => row.key === key)?.meaning.split(". ")[0]).toBe(about);
+    },
+  );
 
-  test.each(describeSettings().filter(isFixed))("says that $key is $default by default", (setting) => {
-    const { key, default: value } = setting;
-    expect(rows.find((row) => row.key === key)?.shown).toBe(`\`${value}\``);
-    expect(loadConfig({ [key]: value })).toEqual(loadConfig({}));
-  });
+  test.each(describeSettings().filter(isFixed))(
+    "docs/settings.md says that $key is $default by default",
+    (setting) => {
+      const { key, default: value } = setting;
+      expect(rows.find((row) => row.key === key)?.shown).toBe(`\`${value}\``);
+      expect(loadConfig({ [key]: value })).toEqual(loadConfig({}));
+    },
+  );
 
   test.each(describeSettings().filter((setting) => !isFixed(setting)))(
-    "has words, and no value, for the default of $key",
+    "docs/settings.md has words, and no value, for the default of $key",
     ({ key }) => {
       expect(rows.find((row) => row.key === key)?.shown).not.toMatch(/^`[^`]*`$/);
     },

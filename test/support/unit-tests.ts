@@ -32,7 +32,7 @@ export function wayOutside(file: string, root = here): readonly string[] | undef
       if (outside.test(target)) {
         return [...way, target];
       }
-      // What is not there stands in a text only, as the laws of test/architecture.test.ts do.
+      // A target that does not exist stands in a string, as in a test that writes a file.
       if (!seen.has(target) && existsSync(posix.join(root, target)) && target.endsWith(".ts")) {
         seen.add(target);
         open.push([...way, target]);

@@ -1,0 +1,40 @@
+import { globSync, readFileSync } from "node:fs";
+import { dirname, posix } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export interface SourceFile {
+  /** From the root of the repository: `src/chess/score.ts`. */
+  readonly path: string;
+  readonly text: string;
+}
+
+export interface Import {
+  readonly line: number;
+  /** What is imported: `{ A, type B }`, `* as pb`; empty if nothing is named. */
+  readonly names: string;
+  /** The path from the root of the repository, or the name of a package. */
+  readonly target: string;
+}
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+/** The TypeScript sources below these folders of the repository. */
+export function readSources(folders: readonly string[]): readonly SourceFile[] {
+  return folders
+    .flatMap((folder) => globSync(`${folder}/**/*.{ts,tsx}`, { cwd: root }))
+    .map((path) => ({ path, text: readFileSync(posix.join(root, path), "utf8") }));
+}
+
+/** Every import and re-export of a file, of types too. */
+export function importsOf({ path, text }: SourceFile): readonly Import[] {
+  const statement =
+    /^(?:import|export)\s+(?:type\s+)?([^;"]*?)\s*from\s+"([^"]+)"|\bimport\s*\(?\s*()"([^"]+)"/gm;
+  return [...text.matchAll(statement)].map((match) => {
+    const [, names = "", target = match[4] ?? ""] = match;
+    return {
+      line: text.slice(0, match.index).split("\n").length,
+      names,
+      target: target.startsWith(".") ? posix.join(dirname(path), target) : target,
+    };
+  });
+}
