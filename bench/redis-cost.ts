@@ -9,7 +9,7 @@ import { startRedis } from "../test/support/start-redis.ts";
 import { type Server, startServer } from "../test/support/start-server.ts";
 import { makeDataFolder } from "./data-folder.ts";
 import { benchPositions } from "./positions.ts";
-import { atOnceEngine } from "./service/growth.ts";
+import { atOnceEngine } from "./service/engine.ts";
 import { quantile } from "./service/statistics.ts";
 
 const questions = Number(process.argv[2] ?? 1000);

@@ -1,7 +1,8 @@
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { identityFromName } from "../../src/engine/backends/native/discover.ts";
 import { discoverWasm } from "../../src/engine/backends/wasm/discover.ts";
@@ -9,7 +10,9 @@ import { commandOfWasm } from "../../src/engine/backends/wasm/index.ts";
 import type { EnginePath } from "../../src/engine/engine.ts";
 import { noSandbox } from "../../src/engine/sandbox/sandbox.ts";
 import type { EngineCommand } from "../../src/engine/uci/child-process.ts";
+import { copyCheckout } from "../../test/support/copy-checkout.ts";
 import { nativeStockfish } from "../../test/support/native-stockfish.ts";
+import { makeDataFolder } from "../data-folder.ts";
 
 /** What all peers set, as Kibitz does by default. */
 export const hashMb = 16;
@@ -48,6 +51,27 @@ export async function wasmEngine(): Promise<BenchEngine> {
   }
   const { id, name } = build;
   return { path: "wasm", id, name, sha256: await build.sha256(), command: commandOfWasm(build, noSandbox) };
+}
+
+/**
+ * An engine that answers at once, in a folder of its own with a Node of its own: if this checkout is readable by root alone, engines,
+ * which run as somebody else, may not read it.
+ */
+export async function atOnceEngine(): Promise<BenchEngine> {
+  const folder = makeDataFolder();
+  chmodSync(folder, 0o755);
+  const program = "bench/service/at-once-engine.ts";
+  const node = "node_modules/node/bin/node";
+  const copy = copyCheckout(join(folder, "at-once"), [
+    "package.json",
+    program,
+    node,
+    "node_modules/chessops",
+    "node_modules/@badrap/result",
+  ]);
+  const file = join(folder, "at-once-engine");
+  writeFileSync(file, `#!/bin/sh\nexec "${join(copy, node)}" "${join(copy, program)}"\n`, { mode: 0o755 });
+  return nativeEngine(file);
 }
 
 async function nameOf(file: string): Promise<string> {

@@ -16,7 +16,6 @@ interface Told {
   readonly p99: number;
   readonly asked: number;
   readonly questions: number;
-  readonly broken: number;
   readonly errors: Readonly<Record<string, number>>;
 }
 
@@ -30,8 +29,8 @@ export function readLoaded(stdout: string, repeats: boolean): Loaded {
   if (line === undefined) {
     throw new Error(`wrk has told nothing: ${stdout}`);
   }
-  const { requests, microseconds, p50, p99, asked, questions, broken, errors }: Told = JSON.parse(line);
-  const failed = Object.entries({ ...errors, broken }).filter(([, count]) => count > 0);
+  const { requests, microseconds, p50, p99, asked, questions, errors }: Told = JSON.parse(line);
+  const failed = Object.entries(errors).filter(([, count]) => count > 0);
   if (failed.length > 0) {
     const told = failed.map(([kind, count]) => `${count} × ${kind}`).join(", ");
     throw new Error(`of ${requests} requests not all were answered with success: ${told}`);

@@ -1,25 +1,22 @@
 import { parseArgs } from "node:util";
 import type { EnginePath } from "../../src/engine/engine.ts";
-import { type SweepName, sweepNames } from "./growth.ts";
 import { isPeerWord, type PeerWord, peers } from "./peers.ts";
 
 export const usage = `npm run bench                          what a developer wants to see, in a quarter of an hour
-npm run bench -- --full                more depths, callers and rounds, WebAssembly, and how cost grows
-npm run bench -- --flat [minutes]      full load for ten minutes
-npm run bench -- --growth              how cost grows
+npm run bench -- --full                more depths, callers and rounds, and WebAssembly
 
   --rows new,repeated,cached,stored    which tables
   --depths 1,8   --callers 1,8         which cells
   --paths native,wasm
   --peers ${Object.keys(peers).join(",")}
-  --sweeps ${sweepNames.join(",")}
-                                       of --growth
+${Object.entries(peers)
+  .map(([word, { about }]) => `          ${word}: ${about}`)
+  .join("\n")}
   --warm 30                            seconds for which each is asked before the first turn: V8 compiles meanwhile
   --seconds 2    --rounds 3            how long each has its turn (ten and more for deep searches), and how often
   --slots 2                            searches at a time
   --python python3                     one that has chess, fastapi and uvicorn
   --beside ../other                    another checkout of Kibitz, as one more peer
-  --out bench/results                  the folder of the results, as JSON
 
 One cell in half a minute: npm run bench -- --rows new --depths 8 --callers 8 --peers least,kibitz --warm 5
 What storing costs where nothing is found: npm run bench -- --rows new --depths 8,14 --callers 8 --peers unstored,kibitz`;
@@ -28,26 +25,22 @@ export type RowKind = "new" | "repeated" | "cached" | "stored";
 
 export interface BenchOptions {
   readonly kinds: readonly RowKind[];
-  readonly flatMinutes: number | undefined;
-  readonly growth: boolean;
   readonly depths: readonly number[];
   readonly callers: readonly number[];
   readonly paths: readonly EnginePath[];
   readonly peers: readonly PeerWord[];
-  readonly sweeps: readonly SweepName[];
   readonly warmSeconds: number;
   readonly seconds: number;
   readonly rounds: number;
   readonly slots: number;
   readonly python: string;
   readonly beside: string | undefined;
-  readonly out: string;
 }
 
 /** @throws Error that says how it is used. */
 export function readOptions(args: readonly string[]): BenchOptions {
-  const { values, positionals } = parse(args);
-  const { full, flat } = values;
+  const { values } = parse(args);
+  const { full } = values;
   const list = <T>(text: string | undefined, otherwise: readonly T[], read: (word: string) => T) =>
     text === undefined ? otherwise : text.split(",").filter(Boolean).map(read);
   const among =
@@ -62,30 +55,24 @@ export function readOptions(args: readonly string[]): BenchOptions {
   };
   const integer = (text: string): number =>
     Number.isInteger(number(text)) ? Number(text) : refuse(`${text} is no integer`);
-  const minutes = positionals.map(number)[0] ?? 10;
-  const rowsToo = !flat && !values.growth;
   return {
     kinds: list<RowKind>(
       values.rows,
-      rowsToo ? ["new", "repeated", "cached", "stored"] : [],
+      ["new", "repeated", "cached", "stored"],
       among("new", "repeated", "cached", "stored"),
     ),
-    flatMinutes: flat ? minutes : undefined,
-    growth: values.growth || (full && !flat),
-    depths: list(values.depths, full ? [1, 8, 14] : flat ? [1] : [1, 8], integer),
-    callers: list(values.callers, full ? [1, 8, 64] : flat ? [64] : [1, 8], integer),
+    depths: list(values.depths, full ? [1, 8, 14] : [1, 8], integer),
+    callers: list(values.callers, full ? [1, 8, 64] : [1, 8], integer),
     paths: list<EnginePath>(values.paths, full ? ["native", "wasm"] : ["native"], among("native", "wasm")),
     peers: list(values.peers, ["least", "kibitz", "python", "one", "process", "bare"], (word) =>
       isPeerWord(word) ? word : refuse(`no peer is called ${word}`),
     ),
-    sweeps: list(values.sweeps, sweepNames, among(...sweepNames)),
     warmSeconds: integer(values.warm),
     seconds: integer(values.seconds ?? (full ? "4" : "2")),
     rounds: integer(values.rounds ?? (full ? "5" : "3")),
     slots: integer(values.slots),
     python: values.python,
     beside: values.beside,
-    out: values.out,
   };
 }
 
@@ -93,24 +80,19 @@ function parse(args: readonly string[]) {
   try {
     return parseArgs({
       args: [...args],
-      allowPositionals: true,
       options: {
         full: { type: "boolean", default: false },
-        flat: { type: "boolean", default: false },
-        growth: { type: "boolean", default: false },
         rows: { type: "string" },
         depths: { type: "string" },
         callers: { type: "string" },
         paths: { type: "string" },
         peers: { type: "string" },
-        sweeps: { type: "string" },
         warm: { type: "string", default: "30" },
         seconds: { type: "string" },
         rounds: { type: "string" },
         slots: { type: "string", default: "2" },
         python: { type: "string", default: "python3" },
         beside: { type: "string" },
-        out: { type: "string", default: "bench/results" },
       },
     });
   } catch (error) {

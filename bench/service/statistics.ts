@@ -19,7 +19,7 @@ export interface Spread {
   readonly most: number;
 }
 
-/** What the tables tell of a turn. */
+/** The figures of a turn that tables show. */
 export const figures = {
   perMinute: ({ requests, seconds }: Turn) => (requests / seconds) * 60,
   perSecond: ({ requests, seconds }: Turn) => requests / seconds,
@@ -28,9 +28,6 @@ export const figures = {
   serverUs: ({ serverUs }: Turn) => serverUs,
   enginesUs: ({ enginesUs }: Turn) => enginesUs,
   rssMib: ({ rssMib }: Turn) => rssMib,
-  /** Of one core that the server takes: with 1 its thread has no more to give. */
-  serverCores: ({ serverUs, requests, seconds }: Turn) =>
-    serverUs === undefined ? undefined : (serverUs * requests) / seconds / 1e6,
 } satisfies Readonly<Record<string, (turn: Turn) => number | undefined>>;
 
 type Figure = (turn: Turn) => number | undefined;

@@ -16,8 +16,6 @@ export interface WrkLoad {
   readonly seconds: number;
   /** Whether the questions may come again. */
   readonly repeats: boolean;
-  /** What no answer may contain, where a refusal comes with status 200. */
-  readonly forbidden?: string;
 }
 
 /** Whether `wrk` is here; what to do, where it is not. */
@@ -49,7 +47,6 @@ export async function loadByWrk(load: WrkLoad): Promise<Loaded> {
     load.url,
     "--",
     load.file,
-    load.forbidden ?? "",
   ]);
   return readLoaded(stdout, load.repeats);
 }

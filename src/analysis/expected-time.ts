@@ -97,7 +97,7 @@ const newGameMs = 2;
 
 /**
  * Median time of a search by depth in milliseconds: Stockfish 19 with the full network in WebAssembly,
- * one thread, 16 MiB of hash, 20 varied positions. Measured with `bench/depth-times.ts` on a 2-core
+ * one thread, 16 MiB of hash, 20 varied positions. Measured on a 2-core
  * cloud machine in November 2026; another machine may take twice or half of it.
  */
 const medianMs: readonly (readonly [depth: number, ms: number])[] = [

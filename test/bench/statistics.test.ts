@@ -12,28 +12,23 @@ const turn = (requests: number, more: Partial<Turn> = {}): Turn => ({
   ...more,
 });
 
-describe("what the tables of a bench tell", () => {
-  test("is the median of the rounds, with the least and the most", () => {
+describe("figures of a bench", () => {
+  test("a figure of a bench is the median of the rounds, with the least and the most", () => {
     const turns = [turn(300), turn(100), turn(110)];
     expect(spreadOf(turns, figures.perMinute)).toEqual({ median: 3300, least: 3000, most: 9000 });
   });
 
-  test("is compared round by round: what slows both in a round changes no ratio", () => {
+  test("figures are compared round by round, so that what slows both in a round changes no ratio", () => {
     const own = [turn(80), turn(40), turn(8)];
     const others = [turn(100), turn(50), turn(10)];
     expect(ratioOf(own, others, figures.perMinute)).toEqual({ median: 0.8, least: 0.8, most: 0.8 });
   });
 
-  test("is nothing where nothing can be measured", () => {
+  test("a figure is undefined if nothing of the kind can be measured", () => {
     const bare = [turn(1, { serverUs: undefined })];
     expect(spreadOf(bare, figures.serverUs)).toBeUndefined();
     expect(ratioOf(bare, [turn(1)], figures.serverUs)).toBeUndefined();
     expect(ratioOf([turn(1)], bare, figures.serverUs)).toBeUndefined();
-    expect(figures.serverCores(turn(1, { serverUs: undefined }))).toBeUndefined();
-  });
-
-  test("says how much of a core the server takes", () => {
-    expect(figures.serverCores(turn(2000, { serverUs: 500 }))).toBeCloseTo(0.5);
   });
 });
 

@@ -35,12 +35,6 @@ export interface StartedKibitz extends StartedPeer {
   readonly server: Server;
   /** With the key, if callers have one. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Another call than the evaluation of one position. `forbidden` is what no answer may contain. */
-  loadAt(
-    path: string,
-    load: Parameters<StartedPeer["load"]>[0],
-    forbidden?: string,
-  ): ReturnType<StartedPeer["load"]>;
 }
 
 /** As users start it: the log at info, into a file; every caller with one key, whose limits are counted. */
@@ -103,19 +97,15 @@ export async function startKibitz(
   const { url, pid, stop } = server;
   const headers: Readonly<Record<string, string>> =
     settings.KIBITZ_ACCESS === "open" ? {} : { authorization: `Bearer ${await newKey(url)}` };
-  const loadAt: StartedKibitz["loadAt"] = (path, load, forbidden) =>
-    loadByWrk({ ...load, url: url + path, headers, ...(forbidden !== undefined && { forbidden }) }).catch(
-      (error) => {
-        throw new Error(`${path}, ${load.callers} callers: ${error}\n${refusalsIn(log)}`);
-      },
-    );
   return {
     server,
     headers,
     pid,
     stop: () => stop(),
-    loadAt,
-    load: (load) => loadAt("/v1/eval", load),
+    load: (load) =>
+      loadByWrk({ ...load, url: `${url}/v1/eval`, headers }).catch((error) => {
+        throw new Error(`${load.callers} callers: ${error}\n${refusalsIn(log)}`);
+      }),
     async bestMoveOf(fen, depth) {
       const response = await fetch(`${url}/v1/eval`, {
         method: "POST",
