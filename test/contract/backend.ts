@@ -13,7 +13,6 @@ import { defaultWatchTimes, type WatchTimes } from "../../src/engine/uci/watch.t
 import { startFen } from "../chess/judged.ts";
 import { eventsOf, jobOf, underWay } from "../engine/job-of.ts";
 import { enginesRunning, stillRunning } from "../engine/processes.ts";
-import { leastMsOf } from "../support/least-ms.ts";
 import { patienceMs } from "../support/patience.ts";
 import { chess960, middleGame, repeatable, testDeterminism, withoutClock } from "./determinism.ts";
 
@@ -27,10 +26,6 @@ const forever = new AbortController().signal;
 // On a machine that runs several test suites at a time, an engine that is well must not be taken for one that is not.
 const patient: WatchTimes = { ...defaultWatchTimes, deafMs: 20_000, stopMs: 10_000, lateMs: 10_000 };
 
-/** The promises of the contract: past the limit of a search until its answer, and from a caller that leaves on. */
-const lateMaxMs = 100;
-const freeMaxMs = 500;
-
 const standardPositions = [
   startFen,
   middleGame,
@@ -40,7 +35,7 @@ const standardPositions = [
   "1n2k3/P6p/8/8/8/8/7p/4K3 w - - 0 1",
 ];
 
-/** What every backend does alike, whatever runs behind it. */
+/** The contract of every backend but for its promises about time: those are in `backend-times.ts`. */
 export function testBackend(
   name: string,
   createBackend: (times: WatchTimes) => EngineBackend,
@@ -65,14 +60,14 @@ export function testBackend(
       on.search(jobOf({ depth, ...told }), forever);
     const firstValue = async (fen: string) => (await search({ fen })).snapshot.lines[0]?.score.value;
 
-    test("finds its build, told apart by id, path and digest", async () => {
+    test(`${name} finds its build, with its id, path and digest`, async () => {
       expect(build.path).toBe(backend.path);
       expect(build.id).toMatch(/^[a-z0-9][a-z0-9.-]*$/);
       expect(build.id).toContain(build.version);
       expect(await build.sha256()).toMatch(/^[0-9a-f]{64}$/);
     });
 
-    test("starts an engine that bears the name of its build and has the options that callers may set", () => {
+    test(`${name} starts an engine with the name of its build and the options that callers may set`, () => {
       expect(session.info.name).toBe(build.name);
       expect(session.info.author).not.toBe("");
       expect(session.info.options.map((option) => [option.name, option.kind])).toEqual([
@@ -84,7 +79,7 @@ export function testBackend(
       expect(session).toMatchObject({ build, alive: true });
     });
 
-    test("reports complete states that deepen, then one answer at the depth that was asked", async () => {
+    test(`${name} reports complete states that deepen, then one answer at the requested depth`, async () => {
       const events = await eventsOf(session, jobOf({ fen: middleGame, depth }), forever);
       const depths = events.filter(({ kind }) => kind === "progress").map(({ snapshot }) => snapshot.depth);
       expect(depths.length).toBeGreaterThan(0);
@@ -100,7 +95,7 @@ export function testBackend(
       expect(done.bestMove).toBe(done.snapshot.lines[0]?.moves[0]);
     });
 
-    test("gives as many lines as were asked, best first, each with another move", async () => {
+    test(`${name} gives as many lines as requested, best first, each with another move`, async () => {
       const { snapshot } = await search({ fen: middleGame, multipv: 3 });
       expect(snapshot).toMatchObject({ depth, complete: true });
       expect(new Set(snapshot.lines.map(({ moves }) => moves[0])).size).toBe(3);
@@ -108,7 +103,7 @@ export function testBackend(
       expect(values).toEqual(values.toSorted((a, b) => b - a));
     });
 
-    test("gives as many lines as there are moves, where those are fewer", async () => {
+    test(`${name} gives one line for each legal move if there are fewer than requested`, async () => {
       const fen = "6k1/R7/8/8/8/8/8/1R4K1 b - - 0 1";
       const { snapshot, endedBy } = await search({ fen, multipv: 5 });
       expect(snapshot.lines.map(({ moves }) => moves[0]).toSorted()).toEqual(["g8f8", "g8h8"]);
@@ -118,7 +113,7 @@ export function testBackend(
     test.each([
       ["castling", "4k3/8/8/8/8/8/8/R3K2R w KQ - 0 1", 26],
       ["promotion", "8/P6k/8/8/8/8/5q2/7K w - - 0 1", 4],
-    ])("has as many moves as the rules say, with %s", async (_, fen, moves) => {
+    ])(`${name} searches as many moves as the rules allow, with %s`, async (_, fen, moves) => {
       expect(jobOf({ fen }).position.legalMoveCount).toBe(moves);
       const { snapshot } = await search({ fen, multipv: 200, depth: 2 });
       expect(new Set(snapshot.lines.map((line) => line.moves[0])).size).toBe(moves);
@@ -127,33 +122,29 @@ export function testBackend(
     test.each([
       ["6k1/R7/8/8/8/8/8/1R4K1 w - - 0 1", "b1b8"],
       ["1r4k1/8/8/8/8/8/r7/6K1 b - - 0 1", "b8b1"],
-    ])("tells mate as mate, from the mover's view: %s", async (fen, move) => {
+    ])(`${name} reports mate as mate, from the point of view of the side to move: %s`, async (fen, move) => {
       const { bestMove, snapshot } = await search({ fen });
       expect(bestMove).toBe(move);
       expect(snapshot.lines[0]?.score.value).toEqual({ kind: "mate", mate: 1 });
     });
 
-    test("scores from the view of the side to move", async () => {
+    test(`${name} scores from the point of view of the side to move`, async () => {
       const board = "4k3/pppp4/8/8/8/8/PPPP4/3QK3";
       expect(comparable(await firstValue(`${board} w - - 0 1`))).toBeGreaterThan(300);
       expect(comparable(await firstValue(`${board} b - - 0 1`))).toBeLessThan(-300);
     });
 
-    test("ends in time, with what is complete by then", async () => {
-      const movetimeMs = 500;
-      const tookMs = await leastMsOf(movetimeMs + lateMaxMs, async () => {
-        const startedAt = performance.now();
-        const done = await search({ fen: middleGame, depth: 245, movetimeMs });
-        expect(done).toMatchObject({ endedBy: "time", snapshot: { complete: true } });
-        expect(done.snapshot.depth).toBeLessThan(245);
-        return performance.now() - startedAt;
-      });
+    test(`${name} ends a search by its time, with what is complete by then`, async () => {
+      const movetimeMs = 100;
+      const startedAt = performance.now();
+      const done = await search({ fen: middleGame, depth: 245, movetimeMs });
+      expect(done).toMatchObject({ endedBy: "time", snapshot: { complete: true } });
+      expect(done.snapshot.depth).toBeLessThan(245);
       // An engine that ended much sooner would not have searched.
-      expect(tookMs).toBeGreaterThan(movetimeMs / 2);
-      expect(tookMs).toBeLessThan(movetimeMs + lateMaxMs);
+      expect(performance.now() - startedAt).toBeGreaterThan(movetimeMs / 2);
     });
 
-    test("ends when its nodes are used up, with what is complete by then", async () => {
+    test(`${name} ends a search by its nodes, with what is complete by then`, async () => {
       const nodes = 3000;
       const { endedBy, snapshot } = await search({ fen: middleGame, depth: undefined, nodes, multipv: 2 });
       expect({ endedBy, complete: snapshot.complete }).toEqual({ endedBy: "nodes", complete: true });
@@ -168,7 +159,7 @@ export function testBackend(
       expect(shallow).toMatchObject({ endedBy: "depth", snapshot: { depth: 2, complete: true } });
     });
 
-    test("has a line and a legal move though the nodes are fewer than one iteration takes", async () => {
+    test(`${name} has a line and a legal move if the nodes are fewer than one iteration takes`, async () => {
       for (const [nodes, multipv] of [
         [1, 1],
         [1, 3],
@@ -182,14 +173,14 @@ export function testBackend(
       }
     });
 
-    test("ends of itself where the game does, however many nodes are left", async () => {
+    test(`${name} ends a search at a forced mate, however many nodes are left`, async () => {
       const fen = "6k1/R7/8/8/8/8/8/1R4K1 w - - 0 1";
       const { endedBy, bestMove, snapshot } = await search({ fen, depth: undefined, nodes: 1_000_000 });
       expect({ endedBy, bestMove }).toEqual({ endedBy: "depth", bestMove: "b1b8" });
       expect(snapshot.counters.nodes).toBeLessThan(1_000_000);
     });
 
-    test("searches only the moves that it is told to, in standard chess and in Chess960", async () => {
+    test(`${name} searches only the moves that the request names, in standard chess and in Chess960`, async () => {
       const { snapshot, bestMove } = await search({
         fen: middleGame,
         multipv: 5,
@@ -203,7 +194,7 @@ export function testBackend(
       expect(castles.bestMove).toBe("b1e1");
     });
 
-    test("answers with legal moves only", async () => {
+    test(`${name} answers with legal moves only`, async () => {
       for (const fen of standardPositions) {
         const { bestMove, ponder, snapshot } = await search({ fen, multipv: 2, depth: depth - 2 });
         const lines = [...snapshot.lines.map(({ moves }) => moves), ponder ? [bestMove, ponder] : [bestMove]];
@@ -213,7 +204,7 @@ export function testBackend(
       }
     });
 
-    test("sees the history of the game: a third repetition is a draw", async () => {
+    test(`${name} knows the history of the game: a third repetition is a draw`, async () => {
       const moves = ["a2a3", "h8g8", "a3a2", "g8h8", "a2a3", "h8g8", "a3a2"];
       const drawn = await search({ fen: "7k/8/8/8/8/8/R7/1R4K1 w - - 0 1", moves });
       expect(drawn.bestMove).toBe("g8h8");
@@ -221,7 +212,7 @@ export function testBackend(
       expect(comparable(await firstValue("6k1/8/8/8/8/8/R7/1R4K1 b - - 7 4"))).toBeLessThan(-300);
     });
 
-    test("plays Chess960: castling is king takes rook, in the history as in its answers", async () => {
+    test(`${name} plays Chess960: castling is king takes rook, in the history as in its answers`, async () => {
       const job = jobOf({ ...chess960, depth });
       expect(job.position.moves).toEqual(["b1e1"]);
       const { bestMove, snapshot } = await session.search(job, forever);
@@ -230,9 +221,9 @@ export function testBackend(
       expect(describeLine(job.position, moves).moves).toEqual(moves);
     });
 
-    testDeterminism(() => ({ backend, build, session }), depth);
+    testDeterminism(name, () => ({ backend, build, session }), depth);
 
-    test("answers the same whether anybody watches, and tells who comes later its newest state", async () => {
+    test(`${name} answers the same with and without a subscriber, and sends a late subscriber its newest state`, async () => {
       for (const told of [{ depth }, { depth, multipv: 3 }, { depth: 245, movetimeMs: 300 }]) {
         const done = await session.search(jobOf({ fen: middleGame, ...told }), forever);
         expect(done.snapshot).toMatchObject({ complete: true, lines: { length: told.multipv ?? 1 } });
@@ -254,24 +245,18 @@ export function testBackend(
       await expect(long).rejects.toThrow("left");
     });
 
-    test("is soon free when a caller leaves, and answers the next one right", async () => {
+    test(`${name} answers the next search right after a caller has left`, async () => {
       const job = jobOf({ fen: middleGame, depth });
       const undisturbed = await repeatable(session, job);
-      const tookMs = await leastMsOf(freeMaxMs, async () => {
-        const caller = new AbortController();
-        const long = jobOf({ fen: startFen, depth: 245 });
-        const { answer } = await underWay((onProgress) => session.search(long, caller.signal, onProgress));
-        const leftAt = performance.now();
-        caller.abort(new Error("left"));
-        await expect(answer).rejects.toThrow("left");
-        await search({ depth: 1 });
-        return performance.now() - leftAt;
-      });
-      expect(tookMs).toBeLessThan(freeMaxMs);
+      const caller = new AbortController();
+      const long = jobOf({ fen: startFen, depth: 245 });
+      const { answer } = await underWay((onProgress) => session.search(long, caller.signal, onProgress));
+      caller.abort(new Error("left"));
+      await expect(answer).rejects.toThrow("left");
       expect(await repeatable(session, job)).toEqual(undisturbed);
     });
 
-    test("tells that it was killed when its process is killed in a search", async () => {
+    test(`${name} reports that it was killed if its process is killed during a search`, async () => {
       const before = enginesRunning();
       await using victim = await backend.start(build, forever);
       const pids = enginesRunning().filter((pid) => !before.includes(pid));
@@ -286,7 +271,7 @@ export function testBackend(
       expect(victim.alive).toBe(false);
     });
 
-    test("leaves no process behind: of a start that is broken off, of a session that is closed", async () => {
+    test(`${name} leaves no process behind, neither of a start that is aborted nor of a session that is closed`, async () => {
       const before = enginesRunning();
       const caller = new AbortController();
       const starting = backend.start(build, caller.signal);

@@ -34,11 +34,11 @@ interface Started {
  *
  * @param depth plies that take the engine some tens of milliseconds
  */
-export function testDeterminism(started: () => Started, depth: number): void {
+export function testDeterminism(name: string, started: () => Started, depth: number): void {
   const searchFor = (told: Parameters<typeof jobOf>[0]) =>
     started().session.search(jobOf({ depth, ...told }), forever);
 
-  test("answers the same twice, whatever others asked in between, and on another engine", async () => {
+  test(`${name} gives the same answer again after other searches, and on another engine`, async () => {
     const { backend, build, session } = started();
     const job = jobOf({ fen: middleGame, depth });
     const first = await repeatable(session, job);
@@ -58,7 +58,7 @@ export function testDeterminism(started: () => Started, depth: number): void {
     expect(await repeatable(fresh, job)).toEqual(first);
   });
 
-  test("answers the same twice where nodes end it, whatever others asked in between, and on another engine", async () => {
+  test(`${name} gives the same answer again if nodes end the search, after other searches, and on another engine`, async () => {
     const { backend, build, session } = started();
     const limits = { fen: middleGame, depth: undefined, nodes: 3000 };
     const jobs = [
@@ -82,7 +82,7 @@ export function testDeterminism(started: () => Started, depth: number): void {
     expect((await allOn(fresh, jobs.toReversed())).toReversed()).toEqual(first);
   });
 
-  test("gives a search the hash table of its depth, and answers as one that was never asked, whatever came before", async () => {
+  test(`${name} gives a search the hash table of its depth, and answers as a fresh engine does, after any other depth`, async () => {
     const { backend, build, session } = started();
     const jobs = [8, 10, 13].map((plies) =>
       jobOf({ fen: middleGame, depth: plies, hashMb: hashMbFor(build, { depth: plies }) }),
@@ -112,7 +112,7 @@ export function testDeterminism(started: () => Started, depth: number): void {
     }
   });
 
-  test("gets clean when no other search follows, and answers the same then", async () => {
+  test(`${name} clears its state if no other search follows, and gives the same answer then`, async () => {
     const { session } = started();
     const job = jobOf({ fen: middleGame, depth });
     const first = await repeatable(session, job);

@@ -4,7 +4,11 @@ import { testBackend } from "../contract/backend.ts";
 
 const settings = { hashMb: 16, threads: 1 };
 
-testBackend("WebAssembly, lite network", (times) => createWasmBackend(settings, noSandbox, times), {
-  pickBuild: (builds) => builds.find(({ net }) => net === "lite"),
-  depth: 10,
-});
+testBackend(
+  "Stockfish as WebAssembly with the lite network",
+  (times) => createWasmBackend(settings, noSandbox, times),
+  {
+    pickBuild: (builds) => builds.find(({ net }) => net === "lite"),
+    depth: 10,
+  },
+);

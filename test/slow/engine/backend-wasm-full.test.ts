@@ -4,7 +4,11 @@ import { testBackend } from "../../contract/backend.ts";
 
 const settings = { hashMb: 16, threads: 1 };
 
-testBackend("WebAssembly, full network", (times) => createWasmBackend(settings, noSandbox, times), {
-  pickBuild: (builds) => builds.find(({ net }) => net === "full"),
-  depth: 9,
-});
+testBackend(
+  "Stockfish as WebAssembly with the full network",
+  (times) => createWasmBackend(settings, noSandbox, times),
+  {
+    pickBuild: (builds) => builds.find(({ net }) => net === "full"),
+    depth: 9,
+  },
+);

@@ -1,0 +1,65 @@
+import { readdirSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { EngineBackend, EngineBuild, EngineSession } from "../../src/engine/engine.ts";
+import { startFen } from "../chess/judged.ts";
+import { jobOf, underWay } from "../engine/job-of.ts";
+import { enginesRunning } from "../engine/processes.ts";
+import { startStopwatch, timesOf } from "../support/stopwatch.ts";
+import { middleGame } from "./determinism.ts";
+
+const forever = new AbortController().signal;
+const tries = 40;
+
+/** What every backend promises about time, with a warm engine. For timed tests. */
+export function testBackendTimes(
+  name: string,
+  backend: EngineBackend,
+  pickBuild: (build: EngineBuild) => boolean,
+): void {
+  describe(name, () => {
+    let session: EngineSession;
+    beforeAll(async () => {
+      const build =
+        (await backend.discover(forever)).find(pickBuild) ?? expect.fail("the build was not found");
+      session = await backend.start(build, forever);
+      await session.search(jobOf({ fen: middleGame, depth: 8 }), forever);
+    });
+    /** This process, and the engine: a native one reads commands in its first thread and searches in its second. */
+    const threadsOnTheWay = () => {
+      const [pid = 0] = enginesRunning();
+      const threads = readdirSync(`/proc/${pid}/task`).map(Number);
+      return [process.pid, ...(backend.path === "native" ? threads : [pid])];
+    };
+    afterAll(() => session?.[Symbol.asyncDispose]());
+
+    test(`${name} answers within 100 ms after the time limit of a search`, async () => {
+      const movetimeMs = 200;
+      const { medianMs, worstMs } = await timesOf(tries, async () => {
+        const job = jobOf({ fen: middleGame, depth: 245, movetimeMs });
+        const answer = session.search(job, forever);
+        // Before the limit, a neighbour that takes the core makes nothing late.
+        const sinceLimit = sleep(movetimeMs).then(() => startStopwatch(...threadsOnTheWay()));
+        expect(await answer).toMatchObject({ endedBy: "time" });
+        return (await sinceLimit)();
+      });
+      expect(medianMs).toBeLessThan(50);
+      expect(worstMs).toBeLessThan(100);
+    });
+
+    test(`${name} is free for the next search within 500 ms after its caller has left`, async () => {
+      const { medianMs, worstMs } = await timesOf(tries, async () => {
+        const caller = new AbortController();
+        const long = jobOf({ fen: startFen, depth: 245 });
+        const { answer } = await underWay((onProgress) => session.search(long, caller.signal, onProgress));
+        const sinceLeaving = startStopwatch(...threadsOnTheWay());
+        caller.abort(new Error("left"));
+        await expect(answer).rejects.toThrow("left");
+        await session.search(jobOf({ depth: 1 }), forever);
+        return sinceLeaving();
+      });
+      expect(medianMs).toBeLessThan(100);
+      expect(worstMs).toBeLessThan(500);
+    });
+  });
+}
