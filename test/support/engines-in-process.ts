@@ -20,12 +20,15 @@ export interface EnginesInProcess extends EngineBackend {
 export interface EnginesInProcessOptions {
   /** So many plies are found at once. A search for more goes on until its time is up or it is told to stop. */
   readonly quickPlies?: number;
+  /** What each ply of a search costs. */
+  readonly nodesAPly?: number;
   /** Of their file, as if there was one. */
   readonly sha256?: string;
 }
 
 export function createEnginesInProcess({
   quickPlies = 19,
+  nodesAPly = 20,
   sha256 = "0".repeat(64),
 }: EnginesInProcessOptions = {}): EnginesInProcess {
   let searching = 0;
@@ -47,7 +50,7 @@ export function createEnginesInProcess({
     path: "wasm",
     discover: async () => builds,
     start: (build, signal) =>
-      createUciSession(build, createEngine(quickPlies, tell), defaultWatchTimes, signal),
+      createUciSession(build, createEngine(quickPlies, nodesAPly, tell), defaultWatchTimes, signal),
     get searching() {
       return searching;
     },
@@ -72,10 +75,8 @@ const greeting = [
   "uciok",
 ];
 
-const nodesAPly = 20;
-
 /** @param tell told 1 when a search begins, and -1 when it ends. */
-function createEngine(quickPlies: number, tell: (change: 1 | -1) => void): UciTransport {
+function createEngine(quickPlies: number, nodesAPly: number, tell: (change: 1 | -1) => void): UciTransport {
   const pipeEnd = Promise.withResolvers<void>();
   const processEnd = Promise.withResolvers<ProcessEnd>();
   const options = new Map<string, string>();

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { useApp } from "../../support/running-app.ts";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { type RunningApp, useApp } from "../../support/running-app.ts";
 import { rpcDoors } from "./all-doors.ts";
 import type { AnswerCase, Case, RefusalCase } from "./cases/case.ts";
 import { evaluations } from "./cases/evaluations.ts";
@@ -18,31 +19,40 @@ import { statuses } from "./statuses.ts";
 const answers: readonly Case[] = [...evaluations, ...games, ...reviews, ...warnings, ...listings];
 const refusals: readonly Case[] = [...refusedRequests, ...refusedEngines, ...refusedReviews, ...refusedCalls];
 const cases = [...answers, ...refusals];
+const idPattern = /^[0-9a-f-]{36}$/;
 const plainCases = cases.filter((one) => one.kind === "answer" || !one.rpcOnly);
 
-// Without a cache every door asks the engine itself, and must get the same from it.
-const app = useApp({ KIBITZ_CACHE_MB: "0" });
-const askPlain = remembered(useDoor(json));
+describe("with a real engine", () => {
+  const ask = useDoor(json, useApp());
 
-describe("plain JSON", () => {
-  test.each(plainCases)("$kind: $name", async (one) => {
-    check(one, await askPlain(one), 0);
+  test.each(plainCases)("plain JSON $kind: $name", async (one) => {
+    check(one, await ask(one), 0);
   });
 });
 
-describe.each(rpcDoors)("$name says what plain JSON says", (kind) => {
-  const ask = useDoor(kind);
-  test.each(cases)("$kind: $name", async (one) => {
-    const outcome = await ask(one);
-    check(one, outcome, 1);
-    if (one.kind === "answer" || !one.rpcOnly) {
-      expect(lasting(outcome)).toEqual(lasting(await askPlain(one)));
-    }
+describe("with engines in this process", () => {
+  // Without a cache each protocol asks the engine itself, and must get the same answer from it.
+  const app = useApp({ KIBITZ_CACHE_MB: "0" }, { engines: createEnginesInProcess({ nodesAPly: 400 }) });
+  const askPlain = remembered(useDoor(json, app));
+
+  describe.each(rpcDoors)("$name", (kind) => {
+    const ask = useDoor(kind, app);
+
+    test.each(cases)(`${kind.name} says what plain JSON says, $kind: $name`, async (one) => {
+      const outcome = await ask(one);
+      expect(outcome).toMatchObject({ kind: one.kind, requestId: expect.stringMatching(idPattern) });
+      if (one.kind === "refusal") {
+        checkRefusal(one, outcome, 1);
+      }
+      if (one.kind === "answer" || !one.rpcOnly) {
+        expect(lasting(outcome)).toEqual(lasting(await askPlain(one)));
+      }
+    });
   });
 });
 
 /** Opens a door for the tests of this group, or of this file. */
-function useDoor(kind: DoorKind): (one: Case) => Promise<Outcome> {
+function useDoor(kind: DoorKind, app: RunningApp): (one: Case) => Promise<Outcome> {
   let door: Door | undefined;
   beforeAll(() => {
     door = kind.open(app.url);
@@ -67,7 +77,7 @@ function remembered(ask: (one: Case) => Promise<Outcome>): (one: Case) => Promis
 }
 
 function check(one: Case, outcome: Outcome, statusColumn: 0 | 1): void {
-  expect(outcome.requestId).toMatch(/^[0-9a-f-]{36}$/);
+  expect(outcome.requestId).toMatch(idPattern);
   if (one.kind === "answer") {
     checkAnswer(one, outcome);
   } else {

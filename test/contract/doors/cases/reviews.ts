@@ -143,7 +143,7 @@ export const refusedReviews: readonly RefusalCase[] = [
   {
     ...refused,
     name: "a review of a game with more than 5,000 moves in its variations",
-    request: { pgn: `1. d4 ${"(d4!{a})".repeat(29_000)} d5` },
+    request: { pgn: `1. d4 ${"(d4!{a})".repeat(5100)} d5` },
     code: "invalid_pgn",
     pointers: ["/pgn"],
   },

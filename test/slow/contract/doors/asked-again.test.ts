@@ -12,6 +12,7 @@ import { grpcJs } from "../../../contract/doors/clients/grpc-js.ts";
 import { json } from "../../../contract/doors/clients/json.ts";
 import type { Door, Outcome, Plain } from "../../../contract/doors/door.ts";
 import { lasting } from "../../../contract/doors/lasting.ts";
+import { createEnginesInProcess } from "../../../support/engines-in-process.ts";
 import { useApp } from "../../../support/running-app.ts";
 
 const answers: readonly Case[] = [...evaluations, ...games, ...reviews, ...warnings];
@@ -21,7 +22,7 @@ const cases = [...answers, ...refusals].filter(({ call }) => call !== "evaluateB
 // From the second time on a request is remembered, from the third on it is the one that was remembered.
 const times = 4;
 
-const app = useApp();
+const app = useApp({}, { engines: createEnginesInProcess({ nodesAPly: 400 }) });
 
 /** All but whether it was known: that is what differs when a request comes again. */
 function apartFromCached(outcome: Outcome): Plain {
@@ -43,7 +44,7 @@ function idOf(outcome: Outcome): unknown {
   return review ? review.id : id;
 }
 
-describe.each([json, grpc, grpcJs, connectBinary])("what is asked again through $name", (kind) => {
+describe.each([json, grpc, grpcJs, connectBinary])("$name", (kind) => {
   let door: Door;
   beforeAll(() => {
     door = kind.open(app.url);
@@ -51,7 +52,7 @@ describe.each([json, grpc, grpcJs, connectBinary])("what is asked again through 
   afterAll(() => door[Symbol.asyncDispose]());
 
   test.each(cases.filter((one) => kind !== json || one.kind === "answer" || !one.rpcOnly))(
-    "says the same under an id of its own: $name",
+    `${kind.name} answers an equal request the same again, under a new id: $name`,
     async ({ call, request, headers }) => {
       const outcomes: Outcome[] = [];
       for (let time = 0; time < times; time++) {
