@@ -7,7 +7,7 @@ const since = () => performance.now();
 const busy = (retryAfterMs: number) => new KibitzError("overloaded", "busy", { retryAfterMs });
 
 describe("a task", () => {
-  test("is run again after as long as its refusal says", async () => {
+  test("an overloaded task is run again after as long as its refusal says", async () => {
     const startedAt = performance.now();
     const task = vi
       .fn(async () => "done")
@@ -18,21 +18,20 @@ describe("a task", () => {
     expect(performance.now() - startedAt).toBeGreaterThan(295);
   });
 
-  test("is run again within a second, however long the refusal asks to wait", async () => {
-    const startedAt = performance.now();
-    const task = vi.fn(async () => "done").mockRejectedValueOnce(busy(55_000));
+  test("an overloaded task is run again after a second, though the refusal asks to wait for an hour", async () => {
+    const task = vi.fn(async () => "done").mockRejectedValueOnce(busy(3_600_000));
     expect(await retryOverloaded(task, never, { since })).toBe("done");
-    expect(performance.now() - startedAt).toBeLessThan(5000);
+    expect(task).toHaveBeenCalledTimes(2);
   });
 
-  test("is not run again after another error", async () => {
+  test("a task is not run again after another error than overloaded", async () => {
     const mistake = new KibitzError("starting", "not yet", { retryAfterMs: 1 });
     const task = vi.fn(async () => Promise.reject(mistake));
     await expect(retryOverloaded(task, never, { since })).rejects.toBe(mistake);
     expect(task).toHaveBeenCalledTimes(1);
   });
 
-  test("is run a last time when its patience ends, however long the refusal asks to wait", async () => {
+  test("an overloaded task is run a last time when its patience ends, however long the refusal asks to wait", async () => {
     const refusal = busy(61_000);
     const startedAt = performance.now();
     const task = vi.fn(async () => Promise.reject(refusal));
@@ -41,14 +40,14 @@ describe("a task", () => {
     expect(task).toHaveBeenCalledTimes(2);
   });
 
-  test("is tried on for as long as there is progress elsewhere", async () => {
+  test("an overloaded task is tried for as long as there is progress elsewhere", async () => {
     const task: ReturnType<typeof vi.fn<() => Promise<string>>> = vi.fn(async () =>
       task.mock.calls.length < 5 ? Promise.reject(busy(0)) : "done",
     );
     expect(await retryOverloaded(task, never, { since, patienceMs: 150 })).toBe("done");
   });
 
-  test("is not run again when its caller has left", async () => {
+  test("an overloaded task is not run again when its caller has left", async () => {
     const leave = new AbortController();
     const task = vi.fn(async () => Promise.reject(busy(30_000)));
     const waiting = retryOverloaded(task, leave.signal, { since });

@@ -123,14 +123,16 @@ test("a lag ends when there is little to do, and the next one has to last as lon
   expect(lag.isLasting()).toBe(true);
 });
 
-test("the share is that of the thread", async () => {
+test("the busy share of a thread is larger while it works than while it sleeps", async () => {
   vi.useRealTimers();
   const busyShare = createBusyShare();
   await sleep(300);
-  expect(busyShare()).toBeLessThan(0.5);
+  const asleep = busyShare();
   for (let turn = 0; turn < 10; turn++) {
     for (const until = performance.now() + 20; performance.now() < until; ) {}
     await setImmediate();
   }
-  expect(busyShare()).toBeGreaterThan(0.5);
+  const busy = busyShare();
+  expect(busy).toBeGreaterThan(0.5);
+  expect(asleep).toBeLessThan(busy);
 });

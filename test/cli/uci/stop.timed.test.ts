@@ -1,0 +1,70 @@
+import { expect, onTestFinished, test } from "vitest";
+import { descendantsOf } from "../../engine/processes.ts";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { useApp } from "../../support/running-app.ts";
+import { startStopwatch, timesOf } from "../../support/stopwatch.ts";
+import { openNetwork } from "./open-network.ts";
+import { startUci, type UciTalk } from "./start-session.ts";
+
+/** docs/uci.md: `stop` is answered within 200 ms. */
+const promisedMs = 200;
+const usualMs = 100;
+const tries = 25;
+
+/** Searches without an end until something is found, and measures from `stop` to the best move. */
+async function stopMs({ say, until }: UciTalk, found: RegExp, ...pids: readonly number[]): Promise<number> {
+  say("go infinite");
+  await until(found);
+  const stopwatch = startStopwatch(process.pid, ...pids);
+  say("stop");
+  await until(/^bestmove /);
+  return stopwatch();
+}
+
+function uci(...args: readonly string[]): UciTalk {
+  const talk = startUci(args);
+  onTestFinished(async () => {
+    talk.hangUp();
+    await talk.ended;
+  });
+  return talk;
+}
+
+test("kibitz uci answers stop within 200 ms while its own engine searches", async () => {
+  const talk = uci();
+  talk.say("position startpos", "go depth 1");
+  await talk.until(/^bestmove /);
+  const [engine = expect.fail("no engine runs")] = descendantsOf(process.pid);
+  const { medianMs, worstMs } = await timesOf(tries, () => stopMs(talk, /^info depth 3 /, engine));
+  expect(medianMs).toBeLessThan(usualMs);
+  expect(worstMs).toBeLessThan(promisedMs);
+});
+
+const app = useApp({ KIBITZ_ACCESS: "open" }, { engines: createEnginesInProcess() });
+
+test("kibitz uci --url answers stop within 200 ms while a service searches", async () => {
+  const talk = uci("--url", app.url);
+  const { medianMs, worstMs } = await timesOf(tries, () => stopMs(talk, /^info depth 19 /));
+  expect(medianMs).toBeLessThan(usualMs);
+  expect(worstMs).toBeLessThan(promisedMs);
+});
+
+test("kibitz uci --url answers stop within 200 ms after its connection broke during the search", async () => {
+  const { medianMs, worstMs } = await timesOf(tries, async () => {
+    const { url, fail } = await openNetwork(Number(new URL(app.url).port));
+    const talk = startUci(["--url", url]);
+    talk.say("go infinite");
+    await talk.until(/^info depth 19 /);
+    fail();
+    await talk.until(/^info string /);
+    const stopwatch = startStopwatch();
+    talk.say("stop");
+    await talk.until(/^bestmove /);
+    const ms = stopwatch();
+    talk.say("quit");
+    await talk.ended;
+    return ms;
+  });
+  expect(medianMs).toBeLessThan(usualMs);
+  expect(worstMs).toBeLessThan(promisedMs);
+});
