@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll } from "vitest";
+import { afterAll, beforeAll } from "vitest";
 
 /** A way to run out of disk, and out of that again. */
 export interface Shortage {
@@ -37,9 +37,8 @@ export const diskIsFull: Shortage = {
   },
 };
 
-/** Only root can. */
+/** Mounts a small disk there for the tests of the file or group. Only root can. */
 export function mountSmallDisk(folder: string): void {
-  execFileSync("mount", ["-t", "tmpfs", "-o", "size=512k", "kibitz-test", folder]);
-  // Registered after the folder's own: the last one is asked first.
+  beforeAll(() => void execFileSync("mount", ["-t", "tmpfs", "-o", "size=512k", "kibitz-test", folder]));
   afterAll(() => void execFileSync("umount", ["-l", folder]));
 }

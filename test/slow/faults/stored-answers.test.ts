@@ -90,7 +90,9 @@ describe("an answer that was spoilt on disk", () => {
 
 const root = useTemporaryFolder();
 const disk = useTemporaryFolder();
-rowsWith(["mounts"], disk).forEach(mountSmallDisk);
+for (const folder of rowsWith(["mounts"], disk)) {
+  mountSmallDisk(folder);
+}
 
 describe.each([
   ...rowsWith(["util-linux"], ["no file may grow", root, noFileGrowsBeyond("answers.db-wal")] as const),

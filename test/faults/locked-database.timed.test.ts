@@ -1,0 +1,66 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { startFen } from "../contract/doors/cases/case.ts";
+import { get, post } from "../contract/doors/post.ts";
+import { createEnginesInProcess } from "../support/engines-in-process.ts";
+import { useApp } from "../support/running-app.ts";
+import { startStopwatch, timesOf } from "../support/stopwatch.ts";
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
+import { lockDatabase } from "./lock-database.ts";
+
+const folder = useTemporaryFolder();
+const app = useApp(
+  {
+    KIBITZ_ACCESS: "public",
+    KIBITZ_DATA_DIR: folder,
+    KIBITZ_CACHE_MB: "0",
+    KIBITZ_TRUST_PROXY: "127.0.0.1",
+  },
+  { engines: createEnginesInProcess(), flushMs: 100 },
+);
+
+let callers = 0;
+/** Each call is another caller's, so that no limit refuses one. */
+const asNewCaller = () => ({
+  "Content-Type": "application/json",
+  "X-Forwarded-For": `198.51.100.${++callers}`,
+});
+
+const evaluate = (index: number) =>
+  post(`${app.url}/v1/eval`, { fen: startFen, depth: 1 + (index % 10) }, asNewCaller());
+
+/** How long it takes to be answered, 40 times with pauses. */
+const answersOf = (ask: (index: number) => Promise<{ readonly status: number }>) =>
+  timesOf(40, async (index) => {
+    await sleep(40);
+    const stop = startStopwatch();
+    expect((await ask(index)).status).toBe(200);
+    return stop();
+  });
+
+test("a locked database delays no probe and no analysis by 100 ms, and refuses a new key after 5 s", async () => {
+  for (let index = 0; index < 20; index++) {
+    await evaluate(index);
+  }
+  const { release } = lockDatabase(folder);
+  const refusals = Promise.all(
+    Array.from({ length: 20 }, async () => {
+      const stop = startStopwatch();
+      const { status } = await post(`${app.url}/v1/keys`, {}, asNewCaller());
+      return { status, ms: stop() };
+    }),
+  );
+  const probes = await answersOf(() => get(`${app.url}/healthz`));
+  const analyses = await answersOf(evaluate);
+  const refused = await refusals;
+  release();
+
+  expect(probes.medianMs).toBeLessThan(20);
+  expect(probes.worstMs).toBeLessThan(100);
+  expect(analyses.medianMs).toBeLessThan(40);
+  expect(analyses.worstMs).toBeLessThan(100);
+  expect(refused.map(({ status }) => status)).toEqual(refused.map(() => 503));
+  const waitedMs = refused.map(({ ms }) => ms).toSorted((a, b) => a - b);
+  expect(waitedMs[0]).toBeGreaterThan(4800);
+  expect(waitedMs.at(-1)).toBeLessThan(5500);
+});

@@ -1,0 +1,88 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { createMetrics } from "../../src/metrics/metrics.ts";
+import { startFen } from "../contract/doors/cases/case.ts";
+import { get, post } from "../contract/doors/post.ts";
+import { createEnginesInProcess } from "../support/engines-in-process.ts";
+import { patienceMs } from "../support/patience.ts";
+import { useApp } from "../support/running-app.ts";
+import type { Shortage } from "./shortages.ts";
+
+/** Tests an app whose data folder cannot be written to for a while. */
+export function testFullDisk(what: string, folder: string, shortage: Shortage): void {
+  describe(what, () => {
+    const flushMs = 100;
+    const metrics = createMetrics("1.2.3");
+    const app = useApp(
+      { KIBITZ_ACCESS: "public", KIBITZ_DATA_DIR: folder, KIBITZ_CACHE_MB: "0" },
+      // A lock is waited for longer than a test may take: a full disk that is taken for a lock hangs.
+      { engines: createEnginesInProcess(), flushMs, busyMaxMs: 600_000, metrics },
+    );
+    const degraded = async () =>
+      (await metrics.print()).split("\n").filter((line) => line.startsWith("kibitz_degraded{"));
+    const complaints = () =>
+      app.logged
+        .map((line) => (line as { readonly message: string }).message)
+        .filter((message) => message.startsWith("the database"));
+
+    test(`if ${what}, analyses are answered, a new key is refused, and usage is kept until there is room`, async () => {
+      const { url } = app;
+      const { body: issued } = await post(`${url}/v1/keys`, { name: "before" });
+      expect(await degraded()).toEqual(['kibitz_degraded{part="database"} 0']);
+      const headers = { "Content-Type": "application/json", Authorization: `Bearer ${issued.key}` };
+
+      shortage.begin(folder);
+      const end = () => shortage.end(folder);
+      onTestFinished(end);
+      const refused = await post(`${url}/v1/keys`, { name: "never" });
+      expect([refused.status, refused.headers.get("retry-after"), refused.body]).toMatchObject([
+        503,
+        "5",
+        { code: "store_unavailable", next_action: "retry_later", retryable: true, retry_after_ms: 5000 },
+      ]);
+      const answer = await post(`${url}/v1/eval`, { fen: startFen, depth: 14 }, headers);
+      expect(answer.status).toBe(200);
+      // Several tries to write what was used.
+      await sleep(10 * flushMs);
+      expect((await get(`${url}/v1/keys/self`, { headers })).status).toBe(200);
+      expect(complaints()).toEqual([expect.stringContaining("the database cannot be written")]);
+      expect(await degraded()).toEqual(['kibitz_degraded{part="database"} 1']);
+
+      end();
+      await vi.waitFor(() => expect(complaints()).toHaveLength(2), patienceMs);
+      expect(await degraded()).toEqual(['kibitz_degraded{part="database"} 0']);
+      expect((await post(`${url}/v1/keys`, { name: "after" })).status).toBe(200);
+
+      const kept = new DatabaseSync(join(folder, "kibitz.db"), { readOnly: true });
+      onTestFinished(() => kept.close());
+      expect(kept.prepare("SELECT name FROM api_key ORDER BY created_at").all()).toEqual([
+        { name: "before" },
+        { name: "after" },
+      ]);
+      const row = () =>
+        kept.prepare("SELECT engine_ms FROM engine_time WHERE subject LIKE 'keys of %'").get();
+      await vi.waitFor(() => expect(row()).toBeDefined(), patienceMs);
+      expect(row()?.engine_ms).toBe((answer.body.search as { time_ms: number }).time_ms);
+    });
+
+    test(`if ${what}, the server notices room again although nobody writes`, async () => {
+      const told = complaints().length;
+      shortage.begin(folder);
+      const end = () => shortage.end(folder);
+      onTestFinished(end);
+      expect((await post(`${app.url}/v1/keys`, {})).status).toBe(503);
+      // Several looks whether there is.
+      await sleep(5 * flushMs);
+      expect(complaints().slice(told)).toEqual([expect.stringContaining("the database cannot be written")]);
+      expect(await degraded()).toEqual(['kibitz_degraded{part="database"} 1']);
+      end();
+      await vi.waitFor(
+        () => expect(complaints().at(-1)).toBe("the database can be written again"),
+        patienceMs,
+      );
+      expect(await degraded()).toEqual(['kibitz_degraded{part="database"} 0']);
+    });
+  });
+}

@@ -1,0 +1,44 @@
+import { closeSync, openSync } from "node:fs";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { beforeAll, expect, onTestFinished, test } from "vitest";
+import { diskIsFull, mountSmallDisk } from "../../faults/shortages.ts";
+import { describeWith } from "../../support/needs.ts";
+import { quickestSettings } from "../../support/quickest-settings.ts";
+import { startKibitz } from "../../support/start-kibitz.ts";
+import { useTemporaryFolder } from "../../support/temporary-folder.ts";
+
+const root = useTemporaryFolder();
+
+describeWith("mounts")("standard output on a disk that is full", () => {
+  const disk = useTemporaryFolder();
+  mountSmallDisk(disk);
+  const env = { ...quickestSettings, KIBITZ_DATA_DIR: root };
+  beforeAll(async () => {
+    // A key for `keys export`.
+    await startKibitz(["keys", "create"], env, { stdout: "ignore" }).ended;
+  });
+
+  test.concurrent.each([
+    [["--version"]],
+    [["keys", "create"]],
+    [["keys", "export"]],
+    [["eval", "startpos", "-d", "3", "--json"]],
+  ])("kibitz %j fails and says that standard output cannot be written, if the disk is full", async (args) => {
+    const output = openSync(join(disk, args.join(" ")), "w");
+    onTestFinished(() => closeSync(output));
+    diskIsFull.begin(disk);
+    const kibitz = startKibitz(args, env, { stdout: output });
+    const [complaint, code] = await Promise.all([text(kibitz.stderr), kibitz.ended]);
+    expect(complaint).toContain("kibitz: standard output cannot be written: ENOSPC");
+    expect(complaint).not.toContain("exported");
+    expect(code).toBe(1);
+  });
+});
+
+test("standard error that cannot be written changes nothing of what a command does", async () => {
+  const kibitz = startKibitz(["eval", "8/8/8/8/8/8/8/8 w - -"], quickestSettings, {
+    through: ["sh", "-c", 'exec "$@" 2>/dev/full', "sh"],
+  });
+  expect([await text(kibitz.stdout), await kibitz.ended]).toEqual(["", 2]);
+});
