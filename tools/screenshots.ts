@@ -1,17 +1,22 @@
 /**
  * Pictures of the page into `screenshots/`, for people to look at, in four sizes, light and dark, with a real answer each; and the
- * one that the README shows, `docs/page.png`. `npm run screenshots`; needs Chromium.
+ * one that the README shows, `docs/page.png`. Needs Chromium.
+ *
+ *     npm run screenshots
+ *     node tools/screenshots.ts --docs    only docs/page.png
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Browser } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { buildPage } from "../test/page/support/build-page.ts";
 import { launchChromium } from "../test/page/support/launch-chromium.ts";
 import { analysisScene, type Scene, scenes } from "../test/page/support/scenes.ts";
+import { findChromium } from "../test/support/find-chromium.ts";
 import { quickestSettings } from "../test/support/quickest-settings.ts";
 import { startServer } from "../test/support/start-server.ts";
+import { texts } from "../web/src/texts.ts";
 
 const sizes = [
   { width: 320, height: 640 },
@@ -19,6 +24,12 @@ const sizes = [
   { width: 1280, height: 800 },
   { width: 1920, height: 1080 },
 ] as const;
+
+const docsOnly = process.argv.includes("--docs");
+if (findChromium() === undefined) {
+  console.log("No Chromium is here: docs/page.png stays as it is");
+  process.exit(docsOnly ? 0 : 1);
+}
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = join(root, "screenshots");
@@ -39,11 +50,18 @@ const server = await startServer({
 });
 const browser = await launchChromium();
 try {
-  // First: what is known already has no course to show.
+  // First, because a cached answer has no scores by depth to show. Without times, so that the same page is the same picture.
   const shown = join(root, "docs/page.png");
-  await shoot(browser, analysisScene, "light", { width: 1180, height: 760 }, shown, false);
+  const visit: Scene = {
+    ...analysisScene,
+    reach: async (page) => {
+      await analysisScene.reach(page);
+      await hideTimes(page);
+    },
+  };
+  await shoot(browser, visit, "light", { width: 1180, height: 760 }, shown, false);
   console.log(shown);
-  for (const colours of ["light", "dark"] as const) {
+  for (const colours of docsOnly ? [] : (["light", "dark"] as const)) {
     for (const size of sizes) {
       for (const scene of scenes) {
         const file = join(folder, `${scene.name}-${size.width}-${colours}.png`);
@@ -56,6 +74,12 @@ try {
   await browser.close();
   await server.stop();
   rmSync(dataDir, { recursive: true });
+}
+
+async function hideTimes(page: Page): Promise<void> {
+  for (const name of [texts.analysis.speed, texts.analysis.time]) {
+    await page.locator(".search-figures > div", { hasText: name }).evaluate((figure) => figure.remove());
+  }
 }
 
 async function shoot(

@@ -109,7 +109,7 @@ describe("an analysis", () => {
         limits: { depth: 14, multipv: 1, options: {} },
       },
       warnings: [{ code: "c", message: "m", field: "fen" }],
-      summary: "White is slightly better (+0.30). Best move: e4.",
+      summary: expect.stringContaining("Best move: e4."),
     });
   });
 

@@ -1,0 +1,135 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { isDeepStrictEqual } from "node:util";
+import { oldMessage, send } from "../test/protocols/mcp/messages.ts";
+import { compactJson } from "../test/support/compact-json.ts";
+import { withoutChance } from "../test/support/without-chance.ts";
+
+/**
+ * The answers that documents show: those in README.md, docs/api.md and docs/agents.md, and the examples of the OpenAPI document in
+ * `docs/examples/`. Tests compare them with what a service answers, `npm run update` writes them.
+ */
+const root = new URL("../", import.meta.url);
+export const documents = ["README.md", "docs/api.md", "docs/agents.md"] as const;
+export const examples = readdirSync(new URL("docs/examples/", root)).map((file) => `docs/examples/${file}`);
+
+/** Settings of the service that is asked: as on a machine without a native Stockfish, where most readers are, and asked for the first time. */
+export const plainSettings = {
+  KIBITZ_NATIVE_ENGINES: "none",
+  KIBITZ_DEFAULT_ENGINE: "stockfish-19",
+  KIBITZ_ACCESS: "public",
+  KIBITZ_CACHE_MB: "0",
+} as const;
+
+/** For the examples that are refused with 429, the service allows two requests a minute. */
+export const twoAMinute = [
+  { id: "keyless", limits: { rates: [{ name: "minute", quota: 2, window_s: 60, unit: "request" }] } },
+];
+
+export const textOf = (path: string) => readFileSync(new URL(path, root), "utf8");
+
+/** A command, and below it its answer, which may be folded away. */
+export const shownJson = /```sh\n(curl [^`]+)```\n+(?:<details>.*\n+)?```json\n((?:.*\n)*?)```/g;
+/** A command that lets jq show one field of the answer. */
+export const shownField = /```sh\n(curl [^`]+) \| jq -r '\.(\w+) \/\/ \.detail'\n```\n+```text\n(.*)\n```/g;
+/** A call of a tool by an agent, with the text that the agent reads. */
+const shownTool = /A call of `(\w+)` with `(\{.+\})`.*:\n\n```text\n([\s\S]+?)\n```/g;
+
+/** A document with the answers of the service at `url`. If only ids, times and the like differ, the old answer stays. */
+export async function documentWithAnswers(path: string, url: string): Promise<string> {
+  const text = textOf(path);
+  let renewed = text;
+  const replace = (found: string, old: string, answer: string) => {
+    const at = found.lastIndexOf(old);
+    renewed = renewed.replace(found, () => found.slice(0, at) + answer + found.slice(at + old.length));
+  };
+  for (const [found, command = "", old = ""] of text.matchAll(shownJson)) {
+    const answer = `${compactJson(await answerTo(command, url))}\n`;
+    if (!isDeepStrictEqual(withoutChance(old), withoutChance(answer))) {
+      replace(found, old, answer);
+    }
+  }
+  for (const [found, command = "", field = "", old = ""] of text.matchAll(shownField)) {
+    replace(found, old, String((await answerTo(command, url))[field]));
+  }
+  for (const [found, name, args = "", old = ""] of text.matchAll(shownTool)) {
+    const { body } = await send(url, oldMessage("tools/call", { name, arguments: JSON.parse(args) }));
+    const { content } = body.result as { readonly content: readonly [{ readonly text: string }] };
+    replace(found, old, content[0].text);
+  }
+  return renewed;
+}
+
+async function answerTo(command: string, url: string): Promise<Readonly<Record<string, unknown>>> {
+  const { path, headers, body } = partsOf(command);
+  const answer = await fetch(
+    url + path,
+    body === undefined ? { headers } : { method: "POST", headers, body },
+  );
+  return (await answer.json()) as Record<string, unknown>;
+}
+
+/** Parts of a curl command: single quotes only, and `\` at line ends. */
+export function partsOf(command: string) {
+  const { pathname = "", search = "" } = new URL(
+    `http://${/(localhost:8080\S*)/.exec(command)?.[1]?.replaceAll("'", "")}`,
+  );
+  const header = /-H '([^:]+): ([^']+)'/.exec(command);
+  const headers: Record<string, string> = header?.[1] && header[2] ? { [header[1]]: header[2] } : {};
+  return { path: pathname + search, headers, body: /-d '([^']+)'/.exec(command)?.[1] };
+}
+
+export interface RecordedExample {
+  readonly summary: string;
+  /** Name of the rpc. */
+  readonly method: string;
+  /** `GET /price?depth=20`. */
+  readonly call: string;
+  /** Whether the caller has a key. */
+  readonly with_key?: true;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly request?: object;
+  /** Absent in a new example, as `answer` is: `npm run update` adds them. */
+  readonly status?: number;
+  readonly answer?: unknown;
+}
+
+export const exampleIn = (path: string): RecordedExample => JSON.parse(textOf(path));
+
+/** An example with the answer of the service at `url`. If only ids, times and the like differ, the old answer stays. */
+export async function exampleWithAnswer(path: string, url: string): Promise<string> {
+  const recorded = exampleIn(path);
+  if (recorded.status === 429) {
+    await ask(url, recorded);
+    await ask(url, recorded);
+  }
+  const response = await ask(url, recorded);
+  const real = { ...recorded, status: response.status, answer: await response.json() };
+  return isDeepStrictEqual(comparable(recorded), comparable(real)) ? textOf(path) : `${compactJson(real)}\n`;
+}
+
+async function ask(url: string, { call, with_key, request, headers }: RecordedExample): Promise<Response> {
+  const [method = "", target] = call.split(" ");
+  const key = with_key && (await newKey(url));
+  return fetch(url + target, {
+    method,
+    headers: {
+      ...headers,
+      ...(key && { Authorization: `Bearer ${key}` }),
+      ...(request && { "Content-Type": "application/json" }),
+    },
+    ...(request && { body: JSON.stringify(request) }),
+  });
+}
+
+async function newKey(url: string): Promise<string> {
+  const headers = { "Content-Type": "application/json" };
+  const answer = await fetch(`${url}/v1/keys`, { method: "POST", headers, body: '{"name": "my bot"}' });
+  const { key } = (await answer.json()) as { readonly key: string };
+  return key;
+}
+
+/** When to come back differs by the seconds that the first request took. */
+function comparable({ status, answer }: RecordedExample): unknown {
+  const text = JSON.stringify({ status, answer }).replace(/ in \d+ s\./, " in a moment.");
+  return withoutChance(text.replace(/"retry_after_ms":\d+/, '"retry_after_ms":60000'));
+}
