@@ -15,6 +15,8 @@ export interface EnginesInProcess extends EngineBackend {
   readonly searching: number;
   /** Searches that were told to go so far. */
   readonly begun: number;
+  /** The limits of the newest of them. */
+  readonly newest: Go | undefined;
 }
 
 export interface EnginesInProcessOptions {
@@ -33,9 +35,11 @@ export function createEnginesInProcess({
 }: EnginesInProcessOptions = {}): EnginesInProcess {
   let searching = 0;
   let begun = 0;
-  const tell = (change: 1 | -1) => {
+  let newest: Go | undefined;
+  const tell = (change: 1 | -1, go?: Go) => {
     searching += change;
     begun += change === 1 ? 1 : 0;
+    newest = go ?? newest;
   };
   const builds: readonly EngineBuild[] = [
     buildOf({ name: "Stockfish 19 in process", sha256: async () => sha256 }),
@@ -57,6 +61,9 @@ export function createEnginesInProcess({
     get begun() {
       return begun;
     },
+    get newest() {
+      return newest;
+    },
   };
 }
 
@@ -75,8 +82,12 @@ const greeting = [
   "uciok",
 ];
 
-/** @param tell told 1 when a search begins, and -1 when it ends. */
-function createEngine(quickPlies: number, nodesAPly: number, tell: (change: 1 | -1) => void): UciTransport {
+/** @param tell told 1 and its limits when a search begins, and -1 when it ends. */
+function createEngine(
+  quickPlies: number,
+  nodesAPly: number,
+  tell: (change: 1 | -1, go?: Go) => void,
+): UciTransport {
   const pipeEnd = Promise.withResolvers<void>();
   const processEnd = Promise.withResolvers<ProcessEnd>();
   const options = new Map<string, string>();
@@ -92,7 +103,8 @@ function createEngine(quickPlies: number, nodesAPly: number, tell: (change: 1 | 
       }
     });
 
-  function search({ depth, nodes, movetimeMs, searchMoves }: Go): void {
+  function search(go: Go): void {
+    const { depth, nodes, movetimeMs, searchMoves } = go;
     const startedAt = performance.now();
     const { chess, seen } = play(position);
     const chess960 = options.get("UCI_Chess960") === "true";
@@ -109,7 +121,7 @@ function createEngine(quickPlies: number, nodesAPly: number, tell: (change: 1 | 
         ),
       );
     };
-    tell(1);
+    tell(1, go);
     const late = setTimeout(() => end?.(true), movetimeMs);
     end = (said) => {
       clearTimeout(late);

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { useApp } from "../../support/running-app.ts";
 
-const app = useApp();
+const app = useApp({}, { engines: createEnginesInProcess({ nodesAPly: 400 }) });
 
 interface Answer {
   readonly id: string;

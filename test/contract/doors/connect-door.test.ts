@@ -1,10 +1,11 @@
 import { describe, expect, test } from "vitest";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
 import type { Plain } from "./door.ts";
 import { get, post } from "./post.ts";
 
-const app = useApp();
+const app = useApp({}, { engines: createEnginesInProcess() });
 
 const evaluate = (body: Plain | string, headers: Readonly<Record<string, string>> = {}) =>
   post(`${app.url}/chess.analysis.v1.AnalysisService/Evaluate`, body, {

@@ -2,11 +2,12 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createApiKey } from "../../../src/access/keys.ts";
-import { spawnKibitz } from "../../cli/run-kibitz.ts";
+import { runKibitz } from "../../cli/run-kibitz.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { remainingOf } from "../../support/remaining-of.ts";
 import { useApp } from "../../support/running-app.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
+import { useTurnedClock } from "../../support/turned-clock.ts";
 import { rpcDoors } from "./all-doors.ts";
 import { startFen } from "./cases/case.ts";
 import { json } from "./clients/json.ts";
@@ -16,6 +17,7 @@ import { get, post } from "./post.ts";
 
 const dataDir = useTemporaryFolder();
 const engines = createEnginesInProcess();
+const passMs = useTurnedClock();
 const app = useApp(
   {
     KIBITZ_ACCESS: "public",
@@ -330,29 +332,24 @@ test.each(["/v1/eval", "/v1/eval/stream"])(
 
 describe("the command line, beside a server that runs", () => {
   const kibitz = (...args: readonly string[]) =>
-    spawnKibitz(["keys", ...args], {
+    runKibitz(["keys", ...args], {
       KIBITZ_DATA_DIR: dataDir,
       KIBITZ_KEY_PEPPER: "canary pepper, never to be seen",
     });
   const statusOf = async (key: string) => (await get(`${keysUrl()}/self`, { headers: bearer(key) })).status;
 
-  test("issues a key that works at once, and revokes it within 5 seconds", async () => {
+  test("`kibitz keys` issues a key that works at once, and revokes it within 5 seconds", async () => {
     const { code, stdout } = await kibitz("create", "--name", "by hand", "--json");
     const { key, id } = JSON.parse(stdout);
     expect([code, await statusOf(key)]).toEqual([0, 200]);
     await kibitz("revoke", id);
-    const revokedAt = performance.now();
-    // Who asked later than that: how long a busy machine takes to answer does not decide.
-    let askedAfterMs = 0;
-    while ((await statusOf(key)) === 200) {
-      expect(askedAfterMs).toBeLessThan(5000);
-      await sleep(100);
-      askedAfterMs = performance.now() - revokedAt;
-    }
+    // Keys are looked up by a clock that is read ten times a second.
+    passMs(4800);
+    await sleep(200);
     expect(await statusOf(key)).toBe(401);
   });
 
-  test("sees when a key was last used", async () => {
+  test("`kibitz keys list` shows when a key was last used", async () => {
     const { key, id } = await newKey({ name: "used" });
     await statusOf(String(key));
     const lastUsed = async () => {
@@ -360,7 +357,7 @@ describe("the command line, beside a server that runs", () => {
       const row = stdout.split("\n").find((line) => line.includes(String(id)));
       return JSON.parse(row ?? expect.fail("the key is not listed")).last_used_at;
     };
-    await expect.poll(lastUsed, { interval: 500 }).toEqual(expect.any(String));
+    await expect.poll(lastUsed, { interval: 200 }).toEqual(expect.any(String));
   });
 });
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { usePlansFile } from "../../support/plans-file.ts";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { useApp } from "../../support/running-app.ts";
 import { grpc } from "./clients/grpc.ts";
 import { json } from "./clients/json.ts";
@@ -9,7 +10,7 @@ import type { Door, Plain } from "./door.ts";
 const times = 4;
 
 const plans = usePlansFile({ id: "keyless", limits: { depth_max: 15 } }, { id: "free", limits: {} });
-const app = useApp({ KIBITZ_ACCESS: "public", KIBITZ_PLANS: plans });
+const app = useApp({ KIBITZ_ACCESS: "public", KIBITZ_PLANS: plans }, { engines: createEnginesInProcess() });
 
 describe.each([json, grpc])("what is known through $name", (kind) => {
   let door: Door;

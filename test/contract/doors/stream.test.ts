@@ -1,19 +1,19 @@
 import { connect as connect1 } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
 import { json } from "./clients/json.ts";
 import type { Answered, Plain } from "./door.ts";
 import { post } from "./post.ts";
 import { type StreamClient, streamClients } from "./stream-clients.ts";
-import { expectNoWork, expectWork } from "./stream-engine-work.ts";
+import { watchWork } from "./watch-work.ts";
 
-const app = useApp({ KIBITZ_SLOTS: "1" });
+const engines = createEnginesInProcess({ quickPlies: 12, nodesAPly: 500 });
+const { expectNoWork } = watchWork(engines);
+const app = useApp({ KIBITZ_SLOTS: "1" }, { engines });
 const never = new AbortController().signal;
-
-/** Searches for a minute, if nobody stops it. */
-const long = { fen: startFen, depth: 30 };
 
 type Search = Plain & { readonly depth: number };
 const searchOf = (state: Plain): Search => state.search as Search;
@@ -38,7 +38,7 @@ describe.each(streamClients)("$name", (kind) => {
   });
   afterAll(() => client[Symbol.asyncDispose]());
 
-  test("gets one complete state a depth, and the last is what the unary call returns", async () => {
+  test(`a stream over ${kind.name} has one complete state a depth, and its last one is what the unary call returns`, async () => {
     const states = evaluationsOf(await Array.fromAsync(client.stream("streamEvaluate", request, never)));
     const depths = states.map((state) => searchOf(state).depth);
     expect(depths).toEqual([...new Set(depths)].toSorted((a, b) => a - b));
@@ -57,7 +57,7 @@ describe.each(streamClients)("$name", (kind) => {
     expect(lasting(last ?? {})).toEqual(lasting(unary.answer));
   });
 
-  test("gets a state a depth as far as the nodes last, the last one as the unary call returns it", async () => {
+  test(`a stream over ${kind.name} that nodes end has a state a depth, and its last one is what the unary call returns`, async () => {
     const byNodes = { fen, nodes: 5000, multipv: 2, search_moves: ["e4", "d4", "Nf3"] };
     const states = evaluationsOf(await Array.fromAsync(client.stream("streamEvaluate", byNodes, never)));
     const [last] = states.slice(-1);
@@ -69,41 +69,22 @@ describe.each(streamClients)("$name", (kind) => {
     expect(lasting(last ?? {})).toEqual(lasting(unary.answer));
   });
 
-  test("gets the one state of a finished game", async () => {
+  test(`a stream over ${kind.name} has one state for a finished game`, async () => {
     const mated = { fen: "rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 1 3" };
     const events = await Array.fromAsync(client.stream("streamEvaluate", mated, never));
     expect(events).toMatchObject([{ evaluation: { terminal: {} } }]);
   });
 
-  test("is told of an error before the first state", async () => {
+  test(`a stream over ${kind.name} reports an error before the first state`, async () => {
     const states = client.stream("streamEvaluate", { fen: "8/8/8/8/8/8/8/8 w - - 0 1" }, never);
     await expect(Array.fromAsync(states)).rejects.toThrow();
   });
 
-  test("gets the final state alone of what is known already", async () => {
+  test(`a stream over ${kind.name} has only the final state of a cached answer`, async () => {
     await json.open(app.url).call("evaluate", request);
     const events = await Array.fromAsync(client.stream("streamEvaluate", request, never));
     const search = { depth: 10, stop_reason: "depth", cached: true };
     expect(events).toMatchObject([{ evaluation: { search } }]);
-  });
-});
-
-// One a protocol: what the engines are told then is seen for every client in `stream-deadlines`.
-const protocols = ["gRPC", "gRPC-Web over HTTP/1.1", "Connect over HTTP/1.1", "plain JSON over HTTP/1.1"];
-
-describe.each(protocols)("%s", (protocol) => {
-  test("stops reading in the middle, and the engine stands still", async () => {
-    const kind = streamClients.find(({ name }) => name === protocol) ?? expect.fail("no such client");
-    await using client = kind.open(app.url);
-    const leave = new AbortController();
-    for await (const _ of client.stream("streamEvaluate", long, leave.signal)) {
-      await expectWork();
-      // Connect's clients do not call a stream off that is merely read no further (2.2.0).
-      leave.abort();
-      break;
-    }
-    expect(leave.signal.aborted).toBe(true);
-    await expectNoWork();
   });
 });
 
@@ -133,7 +114,7 @@ describe("plain JSON", () => {
   });
 });
 
-test("a reader that never reads holds up nobody", async () => {
+test("a stream that nobody reads delays no other request", async () => {
   const body = JSON.stringify({ fen: startFen, depth: 12, multipv: 10 });
   const socket = connect1(Number(new URL(app.url).port), "127.0.0.1");
   socket.pause();

@@ -21,7 +21,7 @@ const port = await freePort();
 let app: App | undefined;
 afterAll(() => app?.stop());
 
-test("health and reflection answer while the engines start, and while the server stops, which they do not hold up", async () => {
+test("health and reflection answer while engines start and while the server stops, and their open streams do not delay the stop", async () => {
   const config = loadConfig({
     KIBITZ_PORT: String(port),
     KIBITZ_DEFAULT_ENGINE: "stockfish-19-lite",
@@ -31,7 +31,8 @@ test("health and reflection answer while the engines start, and while the server
   });
   const mayStart = Promise.withResolvers<void>();
   const engines = mayStart.promise.then(() => openEngines(config, silentLog, new AbortController().signal));
-  const starting = startApp(config, silentLog, engines);
+  // A stop that waited for those who watch would take ten minutes.
+  const starting = startApp(config, silentLog, engines, { drainMs: 600_000 });
   const baseUrl = `http://127.0.0.1:${port}`;
   const check = (init = {}) =>
     fetch(`${baseUrl}/grpc.health.v1.Health/Check`, {
@@ -71,7 +72,6 @@ test("health and reflection answer while the engines start, and while the server
     `POST /grpc.health.v1.Health/Check HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`,
   );
   await new Promise((resolve) => setTimeout(resolve, 50));
-  const begun = performance.now();
   const stopped = app.stop();
   socket.write(body);
   expect((await watch.next()).value).toMatchObject({ status: Status.NOT_SERVING });
@@ -80,8 +80,6 @@ test("health and reflection answer while the engines start, and while the server
   expect(await talk.next()).toMatchObject({ done: true });
   expect(await closed).toMatch(/200 OK[\s\S]*{"status":"NOT_SERVING"}/);
   await stopped;
-  // A stop that waited for those who watch would take its 15 s.
-  expect(performance.now() - begun).toBeLessThan(12_000);
 });
 
 /** Has one question, and does not say that it was the last. */

@@ -4,6 +4,8 @@ import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
 import { rpcDoors } from "./all-doors.ts";
+import { connectBinary } from "./clients/connect-binary.ts";
+import { grpc } from "./clients/grpc.ts";
 import { json } from "./clients/json.ts";
 import { post } from "./post.ts";
 
@@ -35,37 +37,43 @@ async function useUp(caller: Caller): Promise<void> {
 const noGame = { pgn: "1. e4 e4" };
 
 describe("if the window of a caller is used up, a game is refused unread", () => {
-  test.each([json, ...rpcDoors])("through $name", async (kind) => {
-    const caller = newCaller();
-    await using door = kind.open(app.url);
-    expect(await door.call("reviewGame", noGame, caller)).toMatchObject({
-      refusal: { code: "illegal_move" },
-    });
-    await useUp(caller);
-    expect(await door.call("reviewGame", noGame, caller)).toMatchObject({
-      refusal: { code: "rate_limited" },
-    });
-  });
+  test.each([json, ...rpcDoors])(
+    "a game is refused unread through $name if its caller's window is used up",
+    async (kind) => {
+      const caller = newCaller();
+      await using door = kind.open(app.url);
+      expect(await door.call("reviewGame", noGame, caller)).toMatchObject({
+        refusal: { code: "illegal_move" },
+      });
+      await useUp(caller);
+      expect(await door.call("reviewGame", noGame, caller)).toMatchObject({
+        refusal: { code: "rate_limited" },
+      });
+    },
+  );
 
-  test.each(["text/event-stream", "application/x-ndjson"])("through plain JSON as %s", async (accept) => {
-    const caller = newCaller();
-    await useUp(caller);
-    const response = await fetch(`${app.url}/v1/review`, {
-      method: "POST",
-      headers: { "Content-Type": "application/json", Accept: accept, ...caller },
-      body: JSON.stringify(noGame),
-    });
-    expect([response.status, await response.json()]).toEqual([
-      429,
-      expect.objectContaining({ code: "rate_limited" }),
-    ]);
-  });
+  test.each(["text/event-stream", "application/x-ndjson"])(
+    "a game is refused unread through plain JSON as %s if its caller's window is used up",
+    async (accept) => {
+      const caller = newCaller();
+      await useUp(caller);
+      const response = await fetch(`${app.url}/v1/review`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json", Accept: accept, ...caller },
+        body: JSON.stringify(noGame),
+      });
+      expect([response.status, await response.json()]).toEqual([
+        429,
+        expect.objectContaining({ code: "rate_limited" }),
+      ]);
+    },
+  );
 
   test.each([
     ["review_game", noGame],
     ["analyze_position", { ...noGame, ply: 0 }],
     ["play_moves", { moves: ["e4", "e4"] }],
-  ])("through the tool %s", async (name, args) => {
+  ])("a game is refused unread through the tool %s if its caller's window is used up", async (name, args) => {
     const caller = newCaller();
     const call = (message: typeof newMessage) => {
       const { headers, body } = message("tools/call", { name, arguments: args });
@@ -101,8 +109,8 @@ describe("a review that is refused after its game was read", () => {
     expect(await ask()).toContain("The limit of 30 refusals in this window is reached");
   }
 
-  test.each([json, ...rpcDoors])(
-    "through $name counts for the bytes that were read, until its caller is refused unread",
+  test.each([json, connectBinary, grpc])(
+    "a review that is refused after its game was read, through $name, counts for the bytes that were read, until its caller is refused unread",
     async (kind) => {
       const caller = newCaller();
       await oneIsUsed(caller);
@@ -111,7 +119,7 @@ describe("a review that is refused after its game was read", () => {
     },
   );
 
-  test("through an agent's tool counts for the bytes that were read, until its caller is refused unread", async () => {
+  test("a review that is refused after its game was read, through an agent's tool, counts for the bytes that were read, until its caller is refused unread", async () => {
     const caller = newCaller();
     await oneIsUsed(caller);
     const { headers, body } = newMessage("tools/call", { name: "review_game", arguments: long });
@@ -120,7 +128,7 @@ describe("a review that is refused after its game was read", () => {
     );
   });
 
-  test("counts for nothing if it was short", async () => {
+  test("a review that is refused after a short game was read counts for nothing", async () => {
     const caller = newCaller();
     await oneIsUsed(caller);
     const short = { moves: moves, depth: 1 };

@@ -1,0 +1,19 @@
+import { beforeAll, vi } from "vitest";
+
+/**
+ * Lets the tests of a file turn on the clock by which the app in this process measures windows and times (`performance.now`).
+ * Timers run when they would.
+ *
+ * @returns turns the clock on by milliseconds
+ */
+export function useTurnedClock(): (ms: number) => void {
+  let aheadMs = 0;
+  beforeAll(() => {
+    const now = performance.now.bind(performance);
+    const spy = vi.spyOn(performance, "now").mockImplementation(() => now() + aheadMs);
+    return () => spy.mockRestore();
+  });
+  return (ms) => {
+    aheadMs += ms;
+  };
+}
