@@ -9,8 +9,9 @@ export default defineConfig({
     exclude: otherLanes,
     globalSetup: ["test/support/require-components.ts", "test/clients/toolchains.ts"],
     provide: { needs: ["go", "jdk", "maven", "python", "chromium"] },
-    // Promises about time are among them, so nothing else may take the machine's.
+    // The files share two cores with what they start; within a file, programs that only wait run beside each other.
     fileParallelism: false,
+    maxConcurrency: 6,
     expect: { poll: { timeout: 20_000 } },
   },
 });

@@ -1,27 +1,37 @@
 import { readdirSync } from "node:fs";
-import { setTimeout as sleep } from "node:timers/promises";
-import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, type TestContext, test } from "vitest";
 import { post } from "../contract/doors/post.ts";
 import { rowsWith } from "../support/needs.ts";
 import { rateOf, usePlansFile } from "../support/plans-file.ts";
 import { useApp } from "../support/running-app.ts";
 import type { Program } from "./language.ts";
 import { languages } from "./languages/index.ts";
-import { examplesOf } from "./places.ts";
-import { startRecordingProxy } from "./recording-proxy.ts";
+import { examples } from "./places.ts";
+import { type RecordingProxy, startRecordingProxy } from "./recording-proxy.ts";
 import { runProgram } from "./run-program.ts";
 
-// So tight that every example has to wait: it asks nine times, three of them on end in less than this even where the machine is busy.
+// So tight that every example has to wait: it asks nine times, three of them on end in less than this even if the machine is busy.
 const windowS = 6;
 const plans = usePlansFile({ id: "keyless", limits: { rates: [rateOf("burst", 3, windowS)] } });
-const app = useApp({ KIBITZ_ACCESS: "public", KIBITZ_PLANS: plans, KIBITZ_CACHE_MB: "0" });
-
-let key = "";
-beforeAll(async () => {
-  key = String((await post(`${app.url}/v1/keys`, {})).body.key);
+const app = useApp({
+  KIBITZ_ACCESS: "public",
+  KIBITZ_PLANS: plans,
+  KIBITZ_CACHE_MB: "0",
+  KIBITZ_QUEUE_MAX_WAIT_MS: "600000",
 });
 
-const examples = languages.flatMap(({ needs, examples }) => rowsWith(needs, ...examples));
+const programs = languages.flatMap(({ needs, examples }) => rowsWith(needs, ...examples));
+
+/** Limits count by address, so each run has one of its own. */
+let callers = 1;
+async function startProxy({ onTestFinished }: TestContext) {
+  const proxy = await startRecordingProxy(app.url, `127.0.1.${callers++}`);
+  onTestFinished(() => proxy.close());
+  return proxy;
+}
+
+/** Runs at the same time need a key each, because a plan limits how many calls of one key run at once. */
+const newKey = async ({ url }: RecordingProxy) => String((await post(`${url}/v1/keys`, {})).body.key);
 
 const move = String.raw`[KQRBNa-h][\w+#=x-]+`;
 const score = String.raw`([+-]\d+\.\d\d|mate in -?\d+)`;
@@ -30,12 +40,17 @@ const bestMove = (depth: string) =>
 const state = new RegExp(String.raw`^depth \d+: ${score} ${move}( final)?$`);
 const waiting = /^rate limited, waiting [1-6] s$/;
 
-describe.each(examples)("$name", (example: Program) => {
-  const run = (env: Readonly<Record<string, string>>) =>
-    runProgram([...example.command, app.url], { ...example, env: { ...example.env, ...env } });
+// They wait most of their time, so they run beside each other.
+describe.concurrent.each(programs)("$name", (program: Program) => {
+  const run = (proxy: RecordingProxy, apiKey: string, onLine?: (line: string) => void) =>
+    runProgram([...program.command, proxy.url], {
+      ...program,
+      env: { ...program.env, KIBITZ_API_KEY: apiKey },
+      ...(onLine && { onLine }),
+    });
 
-  test("evaluates, watches, reviews, asks for less when it has to, and waits when it has to", async () => {
-    const printed = (await run({ KIBITZ_API_KEY: "" })).trimEnd().split("\n");
+  test("an example evaluates, streams, reviews, asks for less after a refusal, and waits for a rate limit", async (context) => {
+    const printed = (await run(await startProxy(context), "")).trimEnd().split("\n");
     const lines = printed.filter((line) => !waiting.test(line));
     expect(lines.length, printed.join("\n")).toBeLessThan(printed.length);
 
@@ -56,27 +71,21 @@ describe.each(examples)("$name", (example: Program) => {
     expect(lines.slice(-5)).toEqual(Array.from({ length: 5 }, () => expect.stringMatching(bestMove("12"))));
   });
 
-  test("sends the key that it is given", async () => {
-    // The run before this one may have used up the window of those without a key.
-    await sleep(windowS * 1000);
-    const printed = await run({ KIBITZ_API_KEY: key });
-    // The one call that it makes without the key has all of that window.
+  test("an example with a key is never rate limited, because it sends the key", async (context) => {
+    const proxy = await startProxy(context);
+    const printed = await run(proxy, await newKey(proxy));
+    // The two calls that it makes without the key are within the limit.
     expect(printed.split("\n").filter((line) => waiting.test(line))).toEqual([]);
   });
 
-  test("asks again when its connection breaks under a stream, and shows each depth once", async () => {
-    const proxy = await startRecordingProxy(app.url);
-    onTestFinished(() => proxy.close());
+  test("an example asks again if its connection breaks during a stream, and prints each depth once", async (context) => {
+    const proxy = await startProxy(context);
     let isCut = false;
-    const printed = await runProgram([...example.command, proxy.url], {
-      ...example,
-      env: { ...example.env, KIBITZ_API_KEY: key },
-      onLine(line) {
-        if (!isCut && state.test(line)) {
-          isCut = true;
-          proxy.cut();
-        }
-      },
+    const printed = await run(proxy, await newKey(proxy), (line) => {
+      if (!isCut && state.test(line)) {
+        isCut = true;
+        proxy.cut();
+      }
     });
     const lines = printed.trimEnd().split("\n");
     expect(lines).toContain("connection lost, asking again");
@@ -86,9 +95,7 @@ describe.each(examples)("$name", (example: Program) => {
   });
 });
 
-test("every folder of examples is a language that is run", () => {
-  const folders = readdirSync(examplesOf("."), { withFileTypes: true }).filter((entry) =>
-    entry.isDirectory(),
-  );
+test("every folder of examples is a language whose examples are run", () => {
+  const folders = readdirSync(examples, { withFileTypes: true }).filter((entry) => entry.isDirectory());
   expect(languages.map(({ name }) => name).toSorted()).toEqual(folders.map(({ name }) => name).toSorted());
 });

@@ -14,7 +14,7 @@ export interface Language {
   readonly name: string;
   /** What it is built and run with. */
   readonly needs: readonly Need[];
-  /** Generates and compiles everything into `node_modules/.cache/clients/<name>/` and ignored folders; quick if nothing changed. */
+  /** Generates and compiles everything, in the cache of tools; nothing if it is built there from the same files. */
   build(): Promise<void>;
   /** What users copy: `examples/<name>/`. */
   readonly examples: readonly Program[];

@@ -13,14 +13,18 @@ export interface RecordingProxy {
   close(): Promise<void>;
 }
 
-/** Passes bytes to and from the service, and keeps a copy of them. */
-export async function startRecordingProxy(url: string): Promise<RecordingProxy> {
+/**
+ * Passes bytes to and from the service, and keeps a copy of them.
+ *
+ * @param address the address of this machine that the service sees as its caller: limits count by it
+ */
+export async function startRecordingProxy(url: string, address = "127.0.0.1"): Promise<RecordingProxy> {
   const { hostname, port } = new URL(url);
   const sent: Buffer[] = [];
   const received: Buffer[] = [];
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
-    const service = connect(Number(port), hostname);
+    const service = connect({ port: Number(port), host: hostname, localAddress: address });
     for (const [from, to, copy] of [
       [client, service, sent],
       [service, client, received],

@@ -1,14 +1,11 @@
-import { mkdir } from "node:fs/promises";
 import type { TestProject } from "vitest/node";
 import { buildGeneratedClients } from "./generated/clients.ts";
 import { languages } from "./languages/index.ts";
-import { cacheOf } from "./places.ts";
 
 /** Builds all clients that can be built here. */
 export default async function buildLanguages(project: TestProject): Promise<void> {
   const { missing } = project.getProvidedContext();
   for (const language of languages.filter(({ needs }) => !needs.some((need) => missing.includes(need)))) {
-    await mkdir(cacheOf(language.name), { recursive: true });
     await timed(language.name, () => language.build());
   }
   await timed("clients generated from the OpenAPI document", () => buildGeneratedClients(missing));

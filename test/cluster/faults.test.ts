@@ -1,6 +1,5 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir } from "node:fs/promises";
 import { connect } from "node:net";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
@@ -10,7 +9,6 @@ import { type Cluster, type ClusterNode, startCluster } from "../../tools/cluste
 import { go } from "../clients/languages/go.ts";
 import { python } from "../clients/languages/python.ts";
 import { typescript } from "../clients/languages/typescript.ts";
-import { cacheOf } from "../clients/places.ts";
 import { descendantsOf } from "../engine/processes.ts";
 import { describeWith, rowsWith } from "../support/needs.ts";
 import { quickestSettings } from "../support/quickest-settings.ts";
@@ -62,7 +60,6 @@ describeWith(
   let cluster: Cluster;
   beforeAll(async () => {
     for (const language of [go, python, typescript]) {
-      await mkdir(cacheOf(language.name), { recursive: true });
       await language.build();
     }
     const { KIBITZ_PORT: _, ...settings } = quickestSettings;

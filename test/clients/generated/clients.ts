@@ -1,13 +1,10 @@
-import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { cp, mkdir, rm, symlink, writeFile } from "node:fs/promises";
-import { homedir } from "node:os";
+import { cp, mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { buildOnce, copySources, sourcesOf } from "../../support/build-once.ts";
+import { cacheFolder } from "../../support/cache-folder.ts";
 import type { Need } from "../../support/components.ts";
-import { buildIfStale } from "../build-if-stale.ts";
 import type { Program } from "../language.ts";
-import { cacheOf } from "../places.ts";
 import { runProgram } from "../run-program.ts";
 
 /** A program that calls the service with a client generated from the OpenAPI document. */
@@ -20,45 +17,53 @@ const versions = { openapiGenerator: "7.25.0", oapiCodegen: "v2.8.2" };
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const document = fileURLToPath(new URL("../../../gen/openapi.json", import.meta.url));
-const built = cacheOf("generated");
 
-/** The generators stay when `node_modules` goes: they are large, and change only with their version. */
-const tools = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "kibitz");
-const toolsFor = (file: string) => {
-  const digest = createHash("sha256").update(readFileSync(join(here, file)));
-  return join(tools, `${file.replace("/", "-")}-${digest.digest("hex").slice(0, 12)}`);
-};
-const npmTools = toolsFor("typescript/package-lock.json");
-const pythonTools = toolsFor("python/requirements.txt");
-const openapiGenerator = join(tools, `openapi-generator-cli-${versions.openapiGenerator}`);
-const oapiCodegen = join(tools, `oapi-codegen@${versions.oapiCodegen}`);
+// The generators are large, and change only with their versions.
+const npmPackages = sourcesOf(
+  "generator-npm",
+  ...["package.json", "package-lock.json"].map((file) => `test/clients/generated/typescript/${file}`),
+);
+const npmTools = join(npmPackages.folder, "test/clients/generated/typescript");
+const pythonPackages = sourcesOf("generator-python", "test/clients/generated/python/requirements.txt");
+const openapiGenerator = cacheFolder("generator-openapi-generator", versions.openapiGenerator);
+const oapiCodegen = cacheFolder("generator-oapi-codegen", versions.oapiCodegen);
+
+// The clients, each with the program that uses it.
+const generatedFrom = (name: string, ...folders: readonly string[]) =>
+  sourcesOf(
+    `client-${name}`,
+    ...["gen/openapi.json", ...["clients.ts", ...folders].map((path) => `test/clients/generated/${path}`)],
+  );
+const ofPythonClient = generatedFrom("openapi-python-client", "python");
+const ofOpenapiGenerator = generatedFrom("openapi-generator", "go", "java", "python");
+const ofOpenapiGeneratorForGo = generatedFrom("openapi-generator-go", "go");
+const ofOapiCodegen = generatedFrom("oapi-codegen", "go");
 
 /** The programs of the virtual environment, with openapi-python-client among them. */
-export const pythonPrograms = join(pythonTools, "bin");
+export const pythonPrograms = join(pythonPackages.folder, "bin");
 const python = join(pythonPrograms, "python");
-const goPrograms = join(built, "go/bin");
-const java = join(built, "openapi-generator/java");
+const java = join(ofOpenapiGenerator.folder, "java");
 
 export const generatedClients: readonly GeneratedClient[] = [
   {
     name: "openapi-python-client",
     needs: ["python"],
     command: [python, join(here, "python/openapi_python_client.py")],
-    cwd: built,
-    env: { PYTHONPATH: built },
+    cwd: ofPythonClient.folder,
+    env: { PYTHONPATH: ofPythonClient.folder },
   },
   {
     name: "openapi-generator for Python",
     needs: ["python", "jdk", "maven"],
     command: [python, join(here, "python/openapi_generator.py")],
-    cwd: built,
-    env: { PYTHONPATH: join(built, "openapi-generator/python") },
+    cwd: ofOpenapiGenerator.folder,
+    env: { PYTHONPATH: join(ofOpenapiGenerator.folder, "python") },
   },
   {
     name: "openapi-generator for Go",
     needs: ["go", "jdk", "maven"],
-    command: [join(goPrograms, "openapi-generator")],
-    cwd: built,
+    command: [join(ofOpenapiGeneratorForGo.folder, "program")],
+    cwd: ofOpenapiGeneratorForGo.folder,
   },
   {
     name: "openapi-generator for Java",
@@ -69,13 +74,13 @@ export const generatedClients: readonly GeneratedClient[] = [
       `${java}/target/*:${java}/target/lib/*`,
       join(here, "java/OpenapiGenerator.java"),
     ],
-    cwd: built,
+    cwd: ofOpenapiGenerator.folder,
   },
   {
     name: "oapi-codegen",
     needs: ["go"],
-    command: [join(goPrograms, "oapi-codegen")],
-    cwd: built,
+    command: [join(ofOapiCodegen.folder, "program")],
+    cwd: ofOapiCodegen.folder,
   },
 ];
 
@@ -85,110 +90,97 @@ export async function useNpmTools(folder: string): Promise<void> {
   await symlink(join(npmTools, "node_modules"), join(folder, "node_modules"));
 }
 
-/** Installs the generators, and generates and compiles every client whose toolchain is here; quick if nothing changed. */
+/** Installs the generators, and generates and compiles every client whose toolchain is here. */
 export async function buildGeneratedClients(missing: readonly Need[]): Promise<void> {
   const has = (...needs: readonly Need[]) => !needs.some((need) => missing.includes(need));
-  const hasJava = has("jdk", "maven");
   await Promise.all([
-    installOnce(npmTools, installFromNpm),
-    has("python") && installOnce(pythonTools, installPython),
-    hasJava && installOnce(openapiGenerator, installOpenapiGenerator),
-    has("go") && installOnce(oapiCodegen, installOapiCodegen),
+    installFromNpm(),
+    has("python") && buildPythonClient(),
+    has("jdk", "maven") && buildByOpenapiGenerator(has("go")),
+    has("go") && buildByOapiCodegen(),
   ]);
-  await buildIfStale({
-    // A toolchain that is installed later has a stamp of its own.
-    stamp: join(built, `built-without-${missing.join("-")}`),
-    sources: [document, join(here, "{clients.ts,*/**}")],
-    products: [],
-    async build() {
-      await rm(built, { recursive: true, force: true });
-      await cp(join(here, "go"), join(built, "go"), { recursive: true });
-      await Promise.all([
-        has("python") && generateWithOpenapiPythonClient(),
-        hasJava && generateWithOpenapiGenerator(),
-        has("go") && generateWithOapiCodegen(),
-      ]);
-      await Promise.all([
-        hasJava && runProgram(["mvn", ...quietly, "-Dmaven.test.skip=true", "package"], { cwd: java }),
-        has("go") && buildGo("./oapi-codegen", ...(hasJava ? ["./openapi-generator"] : [])),
-      ]);
-    },
-  });
 }
 
 const quietly = ["--batch-mode", "--no-transfer-progress", "--quiet"];
 
-/** An installation that was interrupted begins anew. */
-async function installOnce(folder: string, install: () => Promise<unknown>): Promise<void> {
-  await buildIfStale({
-    stamp: join(folder, "installed"),
-    sources: [],
-    products: [],
-    async build() {
-      await rm(folder, { recursive: true, force: true });
-      await mkdir(folder, { recursive: true });
-      await install();
-    },
+function installFromNpm(): Promise<void> {
+  return buildOnce(npmPackages.folder, async (folder) => {
+    await copySources(npmPackages, folder);
+    const cwd = join(folder, "test/clients/generated/typescript");
+    await runProgram(["npm", "ci", "--no-audit", "--no-fund"], { cwd });
   });
 }
 
-async function installFromNpm(): Promise<void> {
-  await cp(join(here, "typescript"), npmTools, { recursive: true });
-  await runProgram(["npm", "ci", "--no-audit", "--no-fund"], { cwd: npmTools });
-}
-
-async function installPython(): Promise<void> {
-  await runProgram(["python3", "-m", "venv", pythonTools]);
-  const requirements = join(here, "python/requirements.txt");
-  await runProgram([python, "-m", "pip", "install", "--quiet", "--no-deps", "-r", requirements]);
-}
-
-/** By Maven, as the dependencies of its clients come: it knows which registry to ask, and checks what it gets. */
-async function installOpenapiGenerator(): Promise<void> {
-  const copy = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy";
-  const artifact = `-Dartifact=org.openapitools:openapi-generator-cli:${versions.openapiGenerator}`;
-  await runProgram(["mvn", ...quietly, copy, artifact, `-DoutputDirectory=${openapiGenerator}`]);
-}
-
-async function installOapiCodegen(): Promise<void> {
-  const program = `github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@${versions.oapiCodegen}`;
-  await runProgram(["go", "install", program], { env: { GOBIN: oapiCodegen } });
-}
-
-async function generateWithOpenapiPythonClient(): Promise<void> {
-  const folder = join(built, "kibitz_client");
-  const generate = ["generate", "--meta", "none", "--fail-on-warning"];
-  const program = join(pythonPrograms, "openapi-python-client");
-  // It formats what it has written with ruff, which it looks for on the path.
-  const env = { PATH: `${pythonPrograms}:${process.env.PATH}` };
-  await runProgram([program, ...generate, "--path", document, "--output-path", folder], { env });
-}
-
-/** Its three clients, in one start of Java. */
-async function generateWithOpenapiGenerator(): Promise<void> {
-  const wanted = {
-    python: { outputDir: join(built, "openapi-generator/python") },
-    java: { outputDir: java },
-    // The program and both clients in Go are one module.
-    go: { outputDir: join(built, "go/openapi"), additionalProperties: { withGoMod: false } },
-  };
-  const files = Object.entries(wanted).map(async ([generatorName, options]) => {
-    const file = join(built, `${generatorName}.json`);
-    await writeFile(file, JSON.stringify({ generatorName, inputSpec: document, ...options }));
-    return file;
+async function buildPythonClient(): Promise<void> {
+  await buildOnce(pythonPackages.folder, async (folder) => {
+    await runProgram(["python3", "-m", "venv", folder]);
+    const requirements = join(here, "python/requirements.txt");
+    const install = ["-m", "pip", "install", "--quiet", "--no-deps", "-r", requirements];
+    await runProgram([join(folder, "bin/python"), ...install]);
   });
-  const jar = join(openapiGenerator, `openapi-generator-cli-${versions.openapiGenerator}.jar`);
-  await runProgram(["java", "-jar", jar, "batch", "--fail-fast", ...(await Promise.all(files))]);
+  await buildOnce(ofPythonClient.folder, async (folder) => {
+    const generate = ["generate", "--meta", "none", "--fail-on-warning"];
+    const program = join(pythonPrograms, "openapi-python-client");
+    // It formats what it has written with ruff, which it looks for on the path.
+    const env = { PATH: `${pythonPrograms}:${process.env.PATH}` };
+    const output = join(folder, "kibitz_client");
+    await runProgram([program, ...generate, "--path", document, "--output-path", output], { env });
+  });
 }
 
-async function generateWithOapiCodegen(): Promise<void> {
-  const folder = join(built, "go/kibitz");
-  await mkdir(folder);
-  const options = ["-generate", "types,client", "-package", "kibitz", "-o", join(folder, "kibitz.go")];
-  await runProgram([join(oapiCodegen, "oapi-codegen"), ...options, document]);
+async function buildByOpenapiGenerator(hasGo: boolean): Promise<void> {
+  // By Maven, as the dependencies of its clients come: it knows which registry to ask, and checks what it gets.
+  await buildOnce(openapiGenerator, async (folder) => {
+    const copy = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy";
+    const artifact = `-Dartifact=org.openapitools:openapi-generator-cli:${versions.openapiGenerator}`;
+    await runProgram(["mvn", ...quietly, copy, artifact, `-DoutputDirectory=${folder}`]);
+  });
+  await buildOnce(ofOpenapiGenerator.folder, async (folder) => {
+    // The three clients, in one start of Java.
+    const wanted = {
+      python: {},
+      java: {},
+      // The program and the client in Go are one module.
+      go: { additionalProperties: { withGoMod: false } },
+    };
+    const files = Object.entries(wanted).map(async ([generatorName, options]) => {
+      const file = join(folder, `${generatorName}.json`);
+      const outputDir = join(folder, generatorName);
+      await writeFile(file, JSON.stringify({ generatorName, inputSpec: document, outputDir, ...options }));
+      return file;
+    });
+    const jar = join(openapiGenerator, `openapi-generator-cli-${versions.openapiGenerator}.jar`);
+    await runProgram(["java", "-jar", jar, "batch", "--fail-fast", ...(await Promise.all(files))]);
+    const compile = ["mvn", ...quietly, "-Dmaven.test.skip=true", "package"];
+    await runProgram(compile, { cwd: join(folder, "java") });
+  });
+  if (hasGo) {
+    await buildOnce(ofOpenapiGeneratorForGo.folder, async (folder) => {
+      await cp(join(ofOpenapiGenerator.folder, "go"), join(folder, "go/openapi"), { recursive: true });
+      await buildGo("openapi-generator", folder);
+    });
+  }
 }
 
-async function buildGo(...programs: readonly string[]): Promise<void> {
-  await mkdir(goPrograms);
-  await runProgram(["go", "build", "-o", `${goPrograms}/`, ...programs], { cwd: join(built, "go") });
+async function buildByOapiCodegen(): Promise<void> {
+  await buildOnce(oapiCodegen, async (folder) => {
+    const program = `github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@${versions.oapiCodegen}`;
+    await runProgram(["go", "install", program], { env: { GOBIN: folder } });
+  });
+  await buildOnce(ofOapiCodegen.folder, async (folder) => {
+    await mkdir(join(folder, "go/kibitz"), { recursive: true });
+    const options = ["-generate", "types,client", "-package", "kibitz"];
+    const output = ["-o", join(folder, "go/kibitz/kibitz.go")];
+    await runProgram([join(oapiCodegen, "oapi-codegen"), ...options, ...output, document]);
+    await buildGo("oapi-codegen", folder);
+  });
+}
+
+/** Compiles a program of `go/` with the client that was generated into `<folder>/go/`. */
+async function buildGo(name: string, folder: string): Promise<void> {
+  const cwd = join(folder, "go");
+  for (const part of ["go.mod", "go.sum", name]) {
+    await cp(join(here, "go", part), join(cwd, part), { recursive: true });
+  }
+  await runProgram(["go", "build", "-buildvcs=false", "-o", join(folder, "program"), `./${name}`], { cwd });
 }

@@ -1,10 +1,12 @@
 import { join } from "node:path";
+import { buildOnce, copySources } from "../../support/build-once.ts";
 import type { Language } from "../language.ts";
-import { buf, cacheOf, examplesOf, probeOf } from "../places.ts";
+import { buf, placeOf } from "../places.ts";
 import { runProgram } from "../run-program.ts";
 
-const cwd = examplesOf("go");
-const binary = (name: string) => join(cacheOf("go"), name);
+const place = placeOf("go");
+const cwd = place.example;
+const binary = (name: string) => join(place.folder, "bin", name);
 
 /** Calls without end, by grpc-go: for the tests of many nodes. */
 export const goTraffic = binary("traffic");
@@ -15,13 +17,19 @@ export const go: Language = {
 
   needs: ["go"],
 
-  async build() {
-    await runProgram([buf, "generate", "--template", "buf.gen.go.yaml"], { cwd });
-    const build = ["go", "build", "-buildvcs=false", "-o"];
-    await runProgram([...build, binary(""), "./connect", "./grpc"], { cwd });
-    await runProgram([...build, binary("probe"), "."], { cwd: probeOf("go") });
-    await runProgram([...build, goTraffic, "./traffic"], { cwd: probeOf("go") });
-  },
+  build: () =>
+    buildOnce(place.folder, async (folder) => {
+      await copySources(place, folder);
+      const [example, probe, bin] = [
+        join(folder, "examples/go"),
+        join(folder, "test/clients/go"),
+        join(folder, "bin/"),
+      ];
+      await runProgram([buf, "generate", "--template", "buf.gen.go.yaml"], { cwd: example });
+      const build = ["go", "build", "-buildvcs=false", "-o"];
+      await runProgram([...build, bin, "./connect", "./grpc"], { cwd: example });
+      await runProgram([...build, bin, ".", "./traffic"], { cwd: probe });
+    }),
 
   examples: [
     { name: "go: connect-go", command: [binary("connect")], cwd },

@@ -1,13 +1,12 @@
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { buildIfStale } from "../build-if-stale.ts";
+import { buildOnce, copySources } from "../../support/build-once.ts";
 import type { Language } from "../language.ts";
-import { cacheOf, examplesOf, probeOf, protoFiles } from "../places.ts";
+import { placeOf } from "../places.ts";
 import { runProgram } from "../run-program.ts";
 
-const example = examplesOf("java");
-const probe = probeOf("java");
-const exampleJar = join(example, "target/kibitz-example.jar");
-const probeJar = join(probe, "probe/target/probe.jar");
+const place = placeOf("java");
+const cwd = place.example;
 
 /** grpc-java. */
 export const java: Language = {
@@ -15,20 +14,22 @@ export const java: Language = {
 
   needs: ["jdk", "maven"],
 
-  async build() {
-    const ownFiles = "{pom.xml,*.yaml,probe/pom.xml,**/src/**/*.java}";
-    await buildIfStale({
-      stamp: join(cacheOf("java"), "built"),
-      sources: [protoFiles, join(example, ownFiles), join(probe, ownFiles)],
-      products: [exampleJar, probeJar],
+  build: () =>
+    buildOnce(place.folder, async (folder) => {
+      await copySources(place, folder);
       // The probe is made of the example's code, so both are built in one run.
-      async build() {
-        await runProgram(["mvn", "--batch-mode", "--no-transfer-progress", "package"], { cwd: probe });
-      },
-    });
-  },
+      await runProgram(["mvn", "--batch-mode", "--no-transfer-progress", "package"], {
+        cwd: join(folder, "test/clients/java"),
+      });
+      // buf and protoc, 100 MB.
+      await rm(join(folder, "examples/java/target/tools"), { recursive: true });
+    }),
 
-  examples: [{ name: "java: grpc-java", command: ["java", "-jar", exampleJar], cwd: example }],
+  examples: [
+    { name: "java: grpc-java", command: ["java", "-jar", join(cwd, "target/kibitz-example.jar")], cwd },
+  ],
 
-  probes: [{ name: "java-grpc", command: ["java", "-jar", probeJar], cwd: probe }],
+  probes: [
+    { name: "java-grpc", command: ["java", "-jar", join(place.probe, "probe/target/probe.jar")], cwd },
+  ],
 };

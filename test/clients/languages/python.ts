@@ -1,14 +1,13 @@
-import { copyFile, readFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
+import { buildOnce, copySources, sourcesOf } from "../../support/build-once.ts";
 import type { Language } from "../language.ts";
-import { buf, cacheOf, examplesOf, probeOf } from "../places.ts";
+import { buf, placeOf } from "../places.ts";
 import { runProgram } from "../run-program.ts";
 
-const cwd = examplesOf("python");
-const environment = join(cacheOf("python"), "venv");
-const interpreter = join(environment, "bin/python");
-const required = join(cwd, "requirements.txt");
-const installed = join(environment, "requirements.txt");
+const place = placeOf("python");
+const cwd = place.example;
+const environment = sourcesOf("client-python-venv", "examples/python/requirements.txt");
+const interpreter = join(environment.folder, "bin/python");
 
 /** grpcio, and plain JSON with requests. */
 export const python: Language = {
@@ -17,14 +16,29 @@ export const python: Language = {
   needs: ["python"],
 
   async build() {
-    if ((await readFile(required, "utf8")) !== (await readFile(installed, "utf8").catch(() => undefined))) {
-      await runProgram(["python3", "-m", "venv", "--clear", environment]);
-      await runProgram([interpreter, "-m", "pip", "install", "--quiet", "--requirement", required]);
-      await copyFile(required, installed);
-    }
-    // The template says `python`, as in an environment that is activated.
-    const env = { PATH: [join(environment, "bin"), process.env.PATH].join(delimiter) };
-    await runProgram([buf, "generate", "--template", "buf.gen.python.yaml"], { cwd, env });
+    await buildOnce(environment.folder, async (folder) => {
+      await copySources(environment, folder);
+      await runProgram(["python3", "-m", "venv", folder]);
+      const required = join(folder, "examples/python/requirements.txt");
+      await runProgram([
+        join(folder, "bin/python"),
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--requirement",
+        required,
+      ]);
+    });
+    await buildOnce(place.folder, async (folder) => {
+      await copySources(place, folder);
+      // The template says `python`, as in an environment that is activated.
+      const env = { PATH: [join(environment.folder, "bin"), process.env.PATH].join(delimiter) };
+      await runProgram([buf, "generate", "--template", "buf.gen.python.yaml"], {
+        cwd: join(folder, "examples/python"),
+        env,
+      });
+    });
   },
 
   examples: [
@@ -35,7 +49,7 @@ export const python: Language = {
   probes: [
     {
       name: "python-grpc",
-      command: [interpreter, join(probeOf("python"), "grpc_probe.py")],
+      command: [interpreter, join(place.probe, "grpc_probe.py")],
       cwd,
       env: { PYTHONPATH: cwd },
     },

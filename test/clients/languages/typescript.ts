@@ -1,14 +1,17 @@
-import { copyFile, readFile } from "node:fs/promises";
+import { symlink } from "node:fs/promises";
 import { join } from "node:path";
-import { buildIfStale } from "../build-if-stale.ts";
+import { buildOnce, copySources, sourcesOf } from "../../support/build-once.ts";
 import type { Language } from "../language.ts";
-import { cacheOf, examplesOf, probeOf, protoFiles } from "../places.ts";
+import { placeOf, probeOf } from "../places.ts";
 import { runProgram } from "../run-program.ts";
 
-const cwd = examplesOf("typescript");
+const place = placeOf("typescript");
+const cwd = place.example;
 const node = process.execPath;
-const required = join(cwd, "package-lock.json");
-const installed = join(cwd, "node_modules/package-lock.json");
+const packages = sourcesOf(
+  "client-typescript-packages",
+  ...["package.json", "package-lock.json", ".npmrc"].map((file) => `examples/typescript/${file}`),
+);
 
 /** connect-web in Chromium, connect-node and @grpc/grpc-js. The probes are made of this project's own code. */
 export const typescript: Language = {
@@ -17,26 +20,24 @@ export const typescript: Language = {
   needs: ["chromium"],
 
   async build() {
-    if ((await readFile(required, "utf8")) !== (await readFile(installed, "utf8").catch(() => undefined))) {
-      await runProgram(["npm", "ci"], { cwd });
-      await copyFile(required, installed);
-    }
-    await buildIfStale({
-      stamp: join(cacheOf("typescript"), "built"),
-      sources: [protoFiles, installed, join(cwd, "{*.json,*.yaml,*.ts,web/*.ts}")],
-      products: [join(cwd, "gen"), join(cwd, "web/dist/main.js")],
-      async build() {
-        for (const script of ["generate", "types", "bundle"]) {
-          await runProgram(["npm", "run", script], { cwd });
-        }
-      },
+    await buildOnce(packages.folder, async (folder) => {
+      await copySources(packages, folder);
+      await runProgram(["npm", "ci"], { cwd: join(folder, "examples/typescript") });
+    });
+    await buildOnce(place.folder, async (folder) => {
+      await copySources(place, folder);
+      const example = join(folder, "examples/typescript");
+      await symlink(join(packages.folder, "examples/typescript/node_modules"), join(example, "node_modules"));
+      for (const script of ["generate", "types", "bundle"]) {
+        await runProgram(["npm", "run", script], { cwd: example });
+      }
     });
   },
 
   examples: [
     {
       name: "typescript: connect-web in Chromium",
-      command: [node, join(probeOf("typescript"), "open-page.ts")],
+      command: [node, join(probeOf("typescript"), "open-page.ts"), join(cwd, "web")],
       cwd,
     },
     { name: "typescript: connect-node", command: [node, "connect-node.ts"], cwd },

@@ -5,13 +5,12 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
 import { findChromium } from "../../support/find-chromium.ts";
-import { examplesOf } from "../places.ts";
 
 /**
- * Opens the page of the example in a real Chromium and prints what it says: open-page.ts <address of the service>.
+ * Opens the page of the example in a real Chromium and prints what it says: open-page.ts <folder of the page> <address of the service>.
  * The page comes from another port, so a browser lets it read only what the service allows other origins to read.
  */
-const [service = ""] = process.argv.slice(2);
+const [folder = "", service = ""] = process.argv.slice(2);
 const settings = new URLSearchParams({
   service,
   ...(process.env.KIBITZ_API_KEY && { key: process.env.KIBITZ_API_KEY }),
@@ -24,7 +23,7 @@ const server = createServer(async ({ url = "" }, response) => {
     response.writeHead(404).end();
   } else {
     response.setHeader("Content-Type", type);
-    response.end(await readFile(join(examplesOf("typescript"), "web", url)));
+    response.end(await readFile(join(folder, url)));
   }
 }).listen(0, "127.0.0.1");
 await once(server, "listening");
