@@ -3,7 +3,8 @@ import type { Command } from "./probe.ts";
 
 /** One call, and what every client must see of it. */
 export interface Case {
-  readonly promise: string;
+  /** Continues "a client". */
+  readonly sees: string;
   readonly command: Command;
   /** Whether the call carries a good key. */
   readonly key?: true;
@@ -16,6 +17,9 @@ export interface Case {
 export const italianGame = "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3";
 const pawnEndgame = "8/8/8/4k3/8/4K3/4P3/8 w - - 0 1";
 const mated = "7k/6Q1/6K1/8/8/8/8/8 b - - 0 1";
+
+/** Searched in milliseconds. */
+export const quick = { fen: italianGame, depth: 4 };
 
 /** Searched for a minute, if nobody stops it. */
 export const longSearch = { fen: italianGame, depth: 30, multipv: 5, movetime_ms: 60_000 };
@@ -69,7 +73,7 @@ const invalid = (
 
 export const cases: readonly Case[] = [
   {
-    promise: "a best move is told in full",
+    sees: "reads every field of a best move",
     command: { method: "FindBestMove", request: { fen: "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - - 0 1", depth: 8 } },
     expected: {
       code: "OK",
@@ -90,7 +94,7 @@ export const cases: readonly Case[] = [
     },
   },
   {
-    promise: "a finished game has a result and no best move",
+    sees: "reads the result of a finished game, and no best move",
     command: evaluate({ fen: mated }),
     expected: {
       code: "OK",
@@ -107,27 +111,27 @@ export const cases: readonly Case[] = [
     },
   },
   {
-    promise: "a FEN that is none is told as a fault of that field",
+    sees: "reads that a text is no FEN, as a violation of that field",
     command: evaluate({ fen: "8/8/8/4k3/8/4K3/4P3/8 nobody - - 0 1" }),
     expected: invalid("fix_request", ["fen", "invalid_fen"]),
   },
   {
-    promise: "a position that cannot be searched, too",
+    sees: "reads that a position is illegal, as a violation of that field",
     command: evaluate({ fen: "8/8/8/8/8/4K3/4P3/8 w - - 0 1" }),
     expected: invalid("fix_request", ["fen", "illegal_position"]),
   },
   {
-    promise: "a move that is not legal is told with its place in the list",
+    sees: "reads which move in the list is illegal",
     command: evaluate({ fen: italianGame, moves: ["Nf6", "Ke3"] }),
     expected: invalid("fix_request", ["moves[1]", "illegal_move"]),
   },
   {
-    promise: "depth 31 is out of range",
+    sees: "reads that depth 31 is out of range",
     command: evaluate({ fen: italianGame, depth: 31 }),
     expected: invalid("send_suggested_request", ["depth", "out_of_range"]),
   },
   {
-    promise: "several faults are told at once",
+    sees: "reads several violations at once",
     command: evaluate({ fen: italianGame, depth: 0, multipv: 11, movetime_ms: 49 }),
     expected: invalid(
       "send_suggested_request",
@@ -137,17 +141,17 @@ export const cases: readonly Case[] = [
     ),
   },
   {
-    promise: "a stream says what is wrong as a single call does",
+    sees: "reads the same violation from a stream as from a unary call",
     command: { method: "StreamEvaluate", request: { fen: "8/8/8/4k3/8/4K3/4P3/8 nobody - - 0 1" } },
     expected: invalid("fix_request", ["fen", "invalid_fen"]),
   },
   {
-    promise: "an unknown engine sends the caller to the list of engines",
+    sees: "is sent to the list of engines after naming an unknown one",
     command: evaluate({ fen: italianGame, engine: "deep-blue" }),
     expected: invalid("list_engines", ["engine", "unknown_engine"]),
   },
   {
-    promise: "more faults than there is room for are still no more than a client reads",
+    sees: "can read an error with more violations than fit into its headers",
     command: evaluate({
       fen: italianGame,
       options: Object.fromEntries(
@@ -171,7 +175,7 @@ export const cases: readonly Case[] = [
     },
   },
   {
-    promise: "what the plan can never run is refused with the way to more",
+    sees: "reads how to get more than its plan allows",
     command: evaluate({ fen: italianGame, depth: 30 }),
     expected: refused(
       "PERMISSION_DENIED",
@@ -180,17 +184,17 @@ export const cases: readonly Case[] = [
     ),
   },
   {
-    promise: "a message over 64 KiB is refused, and waiting would not help",
+    sees: "reads that a message over 64 KiB is refused for good",
     command: evaluate({ fen: "x".repeat(100_000) }),
     expected: refused("RESOURCE_EXHAUSTED", errorInfo("body_too_large", "fix_request")),
   },
   {
-    promise: "so is one that is small only while it is compressed",
+    sees: "reads that a compressed message is refused if it is over 64 KiB when decompressed",
     command: { ...evaluate({ fen: "x".repeat(100_000) }), compress: true },
     expected: refused("RESOURCE_EXHAUSTED", errorInfo("body_too_large", "fix_request")),
   },
   {
-    promise: "metadata over 16 KiB are refused, and the connection is not lost",
+    sees: "reads an error, not a lost connection, after sending metadata over 16 KiB",
     command: { ...evaluate({ fen: italianGame, depth: 1 }), metadata: { "x-much": "a".repeat(20_000) } },
     expected: {
       code: expect.toBeOneOf(["RESOURCE_EXHAUSTED", "INTERNAL", "UNKNOWN"]),
@@ -202,18 +206,18 @@ export const cases: readonly Case[] = [
       "from the settings and sends nothing: INTERNAL; HTTP/1.1 answers 431, which Connect's clients call UNKNOWN.",
   },
   {
-    promise: "a credential that is wrong is never taken for none",
+    sees: "with a wrong key is refused, and not treated as one without a key",
     command: { ...evaluate({ fen: italianGame, depth: 1 }), metadata: { authorization: "Bearer kbz_wrong" } },
     expected: refused("UNAUTHENTICATED", errorInfo("invalid_api_key", "check_api_key")),
   },
   {
-    promise: "a key opens what needs one",
+    sees: "with a key is answered beyond the limits of callers without one",
     command: evaluate({ fen: pawnEndgame, depth: 22 }),
     key: true,
     expected: { code: "OK", messages: [{ search: { limits: { depth: 22 } } }] },
   },
   {
-    promise: "a key tells what it allows and what is left",
+    sees: "reads the limits of its key and what remains of them",
     command: { method: "GetKey", request: {} },
     key: true,
     expected: {
@@ -239,7 +243,7 @@ export const cases: readonly Case[] = [
     },
   },
   {
-    promise: "who has no key is told to get one",
+    sees: "without a key reads how to get one",
     command: { method: "GetKey", request: {} },
     expected: refused("UNAUTHENTICATED", errorInfo("api_key_required", "get_api_key")),
   },

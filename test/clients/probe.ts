@@ -41,6 +41,10 @@ export interface Probe {
   close(): Promise<void>;
 }
 
+/** The service tells callers apart by the address that a trusted proxy forwards for, so each of these is another one. */
+export const newCaller = () => ({ "x-forwarded-for": `198.18.${callers >> 8}.${callers++ & 255}` });
+let callers = 0;
+
 /** Starts a probe of the service at a URL. Its complaints are this process's. */
 export function openProbe({ name, command, cwd, env }: Program, url: string): Probe {
   const [file = "", ...args] = command;

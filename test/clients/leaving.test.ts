@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { rowsWith } from "../support/needs.ts";
+import { quick } from "./cases.ts";
+import type { Program } from "./language.ts";
+import { languages } from "./languages/index.ts";
+import { holdEngine, useServiceOfOneEngine, waysToLeave } from "./leaving.ts";
+import { newCaller, openProbe, type Probe } from "./probe.ts";
+
+/** The client waits for this, not for the minute that an abandoned search would take. */
+const patient = { timeout: 30_000 };
+
+const { app, metrics } = useServiceOfOneEngine();
+const probes = languages.flatMap(({ needs, probes }) => rowsWith(needs, ...probes));
+
+describe.each(probes)("$name", (program: Program) => {
+  let probe: Probe;
+  beforeAll(() => {
+    probe = openProbe(program, app.url);
+  });
+  afterAll(() => probe.close());
+
+  test("a stream sends its queue position while it waits for an engine", async () => {
+    const holder = holdEngine(app.url);
+    await expect.poll(() => metrics.print(), patient).toMatch(/^kibitz_slots_busy 1$/m);
+    const asked = probe.ask({
+      method: "StreamEvaluate",
+      request: { ...quick, multipv: 2 },
+      metadata: newCaller(),
+    });
+    await expect.poll(() => metrics.print(), patient).toMatch(/^kibitz_queue_length 1$/m);
+    await holder.leave();
+    const { code, messages } = await asked;
+    expect(code).toBe("OK");
+    expect(messages[0]).toEqual({ queued: { place: 1, expectedWaitMs: expect.any(Number) } });
+    expect(messages.at(-1)?.evaluation.search.stopReason).toBe("STOP_REASON_DEPTH");
+  });
+
+  test.each(waysToLeave)(
+    "a client that leaves by $way frees the engine",
+    async ({ command, code, messagesMin }) => {
+      const left = await probe.ask({ ...command, metadata: newCaller() });
+      expect(left.code).toBe(code);
+      expect(left.messages.length).toBeGreaterThanOrEqual(messagesMin);
+      await expect.poll(() => metrics.print(), patient).toMatch(/^kibitz_slots_busy 0$/m);
+      expect(await metrics.print()).toMatch(/^kibitz_queue_length 0$/m);
+    },
+  );
+});
