@@ -1,9 +1,9 @@
 """A match between engines over UCI, with clocks that end games. Prints how it went as JSON.
 
-match.py <games> <base seconds> <increment seconds> <JSON: two commands, each a list> <id of a process that answers one of them>
+match.py <games> <base seconds> <increment seconds> <JSON: two commands, each a list> <id of the service's process>
 
-A game that is lost on time by less than the mover waited for a core is no game. It is played again as on a machine that is as
-busy: each time, the clocks and what the engines are told to keep aside are twice as much. After the last try it is lost.
+The first command searches in its own process, the second asks the service. A clock stops while a first thread of the mover's
+processes (kibitz, the service, their engines) is ready to run and has no core, because then another program has it.
 """
 
 import json
@@ -16,34 +16,33 @@ import chess.engine
 
 openings = ["e2e4 e7e5", "d2d4 d7d5", "c2c4 g8f6", "g1f3 c7c5", "e2e4 c7c6", "d2d4 g8f6", "e2e4 e7e6", "b2b3 e7e5"]
 longest = 160
-tries = 4
 
 
-def below(pid):
-    """A process and all that it started."""
-    found = [pid]
-    for children in Path(f"/proc/{pid}/task").glob("*/children"):
-        try:
-            found += [each for child in children.read_text().split() for each in below(int(child))]
-        except OSError:
-            pass  # It has ended.
+def chain(pids):
+    """These processes and all that they started."""
+    found = list(pids)
+    for pid in found:
+        for children in Path(f"/proc/{pid}/task").glob("*/children"):
+            try:
+                found += [int(child) for child in children.read_text().split()]
+            except OSError:
+                pass  # The thread has ended.
     return found
 
 
-def starved(pids):
-    """Seconds for which threads of these processes, and all that they started, could run and had no core; nothing where the system does not tell."""
-    waited = 0
-    for pid in {each for pid in pids for each in below(pid)}:
-        for thread in Path(f"/proc/{pid}/task").glob("*/schedstat"):
-            try:
-                waited += int(thread.read_text().split()[1])
-            except OSError:
-                pass  # It has ended.
-    return waited / 1e9
+def waits(pids):
+    """Seconds for which the first thread of each process was ready to run and had no core."""
+    seconds = {}
+    for pid in chain(pids):
+        try:
+            seconds[pid] = int(Path(f"/proc/{pid}/task/{pid}/schedstat").read_text().split()[1]) / 1e9
+        except OSError:
+            pass  # It has ended.
+    return seconds
 
 
-def play(white, black, opening, base, increment, pids):
-    """How a game ended: the termination, or the side that forfeited it and why, and whether for want of a core."""
+def play(players, opening, base, increment):
+    """How a game ended: the termination, or the side that forfeited it and why. Players by colour: an engine and its processes."""
     board = chess.Board()
     for move in opening.split():
         board.push_uci(move)
@@ -51,25 +50,27 @@ def play(white, black, opening, base, increment, pids):
     game = object()
     while not board.is_game_over(claim_draw=True) and board.ply() < longest:
         mover = board.turn
+        side = chess.COLOR_NAMES[mover]
+        engine, pids = players[mover]
         limit = chess.engine.Limit(
             white_clock=clocks[chess.WHITE],
             black_clock=clocks[chess.BLACK],
             white_inc=increment,
             black_inc=increment,
         )
-        before = starved(pids)
+        before = waits(pids)
         begin = time.monotonic()
         try:
-            move = (white if mover else black).play(board, limit, game=game).move
+            move = engine.play(board, limit, game=game).move
         except chess.engine.EngineError as error:
-            return {"forfeit": "white" if mover else "black", "why": str(error)}
-        clocks[mover] -= time.monotonic() - begin
+            return {"forfeit": side, "why": str(error)}
+        elapsed = time.monotonic() - begin
+        waited = sum(seconds - before.get(pid, 0) for pid, seconds in waits(pids).items())
+        clocks[mover] -= max(0, elapsed - waited)
         if move not in board.legal_moves:
-            return {"forfeit": "white" if mover else "black", "why": f"{move} in {board.fen()}"}
+            return {"forfeit": side, "why": f"{move} in {board.fen()}"}
         if clocks[mover] < 0:
-            late, wanted = -clocks[mover], starved(pids) - before
-            why = f"late by {late:.3f} s, without a core for {wanted:.3f} s"
-            return {"forfeit": "white" if mover else "black", "why": why, "starved": late < wanted}
+            return {"forfeit": side, "why": f"late by {-clocks[mover]:.3f} s at ply {board.ply()}, after {waited:.3f} s without a core"}
         clocks[mover] += increment
         board.push(move)
     outcome = board.outcome(claim_draw=True)
@@ -81,20 +82,12 @@ service = int(sys.argv[5])
 with chess.engine.SimpleEngine.popen_uci(commands[0], timeout=120) as one:
     with chess.engine.SimpleEngine.popen_uci(commands[1], timeout=120) as other:
         one.configure({"Skill Level": 10})
-        # The second is over a network of this machine.
-        overheads = [(one, one.options["Move Overhead"].default), (other, 40)]
-        pids = [one.transport.get_pid(), other.transport.get_pid(), service]
+        # The network between it and the service is this machine's, so it needs less than the default.
+        other.configure({"Move Overhead": 40})
+        players = [(one, [one.transport.get_pid()]), (other, [other.transport.get_pid(), service])]
         games = []
         for number in range(count):
+            white, black = players if number % 2 == 0 else reversed(players)
             opening = openings[number // 2 % len(openings)]
-            pair = (one, other) if number % 2 == 0 else (other, one)
-            for again in range(tries):
-                times = 2**again
-                for engine, overhead in overheads:
-                    engine.configure({"Move Overhead": overhead if again == 0 else 40 * times})
-                ended = play(*pair, opening, base * times, increment * times, pids)
-                if not ended.get("starved"):
-                    break
-                print(f"game {number}, {base * times} s: {ended['why']}", file=sys.stderr)
-            games.append(ended)
+            games.append(play({chess.WHITE: white, chess.BLACK: black}, opening, base, increment))
         print(json.dumps(games))
