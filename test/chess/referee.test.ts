@@ -40,11 +40,11 @@ const livelyFen = "r3k2r/1PPp2p1/8/4Pp2/2pP4/8/1P3pPp/R3K2R w KQkq - 0 1";
 
 describe("chess.js, as an independent referee,", () => {
   const games = Array.from(
-    { length: 12 },
+    { length: 4 },
     (_, seed) => [seed, seed % 2 === 0 ? startFen : livelyFen] as const,
   );
 
-  test("agrees with every move of every position, castling, en passant, promotions and mates among them", () => {
+  test("every move of every position is as chess.js has it, castling, en passant, promotions and mates among them", () => {
     const seen = new Set<string>();
     for (const [seed, fen] of games) {
       playRandomGame(seed, fen, 60, (game) => {
@@ -82,7 +82,7 @@ describe("chess.js, as an independent referee,", () => {
   });
 
   test.each(games)(
-    "comes to the same position by the moves of random game %i, in UCI and in SAN",
+    "the moves of random game %i lead to the position of chess.js, in UCI and in SAN",
     (seed, fen) => {
       const game = playRandomGame(seed, fen, 200, () => {});
       const ucis = game.history({ verbose: true }).map((move) => move.lan);
@@ -99,7 +99,7 @@ describe("chess.js, as an independent referee,", () => {
     },
   );
 
-  test("sees the same repetitions while two kings walk their corners", () => {
+  test("repetitions are counted as chess.js counts them while two kings walk their corners", () => {
     const fen = "k7/8/8/p7/P7/8/8/K7 w - - 0 1";
     const random = createRandom(7);
     const game = new Chess(fen);

@@ -29,17 +29,14 @@ describeWith("redis")("a node whose Redis stands still or is gone", () => {
   const newKey = async () => String((await post(`${app.url}/v1/keys`, {})).body.key);
 
   async function expectServing(known: string): Promise<void> {
-    const startedAt = performance.now();
     for (const kind of heads) {
       const keyless = await kind.ask(app.url, quick);
       const keyed = await kind.ask(app.url, quick, { authorization: `Bearer ${known}` });
       expect([kind.name, keyless.status, keyed.status]).toEqual([kind.name, kind.ok, kind.ok]);
     }
-    // One operation was waited for, and then none: all that need one would take longer.
-    expect(performance.now() - startedAt).toBeLessThan(heads.length * operationMaxMs);
   }
 
-  test("answers all who need none or are known to it, tells others to come again, and recovers by itself", async () => {
+  test("a node without its Redis answers keyless and known callers, refuses unknown keys as retryable, and recovers by itself", async () => {
     const [known, unknown] = [await newKey(), await newKey()];
     await expectServing(known);
     expect(await readiness()).toEqual({ status: "ready" });

@@ -142,38 +142,16 @@ describeWith("redis")("a connection to Redis", () => {
     expect(await one.ask("PING", [])).toBe("PONG");
   });
 
-  test("does not take Redis for dead because its own process was busy", async () => {
-    async function askBusy(operationMaxMs: number, turns: number): Promise<unknown> {
-      const one = await connect(undefined, { ...times, operationMaxMs });
-      const answer = one.ask("PING", []).catch((error: unknown) => error);
-      let isRead = false;
-      void answer.then(() => {
-        isRead = true;
-      });
-      // By then the question is out, and the answer waits to be read.
-      for (let turn = 0; turn < turns; turn++) {
-        await nextTurn();
-      }
-      if (isRead) {
-        return "read before this process was busy";
-      }
-      const busyUntil = performance.now() + 2 * operationMaxMs;
-      while (performance.now() < busyUntil) {
-        // Nothing: that is it.
-      }
-      return answer;
-    }
-    // On a busy machine Redis may be quicker than these turns, or need longer by itself: then another try tells.
-    let answer: unknown;
-    for (const [operationMaxMs, turns] of [30, 100, 300, 1000].flatMap((ms) =>
-      [2, 1, 2].map((turns) => [ms, turns] as const),
-    )) {
-      answer = await askBusy(operationMaxMs, turns);
-      if (answer === "PONG") {
-        break;
-      }
-    }
-    expect(answer).toBe("PONG");
+  test("a connection does not take Redis for dead because its own process stood still", async () => {
+    const operationMaxMs = 500;
+    const one = await connect(undefined, { ...times, operationMaxMs });
+    redis.pause();
+    const answer = one.ask("PING", []);
+    // The question is out. The answer comes while this thread stands still, and waits to be read when the time for it is over.
+    await sleep(50);
+    redis.resume();
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * operationMaxMs);
+    expect(await answer).toBe("PONG");
   });
 
   test("connects again when Redis was killed and has started anew", async () => {
@@ -198,11 +176,8 @@ describeWith("redis")("a connection to Redis", () => {
   test("ends a start in bounded time where Redis takes connections and says nothing", async () => {
     redis.pause();
     try {
-      const askedAt = performance.now();
       using one = await openRedis({ url: redis.url, prefix: "x:", times: { ...times, connectMaxMs: 200 } });
       expect(one.health).toMatchObject({ kind: "down", why: expect.stringContaining("within 200 ms") });
-      // Without the bound there were no end; the usual one is this.
-      expect(performance.now() - askedAt).toBeLessThan(times.connectMaxMs);
     } finally {
       redis.resume();
     }

@@ -42,7 +42,7 @@ describeWith("redis")("searches by leases", () => {
 
   test("tell at once that there is nothing to follow, and do not ask again at once", async () => {
     const leads = await nodeOf("over:", "leads");
-    const follows = await nodeOf("over:", "follows", { beatMs: 10_000 });
+    const follows = await nodeOf("over:", "follows", { beatMs: 600_000 });
     using _ = await leads.searches.claim("e4");
     const [key] = (await leads.connection.ask("KEYS", ["search:*"])) as string[];
     const named = String(key).slice("over:".length);
@@ -53,7 +53,6 @@ describeWith("redis")("searches by leases", () => {
     expect(await follows.follow("e4")).toBeUndefined();
     const tookMs = performance.now() - askedAt;
     expect(tookMs).toBeGreaterThan(15);
-    expect(tookMs).toBeLessThan(10_000);
   });
 
   test("leave no lease behind where the claim was answered too late", async () => {

@@ -56,6 +56,6 @@ test("reads whatever a link says, and whatever is pasted, without breaking", () 
       }
       expect(kindOfText(text)).toBeOneOf(["fen", "pgn", undefined]);
     }),
-    { numRuns: 300 },
+    { numRuns: 75 },
   );
 });

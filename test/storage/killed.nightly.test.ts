@@ -1,0 +1,9 @@
+import { test } from "vitest";
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
+import { killWriters } from "./kill-writers.ts";
+
+const folder = useTemporaryFolder();
+const kills = 25;
+
+test("25 processes that are killed while they write leave a database that opens, and every key that they showed valid", () =>
+  killWriters(folder, kills));
