@@ -42,7 +42,7 @@ testWith("namespaces").concurrent.each([
 ])(
   "where a component is missing, a run with %j says so and how to install it, and ends with %i",
   async (env, code) => {
-    const tests = [process.execPath, vitest, "run", "test/engine/backend-native.test.ts"];
+    const tests = [process.execPath, vitest, "run", "test/engine/wrapper-script.test.ts"];
     const { status, said } = await run([...without(everyNativeStockfish()), ...tests], env);
     expect(said.match(/no native Stockfish \(Debian: apt-get install stockfish\)/g)).toHaveLength(1);
     expect(status).toBe(code);

@@ -19,6 +19,7 @@ import {
   remainingOf,
   run,
   testLimits,
+  testWindows,
   timeOf,
 } from "../../contract/limits.ts";
 import { describeWith } from "../../support/needs.ts";
@@ -93,6 +94,8 @@ describeWith("redis")("limits of several nodes", () => {
 
   testLimits("Redis by one node", (...plans) => spread(1, ...plans));
   testLimits("Redis by three nodes", (...plans) => spread(3, ...plans));
+  testWindows("Redis by one node", (...plans) => spread(1, ...plans));
+  testWindows("Redis by three nodes", (...plans) => spread(3, ...plans));
 
   describe("over nodes that are all asked at once", () => {
     test.each([1, 2, 3])("a window of 60 lets exactly 60 through: %i", async (count) => {

@@ -1,5 +1,4 @@
 import { connect } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { createMetrics } from "../../../../src/metrics/metrics.ts";
 import { startFen } from "../../../contract/doors/cases/case.ts";
@@ -8,10 +7,12 @@ import { get, post } from "../../../contract/doors/post.ts";
 import { createEnginesInProcess } from "../../../support/engines-in-process.ts";
 import { rateOf, usePlansFile } from "../../../support/plans-file.ts";
 import { useApp } from "../../../support/running-app.ts";
+import { useTurnedClock } from "../../../support/turned-clock.ts";
 
-/** Of the budget, in seconds: so long that whatever spends it is told within it, on a busy machine and with all doors at once, too. */
+/** The length of the window of the error quota, in seconds. */
 const windowS = 20;
 
+const passMs = useTurnedClock();
 const metrics = createMetrics("1.2.3");
 const app = useApp(
   {
@@ -32,9 +33,8 @@ const json = { "Content-Type": "application/json" };
 const badPosition = { fen: "8/8/8/8/8/8/8/8 w - - 0 1" };
 const tooDeep = { ...quick, depth: 30 };
 
-// All at once: what takes time is the window of each.
-test.concurrent.each(heads)(
-  "through $name whoever has spent their refusals is refused, the right request too, and let in exactly when told",
+test.each(heads)(
+  "a caller through $name who has used up the error quota is refused a correct request, too, until Retry-After has passed",
   async ({ ask, ...kind }) => {
     const caller = newCaller();
     for (let count = 0; count < 4; count++) {
@@ -49,13 +49,12 @@ test.concurrent.each(heads)(
     const told = refused.headers.get("retry-after") ?? refused.trailers.get("retry-after");
     expect(told).toEqual(kind.errorsHaveHeaders ? expect.stringMatching(/^([1-9]|1\d|20)$/) : null);
     expect((await ask(app.url, quick, newCaller())).status).toBe(kind.ok);
-    await sleep(Number(told ?? windowS) * 1000);
+    passMs(Number(told ?? windowS) * 1000);
     expect((await ask(app.url, quick, caller)).status).toBe(kind.ok);
   },
-  120_000,
 );
 
-test("what a spent budget refuses is counted by its name, whatever the protocol", async () => {
+test("a refusal by the error quota is counted by the quota's name over every protocol", async () => {
   const counted = async () =>
     Number(
       /^kibitz_limited_total\{limit="keyless\/refusals"\} (\d+)$/m.exec(await metrics.print())?.[1] ?? 0,
@@ -82,20 +81,20 @@ async function spend(caller: Readonly<Record<string, string>>): Promise<void> {
   expect(refused.body).toMatchObject({ status: 400, code: "illegal_move" });
 }
 
-test("one refusal that was dear to find counts for several", async () => {
+test("a refusal of an expensive request counts for several", async () => {
   const caller = newCaller();
   await spend(caller);
   const { status, body } = await post(`${app.url}/v1/eval`, quick, { ...json, ...caller });
   expect([status, body.code, body.next_action]).toEqual([429, "rate_limited", "retry_later"]);
 });
 
-test("what is not limited is answered meanwhile", async () => {
+test("a caller whose error quota is used up still gets the price list", async () => {
   const caller = newCaller();
   await spend(caller);
   expect((await get(`${app.url}/price`, { headers: caller })).status).toBe(200);
 });
 
-test("a refused request of a batch counts, and when the budget is spent the others are refused unread", async () => {
+test("refused requests of a batch count, and the rest are refused unread when the error quota is used up", async () => {
   // Three at a time: the two behind the last one that may be refused can be under way before it is.
   const requests = [badPosition, { x: 1 }, quick, tooDeep, 7, quick, quick, quick, badPosition];
   const { status, body } = await post(`${app.url}/v1/eval/batch`, { requests }, { ...json, ...newCaller() });
@@ -114,7 +113,7 @@ test("a refused request of a batch counts, and when the budget is spent the othe
   expect(codes.slice(7)).toEqual(["rate_limited", "rate_limited"]);
 });
 
-test("nothing of a body is waited for", async () => {
+test("a caller whose error quota is used up is refused before the body has arrived", async () => {
   const caller = newCaller();
   await spend(caller);
   const socket = connect(Number(new URL(app.url).port), "127.0.0.1");

@@ -1,16 +1,16 @@
 import { getEventListeners } from "node:events";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { EngineBackend } from "../../src/engine/engine.ts";
-import { createPool } from "../../src/engine/pool.ts";
-import { createSearchWithRetry, type SearchWithRetry } from "../../src/engine/search-with-retry.ts";
-import { createUciSession } from "../../src/engine/uci/session.ts";
-import type { ProcessEnd, UciTransport } from "../../src/engine/uci/transport.ts";
-import { defaultWatchTimes } from "../../src/engine/uci/watch.ts";
-import { silentLog } from "../../src/log/log.ts";
-import { collectedHeapBytes, oldBytesEach } from "../support/heap.ts";
-import { buildOf } from "./build-of.ts";
-import { jobOf } from "./job-of.ts";
-import { greeting } from "./scripted-session.ts";
+import type { EngineBackend } from "../../../src/engine/engine.ts";
+import { createPool } from "../../../src/engine/pool.ts";
+import { createSearchWithRetry, type SearchWithRetry } from "../../../src/engine/search-with-retry.ts";
+import { createUciSession } from "../../../src/engine/uci/session.ts";
+import type { ProcessEnd, UciTransport } from "../../../src/engine/uci/transport.ts";
+import { defaultWatchTimes } from "../../../src/engine/uci/watch.ts";
+import { silentLog } from "../../../src/log/log.ts";
+import { collectedHeapBytes, oldBytesEach } from "../../support/heap.ts";
+import { buildOf } from "../../engine/build-of.ts";
+import { jobOf } from "../../engine/job-of.ts";
+import { greeting } from "../../engine/scripted-session.ts";
 
 /** An engine that answers at once, except when it is to search to depth 99: then it waits for `stop`. */
 function createObedient(): UciTransport {
