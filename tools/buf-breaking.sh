@@ -1,40 +1,44 @@
 #!/usr/bin/env bash
-# Compares the proto with that of the last release, or of main where there is none: nothing that a client
-# generated from it relies on may change. Before the first release, what is changed on purpose is written
-# down in intended-breaks.txt.
+# Compares the proto with the recorded contract, tools/contract-base.binpb: nothing that a client generated from the contract relies on
+# may change. Before the first release, intended-breaks.txt lists what is changed on purpose.
+#
+#     tools/buf-breaking.sh            compares
+#     tools/buf-breaking.sh --record   compares, then records the proto of now and empties intended-breaks.txt: `npm version` calls it
 set -euo pipefail
 cd "$(dirname "$0")/.."
+base=tools/contract-base.binpb
+list=tools/intended-breaks.txt
 
+intended=$(grep -v -e '^#' -e '^$' "$list" || true)
 release=$(git describe --tags --abbrev=0 --match 'v[0-9]*' 2>/dev/null || true)
-base=${release:-$(git rev-parse --verify --quiet origin/main ||
-  git rev-parse --verify --quiet main ||
-  git rev-parse HEAD)}
-# On main itself, before the first release: with what was there before the last commit.
-if [ "$(git rev-parse "$base^{commit}")" = "$(git rev-parse HEAD)" ]; then
-  base=$(git rev-parse --verify --quiet HEAD^ || git rev-parse HEAD)
-fi
-intended=$(grep -v -e '^#' -e '^$' tools/intended-breaks.txt || true)
 if [ -n "$release" ] && [ -n "$intended" ]; then
-  echo "tools/intended-breaks.txt is for the time before the first release: $release is out, so empty it" >&2
+  echo "$list is for the time before the first release: $release is out, so empty it" >&2
   exit 1
 fi
 
-echo "comparing the proto with $base"
 status=0
-complaints=$(buf breaking --against "$(git rev-parse --path-format=absolute --git-common-dir)#ref=$base") || status=$?
+complaints=$(buf breaking proto --against "$base") || status=$?
 # 100: it has complaints. Anything else is a failure of its own.
-if [ "$status" -ne 100 ]; then
+if [ "$status" -ne 0 ] && [ "$status" -ne 100 ]; then
   printf '%s' "$complaints"
   exit "$status"
 fi
 status=0
 while IFS= read -r complaint; do
   # Without the place: lines move.
-  if grep --quiet --line-regexp --fixed-strings -e "$(sed -E 's/^[^:]*:[0-9]+:[0-9]+://' <<<"$complaint")" <<<"$intended"; then
+  if [ -z "$complaint" ]; then
+    continue
+  elif grep --quiet --line-regexp --fixed-strings -e "$(sed -E 's/^[^:]*:[0-9]+:[0-9]+://' <<<"$complaint")" <<<"$intended"; then
     echo "intended: $complaint"
   else
     echo "$complaint"
     status=100
   fi
 done <<<"$complaints"
+
+if [ "${1:-}" = --record ] && [ "$status" -eq 0 ]; then
+  buf build proto --exclude-source-info -o "$base"
+  sed -i -e '/^# [0-9]/d' -e '/^[^#]/d' -e '/^$/d' "$list"
+  echo "recorded: $base"
+fi
 exit "$status"
