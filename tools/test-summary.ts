@@ -1,28 +1,66 @@
 /**
- * Sums up the file that `TEST_RESULTS` names: how many tests passed, failed and were skipped in each lane, and which of the timed tests
- * ran a second time. Ends with 1 if a test failed, if nothing ran, or if more than two timed tests needed their second run.
+ * Sums up the file that `TEST_RESULTS` names after a run of `.ci/run`: how many tests passed, failed and were skipped in each lane, what
+ * could not be checked, and which of the timed tests ran a second time. Exits with 1 if a test failed, if no test of a lane passed, or if
+ * more than two timed tests needed their second run.
  *
  *     node tools/test-summary.ts results.jsonl
  */
 import { readFileSync } from "node:fs";
+import { styleText } from "node:util";
 import type { TestResult } from "../test/support/lane.ts";
 
 const secondRunsMax = 2;
-const [file = ""] = process.argv.slice(2);
-const results = readFileSync(file, "utf8")
+
+/** The lanes of `.ci/run` by the files of their tests: the first that fits. */
+const lanes: readonly (readonly [name: string, files: RegExp])[] = [
+  ["npm run test:timed", /\.timed\.test\.ts$/],
+  ["npm run test:slow", /^test\/slow\//],
+  ["npm run test:abuse", /^test\/abuse\//],
+  ["npm run test:clients", /^test\/clients\//],
+  ["npm run test:page", /^test\/page\//],
+  ["npm run test:cluster", /^test\/cluster\//],
+  ["npm run test:openapi", /^test\/openapi\/run-/],
+  ["npm run test:tools", /^test\/tools\//],
+  ["signatures of packages", /^tools\/check-signatures/],
+  ["npm test", /^test\//],
+];
+
+const [path = ""] = process.argv.slice(2);
+const results = readFileSync(path, "utf8")
   .split("\n")
   .filter((line) => line !== "")
   .map((line) => JSON.parse(line) as TestResult);
+const byLane = Map.groupBy(results, ({ file }) => lanes.find(([, files]) => files.test(file))?.[0] ?? file);
 
-const count = (state: TestResult["state"]) => results.filter((result) => result.state === state).length;
+const inState = (state: TestResult["state"], all: readonly TestResult[] = results) =>
+  all.filter((one) => one.state === state);
 const ranTwice = results.filter(({ failedFirst }) => failedFirst !== undefined);
 for (const { file, name, failedFirst } of ranTwice) {
   console.log(`ran twice: ${file} > ${name}: ${failedFirst}`);
 }
-for (const { file, name } of results.filter(({ state }) => state === "failed")) {
+for (const { file, name } of inState("failed")) {
   console.log(`failed: ${file} > ${name}`);
 }
-console.log(
-  `${count("passed")} passed, ${count("failed")} failed, ${count("skipped")} skipped, ${ranTwice.length} ran twice`,
+for (const { file, name } of inState("not checked")) {
+  console.log(styleText("yellow", `not checked: ${file} > ${name}`));
+}
+
+const states = ["passed", "failed", "skipped", "not checked"] as const;
+const counts = (all: readonly TestResult[]) =>
+  states
+    .filter((state) => state === "passed" || inState(state, all).length > 0)
+    .map((state) => `${inState(state, all).length} ${state}`)
+    .join(", ");
+for (const [lane, all] of byLane) {
+  const seconds = all.reduce((sum, { ms }) => sum + ms, 0) / 1000;
+  console.log(`${lane}: ${counts(all)}, ${seconds.toFixed(0)} s in all tests`);
+}
+const silent = lanes.filter(
+  ([lane]) => !byLane.get(lane)?.some(({ state }) => /^(passed|not checked)$/.test(state)),
 );
-process.exitCode = count("passed") === 0 || count("failed") > 0 || ranTwice.length > secondRunsMax ? 1 : 0;
+for (const [lane] of silent) {
+  console.log(`no result: ${lane}`);
+}
+console.log(`${counts(results)}, ${ranTwice.length} ran twice`);
+process.exitCode =
+  silent.length > 0 || inState("failed").length > 0 || ranTwice.length > secondRunsMax ? 1 : 0;

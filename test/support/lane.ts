@@ -9,7 +9,8 @@ export interface TestResult {
   readonly file: string;
   /** With the names of the groups around it, separated by " > ". */
   readonly name: string;
-  readonly state: "passed" | "failed" | "skipped" | "pending";
+  /** `not checked`: what the check needs could not be had, and the check allows that. */
+  readonly state: "passed" | "failed" | "skipped" | "pending" | "not checked";
   readonly ms: number;
   /** The first failure, if it passed when it ran a second time. */
   readonly failedFirst?: string;
