@@ -1,10 +1,11 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { expect, test, vi } from "vitest";
+import { exitCode } from "../../src/cli/command.ts";
 import { descendantsOf, stillRunning } from "../engine/processes.ts";
 import { patienceMs } from "../support/patience.ts";
 import { serve } from "../support/served.ts";
-import { runKibitz, spawnKibitz } from "./run-kibitz.ts";
+import { runKibitz } from "./run-kibitz.ts";
 
 /** Resolves when an engine searches for this caller, with the rest of the events: all, or the error that cut them off. */
 async function searchingFor(url: string, movetimeMs: number) {
@@ -28,35 +29,28 @@ async function searchingFor(url: string, movetimeMs: number) {
 
 const start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
-test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
-  "%s finishes what is under way, ends the engines and exits with 0",
-  async (signal) => {
-    const { pid, url, stop } = await serve({}, { args: [] });
-    const { rest } = await searchingFor(url, 1000);
-    const engines = descendantsOf(pid);
-    expect(engines).not.toEqual([]);
-    const stopped = stop(signal);
-    expect(await rest).toMatch(/^event: done$/m);
-    expect(await stopped).toBe(0);
-    await vi.waitFor(() => expect(stillRunning(engines)).toEqual([]), patienceMs);
-  },
-);
+test("SIGTERM lets kibitz serve finish what is under way, end its engines and exit with 0", async () => {
+  const { pid, url, stop } = await serve({}, { args: [] });
+  const { rest } = await searchingFor(url, 1000);
+  const engines = descendantsOf(pid);
+  expect(engines).not.toEqual([]);
+  const stopped = stop("SIGTERM");
+  expect(await rest).toMatch(/^event: done$/m);
+  expect(await stopped).toBe(0);
+  expect(stillRunning(engines)).toEqual([]);
+});
 
-test.each([
-  ["SIGINT", "SIGINT"],
-  ["SIGTERM", "SIGINT"],
-  ["SIGHUP", "SIGHUP"],
-] as const)("after %s a second signal stops at once, and leaves no engine behind", async (first, second) => {
+test("after SIGINT a SIGHUP stops kibitz serve at once, and leaves no engine behind", async () => {
   const { pid, url, logged, stop } = await serve({}, { args: [] });
   const { rest } = await searchingFor(url, 30_000);
   const engines = descendantsOf(pid);
   expect(engines).not.toEqual([]);
-  void stop(first);
+  void stop("SIGINT");
   await vi.waitFor(
     () => expect(logged.map(({ msg }) => msg)).toContainEqual(expect.stringMatching(/^stopping: /)),
     patienceMs,
   );
-  expect(await stop(second)).not.toBe(0);
+  expect(await stop("SIGHUP")).toBe(exitCode.interrupted);
   expect(await rest).toBeInstanceOf(Error);
   await vi.waitFor(() => expect(stillRunning(engines)).toEqual([]), patienceMs);
 });
@@ -64,14 +58,19 @@ test.each([
 test.each([
   ["KIBITZ_PORT", /EADDRINUSE.*\. KIBITZ_PORT=0 picks a free port\.$/m],
   ["KIBITZ_METRICS_PORT", /EADDRINUSE.*\. KIBITZ_METRICS_PORT=0 turns metrics off\.$/m],
-])("a %s that is taken ends the start with a clear message, and its engines", async (setting, message) => {
+])("a %s that is taken ends kibitz serve with a clear message, and its engines", async (setting, message) => {
   const taken = createServer().listen(0, "127.0.0.1");
   await once(taken, "listening");
   const { port } = taken.address() as { port: number };
-  const { code, stderr } = await spawnKibitz([], { [setting]: String(port), KIBITZ_LOG_LEVEL: "silent" });
+  const before = descendantsOf(process.pid);
+  const { code, stderr } = await runKibitz(["serve"], {
+    [setting]: String(port),
+    KIBITZ_LOG_LEVEL: "silent",
+  });
   taken.close();
   expect(code).toBe(1);
   expect(stderr).toMatch(message);
+  expect(descendantsOf(process.pid)).toEqual(before);
 });
 
 test("a file of plans that cannot be read is reported with all other wrong settings, before a port is opened", async () => {
@@ -87,7 +86,7 @@ test("a file of plans that cannot be read is reported with all other wrong setti
   expect(withMore.stderr).toMatch(/^kibitz: KIBITZ_HASH_MB is "much".*\nkibitz: KIBITZ_PLANS: .*ENOENT.*\n$/);
 });
 
-test("the help shows a setting that has no default as unset", async () => {
+test("kibitz serve --help shows a setting that has no default as unset", async () => {
   const { stdout } = await runKibitz(["serve", "--help"]);
   expect(stdout).toMatch(/^ +KIBITZ_REDIS_URL=\(unset\) +Redis or Valkey/m);
   expect(stdout).toMatch(/^ +KIBITZ_HASH_MB=16 +MiB/m);
@@ -100,7 +99,7 @@ test.each([
   [{ KIBITZ_PROT: "80" }, "unknown setting KIBITZ_PROT; did you mean KIBITZ_PORT?"],
   [{ KIBITZ_HOST: "192.0.2.1" }, "EADDRNOTAVAIL: address not available 192.0.2.1). KIBITZ_HOST must be"],
   [{ KIBITZ_DEFAULT_ENGINE: "stockfish-3" }, "the available engines are: stockfish-19, stockfish-19-lite"],
-])("a setting that cannot be used ends the start with a clear message: %o", async (env, message) => {
+])("kibitz serve ends with a clear message if a setting cannot be used: %o", async (env, message) => {
   const { code, stderr } = await runKibitz(["serve"], env as unknown as Record<string, string>);
   expect(code).toBe(1);
   expect(stderr).toContain(message);

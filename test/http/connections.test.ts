@@ -7,8 +7,13 @@ import {
 } from "node:http2";
 import { connect } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { createEnginesInProcess } from "../support/engines-in-process.ts";
 import { useApp } from "../support/running-app.ts";
 import { open, problemOf } from "./exchange.ts";
+
+/** Nothing here asks an engine. */
+const useService = (env: Readonly<Record<string, string>>) =>
+  useApp(env, { engines: createEnginesInProcess() });
 
 const get = (path: string, more = "") => `GET ${path} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
 
@@ -65,14 +70,14 @@ function health(
 }
 
 describe("an address with as many connections as KIBITZ_CONNECTIONS_PER_ADDRESS, all in use", () => {
-  const app = useApp({
+  const app = useService({
     KIBITZ_ACCESS: "public",
     KIBITZ_CONNECTIONS_PER_ADDRESS: "2",
     KIBITZ_TRUST_PROXY: "127.0.0.9",
   });
   const { enter, enterHttp2, watch, ask } = callersOf(app);
 
-  test("is told to come later on the next one, its probes are answered, and nobody else notices", async () => {
+  test("a connection too many of one address is told to come later, probes on it are answered, and nobody else notices", async () => {
     const watching = [await watch("127.0.0.2"), await watch("127.0.0.2")];
     for (const path of ["/price", "/v1/eval", "/", "/nothing"]) {
       const answer = await (await enter("127.0.0.2", get(path))).closed;
@@ -100,7 +105,7 @@ describe("an address with as many connections as KIBITZ_CONNECTIONS_PER_ADDRESS,
     await expect.poll(lines).toHaveLength(4);
   });
 
-  test("is not a trusted proxy", async () => {
+  test("a trusted proxy may have more connections than one address", async () => {
     const watching = [await watch("127.0.0.9"), await watch("127.0.0.9"), await watch("127.0.0.9")];
     expect(await ask("127.0.0.9", "/price")).toContain("200 OK");
     expect(watching.every(({ closed }) => !closed)).toBe(true);
@@ -108,14 +113,14 @@ describe("an address with as many connections as KIBITZ_CONNECTIONS_PER_ADDRESS,
 });
 
 describe("a caller with as many calls under way as its address may have", () => {
-  const app = useApp({
+  const app = useService({
     KIBITZ_ACCESS: "public",
     KIBITZ_CONNECTIONS_PER_ADDRESS: "1",
     KIBITZ_TRUST_PROXY: "127.0.0.9",
   });
   const { enter, enterHttp2 } = callersOf(app);
 
-  test("is told to wait for one to end; probes, other callers of the same proxy and the proxy itself are answered", async () => {
+  test("a caller with too many calls under way is told to wait; probes, other callers of its proxy and the proxy are answered", async () => {
     const from = (address: string) => ({ "x-forwarded-for": address });
     const proxy = enterHttp2("127.0.0.9");
     // As many as the largest plan allows at a time, which is more than one.
@@ -143,9 +148,9 @@ describe.each([
   ["in open mode", { KIBITZ_ACCESS: "open", KIBITZ_CONNECTIONS_PER_ADDRESS: "2" }],
   ["with 0", { KIBITZ_ACCESS: "public", KIBITZ_CONNECTIONS_PER_ADDRESS: "0" }],
 ])("%s", (_, env) => {
-  const { watch, ask } = callersOf(useApp(env));
+  const { watch, ask } = callersOf(useService(env));
 
-  test("an address may have any number of connections", async () => {
+  test("an address may have any number of connections where nothing bounds them", async () => {
     const watching = [await watch("127.0.0.2"), await watch("127.0.0.2"), await watch("127.0.0.2")];
     expect(await ask("127.0.0.2", "/price")).toContain("200 OK");
     expect(watching.every(({ closed }) => !closed)).toBe(true);
@@ -153,10 +158,10 @@ describe.each([
 });
 
 describe("watchers of health", () => {
-  const app = useApp({ KIBITZ_ACCESS: "public", KIBITZ_TRUST_PROXY: "127.0.0.9" });
+  const app = useService({ KIBITZ_ACCESS: "public", KIBITZ_TRUST_PROXY: "127.0.0.9" });
   const { enterHttp2 } = callersOf(app);
 
-  test("are so many of one address, by whomever it is forwarded; Check always answers", async () => {
+  test("a hundred watchers of health of one address are let in, by whomever it is forwarded; Check always answers", async () => {
     const from = (address: string) => ({ "x-forwarded-for": address });
     const proxy = enterHttp2("127.0.0.9");
     const watching = Array.from({ length: 100 }, () => health(proxy, "Watch", from("192.0.2.1")));

@@ -8,10 +8,14 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { createMetrics } from "../../src/metrics/metrics.ts";
 import { oldMessage, send } from "../protocols/mcp/messages.ts";
+import { createEnginesInProcess } from "../support/engines-in-process.ts";
 import { useApp } from "../support/running-app.ts";
 
 const metrics = createMetrics("1.2.3");
-const app = useApp({ KIBITZ_ACCESS: "public", KIBITZ_SLOTS: "1" }, { metrics });
+const app = useApp(
+  { KIBITZ_ACCESS: "public", KIBITZ_SLOTS: "1" },
+  { metrics, engines: createEnginesInProcess() },
+);
 const request = { fen: "startpos", depth: 2 };
 
 function post(path: string, body: object, headers: Readonly<Record<string, string>> = {}) {
@@ -50,7 +54,7 @@ beforeAll(async () => {
 });
 
 describe("metrics of a service", () => {
-  test("count each call through each door once, with its code", async () => {
+  test("metrics count each call through each protocol once, with its code", async () => {
     expect([...(await counted("kibitz_requests_total"))].toSorted()).toEqual(
       [
         '{protocol="connect",method="Evaluate",code="invalid_fen"} 1',
@@ -72,7 +76,7 @@ describe("metrics of a service", () => {
     );
   });
 
-  test("count refusals by their code", async () => {
+  test("metrics count refusals by their code", async () => {
     expect([...(await counted("kibitz_refusals_total"))].toSorted()).toEqual([
       '{code="invalid_api_key"} 1',
       '{code="invalid_fen"} 4',
@@ -81,14 +85,14 @@ describe("metrics of a service", () => {
     ]);
   });
 
-  test("count searches, and answers that were kept from before", async () => {
+  test("metrics count searches, and answers from the cache", async () => {
     expect(await counted("kibitz_searches_total")).toEqual([
       expect.stringMatching(/^\{path="wasm",ended_by="depth"\} \d$/),
     ]);
     expect(await counted("kibitz_cache_hits_total")).toEqual(['{tier="memory"} 6']);
   });
 
-  test("tell the slots and the engines that there are", async () => {
+  test("metrics tell the slots and the engines that there are", async () => {
     expect(await metrics.print()).toMatch(/^kibitz_slots 1$/m);
     const engine = 'engine="stockfish-19-lite",path="wasm"';
     expect(await counted("kibitz_engines")).toEqual([`{${engine},state="idle"} 1`]);

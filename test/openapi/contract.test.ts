@@ -1,5 +1,4 @@
-import { execFileSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
@@ -10,8 +9,8 @@ import { KeyService } from "../../gen/chess/analysis/v1/key_service_pb.ts";
 import { errorCodes, errorKind } from "../../src/errors/catalogue.ts";
 import { routesFromServices } from "../../src/protocols/json/routes.ts";
 import { startFen } from "../protocols/json/serve-gateway.ts";
+import { createEnginesInProcess } from "../support/engines-in-process.ts";
 import { useApp } from "../support/running-app.ts";
-import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { faultsOf } from "./described.ts";
 
 /** The document, held against what serves and answers. */
@@ -32,8 +31,7 @@ interface Document {
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const generated: Document = JSON.parse(readFileSync(join(root, "gen/openapi.json"), "utf8"));
-const app = useApp();
-const folder = useTemporaryFolder();
+const app = useApp({}, { engines: createEnginesInProcess() });
 
 const schemaOf = (name: string) => ["components", "schemas", name];
 
@@ -141,21 +139,7 @@ describe("generators of clients", () => {
 });
 
 describe("the document that is served", () => {
-  test("breaks no rule of the linter", async () => {
-    const file = join(folder, "openapi.json");
-    writeFileSync(file, await (await fetch(`${app.url}/openapi.json`)).text());
-    const args = ["lint", file, "--config", join(root, "redocly.yaml"), "--format", "json"];
-    const env = { ...process.env, REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" };
-    const cli = join(root, "node_modules/@redocly/cli/bin/cli.js");
-    const output = execFileSync(process.execPath, [cli, ...args], {
-      env,
-      encoding: "utf8",
-      stdio: ["ignore", "pipe", "ignore"],
-    });
-    expect(JSON.parse(output)).toMatchObject({ totals: { errors: 0, warnings: 0 } });
-  });
-
-  test("is the generated one, with the plans of GET /price", async () => {
+  test("the served OpenAPI document is the generated one, with the plans of GET /price", async () => {
     const served = (await (await fetch(`${app.url}/openapi.json`)).json()) as Document & Plain;
     const { plans } = (await (await fetch(`${app.url}/price`)).json()) as { readonly plans: unknown };
     expect(served["x-kibitz-plans"]).toEqual(plans);

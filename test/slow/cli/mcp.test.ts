@@ -6,13 +6,26 @@ import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const env = { ...quickestSettings, KIBITZ_DATA_DIR: useTemporaryFolder() };
 
+/** A real engine: the session is as its users have it. */
 test.each(agentKinds)(
-  "kibitz mcp with engines of its own: a whole session of an agent of $name",
+  "an agent of $name has a whole session with kibitz mcp and engines of its own, by what it reads",
   async (kind) => {
     const session = await rehearse(await kind.overStdio(mcpProcess(env)));
-    expect(session.filter(({ told }) => told.isError).map(({ what }) => what)).toEqual([
-      "name a move that is not legal",
-    ]);
-    expect(session.every(({ told }) => told.text.length <= 4000)).toBe(true);
+    const refusals = session.filter(({ told }) => told.isError).map(({ what }) => what);
+    expect(refusals).toEqual(["name a move that is not legal"]);
+    const [position, compared, refused, shown, played, review] = session.map(({ told }) => told.text);
+    expect(position).toContain(
+      "White to move. FEN: rn2kb1r/p3qppp/2p2n2/1p2p1B1/2B1P3/1QN5/PPP2PPP/R3K2R w KQkq - 0 10",
+    );
+    expect(position).toMatch(/^White (\+\d|mates)/);
+    expect(compared).toMatch(/#1 Nxb5 .+\n#2 Be2 .+\n#3 O-O-O /);
+    expect(refused).toContain("'Bxb6+' is not a legal move for White");
+    expect(shown).toContain("White to move");
+    expect(played).toContain("Black to move");
+    expect(review).toMatch(/Paul Morphy – Duke Karl \/ Count Isouard, 1-0, 33 half-moves/);
+    expect(review).toContain("C41 Philidor Defense");
+    expect(session.map(({ what, told }) => ({ what, length: told.text.length <= 4000 }))).toEqual(
+      session.map(({ what }) => ({ what, length: true })),
+    );
   },
 );

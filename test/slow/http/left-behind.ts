@@ -5,11 +5,11 @@
 import { EventEmitter } from "node:events";
 import type { ServerHttp2Session, ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
-import { createCallsUnderWay } from "../../src/http/listener/calls-under-way.ts";
-import { createPlaces } from "../../src/http/listener/connections.ts";
-import { cutStalled } from "../../src/http/listener/http2-server.ts";
-import type { NodeResponse } from "../../src/http/message.ts";
-import { oldBytesEach } from "../support/heap.ts";
+import { createCallsUnderWay } from "../../../src/http/listener/calls-under-way.ts";
+import { createPlaces } from "../../../src/http/listener/connections.ts";
+import { cutStalled } from "../../../src/http/listener/http2-server.ts";
+import type { NodeResponse } from "../../../src/http/message.ts";
+import { oldBytesEach } from "../../support/heap.ts";
 
 /** What is open until it is closed, with as much in it as a call has. */
 class Open extends EventEmitter {

@@ -1,0 +1,36 @@
+import { expect, test } from "vitest";
+import { spawnKibitz } from "../../cli/run-kibitz.ts";
+import { withRights } from "../../support/components.ts";
+import { describeWith } from "../../support/needs.ts";
+import { logLevel, serve } from "../../support/served.ts";
+
+const mateInOne = "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - - 0 1";
+
+/** Where no engine can be kept from the network, since there is no `unshare`. */
+const withoutUnshare = [
+  ...["unshare", "--mount", ...withRights()],
+  ...["sh", "-c", 'mount --bind /dev/null /usr/bin/unshare && exec "$@"', "sh"],
+];
+
+describeWith("namespaces", "util-linux")("a sandbox that lacks a guard", () => {
+  test("a command says nothing of a sandbox that lacks a guard, because its caller owns the engines", async () => {
+    const { code, stderr } = await spawnKibitz(
+      ["eval", mateInOne, "-d", "4"],
+      {},
+      { through: withoutUnshare },
+    );
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  });
+
+  test("kibitz serve warns in one sentence what an engine could do in a sandbox that lacks a guard", async () => {
+    const { logged } = await serve({}, { through: withoutUnshare });
+    expect(logged.filter(({ level }) => level >= logLevel.warn)).toMatchObject([
+      {
+        msg: expect.stringMatching(
+          /^engine sandbox: an engine that was taken over could (read the key database and )?use the network; kibitz doctor says how to prevent that$/,
+        ),
+        lacks: expect.arrayContaining(["network"]),
+      },
+    ]);
+  });
+});
