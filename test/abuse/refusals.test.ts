@@ -25,7 +25,7 @@ async function flooded(flood: Flood) {
 
   expect(health.failed).toBe(0);
   expect(bystanders.failed).toBe(0);
-  // Of the service's own time: the flood comes from the same two cores. `bench/refusals.ts` tells the time by the clock.
+  // Of the service's own time: the flood comes from the same two cores.
   expect(health.ownP99Ms).toBeLessThan(50);
   expect(p99Of(bystanders.ownMs)).toBeLessThan(50);
   const answers = [...statuses.values()].reduce((sum, count) => sum + count, 0);

@@ -1,19 +1,117 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { text } from "node:stream/consumers";
-import { fileURLToPath } from "node:url";
-import { expect, onTestFinished } from "vitest";
+import { setTimeout as sleep } from "node:timers/promises";
+import { benchPositions } from "../../../bench/positions.ts";
+import { descendantsOf, stillRunning } from "../../engine/processes.ts";
+import { engineChoicesOf } from "../../nightly/engine-choices.ts";
+import { nativeStockfish } from "../../support/native-stockfish.ts";
+import { quickestSettings } from "../../support/quickest-settings.ts";
+import { createRandom } from "../../support/random.ts";
+import { startServer } from "../../support/start-server.ts";
 
-const bench = fileURLToPath(new URL("../../../bench/kills.ts", import.meta.url));
+export interface Kills {
+  readonly kills: number;
+  /** On average between two. */
+  readonly everyMs: number;
+  readonly seed: number;
+  readonly dataDir: string;
+}
 
-/** Has the bench kill and suspend so many engines at random under load: no request is lost, no process left. */
-export async function killEngines(kills: number, engine: string): Promise<void> {
-  const child = spawn(process.execPath, [bench, String(kills), "300", "7", engine], {
-    stdio: ["ignore", "pipe", "inherit"],
+export interface KillsOutcome {
+  readonly answered: number;
+  /** Requests without a whole answer, with what came instead. */
+  readonly lost: readonly string[];
+  /** Engines that ran after the server had ended. */
+  readonly left: readonly number[];
+  readonly exitCode: number | null;
+  /** Milliseconds from the start of an engine until it was ready, ascending, by path. */
+  readonly readyMs: ReadonlyMap<string, readonly number[]>;
+}
+
+const callers = 4;
+/** If engines died faster than answers come, none would ever be ready. */
+const aheadMax = 4;
+
+/** Kills (three of four) and suspends engines at random, native and WebAssembly ones, while four callers ask over three calls. */
+export async function killEngines({ kills, everyMs, seed, dataDir }: Kills): Promise<KillsOutcome> {
+  const random = createRandom(seed);
+  const readyMs = new Map<string, number[]>();
+  const { url, pid, stop } = await startServer(
+    {
+      ...quickestSettings,
+      KIBITZ_NATIVE_ENGINES: nativeStockfish() ?? "none",
+      KIBITZ_CACHE_MB: "0",
+      KIBITZ_SLOTS: "2",
+      // A request that waits is not lost.
+      KIBITZ_QUEUE_MAX_WAIT_MS: "600000",
+      KIBITZ_LOG_LEVEL: "debug",
+      KIBITZ_DATA_DIR: dataDir,
+    },
+    {
+      onLog(line) {
+        const { msg, path, ms } = JSON.parse(line);
+        if (msg === "engine started") {
+          readyMs.set(
+            path,
+            [...(readyMs.get(path) ?? []), ms].toSorted((a, b) => a - b),
+          );
+        }
+      },
+    },
+  );
+  const choices = await engineChoicesOf(url);
+  const positions = benchPositions();
+  const lost: string[] = [];
+  let asked = 0;
+  let answered = 0;
+  let isOver = false;
+
+  async function ask(): Promise<void> {
+    const { engine, path } = random.pick(choices);
+    // Never the same twice, or two would share a search: the number of the move differs.
+    const fen = random.pick(positions).fen.replace(/\d+$/, String(1 + (asked++ % 5000)));
+    const body = { fen, engine, path, depth: 10 + random.below(5), multipv: 1 + random.below(3) };
+    const call = random.pick(["eval", "bestmove", "eval/stream"]);
+    try {
+      const response = await fetch(`${url}/v1/${call}`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(body),
+      });
+      const answer = await response.text();
+      const isWhole =
+        call === "eval/stream" ? answer.includes("event: done") : JSON.parse(answer).best_move !== null;
+      if (response.status !== 200 || !isWhole) {
+        throw new Error(`${response.status} ${answer.slice(-400)}`);
+      }
+      answered++;
+    } catch (error) {
+      lost.push(`${call} ${JSON.stringify(body)}: ${error}`);
+    }
+  }
+
+  const load = Array.from({ length: callers }, async () => {
+    while (!isOver) {
+      await ask();
+    }
   });
-  onTestFinished(() => void child.kill());
-  const [said] = await Promise.all([text(child.stdout), once(child, "exit")]);
-  expect(said).toContain("lost: 0 ");
-  expect(said).toContain("exit code 0, processes left: 0 ");
-  expect(child.exitCode).toBe(0);
+  const seen = new Set<number>();
+  for (let hurt = 0; hurt < kills; ) {
+    await sleep(everyMs / 2 + random.below(everyMs));
+    const engines = descendantsOf(pid);
+    engines.forEach((engine) => void seen.add(engine));
+    if (engines.length === 0 || hurt > answered + lost.length + aheadMax) {
+      continue;
+    }
+    try {
+      process.kill(random.pick(engines), random.below(4) === 0 ? "SIGSTOP" : "SIGKILL");
+      hurt++;
+    } catch {
+      // The engine had ended by then.
+    }
+  }
+  isOver = true;
+  await Promise.all(load);
+  descendantsOf(pid).forEach((engine) => void seen.add(engine));
+  const exitCode = await stop();
+  await sleep(200);
+  return { answered, lost, left: stillRunning([...seen]), exitCode, readyMs };
 }

@@ -1,11 +1,13 @@
-import { test } from "vitest";
+import { expect, test } from "vitest";
+import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 import { killEngines } from "./kill-engines.ts";
 
-/** The bench does a thousand: `npm run bench:kills`. */
-const kills = 30;
+const dataDir = useTemporaryFolder();
 
-test(
-  "engines that are killed and suspended at random under load lose no request and leave no process behind",
-  () => killEngines(kills, "stockfish-19"),
-  300_000,
-);
+test("no request is lost and no process left if engines are killed and suspended at random under load", async () => {
+  const { answered, lost, left, exitCode } = await killEngines({ kills: 30, everyMs: 300, seed: 7, dataDir });
+  expect(lost).toEqual([]);
+  expect(answered).toBeGreaterThan(20);
+  expect(left).toEqual([]);
+  expect(exitCode).toBe(0);
+}, 300_000);
