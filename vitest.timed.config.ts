@@ -18,7 +18,7 @@ export default defineConfig({
     ],
     provide: {
       needs: (Object.keys(components) as Need[]).filter(
-        (need) => need !== "envoy" && need !== "otelcol" && need !== "helm",
+        (need) => need !== "actionlint" && need !== "envoy" && need !== "otelcol" && need !== "helm",
       ),
     },
     fileParallelism: false,

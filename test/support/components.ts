@@ -101,6 +101,11 @@ export const components = {
     otherwise: "`npm run test:tools` installs it, if there is Go",
     isHere: () => isInstalled("ghz"),
   },
+  actionlint: {
+    name: "actionlint",
+    otherwise: "`npm run test:tools` installs it, if there is Go",
+    isHere: () => isInstalled("actionlint"),
+  },
   otelcol: {
     name: "OpenTelemetry Collector",
     otherwise: "`npm run test:tools` builds it, if there is Go",

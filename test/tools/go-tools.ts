@@ -10,6 +10,7 @@ import { cacheFolder, digestOfFiles } from "../support/cache-folder.ts";
 const goTools = {
   grpcurl: { module: "github.com/fullstorydev/grpcurl/cmd/grpcurl", version: "v1.9.4" },
   ghz: { module: "github.com/bojand/ghz/cmd/ghz", version: "v0.121.0" },
+  actionlint: { module: "github.com/rhysd/actionlint/cmd/actionlint", version: "v1.7.12" },
   helm: { module: "helm.sh/helm/v3/cmd/helm", version: "v3.18.6" },
   // It has no program of its own: its builder makes one of what `collector.yaml` lists.
   otelcol: { module: "go.opentelemetry.io/collector/cmd/builder", version: "v0.160.0" },
