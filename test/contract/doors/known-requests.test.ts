@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { usePlansFile } from "../../support/plans-file.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
 import { grpc } from "./clients/grpc.ts";
 import { json } from "./clients/json.ts";

@@ -11,8 +11,8 @@ import {
 } from "../../../gen/google/rpc/error_details_pb.ts";
 import { createMetrics } from "../../../src/metrics/metrics.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
-import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { patienceMs } from "../../support/patience.ts";
+import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
 import { useTurnedClock } from "../../support/turned-clock.ts";
 import { startFen } from "./cases/case.ts";

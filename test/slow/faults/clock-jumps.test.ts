@@ -68,17 +68,16 @@ describe.each([
     expect(status).toBe(200);
     expect(body.search).toMatchObject({ stop_reason: "movetime" });
     const { time_ms: timeMs, queue_ms: queueMs } = body.search as { time_ms: number; queue_ms: number };
-    // Of 600 ms, on a machine that may be busy: what a jump would add or take is an hour.
+    // A jump would add or take an hour at least.
     expect(timeMs).toBeGreaterThan(500);
-    expect(timeMs).toBeLessThan(2000);
-    expect(queueMs).toBeLessThan(1000);
+    expect(Math.max(timeMs, queueMs)).toBeLessThan(hourMs / 2);
     expect(body.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-/);
     expect((await evaluate()).body.id).not.toBe(body.id);
     const calls = app.logged
       .filter((line) => "ms" in line)
       .map((line) => Number((line as { ms: number }).ms));
     expect(calls.length).toBeGreaterThanOrEqual(2);
-    expect(calls.filter((took) => took < 0 || took >= 60_000)).toEqual([]);
+    expect(calls.filter((took) => took < 0 || took >= hourMs / 2)).toEqual([]);
   });
 
   test("neither ends a window of requests nor makes it last: Retry-After stays within it", async () => {

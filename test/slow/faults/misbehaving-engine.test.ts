@@ -4,11 +4,9 @@ import { startFen } from "../../contract/doors/cases/case.ts";
 import { post } from "../../contract/doors/post.ts";
 import { enginesRunning } from "../../engine/processes.ts";
 import { type FakeApp, startFakeApp } from "../../faults/fake-app.ts";
-import { probeHealth } from "../../faults/health-probe.ts";
 import type { Misbehaviour } from "../../support/fake-engine/index.ts";
 import { patienceMs } from "../../support/patience.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
-import { threadMs } from "../../support/thread-time.ts";
 
 const folder = useTemporaryFolder();
 let app: FakeApp;
@@ -99,25 +97,22 @@ describe("a caller whose engine", () => {
     ["never greets", "mute", ["engine could not be started", "search tried again: no_start"]],
     ["is never ready", "unready", ["engine could not be started", "search tried again: no_start"]],
     ["ignores every signal and the end of its input", "undying", []],
-  ])("%s is answered, and so is the next one; the log says what it was", async (_, misbehaviour, said) => {
-    const complained = await armNextEngine(misbehaviour);
-    // By the clock of the thread: an engine that floods may keep a core busy, and so may a neighbour.
-    const stopProbing = probeHealth(app.url, 20, threadMs);
-    const first = await ask();
-    expect([first.status, first.body]).toMatchObject([200, { best_move: { san: expect.any(String) } }]);
-    await expect.poll(complained, { timeout: patienceMs }).toEqual(said.toSorted());
-    expect((await ask({ multipv: 2 })).status).toBe(200);
-    expect(complained()).toHaveLength(said.length);
-    const tookMs = await stopProbing();
-    expect(tookMs.toSorted((a, b) => a - b)[Math.floor(tookMs.length / 2)]).toBeLessThan(100);
-  });
+  ])(
+    "a caller whose engine %s is answered, and so is the next one; the log says what it was",
+    async (_, misbehaviour, said) => {
+      const complained = await armNextEngine(misbehaviour);
+      const first = await ask();
+      expect([first.status, first.body]).toMatchObject([200, { best_move: { san: expect.any(String) } }]);
+      await expect.poll(complained, { timeout: patienceMs }).toEqual(said.toSorted());
+      expect((await ask({ multipv: 2 })).status).toBe(200);
+      expect(complained()).toHaveLength(said.length);
+    },
+  );
 
-  test("goes on after its limit and after stop is told so in time, and the next one is answered", async () => {
+  test("a caller whose engine ignores its limit and stop gets 504 engine_timeout, and the next one is answered", async () => {
     const complained = await armNextEngine("go-on");
-    const askedAt = performance.now();
     const { status, body } = await ask({ movetime_ms: 200 });
     expect([status, body]).toMatchObject([504, { code: "engine_timeout", next_action: "reduce_limits" }]);
-    expect(performance.now() - askedAt).toBeLessThan(200 + 1500 + 1500);
     expect((await ask()).status).toBe(200);
     expect(complained()).toContain("engine failed: overran");
   });

@@ -14,9 +14,6 @@ import { until, useRedis } from "../../support/redis.ts";
 import { useApp } from "../../support/running-app.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
-/** By when a node says so, and by when it says that it is over, in milliseconds, though nobody asks it anything. */
-const toldMaxMs = 5000;
-
 describeWith("redis")("a node whose Redis is connected and refuses commands", () => {
   const folder = useTemporaryFolder();
   const redis = useRedis(["--dir", folder, "--dbfilename", "taken.rdb"]);
@@ -89,7 +86,7 @@ describeWith("redis")("a node whose Redis is connected and refuses commands", ()
       for (const words of spoil) {
         operate(...words);
       }
-      await until(async () => (await readiness()).degraded !== undefined, Boolean, toldMaxMs);
+      await until(async () => (await readiness()).degraded !== undefined, Boolean, patienceMs);
       expect(await readiness()).toEqual({ status: "ready", degraded: ["store"] });
       expect(await degradedMetric()).toBe("1");
       for (const kind of heads) {
@@ -102,7 +99,7 @@ describeWith("redis")("a node whose Redis is connected and refuses commands", ()
       for (const words of mend) {
         operate(...words);
       }
-      await until(async () => (await readiness()).degraded === undefined, Boolean, toldMaxMs);
+      await until(async () => (await readiness()).degraded === undefined, Boolean, patienceMs);
       expect(await degradedMetric()).toBe("0");
       expect(lines("degraded").slice(told[0])).toEqual([expect.stringContaining(why)]);
       expect(lines("recovered")).toHaveLength(told[1] + 1);

@@ -5,12 +5,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { openRedis, type Redis } from "../../../src/storage/redis/connection.ts";
 import { describeWith } from "../../support/needs.ts";
+import { patienceMs } from "../../support/patience.ts";
 import { until } from "../../support/redis.ts";
 import { type RedisProcess, startRedis } from "../../support/start-redis.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
-
-/** By when a node uses the new primary, in milliseconds, by itself. */
-const recoveryMaxMs = 5000;
 
 const operate = ({ port }: RedisProcess, ...words: readonly string[]) =>
   execFileSync("redis-cli", ["-p", String(port), ...words], { encoding: "utf8" });
@@ -84,9 +82,9 @@ describeWith("redis")("a Redis whose primary has changed without cutting its cli
     return { redis, seen, [Symbol.dispose]: () => redis[Symbol.dispose]() };
   }
 
-  const isUp = (redis: Redis) => until(() => redis.health.kind === "up", Boolean, recoveryMaxMs);
+  const isUp = (redis: Redis) => until(() => redis.health.kind === "up", Boolean, patienceMs);
 
-  test("is written to where its name leads by then, within five seconds and by itself", async () => {
+  test("a node writes to the Redis that its name leads to, once the first one became a replica", async () => {
     using node = await open();
     const { redis, seen } = node;
     const heard: string[] = [];
@@ -95,16 +93,14 @@ describeWith("redis")("a Redis whose primary has changed without cutting its cli
 
     // Both may only be read for a while: nobody is chosen yet.
     operate(one, "replicaof", "127.0.0.1", "1");
-    await until(() => redis.health.kind === "unwritable", Boolean, 2000);
+    await until(() => redis.health.kind === "unwritable", Boolean, patienceMs);
     await sleep(1500);
     expect(seen).toEqual([expect.stringContaining("unwritable: it is a replica")]);
     expect(await redis.ask("GET", ["before"])).toBe("a");
 
     operate(other, "replicaof", "no", "one");
     name.give(other);
-    const changedAt = performance.now();
     await isUp(redis);
-    expect(performance.now() - changedAt).toBeLessThan(recoveryMaxMs);
     await redis.ask("SET", ["after"], ["b"]);
     expect(operate(other, "get", "x:after")).toBe("b\n");
     // It listens there, too, and the other connection is gone.
@@ -116,11 +112,11 @@ describeWith("redis")("a Redis whose primary has changed without cutting its cli
     expect(seen).toHaveLength(2);
   });
 
-  test("that has lost its replicas is left for the one that was chosen in its place", async () => {
+  test("a node leaves a Redis that has lost its replicas for the one that was chosen in its place", async () => {
     using node = await open();
     const { redis, seen } = node;
     operate(one, "config", "set", "min-replicas-to-write", "2");
-    await until(() => redis.health.kind === "unwritable", Boolean, 2000);
+    await until(() => redis.health.kind === "unwritable", Boolean, patienceMs);
     operate(other, "replicaof", "no", "one");
     name.give(other);
     await isUp(redis);
@@ -129,7 +125,7 @@ describeWith("redis")("a Redis whose primary has changed without cutting its cli
     expect(seen[0]).toContain("min-replicas-to-write");
   });
 
-  test("that answers nothing any more without its primary is left, too", async () => {
+  test("a node leaves a Redis that answers nothing without its primary", async () => {
     using node = await open();
     const { redis, seen } = node;
     operate(one, "config", "set", "replica-serve-stale-data", "no");
@@ -137,7 +133,7 @@ describeWith("redis")("a Redis whose primary has changed without cutting its cli
     // A primary that is not there.
     operate(one, "replicaof", "127.0.0.1", "1");
     try {
-      await until(() => redis.health.kind !== "up", Boolean, 2000);
+      await until(() => redis.health.kind !== "up", Boolean, patienceMs);
       name.give(other);
       await isUp(redis);
       await redis.ask("SET", ["stale"], ["b"]);
@@ -162,16 +158,16 @@ describeWith("redis")("a Redis that reads its data again", () => {
   });
   afterAll(() => server.stop());
 
-  test("is not there until it has, and then is by itself", async () => {
+  test("a Redis that reads its data again is down until it has, and then up by itself", async () => {
     using redis = await openRedis({ url: server.url, prefix: "x:" });
     operate(server, "debug", "populate", "20000", "filler", "100");
     // Microseconds for each key: it takes some two seconds.
     operate(server, "config", "set", "key-load-delay", "100");
     const reload = spawn("redis-cli", ["-p", String(server.port), "debug", "reload"], { stdio: "ignore" });
     const reloaded = once(reload, "exit");
-    await until(() => redis.health.kind === "down", Boolean, 5000);
+    await until(() => redis.health.kind === "down", Boolean, patienceMs);
     expect(redis.health).toMatchObject({ why: expect.stringMatching(/reading its data|answered within/) });
-    await until(() => redis.health.kind === "up", Boolean, 10_000);
+    await until(() => redis.health.kind === "up", Boolean, patienceMs);
     await redis.ask("SET", ["again"], ["a"]);
     await reloaded;
   });

@@ -67,7 +67,6 @@ describeWith("redis")("searches by leases", () => {
     await until(
       () => node.connection.ask("KEYS", ["search:*"]),
       (keys) => Array.isArray(keys) && keys.length === 0,
-      5000,
     );
   });
 });

@@ -1,0 +1,52 @@
+import { expect, test } from "vitest";
+import { KibitzError } from "../../src/errors/errors.ts";
+import { annotate } from "../../src/game/annotate.ts";
+import { gameFromPgn } from "../../src/game/game.ts";
+import { readPgn } from "../../src/game/read-pgn.ts";
+import { timesOf } from "../support/stopwatch.ts";
+import { threadMs } from "../support/thread-time.ts";
+import { review } from "./games.ts";
+import { acceptedTexts, refusedTexts } from "./hostile-texts.ts";
+
+/** Texts that take long; `test/slow/game/hostile.test.ts` reads all of them. */
+const longest = ["tags", "brackets in brackets", "remarks in brackets"];
+const texts = [...refusedTexts, ...acceptedTexts].filter(([name]) => longest.includes(name));
+
+/**
+ * Runs what yields between its time slices, and notes the processor time of each slice, in milliseconds. That is all its time, because
+ * pure code waits for nothing; and helpers of the garbage collector that the machine keeps waiting do not count.
+ */
+function run<T>(slices: Generator<void, T>, note: (ms: number) => void): T {
+  for (;;) {
+    const before = threadMs();
+    try {
+      const slice = slices.next();
+      if (slice.done) {
+        return slice.value;
+      }
+    } finally {
+      note(threadMs() - before);
+    }
+  }
+}
+
+test.each(texts)(
+  "reading and writing a PGN of %s holds the thread for less than 50 ms at a time",
+  async (_, text) => {
+    const longestSlices = await timesOf(20, async () => {
+      let longestMs = 0;
+      const note = (ms: number) => {
+        longestMs = Math.max(longestMs, ms);
+      };
+      try {
+        const game = run(gameFromPgn(run(readPgn({ text }), note)), note);
+        run(annotate(game, review(game, [])), note);
+      } catch (error) {
+        expect(error).toBeInstanceOf(KibitzError);
+      }
+      return longestMs;
+    });
+    expect(longestSlices.medianMs).toBeLessThan(15);
+    expect(longestSlices.worstMs).toBeLessThan(50);
+  },
+);

@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startFen } from "../../contract/doors/cases/case.ts";
+import { get, post } from "../../contract/doors/post.ts";
+import { enginesRunning, stillRunning } from "../../engine/processes.ts";
+import { type FakeApp, startFakeApp } from "../../faults/fake-app.ts";
+import type { Misbehaviour } from "../../support/fake-engine/index.ts";
+import { patienceMs } from "../../support/patience.ts";
+import { startStopwatch, timesOf } from "../../support/stopwatch.ts";
+import { useTemporaryFolder } from "../../support/temporary-folder.ts";
+
+const folder = useTemporaryFolder();
+let app: FakeApp;
+beforeAll(async () => {
+  app = await startFakeApp(folder);
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+/** Every try asks another position: one that has broken two engines is refused. */
+let tries = 0;
+const ask = (more: object = {}) =>
+  post(`${app.url}/v1/eval`, { fen: startFen.replace(/1$/, String(++tries)), depth: 4, ...more });
+
+/** Replaces all engines by engines that misbehave like this. */
+async function armAll(misbehaviour: Misbehaviour): Promise<void> {
+  app.arm({ misbehaviour }, 1000);
+  const before = enginesRunning();
+  before.forEach((pid) => void process.kill(pid, "SIGKILL"));
+  await expect.poll(() => stillRunning(before), { timeout: patienceMs }).toEqual([]);
+  await expect.poll(() => app.engines.starting, { timeout: patienceMs }).toBe(0);
+}
+
+test("a search that its engine does not stop is answered with 504 within movetime_ms + 1.5 s", async () => {
+  await armAll("go-on");
+  const times = await timesOf(20, async () => {
+    // The promise counts from the start of the search, not of an engine.
+    await expect.poll(() => app.engines, { timeout: patienceMs }).toMatchObject({ starting: 0, alive: 1 });
+    const stop = startStopwatch();
+    const { status } = await ask({ depth: 30, movetime_ms: 100 });
+    expect(status).toBe(504);
+    return stop();
+  });
+  expect(times.medianMs).toBeLessThan(100 + 1000);
+  expect(times.worstMs).toBeLessThan(100 + 1500);
+});
+
+test("/healthz is answered within 100 ms while engines flood their output", async () => {
+  await armAll("flood-stderr");
+  let over = false;
+  const searching = (async () => {
+    while (!over) {
+      await ask();
+    }
+  })();
+  const probes = await timesOf(40, async () => {
+    const stop = startStopwatch();
+    expect((await get(`${app.url}/healthz`)).status).toBe(200);
+    return stop();
+  });
+  over = true;
+  await searching;
+  expect(probes.medianMs).toBeLessThan(50);
+  expect(probes.worstMs).toBeLessThan(100);
+});
