@@ -134,7 +134,9 @@ function discardStream(req: NodeRequest, stream: ServerHttp2Stream): void {
   if (stream.destroyed || stream.closed) {
     return;
   }
-  const timer = setTimeout(() => stream.close(), lingerMs);
+  // Trailers leave in two turns of the loop after the answer's end. If the thread was late by the whole time, they are still to go, and a
+  // reset would overtake them: a client of gRPC would get an answer without a status.
+  const timer = setTimeout(() => setImmediate(() => setImmediate(() => stream.close())), lingerMs);
   const stopDiscarding = discardSlowly(req);
   stream.once("close", () => {
     clearTimeout(timer);
