@@ -7,7 +7,7 @@ export default defineConfig({
     ...lane(),
     include: ["test/abuse/**/*.test.ts"],
     exclude: otherLanes,
-    globalSetup: ["test/support/require-components.ts"],
+    globalSetup: ["test/support/require-components.ts", "test/abuse/shared-service.ts"],
     provide: { needs: ["native"] },
     // They measure how quickly a service answers: two at a time would measure each other.
     fileParallelism: false,

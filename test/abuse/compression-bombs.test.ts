@@ -5,10 +5,10 @@ import { describe, expect, test } from "vitest";
 import { post } from "./ask.ts";
 import { envelope, jsonCalls, matedFen, rpcOf } from "./calls.ts";
 import { expectProblem } from "./expect-problem.ts";
-import { mib, watchHealth } from "./health-watch.ts";
-import { useService } from "./started-service.ts";
+import { expectUnharmed, mib, watchHealth } from "./health-watch.ts";
+import { useSharedService } from "./started-service.ts";
 
-const service = useService();
+const service = useSharedService();
 
 /** 256 MiB of blanks, which are JSON's white space. Made once: it takes a second. */
 const blanks = Buffer.alloc(256 * mib, " ");
@@ -39,19 +39,21 @@ async function statusOfGrpc(client: ClientHttp2Session, message: Buffer): Promis
 }
 
 describe("19: a body that grows without measure is refused, and takes no memory", () => {
-  test.each(Object.entries(bombs))("%s", async (encoding, bomb) => {
-    const stop = await watchHealth(service);
-    for (const path of jsonCalls) {
-      for (const body of [bomb, small.subarray(0, 60_000)]) {
-        expectProblem(await service.post(path, body, { "Content-Encoding": encoding }), refused);
+  test.each(Object.entries(bombs))(
+    "a body of 256 MiB packed by %s is refused, and takes little memory",
+    async (encoding, bomb) => {
+      const stop = await watchHealth(service);
+      for (const path of jsonCalls) {
+        for (const body of [bomb, small.subarray(0, 60_000)]) {
+          expectProblem(await service.post(path, body, { "Content-Encoding": encoding }), refused);
+        }
       }
-    }
-    const health = await stop();
-    expect(health.grownBytes).toBeLessThan(200 * mib);
-    expect(health.failed).toBe(0);
-  });
+      const health = await stop();
+      expectUnharmed(health);
+    },
+  );
 
-  test("50 at a time", async () => {
+  test("50 batches of 256 MiB at a time, packed by gzip, are refused, and take little memory", async () => {
     const stop = await watchHealth(service);
     const answers = await Promise.all(
       Array.from({ length: 50 }, () =>
@@ -63,11 +65,10 @@ describe("19: a body that grows without measure is refused, and takes no memory"
       // Those that come while the packed bytes of others take all the memory for batches are told so.
       expectProblem(answer, { status: [413, 503] });
     }
-    expect(health.grownBytes).toBeLessThan(200 * mib);
-    expect(health.failed).toBe(0);
+    expectUnharmed(health);
   });
 
-  test("100 small ones in brotli, to each of the calls that no limit counts, too", async () => {
+  test("100 bodies in brotli at a time, to each of the calls that no limit counts, are refused unpacked", async () => {
     const stop = await watchHealth(service);
     const query = `?connect=v1&encoding=json&compression=br&base64=1&message=${brotli.toString("base64url")}`;
     const answers = await Promise.all(
@@ -84,11 +85,11 @@ describe("19: a body that grows without measure is refused, and takes no memory"
     const health = await stop();
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([415, 501]));
     expect(new Set(statuses)).toEqual(new Set(["12"]));
-    expect(health.grownBytes).toBeLessThan(200 * mib);
-    expect(health.failed).toBe(0);
+    // 400 connections and 100 calls come in one moment: the contract leaves floods of connections out of its 100 ms.
+    expectUnharmed(health, { worstMs: 500 });
   });
 
-  test("in the messages of the RPCs", async () => {
+  test("a message of 60 MiB packed by gzip is refused by every RPC protocol", async () => {
     const stop = await watchHealth(service);
     const gzip = { "Content-Encoding": "gzip" };
     const unary = await service.post(rpcOf("Evaluate"), small, gzip);
@@ -112,8 +113,7 @@ describe("19: a body that grows without measure is refused, and takes no memory"
     const query = `?connect=v1&encoding=json&compression=gzip&base64=1&message=${gzipSync(Buffer.alloc(4 * mib, " ")).toString("base64url")}`;
     expect((await service.get(rpcOf("Evaluate") + query)).status).toBe(429);
     const health = await stop();
-    expect(health.grownBytes).toBeLessThan(200 * mib);
-    expect(health.failed).toBe(0);
+    expectUnharmed(health);
   });
 
   const good = Buffer.from(JSON.stringify({ fen: matedFen }));
@@ -133,7 +133,7 @@ describe("19: a body that grows without measure is refused, and takes no memory"
     expectProblem(await service.post("/v1/eval", body, { "Content-Encoding": encoding }), refused, encoding);
   });
 
-  test("what is packed and fits is read", async () => {
+  test("a body packed by gzip or deflate that fits is read", async () => {
     for (const [encoding, body] of Object.entries({
       gzip: gzipSync(good),
       deflate: deflateSync(good),

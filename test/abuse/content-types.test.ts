@@ -3,9 +3,9 @@ import { ask } from "./ask.ts";
 import { matedFen, rpcOf } from "./calls.ts";
 import { expectProblem } from "./expect-problem.ts";
 import { answersFrom, exchange, rawRequest } from "./raw-http.ts";
-import { useService } from "./started-service.ts";
+import { useSharedService } from "./started-service.ts";
 
-const service = useService();
+const service = useSharedService();
 const body = JSON.stringify({ fen: matedFen });
 
 const odd = [
@@ -41,7 +41,7 @@ const odd = [
 
 describe("04: a body of a type that is not read is refused with 415, or 400", () => {
   test.each(["/v1/eval", "/v1/bestmove", "/v1/eval/stream", "/v1/eval/batch", "/v1/keys"])(
-    "%s",
+    "%s refuses a body of a type that it does not read with 415 or 400",
     async (path) => {
       for (const type of odd) {
         const head = [`Content-Type: ${type}`, `Content-Length: ${body.length}`, "Connection: close"];
@@ -60,12 +60,12 @@ describe("04: a body of a type that is not read is refused with 415, or 400", ()
     },
   );
 
-  test("none at all", async () => {
+  test("a body without a content type is refused with 415", async () => {
     const answer = await ask(`${service.url}/v1/eval`, { method: "POST", body });
     expectProblem(answer, { status: 415, code: "unsupported_media_type" });
   });
 
-  test("two of them", async () => {
+  test("a request with two content types is refused with 400", async () => {
     const head = [
       "Content-Type: application/json",
       "Content-Type: text/plain",
@@ -76,7 +76,7 @@ describe("04: a body of a type that is not read is refused with 415, or 400", ()
     expectProblem(answer ?? expect.fail("no answer"), { status: 400, code: "malformed_http" });
   });
 
-  test("at the path of an RPC", async () => {
+  test("an RPC refuses a body of a type that it does not read with 415 or 400", async () => {
     for (const type of odd.filter((one) => !/^application\/(json|proto|grpc)/.test(one))) {
       const head = [`Content-Type: ${type}`, `Content-Length: ${body.length}`, "Connection: close"];
       const [answer] = answersFrom(
@@ -86,7 +86,7 @@ describe("04: a body of a type that is not read is refused with 415, or 400", ()
     }
   });
 
-  test("a type is never repeated beyond what it may be", async () => {
+  test("a refusal repeats at most 64 characters of a content type", async () => {
     const type = `application/grpc+${"x".repeat(4000)}`;
     const head = [`Content-Type: ${type}`, "Content-Length: 0", "Connection: close"];
     const received = await exchange(service.port, rawRequest("POST /no.such.Service/Call", head));

@@ -60,7 +60,7 @@ describe("14: a credential that is no key is 401, and never taken for none", () 
     [batch, JSON.stringify({ requests: [{ x: 1 }, { fen: matedFen }] })],
   ];
 
-  test.each(calls)("POST %s with %s", async (path, body) => {
+  test.each(calls)("POST %s with %s and an invalid credential is 401", async (path, body) => {
     for (const value of bad) {
       const head = [
         "Content-Type: application/json",
@@ -80,15 +80,18 @@ describe("14: a credential that is no key is 401, and never taken for none", () 
     }
   });
 
-  test.each(["/engines", "/price", "/v1/keys/self"])("GET %s", async (path) => {
-    for (const value of bad) {
-      const head = [`Authorization: ${value}`, "Connection: close"];
-      const [answer] = answersFrom(await exchange(service.port, rawRequest(`GET ${path}`, head)));
-      expectProblem(answer ?? expect.fail(value), { status: 401, code: "invalid_api_key" }, value);
-    }
-  });
+  test.each(["/engines", "/price", "/v1/keys/self"])(
+    "GET %s with an invalid credential is 401",
+    async (path) => {
+      for (const value of bad) {
+        const head = [`Authorization: ${value}`, "Connection: close"];
+        const [answer] = answersFrom(await exchange(service.port, rawRequest(`GET ${path}`, head)));
+        expectProblem(answer ?? expect.fail(value), { status: 401, code: "invalid_api_key" }, value);
+      }
+    },
+  );
 
-  test("over every protocol of the RPCs", async () => {
+  test("an invalid credential is unauthenticated over every RPC protocol", async () => {
     const message = Buffer.from(JSON.stringify({ fen: matedFen }));
     for (const value of [`Bearer ${key}`, "Basic eDp4", "Bearer"]) {
       const headers = { Authorization: value };
@@ -121,7 +124,7 @@ describe("14: a credential that is no key is 401, and never taken for none", () 
     }
   });
 
-  test("a key that stands anywhere else is no credential", async () => {
+  test("a key outside the Authorization header is not a credential", async () => {
     const issued = JSON.parse((await service.post("/v1/keys", {})).body).key;
     for (const path of [`/v1/keys/self?api_key=${issued}`, `/v1/keys/self?access_token=${issued}`]) {
       expect([400, 401]).toContain((await service.get(path)).status);

@@ -1,7 +1,8 @@
 import { connect as connectHttp2 } from "node:http2";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { nativeStockfish } from "../support/native-stockfish.ts";
 import { rowsWith } from "../support/needs.ts";
+import { patienceMs } from "../support/patience.ts";
 import { ask } from "./ask.ts";
 import { envelope, rpcOf } from "./calls.ts";
 import { cpuMsOf } from "./processes-of.ts";
@@ -11,11 +12,9 @@ import { startFen, useService } from "./started-service.ts";
 const native = nativeStockfish();
 const service = useService({ KIBITZ_NATIVE_ENGINES: native ?? "none", KIBITZ_QUEUE_MAX_WAIT_MS: "600000" });
 
-/** The row's bound for the next answer; the contract promises that the engine is free after 500 ms. */
-const nextAnswerMaxMs = 4000;
-const freeMaxMs = 500;
 const slots = 2;
-const patienceMs = 250;
+/** So long each search goes on before its caller leaves. */
+const underWayMs = 250;
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -28,7 +27,7 @@ const leaveRaw =
     socket.write(
       rawRequest(`POST ${path}`, ["Content-Type: application/json", `Content-Length: ${body.length}`], body),
     );
-    await sleep(patienceMs);
+    await sleep(underWayMs);
     end(socket);
   };
 
@@ -40,7 +39,7 @@ const leaveHttp2 =
     const stream = client.request({ ":method": "POST", ":path": path, "content-type": "application/json" });
     stream.on("error", () => {});
     stream.end(body);
-    await sleep(patienceMs);
+    await sleep(underWayMs);
     if (how === "stream") {
       stream.close(8);
       await sleep(50);
@@ -78,11 +77,28 @@ async function withEngine(request: {
   return { engine: found?.id ?? expect.fail("no native engine"), path: "native" };
 }
 
+/** An answer comes although as many searches as there are slots were under way, each of which would have gone on for a minute. */
+async function expectEnginesFree(which: { readonly engine: string; readonly path: string }): Promise<void> {
+  const answered = service.post("/v1/eval", { fen: startFen, depth: 5, ...which });
+  const late = sleep(patienceMs).then(() => expect.fail("no engine is free"));
+  expect((await Promise.race([answered, late])).status).toBe(200);
+  await expectEnginesIdle();
+}
+
+/** Sooner or later no engine uses the processor; the timed tests of the backends say when. */
+function expectEnginesIdle(): Promise<void> {
+  return vi.waitFor(async () => {
+    const before = cpuOfEngines();
+    await sleep(100);
+    expect(cpuOfEngines() - before).toBeLessThan(50);
+  }, patienceMs);
+}
+
 const cpuOfEngines = () => service.engines().reduce((sum, pid) => sum + cpuMsOf(pid), 0);
 
-describe.each(engines)("15: callers of %s that leave", (_, request) => {
+describe.each(engines)("15: callers of %s", (name, request) => {
   test.each(Object.entries(ways))(
-    "%s, three times, as many as there are engines, free them",
+    `callers of ${name} that leave %s free their engines`,
     async (_way, leave) => {
       const which = await withEngine(request);
       expect((await service.post("/v1/eval", { fen: startFen, depth: 2, ...which })).status).toBe(200);
@@ -92,20 +108,13 @@ describe.each(engines)("15: callers of %s that leave", (_, request) => {
           JSON.stringify({ fen: startFen, depth: 30 - index, movetime_ms: 60_000, ...which }),
         );
         await Promise.all(bodies.map((body) => leave(call, body)));
-        const startedAt = performance.now();
-        const next = await service.post("/v1/eval", { fen: startFen, depth: 5, ...which });
-        expect(next.status).toBe(200);
-        expect(performance.now() - startedAt).toBeLessThan(nextAnswerMaxMs);
+        await expectEnginesFree(which);
       }
-      await sleep(freeMaxMs);
-      const before = cpuOfEngines();
-      await sleep(300);
-      expect(cpuOfEngines() - before).toBeLessThan(100);
     },
   );
 });
 
-describe("18: a deadline of the caller ends its call as deadline_exceeded, and frees the engine", () => {
+describe("18: deadlines of callers", () => {
   const message = Buffer.from(JSON.stringify({ fen: startFen, depth: 30, movetimeMs: 60_000 }));
   const deadlineMs = 300;
 
@@ -125,19 +134,17 @@ describe("18: a deadline of the caller ends its call as deadline_exceeded, and f
       envelope(message),
       { "grpc-timeout": "99999999n" },
     ],
-  ])("%s", async (_, type, body, headers) => {
-    const startedAt = performance.now();
-    const call = type.includes("connect+") ? "StreamEvaluate" : "Evaluate";
-    const answer = await service.post(rpcOf(call), body, { "Content-Type": type, ...headers });
-    expect(JSON.stringify(answer)).toMatch(/deadline_exceeded|grpc-status\\?"?: ?"?4/);
-    expect(performance.now() - startedAt).toBeLessThan(1000 + 500);
-    await sleep(freeMaxMs);
-    const before = cpuOfEngines();
-    await sleep(300);
-    expect(cpuOfEngines() - before).toBeLessThan(100);
-  });
+  ])(
+    "a deadline over %s ends the call as deadline_exceeded, and frees the engine",
+    async (_, type, body, headers) => {
+      const call = type.includes("connect+") ? "StreamEvaluate" : "Evaluate";
+      const answer = await service.post(rpcOf(call), body, { "Content-Type": type, ...headers });
+      expect(JSON.stringify(answer)).toMatch(/deadline_exceeded|grpc-status\\?"?: ?"?4/);
+      await expectEnginesIdle();
+    },
+  );
 
-  test("gRPC over HTTP/2", async () => {
+  test("a deadline over gRPC ends the call with status 4", async () => {
     const client = connectHttp2(service.url);
     const stream = client.request({
       ":method": "POST",
@@ -158,7 +165,7 @@ describe("18: a deadline of the caller ends its call as deadline_exceeded, and f
   const quick = JSON.stringify({ fen: startFen, depth: 2 });
 
   test.each(["99999999H", "99999999S", "2147483648m"])(
-    "one that is years away is none: %s",
+    "a deadline that is years away does not end a call: %s",
     async (value) => {
       const far = value.endsWith("m")
         ? { "Connect-Timeout-Ms": value.slice(0, -1) }
@@ -171,7 +178,7 @@ describe("18: a deadline of the caller ends its call as deadline_exceeded, and f
   );
 
   test.each(["-1", "abc", "1e3", "99999999999", "0x10", " ", "1.5", "x".repeat(4000)])(
-    "one that cannot be read is refused: %s",
+    "a deadline that cannot be parsed is refused: %s",
     async (value) => {
       const answer = await ask(service.url + rpcOf("Evaluate"), {
         method: "POST",
@@ -183,7 +190,7 @@ describe("18: a deadline of the caller ends its call as deadline_exceeded, and f
     },
   );
 
-  test.each(["0", "1"])("one that has passed already ends it at once: %s", async (value) => {
+  test.each(["0", "1"])("a deadline that has passed is answered with 504: %s", async (value) => {
     const answer = await service.post(rpcOf("Evaluate"), message, { "Connect-Timeout-Ms": value });
     expect(answer.status).toBe(504);
   });

@@ -2,15 +2,15 @@ import { describe, expect, test } from "vitest";
 import { http2Get } from "../http/http2-get.ts";
 import { expectProblem } from "./expect-problem.ts";
 import { flag, frame, frameType, headerBlock, openFrames, requestFields } from "./frames.ts";
-import { mib, watchHealth } from "./health-watch.ts";
+import { expectUnharmed, watchHealth } from "./health-watch.ts";
 import { answersFrom, exchange, rawRequest } from "./raw-http.ts";
-import { useService } from "./started-service.ts";
+import { useSharedService } from "./started-service.ts";
 
-const service = useService();
+const service = useSharedService();
 
 const lines = (count: number, line: string) => Array.from({ length: count }, () => line);
 
-describe("20: headers that are too many, too large or broken are refused with 431 or 400, or the connection is closed", () => {
+describe("20: headers that are too many, too large or broken", () => {
   test.each<[string, string | Buffer]>([
     ["20 kB in one header", rawRequest("GET /healthz", [`A: ${"x".repeat(20_000)}`])],
     ["2 MB in one header", rawRequest("GET /healthz", [`A: ${"x".repeat(2_000_000)}`])],
@@ -55,10 +55,8 @@ describe("20: headers that are too many, too large or broken are refused with 43
       "a proxy's greeting",
       "PROXY TCP4 203.0.113.9 203.0.113.1 1 2\r\nGET /healthz HTTP/1.1\r\nHost: x\r\n\r\n",
     ],
-  ])("%s", async (_, bytes) => {
-    const startedAt = performance.now();
-    const answers = answersFrom(await exchange(service.port, bytes, 8000));
-    expect(performance.now() - startedAt, "closed by the service").toBeLessThan(5000);
+  ])("%s: the connection is closed, with 431, 400 or 414 or without an answer", async (_, bytes) => {
+    const answers = answersFrom(await exchange(service.port, bytes));
     expect(answers.length).toBeLessThanOrEqual(1);
     for (const answer of answers) {
       expectProblem(answer, { status: [400, 431, 414] }, String(bytes));
@@ -71,23 +69,26 @@ describe("20: headers that are too many, too large or broken are refused with 43
     Object.fromEntries(Array.from({ length: 2000 }, (_, index) => [`a${index}`, "x".repeat(10)])),
     { authorization: `Bearer ${"x".repeat(20_000)}` },
     { "content-type": "x".repeat(60_000) },
-  ])("over HTTP/2 (%#)", async (headers) => {
-    const answer = await http2Get(service.url, { ":path": "/healthz", ...headers }).catch(
-      (error: Error) => error,
-    );
-    if (answer instanceof Error) {
-      expect(answer.message).toMatch(/NGHTTP2|closed|socket|ECONN/);
-    } else {
-      const { status, body } = answer;
-      expectProblem(
-        { status, body, headers: answer.headers as Record<string, string> },
-        { status: 431, code: "headers_too_large" },
+  ])(
+    "headers of more than 16 KiB over HTTP/2 are refused with 431, or end the connection (%#)",
+    async (headers) => {
+      const answer = await http2Get(service.url, { ":path": "/healthz", ...headers }).catch(
+        (error: Error) => error,
       );
-    }
-  });
+      if (answer instanceof Error) {
+        expect(answer.message).toMatch(/NGHTTP2|closed|socket|ECONN/);
+      } else {
+        const { status, body } = answer;
+        expectProblem(
+          { status, body, headers: answer.headers as Record<string, string> },
+          { status: 431, code: "headers_too_large" },
+        );
+      }
+    },
+  );
 
-  test("a table of headers that is filled once and named over and over", async () => {
-    // HPACK bomb (CVE-2016-6581): one byte on the wire stands for 4 KB of header, thousands of times.
+  test("a header that is sent once and named thousands of times (CVE-2016-6581) takes little memory", async () => {
+    // An HPACK bomb: one byte on the wire stands for 4 KB of header, thousands of times.
     const client = await openFrames(service.port);
     const stop = await watchHealth(service);
     const entry = Buffer.concat([Buffer.of(0x40), headerBlock([["a", "x".repeat(3000)]]).subarray(1)]);
@@ -104,16 +105,14 @@ describe("20: headers that are too many, too large or broken are refused with 43
     await new Promise((resolve) => setTimeout(resolve, 500));
     client.socket.destroy();
     const health = await stop();
-    expect(health.failed).toBe(0);
-    expect(health.grownBytes).toBeLessThan(200 * mib);
+    expectUnharmed(health);
   });
 
-  test("200 clients that do it all at once leave health and memory as they are", async () => {
+  test("200 clients that send 3 MB of headers at a time harm nobody else", async () => {
     const stop = await watchHealth(service);
     const flood = rawRequest("GET /healthz", lines(3000, `A: ${"x".repeat(1000)}`));
-    await Promise.all(Array.from({ length: 200 }, () => exchange(service.port, flood, 5000)));
+    await Promise.all(Array.from({ length: 200 }, () => exchange(service.port, flood)));
     const health = await stop();
-    expect(health.failed).toBe(0);
-    expect(health.grownBytes).toBeLessThan(200 * mib);
+    expectUnharmed(health);
   });
 });

@@ -1,19 +1,19 @@
 /** The process of `watchHealth`: probes until it is told to stop, and then reports how long each probe took. */
 import { Agent, get } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { aheadOfOthers } from "./ahead-of-others.ts";
-import { ranMs } from "./processes-of.ts";
+import { startStopwatch } from "../support/stopwatch.ts";
 
 const everyMs = 10;
 /** As load balancers do: most probes on a connection that is there, some on a new one. */
 const newConnectionEvery = 10;
 
-const [, , origin = "", pid = ""] = process.argv;
+const [, , origin = "", pid = "", probesMin = ""] = process.argv;
 const url = `${origin}/healthz`;
 const kept = new Agent({ keepAlive: true });
 const times: number[] = [];
-const ownTimes: number[] = [];
 let failed = 0;
+// A test that fails leaves nothing behind.
+process.once("disconnect", () => process.exit());
 let stopped = false;
 process.once("message", () => {
   stopped = true;
@@ -28,19 +28,16 @@ function probe(agent: Agent | false): Promise<boolean> {
   });
 }
 
-using _ahead = aheadOfOthers();
 await probe(kept);
 process.send?.("ready");
-for (let count = 0; count === 0 || !stopped; count++) {
-  const startedAt = performance.now();
-  const ranBefore = ranMs(Number(pid));
+for (let count = 0; count < Number(probesMin) || !stopped; count++) {
+  const stopwatch = startStopwatch(process.pid, Number(pid));
   if (await probe(count % newConnectionEvery === 0 ? false : kept)) {
-    times.push(performance.now() - startedAt);
-    ownTimes.push(ranMs(Number(pid)) - ranBefore);
+    times.push(stopwatch());
   } else {
     failed++;
   }
   await sleep(everyMs);
 }
 kept.destroy();
-process.send?.({ times, ownTimes, failed });
+process.send?.({ times, failed });

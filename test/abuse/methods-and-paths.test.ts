@@ -3,9 +3,9 @@ import { ask } from "./ask.ts";
 import { jsonCalls, matedFen, rpcOf } from "./calls.ts";
 import { expectProblem } from "./expect-problem.ts";
 import { answersFrom, exchange, rawRequest } from "./raw-http.ts";
-import { useService } from "./started-service.ts";
+import { useSharedService } from "./started-service.ts";
 
-const service = useService();
+const service = useSharedService();
 const pages = [
   "/",
   "/healthz",
@@ -33,7 +33,7 @@ async function send(method: string, path: string, headers: readonly string[] = [
 describe("11: a method that a path has not is 405 and says which it has", () => {
   const unsafe = ["PUT", "PATCH", "PROPFIND", "TRACE", "LINK", "M-SEARCH", "SOURCE"];
 
-  test.each(jsonCalls)("%s", async (path) => {
+  test.each(jsonCalls)("%s answers other methods than POST with 405 and Allow", async (path) => {
     for (const method of ["GET", "HEAD", "DELETE", ...unsafe]) {
       const answer = (await send(method, path)) ?? expect.fail(`no answer to ${method}`);
       expect(answer.status, method).toBe(405);
@@ -44,7 +44,7 @@ describe("11: a method that a path has not is 405 and says which it has", () => 
     }
   });
 
-  test.each(pages)("%s", async (path) => {
+  test.each(pages)("%s answers other methods than GET and HEAD with 405 and Allow", async (path) => {
     for (const method of ["POST", "DELETE", ...unsafe]) {
       const answer =
         (await send(method, path, ["Content-Type: application/json"], "{}")) ?? expect.fail(method);
@@ -53,7 +53,7 @@ describe("11: a method that a path has not is 405 and says which it has", () => 
     }
   });
 
-  test("an RPC", async () => {
+  test("an RPC answers other methods than POST and GET with 405", async () => {
     for (const method of ["DELETE", ...unsafe]) {
       const answer = (await send(method, rpcOf("Evaluate"))) ?? expect.fail(method);
       expectProblem(answer, { status: 405, code: "method_not_allowed" });
@@ -61,7 +61,7 @@ describe("11: a method that a path has not is 405 and says which it has", () => 
   });
 
   test.each(["get", "Get", "EVAL", "G ET", "GET\u00e9", "", "X".repeat(10_000)])(
-    "what is no method is refused: %j",
+    "a request line with an invalid method is refused: %j",
     async (method) => {
       expectProblem(
         (await send(method, "/healthz")) ?? expect.fail("no answer"),
@@ -117,7 +117,7 @@ describe("12: a path that nothing has is 404, and none leads out of the service"
     "/chess.analysis.v1.AnalysisService/",
     "/grpc.reflection.v1.ServerReflection/Nope",
     "/?x=1/../..",
-  ])("%s", async (path) => {
+  ])("%s leads nowhere: 404, or 501 of an RPC", async (path) => {
     for (const method of ["GET", "POST"]) {
       const answer = (await send(method, path)) ?? expect.fail("no answer");
       expect(JSON.stringify(answer.headers)).not.toMatch(/injected/i);
@@ -150,7 +150,7 @@ describe("12: a path that nothing has is 404, and none leads out of the service"
     "#a",
     "\\v1\\eval",
     "/\u00ff",
-  ])("a target that is no path is refused: %s", async (target) => {
+  ])("a request target that is not a path is refused: %s", async (target) => {
     expectProblem((await send("GET", target)) ?? expect.fail("no answer"), { status: [400, 404] }, target);
   });
 });
@@ -165,14 +165,14 @@ describe("13: HEAD, OPTIONS and CORS", () => {
     }
   });
 
-  test("OPTIONS tells what is allowed", async () => {
+  test("OPTIONS answers with the allowed methods", async () => {
     const answer = await send("OPTIONS", "/v1/eval");
     expect(answer?.status).toBe(204);
     expect(answer?.headers.allow).toContain("POST");
   });
 
   test.each(["https://evil.example", "null", "http://localhost", "https://evil.example\t", "*"])(
-    "no origin may read what a service without limits answers, neither answers nor errors: %s",
+    "no answer and no error in open mode may be read by the origin %s",
     async (origin) => {
       const preflight = {
         Origin: origin,

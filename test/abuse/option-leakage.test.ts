@@ -41,29 +41,33 @@ const abuses: readonly object[] = [
 ];
 
 describe("31: what one caller asks for changes no answer to another", () => {
-  test.each(["wasm", ...rowsWith(["native"], "native")])("%s", async (path) => {
-    const { engines } = JSON.parse((await service.get("/engines")).body);
-    const isNative = (one: { paths: { path: string }[] }) => one.paths.some((each) => each.path === "native");
-    const engine = path === "native" ? engines.find(isNative).id : "stockfish-19-lite";
-    const ask = async (fen: string) => {
-      const { status, body } = await service.post("/v1/eval", { fen, depth: 7, engine, path });
-      expect(status, body).toBe(200);
-      return settled(body);
-    };
-    const before = new Map<string, object>();
-    for (const fen of fens) {
-      before.set(fen, await ask(fen));
-    }
-    const random = createRandom(31);
-    for (let round = 0; round < 60; round++) {
-      const abuse = { fen: startFen, depth: 6, engine, path, ...random.pick(abuses) };
-      const leaving = random.below(3) === 0 ? AbortSignal.timeout(20 + random.below(40)) : undefined;
-      const fen = random.pick(fens);
-      const [, answer] = await Promise.all([
-        post(`${service.url}/v1/eval`, abuse, {}, leaving).catch(() => {}),
-        ask(fen),
-      ]);
-      expect(answer, JSON.stringify(abuse)).toEqual(before.get(fen));
-    }
-  });
+  test.each(["wasm", ...rowsWith(["native"], "native")])(
+    "the options of one caller change no answer to another, on the path %s",
+    async (path) => {
+      const { engines } = JSON.parse((await service.get("/engines")).body);
+      const isNative = (one: { paths: { path: string }[] }) =>
+        one.paths.some((each) => each.path === "native");
+      const engine = path === "native" ? engines.find(isNative).id : "stockfish-19-lite";
+      const ask = async (fen: string) => {
+        const { status, body } = await service.post("/v1/eval", { fen, depth: 7, engine, path });
+        expect(status, body).toBe(200);
+        return settled(body);
+      };
+      const before = new Map<string, object>();
+      for (const fen of fens) {
+        before.set(fen, await ask(fen));
+      }
+      const random = createRandom(31);
+      for (let round = 0; round < 60; round++) {
+        const abuse = { fen: startFen, depth: 6, engine, path, ...random.pick(abuses) };
+        const leaving = random.below(3) === 0 ? AbortSignal.timeout(20 + random.below(40)) : undefined;
+        const fen = random.pick(fens);
+        const [, answer] = await Promise.all([
+          post(`${service.url}/v1/eval`, abuse, {}, leaving).catch(() => {}),
+          ask(fen),
+        ]);
+        expect(answer, JSON.stringify(abuse)).toEqual(before.get(fen));
+      }
+    },
+  );
 });

@@ -34,11 +34,6 @@ export function descriptorsOf(pid: number): readonly string[] {
     .toSorted();
 }
 
-/** Milliseconds for which the first thread of a process has run so far, the one that answers (Linux: schedstat). */
-export function ranMs(pid: number): number {
-  return Number(readFileSync(`/proc/${pid}/schedstat`, "latin1").split(" ")[0]) / 1e6;
-}
-
 /** Milliseconds of CPU that a process has used. Linux counts in hundredths of a second on every machine there is. */
 export function cpuMsOf(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "latin1");

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { matedFen, rpcOf } from "./calls.ts";
 import { expectProblem } from "./expect-problem.ts";
-import { expectEvaluation, useService } from "./started-service.ts";
+import { expectEvaluation, useSharedService } from "./started-service.ts";
 
-const service = useService();
+const service = useSharedService();
 
 const names = [
   "__proto__",
@@ -20,30 +20,36 @@ const names = [
 ];
 
 describe("07: names that every JavaScript object has are names like any other", () => {
-  test.each(names)("%s", async (name) => {
-    const refused = { status: 400 };
-    const ask = (more: string) => service.post("/v1/eval", `{"fen":"${matedFen}",${more}}`);
-    expectProblem(await ask(`"${name}":1`), { ...refused, code: "unknown_field" });
-    expectProblem(await ask(`"${name}":{"depth":30,"polluted":true}`), { ...refused, code: "unknown_field" });
-    expectProblem(await ask(`"engine":"${name}"`), { ...refused, code: "unknown_engine" });
-    expectProblem(await ask(`"path":"${name}"`), refused);
-    expectProblem(await ask(`"options":{"${name}":1}`), { ...refused, code: "option_not_allowed" });
-    expectProblem(await ask(`"options":{"${name}":{"skill_level":1}}`), refused);
-    expectProblem(await ask(`"moves":["${name}"]`), refused);
-    expectProblem(await service.post("/v1/eval/batch", `{"${name}":[]}`), refused);
-    expectProblem(await service.post("/v1/keys", `{"${name}":"x"}`), refused);
-    expectProblem(await service.get(`/price?${name}=1`), refused);
-    expectProblem(await service.get(`/${name}`), { status: 404, code: "not_found" });
-    expectProblem(await service.get(`/v1/${name}`), { status: 404, code: "not_found" });
-    expectProblem(await service.get(`/problems/${name}`), { status: 404, code: "not_found" });
-    expectProblem(await service.post(`/v1/${name}`, {}), { status: 404, code: "not_found" });
-    const call = await service.post(rpcOf(name), "{}");
-    expect([404, 501]).toContain(call.status);
-    const rpc = await service.post(rpcOf("Evaluate"), `{"fen":"${matedFen}","${name}":{"polluted":true}}`);
-    expect(rpc.status).toBe(400);
-  });
+  test.each(names)(
+    "%s is a name like any other, as a field, an id, an option, a move or a path",
+    async (name) => {
+      const refused = { status: 400 };
+      const ask = (more: string) => service.post("/v1/eval", `{"fen":"${matedFen}",${more}}`);
+      expectProblem(await ask(`"${name}":1`), { ...refused, code: "unknown_field" });
+      expectProblem(await ask(`"${name}":{"depth":30,"polluted":true}`), {
+        ...refused,
+        code: "unknown_field",
+      });
+      expectProblem(await ask(`"engine":"${name}"`), { ...refused, code: "unknown_engine" });
+      expectProblem(await ask(`"path":"${name}"`), refused);
+      expectProblem(await ask(`"options":{"${name}":1}`), { ...refused, code: "option_not_allowed" });
+      expectProblem(await ask(`"options":{"${name}":{"skill_level":1}}`), refused);
+      expectProblem(await ask(`"moves":["${name}"]`), refused);
+      expectProblem(await service.post("/v1/eval/batch", `{"${name}":[]}`), refused);
+      expectProblem(await service.post("/v1/keys", `{"${name}":"x"}`), refused);
+      expectProblem(await service.get(`/price?${name}=1`), refused);
+      expectProblem(await service.get(`/${name}`), { status: 404, code: "not_found" });
+      expectProblem(await service.get(`/v1/${name}`), { status: 404, code: "not_found" });
+      expectProblem(await service.get(`/problems/${name}`), { status: 404, code: "not_found" });
+      expectProblem(await service.post(`/v1/${name}`, {}), { status: 404, code: "not_found" });
+      const call = await service.post(rpcOf(name), "{}");
+      expect([404, 501]).toContain(call.status);
+      const rpc = await service.post(rpcOf("Evaluate"), `{"fen":"${matedFen}","${name}":{"polluted":true}}`);
+      expect(rpc.status).toBe(400);
+    },
+  );
 
-  test("and nothing of them stays", async () => {
+  test("requests that name members of every object change no later answer", async () => {
     const answer = await service.post("/v1/eval", { fen: matedFen });
     expect(answer.status).toBe(200);
     expect(answer.body).not.toContain("polluted");

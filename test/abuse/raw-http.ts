@@ -23,14 +23,31 @@ export async function open(port: number): Promise<RawClient> {
   return { socket, received, closed };
 }
 
-/** Sends bytes, and waits until the service closes the connection, or has not for so long. */
-export async function exchange(port: number, bytes: string | Uint8Array, maxMs = 10_000): Promise<string> {
-  const { socket, received, closed } = await open(port);
-  const timer = setTimeout(() => socket.destroy(), maxMs);
+/** Sooner than the service closes a connection whose request does not arrive (10 s, 15 s). */
+const closedMaxMs = 9000;
+
+/** Sends bytes, and waits until the service closes the connection because of them. */
+export async function exchange(port: number, bytes: string | Uint8Array): Promise<string> {
+  const { socket, closed } = await open(port);
   socket.write(typeof bytes === "string" ? Buffer.from(bytes, "latin1") : bytes);
-  await closed;
+  return untilClosed({ socket, closed });
+}
+
+/** Waits until the service closes the connection, and throws if it does not. */
+export async function untilClosed({ socket, closed }: Pick<RawClient, "socket" | "closed">): Promise<string> {
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = true;
+    socket.destroy();
+  }, closedMaxMs);
+  const received = await closed;
   clearTimeout(timer);
-  return received();
+  if (isLate) {
+    throw new Error(
+      `the service has left the connection open; it has sent ${JSON.stringify(received.slice(0, 300))}`,
+    );
+  }
+  return received;
 }
 
 /** A request as bytes: the request line and the headers given, and nothing that was not asked for. */

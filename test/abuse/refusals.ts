@@ -3,8 +3,7 @@ import { Agent, request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import { createApiKey } from "../../src/access/keys.ts";
-import { aheadOfOthers } from "./ahead-of-others.ts";
-import { ranMs } from "./processes-of.ts";
+import { startStopwatch } from "../support/stopwatch.ts";
 
 const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
@@ -152,10 +151,8 @@ export async function floodWithRefusals(
 
 /** What other callers see meanwhile. */
 export interface Bystanders {
-  /** Milliseconds, for each answer from the cache. */
+  /** Milliseconds, for each answer from the cache: elapsed time less the time for which the machine kept caller or service waiting for a core. */
   readonly tookMs: readonly number[];
-  /** For how long the thread of the service ran meanwhile: what it would have taken on a machine that does nothing else. */
-  readonly ownMs: readonly number[];
   /** Answers that were none. */
   readonly failed: number;
 }
@@ -172,16 +169,13 @@ export async function askFromCache(
   forMs: number,
 ): Promise<Bystanders> {
   const body = JSON.stringify({ fen: startFen, depth: 1 });
-  using _ahead = aheadOfOthers();
   const tookMs: number[] = [];
-  const ownMs: number[] = [];
   let failed = 0;
   const endsAt = performance.now() + forMs;
   for (let address = 1; performance.now() < endsAt; address++) {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     for (let asked = 0; asked < 50 && performance.now() < endsAt; asked++) {
-      const startedAt = performance.now();
-      const ranBefore = ranMs(pid);
+      const stopwatch = startStopwatch(process.pid, pid);
       const status = await new Promise<number>((resolve) => {
         const headers = { "Content-Type": "application/json" };
         const localAddress = `127.0.${network}.${address}`;
@@ -191,12 +185,11 @@ export async function askFromCache(
           .on("error", () => resolve(0))
           .end(body);
       });
-      tookMs.push(performance.now() - startedAt);
-      ownMs.push(ranMs(pid) - ranBefore);
+      tookMs.push(stopwatch());
       failed += status === 200 ? 0 : 1;
       await sleep(10);
     }
     agent.destroy();
   }
-  return { tookMs, ownMs, failed };
+  return { tookMs, failed };
 }

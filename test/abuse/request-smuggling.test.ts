@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { leastMsOf } from "../support/least-ms.ts";
+import { patienceMs } from "../support/patience.ts";
 import { matedFen } from "./calls.ts";
 import { expectProblem } from "./expect-problem.ts";
 import { flag, frame, frameType, headerBlock, openFrames, requestFields } from "./frames.ts";
 import { answersFrom, exchange, open, rawRequest } from "./raw-http.ts";
-import { ownMsOfProbe, useService } from "./started-service.ts";
+import { expectProbesAnswered, useSharedService } from "./started-service.ts";
 
-const service = useService();
+const service = useSharedService();
 
 const json = "Content-Type: application/json";
 const chunked = "Transfer-Encoding: chunked";
@@ -16,7 +16,7 @@ const eval_ = (headers: readonly string[], body: string) =>
   rawRequest("POST /v1/eval", [json, ...headers], body);
 const chunks = (...sizes: readonly string[]) => eval_([chunked], sizes.join(""));
 
-describe("21: where a request ends is never in doubt: 400 (or 501), and the connection is closed", () => {
+describe("21: requests whose end is in doubt", () => {
   test.each<[string, string]>([
     ["both lengths", eval_(["Content-Length: 5", chunked], `0\r\n\r\n${smuggled}`)],
     ["both lengths, the other way around", eval_([chunked, "Content-Length: 5"], `0\r\n\r\n${smuggled}`)],
@@ -73,10 +73,8 @@ describe("21: where a request ends is never in doubt: 400 (or 501), and the conn
     ["HTTP/1.2 and more", `GET /healthz HTTP/1.9\r\nHost: x\r\n\r\n${smuggled}`],
     ["tabs in the request line", `GET\t/healthz\tHTTP/1.1\r\nHost: x\r\n\r\n${smuggled}`],
     ["a second target in the request line", `GET /healthz /smuggled HTTP/1.1\r\nHost: x\r\n\r\n`],
-  ])("%s", async (_, bytes) => {
-    const startedAt = performance.now();
-    const received = await exchange(service.port, bytes, 8000);
-    expect(performance.now() - startedAt, "closed by the service").toBeLessThan(5000);
+  ])("%s: 400 or 501, and the connection is closed", async (_, bytes) => {
+    const received = await exchange(service.port, bytes);
     expect(received).not.toContain("/smuggled");
     const answers = answersFrom(received);
     expect(answers.length).toBeLessThanOrEqual(1);
@@ -86,7 +84,7 @@ describe("21: where a request ends is never in doubt: 400 (or 501), and the conn
     }
   });
 
-  test("a body belongs to its request, also where a GET has one", async () => {
+  test("a body belongs to its request, even if that is a GET", async () => {
     const first = rawRequest("GET /healthz", [`Content-Length: ${smuggled.length}`], smuggled);
     const answers = answersFrom(
       await exchange(service.port, first + rawRequest("GET /readyz", ["Connection: close"])),
@@ -94,7 +92,7 @@ describe("21: where a request ends is never in doubt: 400 (or 501), and the conn
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
   });
 
-  test("what was not read of a refused body is no request", async () => {
+  test("the unread rest of a refused body is not taken for a request", async () => {
     const refused = eval_([`Content-Length: ${smuggled.length}`], smuggled).replace("/v1/eval", "/nope");
     const large = rawRequest(
       "POST /v1/eval",
@@ -110,7 +108,7 @@ describe("21: where a request ends is never in doubt: 400 (or 501), and the conn
 });
 
 describe("21: pipelined requests", () => {
-  test("five are answered in their order", async () => {
+  test("five pipelined requests are answered in their order", async () => {
     const body = JSON.stringify({ fen: matedFen });
     const evaluation = eval_([`Content-Length: ${body.length}`], body);
     const bytes = [
@@ -126,26 +124,22 @@ describe("21: pipelined requests", () => {
     expect(JSON.parse(answers[4]?.body ?? "")).toEqual({ status: "ready" });
   });
 
-  test("ten thousand whose answers nobody reads cost one connection", async () => {
-    const ownMs = await leastMsOf(250, async () => {
-      const { socket } = await open(service.port);
-      socket.pause();
-      socket.write(rawRequest("GET /problems").repeat(10_000));
-      const ms = await ownMsOfProbe(service);
-      socket.destroy();
-      return ms;
-    });
-    expect(ownMs).toBeLessThan(250);
+  test("ten thousand pipelined requests whose answers nobody reads do not delay the probe", async () => {
+    const { socket } = await open(service.port);
+    socket.pause();
+    socket.write(rawRequest("GET /problems").repeat(10_000));
+    await expectProbesAnswered(service);
+    socket.destroy();
   });
 
-  test("behind a broken one nothing is answered", async () => {
+  test("a pipelined request behind a broken one is not answered", async () => {
     const received = await exchange(service.port, `${rawRequest("GET /healthz")}BROKEN\r\n\r\n${smuggled}`);
     expect(received).toMatch(/^HTTP\/1.1 200/);
     expect(received).not.toContain("/smuggled");
   });
 });
 
-describe("21: over HTTP/2, what only means something in HTTP/1 ends the stream or the connection", () => {
+describe("21: fields that HTTP/2 does not allow", () => {
   test.each<[string, Readonly<Record<string, string>>]>([
     ["transfer-encoding", { "transfer-encoding": "chunked" }],
     ["connection", { connection: "keep-alive" }],
@@ -160,7 +154,7 @@ describe("21: over HTTP/2, what only means something in HTTP/1 ends the stream o
     ["a colon in a name", { "a:b": "c" }],
     ["a pseudo header that there is not", { ":smuggled": "x" }],
     ["a pseudo header twice", { ":path ": "/smuggled" }],
-  ])("%s", async (_, fields) => {
+  ])("%s over HTTP/2 ends the stream or the connection", async (_, fields) => {
     const client = await openFrames(service.port);
     const more = { "content-type": "application/json", ...fields };
     const block = headerBlock(requestFields("POST", "/v1/eval", more));
@@ -176,7 +170,7 @@ describe("21: over HTTP/2, what only means something in HTTP/1 ends the stream o
           type === frameType.goaway ||
           (stream === 1 && (flags & flag.endStream) !== 0),
       );
-    await expect.poll(isOver, { timeout: 5000 }).toBe(true);
+    await expect.poll(isOver, { timeout: patienceMs }).toBe(true);
     const text = Buffer.concat(client.frames.map(({ payload }) => payload)).toString("latin1");
     expect(text).not.toContain("/smuggled");
     expect(text).not.toContain('"best_move"');

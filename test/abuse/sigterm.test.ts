@@ -3,7 +3,6 @@ import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, expect, test, vi } from "vitest";
 import { descendantsOf, stillRunning } from "../engine/processes.ts";
-import { patienceMs } from "../support/patience.ts";
 import { quickestSettings } from "../support/quickest-settings.ts";
 import { startKibitz } from "../support/start-kibitz.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
@@ -14,12 +13,14 @@ import { answersFrom, open, rawRequest } from "./raw-http.ts";
 import { startFen, useService } from "./started-service.ts";
 
 const env = { ...quickestSettings, KIBITZ_DATA_DIR: useTemporaryFolder() };
+/** The kernel ends engines with their parent: one that finishes its search first takes longer. */
+const engineGoneMaxMs = 10_000;
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-describe("28: SIGTERM, while all sorts of clients are there", () => {
+describe("28: SIGTERM under load", () => {
   const service = useService({ KIBITZ_QUEUE_MAX_WAIT_MS: "600000" });
 
-  test("finishes what is under way, takes nothing new, gives the slow no more than its deadline, and leaves no process", async () => {
+  test("SIGTERM finishes calls under way, refuses new ones, ends with 0 although slow clients stay, and leaves no engine", async () => {
     const search = { fen: startFen, depth: 30, movetime_ms: 2500 };
     // On one connection each, and each a search of its own.
     const asked = [0, 1, 2].map((more) => post(`${service.url}/v1/eval`, { ...search, multipv: 1 + more }));
@@ -61,7 +62,6 @@ describe("28: SIGTERM, while all sorts of clients are there", () => {
     await sleep(500);
     const engines = service.engines();
     expect(engines.length).toBeGreaterThan(0);
-    const startedAt = performance.now();
     const stopping = service.stop();
     await sleep(200);
     busy.socket.write(rawRequest("GET /readyz"));
@@ -87,8 +87,7 @@ describe("28: SIGTERM, while all sorts of clients are there", () => {
       expectProblem(answer, { status: 503, code: "shutting_down" });
     }
     expect(await stopping).toBe(0);
-    expect(performance.now() - startedAt).toBeLessThan(21_000);
-    await vi.waitFor(() => expect(stillRunning(engines)).toEqual([]), patienceMs);
+    expect(stillRunning(engines)).toEqual([]);
     for (const { socket } of [...slow, halfHeaders, deaf]) {
       socket.destroy();
     }
@@ -96,24 +95,31 @@ describe("28: SIGTERM, while all sorts of clients are there", () => {
   });
 });
 
-describe("28: SIGTERM while the service starts", () => {
-  test.each([0, 50, 150, 300, 600])("%i ms after its start ends it, and leaves no engine", async (ms) => {
-    const { pid, stderr, stop } = startKibitz(["serve"], env);
+test.each([0, 50, 150, 300, 600])(
+  "28: SIGTERM %i ms after the start ends the service and its engines",
+  async (ms) => {
+    const { pid, stderr, ended, stop } = startKibitz(["serve"], env);
     const complaints = text(stderr);
     await sleep(ms);
     const engines = descendantsOf(pid);
-    const startedAt = performance.now();
-    await stop();
-    expect(performance.now() - startedAt).toBeLessThan(5000);
+    process.kill(pid, "SIGTERM");
+    // A stop that waits for something takes 15 s and more.
+    expect(await Promise.race([ended.then(() => "ended"), sleep(10_000)])).toBe("ended");
+    await stop("SIGKILL");
     expect(await complaints).toBe("");
-    await vi.waitFor(() => expect(stillRunning(engines)).toEqual([]), patienceMs);
-  });
-});
+    await vi.waitFor(() => expect(stillRunning(engines)).toEqual([]), engineGoneMaxMs);
+  },
+);
 
-test("28: kill -9 leaves no engine either", async () => {
-  const { pid, stop } = startKibitz(["serve"], env);
-  await vi.waitFor(() => expect(descendantsOf(pid)).not.toEqual([]), patienceMs);
-  const engines = descendantsOf(pid);
-  await stop("SIGKILL");
-  await vi.waitFor(() => expect(stillRunning(engines)).toEqual([]), patienceMs);
+describe("28: SIGKILL", () => {
+  const service = useService();
+
+  test("SIGKILL while an engine searches for a minute leaves no engine", async () => {
+    void service.post("/v1/eval", { fen: startFen, depth: 30, movetime_ms: 60_000 }).catch(() => {});
+    await sleep(300);
+    const engines = service.engines();
+    expect(engines).not.toEqual([]);
+    await service.stop("SIGKILL");
+    await vi.waitFor(() => expect(stillRunning(engines)).toEqual([]), engineGoneMaxMs);
+  });
 });

@@ -13,16 +13,14 @@ import {
   openFrames,
   requestFields,
 } from "./frames.ts";
-import { watchHealth } from "./health-watch.ts";
+import { expectUnharmed, watchHealth } from "./health-watch.ts";
 import { answersFrom, open, rawRequest } from "./raw-http.ts";
-import { expectEvaluation, useService } from "./started-service.ts";
+import { expectEvaluation, useSharedService } from "./started-service.ts";
 
-/** The host that raw requests name: agents are answered at known ones only. */
-const service = useService({ KIBITZ_ALLOWED_HOSTS: "x" });
+const service = useSharedService();
 
+/** The longest limit is 15 s: whoever is not cut by then is not cut at all. */
 const slowMaxMs = 35_000;
-/** The longest limit is 15 s, and is looked at every second: so much later means that it does not hold. */
-const heldMaxMs = 20_000;
 /** Each client sends a byte so often: never silent for long, and never done. */
 const dribbleMs = 1000;
 
@@ -151,7 +149,7 @@ const whole: readonly (readonly [path: string, type: string, body: string | Uint
   ],
 ];
 
-test("02: what is told that it did not arrive in time is not done behind that, and said in its protocol", async () => {
+test.concurrent("02: a whole message whose stream is not ended is refused after 15 s in its protocol, and not processed", async () => {
   const client = connect(service.url);
   client.on("error", () => {});
   const answers = await Promise.all(
@@ -176,7 +174,7 @@ test("02: what is told that it did not arrive in time is not done behind that, a
     }),
   );
   client.destroy();
-  // Whoever went on would have answered by now: none of them needs an engine for it, but the review.
+  // If the service went on with one, it would have answered by now: only the review needs an engine.
   await sleep(2000);
   for (const [index, [path, type]] of whole.entries()) {
     const lines = service
@@ -197,8 +195,8 @@ test("02: what is told that it did not arrive in time is not done behind that, a
   }
 }, 60_000);
 
-describe("02: clients that never finish are closed, or told 408, within 35 s", () => {
-  test(`60 and more at a time, of ${Object.keys(kinds).length} kinds`, async () => {
+describe("02: slow clients", () => {
+  test.concurrent(`80 clients that never finish, of ${Object.keys(kinds).length} kinds, are closed or get 408, and harm nobody else`, async () => {
     const stop = await watchHealth(service);
     const clients = Object.entries(kinds).flatMap(([kind, begin]) =>
       Array.from({ length: 5 }, () => ({ kind, begin })),
@@ -206,24 +204,21 @@ describe("02: clients that never finish are closed, or told 408, within 35 s", (
     expect(clients.length).toBeGreaterThanOrEqual(60);
     const outcomes = await Promise.all(
       clients.map(async ({ kind, begin }) => {
-        const startedAt = performance.now();
         const slow = await begin();
         const dribbling = setInterval(() => slow.dribble(), dribbleMs);
         const late = new Promise((resolve) => setTimeout(resolve, slowMaxMs, "still open"));
         const outcome = await Promise.race([slow.closed.then(() => "closed"), late]);
         clearInterval(dribbling);
-        return { kind, outcome, ms: performance.now() - startedAt, slow };
+        return { kind, outcome, slow };
       }),
     );
     // While they were there, everybody else was answered.
     await expectEvaluation(service.url);
     const health = await stop();
     expect(outcomes.filter(({ outcome }) => outcome !== "closed").map(({ kind }) => kind)).toEqual([]);
-    for (const { kind, slow, ms } of outcomes) {
+    for (const { slow } of outcomes) {
       slow.check();
-      expect(ms, kind).toBeLessThan(heldMaxMs);
     }
-    expect(health.failed).toBe(0);
-    expect(health.ownMaxMs).toBeLessThan(100);
+    expectUnharmed(health);
   }, 60_000);
 });

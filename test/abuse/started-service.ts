@@ -1,15 +1,15 @@
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";
-import { afterAll, beforeAll, expect, vi } from "vitest";
+import { afterAll, beforeAll, expect, inject, vi } from "vitest";
 import { descendantsOf, stillRunning } from "../engine/processes.ts";
 import { patienceMs } from "../support/patience.ts";
-import { quickestSettings } from "../support/quickest-settings.ts";
 import { type Server, startServer } from "../support/start-server.ts";
+import { startStopwatch, timesOf } from "../support/stopwatch.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
-import { aheadOfOthers } from "./ahead-of-others.ts";
 import { type Answer, ask, post } from "./ask.ts";
-import { descriptorsOf, ranMs } from "./processes-of.ts";
+import { descriptorsOf } from "./processes-of.ts";
+import { serviceSettings, slots } from "./service-settings.ts";
 
 /** `kibitz serve` as its users start it, seen from outside. */
 export interface StartedService {
@@ -28,12 +28,13 @@ export interface StartedService {
     body: object | string | Uint8Array,
     headers?: Readonly<Record<string, string>>,
   ): Promise<Answer>;
-  /** Tells it to stop, and resolves with its exit code. For tests of the stop itself. */
-  stop(): Promise<number | null>;
 }
 
-/** Searches at a time, unless a file says otherwise: as many as the smallest machine has cores. */
-const slots = 2;
+/** A service that one file has for itself. */
+export interface OwnService extends StartedService {
+  /** Sends SIGTERM, or another signal, and resolves with its exit code. For tests of the stop itself. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+}
 
 /** Files, sockets and pipes that a healthy service may have more than after its first answer. */
 const spareDescriptors = 4;
@@ -43,41 +44,44 @@ const descriptorsOfEngine = 3;
 export const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
 /**
- * Starts a service before the tests of a file. After them, whatever was done to it, it must be as healthy as before:
- * it lives, answers its probe at once and an evaluation with 200, has no engine too many, has let go of every
- * connection, has logged no error, and stops when told, with 0 and without leaving a process behind.
+ * Starts a service before the tests of a file. After them, whatever was done to it, it must be as healthy as before
+ * (see {@link expectHealthy}), and it must stop with 0 when it gets SIGTERM, without leaving a process behind.
  */
-export function useService(env: Readonly<Record<string, string>> = {}): StartedService {
+export function useService(env: Readonly<Record<string, string>> = {}): OwnService {
   const folder = useTemporaryFolder();
   const logged: string[] = [];
   let running: Server | undefined;
-  let before = 0;
+  let killed = false;
+  let descriptorsBefore = 0;
   const service = () => running ?? expect.fail("the service runs only while tests do");
 
   beforeAll(async () => {
     running = await startServer(
-      {
-        ...quickestSettings,
-        // So that every search is one.
-        KIBITZ_CACHE_MB: "0",
-        KIBITZ_KEYS_PER_DAY: "1000000",
-        KIBITZ_SLOTS: String(slots),
-        KIBITZ_DATA_DIR: folder,
-        ...env,
-      },
+      { ...serviceSettings, KIBITZ_DATA_DIR: folder, ...env },
       { cwd: folder, onLog: (line) => logged.push(line) },
     );
     await expectEvaluation(running.url);
-    before = descriptorsWithoutEngines(running.pid);
+    descriptorsBefore = descriptorsWithoutEngines(running.pid);
   });
 
   afterAll(async () => {
+    const server = service();
     try {
-      await expectAsBefore(service(), before, Number(env.KIBITZ_SLOTS ?? slots));
+      if (server.isRunning()) {
+        await expectHealthy(server, descriptorsBefore, Number(env.KIBITZ_SLOTS ?? slots));
+        const engines = descendantsOf(server.pid);
+        expect(await server.stop(), server.complaints.join("\n")).toBe(0);
+        expect(stillRunning(engines)).toEqual([]);
+        await expect(openSocket(server.port)).rejects.toThrow("ECONNREFUSED");
+      } else {
+        expect(await server.ended, server.complaints.join("\n")).toBe(killed ? null : 0);
+      }
+      // Listeners that pile up, timers that overflow.
+      expect(server.complaints).toEqual([]);
       expect(errorsIn(logged)).toEqual([]);
     } finally {
       // One that has failed must not stay; where all is well it is gone.
-      await running?.stop("SIGKILL");
+      await server.stop("SIGKILL");
     }
   });
 
@@ -96,56 +100,75 @@ export function useService(env: Readonly<Record<string, string>> = {}): StartedS
     engines: () => descendantsOf(service().pid),
     get: (path, headers = {}) => ask(service().url + path, { headers }),
     post: (path, body, headers) => post(service().url + path, body, headers),
-    stop: () => service().stop(),
+    stop: (signal = "SIGTERM") => {
+      killed = signal === "SIGKILL";
+      return service().stop(signal);
+    },
   };
 }
 
-/** @param before the descriptors that it had when nothing had happened yet */
-async function expectAsBefore(service: Server, before: number, slots: number): Promise<void> {
-  const { pid, url, port, complaints, ended, isRunning, stop } = service;
-  if (!isRunning()) {
-    expect(await ended, complaints.join("\n")).toBe(0);
-  } else {
-    await expectHealthy(service);
-    await expectEvaluation(url);
-    await vi.waitFor(() => {
-      for (const [program, engines] of Map.groupBy(descendantsOf(pid), programOf)) {
-        expect(engines.length, program).toBeLessThanOrEqual(slots);
-      }
-      expect(descriptorsWithoutEngines(pid) - before, "descriptors more").toBeLessThanOrEqual(
-        spareDescriptors,
-      );
-    }, patienceMs);
-    const engines = descendantsOf(pid);
-    expect(await stop(), complaints.join("\n")).toBe(0);
-    await vi.waitFor(() => expect(stillRunning(engines)).toEqual([]), patienceMs);
-    await expect(openSocket(port)).rejects.toThrow("ECONNREFUSED");
-  }
-  // Listeners that pile up, timers that overflow.
-  expect(complaints).toEqual([]);
-}
-
-/** By the clock, whatever else runs on the machine: a probe that takes longer is not answered. */
-const probeMaxMs = 10_000;
-
 /**
- * The probe answers at once, also while much else is going on: in the service's own time, to which a neighbour on the machine adds
- * nothing.
+ * The service that all files share which need no settings of their own and leave none behind. After the tests of a file it must be as
+ * healthy as before them (see {@link expectHealthy}); `shared-service.ts` starts and stops it.
  */
-export async function expectHealthy(
-  service: Pick<StartedService, "url" | "pid">,
-  ownMaxMs = 1000,
-): Promise<void> {
-  expect(await ownMsOfProbe(service)).toBeLessThan(ownMaxMs);
+export function useSharedService(): StartedService {
+  const { url, port, pid, folder, logFile } = inject("sharedService");
+  const printedSinceStart = () => readFileSync(logFile, "utf8");
+  const printedBefore = printedSinceStart().length;
+  const printed = () => printedSinceStart().slice(printedBefore);
+  let descriptorsBefore = 0;
+
+  beforeAll(async () => {
+    await expectEvaluation(url);
+    descriptorsBefore = descriptorsWithoutEngines(pid);
+  });
+
+  afterAll(async () => {
+    await expectHealthy({ url, pid }, descriptorsBefore, slots);
+    expect(errorsIn(printed().trimEnd().split("\n"))).toEqual([]);
+  });
+
+  return {
+    url,
+    port,
+    pid,
+    folder,
+    printed,
+    engines: () => descendantsOf(pid),
+    get: (path, headers = {}) => ask(url + path, { headers }),
+    post: (path, body, headers) => post(url + path, body, headers),
+  };
 }
 
-/** For how long the service itself ran until its probe was answered. */
-export async function ownMsOfProbe({ url, pid }: Pick<StartedService, "url" | "pid">): Promise<number> {
-  using _ahead = aheadOfOthers();
-  const ranBefore = ranMs(pid);
-  const { status } = await ask(`${url}/healthz`, { signal: AbortSignal.timeout(probeMaxMs) });
-  expect(status).toBe(200);
-  return ranMs(pid) - ranBefore;
+/** It answers its probe at once and an evaluation with 200, has no engine too many, and has let go of every connection. */
+async function expectHealthy(
+  service: Pick<StartedService, "url" | "pid">,
+  descriptorsBefore: number,
+  slotsMax: number,
+): Promise<void> {
+  await expectProbesAnswered(service);
+  await expectEvaluation(service.url);
+  await vi.waitFor(() => {
+    for (const [program, engines] of Map.groupBy(descendantsOf(service.pid), programOf)) {
+      expect(engines.length, program).toBeLessThanOrEqual(slotsMax);
+    }
+    expect(
+      descriptorsWithoutEngines(service.pid) - descriptorsBefore,
+      "descriptors more",
+    ).toBeLessThanOrEqual(spareDescriptors);
+  }, patienceMs);
+}
+
+/** Asks `/healthz` twenty times, each on a connection of its own: every one is answered within 100 ms. */
+export async function expectProbesAnswered({ url, pid }: Pick<StartedService, "url" | "pid">): Promise<void> {
+  const { medianMs, worstMs } = await timesOf(20, async () => {
+    const stopwatch = startStopwatch(process.pid, pid);
+    const { status } = await ask(`${url}/healthz`);
+    expect(status).toBe(200);
+    return stopwatch();
+  });
+  expect(medianMs).toBeLessThan(50);
+  expect(worstMs).toBeLessThan(100);
 }
 
 /** A caller at an address of which nobody else has asked anything. */

@@ -1,14 +1,12 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { nativeStockfish } from "../support/native-stockfish.ts";
 import { testWith } from "../support/needs.ts";
 import { rpcOf } from "./calls.ts";
 import { expectProblem } from "./expect-problem.ts";
-import { startFen, useService } from "./started-service.ts";
+import { startFen, useSharedService } from "./started-service.ts";
 
-const native = nativeStockfish();
-const service = useService({ KIBITZ_NATIVE_ENGINES: native ?? "none" });
+const service = useSharedService();
 
 /** Where a command that got through would write. */
 const target = join(service.folder, "written-by-an-engine");
@@ -50,7 +48,7 @@ const breaks = [
 const files = () => readdirSync(service.folder, { recursive: true }).toSorted();
 
 describe("10: no text of a caller becomes a command of an engine", () => {
-  test("in a FEN", async () => {
+  test("a command behind a FEN is refused, and reaches no engine", async () => {
     const [engines, before] = [service.engines(), files()];
     for (const command of commands) {
       for (const between of breaks) {
@@ -76,7 +74,7 @@ describe("10: no text of a caller becomes a command of an engine", () => {
     "%s%s%n%n/8/8/8/8/8/8/8 w - - 0 1",
     "$(touch x)/8/8/8/8/8/8/8 w - - 0 1",
     "4k3/8/8/8/8/8/8/R3K3 w - - 0 1; go infinite",
-  ])("nor by the shape of a FEN: %j", async (fen) => {
+  ])("a FEN of an odd shape is refused or rewritten, and ends no engine: %j", async (fen) => {
     const before = service.engines();
     const answer = await service.post("/v1/eval", { fen, depth: 2 });
     if (answer.status === 200) {
@@ -88,7 +86,7 @@ describe("10: no text of a caller becomes a command of an engine", () => {
     expect(service.engines()).toEqual(before);
   });
 
-  test("in moves, engine ids, option names and values", async () => {
+  test("a command in moves, engine ids, option names or values is refused, and reaches no engine", async () => {
     const [engines, before] = [service.engines(), files()];
     for (const command of commands) {
       const texts = [command, `\n${command}`, `e2e4\n${command}`, `1\r\n${command}`];
@@ -144,7 +142,7 @@ describe("10: no text of a caller becomes a command of an engine", () => {
     " skill_level",
     "skill_level\n",
     "skill_level\0",
-  ])("and %j is no option, on any engine", async (name) => {
+  ])("%j is not an option of any engine", async (name) => {
     const before = files();
     for (const engine of ["stockfish-19-lite", "latest"]) {
       for (const value of [target, "/dev/zero", 1, 33_554_432, true, null]) {
@@ -157,28 +155,31 @@ describe("10: no text of a caller becomes a command of an engine", () => {
     expect(files()).toEqual(before);
   });
 
-  testWith("native")("nor do native engines hear any of it", async () => {
-    const { engines } = JSON.parse((await service.get("/engines")).body);
-    const { id } = engines.find((one: { paths: { path: string }[] }) =>
-      one.paths.some(({ path }) => path === "native"),
-    );
-    const ask = (more: object) =>
-      service.post("/v1/eval", { fen: good, depth: 4, engine: id, path: "native", ...more });
-    expect((await ask({})).status).toBe(200);
-    const [processes, before] = [service.engines(), files()];
-    for (const command of commands) {
-      expectProblem(await ask({ fen: `${good}\n${command}` }), { status: 400 });
-      expectProblem(await ask({ moves: [`a1a2\n${command}`] }), { status: 400 });
-      expectProblem(await ask({ options: { skill_level: `1\n${command}` } }), { status: 400 });
-      expectProblem(await ask({ options: { "Debug Log File": target } }), { status: 400 });
-    }
-    expect((await ask({})).status).toBe(200);
-    expect(service.engines()).toEqual(processes);
-    expect(files()).toEqual(before);
-  });
+  testWith("native")(
+    "a command in a request for a native engine is refused, and reaches no engine",
+    async () => {
+      const { engines } = JSON.parse((await service.get("/engines")).body);
+      const { id } = engines.find((one: { paths: { path: string }[] }) =>
+        one.paths.some(({ path }) => path === "native"),
+      );
+      const ask = (more: object) =>
+        service.post("/v1/eval", { fen: good, depth: 4, engine: id, path: "native", ...more });
+      expect((await ask({})).status).toBe(200);
+      const [processes, before] = [service.engines(), files()];
+      for (const command of commands) {
+        expectProblem(await ask({ fen: `${good}\n${command}` }), { status: 400 });
+        expectProblem(await ask({ moves: [`a1a2\n${command}`] }), { status: 400 });
+        expectProblem(await ask({ options: { skill_level: `1\n${command}` } }), { status: 400 });
+        expectProblem(await ask({ options: { "Debug Log File": target } }), { status: 400 });
+      }
+      expect((await ask({})).status).toBe(200);
+      expect(service.engines()).toEqual(processes);
+      expect(files()).toEqual(before);
+    },
+  );
 });
 
-test("10: what stands in headers reaches neither engine nor log as a line of its own", async () => {
+test("10: a command in a header reaches no engine, and begins no line of the log", async () => {
   const engines = service.engines();
   for (const name of ["X-Request-Id", "User-Agent", "X-Forwarded-For", "Accept", "traceparent", "Origin"]) {
     const headers = { [name]: 'x quit {"level":60} \u009b31m' };

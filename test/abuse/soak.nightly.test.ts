@@ -5,7 +5,7 @@ import { afterAll, expect, test, vi } from "vitest";
 import { createRandom } from "../support/random.ts";
 import { post } from "./ask.ts";
 import { envelope, matedFen, rpcOf } from "./calls.ts";
-import { mib, watchHealth } from "./health-watch.ts";
+import { expectUnharmed, mib, watchHealth } from "./health-watch.ts";
 import { descriptorsOf } from "./processes-of.ts";
 import { open, rawRequest } from "./raw-http.ts";
 import { startFen, useService } from "./started-service.ts";
@@ -31,8 +31,6 @@ const warmUpMs = 20_000;
  */
 const liveMaxMore = 2 * mib;
 const descriptorsMaxMore = 10;
-/** The contract's. */
-const probeP99MaxMs = 100;
 
 /** Bytes that live on the service's heap now, garbage apart. */
 async function liveBytes(): Promise<number> {
@@ -123,6 +121,5 @@ test("26: a minute of mixed load leaves memory and descriptors flat", async () =
   expect(done).toBeGreaterThan(500);
   expect(grownBytes).toBeLessThan(liveMaxMore);
   expect(moreDescriptors).toBeLessThanOrEqual(descriptorsMaxMore);
-  expect(health.failed).toBe(0);
-  expect(health.p99Ms).toBeLessThan(probeP99MaxMs);
+  expectUnharmed(health);
 }, 120_000);

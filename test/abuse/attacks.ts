@@ -1,0 +1,313 @@
+import { once } from "node:events";
+import { connect as connectHttp2 } from "node:http2";
+import { connect } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import { ask } from "./ask.ts";
+import { envelope, rpcOf } from "./calls.ts";
+import { mib } from "./health-watch.ts";
+import { rawRequest } from "./raw-http.ts";
+import { type StartedService, startFen } from "./started-service.ts";
+
+type Headers = Readonly<Record<string, string>>;
+
+/** What one caller sends, at once and without waiting for answers. */
+export interface Attack {
+  readonly name: string;
+  /** @param address of the caller; a loopback address that no other attack uses */
+  readonly send: (service: StartedService, address: string) => Promise<unknown>;
+  /**
+   * A bound that only `public` mode has: on the calls that a caller has under way, or on its connections. Attacks without one are
+   * made in that mode by the nightly tests, and in `open` mode with every change.
+   */
+  readonly boundBy?: "plan" | "connections";
+}
+
+const json: Headers = { "content-type": "application/json" };
+const gzipped: Headers = { ...json, "content-encoding": "gzip" };
+const mcp: Headers = { ...json, accept: "application/json, text/event-stream" };
+
+/** An attack that has not ended by then is left; a caller would leave as well. */
+const attackMaxMs = 1500;
+
+function times<T>(count: number, make: (index: number) => T): T[] {
+  return Array.from({ length: count }, (_, index) => make(index));
+}
+
+/** Sends the same request over as many connections at once, and leaves the unanswered ones. */
+function post(count: number, path: string, headers: Headers, body: string | Uint8Array): Attack["send"] {
+  return ({ url }, localAddress) => {
+    const signal = AbortSignal.timeout(attackMaxMs);
+    const one = () => ask(url + path, { method: "POST", headers, body, localAddress, signal });
+    return Promise.allSettled(times(count, one));
+  };
+}
+
+function get(count: number, path: string, headers: Headers = {}): Attack["send"] {
+  return ({ url }, localAddress) => {
+    const signal = AbortSignal.timeout(attackMaxMs);
+    return Promise.allSettled(times(count, () => ask(url + path, { headers, localAddress, signal })));
+  };
+}
+
+/**
+ * Sends a request again and again over each connection, for a second. A refused body of 60 kB ends its connection, so 100 of
+ * these send 6 MB at once.
+ */
+function flood(bytes: string, connections = bytes.length > 20_000 ? 100 : 200): Attack["send"] {
+  return async ({ port }, localAddress) => {
+    const end = performance.now() + 1000;
+    const one = async () => {
+      while (performance.now() < end) {
+        const socket = connect({ port, host: "127.0.0.1", localAddress });
+        socket.on("error", () => {}).setTimeout(1000, () => socket.destroy());
+        const send = () => performance.now() < end && socket.writable && socket.write(bytes, "latin1");
+        // Each answer comes in one piece.
+        socket.on("connect", send).on("data", send);
+        await once(socket, "close").catch(() => {});
+      }
+    };
+    await Promise.all(times(connections, one));
+  };
+}
+
+/** Writes 99 requests at once into each of 250 connections. */
+function burst(bytes: string): Attack["send"] {
+  return async ({ port }, localAddress) => {
+    const sockets = await Promise.all(
+      times(250, async () => {
+        const socket = connect({ port, host: "127.0.0.1", localAddress });
+        socket.on("error", () => {}).resume();
+        await Promise.race([once(socket, "connect"), once(socket, "close")]);
+        return socket;
+      }),
+    );
+    const requests = Buffer.from(bytes.repeat(99), "latin1");
+    for (const socket of sockets) {
+      socket.write(requests);
+    }
+    await sleep(1000);
+    for (const socket of sockets) {
+      socket.destroy();
+    }
+  };
+}
+
+/** Opens 25,000 streams on 250 connections over HTTP/2. */
+async function burstOfStreams({ url }: StartedService, localAddress: string): Promise<void> {
+  const sessions = times(250, () => connectHttp2(url, { localAddress } as object).on("error", () => {}));
+  await Promise.all(sessions.map((session) => Promise.race([once(session, "connect"), sleep(2000)])));
+  for (const session of sessions) {
+    for (let stream = 0; stream < 100 && !session.closed && !session.destroyed; stream++) {
+      session
+        .request({ ":path": "/engines" })
+        .on("error", () => {})
+        .resume()
+        .end();
+    }
+  }
+  await sleep(1000);
+  for (const session of sessions) {
+    session.destroy();
+  }
+}
+
+function tool(name: string, args: object, meta?: object): string {
+  const params = { name, arguments: args, ...(meta && { _meta: meta }) };
+  return JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
+}
+
+/** 64,000 plies in 256 kB, all legal. */
+const shuffle = "Nf3 Nf6 Ng1 Ng8 ".repeat(16_000);
+const longestGame = times(150, () => ["Nf3", "Nf6", "Ng1", "Ng8"]).flat();
+/** Two moves and 29,000 variations. */
+const bushy = `1. e4 ${"(d4!{a})".repeat(29_000)} e5 *`;
+/** Sixteen megabytes of blanks: its stream declares a window of the same size. */
+const brotli = brotliCompressSync(Buffer.alloc(16 * mib, " "), {
+  params: { [constants.BROTLI_PARAM_LGWIN]: 24, [constants.BROTLI_PARAM_QUALITY]: 9 },
+});
+const brotliText = brotli.toString("base64url");
+
+/** Two slow searches, and 58 items that nobody can read: 1 MB of JSON in about 1 kB. */
+const waitingBatch = gzipSync(
+  JSON.stringify({
+    requests: times(60, (index) =>
+      index < 2
+        ? { fen: `${startFen.slice(0, -1)}${index + 1}`, depth: 20, multipv: 5 }
+        : { fen: startFen, moves: times(5600, () => ({})) },
+    ),
+  }),
+);
+const emptyItems = `{"requests":[${"{},".repeat(87_000)}{}]}`;
+
+const longHost = `Host: ${"%E4%B8%AD".repeat(1700)}`;
+const longOrigin = `Origin: http://${"%E4%B8%AD".repeat(1700)}`;
+const objects = (count: number) => `[${times(count, () => "{}")}]`;
+const createKey = rpcOf("CreateKey", "KeyService");
+const rawPost = (path: string, body: string, headers: readonly string[] = []) =>
+  rawRequest(
+    `POST ${path}`,
+    ["Content-Type: application/json", `Content-Length: ${body.length}`, ...headers],
+    body,
+  );
+const listTools = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" });
+const rawListTools = rawPost("/mcp", listTools, ["Accept: application/json, text/event-stream"]);
+const matedEval = JSON.stringify({ fen: startFen, depth: 1 });
+
+export const attacks: readonly Attack[] = [
+  {
+    name: "20 MCP calls with a game of 64,000 plies",
+    send: post(20, "/mcp", mcp, tool("analyze_position", { pgn: shuffle, ply: 0 })),
+  },
+  {
+    name: "20 MCP calls with a gzipped game of 64,000 plies",
+    send: post(
+      20,
+      "/mcp",
+      { ...mcp, "content-encoding": "gzip" },
+      gzipSync(tool("analyze_position", { pgn: shuffle, ply: 0 })),
+    ),
+  },
+  {
+    name: "20 MCP reviews of 64,000 plies, with progress",
+    send: post(20, "/mcp", mcp, tool("review_game", { pgn: shuffle }, { progressToken: 1 })),
+  },
+  {
+    name: "20 reviews of 64,000 plies",
+    send: post(20, "/v1/review", json, JSON.stringify({ pgn: shuffle })),
+  },
+  {
+    name: "20 reviews of 64,000 plies over Connect",
+    send: post(
+      20,
+      rpcOf("ReviewGame", "GameService"),
+      { "content-type": "application/connect+json" },
+      envelope(Buffer.from(JSON.stringify({ pgn: shuffle }))),
+    ),
+  },
+  {
+    name: "60 gzipped reviews of a game with 29,000 variations",
+    send: post(60, "/v1/review", gzipped, gzipSync(JSON.stringify({ pgn: bushy }))),
+  },
+  {
+    name: "60 MCP reviews of a gzipped game with 29,000 variations",
+    send: post(
+      60,
+      "/mcp",
+      { ...mcp, "content-encoding": "gzip" },
+      gzipSync(tool("review_game", { pgn: bushy })),
+    ),
+  },
+  {
+    name: "100 reviews of 600 plies",
+    boundBy: "plan",
+    send: post(100, "/v1/review", json, JSON.stringify({ moves: longestGame, depth: 30 })),
+  },
+  {
+    name: "100 MCP reviews of 600 plies",
+    boundBy: "plan",
+    send: post(100, "/mcp", mcp, tool("review_game", { pgn: longestGame.join(" ") })),
+  },
+  { name: "80 waiting batches", boundBy: "plan", send: post(80, "/v1/eval/batch", gzipped, waitingBatch) },
+  {
+    name: "80 waiting batches, a line per answer",
+    send: post(80, "/v1/eval/batch", { ...gzipped, accept: "application/x-ndjson" }, waitingBatch),
+  },
+  {
+    name: "20 batches of 87,000 empty items",
+    send: post(20, "/v1/eval/batch", gzipped, gzipSync(emptyItems)),
+  },
+  {
+    name: "20 batches of 87,000 empty items over Connect",
+    send: post(
+      20,
+      rpcOf("EvaluateBatch"),
+      { "content-type": "application/connect+json" },
+      envelope(Buffer.from(emptyItems)),
+    ),
+  },
+  {
+    name: "100 bodies in brotli with a window of 16 MB",
+    send: post(100, "/v1/review", { ...json, "content-encoding": "br" }, brotli),
+  },
+  {
+    name: "50 requests for a key in brotli",
+    send: post(50, "/v1/keys", { ...json, "content-encoding": "br" }, brotli),
+  },
+  { name: "50 MCP messages in brotli", send: post(50, "/mcp", { ...mcp, "content-encoding": "br" }, brotli) },
+  {
+    name: "50 Connect GETs in brotli",
+    send: get(
+      50,
+      `${rpcOf("GetPrice")}?connect=v1&encoding=json&compression=br&base64=1&message=${brotliText}`,
+    ),
+  },
+  {
+    name: "40 gRPC-Web calls in brotli",
+    send: post(
+      40,
+      rpcOf("Evaluate"),
+      { "content-type": "application/grpc-web+proto", "grpc-encoding": "br" },
+      envelope(brotli, 1),
+    ),
+  },
+  { name: "25,000 pipelined GET /engines", send: burst(rawRequest("GET /engines")) },
+  { name: "25,000 pipelined tools/list", send: burst(rawListTools) },
+  {
+    name: "25,000 pipelined requests with a wrong key",
+    send: burst(rawRequest("GET /engines", ["Authorization: Bearer kbz_wrong"])),
+  },
+  { name: "25,000 pipelined known positions", send: burst(rawPost("/v1/eval", matedEval)) },
+  { name: "25,000 streams over HTTP/2", send: burstOfStreams, boundBy: "connections" },
+  { name: "Host of 15 kB", send: flood(rawRequest("GET /engines", [longHost]).replace("Host: x\r\n", "")) },
+  {
+    name: "Host of 15 kB on an RPC",
+    send: flood(rawPost(rpcOf("GetPrice"), "{}", [longHost]).replace("Host: x\r\n", "")),
+  },
+  { name: "Origin of 15 kB at the MCP endpoint", send: flood(rawPost("/mcp", listTools, [longOrigin])) },
+  { name: "CreateKey with 20,000 objects", send: flood(rawPost(createKey, `{"name":${objects(20_000)}}`)) },
+  {
+    name: "a request for a key with 20,000 objects",
+    send: flood(rawPost("/v1/keys", `{"name":${objects(20_000)}}`)),
+  },
+  {
+    name: "a Connect GET with 7,700 parameters",
+    send: flood(rawRequest(`GET ${rpcOf("GetPrice")}?${"a&".repeat(7700)}`)),
+  },
+  {
+    name: "GET /price with 2,200 parameters",
+    send: flood(rawRequest(`GET /price?${times(2200, (index) => `k${index}`).join("&")}`)),
+  },
+  { name: "tools/list without end", send: flood(rawListTools) },
+  { name: "GET /engines without end", send: flood(rawRequest("GET /engines")) },
+  {
+    name: "a progress token of 500 kB",
+    send: post(
+      20,
+      "/mcp",
+      { ...mcp, "content-encoding": "gzip" },
+      gzipSync(
+        tool("review_game", { pgn: "1. e4 e5 2. Nf3 Nc6", depth: 4 }, { progressToken: "x".repeat(500_000) }),
+      ),
+    ),
+  },
+  {
+    name: "140 searches a second that nobody waits for",
+    async send({ url }, localAddress) {
+      const end = performance.now() + 1500;
+      let count = 0;
+      const one = async () => {
+        while (performance.now() < end) {
+          count++;
+          const signal = AbortSignal.timeout(4 + (count % 30));
+          const body = JSON.stringify({ fen: `${startFen.slice(0, -1)}${count}`, depth: 25 });
+          await ask(`${url}/v1/eval`, { method: "POST", headers: json, body, localAddress, signal }).catch(
+            () => {},
+          );
+          await sleep(120);
+        }
+      };
+      await Promise.all(times(20, one));
+    },
+  },
+];

@@ -1,0 +1,3 @@
+import { testAttacks } from "./bounded-work.ts";
+
+testAttacks("public", ({ boundBy }) => boundBy === undefined);

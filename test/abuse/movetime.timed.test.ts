@@ -1,0 +1,21 @@
+import { expect, test } from "vitest";
+import { startStopwatch, timesOf } from "../support/stopwatch.ts";
+import { startFen, useService } from "./started-service.ts";
+
+const service = useService();
+
+const movetimeMs = 50;
+/** What the contract allows beyond movetime_ms. */
+const lateMaxMs = 100;
+
+test("08: depth 30 with movetime_ms 50 is answered within 150 ms of its request", async () => {
+  const { medianMs, worstMs } = await timesOf(20, async () => {
+    const stopwatch = startStopwatch(process.pid, service.pid);
+    const { body } = await service.post("/v1/eval", { fen: startFen, depth: 30, movetime_ms: movetimeMs });
+    const tookMs = stopwatch();
+    expect(JSON.parse(body).search.stop_reason).toBe("movetime");
+    return tookMs;
+  });
+  expect(medianMs).toBeLessThan(movetimeMs + lateMaxMs / 2);
+  expect(worstMs).toBeLessThan(movetimeMs + lateMaxMs);
+});
