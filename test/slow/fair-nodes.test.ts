@@ -1,49 +1,65 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { startFen } from "../contract/doors/cases/case.ts";
-import { post } from "../contract/doors/post.ts";
 import { createEnginesInProcess } from "../support/engines-in-process.ts";
+import { until } from "../support/redis.ts";
 import { useNodes } from "../support/running-app.ts";
 
-const json = { "Content-Type": "application/json" };
+const settings = { KIBITZ_SLOTS: "1", KIBITZ_QUEUE_MAX_WAIT_MS: "600000", KIBITZ_TRUST_PROXY: "127.0.0.1" };
+const engines = [createEnginesInProcess(), createEnginesInProcess()];
+const nodes = useNodes(settings, ...engines.map((own) => ({ engines: own })));
 
-describe("a thousand requests of one caller that wait at two nodes", () => {
-  const settings = { KIBITZ_SLOTS: "1", KIBITZ_QUEUE_MAX_WAIT_MS: "600000", KIBITZ_TRUST_PROXY: "127.0.0.1" };
-  const nodes = useNodes(settings, ...[1, 2].map(() => ({ engines: createEnginesInProcess() })));
-  const searchMs = 400;
-  const slow = { depth: 30, movetime_ms: searchMs };
-  /** To an engine each move of a game is another position. */
-  const at = (move: number) => startFen.replace(/1$/, String(move));
+/** To an engine, each move of a game is another position. */
+let move = 0;
 
-  test("delay the first one of another caller by one search at most", async () => {
-    const leaving = new AbortController();
-    const flood = nodes.flatMap(({ url }, node) =>
-      Array.from({ length: 500 }, (_, index) =>
-        fetch(`${url}/v1/eval`, {
-          method: "POST",
-          headers: { ...json, "x-forwarded-for": "192.0.2.1" },
-          body: JSON.stringify({ fen: at(1 + 500 * node + index), ...slow }),
-          signal: leaving.signal,
-        }).catch(() => undefined),
-      ),
-    );
-    try {
-      await sleep(1500);
-      for (const [index, { url }] of nodes.entries()) {
-        const { body } = await post(
-          `${url}/v1/eval`,
-          { fen: at(2000 + index), ...slow },
-          {
-            ...json,
-            "x-forwarded-for": "192.0.2.2",
-          },
-        );
-        expect(body.search).toMatchObject({ queue_ms: expect.any(Number) });
-        expect((body.search as { queue_ms: number }).queue_ms).toBeLessThan(searchMs * 1.5);
-      }
-    } finally {
-      leaving.abort();
-      await Promise.all(flood);
-    }
+/** Asks for a search of 400 ms. */
+const ask = (url: string, path: string, caller: string, signal: AbortSignal) =>
+  fetch(`${url}${path}`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", "x-forwarded-for": caller },
+    body: JSON.stringify({ fen: startFen.replace(/1$/, String(++move)), depth: 30, movetime_ms: 400 }),
+    signal,
   });
+
+/** The same as a stream. @returns its events, as text */
+async function stream(url: string, caller: string, signal: AbortSignal): Promise<AsyncIterable<string>> {
+  const response = await ask(url, "/v1/eval/stream", caller, signal);
+  expect(response.status).toBe(200);
+  return response.body?.pipeThrough(new TextDecoderStream()) as AsyncIterable<string>;
+}
+
+/** The place in the queue that the first event of a stream names, or 0. */
+async function firstPlace(events: AsyncIterable<string>): Promise<number> {
+  for await (const event of events) {
+    return Number(/"place": ?(\d+)/.exec(event)?.[1] ?? 0);
+  }
+  throw new Error("the stream has no event");
+}
+
+test("the first request of a caller is next in the queue while 1,000 requests of another caller wait at two nodes", async () => {
+  const leaving = new AbortController();
+  const flood = nodes.flatMap(({ url }) =>
+    Array.from({ length: 500 }, () => ask(url, "/v1/eval", "192.0.2.1", leaving.signal)),
+  );
+  const flooded = Promise.allSettled(flood);
+  try {
+    for (const [index, { url }] of nodes.entries()) {
+      await until(
+        async () => firstPlace(await stream(url, "192.0.2.1", leaving.signal)),
+        (place) => place > 400,
+        60_000,
+      );
+      const begunBefore = engines[index]?.begun ?? 0;
+      let said = "";
+      for await (const event of await stream(url, "192.0.2.2", leaving.signal)) {
+        said += event;
+      }
+      expect(said).toMatch(/^event: queued\ndata: \{"place": ?1,/);
+      expect(said).toContain("event: done");
+      // Its own, one that began while it came, and one that began while its answer went.
+      expect((engines[index]?.begun ?? 0) - begunBefore).toBeLessThanOrEqual(3);
+    }
+  } finally {
+    leaving.abort();
+    await flooded;
+  }
 });
