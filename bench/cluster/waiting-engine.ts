@@ -7,20 +7,24 @@ import { makeDataFolder } from "../data-folder.ts";
 /** Milliseconds for each depth but the first. */
 export const iterationMs = 50;
 
+/** The id of the engine that only waits. */
+export const waitingEngine = "fake-1.0";
+
 /**
- * Settings of a node whose engines only wait, so that many of them need no cores: a search takes fifty milliseconds for each
- * depth but the first.
+ * Settings of a node whose engines only wait, so that many of them need no cores.
+ *
+ * @param everyMs milliseconds that a search takes for each depth but the first
  */
-export function waitingEngineSettings(): NodeJS.ProcessEnv {
+export function waitingEngineSettings(everyMs = iterationMs): NodeJS.ProcessEnv {
   const folder = makeDataFolder();
   chmodSync(folder, 0o755);
   const file = join(folder, "waiting-engine");
-  writeFileSync(file, `#!/bin/sh\n${fakeEngineCommandIn(folder, iterationMs)}\n`, { mode: 0o755 });
+  writeFileSync(file, `#!/bin/sh\n${fakeEngineCommandIn(folder, everyMs)}\n`, { mode: 0o755 });
   const { KIBITZ_PORT: _, ...settings } = quickestSettings;
   return {
     ...settings,
     KIBITZ_NATIVE_ENGINES: file,
-    KIBITZ_DEFAULT_ENGINE: "fake-1.0",
+    KIBITZ_DEFAULT_ENGINE: waitingEngine,
     KIBITZ_CACHE_MB: "0",
   };
 }

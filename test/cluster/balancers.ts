@@ -2,7 +2,6 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { accepts, type HaproxyOptions, startHaproxy } from "../../tools/cluster/companions.ts";
 import { type Program, startProgram } from "../../tools/cluster/programs.ts";
-import type { Need } from "../support/components.ts";
 import { freePort } from "../support/free-port.ts";
 import { pathOf } from "./deploy-tools.ts";
 
@@ -16,9 +15,10 @@ export interface Balanced extends AsyncDisposable {
 
 export interface Balancer {
   readonly name: string;
-  readonly need: Need;
   /** The largest body of gRPC, in bytes, that is asked again when a node is lost before it has read all of it. */
   readonly grpcBodyMax: number;
+  /** How long it may ask a node that has stopped, and fail the call, in milliseconds. */
+  readonly leavesOutMs: number;
   start(nodes: HaproxyOptions["nodes"], folder: string): Promise<Balanced>;
 }
 
@@ -27,8 +27,8 @@ const largestCall = 65_541;
 
 const haproxy: Balancer = {
   name: "HAProxy",
-  need: "haproxy",
   grpcBodyMax: largestCall,
+  leavesOutMs: 0,
   async start(nodes) {
     const bind = `127.0.0.1:${await freePort()}`;
     return balanced(await startHaproxy({ nodes, bind }), bind);
@@ -37,8 +37,8 @@ const haproxy: Balancer = {
 
 const nginx: Balancer = {
   name: "nginx",
-  need: "nginx",
   grpcBodyMax: 32_768,
+  leavesOutMs: 0,
   async start(nodes, folder) {
     const [http1, http2] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`];
     const config = writeConfig(folder, "nginx/nginx.conf", [
@@ -56,8 +56,9 @@ const nginx: Balancer = {
 
 const envoy: Balancer = {
   name: "Envoy",
-  need: "envoy",
   grpcBodyMax: largestCall,
+  // It looks three times, a second apart, so that an overload does not take all nodes out; and a look may take a second.
+  leavesOutMs: 6000,
   async start(nodes, folder) {
     const port = await freePort();
     const config = writeConfig(folder, "envoy/envoy.yaml", [
@@ -78,8 +79,8 @@ const envoy: Balancer = {
   },
 };
 
-/** Each with the configuration that operators copy, of which only addresses are others. */
-export const balancers: readonly Balancer[] = [haproxy, nginx, envoy];
+/** Each runs with the configuration that operators copy, in which only addresses are replaced. */
+export const balancers = { haproxy, nginx, envoy };
 
 function writeConfig(
   folder: string,

@@ -161,14 +161,6 @@ describeWith(
         expect(usual).toContain(promise);
       }
     });
-
-    test("has the very configuration of HAProxy that is tested", () => {
-      const { "as it is": text = "" } = rendered;
-      const cfg = readFileSync(join(deploy, "haproxy/haproxy.cfg"), "utf8");
-      for (const line of cfg.split("\n").filter((one) => one.trim() !== "")) {
-        expect(text).toContain(`    ${line}\n`);
-      }
-    });
   });
 
   testWith("prometheus")(

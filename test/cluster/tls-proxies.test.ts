@@ -188,7 +188,7 @@ describe.each(rowsWith(["nginx", "haproxy"], nginx, haproxy))(
           const question = protoJsonFromPlain({
             fen: `r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 ${++moveNumber}`,
             depth: 30,
-            movetime_ms: 1500,
+            movetime_ms: 800,
           });
           const arrivedAt: number[] = [];
           for await (const _ of streamEvaluate(

@@ -2,19 +2,18 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { Agent, type IncomingMessage, request } from "node:http";
 import { text } from "node:stream/consumers";
-import { setTimeout as sleep } from "node:timers/promises";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { Client, credentials, type ServiceError } from "@grpc/grpc-js";
 import { benchPositions } from "../../bench/positions.ts";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { goTraffic } from "../clients/languages/go.ts";
 
-/** What callers do without end: a call behind a call. */
+/** Callers that make one call after another, until they are stopped. */
 export interface Traffic {
   readonly counts: Readonly<Counts>;
-  /** Of every call that failed: what its caller saw. */
+  /** What the caller of each failed call saw. A refusal is a failure, whatever its reason. */
   readonly failures: readonly string[];
-  /** Of every call, in milliseconds. */
+  /** For each call, the milliseconds from the question to its answer. */
   readonly tookMs: readonly number[];
   /** Lets the calls under way end. */
   stop(): Promise<void>;
@@ -23,24 +22,10 @@ export interface Traffic {
 interface Counts {
   calls: number;
   failed: number;
-  /** How often a call was made again because no node had time to read it. */
-  starved: number;
 }
-
-/**
- * Whether all that were asked had no time even to read the call. Nodes of one machine have no more of it than others leave
- * them, whatever becomes of one of them.
- */
-export const isStarved = (failure: string) => failure.includes("too busy to read this request");
 
 /** What became of all calls of some kind. */
-export interface Outcome {
-  readonly calls: number;
-  /** Of every call that failed: what its caller saw. */
-  readonly failures: readonly string[];
-  /** How often a call found no node that had time to read it. */
-  readonly starved: number;
-}
+export type Outcome = Pick<Counts, "calls"> & Pick<Traffic, "failures">;
 
 /** One call; its answer in a few words, that any node would give. Rejects with what the caller saw. */
 export type Ask = (question: Question) => Promise<string>;
@@ -48,54 +33,36 @@ export type Ask = (question: Question) => Promise<string>;
 export interface Question {
   readonly fen: string;
   readonly depth: number;
+  /** The service's default if unset. */
+  readonly engine?: string;
 }
 
 const positions = benchPositions();
 let asked = 0;
 
-/** Never the same twice, or two would share a search: the number of the move differs. */
-export function nextQuestion(depth: number): Question {
+/** Never the same twice, because two equal questions share a search: the number of the move differs. */
+export function nextQuestion(depth: number, engine?: string): Question {
   const at = asked++;
   const { fen } = positions[at % positions.length] ?? { fen: "startpos" };
-  return { fen: fen.replace(/\d+$/, String(1 + (Math.floor(at / positions.length) % 9999))), depth };
+  const move = 1 + (Math.floor(at / positions.length) % 9999);
+  return { fen: fen.replace(/\d+$/, String(move)), depth, ...(engine !== undefined && { engine }) };
 }
 
-/**
- * Callers of one kind who never ask twice, whatever happens.
- *
- * @param pauseMs between an answer and the next call: without it, they take all that the machine has
- * @param isForgiven whether a call that failed so is made again, and only counted
- */
-export function startTraffic(
-  asks: readonly Ask[],
-  depth: number,
-  pauseMs = 0,
-  isForgiven: (failure: string) => boolean = () => false,
-): Traffic {
-  const counts: Counts = { calls: 0, failed: 0, starved: 0 };
+/** Starts a caller for each of `asks`, which never makes a failed call again. */
+export function startTraffic(asks: readonly Ask[], question: () => Question): Traffic {
+  const counts: Counts = { calls: 0, failed: 0 };
   const failures: string[] = [];
   const tookMs: number[] = [];
   let going = true;
   const callers = asks.map(async (ask) => {
     while (going) {
-      const question = nextQuestion(depth);
       counts.calls++;
-      let askedAt = performance.now();
-      for (let failure = await failureOf(ask, question); failure !== undefined; ) {
-        if (!isForgiven(failure)) {
-          counts.failed++;
-          failures.push(failure);
-          break;
-        }
-        counts.starved++;
-        await sleep(500);
-        askedAt = performance.now();
-        failure = await failureOf(ask, question);
-      }
+      const askedAt = performance.now();
+      await ask(question()).catch((error: Error) => {
+        counts.failed++;
+        failures.push(error.message);
+      });
       tookMs.push(performance.now() - askedAt);
-      if (pauseMs > 0) {
-        await sleep(pauseMs);
-      }
     }
   });
   return {
@@ -108,12 +75,6 @@ export function startTraffic(
     },
   };
 }
-
-const failureOf = (ask: Ask, question: Question): Promise<string | undefined> =>
-  ask(question).then(
-    () => undefined,
-    (error: Error) => error.message,
-  );
 
 interface Answer {
   readonly best_move: { readonly uci: string };
@@ -181,25 +142,22 @@ export function grpcCaller(url: string): Ask & Disposable {
 }
 
 /**
- * grpc-go with its usual policy of retries: all callers over one connection.
+ * Starts callers of grpc-go with its usual policy of retries, all over one connection.
  *
- * @returns ends it, and tells what became of its calls
+ * @returns ends them, and says what became of their calls
  */
 export function startGoTraffic(
   url: string,
   callers: number,
-  depth: number,
-  pauseMs = 0,
+  question: () => Question,
 ): () => Promise<Outcome> {
-  const child = spawn(goTraffic, [new URL(url).host, String(callers), `${pauseMs}ms`], {
+  const child = spawn(goTraffic, [new URL(url).host, String(callers)], {
     stdio: ["pipe", "pipe", "inherit"],
   });
-  child.stdin.write(JSON.stringify(Array.from({ length: 5000 }, () => nextQuestion(depth))));
+  child.stdin.write(JSON.stringify(Array.from({ length: 5000 }, question)));
   const printed = text(child.stdout);
   return async () => {
     child.stdin.end();
-    const { calls, failures } = JSON.parse(await printed) as Pick<Outcome, "calls" | "failures">;
-    const others = failures.filter((failure) => !isStarved(failure));
-    return { calls, failures: others, starved: failures.length - others.length };
+    return JSON.parse(await printed) as Outcome;
   };
 }

@@ -1,5 +1,5 @@
 // Command traffic calls the service without end, as many callers over one connection, with the usual policy of retries:
-// traffic <host:port> <callers> <pause between calls>. Reads an array of questions, then until its input ends; prints what became of them.
+// traffic <host:port> <callers>. Reads an array of questions, then until its input ends; prints what became of them.
 package main
 
 import (
@@ -29,6 +29,8 @@ const retries = `{"methodConfig": [{
 type question struct {
 	Fen   string `json:"fen"`
 	Depth uint32 `json:"depth"`
+	// The service's default if empty.
+	Engine string `json:"engine"`
 }
 
 type counts struct {
@@ -38,8 +40,6 @@ type counts struct {
 
 func main() {
 	callers, err := strconv.Atoi(os.Args[2])
-	must(err)
-	pause, err := time.ParseDuration(os.Args[3])
 	must(err)
 	connection, err := grpc.NewClient(os.Args[1],
 		grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultServiceConfig(retries))
@@ -60,14 +60,17 @@ func main() {
 				asked := questions[int(next.Add(1)-1)%len(questions)]
 				calls.Add(1)
 				ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-				_, err := client.Evaluate(ctx, &analysisv1.AnalysisRequest{Fen: asked.Fen, Depth: proto.Uint32(asked.Depth)})
+				request := &analysisv1.AnalysisRequest{Fen: asked.Fen, Depth: proto.Uint32(asked.Depth)}
+				if asked.Engine != "" {
+					request.Engine = proto.String(asked.Engine)
+				}
+				_, err := client.Evaluate(ctx, request)
 				cancel()
 				if err != nil {
 					guard.Lock()
 					failures = append(failures, err.Error())
 					guard.Unlock()
 				}
-				time.Sleep(pause)
 			}
 		})
 	}

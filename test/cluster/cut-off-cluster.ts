@@ -1,0 +1,111 @@
+import { execFileSync } from "node:child_process";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll } from "vitest";
+import { waitingEngineSettings } from "../../bench/cluster/waiting-engine.ts";
+import { startHaproxy, startRedis } from "../../tools/cluster/companions.ts";
+import { freePort } from "../support/free-port.ts";
+import { rateOf, usePlansFile } from "../support/plans-file.ts";
+import { type Server, startServer } from "../support/start-server.ts";
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
+
+type Cable = "balancer" | "redis";
+
+/** Three nodes behind HAProxy, one of them in a network of its own, with a cable to HAProxy and one to Redis. */
+export interface CutOffCluster {
+  /** Of HAProxy. */
+  readonly url: string;
+  /** The node in a network of its own. */
+  readonly away: Server;
+  /** From now on, what is sent over the cable is lost without a word, as between machines. */
+  cut(cable: Cable): void;
+  mend(cable: Cable): void;
+  /** What HAProxy says about that node: its requests at the moment, and whether it gets new ones. */
+  stateOfAway(): Promise<{ readonly now: number; readonly isUp: boolean }>;
+}
+
+/** Starts it before the tests of a file or group, and ends it after them. The engines only wait. */
+export function useCutOffCluster(): CutOffCluster {
+  const namespace = `kibitz-${process.pid}`;
+  const ip = (...args: readonly string[]) => execFileSync("ip", args, { stdio: "pipe" });
+  const inside = (...args: readonly string[]) => ip("-n", namespace, ...args);
+  const cables = { balancer: 1, redis: 2 } as const;
+  const near = (cable: Cable) => `10.213.${cables[cable]}.1`;
+  const far = (cable: Cable) => `10.213.${cables[cable]}.2`;
+
+  const folders = [useTemporaryFolder(), useTemporaryFolder(), useTemporaryFolder()] as const;
+  const plans = usePlansFile({
+    id: "keyless",
+    limits: { concurrent: 2000, rates: [rateOf("minute", 100_000, 60)] },
+  });
+  const started = new AsyncDisposableStack();
+  let url = "";
+  let away: Server | undefined;
+  let balancerSocket = "";
+
+  beforeAll(async () => {
+    ip("netns", "add", namespace);
+    started.defer(() => void ip("netns", "del", namespace));
+    for (const [cable, number] of Object.entries(cables) as [Cable, number][]) {
+      const end = `kbz${process.pid % 100_000}-${number}`;
+      ip("link", "add", end, "type", "veth", "peer", "name", `cable${number}`, "netns", namespace);
+      ip("addr", "add", `${near(cable)}/30`, "dev", end);
+      ip("link", "set", end, "up");
+      inside("addr", "add", `${far(cable)}/30`, "dev", `cable${number}`);
+      inside("link", "set", `cable${number}`, "up");
+    }
+    inside("link", "set", "lo", "up");
+    const redisPort = await freePort();
+    started.use(await startRedis(redisPort, near("redis")));
+    const settings = {
+      ...waitingEngineSettings(),
+      PATH: process.env.PATH,
+      // Every call asks Redis for its caller's limits.
+      KIBITZ_ACCESS: "public",
+      KIBITZ_PLANS: plans,
+      KIBITZ_SLOTS: "1",
+      KIBITZ_QUEUE_MAX_WAIT_MS: "60000",
+      KIBITZ_REDIS_URL: `redis://${near("redis")}:${redisPort}`,
+    };
+    const start = async (KIBITZ_DATA_DIR: string, where = {}, through: readonly string[] = []) => {
+      const server = await startServer({ ...settings, KIBITZ_DATA_DIR, ...where }, { through });
+      started.defer(async () => void (await server.stop()));
+      return server;
+    };
+    const [first, second, third] = await Promise.all([
+      start(folders[0]),
+      start(folders[1]),
+      start(folders[2], { KIBITZ_HOST: far("balancer") }, ["ip", "netns", "exec", namespace]),
+    ]);
+    away = third;
+    const bind = `127.0.0.1:${await freePort()}`;
+    balancerSocket = join(folders[0], "haproxy");
+    const hostOf = (server: Server) => new URL(server.url).host;
+    const nodes = [hostOf(first), hostOf(second), hostOf(third)] as const;
+    started.use(await startHaproxy({ nodes, bind, socket: balancerSocket }));
+    url = `http://${bind}`;
+  });
+  afterAll(() => started.disposeAsync());
+
+  return {
+    get url() {
+      return url;
+    },
+    get away() {
+      if (away === undefined) {
+        throw new Error("the cluster runs only while tests do");
+      }
+      return away;
+    },
+    cut: (cable) => void inside("route", "add", "blackhole", `${near(cable)}/32`),
+    mend: (cable) => void inside("route", "del", "blackhole", `${near(cable)}/32`),
+    async stateOfAway() {
+      const socket = connect(balancerSocket);
+      socket.end("show stat\n");
+      const rows = (await text(socket)).split("\n").map((row) => row.split(","));
+      const row = rows.find(([, server]) => server === "node3") ?? [];
+      return { now: Number(row[4]), isUp: row[17]?.startsWith("UP") === true };
+    },
+  };
+}

@@ -1,0 +1,60 @@
+import { expect, test, vi } from "vitest";
+import { get, post } from "../contract/doors/post.ts";
+import { describeWith } from "../support/needs.ts";
+import { startStopwatch, timesOf } from "../support/stopwatch.ts";
+import { useCutOffCluster } from "./cut-off-cluster.ts";
+import { jsonCaller, nextQuestion } from "./traffic.ts";
+
+describeWith(
+  "haproxy",
+  "redis",
+  "namespaces",
+  "root",
+)("a node that is cut off", () => {
+  const cluster = useCutOffCluster();
+  const patience = { timeout: 60_000, interval: 10 };
+  /** What a call may take that waits for nothing. */
+  const callMaxMs = 100;
+
+  test("the calls of a node that is cut off from the balancer are answered within 10 s", async () => {
+    const { url, stateOfAway, cut, mend } = cluster;
+    const asked = Array.from({ length: 70 }, async () => {
+      const ask = jsonCaller(url);
+      const elapsedMs = startStopwatch();
+      await ask(nextQuestion(4));
+      return elapsedMs();
+    });
+    await vi.waitFor(async () => expect((await stateOfAway()).now).toBeGreaterThan(20), patience);
+    cut("balancer");
+    // Nobody answers these from now on, except the other two nodes.
+    const lost = (await stateOfAway()).now;
+    const tookMs = await Promise.all(asked).finally(() => mend("balancer"));
+    const ofLost = tookMs.toSorted((a, b) => a - b).slice(-lost);
+    expect(ofLost.length).toBeGreaterThanOrEqual(20);
+    expect(ofLost[Math.floor(lost / 2)], "the median").toBeLessThan(9000);
+    expect(ofLost.at(-1), "the worst").toBeLessThan(10_000);
+  });
+
+  test("no call waits for more than 0.5 s for a Redis that its node is cut off from", async () => {
+    const { away, cut, mend } = cluster;
+    // A game that is over asks Redis for its caller's limits, and no engine.
+    const ask = async () => {
+      const elapsedMs = startStopwatch(process.pid, away.pid);
+      const { status } = await post(`${away.url}/v1/eval`, { fen: "7k/5KQ1/8/8/8/8/8/8 b - - 0 1" });
+      expect(status).toBe(200);
+      return elapsedMs();
+    };
+    await ask();
+    cut("redis");
+    try {
+      const tookMs = await Promise.all(Array.from({ length: 20 }, ask));
+      // One of them noticed that Redis is gone: from now on, nobody waits for it.
+      expect((await get(`${away.url}/readyz`)).body).toEqual({ status: "ready", degraded: ["store"] });
+      const later = await timesOf(20, ask);
+      expect(Math.max(...tookMs), "the worst of the first").toBeLessThan(500 + callMaxMs);
+      expect(later.worstMs, "the worst of the others").toBeLessThan(callMaxMs);
+    } finally {
+      mend("redis");
+    }
+  });
+});

@@ -1,0 +1,114 @@
+import { once } from "node:events";
+import { Agent, type IncomingMessage, request } from "node:http";
+import { json } from "node:stream/consumers";
+import { expect, test, vi } from "vitest";
+import { iterationMs, waitingEngineSettings } from "../../bench/cluster/waiting-engine.ts";
+import { openRedis } from "../../src/storage/redis/connection.ts";
+import { readNodes } from "../../src/storage/redis/nodes.ts";
+import { startCluster } from "../../tools/cluster/start-cluster.ts";
+import { describeWith } from "../support/needs.ts";
+import { rateOf, usePlansFile } from "../support/plans-file.ts";
+import { nextQuestion } from "./traffic.ts";
+
+interface Answer {
+  readonly key?: string;
+  readonly search?: { readonly queue_ms: number };
+}
+
+/** A caller with an address of its own and a key, because keys that one address gets are one caller. */
+interface Caller {
+  readonly agent: Agent;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+describeWith("redis", "haproxy")("three nodes behind HAProxy", () => {
+  const plans = usePlansFile({
+    id: "free",
+    limits: { concurrent: 2000, rates: [rateOf("minute", 100_000, 60)] },
+  });
+
+  test("the first request of a key waits for one search at most, on whichever node, while 1,300 requests of another key wait", async () => {
+    await using cluster = await startCluster({
+      env: {
+        ...waitingEngineSettings(),
+        PATH: process.env.PATH,
+        KIBITZ_ACCESS: "public",
+        KIBITZ_PLANS: plans,
+        KIBITZ_SLOTS: "1",
+        KIBITZ_QUEUE_MAX_WAIT_MS: "600000",
+      },
+    });
+    const leaving = new AbortController();
+    const post = async (
+      url: string,
+      path: string,
+      body: object,
+      { agent, headers }: Caller,
+    ): Promise<Answer> => {
+      const call = request(`${url}${path}`, {
+        method: "POST",
+        headers: { "content-type": "application/json", ...headers },
+        agent,
+        signal: leaving.signal,
+      });
+      call.end(JSON.stringify(body));
+      const [response] = (await once(call, "response")) as [IncomingMessage];
+      const answer = (await json(response)) as Answer;
+      if (response.statusCode !== 200 && response.statusCode !== 201) {
+        throw new Error(`${response.statusCode} ${JSON.stringify(answer)}`);
+      }
+      return answer;
+    };
+    let callers = 0;
+    const newCaller = async (): Promise<Caller> => {
+      const agent = new Agent({ keepAlive: true, localAddress: `127.0.1.${++callers}` });
+      const { key } = await post(cluster.url, "/v1/keys", {}, { agent, headers: {} });
+      return { agent, headers: { authorization: `Bearer ${key}` } };
+    };
+    using redis = await openRedis({
+      url: cluster.redisUrl,
+      prefix: "kibitz:",
+      times: { operationMaxMs: 10_000, connectMaxMs: 10_000 },
+    });
+    const waiting = async () =>
+      (await readNodes(redis)).map((node) => node.waiting).reduce((sum, one) => sum + one, 0);
+    // A search long enough that what this machine does meanwhile is little beside it.
+    const depth = 21;
+    const searchMs = (depth - 1) * iterationMs;
+    const targets = [cluster, ...cluster.nodes].flatMap(({ url }) => Array.from({ length: 5 }, () => url));
+    const others = await Promise.all(targets.map(newCaller));
+    const flooding = await newCaller();
+    const failures: unknown[] = [];
+    // All at once, which are more than a connection from HAProxy to a node may have: it has to open others, and to lose none.
+    const asked = Array.from({ length: 1300 }, async () => {
+      while (!leaving.signal.aborted && failures.length === 0) {
+        await post(cluster.url, "/v1/eval", nextQuestion(depth), flooding).catch((error: unknown) => {
+          if (!leaving.signal.aborted) {
+            failures.push(error);
+          }
+        });
+      }
+    });
+    try {
+      await vi.waitFor(async () => expect(await waiting()).toBeGreaterThan(1000), {
+        timeout: 180_000,
+        interval: 500,
+      });
+      const waitedMs: number[] = [];
+      for (const [index, url] of targets.entries()) {
+        const answer = await post(url, "/v1/eval", nextQuestion(depth), others[index] as Caller);
+        waitedMs.push(answer.search?.queue_ms ?? Number.NaN);
+      }
+      // In its turn among all, it would wait for hundreds; two searches are twice as long.
+      expect(Math.max(...waitedMs), `all: ${waitedMs}`).toBeLessThan(1.1 * searchMs);
+      expect(await waiting()).toBeGreaterThan(900);
+      expect(failures).toEqual([]);
+    } finally {
+      leaving.abort();
+      await Promise.all(asked);
+      for (const { agent } of [flooding, ...others]) {
+        agent.destroy();
+      }
+    }
+  });
+});

@@ -1,0 +1,102 @@
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { expect } from "vitest";
+import type { Cluster } from "../../tools/cluster/start-cluster.ts";
+import type { Language } from "../clients/language.ts";
+import { startStopwatch } from "../support/stopwatch.ts";
+import type { LoadedCluster } from "./cluster-under-load.ts";
+
+export type Example = Language["examples"][number];
+
+/** What an example said about the stream that it watched. */
+export interface Watched {
+  /** One line for each depth: `depth 3: +0.12 Nf6`. */
+  readonly depths: readonly string[];
+  /** How often it lost its connection. */
+  readonly lost: number;
+}
+
+interface WatchOptions {
+  /** Takes how often the connection was lost before. */
+  readonly onDepth?: (lost: number) => void;
+  /** Whether the example is to go on after its stream, instead of being killed. */
+  readonly toItsEnd?: boolean;
+}
+
+/** Runs an example until the stream that it watches has ended. */
+export async function watchExample(
+  { command: [file = "", ...args], cwd, env }: Example,
+  url: string,
+  { onDepth = () => {}, toItsEnd = false }: WatchOptions = {},
+): Promise<Watched> {
+  const child = spawn(file, [...args, url], {
+    cwd,
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const depths: string[] = [];
+  let lost = 0;
+  const ended = once(child, "exit");
+  for await (const line of createInterface(child.stdout)) {
+    lost += line === "connection lost, asking again" ? 1 : 0;
+    if (line.startsWith("depth ")) {
+      depths.push(line);
+      onDepth(lost);
+    }
+    if (!toItsEnd && line.endsWith(" final")) {
+      child.kill("SIGKILL");
+      break;
+    }
+  }
+  const [code] = await ended;
+  expect(code).toBe(toItsEnd ? 0 : null);
+  expect(depths.at(-1)).toMatch(/ final$/);
+  return { depths, lost };
+}
+
+/**
+ * Lets examples watch a stream that one node answers, and kills this node as soon as each has seen something of it.
+ *
+ * @returns what they saw, and for each the milliseconds from the kill to the first depth that another node sent
+ */
+export async function killUnderStreams(
+  { cluster, askOnly, isTaken }: LoadedCluster,
+  examples: readonly Example[],
+  { toItsEnd = false }: Pick<WatchOptions, "toItsEnd"> = {},
+): Promise<{ readonly watched: readonly Watched[]; readonly backMs: readonly number[] }> {
+  const [killed] = cluster.nodes;
+  if (killed === undefined) {
+    throw new Error("the cluster has no node");
+  }
+  forgetAnswers(cluster);
+  await askOnly(killed);
+  const begun = examples.map(() => Promise.withResolvers<void>());
+  let elapsedMs = () => Number.NaN;
+  const backMs: number[] = examples.map(() => Number.NaN);
+  const watching = Promise.all(
+    examples.map((example, index) => {
+      const onDepth = (lost: number) => {
+        begun[index]?.resolve();
+        if (lost > 0 && Number.isNaN(backMs[index])) {
+          backMs[index] = elapsedMs();
+        }
+      };
+      return watchExample(example, cluster.url, { onDepth, toItsEnd });
+    }),
+  );
+  await Promise.race([watching, Promise.all(begun.map(({ promise }) => promise))]);
+  await askOnly();
+  elapsedMs = startStopwatch(process.pid, cluster.balancer.pid);
+  const gone = killed.stop("SIGKILL");
+  const watched = await watching;
+  await gone;
+  await killed.start();
+  await isTaken(killed);
+  return { watched, backMs };
+}
+
+/** What one node has found, no other would search. */
+export function forgetAnswers({ redisUrl }: Cluster): void {
+  execFileSync("redis-cli", ["-u", redisUrl, "flushall"]);
+}

@@ -1,0 +1,86 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { get, post } from "../contract/doors/post.ts";
+import { createEnginesInProcess } from "../support/engines-in-process.ts";
+import { describeWith } from "../support/needs.ts";
+import { rateOf, usePlansFile } from "../support/plans-file.ts";
+import { until, useRedis } from "../support/redis.ts";
+import { type RunningApp, useNodes } from "../support/running-app.ts";
+import { startStopwatch } from "../support/stopwatch.ts";
+
+describeWith("redis")("four nodes whose Redis stands still or is gone", () => {
+  const redis = useRedis(["--appendonly", "yes"]);
+  const limits = { concurrent: 200, rates: [rateOf("minute", 100_000, 60)] };
+  const settings = {
+    KIBITZ_ACCESS: "public",
+    KIBITZ_PLANS: usePlansFile({ id: "keyless", limits }, { id: "free", limits }),
+    get KIBITZ_REDIS_URL() {
+      return redis.url;
+    },
+  };
+  const nodes = useNodes(settings, ...[1, 2, 3, 4].map(() => ({ engines: createEnginesInProcess() })));
+  const outages = [
+    { begin: async () => redis.pause(), end: async () => redis.resume() },
+    { begin: () => redis.kill(), end: () => redis.restart() },
+  ];
+  /** What a call may take that waits for nothing: at that time, 20 others are under way in the same process. */
+  const callMaxMs = 100;
+  const ascending = (times: readonly number[]) => times.toSorted((a, b) => a - b);
+
+  test("in 6 outages of Redis no call fails or waits for more than 0.5 s, and each is over within 5 s of its return", async () => {
+    const { body } = await post(`${nodes[0]?.url}/v1/keys`, {});
+    /** A game that is over asks Redis for the key and for what its caller may do, and no engine. */
+    const ask = async ({ url }: RunningApp, isKeyed: boolean): Promise<number> => {
+      const elapsedMs = startStopwatch();
+      const { status } = await post(
+        `${url}/v1/eval`,
+        { fen: "7k/5KQ1/8/8/8/8/8/8 b - - 0 1" },
+        { "Content-Type": "application/json", ...(isKeyed && { authorization: `Bearer ${body.key}` }) },
+      );
+      expect(status).toBe(200);
+      return elapsedMs();
+    };
+    const readiness = async ({ url }: RunningApp) => (await get(`${url}/readyz`)).body;
+    const askAll = () =>
+      nodes.flatMap((node) => [
+        ask(node, true),
+        ask(node, true),
+        ask(node, false),
+        ask(node, false),
+        ask(node, false),
+      ]);
+    await Promise.all(askAll());
+
+    const [firstMs, laterMs, backMs]: number[][] = [[], [], []];
+    for (const { begin, end } of [...outages, ...outages, ...outages]) {
+      // By now, no node remembers the key without asking.
+      await sleep(3100);
+      await begin();
+      firstMs?.push(...(await Promise.all(askAll())));
+      for (const node of nodes) {
+        expect(await readiness(node)).toEqual({ status: "ready", degraded: ["store"] });
+      }
+      for (let call = 0; call < 5; call++) {
+        for (const node of nodes) {
+          laterMs?.push(await ask(node, call % 2 === 0));
+        }
+      }
+      // The longer it lasts, the less often a node tries to connect: after three seconds, once a second.
+      await sleep(3000);
+      await end();
+      const elapsedMs = startStopwatch();
+      const recovered = nodes.map(async (node) => {
+        await until(async () => (await readiness(node)).degraded === undefined, Boolean, 60_000);
+        return elapsedMs();
+      });
+      backMs?.push(...(await Promise.all(recovered)));
+    }
+    const [first, later, back] = [firstMs, laterMs, backMs].map((times = []) => ascending(times));
+    expect([first?.length, later?.length, back?.length]).toEqual([120, 120, 24]);
+    expect(first?.at(-1), "the worst of the calls that notice").toBeLessThan(500 + callMaxMs);
+    expect(later?.[60], "the median of the calls after these").toBeLessThan(callMaxMs / 4);
+    expect(later?.at(-1), "the worst of the calls after these").toBeLessThan(callMaxMs);
+    expect(back?.[12], "the median of the recoveries").toBeLessThan(2500);
+    expect(back?.at(-1), "the worst of the recoveries").toBeLessThan(5000);
+  });
+});
