@@ -8,7 +8,7 @@ export default defineConfig({
     include: ["test/tools/**/*.test.ts"],
     exclude: otherLanes,
     globalSetup: ["test/tools/go-tools.ts", "test/support/require-components.ts"],
-    provide: { needs: ["grpcurl", "ghz", "actionlint", "otelcol", "go", "python"] },
+    provide: { needs: ["grpcurl", "ghz", "actionlint", "go", "python"] },
     expect: { poll: { timeout: 20_000 } },
   },
 });

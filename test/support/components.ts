@@ -108,7 +108,7 @@ export const components = {
   },
   otelcol: {
     name: "OpenTelemetry Collector",
-    otherwise: "`npm run test:tools` builds it, if there is Go",
+    otherwise: "`npm run test:nightly` builds it, if there is Go",
     isHere: () => isInstalled("otelcol"),
   },
   helm: {
