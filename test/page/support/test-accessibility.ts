@@ -1,0 +1,33 @@
+import axe from "axe-core";
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import type { UsedPage } from "./open-page.ts";
+import { scenes } from "./scenes.ts";
+
+/** Declares the tests of all scenes at a size of the window. */
+export function testAccessibility(
+  kibitz: UsedPage,
+  size: { readonly width: number; readonly height: number },
+): void {
+  test.each(scenes)(
+    `axe finds nothing wrong with the page's $name at ${size.width} px, light and dark, and it needs no scrolling sideways`,
+    async ({ address, reach }) => {
+      const page = await kibitz.open({ address, size, reducedMotion: true });
+      await reach(page);
+      for (const colorScheme of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme });
+        expect(await violationsIn(page), colorScheme).toEqual([]);
+      }
+      expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(size.width);
+    },
+  );
+}
+
+/** In a line each. */
+async function violationsIn(page: Page): Promise<readonly string[]> {
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate<axe.AxeResults>("axe.run()");
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)} ${failureSummary}`),
+  );
+}
