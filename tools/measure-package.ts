@@ -4,7 +4,7 @@
  */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { globSync, lstatSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { globSync, lstatSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -29,6 +29,8 @@ export interface Started {
   readonly readyMs: number;
   readonly answeredMs: number;
   readonly answer: unknown;
+  /** What a browser gets. */
+  readonly page: string;
 }
 
 /** The package, as it would be published; `dist/` of the checkout is made anew. */
@@ -38,12 +40,23 @@ export function packInto(folder: string, checkout = root): Packed {
     encoding: "utf8",
     stdio: ["ignore", "pipe", "pipe"],
   });
-  const [{ filename, files, size, unpackedSize }] = JSON.parse(printed.slice(printed.indexOf("[\n")));
+  const [{ filename }] = JSON.parse(printed.slice(printed.indexOf("[\n")));
+  return readPacked(join(folder, filename));
+}
+
+/** What is in a tarball. */
+export function readPacked(path: string): Packed {
+  const lines = execFileSync("tar", ["--list", "--verbose", "--gzip", "--file", path], { encoding: "utf8" });
+  // -rw-r--r-- 0/0  123 1985-10-26 08:15 package/LICENSE
+  const entries = lines
+    .trim()
+    .split("\n")
+    .map((line) => /^\S+ +\S+ +(\d+) \S+ \S+ package\/(.+)$/.exec(line) ?? []);
   return {
-    path: join(folder, filename),
-    files: files.map(({ path }: { readonly path: string }) => path),
-    packedBytes: size,
-    unpackedBytes: unpackedSize,
+    path,
+    files: entries.map(([, , file = ""]) => file),
+    packedBytes: statSync(path).size,
+    unpackedBytes: entries.reduce((sum, [, bytes = "0"]) => sum + Number(bytes), 0),
   };
 }
 
@@ -95,11 +108,14 @@ export async function startInstalled(folder: string, node: string, dataDir: stri
       body: JSON.stringify({ fen: "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - - 0 1", depth: 1 }),
     });
     const answer = await response.json();
+    const answeredMs = performance.now() - begun;
+    const page = await (await fetch(url, { headers: { accept: "text/html" } })).text();
     return {
       node: execFileSync(node, ["--version"], { encoding: "utf8" }).trim(),
       readyMs,
-      answeredMs: performance.now() - begun,
+      answeredMs,
       answer,
+      page,
     };
   } finally {
     child.kill("SIGTERM");

@@ -5,22 +5,15 @@ import { copyCheckout } from "./copy-checkout.ts";
 
 const here = fileURLToPath(new URL("../..", import.meta.url));
 
+/** What the package and the page are made of. */
+export const packageParts: readonly string[] = [
+  ...["bin", "deploy", "gen", "proto", "src", "third_party", "tools/build-page.ts", "tools/manual.ts", "web"],
+  ...["LICENSE", "README.md", "package.json", "package-lock.json", "tsconfig.build.json", "tsconfig.json"],
+];
+
 /** What a clone has after `npm install`, as far as the package and the page are made of it: a build there disturbs no test. */
 export function packableCheckout(folder: string): string {
-  const checkout = copyCheckout(folder, [
-    ...[
-      "bin",
-      "deploy",
-      "gen",
-      "proto",
-      "src",
-      "third_party",
-      "tools/build-page.ts",
-      "tools/manual.ts",
-      "web",
-    ],
-    ...["LICENSE", "README.md", "package.json", "package-lock.json", "tsconfig.build.json", "tsconfig.json"],
-  ]);
+  const checkout = copyCheckout(folder, packageParts);
   symlinkSync(join(here, "node_modules"), join(checkout, "node_modules"));
   return checkout;
 }

@@ -2,15 +2,8 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import {
-  installInto,
-  installNode,
-  type Packed,
-  packInto,
-  sizeOf,
-  startInstalled,
-} from "../../../tools/measure-package.ts";
-import { packableCheckout } from "../../support/packable-checkout.ts";
+import { installInto, type Packed, sizeOf, startInstalled } from "../../../tools/measure-package.ts";
+import { packedPackage } from "../../support/packed-package.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const releasing = readFileSync(new URL("../../../RELEASING.md", import.meta.url), "utf8");
@@ -19,28 +12,25 @@ describe("the package, installed from npm's registry into an empty folder", () =
   const folder = useTemporaryFolder();
   const installed = join(folder, "installed");
   let packed: Packed;
-  beforeAll(() => {
-    packed = packInto(folder, packableCheckout(join(folder, "checkout")));
+  beforeAll(async () => {
+    packed = await packedPackage();
     installInto(installed, packed.path);
-  }, 180_000);
+  });
 
-  test.each(["24", "26"])(
-    "starts with Node %s and answers",
-    async (version) => {
-      const node = installNode(join(folder, `node-${version}`), version);
-      const { node: is, answer } = await startInstalled(installed, node, join(folder, `data-${version}`));
-      expect(is).toMatch(new RegExp(`^v${version}\\.`));
-      expect(answer).toMatchObject({
-        best_move: { uci: "e1e8", san: "Re8#" },
-        engine: { id: "stockfish-19" },
-      });
-      const program = join(installed, "node_modules/kibitz-chess/bin/kibitz.js");
-      expect(execFileSync(node, [program, "completion", "bash"], { encoding: "utf8" })).toContain("_kibitz");
-    },
-    180_000,
-  );
+  test("the installed package starts, answers, and serves the page", async () => {
+    const { answer, page } = await startInstalled(installed, process.execPath, join(folder, "data"));
+    expect(answer).toMatchObject({
+      best_move: { uci: "e1e8", san: "Re8#" },
+      engine: { id: "stockfish-19" },
+    });
+    expect(page).toMatch(/src="\.\/assets\/[^"]+\.js"/);
+    const program = join(installed, "node_modules/kibitz-chess/bin/kibitz.js");
+    expect(execFileSync(process.execPath, [program, "completion", "bash"], { encoding: "utf8" })).toContain(
+      "_kibitz",
+    );
+  });
 
-  test("has the manual where npm puts it for the program man, and nothing of the sources", () => {
+  test("the package has the page, its licences and the manual for man, and nothing of the sources", () => {
     expect(packed.files).toEqual(
       expect.arrayContaining([
         "LICENSE",
@@ -50,6 +40,9 @@ describe("the package, installed from npm's registry into an empty folder", () =
         "deploy/systemd/kibitz.service",
         "dist/man/kibitz.1",
         "dist/src/main.js",
+        "dist/web/assets/licences.txt",
+        "dist/web/index.html",
+        "dist/web/index.html.br",
       ]),
     );
     expect(packed.files.filter((path) => /^(src|test|tools|bench|docs|web)\//.test(path))).toEqual([]);
@@ -61,7 +54,7 @@ describe("the package, installed from npm's registry into an empty folder", () =
     expect(man).toBe("./dist/man/kibitz.1");
   });
 
-  test("is as large as the documents say, to a tenth", () => {
+  test("the package is as large as RELEASING.md says, to a tenth", () => {
     const [, ...told] = /([\d.]+) MB packed, ([\d.]+) MB unpacked, (\d+) MB installed/.exec(releasing) ?? [];
     const found = [packed.packedBytes, packed.unpackedBytes, sizeOf(installed)].map((bytes) => bytes / 1e6);
     for (const [at, megabytes] of found.entries()) {

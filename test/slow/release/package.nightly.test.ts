@@ -1,0 +1,40 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, expect, test } from "vitest";
+import {
+  installInto,
+  installNode,
+  type Packed,
+  packInto,
+  startInstalled,
+} from "../../../tools/measure-package.ts";
+import { packableCheckout } from "../../support/packable-checkout.ts";
+import { packedPackage } from "../../support/packed-package.ts";
+import { useTemporaryFolder } from "../../support/temporary-folder.ts";
+
+const folder = useTemporaryFolder();
+const installed = join(folder, "installed");
+let packed: Packed;
+beforeAll(async () => {
+  packed = await packedPackage();
+  installInto(installed, packed.path);
+});
+
+test.each(["24", "26"])(
+  "the installed package starts and answers with the newest Node %s of npm",
+  async (version) => {
+    const node = installNode(join(folder, `node-${version}`), version);
+    const started = await startInstalled(installed, node, join(folder, `data-${version}`));
+    expect(started.node).toMatch(new RegExp(`^v${version}\\.`));
+    expect(started.answer).toMatchObject({ best_move: { san: "Re8#" }, engine: { id: "stockfish-19" } });
+  },
+);
+
+test("packing the same sources again gives the same bytes, whatever an earlier build has left in dist", () => {
+  const checkout = packableCheckout(join(folder, "checkout"));
+  mkdirSync(join(checkout, "dist/web-left"), { recursive: true });
+  writeFileSync(join(checkout, "dist/web-left/page.txt"), "left by a build that was ended\n");
+  const again = join(folder, "again");
+  mkdirSync(again);
+  expect(readFileSync(packInto(again, checkout).path).equals(readFileSync(packed.path))).toBe(true);
+});
