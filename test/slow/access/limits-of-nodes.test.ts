@@ -134,10 +134,9 @@ describeWith("redis")("limits of several nodes", () => {
       for (let count = 0; count < 20; count++) {
         await run(limits, keyed(many, "key", "a"), 1);
       }
-      await limits.flush();
-      expect(operations).toHaveBeenCalledTimes(40);
+      await expect.poll(() => operations.mock.calls.length).toBe(40);
       await run(limits, keyless(planWith([])), 1);
-      await limits.flush();
+      await redis.ask("ECHO", [], ["what was sent before was answered"]);
       expect(operations).toHaveBeenCalledTimes(40);
     });
   });

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { SearchWithRetry } from "../../../src/engine/search-with-retry.ts";
-import { oldBytesEach } from "../../support/heap.ts";
 import { analyzerOf } from "../../analysis/analyzer-of.ts";
 import { doneOf, judgedOf } from "../../analysis/made-up.ts";
+import { oldBytesEach } from "../../support/heap.ts";
 
 const { build } = judgedOf();
 

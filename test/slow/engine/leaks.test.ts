@@ -7,10 +7,10 @@ import { createUciSession } from "../../../src/engine/uci/session.ts";
 import type { ProcessEnd, UciTransport } from "../../../src/engine/uci/transport.ts";
 import { defaultWatchTimes } from "../../../src/engine/uci/watch.ts";
 import { silentLog } from "../../../src/log/log.ts";
-import { collectedHeapBytes, oldBytesEach } from "../../support/heap.ts";
 import { buildOf } from "../../engine/build-of.ts";
 import { jobOf } from "../../engine/job-of.ts";
 import { greeting } from "../../engine/scripted-session.ts";
+import { collectedHeapBytes, oldBytesEach } from "../../support/heap.ts";
 
 /** An engine that answers at once, except when it is to search to depth 99: then it waits for `stop`. */
 function createObedient(): UciTransport {
