@@ -1,4 +1,4 @@
-import { Ajv2020 } from "ajv/dist/2020.js";
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { describe, expect, test } from "vitest";
 import { watchWork } from "../../contract/doors/watch-work.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
@@ -47,6 +47,17 @@ const questions = [
   ["play_moves", { moves: ["e4", "c5", "Nf3"] }, ["Black to move", "Legal moves (22)", "Nc6 (b8c6)"]],
 ] as const;
 
+const ajv = new Ajv2020({ strict: true, allowUnionTypes: true });
+const validators = new Map<string, ValidateFunction>();
+
+/** Compiled once: the schemas are the same for all agents. */
+function validatorOf(schema: object): ValidateFunction {
+  const text = JSON.stringify(schema);
+  const validator = validators.get(text) ?? ajv.compile(schema);
+  validators.set(text, validator);
+  return validator;
+}
+
 describe.each(agentKinds)("an agent of $name", ({ overHttp }) => {
   test("is told the tools, what they are for, and that they change nothing", async () => {
     const agent = await overHttp(app.url);
@@ -82,8 +93,8 @@ describe.each(agentKinds)("an agent of $name", ({ overHttp }) => {
       }
       expect(text.length).toBeLessThanOrEqual(4000);
       const schema = (await agent.list()).find(({ name }) => name === tool)?.outputSchema;
-      const ajv = new Ajv2020({ strict: true, allowUnionTypes: true });
-      expect(ajv.validate(schema ?? {}, structured), ajv.errorsText()).toBe(true);
+      const isValid = validatorOf(schema ?? expect.fail("the tool has no schema of its answers"));
+      expect(isValid(structured), ajv.errorsText(isValid.errors)).toBe(true);
       expect(structured).toMatchObject({ fen: expect.stringMatching(/ [wb] /), board: expect.any(String) });
     },
   );
