@@ -29,7 +29,7 @@ const steps: Readonly<Record<string, Step>> = {
   tests: {
     command: "vitest run --config vitest.nightly.config.ts",
     guards:
-      "all *.nightly.test.ts: kills, isolation, movetime, overload, refusals, memory, balancers, the match",
+      "all *.nightly.test.ts: kills, isolation, movetime, overload, memory, the rehearsal of alerts, balancers, the match",
   },
   fuzz: {
     command: "FUZZ_MINUTES=10 vitest run --config vitest.fuzz.config.ts",
@@ -50,11 +50,6 @@ const steps: Readonly<Record<string, Step>> = {
     command: "npm run test:openapi -- --max-examples 500",
     guards: "the service answers as its OpenAPI document says",
     programs: ["python3"],
-  },
-  rehearsal: {
-    command: "npm run rehearse",
-    guards: "every fault is noticed by its alert, and nobody is called without one",
-    programs: ["prometheus", "promtool", "redis-server", "stockfish", "prlimit"],
   },
   soak: {
     command: "npm run soak -- 10",

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { shortenRules } from "../../../bench/rehearsal/shorten-rules.ts";
+import { shortenRules } from "../../nightly/rehearsal/shorten-rules.ts";
 import { Health } from "../../../gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { errorCodes, errorKind } from "../../../src/errors/catalogue.ts";

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { shortenRules } from "../../../bench/rehearsal/shorten-rules.ts";
+import { shortenRules } from "../../nightly/rehearsal/shorten-rules.ts";
 import { panels } from "../../../tools/monitoring/panels.ts";
 import { describeWith } from "../../support/needs.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";

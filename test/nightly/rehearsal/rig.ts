@@ -1,11 +1,11 @@
 import { chmodSync, copyFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { freePort } from "../../test/support/free-port.ts";
-import { nativeStockfish } from "../../test/support/native-stockfish.ts";
-import { type RedisProcess, startRedis } from "../../test/support/start-redis.ts";
-import { type Server, startServer } from "../../test/support/start-server.ts";
-import { mixOf, pick } from "../soak/mix.ts";
+import { mixOf, pick } from "../../../bench/soak/mix.ts";
+import { freePort } from "../../support/free-port.ts";
+import { nativeStockfish } from "../../support/native-stockfish.ts";
+import { type RedisProcess, startRedis } from "../../support/start-redis.ts";
+import { type Server, startServer } from "../../support/start-server.ts";
 import { type Prometheus, startPrometheus } from "./prometheus.ts";
 
 /** A node with callers, and the Prometheus that watches it. */

@@ -3,8 +3,8 @@ import { renameSync, statSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { descendantsOf } from "../../test/engine/processes.ts";
-import { newFen } from "../soak/mix.ts";
+import { newFen } from "../../../bench/soak/mix.ts";
+import { descendantsOf } from "../../engine/processes.ts";
 import type { Rig } from "./rig.ts";
 
 /** Something that breaks, and by what it is noticed. */

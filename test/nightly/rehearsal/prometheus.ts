@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { freePort } from "../../test/support/free-port.ts";
+import { freePort } from "../../support/free-port.ts";
 import { shortenRules } from "./shorten-rules.ts";
 
 /** A real Prometheus that reads one node, and judges it by the rules of `deploy/monitoring`, made shorter. */
@@ -31,7 +31,7 @@ export interface PrometheusOptions {
   readonly factor: number;
 }
 
-const shipped = fileURLToPath(new URL("../../deploy/monitoring/", import.meta.url));
+const shipped = fileURLToPath(new URL("../../../deploy/monitoring/", import.meta.url));
 const read = (name: string) => readFileSync(join(shipped, name), "utf8");
 
 /** Between two looks at the node, and at the rules. */

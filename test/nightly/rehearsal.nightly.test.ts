@@ -1,0 +1,40 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describeWith } from "../support/needs.ts";
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
+import { type Drill, drills, drillsOfMany } from "./rehearsal/drills.ts";
+import { rehearse } from "./rehearsal/rehearse.ts";
+import { type Rig, startRig } from "./rehearsal/rig.ts";
+
+/**
+ * A day of operation within minutes: a node with callers of all kinds and a real Prometheus, whose rules are those of `deploy/monitoring`
+ * with shorter times. One thing after the other is broken, has to be noticed by its alert, on the dashboard and in the log, and to clear.
+ */
+describeWith(
+  "prometheus",
+  "native",
+  "util-linux",
+  "redis",
+)("rehearsal", () => {
+  describe("of a node that is alone", () => rehearseAll(drills, false));
+  describe("of a node that shares a Redis", () => rehearseAll(drillsOfMany, true));
+});
+
+function rehearseAll(all: readonly Drill[], shares: boolean): void {
+  const folder = useTemporaryFolder();
+  let rig: Rig;
+  beforeAll(async () => {
+    rig = await startRig(folder, shares);
+  });
+  afterAll(() => rig?.[Symbol.asyncDispose]());
+
+  for (const drill of all) {
+    const { name, alerts } = drill;
+    const called =
+      alerts.length > 0 ? `an operator is called by ${alerts.join(" and ")}` : "nobody is called";
+    test(`if ${name}, ${called}, and the dashboard and the log show it`, async () => {
+      const { noticedS, clearedS } = await rehearse(drill, rig);
+      console.log(`${name}: noticed after ${noticedS.toFixed(1)} s, cleared after ${clearedS.toFixed(1)} s`);
+      expect(noticedS).toBeGreaterThan(0);
+    });
+  }
+}
