@@ -120,13 +120,17 @@ function discardRest(req: NodeRequest): void {
     req.resume();
     return;
   }
+  const { socket } = req;
   const stopDiscarding = discardSlowly(req);
-  const stopLingering = linger(req, () => req.socket.destroy());
+  const stopLingering = linger(req, () => socket.destroy());
   const stop = () => {
     stopDiscarding();
     stopLingering();
+    socket.off("close", stop);
   };
-  req.once("end", stop).once("close", stop);
+  req.once("end", stop);
+  // Its answer has ended, so Node does not close the request with its connection.
+  socket.once("close", stop);
 }
 
 /** Closing the stream at once would be right (RFC 9113 section 8.1), but Node's client loses the answer over it. */

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { connect as connectHttp2 } from "node:http2";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { KibitzError } from "../../src/errors/errors.ts";
 import type { RequestHandler } from "../../src/http/message.ts";
@@ -71,6 +72,25 @@ describe("a problem document", () => {
     const timers = vi.spyOn(globalThis, "setTimeout");
     onTestFinished(() => timers.mockRestore());
     expect(await send(1_000_000)).toContain("413");
+    expect(timers.mock.calls.map(([, ms]) => ms)).toContain(4);
+  });
+
+  test("a client that leaves before it has sent its refused body is forgotten", async () => {
+    const { port } = await startListener([refuse]);
+    for (const method of ["POST", "HEAD"]) {
+      const { socket, received, closed } = await open(port);
+      socket.write(`${method} /unread HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n`);
+      await expect.poll(received).toContain("413");
+      socket.destroy();
+      await closed;
+    }
+    await sleep(1500);
+    const timers = vi.spyOn(globalThis, "setTimeout");
+    onTestFinished(() => timers.mockRestore());
+    const { socket, closed } = await open(port);
+    socket.write("POST /unread HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n");
+    socket.write(Buffer.alloc(1_000_000));
+    expect(await closed).toContain("413");
     expect(timers.mock.calls.map(([, ms]) => ms)).toContain(4);
   });
 
