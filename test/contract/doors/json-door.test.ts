@@ -56,16 +56,19 @@ const evaluation = {
 };
 
 describe("an answer", () => {
-  test.each(["eval", "bestmove"])("of /v1/%s has every field, in the contract's order", async (call) => {
-    const { status, headers, body } = await post(`${app.url}/v1/${call}`, { fen: startFen, depth: 8 });
-    expect(status).toBe(200);
-    expect(headers.get("content-type")).toMatch(/^application\/json\b/);
-    expect(body).toStrictEqual(evaluation);
-    expect(Object.keys(body)).toEqual(Object.keys(evaluation));
-    expect(Object.keys(body.search as object)).toEqual(Object.keys(evaluation.search));
-  });
+  test.each(["eval", "bestmove"])(
+    "an answer of /v1/%s has every field, in the contract's order",
+    async (call) => {
+      const { status, headers, body } = await post(`${app.url}/v1/${call}`, { fen: startFen, depth: 8 });
+      expect(status).toBe(200);
+      expect(headers.get("content-type")).toMatch(/^application\/json\b/);
+      expect(body).toStrictEqual(evaluation);
+      expect(Object.keys(body)).toEqual(Object.keys(evaluation));
+      expect(Object.keys(body.search as object)).toEqual(Object.keys(evaluation.search));
+    },
+  );
 
-  test("has SAN of equal length beside every line, and wdl that sums to 1000", async () => {
+  test("an answer has SAN of equal length beside every line, and wdl that sums to 1000", async () => {
     const { body } = await post(`${app.url}/v1/eval`, { fen: startFen, depth: 8, multipv: 4 });
     const lines = body.lines as (typeof evaluation.lines)[0][];
     expect(lines.map(({ rank }) => rank)).toEqual([1, 2, 3, 4]);
@@ -76,7 +79,7 @@ describe("an answer", () => {
     }
   });
 
-  test("about a finished game has every field, too", async () => {
+  test("an answer about a finished game has every field, too", async () => {
     const stalemate = "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1";
     const { status, body } = await post(`${app.url}/v1/eval`, { fen: stalemate });
     expect(status).toBe(200);
@@ -106,7 +109,7 @@ describe("an answer", () => {
     });
   });
 
-  test("tells a warning with its code, the same for people, and the field", async () => {
+  test("an answer has a warning with its code, its message and its field", async () => {
     const { body } = await post(`${app.url}/v1/eval`, { fen: "8/8/4k3/8/8/4K3/4P3/8 w - -", depth: 4 });
     expect(body.warnings).toStrictEqual([
       { code: "clocks_defaulted", message: expect.stringMatching(/^[A-Z].*\.$/), field: "fen" },
@@ -119,7 +122,7 @@ describe("GET", () => {
     ["/engines", "/v1/engines"],
     ["/price", "/v1/price"],
     ["/price?depth=12&multipv=2", "/v1/price?depth=12&multipv=2"],
-  ])("%s answers as %s does", async (short, long) => {
+  ])("GET %s answers as GET %s does", async (short, long) => {
     const [one, other] = [await get(app.url + short), await get(app.url + long)];
     expect(one.status).toBe(200);
     expect(one.body).toEqual(other.body);
@@ -185,7 +188,7 @@ describe("GET", () => {
 });
 
 describe("X-Request-Id", () => {
-  test.each(["mine", "a-b_c.d:e", "x".repeat(64)])("%s is taken over", async (id) => {
+  test.each(["mine", "a-b_c.d:e", "x".repeat(64)])("X-Request-Id %s is echoed", async (id) => {
     const headers = { "Content-Type": "application/json", "X-Request-Id": id };
     const good = await post(`${app.url}/v1/eval`, { fen: startFen, depth: 1 }, headers);
     expect(good.headers.get("x-request-id")).toBe(id);
@@ -194,7 +197,7 @@ describe("X-Request-Id", () => {
     expect(bad.body.request_id).toBe(id);
   });
 
-  test.each(["two words", "x".repeat(65), '<script>"', "é"])("%s is replaced", async (id) => {
+  test.each(["two words", "x".repeat(65), '<script>"', "é"])("X-Request-Id %s is replaced", async (id) => {
     const headers = { "Content-Type": "application/json", "X-Request-Id": id };
     const { headers: given, body } = await post(`${app.url}/v1/eval`, {}, headers);
     expect(given.get("x-request-id")).toEqual(uuid);

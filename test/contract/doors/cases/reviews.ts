@@ -136,7 +136,7 @@ export const refusedReviews: readonly RefusalCase[] = [
     ...refused,
     name: "a review of a game with more than 600 plies",
     // Too long to be sent back as a suggestion.
-    request: { pgn: `{${"x".repeat(64 * 1024)}} ${knightMoves(48_000)}` },
+    request: { pgn: `{${"x".repeat(64 * 1024)}} ${knightMoves(2000)}` },
     code: "out_of_range",
     pointers: ["/pgn"],
   },

@@ -1,9 +1,9 @@
 import { readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { createSandbox } from "../../src/engine/sandbox/sandbox.ts";
-import { createChildProcess } from "../../src/engine/uci/child-process.ts";
-import { firstLineOf } from "./lines-of.ts";
-import { enginesRunning } from "./processes.ts";
+import { createSandbox } from "../../../src/engine/sandbox/sandbox.ts";
+import { createChildProcess } from "../../../src/engine/uci/child-process.ts";
+import { firstLineOf } from "../../engine/lines-of.ts";
+import { enginesRunning } from "../../engine/processes.ts";
 
 /**
  * Stands in for a server that is root: makes a sandbox, has a program placed that only root can reach, runs it there, and

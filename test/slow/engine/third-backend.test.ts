@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { createWasmBackend } from "../../src/engine/backends/wasm/index.ts";
-import type { SearchEvent } from "../../src/engine/engine.ts";
-import { startEngines } from "../../src/engine/engines.ts";
-import { noSandbox } from "../../src/engine/sandbox/sandbox.ts";
-import { silentLog } from "../../src/log/log.ts";
-import { createRecordedBackend } from "../support/recorded-engine/index.ts";
-import { eventsOf, jobOf } from "./job-of.ts";
+import { createWasmBackend } from "../../../src/engine/backends/wasm/index.ts";
+import type { SearchEvent } from "../../../src/engine/engine.ts";
+import { startEngines } from "../../../src/engine/engines.ts";
+import { noSandbox } from "../../../src/engine/sandbox/sandbox.ts";
+import { silentLog } from "../../../src/log/log.ts";
+import { createRecordedBackend } from "../../support/recorded-engine/index.ts";
+import { eventsOf, jobOf } from "../../engine/job-of.ts";
 
 const forever = new AbortController().signal;
 const job = jobOf({ depth: 6 });
@@ -66,7 +66,7 @@ describe("auto", () => {
 });
 
 test("the builds that are installed visit the nodes that their table says", async () => {
-  const { selfTest } = await import("../../src/engine/self-test.ts");
+  const { selfTest } = await import("../../../src/engine/self-test.ts");
   const backend = createWasmBackend({ hashMb: 16, threads: 1 }, noSandbox);
   const builds = await backend.discover(forever);
   expect(builds.map(({ id }) => id)).toEqual(["stockfish-19", "stockfish-19-lite"]);

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { startFen } from "../contract/doors/cases/case.ts";
-import { post } from "../contract/doors/post.ts";
-import { useApp } from "../support/running-app.ts";
-import { enginesRunning, stillRunning } from "./processes.ts";
+import { startFen } from "../../contract/doors/cases/case.ts";
+import { post } from "../../contract/doors/post.ts";
+import { useApp } from "../../support/running-app.ts";
+import { enginesRunning, stillRunning } from "../../engine/processes.ts";
 
 const app = useApp({
   KIBITZ_SLOTS: "1",
