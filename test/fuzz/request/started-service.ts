@@ -13,8 +13,8 @@ export interface StartedService {
   takeComplaints(): readonly string[];
   /** Its engines that run now. */
   engines(): readonly number[];
-  /** Bytes; `undefined` where the system does not tell. */
-  memoryBytes(): number | undefined;
+  /** The most memory that the server has had, in bytes, without its engines. */
+  peakBytes(): number;
   /** Throws if it has ended of itself, did not end in time, ended badly, or left an engine behind. */
   stop(): Promise<void>;
 }
@@ -68,7 +68,7 @@ export async function startService(
     port,
     takeComplaints: () => [...complaints.splice(0), ...server.complaints.splice(0)],
     engines: () => descendantsOf(pid),
-    memoryBytes: () => residentBytes(pid),
+    peakBytes: () => peakBytesOf(pid),
     async stop() {
       const engines = descendantsOf(pid);
       if (!server.isRunning()) {
@@ -89,11 +89,6 @@ function isHarmless(line: string): boolean {
   return /^\{"level":(30|40)/.test(line) && !/"msg":"(engine failed|search tried again)/.test(line);
 }
 
-function residentBytes(pid: number): number | undefined {
-  try {
-    const pages = Number(readFileSync(`/proc/${pid}/statm`, "utf8").split(" ")[1]);
-    return pages * 4096;
-  } catch {
-    return undefined;
-  }
+function peakBytesOf(pid: number): number {
+  return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) * 1024;
 }
