@@ -9,9 +9,11 @@ const movetimeMs = 50;
 const lateMaxMs = 100;
 
 test("08: depth 30 with movetime_ms 50 is answered within 150 ms of its request", async () => {
+  const ask = () => service.post("/v1/eval", { fen: startFen, depth: 30, movetime_ms: movetimeMs });
+  await ask();
   const { medianMs, worstMs } = await timesOf(20, async () => {
-    const stopwatch = startStopwatch(process.pid, service.pid);
-    const { body } = await service.post("/v1/eval", { fen: startFen, depth: 30, movetime_ms: movetimeMs });
+    const stopwatch = startStopwatch(process.pid, service.pid, ...service.engines());
+    const { body } = await ask();
     const tookMs = stopwatch();
     expect(JSON.parse(body).search.stop_reason).toBe("movetime");
     return tookMs;

@@ -16,6 +16,8 @@ const fens = readFileSync(new URL("../corpus/fens.jsonl", import.meta.url), "utf
 
 const callers = 100;
 const searchMs = 2000;
+/** All of them connect in one moment: the contract leaves floods of connections out of its 100 ms, which hold from then on. */
+const burstMaxMs = 250;
 
 async function storm(service: StartedService): Promise<{ answers: readonly Answer[]; health: Health }> {
   const stop = await watchHealth(service);
@@ -53,13 +55,15 @@ describe("16: 100 searches at a time", () => {
     for (const { body } of answered) {
       expect(JSON.parse(body).search.stop_reason).toMatch(/^(movetime|depth)$/);
     }
-    expectUnharmed(health);
+    expectUnharmed(health, { worstMs: burstMaxMs });
+    expect(health.p99Ms).toBeLessThan(100);
   });
 
   test("100 searches of one caller at a time are answered or refused with 429 or 503, and the probe within 100 ms", async () => {
     const { answers, health } = await storm(limited);
     expectShed(answers, ["concurrency_limited", "rate_limited", "overloaded"]);
     expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThanOrEqual(1);
-    expectUnharmed(health);
+    expectUnharmed(health, { worstMs: burstMaxMs });
+    expect(health.p99Ms).toBeLessThan(100);
   });
 });
