@@ -26,6 +26,8 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.kill(process.pid, signal);
   });
 }
+// The same page whoever builds it: Vite and libraries add checks for developers if this says otherwise, as it does in tests.
+process.env.NODE_ENV = "production";
 // Beside its place: only within one file system is a folder renamed. In one piece with knowing its name.
 folder = mkdtempSync(join(dist, ".web-"));
 try {
