@@ -1,0 +1,30 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { brokenPromises } from "../../tools/check-promises.ts";
+import type { TestResult } from "../support/lane.ts";
+
+const page = readFileSync(new URL("../../docs/promises.md", import.meta.url), "utf8");
+
+test("docs/promises.md names a test for each promise, and each of these tests exists", () => {
+  expect(page.match(/^\| /gm)?.length).toBeGreaterThan(80);
+  expect(brokenPromises(page)).toEqual([]);
+});
+
+test("a promise is broken if its test is missing, did not run, or failed", () => {
+  const file = "test/docs/promises.test.ts";
+  const name = "a promise is broken if its test is missing, did not run, or failed";
+  const row = (text: string) => `| it holds | ${text} |`;
+  const result = (state: TestResult["state"]): TestResult => ({
+    file,
+    name: `group > ${name}`,
+    state,
+    ms: 1,
+  });
+  expect(brokenPromises(row(`\`${file}\`: ${name}`), [result("passed")])).toEqual([]);
+  expect(brokenPromises(row(`\`${file}\`: ${name}`), [result("skipped")])).toHaveLength(1);
+  expect(brokenPromises(row(`\`${file}\`: ${name}`), [result("passed"), result("failed")])).toHaveLength(1);
+  expect(brokenPromises(row(`\`${file}\`: ${name}`), [])).toHaveLength(1);
+  expect(brokenPromises(row("`test/docs/gone.test.ts`: a test"))).toHaveLength(1);
+  expect(brokenPromises(row(`\`${file}\`: ${["a name", "without test"].join(" ")}`))).toHaveLength(1);
+  expect(brokenPromises(row("nothing"))).toHaveLength(1);
+});
