@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { EngineFailure } from "../../src/engine/engine.ts";
 import { createPool } from "../../src/engine/pool.ts";
 import { silentLog } from "../../src/log/log.ts";
@@ -31,6 +31,9 @@ describe("engines that are started together", () => {
   });
 
   test("make the next caller wait for one backoff if they fail together, not for one each", async () => {
+    // Each backoff is nearly the longest possible, so that a second one is seen.
+    const random = vi.spyOn(Math, "random").mockReturnValue(0.99);
+    onTestFinished(() => random.mockRestore());
     const { engines, pool } = createFakePool({
       starting: (number) => (number <= 8 ? Promise.reject(failure) : undefined),
     });
@@ -38,7 +41,7 @@ describe("engines that are started together", () => {
     const next = pool.lend(build, forever);
     await turn();
     expect(engines.starts).toBe(8);
-    // After more than two backoffs it would be refused, because no caller waits longer than a second.
+    // After three backoffs it would be refused, because no caller waits longer than a second.
     await next;
     expect(engines.starts).toBe(9);
   });

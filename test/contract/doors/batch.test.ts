@@ -164,7 +164,13 @@ test("Connect reads batches of up to 1 MiB, and other requests of up to 64 KiB",
 
 test("a single request is answered while a long batch of another caller is under way", async () => {
   const leave = new AbortController();
-  const requests = Array.from({ length: 100 }, () => ({ fen: startFen, depth: 30, movetime_ms: 1000 }));
+  // Ten searches, none equal to another, that end by their time only.
+  const requests = Array.from({ length: 10 }, (_, index) => ({
+    fen: startFen,
+    depth: 30,
+    multipv: 1 + index,
+    movetime_ms: 1000,
+  }));
   let ended = false;
   const batch = fetch(`${app.url}/v1/eval/batch`, {
     method: "POST",
