@@ -22,7 +22,7 @@ function start(env: NodeJS.ProcessEnv, ...args: readonly string[]) {
 }
 
 describeWith("redis", "haproxy")("npm run cluster", () => {
-  test("starts all that a cluster is, says how to ask it, and leaves nothing behind on Ctrl-C", async () => {
+  test("npm run cluster starts a cluster, says how to ask it, and leaves no process behind on Ctrl-C", async () => {
     const { KIBITZ_PORT: _, KIBITZ_ACCESS: _open, ...settings } = quickestSettings;
     const { child, printed, ended } = start({ PATH: process.env.PATH, ...settings });
     await vi.waitFor(() => expect(printed()).toContain("Ask it:"), 120_000);
@@ -57,14 +57,14 @@ describeWith("redis", "haproxy")("npm run cluster", () => {
     expect(stillRunning(all)).toEqual([]);
   });
 
-  test("says what is missing, and how to install it", async () => {
+  test("npm run cluster says which programs are missing, and how to install them", async () => {
     const { printed, ended } = start({ PATH: "" });
     expect((await ended)[0]).toBe(1);
     expect(printed()).toContain("apt-get install redis-server");
     expect(printed()).toContain("apt-get install haproxy");
   });
 
-  test("refuses a port that is none", async () => {
+  test("npm run cluster refuses a port above 65535", async () => {
     const { printed, ended } = start({ PATH: "" }, "--port", "70000");
     expect((await ended)[0]).toBe(2);
     expect(printed()).toContain("--port");

@@ -29,15 +29,15 @@ describeWith(
 )("what cannot be run without containers is as its schema says", () => {
   const folder = useTemporaryFolder();
 
-  test("the Dockerfile, by hadolint", () => {
+  test("hadolint finds nothing in the Dockerfile", () => {
     expect(run(pathOf("hadolint"), "--failure-threshold", "style", join(deploy, "Dockerfile"))).toBe("");
   });
 
-  test("the compose file, by the schema of compose", () => {
+  test("the compose file follows the schema of compose", () => {
     run(pathOf("check-jsonschema"), "--builtin-schema", "vendor.compose-spec", join(deploy, "compose.yaml"));
   });
 
-  test("Envoy's configuration, by Envoy", () => {
+  test("Envoy accepts its configuration", () => {
     expect(
       run(
         pathOf("envoy"),
@@ -88,17 +88,20 @@ describeWith(
       }
     });
 
-    test("is a chart, by helm lint", async () => {
+    test("helm lint accepts the Helm chart", async () => {
       const { code, stdout } = await runGoTool("helm", "lint", "--strict", chart);
       expect(code, stdout).toBe(0);
     });
 
-    test.each(Object.keys(variants))("makes what Kubernetes knows, nothing else: %s", (variant) => {
-      const file = join(folder, "rendered.yaml");
-      writeFileSync(file, rendered[variant] ?? "");
-      const printed = run(pathOf("kubernetes-validate"), "--strict", "-k", "1.33", file);
-      expect(printed).not.toMatch(/error|fail/i);
-    });
+    test.each(Object.keys(variants))(
+      "the Helm chart makes only objects that follow the schemas of Kubernetes: %s",
+      (variant) => {
+        const file = join(folder, "rendered.yaml");
+        writeFileSync(file, rendered[variant] ?? "");
+        const printed = run(pathOf("kubernetes-validate"), "--strict", "-k", "1.33", file);
+        expect(printed).not.toMatch(/error|fail/i);
+      },
+    );
 
     test.each([
       ["redis.ulr=redis://redis:6379", /redis.*additional properties 'ulr' not allowed|ulr/],
@@ -106,13 +109,13 @@ describeWith(
       ["redis.url=localhost:6379", /redis.*url/is],
       ["settings.kibitz_access=keys", /kibitz_access/],
       ["service.type=Loadbalancer", /service.*type/is],
-    ])("refuses %s by its schema, and names the value", async (value, message) => {
+    ])("the Helm chart refuses %s by its schema, and names the value", async (value, message) => {
       const { code, stdout, stderr } = await runGoTool("helm", "template", "test", chart, `--set=${value}`);
       expect(code, stdout).not.toBe(0);
       expect(stderr).toMatch(message);
     });
 
-    test("gives nodes a file of plans that they can read, and starts them anew for others", () => {
+    test("the Helm chart gives nodes a file of plans that they can read, and restarts them when it changes", () => {
       const { "with all that it can have": text = "", "as it is": usual = "" } = rendered;
       const [, quoted = ""] = /^ +plans\.json: (".*")$/m.exec(text) ?? [];
       const reading = plansFromJson(JSON.parse(quoted));
@@ -124,12 +127,12 @@ describeWith(
       expect(usual).not.toContain("plans");
     });
 
-    test("writes a large number of a setting as Kibitz reads it", () => {
+    test("the Helm chart writes a large number of a setting as Kibitz reads it", () => {
       const { "with all that it can have": text = "" } = rendered;
       expect(text).toContain('{ name: KIBITZ_SELF_SERVICE_KEYS_MAX, value: "1000000" }');
     });
 
-    test("nobody is root, and nothing is written but to volumes", () => {
+    test("the containers of the Helm chart run without root, and write only to volumes", () => {
       const { "as it is": text = "" } = rendered;
       expect(text.match(/^kind: Deployment$/gm)).toHaveLength(2);
       for (const promise of ["runAsNonRoot: true", "readOnlyRootFilesystem: true", "drop: [ALL]"]) {
@@ -137,7 +140,7 @@ describeWith(
       }
     });
 
-    test("leaves a node the time that its stop takes", () => {
+    test("the Helm chart leaves a node enough time to stop", () => {
       const { "as it is": text = "" } = rendered;
       const graceS = Number(/terminationGracePeriodSeconds: (\d+)/.exec(text)?.[1]);
       const sleepS = Number(/sleep: \{ seconds: (\d+) \}/.exec(text)?.[1]);
@@ -145,7 +148,7 @@ describeWith(
       expect(graceS - sleepS).toBeGreaterThan(21);
     });
 
-    test("scales by the wait that is expected, which nodes tell Prometheus, and that Kubernetes", () => {
+    test("the Helm chart scales by the expected wait, which nodes report to Prometheus, and Prometheus to Kubernetes", () => {
       const { "with all that it can have": text = "", "as it is": usual = "" } = rendered;
       const [, signal = ""] = /type: Pods\n +pods:\n +metric: \{ name: (\w+) \}/.exec(text) ?? [];
       expect(describeMetrics().map(({ name }) => name)).toContain(signal);
@@ -164,7 +167,7 @@ describeWith(
   });
 
   testWith("prometheus")(
-    "how Prometheus finds the nodes in Kubernetes, by promtool; and the adapter's query, once it is filled in",
+    "promtool accepts the discovery of nodes in Kubernetes, and the query of the adapter when it is filled in",
     () => {
       // Debian's Prometheus knows no discovery by Kubernetes: all but that is read by it.
       const config = readFileSync(join(deploy, "monitoring/prometheus-kubernetes.yml"), "utf8");
@@ -187,7 +190,7 @@ describeWith(
     },
   );
 
-  test("HAProxy's configuration for names of Kubernetes, by HAProxy", () => {
+  test("HAProxy accepts its configuration for names of Kubernetes", () => {
     execFileSync("haproxy", ["-c", "-f", join(deploy, "haproxy/haproxy.cfg")], {
       env: { ...process.env, NODES: "kibitz-nodes.default.svc.cluster.local:8080", NODES_MAX: "64" },
       stdio: "pipe",
@@ -198,7 +201,7 @@ describeWith(
 describeWith("root", "namespaces")("what a container of the image gives a node", () => {
   const folder = useTemporaryFolder();
 
-  test("is enough: not root, no capability, nothing to write to but /tmp and its data", async () => {
+  test("a node runs without root and capabilities, and with only /tmp and its data writable", async () => {
     // The user of the Dockerfile, on this checkout in the place of /app.
     const script = `set -e
       mkdir ${folder}/app ${folder}/data && chown 10001 ${folder}/data

@@ -135,7 +135,7 @@ describe.each(rowsWith(["nginx", "haproxy"], nginx, haproxy))(
       return { status: response.statusCode, text: await text(response), response };
     }
 
-    test("hands on plain JSON, and who has asked", async () => {
+    test(`${proxy.name} with TLS passes plain JSON on, with the address of the caller`, async () => {
       const { status, text } = await ask(
         "POST",
         "/v1/eval",
@@ -151,7 +151,7 @@ describe.each(rowsWith(["nginx", "haproxy"], nginx, haproxy))(
       expect(JSON.parse(call).address).toBe(localAddress);
     });
 
-    test("takes the body of the largest batch", async () => {
+    test(`${proxy.name} with TLS accepts the body of the largest batch`, async () => {
       // A game that is over asks no engine.
       const item = { fen: "7k/5KQ1/8/8/8/8/8/8 b - - 0 1" };
       const body = JSON.stringify({ requests: Array.from({ length: 200 }, () => item) });
@@ -171,7 +171,7 @@ describe.each(rowsWith(["nginx", "haproxy"], nginx, haproxy))(
         createConnectTransport({ baseUrl, httpVersion: "2", sessionManager }),
     };
     test.each(Object.keys(transports))(
-      "hands on %s: an answer, a refusal, and a stream as it comes",
+      `${proxy.name} with TLS passes %s on: an answer, a refusal, and each event of a stream at once`,
       async (name) => {
         const sessions = new Http2SessionManager(baseUrl, undefined, { ca });
         const transport = transports[name]?.(sessions) as Transport;
