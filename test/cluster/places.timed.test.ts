@@ -32,7 +32,7 @@ describeWith("redis")("two nodes with one Redis", () => {
         KIBITZ_REDIS_URL: redis.url,
       });
     };
-    const [killed, other] = await Promise.all([start(300), start(0)]);
+    const [killed, other] = await Promise.all([start(150), start(0)]);
     using store = await openRedis({
       url: redis.url,
       prefix: "kibitz:",
