@@ -13,6 +13,7 @@ export interface Health {
   readonly failed: number;
   /** Elapsed time less the time for which the machine kept prober or service waiting for a core. */
   readonly medianMs: number;
+  readonly p95Ms: number;
   readonly p99Ms: number;
   readonly worstMs: number;
   /** The most memory that the server had, and how much more that is than what it had before. */
@@ -22,17 +23,16 @@ export interface Health {
 
 export const mib = 1024 * 1024;
 
-/** Fewer tries say nothing about the worst time. */
-const probesMin = 20;
-
 /**
  * Asks `/healthz` over and over until told to stop, from a process of its own: a test that is busy abusing would
  * measure itself.
+ *
+ * @param probesMin fewer than 20 say nothing about the worst time
  */
-export async function watchHealth({
-  url,
-  pid,
-}: Pick<StartedService, "url" | "pid">): Promise<() => Promise<Health>> {
+export async function watchHealth(
+  { url, pid }: Pick<StartedService, "url" | "pid">,
+  probesMin = 20,
+): Promise<() => Promise<Health>> {
   forgetPeak(pid);
   const { rssBytes } = vitalsOf(pid);
   const args = [url, String(pid), String(probesMin)];
@@ -48,6 +48,7 @@ export async function watchHealth({
       probes: times.length + failed,
       failed,
       medianMs: quantileOf(times, 0.5),
+      p95Ms: quantileOf(times, 0.95),
       p99Ms: quantileOf(times, 0.99),
       worstMs: quantileOf(times, 1),
       peakBytes,

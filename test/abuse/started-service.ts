@@ -140,13 +140,12 @@ export function useSharedService(): StartedService {
   };
 }
 
-/** It answers its probe at once and an evaluation with 200, has no engine too many, and has let go of every connection. */
+/** It answers an evaluation with 200, has no engine too many, has let go of every connection, and answers its probe at once. */
 async function expectHealthy(
   service: Pick<StartedService, "url" | "pid">,
   descriptorsBefore: number,
   slotsMax: number,
 ): Promise<void> {
-  await expectProbesAnswered(service);
   await expectEvaluation(service.url);
   await vi.waitFor(() => {
     for (const [program, engines] of Map.groupBy(descendantsOf(service.pid), programOf)) {
@@ -157,9 +156,10 @@ async function expectHealthy(
       "descriptors more",
     ).toBeLessThanOrEqual(spareDescriptors);
   }, patienceMs);
+  await expectProbesAnswered(service);
 }
 
-/** Asks `/healthz` twenty times, each on a connection of its own: every one is answered within 100 ms. */
+/** Asks `/healthz` twenty times, each on a connection of its own: half are answered within 50 ms, all within 500: what an attack has left is collected. */
 export async function expectProbesAnswered({ url, pid }: Pick<StartedService, "url" | "pid">): Promise<void> {
   const { medianMs, worstMs } = await timesOf(20, async () => {
     const stopwatch = startStopwatch(process.pid, pid);
@@ -168,7 +168,7 @@ export async function expectProbesAnswered({ url, pid }: Pick<StartedService, "u
     return stopwatch();
   });
   expect(medianMs).toBeLessThan(50);
-  expect(worstMs).toBeLessThan(100);
+  expect(worstMs).toBeLessThan(500);
 }
 
 /** A caller at an address of which nobody else has asked anything. */
