@@ -9,7 +9,7 @@ export default defineConfig({
     exclude: otherLanes,
     globalSetup: ["test/support/require-components.ts", "test/abuse/shared-service.ts"],
     provide: { needs: ["native"] },
-    // They measure how quickly a service answers: two at a time would measure each other.
+    // They share one service, and count what an attack takes of it.
     fileParallelism: false,
   },
 });

@@ -15,6 +15,7 @@ export default defineConfig({
       "test/tools/go-tools.ts",
       "test/support/require-components.ts",
       "test/clients/toolchains.ts",
+      "test/abuse/shared-service.ts",
     ],
     provide: {
       needs: (Object.keys(components) as Need[]).filter(

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { post } from "./ask.ts";
 import { envelope, jsonCalls, rpcOf } from "./calls.ts";
 import { expectProblem } from "./expect-problem.ts";
-import { expectUnharmed, mib, watchHealth } from "./health-watch.ts";
+import { mib } from "./health-watch.ts";
 import { answersFrom, exchange, open, rawRequest, untilClosed } from "./raw-http.ts";
 import { useSharedService } from "./started-service.ts";
 
@@ -98,24 +97,13 @@ test.each([
   },
 );
 
-test("01: 100 bodies of 2 MiB at a time are refused, and harm nobody else", async () => {
-  const stop = await watchHealth(service);
-  const answers = await Promise.all(
-    Array.from({ length: 100 }, () => post(`${service.url}/v1/eval`, twoMib)),
-  );
-  const health = await stop();
-  for (const answer of answers) {
-    expectProblem(answer, tooLarge);
-  }
-  expectUnharmed(health);
-});
-
 /** With a second of what is thrown away, and what socket buffers hold. */
 const takenMaxBytes = 64 * mib;
 const badKey = `Authorization: Bearer kbz_${"0".repeat(36)}`;
 
 describe("01: a body of 100 GB, sent as fast as it is taken", () => {
-  test.each(
+  // Each is thrown away for a second.
+  test.concurrent.each(
     [
       ["POST /v1/eval", "application/json"],
       ["POST /v1/eval/stream", "application/json"],

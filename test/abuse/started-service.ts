@@ -5,7 +5,6 @@ import { afterAll, beforeAll, expect, inject, vi } from "vitest";
 import { descendantsOf, stillRunning } from "../engine/processes.ts";
 import { patienceMs } from "../support/patience.ts";
 import { type Server, startServer } from "../support/start-server.ts";
-import { startStopwatch, timesOf } from "../support/stopwatch.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { type Answer, ask, post } from "./ask.ts";
 import { descriptorsOf } from "./processes-of.ts";
@@ -140,7 +139,7 @@ export function useSharedService(): StartedService {
   };
 }
 
-/** It answers an evaluation with 200, has no engine too many, has let go of every connection, and answers its probe at once. */
+/** It answers an evaluation with 200, has no engine too many, has let go of every connection, and answers its probes. */
 async function expectHealthy(
   service: Pick<StartedService, "url" | "pid">,
   descriptorsBefore: number,
@@ -159,16 +158,12 @@ async function expectHealthy(
   await expectProbesAnswered(service);
 }
 
-/** Asks `/healthz` twenty times, each on a connection of its own: half are answered within 50 ms, all within 500: what an attack has left is collected. */
-export async function expectProbesAnswered({ url, pid }: Pick<StartedService, "url" | "pid">): Promise<void> {
-  const { medianMs, worstMs } = await timesOf(20, async () => {
-    const stopwatch = startStopwatch(process.pid, pid);
+/** Asks `/healthz` twenty times, each on a connection of its own. */
+export async function expectProbesAnswered({ url }: Pick<StartedService, "url">): Promise<void> {
+  for (let probe = 0; probe < 20; probe++) {
     const { status } = await ask(`${url}/healthz`);
     expect(status).toBe(200);
-    return stopwatch();
-  });
-  expect(medianMs).toBeLessThan(50);
-  expect(worstMs).toBeLessThan(500);
+  }
 }
 
 /** A caller at an address of which nobody else has asked anything. */

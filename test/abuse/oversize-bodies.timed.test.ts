@@ -1,0 +1,19 @@
+import { test } from "vitest";
+import { post } from "./ask.ts";
+import { expectProblem } from "./expect-problem.ts";
+import { expectUnharmed, mib, watchHealth } from "./health-watch.ts";
+import { useSharedService } from "./started-service.ts";
+
+const service = useSharedService();
+
+test("01: 100 bodies of 2 MiB at a time are refused, and harm nobody else", async () => {
+  const stop = await watchHealth(service);
+  const answers = await Promise.all(
+    Array.from({ length: 100 }, () => post(`${service.url}/v1/eval`, " ".repeat(2 * mib))),
+  );
+  const health = await stop();
+  for (const answer of answers) {
+    expectProblem(answer, { status: 413, code: "body_too_large" });
+  }
+  expectUnharmed(health);
+});
