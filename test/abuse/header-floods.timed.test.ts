@@ -4,9 +4,9 @@ import { expectProblem } from "./expect-problem.ts";
 import { flag, frame, frameType, headerBlock, openFrames, requestFields } from "./frames.ts";
 import { expectUnharmed, watchHealth } from "./health-watch.ts";
 import { answersFrom, exchange, rawRequest } from "./raw-http.ts";
-import { useSharedService } from "./started-service.ts";
+import { useService } from "./started-service.ts";
 
-const service = useSharedService();
+const service = useService();
 
 const lines = (count: number, line: string) => Array.from({ length: count }, () => line);
 

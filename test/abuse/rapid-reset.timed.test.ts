@@ -12,9 +12,9 @@ import {
   uint32,
 } from "./frames.ts";
 import { expectUnharmed, watchHealth } from "./health-watch.ts";
-import { expectEvaluation, startFen, useSharedService } from "./started-service.ts";
+import { expectEvaluation, startFen, useService } from "./started-service.ts";
 
-const service = useSharedService();
+const service = useService();
 
 const idOf = (count: number) => 2 * count + 1;
 const get = (count: number, path = "/healthz") =>
