@@ -5,11 +5,11 @@ import { useService } from "./started-service.ts";
 
 /**
  * One caller may send as fast as it can on 200 connections: the contract leaves such floods out of its 100 ms. In `open` mode nothing limits
- * a caller, and V8 keeps for a while what one attack after another took.
+ * a caller, and V8 keeps for a while what one attack after another took; work without its bound takes gigabytes.
  */
 const bounds = {
   public: { worstMs: 1000, peakBytes: 300e6 },
-  open: { worstMs: 2500, peakBytes: 600e6 },
+  open: { worstMs: 2500, peakBytes: 800e6 },
 } as const;
 
 /** The slowest three of these may take longer than 250 ms. */
@@ -28,7 +28,7 @@ export function testAttacks(access: "public" | "open", isMade: (attack: Attack) 
       const health = await stop();
       expectUnharmed(health, bounds[access]);
       expect(health.p95Ms, JSON.stringify(health)).toBeLessThan(250);
-      expect(health.grownBytes, JSON.stringify(health)).toBeLessThan(200e6);
+      expect(health.grownBytes, JSON.stringify(health)).toBeLessThan(300e6);
     });
   });
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { matedFen } from "./calls.ts";
 import { expectProblem } from "./expect-problem.ts";
-import { expectUnharmed, watchHealth } from "./health-watch.ts";
+import { expectUnharmed, sharedMaxBytes, watchHealth } from "./health-watch.ts";
 import { useSharedService } from "./started-service.ts";
 
 const service = useSharedService();
@@ -27,14 +27,14 @@ describe("06: bodies that nest deeply or have thousands of keys", () => {
     for (const body of Object.values(bodies)) {
       expectProblem(await service.post("/v1/eval", body), { status: [400, 413] }, body);
     }
-    expectUnharmed(await stop());
+    expectUnharmed(await stop(), { peakBytes: sharedMaxBytes });
   });
 
   test("a batch of 200 items with 450 unknown keys each is refused item by item, and delays no probe", async () => {
     const item = `{${keys(450, "dept")}}`;
     const stop = await watchHealth(service);
     const answer = await service.post("/v1/eval/batch", `{"requests":[${Array(200).fill(item).join(",")}]}`);
-    expectUnharmed(await stop());
+    expectUnharmed(await stop(), { peakBytes: sharedMaxBytes });
     const items: { problem: { code: string; errors: unknown[] } }[] = JSON.parse(answer.body);
     expect(items).toHaveLength(200);
     for (const { problem } of items) {

@@ -1,7 +1,7 @@
 import { test } from "vitest";
 import { post } from "./ask.ts";
 import { expectProblem } from "./expect-problem.ts";
-import { expectUnharmed, mib, watchHealth } from "./health-watch.ts";
+import { expectUnharmed, mib, sharedMaxBytes, watchHealth } from "./health-watch.ts";
 import { useSharedService } from "./started-service.ts";
 
 const service = useSharedService();
@@ -15,5 +15,5 @@ test("01: 100 bodies of 2 MiB at a time are refused, and harm nobody else", asyn
   for (const answer of answers) {
     expectProblem(answer, { status: 413, code: "body_too_large" });
   }
-  expectUnharmed(health);
+  expectUnharmed(health, { peakBytes: sharedMaxBytes });
 });
