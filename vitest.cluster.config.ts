@@ -27,7 +27,7 @@ export default defineConfig({
         "root",
       ],
     },
-    // Each starts many processes, and promises about time are among what they prove.
+    // Each file starts many processes.
     fileParallelism: false,
     expect: { poll: { timeout: 20_000 } },
   },

@@ -14,14 +14,12 @@ const apart = [
 
 const units = [...unitTests(allTests())];
 
-/** What a machine may lack for them; the same as `vitest.slow.config.ts`. */
+/** What a machine may lack for them, or for `npm run test:slow`. Nothing here needs root: a newcomer is an ordinary user. */
 export const serviceNeeds: Need[] = [
   "native",
   "chromium",
   "util-linux",
-  "root",
   "namespaces",
-  "mounts",
   "node 25",
   "redis",
   "prometheus",

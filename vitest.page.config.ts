@@ -9,7 +9,6 @@ export default defineConfig({
     exclude: otherLanes,
     globalSetup: ["test/support/require-components.ts"],
     provide: { needs: ["chromium"] },
-    // How quickly something is seen is among what they promise, so nothing else may take the machine's time.
     fileParallelism: false,
     expect: { poll: { timeout: 20_000 } },
   },

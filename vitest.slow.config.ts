@@ -10,7 +10,7 @@ export default defineConfig({
     include: ["test/slow/**/*.test.ts"],
     exclude: otherLanes,
     globalSetup: ["test/support/require-components.ts"],
-    provide: { needs: [...serviceNeeds, "systemd"] satisfies Need[] },
+    provide: { needs: [...serviceNeeds, "systemd", "root", "mounts"] satisfies Need[] },
     maxWorkers: 3,
   },
 });

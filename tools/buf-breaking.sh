@@ -23,6 +23,10 @@ if [ "$status" -ne 0 ] && [ "$status" -ne 100 ]; then
   printf '%s' "$complaints"
   exit "$status"
 fi
+if [ "$status" -eq 100 ] && [ -z "$complaints" ]; then
+  echo "buf breaking failed without a complaint" >&2
+  exit 100
+fi
 status=0
 while IFS= read -r complaint; do
   # Without the place: lines move.

@@ -16,11 +16,11 @@ export function brokenPromises(page: string, results?: readonly TestResult[]): r
     readFileSync(root + path, "utf8"),
   );
   const exists = (text: string) => sources.some((source) => source.includes(text));
-  return [...page.matchAll(/^\| (?!promise \|)([^|]+) \| ([^|]+) \|$/gm)].flatMap(
+  return [...page.matchAll(/^\| (?!promise \|)(.+?) \| (.+) \|$/gm)].flatMap(
     ([, promise = "", cell = ""]) => {
       const tests = [...cell.matchAll(/`([^`]+\.ts)`(?: \((nightly)\))?: (.+?)(?=<br>|$)/g)];
-      return tests.length === 0
-        ? [`no test: ${promise}`]
+      return tests.length !== cell.split("<br>").length
+        ? [`no test, or one that is not written as \`file\`: name: ${promise}`]
         : tests.flatMap(([, file = "", nightly, name = ""]) => {
             const missing = !existsSync(root + file) || !name.split(" > ").every(exists);
             const isNightly = file.includes(".nightly.");
@@ -45,14 +45,10 @@ export function brokenPromises(page: string, results?: readonly TestResult[]): r
 }
 
 if (import.meta.main) {
-  const results = process.argv
-    .slice(2)
-    .flatMap((file) => readFileSync(file, "utf8").split("\n").filter(Boolean));
+  const files = process.argv.slice(2);
+  const results = files.flatMap((file) => readFileSync(file, "utf8").split("\n").filter(Boolean));
   const page = readFileSync(`${root}docs/promises.md`, "utf8");
-  const broken = brokenPromises(
-    page,
-    results.length > 0 ? results.map((line) => JSON.parse(line)) : undefined,
-  );
+  const broken = brokenPromises(page, files.length > 0 ? results.map((line) => JSON.parse(line)) : undefined);
   console.log(broken.join("\n") || "every promise has its test");
   process.exitCode = broken.length > 0 ? 1 : 0;
 }

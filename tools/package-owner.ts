@@ -3,7 +3,9 @@
  * `node tools/package-owner.ts`. Publishing would be refused, and our documents would install the other project's code.
  */
 import { spawnSync } from "node:child_process";
+import { styleText } from "node:util";
 import manifest from "../package.json" with { type: "json" };
+import { recordResult } from "../test/support/lane.ts";
 
 /** What `npm view --json` prints: the newest version's package.json, or an error. */
 interface Viewed {
@@ -20,7 +22,14 @@ const { error, ...found }: Viewed = JSON.parse(stdout || "{}");
 if (error?.code === "E404") {
   console.log(`npm name ${name}: free`);
 } else if (error || found.version === undefined) {
-  console.log(`npm name ${name}: not checked, the registry did not answer: ${error?.summary ?? "no output"}`);
+  const why = `the registry did not answer: ${error?.summary ?? "no output"}`;
+  console.log(styleText("yellow", `npm name ${name}: not checked, ${why}`));
+  recordResult({
+    file: "tools/package-owner.ts",
+    name: "the package name is ours",
+    state: "not checked",
+    ms: 0,
+  });
 } else if (found.mcpName === mcpName) {
   console.log(`npm name ${name}: ours, newest version ${found.version}`);
 } else {

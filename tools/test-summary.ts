@@ -1,6 +1,6 @@
 /**
  * Sums up the file that `TEST_RESULTS` names after a run of `.ci/run`: how many tests passed, failed and were skipped in each lane, what
- * could not be checked, and which of the timed tests ran a second time. Exits with 1 if a test failed, if no test of a lane passed, or if
+ * could not be checked, and which of the timed tests ran a second time. Exits with 1 if a test failed, was skipped or did not end, if no test of a lane passed, or if
  * more than two timed tests needed their second run.
  *
  *     node tools/test-summary.ts results.jsonl
@@ -63,4 +63,8 @@ for (const [lane] of silent) {
 }
 console.log(`${counts(results)}, ${ranTwice.length} ran twice`);
 process.exitCode =
-  silent.length > 0 || inState("failed").length > 0 || ranTwice.length > secondRunsMax ? 1 : 0;
+  silent.length > 0 ||
+  ["failed", "skipped", "pending"].some((state) => inState(state as TestResult["state"]).length > 0) ||
+  ranTwice.length > secondRunsMax
+    ? 1
+    : 0;

@@ -150,7 +150,7 @@ const whole: readonly (readonly [path: string, type: string, body: string | Uint
 ];
 
 describe("02: slow clients", () => {
-  test.concurrent("a whole message whose stream is not ended is refused after 15 s in its protocol, and not processed", async () => {
+  test("a whole message whose stream is not ended is refused after 15 s in its protocol, and not processed", async () => {
     const client = connect(service.url);
     client.on("error", () => {});
     const answers = await Promise.all(
@@ -196,7 +196,7 @@ describe("02: slow clients", () => {
     }
   }, 60_000);
 
-  test.concurrent(`80 clients that never finish, of ${Object.keys(kinds).length} kinds, are closed or get 408, and harm nobody else`, async () => {
+  test(`80 clients that never finish, of ${Object.keys(kinds).length} kinds, are closed or get 408, and harm nobody else`, async () => {
     const stop = await watchHealth(service);
     const clients = Object.entries(kinds).flatMap(([kind, begin]) =>
       Array.from({ length: 5 }, () => ({ kind, begin })),

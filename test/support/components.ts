@@ -16,8 +16,6 @@ export interface Component {
   readonly debian?: string;
   /** Where no package brings it, or another one does elsewhere: what to do. */
   readonly otherwise?: string;
-  /** Whether only root has it. CI runs the tests as root, and the quick ones as an ordinary user, too. */
-  readonly isOfRoot?: true;
   isHere(): boolean;
 }
 
@@ -37,7 +35,6 @@ export const components = {
   root: {
     name: "root",
     otherwise: "run the tests as root",
-    isOfRoot: true,
     isHere: () => process.getuid?.() === 0,
   },
   namespaces: {
@@ -48,7 +45,6 @@ export const components = {
   mounts: {
     name: "right to mount",
     otherwise: "run the tests as root; in Docker: --cap-add SYS_ADMIN",
-    isOfRoot: true,
     isHere: mayMount,
   },
   "node 25": {
@@ -130,12 +126,6 @@ export function lackOf(need: Need): string {
   const { name, debian, otherwise }: Component = components[need];
   const ways = [...(debian ? [`Debian: apt-get install ${debian}`] : []), ...(otherwise ? [otherwise] : [])];
   return `no ${name} (${ways.join("; ")})`;
-}
-
-/** What an ordinary user need not have, since another run of CI is root's. */
-export function isLeftToRoot(need: Need): boolean {
-  const { isOfRoot }: Component = components[need];
-  return isOfRoot === true && !components.root.isHere();
 }
 
 /** Whoever is not root becomes that of a user namespace, as the service does. */

@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { shortenRules } from "../../nightly/rehearsal/shorten-rules.ts";
 import { Health } from "../../../gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { errorCodes, errorKind } from "../../../src/errors/catalogue.ts";
 import { describeMetrics } from "../../../src/metrics/metrics.ts";
 import { dashboardJson } from "../../../tools/monitoring/dashboard.ts";
 import { panels } from "../../../tools/monitoring/panels.ts";
+import { shortenRules } from "../../nightly/rehearsal/shorten-rules.ts";
 import { alerts, monitoringFolder, recorded, ruleQueries, rulesText } from "./read-rules.ts";
 
 /** Labels of each series that there is, by its name. */

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { chmodSync, existsSync, mkdirSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { describeWith } from "../../support/needs.ts";
 import { createFolder, writeScript } from "../../engine/write-script.ts";
+import { describeWith } from "../../support/needs.ts";
 
 const checkout = join(import.meta.dirname, "../../..");
 const owner = [process.execPath, join(import.meta.dirname, "placing-owner.ts")];

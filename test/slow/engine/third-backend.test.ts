@@ -4,8 +4,8 @@ import type { SearchEvent } from "../../../src/engine/engine.ts";
 import { startEngines } from "../../../src/engine/engines.ts";
 import { noSandbox } from "../../../src/engine/sandbox/sandbox.ts";
 import { silentLog } from "../../../src/log/log.ts";
-import { createRecordedBackend } from "../../support/recorded-engine/index.ts";
 import { eventsOf, jobOf } from "../../engine/job-of.ts";
+import { createRecordedBackend } from "../../support/recorded-engine/index.ts";
 
 const forever = new AbortController().signal;
 const job = jobOf({ depth: 6 });

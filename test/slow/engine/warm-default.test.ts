@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { startFen } from "../../contract/doors/cases/case.ts";
 import { post } from "../../contract/doors/post.ts";
-import { useApp } from "../../support/running-app.ts";
 import { enginesRunning, stillRunning } from "../../engine/processes.ts";
+import { useApp } from "../../support/running-app.ts";
 
 const app = useApp({
   KIBITZ_SLOTS: "1",
