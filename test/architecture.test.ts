@@ -6,7 +6,7 @@ import { type Import, importsOf, readSources } from "./support/imports.ts";
 /** Modules that all of `src/` may import. They import only each other. */
 const basics = ["errors", "log", "metrics", "request", "text", "thread"];
 
-/** What each module may import besides itself and the basics. Nothing imports the modules that are not listed: `wiring` and `cli`. */
+/** The modules that each module may import besides itself and the basics. Nothing imports the modules that are not listed: `wiring` and `cli`. */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(basics.map((module) => [module, []])),
   chess: [],
@@ -45,7 +45,7 @@ const pageMayImport: Readonly<Record<string, readonly string[]>> = {
 const views = ["analysis", "review"];
 const pageTop = ["app", "main"];
 
-/** What the page may import of the service: the rules of chess, and plain JSON as a form of messages. */
+/** The page may import these of the service: the rules of chess, and plain JSON as a form of messages. */
 const sharedWithPage = /^src\/(chess|game|protocols\/json)\//;
 
 const sources = readSources(["src"]);

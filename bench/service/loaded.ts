@@ -1,4 +1,4 @@
-/** What a load has told. */
+/** The result of a load. */
 export interface Loaded {
   readonly requests: number;
   readonly seconds: number;

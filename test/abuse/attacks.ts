@@ -14,7 +14,7 @@ import { type StartedService, startFen } from "./started-service.ts";
 
 type Headers = Readonly<Record<string, string>>;
 
-/** What one caller sends, at once and without waiting for answers. */
+/** One caller sends this at once, without waiting for answers. */
 export interface Attack {
   readonly name: string;
   /** @param address of the caller; a loopback address that no other attack uses */

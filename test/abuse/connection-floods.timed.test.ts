@@ -16,7 +16,7 @@ const halfCalls = Array.from({ length: 10 }, (_, count) =>
   ),
 );
 
-/** What each connection of a flood sends before it falls silent. */
+/** Bytes that each connection of a flood sends before it falls silent. */
 const kinds: Readonly<Record<string, string | Uint8Array>> = {
   nothing: "",
   "a probe": rawRequest("GET /healthz"),

@@ -86,7 +86,7 @@ interface Probes {
   readonly failed: number;
 }
 
-/** Of any order. */
+/** The quantile of times in any order. */
 export function quantileOf(times: readonly number[], share: number): number {
   const sorted = times.toSorted((a, b) => a - b);
   return Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0);

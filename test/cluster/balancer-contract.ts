@@ -11,7 +11,7 @@ import { createProbes } from "../../src/http/pages/probes.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import type { Balanced, Balancer } from "./balancers.ts";
 
-/** What a node does with a request that is no probe. */
+/** How a node answers a request that is no probe. */
 type Behaviour = (req: NodeRequest, res: ServerResponse) => void;
 
 const answer: Behaviour = (_, res) => void res.end("answered");
@@ -82,7 +82,7 @@ export function testBalancer(balancer: Balancer): void {
       balanced = await balancer.start([nodes[0], nodes[1], nodes[2]], folder);
       behave = answer;
       asked = [];
-      // Until it has seen that they are ready.
+      // Wait until the balancer has seen that the nodes are ready.
       await vi.waitFor(async () => expect((await fetch(balanced.url)).status).toBe(200), 60_000);
     });
     afterAll(async () => {

@@ -15,7 +15,7 @@ import {
   startTraffic,
 } from "./traffic.ts";
 
-/** What HAProxy says about a node. */
+/** State of a node in HAProxy's statistics. */
 interface Counted {
   /** Requests at the moment. */
   readonly now: number;
@@ -28,7 +28,7 @@ interface Counted {
 /** Three nodes behind HAProxy with the configuration that operators copy. */
 export interface LoadedCluster {
   readonly cluster: Cluster;
-  /** What HAProxy says about each node, in their order. */
+  /** States of all nodes, in their order. */
   counts(): Promise<readonly Counted[]>;
   /** Resolves when HAProxy gives the node new requests, or none. */
   isTaken(node: ClusterNode, isUp?: boolean): Promise<void>;

@@ -14,14 +14,14 @@ type Cable = "balancer" | "redis";
 
 /** Three nodes behind HAProxy, one of them in a network of its own, with a cable to HAProxy and one to Redis. */
 export interface CutOffCluster {
-  /** Of HAProxy. */
+  /** HAProxy's address. */
   readonly url: string;
   /** The node in a network of its own. */
   readonly away: Server;
   /** From now on, what is sent over the cable is lost without a word, as between machines. */
   cut(cable: Cable): void;
   mend(cable: Cable): void;
-  /** What HAProxy says about that node: its requests at the moment, and whether it gets new ones. */
+  /** State of that node in HAProxy's statistics: its current requests, and whether it gets new ones. */
   stateOfAway(): Promise<{ readonly now: number; readonly isUp: boolean }>;
 }
 

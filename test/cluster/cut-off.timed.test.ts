@@ -13,7 +13,7 @@ describeWith(
 )("a node that is cut off", () => {
   const cluster = useCutOffCluster();
   const patience = { timeout: 60_000, interval: 10 };
-  /** What a call may take that waits for nothing. */
+  /** Longest time of a call that waits for nothing, in milliseconds. */
   const callMaxMs = 100;
 
   test("the calls of a node that is cut off from the balancer are answered within 10 s", async () => {
@@ -26,7 +26,7 @@ describeWith(
     });
     await vi.waitFor(async () => expect((await stateOfAway()).now).toBeGreaterThan(20), patience);
     cut("balancer");
-    // Nobody answers these from now on, except the other two nodes.
+    // From now on only the other two nodes answer.
     const lost = (await stateOfAway()).now;
     const tookMs = await Promise.all(asked).finally(() => mend("balancer"));
     const ofLost = tookMs.toSorted((a, b) => a - b).slice(-lost);

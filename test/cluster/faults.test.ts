@@ -5,7 +5,7 @@ import { describeWith } from "../support/needs.ts";
 import { useCluster } from "./cluster-under-load.ts";
 import { forgetAnswers, killUnderStreams, watchExample } from "./watch-example.ts";
 
-/** What happens most: nodes that die or are restarted. The other faults, balancers and clients are tested every night. */
+/** The most frequent faults: nodes that die or are restarted. The other faults, balancers and clients are tested every night. */
 describeWith(
   "redis",
   "haproxy",

@@ -11,7 +11,7 @@ import { goTraffic } from "../clients/languages/go.ts";
 /** Callers that make one call after another, until they are stopped. */
 export interface Traffic {
   readonly counts: Readonly<Counts>;
-  /** What the caller of each failed call saw. A refusal is a failure, whatever its reason. */
+  /** The error that the caller of each failed call saw. A refusal is a failure, whatever its reason. */
   readonly failures: readonly string[];
   /** For each call, the milliseconds from the question to its answer. */
   readonly tookMs: readonly number[];
@@ -24,7 +24,7 @@ interface Counts {
   failed: number;
 }
 
-/** What became of all calls of some kind. */
+/** How all calls of one kind ended. */
 export type Outcome = Pick<Counts, "calls"> & Pick<Traffic, "failures">;
 
 /** One call; its answer in a few words, that any node would give. Rejects with what the caller saw. */

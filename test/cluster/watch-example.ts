@@ -9,7 +9,7 @@ import type { LoadedCluster } from "./cluster-under-load.ts";
 
 export type Example = Language["examples"][number];
 
-/** What an example said about the stream that it watched. */
+/** Output of an example about its stream. */
 export interface Watched {
   /** One line for each depth: `depth 3: +0.12 Nf6`. */
   readonly depths: readonly string[];
@@ -96,7 +96,7 @@ export async function killUnderStreams(
   return { watched, backMs };
 }
 
-/** What one node has found, no other would search. */
+/** No other node would search a position whose answer one node has stored. */
 export function forgetAnswers({ redisUrl }: Cluster): void {
   execFileSync("redis-cli", ["-u", redisUrl, "flushall"]);
 }

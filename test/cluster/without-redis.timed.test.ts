@@ -23,7 +23,7 @@ describeWith("redis")("four nodes whose Redis stands still or is gone", () => {
     { begin: async () => redis.pause(), end: async () => redis.resume() },
     { begin: () => redis.kill(), end: () => redis.restart() },
   ];
-  /** What a call may take that waits for nothing: at that time, 20 others are under way in the same process. */
+  /** Longest time of a call that waits for nothing, in milliseconds, while 20 others are in flight in the same process. */
   const callMaxMs = 100;
   const ascending = (times: readonly number[]) => times.toSorted((a, b) => a - b);
 

@@ -11,7 +11,7 @@ import { middleGame } from "./determinism.ts";
 const forever = new AbortController().signal;
 const tries = 40;
 
-/** What every backend promises about time, with a warm engine. For timed tests. */
+/** The contract of every backend about time, with a warm engine. For timed tests. */
 export function testBackendTimes(
   name: string,
   backend: EngineBackend,

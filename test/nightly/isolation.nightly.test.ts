@@ -106,7 +106,7 @@ async function answerTo({ protocol, ...question }: Probe, { post, evaluate }: Ca
     .replaceAll(/"(nps|time_ms|queue_ms)":\d+/g, '"$1":0');
 }
 
-/** Refused, and must not reach an engine. */
+/** Requests that must be rejected before they reach an engine. */
 const forbidden: readonly object[] = [
   { options: { hash: 1024 } },
   { options: { uci_show_wdl: false } },
@@ -161,7 +161,7 @@ async function abuse(calls: Calls, random: ReturnType<typeof createRandom>, aske
     () => left({ fen, depth: 30, options: weak }),
     () => calls.leaveStream({ fen, depth: 30, ...many }),
     () => calls.evaluate({ fen, depth, options: { ...weak, uci_chess960: random.below(2) === 0 } }),
-    // What the honest caller asks now: the same search, which is left, and searches that differ in one thing.
+    // Variants of the honest caller's current search: the same one, cancelled, and searches that differ in one thing.
     () => left(same),
     () => answered({ ...same, options: weak }),
     () => answered({ ...same, depth: same.depth - 1 }),

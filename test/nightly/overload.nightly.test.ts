@@ -75,13 +75,13 @@ function nextBody(): string {
 
 const evaluate = (body = nextBody()) => ask("/v1/eval", body);
 
-/** What the engines have done so far, and for how long they were ready to do it. */
+/** Processor time of the engines, and the time for which they were ready to run, in milliseconds. */
 interface Engines {
   readonly ranMs: number;
   readonly readyMs: number;
 }
 
-/** Of all threads of all engines that run: none is replaced in these tests. */
+/** Sums all threads of all running engines. These tests replace no engine. */
 function enginesNow(): Engines {
   const threads = descendantsOf(server.pid).flatMap((engine) =>
     readdirSync(`/proc/${engine}/task`).map((thread) =>
@@ -133,7 +133,7 @@ test("ten times as many calls as the service can answer cost no answers, and hea
     const answer = await evaluate(body);
     answers.push(answer);
     goodput += answer.status === 200 && performance.now() < endsAt ? 1 : 0;
-    // The last ones come back after the load, exactly when they were asked to: a sample, or they would be a load of their own.
+    // In the last second, every tenth refused call retries exactly at its Retry-After: more would be a load of their own.
     if (answer.status !== 200 && performance.now() > endsAt - 1000 && answers.length % 10 === 0) {
       returned.push(sleep((answer.retryAfterS ?? 0) * 1000).then(() => evaluate(body)));
     }

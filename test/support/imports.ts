@@ -10,7 +10,7 @@ export interface SourceFile {
 
 export interface Import {
   readonly line: number;
-  /** What is imported: `{ A, type B }`, `* as pb`; empty if nothing is named. */
+  /** The imported names: `{ A, type B }`, `* as pb`; empty if nothing is named. */
   readonly names: string;
   /** The path from the root of the repository, or the name of a package. */
   readonly target: string;

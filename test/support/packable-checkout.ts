@@ -5,7 +5,7 @@ import { copyCheckout } from "./copy-checkout.ts";
 
 const here = fileURLToPath(new URL("../..", import.meta.url));
 
-/** What the package and the page are made of. */
+/** The sources of the package and the page. */
 export const packageParts: readonly string[] = [
   ...["bin", "deploy", "gen", "proto", "src", "third_party", "tools/build-page.ts", "tools/manual.ts", "web"],
   ...["LICENSE", "README.md", "package.json", "package-lock.json", "tsconfig.build.json", "tsconfig.json"],

@@ -24,7 +24,7 @@ async function inSearch(): Promise<void> {
   await expect.poll(() => processorMsOf(engine()) - before, { interval: 10 }).toBeGreaterThan(30);
 }
 
-/** What it takes until the engine has answered another search, which takes a millisecond. */
+/** Milliseconds until the engine has answered another search, of depth 1. */
 async function msUntilFree(leave: () => Promise<unknown>): Promise<number> {
   const sinceLeaving = startStopwatch(process.pid, engine());
   await leave();

@@ -14,16 +14,16 @@ export interface Drill {
   readonly alerts: readonly string[];
   /** A picture of the dashboard, and whether its values, of all its lines, show it. */
   readonly panel: { readonly title: string; shows(values: readonly number[]): boolean };
-  /** What a line of the log has. Nothing where whatever is broken cannot be told by the node itself. */
+  /** A log line that must appear; undefined if the node cannot see the fault itself. */
   readonly log: RegExp | undefined;
-  /** Breaks it; what comes back mends it. */
+  /** Breaks it; the returned function repairs it. */
   begin(rig: Rig): Promise<() => Promise<void> | void>;
 }
 
 const some = (test: (value: number) => boolean) => (values: readonly number[]) => values.some(test);
 const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
-/** Of a node that is alone, one after the other. */
+/** Drills for a single node, one after another. */
 export const drills: readonly Drill[] = [
   {
     name: "the clock jumps",
@@ -135,7 +135,7 @@ export const drills: readonly Drill[] = [
   },
 ];
 
-/** Of a node that shares a Redis with others. */
+/** Drills for a node that shares a Redis with others. */
 export const drillsOfMany: readonly Drill[] = [
   {
     name: "Redis is gone",
@@ -149,7 +149,7 @@ export const drillsOfMany: readonly Drill[] = [
   },
 ];
 
-/** Does it again and again until told to stop. */
+/** Repeats until the returned function is called. */
 function meanwhile(act: () => Promise<void>): () => Promise<void> {
   let goesOn = true;
   const acting = (async () => {
@@ -163,7 +163,7 @@ function meanwhile(act: () => Promise<void>): () => Promise<void> {
   };
 }
 
-/** Whether it was answered. */
+/** Returns whether the call was answered with 2xx. */
 async function ask(url: string, path: string, body: object, address: string): Promise<boolean> {
   try {
     const response = await fetch(url + path, {
@@ -179,5 +179,5 @@ async function ask(url: string, path: string, body: object, address: string): Pr
 }
 
 let addresses = 0;
-/** Nobody's before. */
+/** An address that no caller had before. */
 const newAddress = () => `10.${(addresses >> 16) & 255}.${(addresses >> 8) & 255}.${addresses++ & 255}`;

@@ -1,6 +1,6 @@
 /**
- * Read by Node before the server: at SIGUSR2 the wall clock of the process is an hour ahead, and at the next one right again. Timers go
- * on as ever, as where an operator sets the clock of a machine.
+ * Node imports this before the server. SIGUSR2 sets the wall clock of the process an hour ahead; the next SIGUSR2 sets it right. Timers
+ * are not affected, as when an operator sets the clock of a machine.
  */
 const now = Date.now;
 let aheadMs = 0;

@@ -23,9 +23,9 @@ export interface FiringAlert {
 }
 
 export interface PrometheusOptions {
-  /** Where it keeps what it needs. */
+  /** Folder for its configuration and data. */
   readonly folder: string;
-  /** Of the node's metrics. */
+  /** Port of the node's metrics. */
   readonly port: number;
   /** How much shorter every time of the rules is. */
   readonly factor: number;
@@ -34,7 +34,7 @@ export interface PrometheusOptions {
 const shipped = fileURLToPath(new URL("../../../deploy/monitoring/", import.meta.url));
 const read = (name: string) => readFileSync(join(shipped, name), "utf8");
 
-/** Between two looks at the node, and at the rules. */
+/** Scrape and evaluation interval. */
 const everyMs = 500;
 const startMaxMs = 120_000;
 

@@ -67,7 +67,7 @@ async function until(otherwise: string, isSo: () => Promise<boolean>): Promise<v
   }
 }
 
-/** Which of these fire. */
+/** Returns those of `names` whose alert fires. */
 async function namesOf(prometheus: Prometheus, names: readonly string[]): Promise<readonly string[]> {
   const firing = await prometheus.firing();
   const unreadable = firing.find(({ annotations }) => /<error|<no value>/.test(JSON.stringify(annotations)));
@@ -95,7 +95,7 @@ async function stayCalm(prometheus: Prometheus): Promise<void> {
   }
 }
 
-/** What the lines of a picture are at now. */
+/** Current values of a panel's queries. */
 async function shownBy(title: string, { prometheus }: Rig): Promise<readonly number[]> {
   const panel = panels.get(title);
   if (panel === undefined) {

@@ -12,20 +12,20 @@ import { type Prometheus, startPrometheus } from "./prometheus.ts";
 export interface Rig extends AsyncDisposable {
   readonly server: Server;
   readonly prometheus: Prometheus;
-  /** Of its database. */
+  /** The node's data folder. */
   readonly dataDir: string;
   /** Its only engine, which is nobody else's and may be taken away. */
   readonly engineFile: string;
-  /** What it has logged so far, line by line. */
+  /** Log lines so far. */
   readonly log: readonly string[];
-  /** What it shares with others; where it is alone, nothing. */
+  /** Undefined if the node is alone. */
   readonly redis: RedisProcess | undefined;
 }
 
 /** How much shorter the rehearsal's times are: an hour is 36 seconds, and what has to last five minutes three seconds. */
 const factor = 100;
 
-/** Between two callers. Slow enough that a busy machine keeps up, and nothing is wrong unless it is made so. */
+/** Pause between two calls: slow enough that a busy machine keeps up. */
 const callEveryMs = 400;
 
 /**

@@ -1,6 +1,6 @@
 const msOf: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** What is a time in a file of rules: windows of queries, and how long an alert's condition has to hold. */
+/** Matches the times in a rules file: windows of queries, and `for`. */
 const times = /(\[|\bfor: )(\d+)([smhd])\b/g;
 
 /**

@@ -6,7 +6,7 @@ import { logLevel, serve } from "../../support/served.ts";
 
 const mateInOne = "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - - 0 1";
 
-/** Where no engine can be kept from the network, since there is no `unshare`. */
+/** Runs a command without `unshare`, so that engines cannot be kept from the network. */
 const withoutUnshare = [
   ...["unshare", "--mount", ...withRights()],
   ...["sh", "-c", 'mount --bind /dev/null /usr/bin/unshare && exec "$@"', "sh"],
