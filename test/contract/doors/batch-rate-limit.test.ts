@@ -45,10 +45,3 @@ test("RateLimit of a batch in lines says what is left if all of it counts", asyn
   await answer.text();
   expect(await leftOf(caller)).toBe(190);
 });
-
-test("RateLimit of a JSON batch that takes long says what is left if all of it counts", async () => {
-  const caller = await newCaller();
-  const slow = { fen: startFen, depth: 20, movetime_ms: 11_000 };
-  const { headers } = await post(`${app.url}/v1/eval/batch`, { requests: [slow, ...good(9)] }, caller);
-  expect(headers.get("ratelimit")).toMatch(/^"minute";r=230;t=\d+$/);
-});

@@ -88,23 +88,7 @@ describe("a batch", () => {
     ]);
   });
 
-  it("sends what is ready while the rest is thought about", async () => {
-    const rest = Promise.withResolvers<void>();
-    call.mockImplementation(async function* () {
-      yield answer(0, "a");
-      await rest.promise;
-      yield answer(1, "b");
-    });
-    const response = await post(fens("a", "b"));
-    let text = "";
-    for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
-      text += chunk;
-      rest.resolve();
-    }
-    expect(JSON.parse(text)).toHaveLength(2);
-  });
-
-  it("is refused to who accepts neither", async () => {
+  it("a batch is refused with 406 if its caller accepts neither JSON nor lines", async () => {
     expect((await post(fens("a"), "text/html")).status).toBe(406);
   });
 });
@@ -211,12 +195,14 @@ it("a caller that leaves aborts the signal of its batch", async () => {
     left.resolve(signal);
   });
   const leave = new AbortController();
-  await fetch(`${served.url}/v1/eval/batch`, {
+  const answered = fetch(`${served.url}/v1/eval/batch`, {
     method: "POST",
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify(fens("a", "b")),
     signal: leave.signal,
   });
+  await vi.waitFor(() => expect(call).toHaveBeenCalled());
   leave.abort();
+  await expect(answered).rejects.toThrow("aborted");
   expect((await left.promise).reason).toEqual(new Error("the caller left"));
 });

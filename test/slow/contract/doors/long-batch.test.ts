@@ -1,0 +1,25 @@
+import { expect, test } from "vitest";
+import { startFen } from "../../../contract/doors/cases/case.ts";
+import { post } from "../../../contract/doors/post.ts";
+import { createEnginesInProcess } from "../../../support/engines-in-process.ts";
+import { useApp } from "../../../support/running-app.ts";
+
+const app = useApp({ KIBITZ_ACCESS: "public" }, { engines: createEnginesInProcess() });
+
+test("a JSON batch that takes longer than 10 s sends what is ready, with a RateLimit that counts all of it", async () => {
+  const { key } = (await post(`${app.url}/v1/keys`, {})).body;
+  const slow = { fen: startFen, depth: 20, movetime_ms: 12_000 };
+  const response = await fetch(`${app.url}/v1/eval/batch`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", Authorization: `Bearer ${key}` },
+    body: JSON.stringify({ requests: [{ fen: startFen, depth: 1 }, slow] }),
+  });
+  expect(response.headers.get("ratelimit")).toMatch(/^"minute";r=238;t=\d+$/);
+  const pieces: string[] = [];
+  for await (const piece of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    pieces.push(piece);
+  }
+  expect(pieces[0]).toContain('"index":0');
+  expect(pieces[0]).not.toContain('"index":1');
+  expect(JSON.parse(pieces.join(""))).toHaveLength(2);
+});
