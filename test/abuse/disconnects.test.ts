@@ -13,7 +13,7 @@ const native = nativeStockfish();
 const service = useService({ KIBITZ_NATIVE_ENGINES: native ?? "none", KIBITZ_QUEUE_MAX_WAIT_MS: "600000" });
 
 const slots = 2;
-/** So long each search goes on before its caller leaves. */
+/** Milliseconds for which each search runs before its caller leaves. */
 const underWayMs = 250;
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

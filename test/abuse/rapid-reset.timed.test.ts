@@ -226,7 +226,7 @@ describe("30: a flood of frames", () => {
       socket.destroy();
     }
     await expectEvaluation(service.url);
-    // What each cancels at once keeps others waiting for some 40 ms (`streamResetsBurst`), and ten may come in one turn.
+    // The cancelled streams of one connection delay other callers by about 40 ms (`streamResetsBurst`), and ten may come in one turn.
     expectUnharmed(await stop(), { worstMs: 400 });
   });
 });

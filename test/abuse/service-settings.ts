@@ -6,7 +6,7 @@ export const slots = 2;
 /** Settings of every service that is abused, unless a file says otherwise. */
 export const serviceSettings = {
   ...quickestSettings,
-  // So that every search is one.
+  // Without a cache, every request starts a search.
   KIBITZ_CACHE_MB: "0",
   KIBITZ_KEYS_PER_DAY: "1000000",
   KIBITZ_SLOTS: String(slots),

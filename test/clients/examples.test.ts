@@ -10,7 +10,7 @@ import { examples } from "./places.ts";
 import { type RecordingProxy, startRecordingProxy } from "./recording-proxy.ts";
 import { runProgram } from "./run-program.ts";
 
-// So tight that every example has to wait: it asks nine times, three of them on end in less than this even if the machine is busy.
+// The window is so tight that every example has to wait: it asks nine times, three of them in a row within the window even on a busy machine.
 const windowS = 6;
 const plans = usePlansFile({ id: "keyless", limits: { rates: [rateOf("burst", 3, windowS)] } });
 const app = useApp({

@@ -21,7 +21,7 @@ interface Counted {
   readonly now: number;
   /** Requests so far. */
   readonly sum: number;
-  /** Whether it gets new requests. */
+  /** True if HAProxy sends new requests to the node. */
   readonly isUp: boolean;
 }
 

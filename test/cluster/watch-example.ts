@@ -20,7 +20,7 @@ export interface Watched {
 interface WatchOptions {
   /** Takes how often the connection was lost before. */
   readonly onDepth?: (lost: number) => void;
-  /** Whether the example is to go on after its stream, instead of being killed. */
+  /** If true, the example continues after its stream instead of being killed. */
   readonly toItsEnd?: boolean;
 }
 

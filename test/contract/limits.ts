@@ -202,7 +202,7 @@ export function testLimits(name: string, create: (...plans: readonly Plan[]) => 
   });
 }
 
-/** What windows promise as time passes, with real time. A test that turns the clock says the same to the millisecond. */
+/** The contract of rate limit windows over real time. A test with a turned clock proves the same to the millisecond. */
 export function testWindows(name: string, create: (...plans: readonly Plan[]) => Promise<Limits>): void {
   const windowS = 2;
   const plan = planWith([{ ...minute, windowS }]);

@@ -13,7 +13,7 @@ import { shrinkFen } from "./referee/shrink-fen.ts";
 const roundQuestions = 5000;
 const roundPositions = 1000;
 const batch = 500;
-/** So many mutated FENs reach every row of the policy, or the mutations are too tame. The nightly run asks for more. */
+/** Number of mutated FENs that must reach every row of the policy, or the mutations are too tame. The nightly run asks for more. */
 const enoughForAllRows = 50_000;
 
 const { seed, milliseconds } = budgetOf("referee");

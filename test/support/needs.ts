@@ -2,8 +2,8 @@ import { describe, inject, test } from "vitest";
 import { lackOf, type Need } from "./components.ts";
 
 /**
- * Tests of what a machine may lack: the only way in which a test is left out. `require-components.ts` has looked what is
- * here, says once what is left out, and ends a run in CI.
+ * Skips tests that need a component this machine lacks. No other test may be skipped. `require-components.ts` looks for the components,
+ * reports each missing one, and fails the run in CI if one is missing or any test is skipped.
  */
 
 /** `describe`, with all of this. */
