@@ -1,54 +1,62 @@
 /**
  * Checks `docs/promises.md`: each promise has a test that exists and, with the results of test runs, that passed.
  *
- *     node tools/check-promises.ts                 every test exists
- *     node tools/check-promises.ts results.jsonl   and passed in this run; those of nightly tests, if they are in the results
+ *     node tools/check-promises.ts                           every test exists
+ *     node tools/check-promises.ts results.jsonl             and passed, except the nightly ones
+ *     node tools/check-promises.ts --nightly results.jsonl   and the nightly ones passed
  */
-import { existsSync, globSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { TestResult } from "../test/support/lane.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** @returns a line for each promise without a test, and for each test that is missing or has not passed */
-export function brokenPromises(page: string, results?: readonly TestResult[]): readonly string[] {
-  const sources = globSync("test/**/*.{ts,json}", { cwd: root }).map((path) =>
-    readFileSync(root + path, "utf8"),
-  );
-  const exists = (text: string) => sources.some((source) => source.includes(text));
-  return [...page.matchAll(/^\| (?!promise \|)(.+?) \| (.+) \|$/gm)].flatMap(
-    ([, promise = "", cell = ""]) => {
-      const tests = [...cell.matchAll(/`([^`]+\.ts)`(?: \((nightly)\))?: (.+?)(?=<br>|$)/g)];
-      return tests.length !== cell.split("<br>").length
-        ? [`no test, or one that is not written as \`file\`: name: ${promise}`]
-        : tests.flatMap(([, file = "", nightly, name = ""]) => {
-            const missing = !existsSync(root + file) || !name.split(" > ").every(exists);
-            const isNightly = file.includes(".nightly.");
-            if (missing || isNightly !== (nightly !== undefined)) {
-              return [`${missing ? "no such test" : "marked wrongly as nightly or not"}: ${file}: ${name}`];
-            }
-            const pattern = new RegExp(
-              `(^| )${name
-                .split(/%\w|\$\{[^}]+\}|\$[\w.]+/)
-                .map(RegExp.escape)
-                .join(".*")}($| > )`,
-            );
-            const ran = results?.filter((result) => result.file === file && pattern.test(result.name));
-            const passed =
-              ran?.some(({ state }) => state === "passed") && !ran.some(({ state }) => state === "failed");
-            return ran === undefined || passed || (isNightly && ran.length === 0)
-              ? []
-              : [`not passed: ${file}: ${name}`];
-          });
-    },
-  );
+/** @returns a line for each promise without a test, and for each test that is missing or has not passed in the lanes of the results */
+export function brokenPromises(page: string, results?: readonly TestResult[], nightly = false): string[] {
+  return [...page.matchAll(/^\| (?!promise \|)(.+?) \| (.+) \|$/gm)].flatMap(([, promise, cell = ""]) => {
+    const tests = [...cell.matchAll(/`([^`]+\.ts)`(?: \((nightly)\))?: (.+?)(?=<br>|$)/g)];
+    return tests.length !== cell.split("<br>").length
+      ? [`no test, or one that is not written as \`file\`: name: ${promise}`]
+      : tests.flatMap(([, file = "", mark, name = ""]) => {
+          const isNightly = file.includes(".nightly.");
+          const sources = sourcesOf(file);
+          if (
+            !name.split(" > ").every((part) => sources.includes(part)) ||
+            isNightly !== (mark !== undefined)
+          ) {
+            return [`no such test, or marked wrongly as nightly or not: ${file}: ${name}`];
+          }
+          const parts = name.split(/%[.\d]*\w|\$\{[^}]+\}|\$[\w.]+/).map(RegExp.escape);
+          const pattern = new RegExp(`(^| )${parts.join(".*")}($| > )`);
+          const ran = results?.filter((result) => result.file === file && pattern.test(result.name)) ?? [];
+          const states = new Set(ran.map(({ state }) => state));
+          const passed = states.has("passed") && !states.has("failed");
+          return results === undefined || passed || isNightly !== nightly
+            ? []
+            : [`not passed: ${file}: ${name}`];
+        });
+  });
+}
+
+/** The text of a test file and of the files that it imports from `test/`: a name may stand in a table or a contract. */
+function sourcesOf(file: string, found = new Set<string>()): string {
+  if (!file.startsWith("test/") || found.has(file) || !existsSync(root + file)) {
+    return "";
+  }
+  found.add(file);
+  const source = readFileSync(root + file, "utf8");
+  const imports = [...source.matchAll(/(?:from|URL\() ?"(\.[^"]+)"/g)];
+  return [source, ...imports.map(([, path = ""]) => sourcesOf(join(dirname(file), path), found))].join("\n");
 }
 
 if (import.meta.main) {
-  const files = process.argv.slice(2);
-  const results = files.flatMap((file) => readFileSync(file, "utf8").split("\n").filter(Boolean));
+  const args = process.argv.slice(2);
+  const files = args.filter((arg) => arg !== "--nightly");
+  const lines = files.flatMap((file) => readFileSync(file, "utf8").split("\n").filter(Boolean));
+  const results = files.length > 0 ? lines.map((line) => JSON.parse(line)) : undefined;
   const page = readFileSync(`${root}docs/promises.md`, "utf8");
-  const broken = brokenPromises(page, files.length > 0 ? results.map((line) => JSON.parse(line)) : undefined);
+  const broken = brokenPromises(page, results, args.includes("--nightly"));
   console.log(broken.join("\n") || "every promise has its test");
   process.exitCode = broken.length > 0 ? 1 : 0;
 }

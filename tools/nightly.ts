@@ -27,7 +27,8 @@ interface Step {
 
 const steps: Readonly<Record<string, Step>> = {
   tests: {
-    command: "vitest run --config vitest.nightly.config.ts",
+    command:
+      'vitest run --config vitest.nightly.config.ts; code=$?; node tools/check-promises.ts --nightly "$TEST_RESULTS" || code=1; exit $code',
     guards:
       "all *.nightly.test.ts: kills, isolation, movetime, overload, memory, the rehearsal of alerts, balancers, the match",
   },

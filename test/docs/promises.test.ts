@@ -28,3 +28,10 @@ test("a promise is broken if its test is missing, did not run, or failed", () =>
   expect(brokenPromises(row(`\`${file}\`: ${["a name", "without test"].join(" ")}`))).toHaveLength(1);
   expect(brokenPromises(row("nothing"))).toHaveLength(1);
 });
+
+test("a promise of a nightly test is broken if the test did not run at night", () => {
+  const file = "test/abuse/soak.nightly.test.ts";
+  const row = `| it holds | \`${file}\` (nightly): a minute of mixed load leaves memory and descriptors flat |`;
+  expect(brokenPromises(row, [])).toEqual([]);
+  expect(brokenPromises(row, [], true)).toHaveLength(1);
+});
