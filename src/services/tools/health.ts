@@ -10,25 +10,25 @@ import type { Implementation, MethodContext } from "../../calls/invoke.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import type { RequestContext } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
-import { atMost } from "./at-most.ts";
+import { limitStreams } from "./limit-streams.ts";
 
 export interface HealthOptions {
-  /** Whose health is told. They are one server's, so it is one health. */
+  /** The services that have a status. All have the same, because they run in one server. */
   readonly services: readonly DescService[];
-  /** Whether calls of these services would be answered: what `/readyz` says. */
+  /** Whether the server answers calls of these services, as `/readyz` reports. */
   ready(): boolean;
   /** Whether the server is stopping. */
   draining(): boolean;
-  /** Emits `change` when one of these has changed. */
+  /** Emits `change` after `ready` or `draining` has changed. */
   readonly changes: EventEmitter<{ change: [] }>;
-  /** The address that a caller is known by. */
+  /** The address that a caller is counted under. */
   readonly addressOf: (request: RequestContext) => string;
 }
 
-/** Each costs up to 60 kB for as long as it likes. A client has one for each channel. */
-const watchers = { inAll: 1000, perAddress: 100 };
+/** A watcher takes up to 60 kB while its stream is open. Clients open one for each channel. */
+const watcherLimits = { inAll: 1000, perAddress: 100 };
 
-/** gRPC's health check: of each service, and of the server under the empty name. */
+/** gRPC's health check of each service, and of the server under the empty name. */
 export function createHealth(options: HealthOptions): Implementation<typeof Health> {
   const { services, ready, draining, changes, addressOf } = options;
   const names = ["", ...services.map(({ typeName }) => typeName)];
@@ -39,19 +39,19 @@ export function createHealth(options: HealthOptions): Implementation<typeof Heal
     { signal }: Pick<MethodContext, "signal">,
   ): AsyncGenerator<MessageInitShape<typeof HealthCheckResponseSchema>> {
     const isKnown = names.includes(service);
-    let told: Status | undefined;
+    let sent: Status | undefined;
     for (;;) {
       const current = isKnown ? status() : Status.SERVICE_UNKNOWN;
-      if (current !== told) {
-        told = current;
-        // The reader may take its time: what has changed meanwhile is seen in the next round.
+      if (current !== sent) {
+        sent = current;
+        // A slow reader misses changes meanwhile: the next round compares again.
         yield { status: current };
       } else if (draining()) {
-        // The protocol lets a server end the call, and its caller asks again: elsewhere.
+        // The protocol lets a server end the stream. The client then calls another server.
         return;
       } else {
         signal.throwIfAborted();
-        // Ends without a change where the caller leaves.
+        // `once` rejects if the caller disconnects, which the next round reports.
         await once(changes, "change", { signal }).catch(() => {});
       }
     }
@@ -69,7 +69,7 @@ export function createHealth(options: HealthOptions): Implementation<typeof Heal
       list() {
         return { statuses: Object.fromEntries(names.map((name) => [name, { status: status() }])) };
       },
-      watch: atMost({ ...watchers, addressOf }, watch),
+      watch: limitStreams({ ...watcherLimits, addressOf }, watch),
     },
   };
 }

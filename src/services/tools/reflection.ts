@@ -1,11 +1,11 @@
 import {
-  type AnyDesc,
+  createRegistry,
   type DescFile,
   type DescService,
   type MessageInitShape,
+  type Registry,
   toBinary,
 } from "@bufbuild/protobuf";
-import { nestedTypes } from "@bufbuild/protobuf/reflect";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { Code } from "@connectrpc/connect";
 import {
@@ -17,53 +17,51 @@ import { ServerReflection as ServerReflectionV1alpha } from "../../../gen/grpc/r
 import type { Implementation, MethodContext } from "../../calls/invoke.ts";
 import type { RequestContext } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
-import { atMost } from "./at-most.ts";
+import { limitStreams } from "./limit-streams.ts";
 
 export interface ReflectionOptions {
-  /** What is listed. */
+  /** The services to list. */
   readonly services: readonly DescService[];
-  /** Files that may be asked for beside those of the services: what their errors are made of. */
+  /** Further files to serve, such as those of error details. */
   readonly files: readonly DescFile[];
-  /** Aborted when the server stops: it does not wait for other questions. */
+  /** Aborted when the server stops: it does not wait for further requests of a stream. */
   readonly stopping: AbortSignal;
-  /** The address that a caller is known by. */
+  /** The address that a caller is counted under. */
   readonly addressOf: (request: RequestContext) => string;
-  /** How long a conversation may take, in milliseconds, however much is asked in it. */
+  /** How long a stream may take, in milliseconds, however many requests it has. */
   readonly lifeMs?: number;
 }
 
-/**
- * Less than the time after which a request that still goes on is cut without a word. Who has another question later
- * opens another stream.
- */
+/** Less than the time after which the server cuts an unfinished request. A client with more requests opens a new stream. */
 const defaultLifeMs = 10_000;
 
-/** At a time. An answer is up to 90 kB, and waits in memory until its caller takes it. */
-const conversations = { inAll: 20, perAddress: 5 };
+/** An answer has up to 90 kB, and stays in memory until its client reads it. */
+const streamLimits = { inAll: 20, perAddress: 5 };
 
-/** gRPC's server reflection: the proto files, for tools that have none. Its versions differ in their name alone. */
+/** gRPC's server reflection, for tools without proto files. Its two versions differ in their names only. */
 export function createReflection(options: ReflectionOptions): readonly Implementation[] {
   const { services, stopping, addressOf, lifeMs = defaultLifeMs } = options;
-  const roots = [...services.map(({ file }) => file), ...options.files];
-  let files: ProtoFiles | undefined;
+  let schema: Schema | undefined;
 
-  async function* converse(
+  async function* info(
     requests: AsyncIterable<ServerReflectionRequest>,
     { signal }: Pick<MethodContext, "signal">,
   ): AsyncGenerator<Response> {
-    // Most servers are never asked.
-    files ??= createProtoFiles(roots);
+    // Made at the first request, because most servers are never asked.
+    schema ??= createSchema(services, options.files);
     const sent = new Set<DescFile>();
-    for await (const request of untilOver(requests, { signal, stopping, lifeMs })) {
+    const over = AbortSignal.any([signal, stopping, AbortSignal.timeout(lifeMs)]);
+    for await (const request of untilAborted(requests, over)) {
       yield {
         validHost: request.host,
         originalRequest: request,
-        messageResponse: answerTo(request, files, services, sent),
+        messageResponse: answerTo(request, schema, sent),
       };
     }
+    signal.throwIfAborted();
   }
 
-  const methods = { serverReflectionInfo: atMost({ ...conversations, addressOf }, converse) };
+  const methods = { serverReflectionInfo: limitStreams({ ...streamLimits, addressOf }, info) };
   return [ServerReflection, ServerReflectionV1alpha].map(
     (service) => ({ service, methods }) as unknown as Implementation,
   );
@@ -71,191 +69,130 @@ export function createReflection(options: ReflectionOptions): readonly Implement
 
 type Response = MessageInitShape<typeof ServerReflectionResponseSchema>;
 type Answer = NonNullable<Response["messageResponse"]>;
+type Type = Registry extends Iterable<infer T> ? T : never;
 
-function answerTo(
-  { messageRequest: asked }: ServerReflectionRequest,
-  files: ProtoFiles,
-  services: readonly DescService[],
-  sent: Set<DescFile>,
-): Answer {
-  switch (asked.case) {
-    case "fileByFilename":
-      return answerWith(files.named(asked.value), `file "${echo(asked.value)}"`, files, sent);
-    case "fileContainingSymbol":
-      return answerWith(files.declaring(asked.value), `symbol "${echo(asked.value)}"`, files, sent);
-    case "fileContainingExtension": {
-      const { containingType, extensionNumber } = asked.value;
-      const what = `extension ${extensionNumber} of "${echo(containingType)}"`;
-      return answerWith(files.extending(containingType, extensionNumber), what, files, sent);
-    }
-    case "allExtensionNumbersOfType": {
-      const extensionNumber = files.extensionsOf(asked.value);
-      return extensionNumber === undefined
-        ? refusal(Code.NotFound, `There is no message "${echo(asked.value)}" here.`)
-        : {
-            case: "allExtensionNumbersResponse",
-            value: { baseTypeName: asked.value, extensionNumber: [...extensionNumber] },
-          };
-    }
-    case "listServices":
-      return {
-        case: "listServicesResponse",
-        value: { service: services.map(({ typeName }) => ({ name: typeName })) },
-      };
-    case undefined:
-      return refusal(Code.InvalidArgument, "The request is empty: set one field of message_request.");
-  }
+/** The served files with everything that they declare. */
+interface Schema {
+  readonly services: readonly DescService[];
+  readonly types: Registry;
+  /** The file that declares a type, field, oneof, method or enum value, by its full name. */
+  readonly symbols: ReadonlyMap<string, DescFile>;
+  /** Each file as a serialized FileDescriptorProto. It has no comments, because generated code has none. */
+  readonly files: ReadonlyMap<DescFile, Uint8Array>;
 }
 
-/** A file with all that it imports, but for what this stream has sent already. */
-function answerWith(
-  file: DescFile | undefined,
-  what: string,
-  files: ProtoFiles,
-  sent: Set<DescFile>,
-): Answer {
-  if (file === undefined) {
-    return refusal(Code.NotFound, `There is no ${what} here.`);
+function createSchema(services: readonly DescService[], more: readonly DescFile[]): Schema {
+  const files = new Set<DescFile>();
+  for (const file of [...services.map((service) => service.file), ...more]) {
+    addWithImports(file, files);
   }
-  const news = withImports(file).filter((one) => one === file || !sent.has(one));
-  for (const one of news) {
-    sent.add(one);
-  }
+  const types = createRegistry(...files);
   return {
-    case: "fileDescriptorResponse",
-    value: { fileDescriptorProto: news.map((one) => files.bytesOf(one)) },
+    services,
+    types,
+    symbols: new Map([...types].flatMap((type) => namesIn(type).map((name) => [name, type.file]))),
+    files: new Map([...files].map((file) => [file, toBinary(FileDescriptorProtoSchema, file.proto)])),
   };
 }
 
-/** Every file before those that it imports. */
-function withImports(file: DescFile): readonly DescFile[] {
-  const seen = new Set<DescFile>();
-  const importedFirst: DescFile[] = [];
-  const visit = (one: DescFile) => {
-    if (!seen.has(one)) {
-      seen.add(one);
-      one.dependencies.forEach(visit);
-      importedFirst.push(one);
+/** Adds a file behind all files that it imports. */
+function addWithImports(file: DescFile, files: Set<DescFile>): void {
+  if (!files.has(file)) {
+    for (const imported of file.dependencies) {
+      addWithImports(imported, files);
     }
-  };
-  visit(file);
-  return importedFirst.toReversed();
-}
-
-function refusal(errorCode: Code, errorMessage: string): Answer {
-  return { case: "errorResponse", value: { errorCode, errorMessage } };
-}
-
-interface Span {
-  readonly signal: AbortSignal;
-  readonly stopping: AbortSignal;
-  readonly lifeMs: number;
-}
-
-/** What is asked until the caller leaves, the server stops or the time is over: also while nothing is asked. */
-async function* untilOver<T>(requests: AsyncIterable<T>, { signal, stopping, lifeMs }: Span) {
-  const over = Promise.withResolvers<{ readonly done: true }>();
-  const end = () => over.resolve({ done: true });
-  const timer = setTimeout(end, lifeMs);
-  const ends = [signal, stopping];
-  for (const one of ends) {
-    one.addEventListener("abort", end);
-  }
-  if (ends.some(({ aborted }) => aborted)) {
-    end();
-  }
-  try {
-    const reader = requests[Symbol.asyncIterator]();
-    for (;;) {
-      const next = await Promise.race([over.promise, reader.next()]);
-      if (next.done) {
-        signal.throwIfAborted();
-        return;
-      }
-      yield next.value;
-    }
-  } finally {
-    clearTimeout(timer);
-    for (const one of ends) {
-      one.removeEventListener("abort", end);
-    }
+    files.add(file);
   }
 }
 
-/** Proto files with all that they import, and where in them a name is declared. */
-export interface ProtoFiles {
-  /** By the name that imports call it: `chess/analysis/v1/analysis.proto`. */
-  named(name: string): DescFile | undefined;
-  /** By the full name of anything that it declares, down to fields and enum values. */
-  declaring(symbol: string): DescFile | undefined;
-  /** By an extension of a message. */
-  extending(message: string, number: number): DescFile | undefined;
-  /** The numbers of the extensions of a message; `undefined` where there is no such message. */
-  extensionsOf(message: string): readonly number[] | undefined;
-  /** A file as a serialized FileDescriptorProto. Without comments: generated code has none. */
-  bytesOf(file: DescFile): Uint8Array;
-}
-
-export function createProtoFiles(roots: readonly DescFile[]): ProtoFiles {
-  const files = new Map<string, DescFile>();
-  const symbols = new Map<string, DescFile>();
-  const messages = new Map<string, Map<number, DescFile>>();
-  const bytes = new Map<DescFile, Uint8Array>();
-  const add = (file: DescFile) => {
-    if (files.has(file.proto.name)) {
-      return;
-    }
-    files.set(file.proto.name, file);
-    for (const type of nestedTypes(file)) {
-      for (const symbol of symbolsOf(type)) {
-        symbols.set(symbol, file);
-      }
-      if (type.kind === "message") {
-        messages.set(type.typeName, new Map());
-      }
-    }
-    file.dependencies.forEach(add);
-  };
-  roots.forEach(add);
-  for (const file of files.values()) {
-    for (const type of nestedTypes(file)) {
-      if (type.kind === "extension") {
-        messages.get(type.extendee.typeName)?.set(type.number, file);
-      }
-    }
-  }
-  return {
-    named: (name) => files.get(name),
-    declaring: (symbol) => symbols.get(symbol),
-    extending: (message, number) => messages.get(message)?.get(number),
-    extensionsOf(message) {
-      const numbers = messages.get(message)?.keys();
-      return numbers && [...numbers];
-    },
-    bytesOf(file) {
-      const known = bytes.get(file) ?? toBinary(FileDescriptorProtoSchema, file.proto);
-      bytes.set(file, known);
-      return known;
-    },
-  };
-}
-
-/** The full names that a type declares: its own and its members'. */
-function symbolsOf(type: Exclude<AnyDesc, { kind: "file" | "field" | "oneof" | "rpc" | "enum_value" }>) {
+/** The full names that a type declares: its own and those of its members. */
+function namesIn(type: Type): readonly string[] {
   const { typeName } = type;
-  const within = (names: readonly { readonly name: string }[]) =>
-    names.map(({ name }) => `${typeName}.${name}`);
   switch (type.kind) {
     case "message":
-      return [typeName, ...within(type.fields), ...within(type.oneofs)];
+      return [typeName, ...[...type.fields, ...type.oneofs].map(({ name }) => `${typeName}.${name}`)];
     case "service":
-      return [typeName, ...within(type.methods)];
+      return [typeName, ...type.methods.map(({ name }) => `${typeName}.${name}`)];
     case "enum": {
-      // As in C++, the values stand beside their enum, not in it.
+      // As in C++, enum values are siblings of their enum.
       const scope = typeName.slice(0, typeName.length - type.name.length);
       return [typeName, ...type.values.map(({ name }) => scope + name)];
     }
     case "extension":
       return [typeName];
+  }
+}
+
+/** @param sent the files that this stream has sent already: a file comes again only if the client names it */
+function answerTo(
+  { messageRequest: asked }: ServerReflectionRequest,
+  schema: Schema,
+  sent: Set<DescFile>,
+): Answer {
+  const { services, types, symbols, files } = schema;
+  const fileAnswer = (file: DescFile | undefined, name: string): Answer => {
+    if (file === undefined) {
+      return errorAnswer(Code.NotFound, `There is no ${name} here.`);
+    }
+    const needed = new Set<DescFile>();
+    addWithImports(file, needed);
+    const unsent = [...needed].filter((one) => one === file || !sent.has(one)).toReversed();
+    for (const one of unsent) {
+      sent.add(one);
+    }
+    const fileDescriptorProto = unsent.map((one) => files.get(one) ?? new Uint8Array());
+    return { case: "fileDescriptorResponse", value: { fileDescriptorProto } };
+  };
+  switch (asked.case) {
+    case "fileByFilename": {
+      const file = [...files.keys()].find(({ proto }) => proto.name === asked.value);
+      return fileAnswer(file, `file "${echo(asked.value)}"`);
+    }
+    case "fileContainingSymbol":
+      return fileAnswer(symbols.get(asked.value), `symbol "${echo(asked.value)}"`);
+    case "fileContainingExtension": {
+      const { containingType, extensionNumber } = asked.value;
+      const message = types.getMessage(containingType);
+      const extension = message && types.getExtensionFor(message, extensionNumber);
+      return fileAnswer(extension?.file, `extension ${extensionNumber} of "${echo(containingType)}"`);
+    }
+    case "allExtensionNumbersOfType": {
+      if (types.getMessage(asked.value) === undefined) {
+        return errorAnswer(Code.NotFound, `There is no message "${echo(asked.value)}" here.`);
+      }
+      const extensionNumber = [...types]
+        .filter((type) => type.kind === "extension")
+        .filter(({ extendee }) => extendee.typeName === asked.value)
+        .map(({ number }) => number);
+      return { case: "allExtensionNumbersResponse", value: { baseTypeName: asked.value, extensionNumber } };
+    }
+    case "listServices": {
+      const service = services.map(({ typeName }) => ({ name: typeName }));
+      return { case: "listServicesResponse", value: { service } };
+    }
+    case undefined:
+      return errorAnswer(Code.InvalidArgument, "The request is empty: set one field of message_request.");
+  }
+}
+
+function errorAnswer(errorCode: Code, errorMessage: string): Answer {
+  return { case: "errorResponse", value: { errorCode, errorMessage } };
+}
+
+/** Reads a stream until it ends or the signal is aborted, even while the client is silent. */
+async function* untilAborted<T>(messages: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
+  const reader = messages[Symbol.asyncIterator]();
+  let end = () => {};
+  signal.addEventListener("abort", () => end());
+  while (!signal.aborted) {
+    // No `Promise.race` with one promise for all messages: that would keep memory for each message.
+    const next = await new Promise<IteratorResult<T>>((resolve, reject) => {
+      end = () => resolve({ done: true, value: undefined });
+      reader.next().then(resolve, reject);
+    });
+    if (next.done) {
+      return;
+    }
+    yield next.value;
   }
 }

@@ -30,7 +30,7 @@ function start() {
 }
 
 describe("Check", () => {
-  test.each(names)("of %j says whether the server takes calls", async (service) => {
+  test.each(names)("Check of %j reports whether the server takes calls", async (service) => {
     const { readiness, client } = start();
     const statuses = [(await client.check({ service })).status];
     for (const state of ["ready", "draining"] as const) {
@@ -40,7 +40,7 @@ describe("Check", () => {
     expect(statuses).toEqual([Status.NOT_SERVING, Status.SERVING, Status.NOT_SERVING]);
   });
 
-  test.each(["nope", "chess.analysis.v1", Health.typeName])("of %j is not found", async (service) => {
+  test.each(["nope", "chess.analysis.v1", Health.typeName])("Check of %j is not found", async (service) => {
     const error: ConnectError = await start()
       .client.check({ service })
       .catch((thrown) => thrown);
@@ -51,7 +51,7 @@ describe("Check", () => {
   });
 });
 
-test("List has every service, and the server as the empty name", async () => {
+test("List has every service, and the server under the empty name", async () => {
   const { readiness, client } = start();
   readiness.become("ready");
   const { statuses } = await client.list({});
@@ -61,7 +61,7 @@ test("List has every service, and the server as the empty name", async () => {
 });
 
 describe("Watch", () => {
-  test("tells the status at once and again when it changes, and ends when the server stops", async () => {
+  test("Watch sends the status at once and at each change, and ends when the server stops", async () => {
     const { readiness, watch } = start();
     const stream = watch(KeyService.typeName);
     const statuses = [(await stream.next()).value?.status];
@@ -74,7 +74,7 @@ describe("Watch", () => {
     expect(await stream.next()).toMatchObject({ done: true });
   });
 
-  test("tells a slow reader only what holds", async () => {
+  test("Watch sends a slow reader only the current status", async () => {
     const { readiness, watch } = start();
     readiness.become("ready");
     const stream = watch("");
@@ -84,7 +84,7 @@ describe("Watch", () => {
     expect(await stream.next()).toMatchObject({ done: true });
   });
 
-  test("of a service that is not known says so, and goes on until the server stops", async () => {
+  test("Watch of an unknown service sends SERVICE_UNKNOWN, and stays open until the server stops", async () => {
     const { readiness, watch } = start();
     const stream = watch("nope");
     expect((await stream.next()).value).toMatchObject({ status: Status.SERVICE_UNKNOWN });
@@ -97,7 +97,7 @@ describe("Watch", () => {
     expect(await next).toMatchObject({ done: true });
   });
 
-  test("leaves nothing behind of callers that leave, and warns of nothing when there are many", async () => {
+  test("Watch removes its listeners when callers disconnect, and a hundred watchers cause no warning", async () => {
     const { readiness, watch } = start();
     const warnings: Error[] = [];
     const note = (warning: Error) => void warnings.push(warning);

@@ -7,7 +7,7 @@ import {
   createClient,
   createRouterTransport,
 } from "@connectrpc/connect";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { file_google_rpc_error_details } from "../../../gen/google/rpc/error_details_pb.ts";
 import {
@@ -46,7 +46,7 @@ function start(lifeMs?: number, version = versions[0] ?? expect.fail()) {
   return { stop: () => stopping.abort(), client };
 }
 
-/** One conversation. */
+/** Sends requests in one stream, and returns the answers. */
 async function ask(questions: readonly Question[], version = versions[0]): Promise<readonly Answer[]> {
   const { client } = start(undefined, version);
   const requests = (async function* () {
@@ -79,7 +79,7 @@ const extension = (containingType: string, extensionNumber: number): Question =>
 });
 
 describe.each(versions)("$typeName", (version) => {
-  test("lists the services, itself too", async () => {
+  test("lists all services, reflection itself among them", async () => {
     const [answer] = await ask([{ case: "listServices", value: "" }], version);
     expect(answer).toMatchObject({
       case: "listServicesResponse",
@@ -87,11 +87,11 @@ describe.each(versions)("$typeName", (version) => {
     });
   });
 
-  test("has the file of a service with all that it needs, as it was before", async () => {
+  test("sends the file of a service with all its imports, equal to the compiled descriptors", async () => {
     const [answer] = await ask([symbol(AnalysisService.typeName)], version);
     const file = filesIn(answer);
     expect(file[0]?.name).toBe(analysisService);
-    // It throws where something is missing, or comes after what needs it.
+    // It throws if an import is missing or comes after the file that imports it.
     const registry = createFileRegistry(create(FileDescriptorSetSchema, { file: file.toReversed() }));
     expect(registry.getService(AnalysisService.typeName)?.proto).toEqual(AnalysisService.proto);
     expect(registry.getMessage("buf.validate.FieldRules")).toBeDefined();
@@ -115,12 +115,12 @@ test.each([
     "google/protobuf/descriptor.proto",
   ],
   ["an extension", "google.api.http", "google/api/annotations.proto"],
-])("%s is found", async (_, name, file) => {
+])("the file that declares %s is found by the full name", async (_, name, file) => {
   const [answer] = await ask([symbol(name)]);
   expect(namesIn(answer)[0]).toBe(file);
 });
 
-test("an extension is found by its number, and all numbers are told", async () => {
+test("an extension is found by its number, and all extension numbers of a message are listed", async () => {
   const [byNumber, numbers, none] = await ask([
     extension("google.protobuf.MethodOptions", 72295728),
     { case: "allExtensionNumbersOfType", value: "google.protobuf.FieldOptions" },
@@ -138,7 +138,7 @@ test("an extension is found by its number, and all numbers are told", async () =
   expect(none).toMatchObject({ case: "allExtensionNumbersResponse", value: { extensionNumber: [] } });
 });
 
-test("a file is sent once in a conversation, but for one that is asked for", async () => {
+test("a stream sends an imported file once, and a named file at each request for it", async () => {
   const answers = await ask([named(problem), named(analysisService), named(problem)]);
   expect(namesIn(answers[0])).toEqual([problem, "google/protobuf/struct.proto"]);
   expect(namesIn(answers[1])).toContain(analysis);
@@ -146,7 +146,7 @@ test("a file is sent once in a conversation, but for one that is asked for", asy
   expect(namesIn(answers[2])).toEqual([problem]);
 });
 
-describe("what is not there is refused, and the conversation goes on:", () => {
+describe("an unknown name", () => {
   test.each<[string, Question, Code, string]>([
     ["a file", named("nope.proto"), Code.NotFound, 'There is no file "nope.proto" here.'],
     ["no file", named(""), Code.NotFound, 'There is no file "" here.'],
@@ -178,14 +178,17 @@ describe("what is not there is refused, and the conversation goes on:", () => {
       Code.InvalidArgument,
       "The request is empty: set one field of message_request.",
     ],
-  ])("%s", async (_, question, errorCode, errorMessage) => {
-    const [refused, answered] = await ask([question, named(problem)]);
-    expect(refused).toMatchObject({ case: "errorResponse", value: { errorCode, errorMessage } });
-    expect(namesIn(answered)).toContain(problem);
-  });
+  ])(
+    "a request for %s gets an error answer, and the next request of the stream is answered",
+    async (_, question, errorCode, errorMessage) => {
+      const [refused, answered] = await ask([question, named(problem)]);
+      expect(refused).toMatchObject({ case: "errorResponse", value: { errorCode, errorMessage } });
+      expect(namesIn(answered)).toContain(problem);
+    },
+  );
 });
 
-describe("a conversation", () => {
+describe("a reflection stream", () => {
   const forever = async function* (signal?: AbortSignal) {
     yield { messageRequest: named(problem) };
     await new Promise((resolve) => signal?.addEventListener("abort", resolve));
@@ -198,15 +201,15 @@ describe("a conversation", () => {
   };
 
   test.each([
-    ["in which nothing is asked any more", forever],
-    ["in which there is no end of questions", endless],
-  ])("%s ends", async (_, requests) => {
+    ["with a silent client", forever],
+    ["with endless requests", endless],
+  ])("a reflection stream %s ends when its time is over", async (_, requests) => {
     const { client } = start(200);
     const answers = await Array.fromAsync(client.serverReflectionInfo(requests()));
     expect(answers.length).toBeGreaterThan(0);
   });
 
-  test("ends when the server stops", async () => {
+  test("a reflection stream ends when the server stops, also if it is opened later", async () => {
     const { client, stop } = start();
     const stream = client.serverReflectionInfo(forever())[Symbol.asyncIterator]();
     await stream.next();
@@ -216,7 +219,7 @@ describe("a conversation", () => {
     expect(await late.next()).toMatchObject({ done: true });
   });
 
-  test("is refused while its address has too many, and has room again when one of them ends", async () => {
+  test("a reflection stream is refused while its address has five others, and answered when these have ended", async () => {
     const { client } = start();
     const leaving = new AbortController();
     const others = Array.from({ length: 5 }, () =>
@@ -231,21 +234,11 @@ describe("a conversation", () => {
     await expect.poll(() => one()).toMatchObject({ done: false });
   });
 
-  test("whose deadline passes says so", async () => {
+  test("a reflection stream whose deadline passes ends with deadline_exceeded", async () => {
     const { client } = start();
     const stream = client.serverReflectionInfo(forever(), { timeoutMs: 50 })[Symbol.asyncIterator]();
     await stream.next();
     const error: ConnectError = await stream.next().catch((thrown) => thrown);
     expect(error.code).toBe(Code.DeadlineExceeded);
-  });
-
-  test("leaves no timer behind", async () => {
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    try {
-      await ask([named(problem)]);
-      expect(vi.getTimerCount()).toBe(0);
-    } finally {
-      vi.useRealTimers();
-    }
   });
 });

@@ -1,0 +1,39 @@
+import { requestKey } from "../../calls/context-keys.ts";
+import type { MethodContext } from "../../calls/invoke.ts";
+import { KibitzError } from "../../errors/errors.ts";
+import type { RequestContext } from "../../request/context.ts";
+
+/** How many streams of a method may be open at a time. */
+export interface StreamLimits {
+  readonly inAll: number;
+  readonly perAddress: number;
+  /** The address that a caller is counted under. */
+  readonly addressOf: (request: RequestContext) => string;
+}
+
+type Method<Q, A> = (request: Q, context: Pick<MethodContext, "signal" | "values">) => AsyncIterable<A>;
+
+/** Refuses further streams of a method while a limit is reached. Health and reflection have no other limit. */
+export function limitStreams<Q, A>(
+  { inAll, perAddress, addressOf }: StreamLimits,
+  method: Method<Q, A>,
+): Method<Q, A> {
+  /** The address of each open stream. */
+  const open: string[] = [];
+  return async function* (request, context) {
+    const address = addressOf(context.values.get(requestKey));
+    const isAddressFull = open.filter((other) => other === address).length >= perAddress;
+    if (isAddressFull || open.length >= inAll) {
+      const most = isAddressFull
+        ? `${perAddress} callers at a time of one address`
+        : `${inAll} callers at a time`;
+      throw new KibitzError("overloaded", `This call serves at most ${most}.`, { retryAfterMs: 1000 });
+    }
+    open.push(address);
+    try {
+      yield* method(request, context);
+    } finally {
+      open.splice(open.indexOf(address), 1);
+    }
+  };
+}

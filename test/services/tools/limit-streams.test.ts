@@ -1,0 +1,49 @@
+import { createContextValues } from "@connectrpc/connect";
+import { expect, test } from "vitest";
+import { requestKey } from "../../../src/calls/context-keys.ts";
+import { localContext } from "../../../src/request/context.ts";
+import { limitStreams } from "../../../src/services/tools/limit-streams.ts";
+
+/** Opens streams of a method with limits. Each has sent its first message. */
+function start(inAll: number, perAddress: number) {
+  const method = limitStreams({ inAll, perAddress, addressOf: ({ address }) => address }, async function* () {
+    yield "first";
+    yield "second";
+  });
+  return async (address: string) => {
+    const values = createContextValues().set(requestKey, { ...localContext(), address });
+    const stream = method("", { values, signal: new AbortController().signal })[Symbol.asyncIterator]();
+    expect(await stream.next()).toEqual({ done: false, value: "first" });
+    return stream;
+  };
+}
+
+test("an address with as many streams as it may have is refused another one until one ends, and other addresses are not", async () => {
+  const open = start(10, 2);
+  const [first, second] = [await open("a"), await open("a")];
+  await expect(open("a")).rejects.toMatchObject({
+    code: "overloaded",
+    retryAfterMs: 1000,
+    message: "This call serves at most 2 callers at a time of one address.",
+  });
+  await open("b");
+  await first.return?.();
+  await open("a");
+  await expect(open("a")).rejects.toMatchObject({ code: "overloaded" });
+  expect(await second.next()).toEqual({ done: false, value: "second" });
+});
+
+test("a stream beyond all that may be open is refused, and no open stream is ended for it", async () => {
+  const open = start(3, 3);
+  const streams = [await open("a"), await open("a"), await open("a")];
+  await expect(open("b")).rejects.toMatchObject({
+    code: "overloaded",
+    retryAfterMs: 1000,
+    message: "This call serves at most 3 callers at a time.",
+  });
+  for (const stream of streams) {
+    expect(await stream.next()).toEqual({ done: false, value: "second" });
+  }
+  await streams[0]?.next();
+  await open("b");
+});
