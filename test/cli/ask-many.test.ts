@@ -50,7 +50,7 @@ test("a service that answers nothing is not asked for ever", async () => {
   );
 });
 
-test("what all would be refused for is thrown", async () => {
+test("an error that all requests would get is thrown", async () => {
   const refusing = {
     // biome-ignore lint/correctness/useYield: it fails before
     evaluateBatch: async function* (): AsyncGenerator<EvaluateBatchResponse> {

@@ -14,7 +14,7 @@ const elsewhere = (args: readonly string[]) => runKibitz([...args, "--url", app.
 
 const mateInOne = "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - - 0 1";
 
-test("eval shows the summary, the lines and how they were found", async () => {
+test("kibitz eval shows the summary, the lines and how they were found", async () => {
   const { code, stdout, stderr } = await runKibitz(["eval", mateInOne, "--depth", "8", "--multipv", "2"]);
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   expect(stdout).toMatch(/^White mates in 1\. Best move: Re8#\.$/m);
@@ -22,7 +22,7 @@ test("eval shows the summary, the lines and how they were found", async () => {
   expect(stdout).toMatch(/^Stockfish 19 Lite WASM \(wasm\), depth 8, /m);
 });
 
-test("lines have the numbers of their moves, and break between moves where COLUMNS says", async () => {
+test("printed lines number their moves, and break between moves at the width that COLUMNS says", async () => {
   const args = ["eval", "startpos", "-m", "e4", "-d", "9"];
   const { stdout } = await runKibitz(args);
   const line = /^ +\S+ +\S+ % {2}(1\.\.\. \S+ 2\. \S+ \S+ 3\. .+)$/m.exec(stdout)?.[1] ?? "";
@@ -33,7 +33,7 @@ test("lines have the numbers of their moves, and break between moves where COLUM
   expect(rows.split(/\s+/).slice(4).join(" ")).toBe(line);
 });
 
-test.each(["eval", "bestmove"])("%s that is interrupted prints the best so far", async (command) => {
+test.each(["eval", "bestmove"])("%s that is interrupted prints the best move so far", async (command) => {
   const printed: string[] = [];
   const events = new EventEmitter();
   const host: Host = Object.assign(events, {
@@ -54,18 +54,18 @@ test.each(["eval", "bestmove"])("%s that is interrupted prints the best so far",
   expect(printed.join("")).toMatch(/^(.+\n\n {4}.+ % .+|1\. \S+ \(.+)\n\n.+, depth 19, interrupted, .+\n$/);
 });
 
-test("a finished game is told", async () => {
+test("kibitz eval reports a finished game", async () => {
   const { code, stdout } = await elsewhere(["bestmove", "8/8/8/8/8/5k2/5q2/5K2 w - - 0 1"]);
   expect({ code, stdout }).toEqual({ code: 0, stdout: "Checkmate: Black has won.\n" });
 });
 
-test("a FEN may be left without quotes, and moves are played from it", async () => {
+test("kibitz eval accepts a FEN without quotes, and plays the moves from it", async () => {
   const start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1".split(" ");
   const { stdout } = await elsewhere(["eval", ...start, "--moves", "f3 e5 g4", "-d", "6", "--json"]);
   expect(JSON.parse(stdout)).toMatchObject({ best_move: { san: "Qh4#" }, score: { mate: -1 } });
 });
 
-test("nodes end a search, and moves to search are searched alone", async () => {
+test("--nodes ends a search, and --search-moves limits it to the named moves", async () => {
   const args = ["startpos", "--nodes", "200", "--search-moves", "a3 h2h3", "-n", "2"];
   const { stdout } = await elsewhere(["eval", ...args, "--json"]);
   expect(JSON.parse(stdout)).toMatchObject({
@@ -81,7 +81,7 @@ test("nodes end a search, and moves to search are searched alone", async () => {
   expect(people.stdout).toMatch(/, depth \d+, stopped by nodes, /);
 });
 
-test("a move to search that is not legal is told with the position", async () => {
+test("a move to search that is not legal is reported with the position", async () => {
   const { code, stdout, stderr } = await elsewhere(["eval", "startpos", "--search-moves", "e4 Ke2"]);
   expect([code, stdout]).toEqual([2, ""]);
   expect(stderr).toContain("'Ke2' is not a legal move for White (search_moves[1], in the position rnbqkbnr/");
@@ -97,14 +97,14 @@ test.each([
   [["bestmove", "8/8/8/8/8/8/8/8 w - - 0 1"], /^kibitz: .* king/],
   [["eval", "startpos", "-m", "e4 e4"], /^kibitz: 'e4' is not a legal move/],
   [["eval", "startpos", "--search-moves", "e5"], /^kibitz: 'e5' is not a legal move/],
-])("what is wrong with %j is told before any engine starts", async (args, complaint) => {
+])("kibitz reports what is wrong with %j before any engine starts", async (args, complaint) => {
   // No engine could start for such a user.
   const { code, stderr } = await runKibitz(args, { KIBITZ_ENGINE_USER: "nosuchuser" });
   expect([code, stderr]).toEqual([2, expect.stringMatching(complaint)]);
 });
 
 test.each([["--help"], ["eval", "--help"], ["serve", "--help"]])(
-  "the help of %j breaks its lines between words, and says the same",
+  "the help of %j breaks its lines between words, and keeps its text",
   async (...args) => {
     const wide = await runKibitz(args);
     const narrow = await runKibitz(args, { COLUMNS: "60" });
@@ -115,7 +115,7 @@ test.each([["--help"], ["eval", "--help"], ["serve", "--help"]])(
   },
 );
 
-test("engine options are passed on, and judged", async () => {
+test("kibitz eval passes engine options on, and validates them", async () => {
   const weak = await elsewhere(["eval", mateInOne, "-d", "4", "-o", "skill_level=3", "--json"]);
   expect(JSON.parse(weak.stdout)).toMatchObject({ search: { limits: { options: { skill_level: 3 } } } });
   const wrong = await elsewhere(["eval", mateInOne, "-o", "skill_level=99"]);
@@ -162,7 +162,7 @@ test.each([
   ["an unknown option of the server", ["--port", "80"], /there is no option --port; .*kibitz serve --help/s],
   ["a bad engine option", ["eval", mateInOne, "-o", "skill_level"], /name=value/],
   ["a value with more behind it", ["eval", mateInOne, "-o", "skill_level=5=6"], /skill_level.*integer/s],
-])("exits with 2 and says why for %s", async (_, args, message) => {
+])("kibitz exits with 2 and says why for %s", async (_, args, message) => {
   const { code, stdout, stderr } = await runKibitz(args);
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   expect(stderr).toMatch(message);
@@ -173,13 +173,16 @@ test.each([
   ["depth out of range", ["eval", mateInOne, "--depth", "31"], /`depth` must be from 1 to 30/],
   ["a depth that is no number", ["eval", mateInOne, "--depth", "deep"], /`depth` must be an integer/],
   ["an unknown engine", ["bestmove", mateInOne, "--engine", "houdini"], /no engine "houdini"/],
-])("exits with 2 and says why for %s, whoever answers", async (_, args, message) => {
-  const { code, stdout, stderr } = await elsewhere(args);
-  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-  expect(stderr).toMatch(message);
-});
+])(
+  "kibitz exits with 2 and says why for %s, whether an engine or a service would answer",
+  async (_, args, message) => {
+    const { code, stdout, stderr } = await elsewhere(args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toMatch(message);
+  },
+);
 
-test("with --json an error is a problem document", async () => {
+test("kibitz --json prints an error as a problem document", async () => {
   const { code, stdout } = await elsewhere(["eval", "8/8/8/8/8/8/8/8 w - - 0 1", "--json"]);
   expect(code).toBe(2);
   expect(JSON.parse(stdout)).toMatchObject({
@@ -189,7 +192,7 @@ test("with --json an error is a problem document", async () => {
   });
 });
 
-test("an error suggests the same request as the API does", async () => {
+test("kibitz suggests the same request after an error as the API does", async () => {
   const deep = await runKibitz(["eval", mateInOne, "--depth", "99", "--multipv", "0", "--json"]);
   expect(JSON.parse(deep.stdout)).toMatchObject({
     code: "out_of_range",
@@ -208,7 +211,7 @@ test("an error suggests the same request as the API does", async () => {
   expect(people.stderr).toContain(`kibitz: try: {"fen":"${mateInOne}","depth":30}\n`);
 });
 
-test("engines lists what can be asked, for people and as JSON", async () => {
+test("kibitz engines lists the engines and options, for people and as JSON", async () => {
   const people = await runKibitz(["engines"]);
   expect(people.stdout).toContain("stockfish-19-lite  (latest)\n");
   expect(people.stdout).toContain("skill_level: 0 to 20 (20)");
@@ -219,7 +222,7 @@ test("engines lists what can be asked, for people and as JSON", async () => {
   });
 });
 
-test("help is there for kibitz and for each command, with every setting", async () => {
+test("kibitz and each command have a help text, which lists every setting", async () => {
   const all = await runKibitz(["--help"]);
   expect(all).toMatchObject({ code: 0, stderr: "" });
   for (const command of ["serve", "eval", "bestmove", "review", "engines"]) {
@@ -230,7 +233,7 @@ test("help is there for kibitz and for each command, with every setting", async 
   expect(stdout).toContain("KIBITZ_SLOTS=");
 });
 
-test("--version is that of the package, and told in the help", async () => {
+test("kibitz --version prints the version of the package, and the help shows it", async () => {
   expect((await runKibitz(["--help"])).stdout).toContain("kibitz --version");
   const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
   expect(await runKibitz(["--version"])).toMatchObject({ code: 0, stdout: `${version}\n` });

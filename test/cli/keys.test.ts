@@ -16,7 +16,7 @@ const folder = useTemporaryFolder();
 const env = { KIBITZ_DATA_DIR: join(folder, "data") };
 const keys = (...args: readonly string[]) => runKibitz(["keys", ...args], env);
 
-test("keys are created, listed, rotated and revoked", async () => {
+test("kibitz keys creates, lists, rotates and revokes keys", async () => {
   const created = await keys("create", "--name", "my bot");
   expect(created).toMatchObject({ code: 0, stderr: expect.stringContaining("not be shown again") });
   expect(created.stdout).toMatch(/^kbz_[0-9A-Za-z]{36}\n$/);
@@ -44,7 +44,7 @@ test("keys are created, listed, rotated and revoked", async () => {
   expect((await keys("list")).stdout.match(/revoked/g)).toHaveLength(2);
 }, 60_000);
 
-test("keys that callers got by themselves are listed with the time when they expire, and as expired", async () => {
+test("kibitz keys list shows when self-service keys expire, and which have expired", async () => {
   const data = join(folder, "callers");
   const database = openDatabase(data);
   const store = createSqliteKeyStore(database);
@@ -79,11 +79,11 @@ test.each([
   [["revoke"], "needs the id of a key"],
   [["revoke", "nobody"], "no valid key"],
   [["rotate", "nobody"], "no valid key"],
-])("keys %j is refused with what would be right", async (args, message) => {
+])("kibitz keys %j is refused with the right usage", async (args, message) => {
   expect(await keys(...args)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
 });
 
-test("keys create says which database it writes, and whether that is new", async () => {
+test("kibitz keys create names the database that it writes, and says if the database is new", async () => {
   const data = join(folder, "somewhere");
   const create = (...args: readonly string[]) =>
     runKibitz(["keys", "create", ...args], { KIBITZ_DATA_DIR: relative(process.cwd(), data) });
@@ -93,7 +93,7 @@ test("keys create says which database it writes, and whether that is new", async
   expect(second.stderr).toBe(`kibitz: the keys are in ${join(data, "kibitz.db")}\n`);
 });
 
-test("no command for keys goes on with another pepper than the keys were made with", async () => {
+test("every kibitz keys command refuses another pepper than the keys were made with", async () => {
   const data = { KIBITZ_DATA_DIR: join(folder, "peppered") };
   const pepper = { KIBITZ_KEY_PEPPER: "a pepper of sixteen characters" };
   expect(await runKibitz(["keys", "create"], { ...data, ...pepper })).toMatchObject({ code: 0 });
@@ -123,10 +123,13 @@ describe("a setting that cannot be used ends the start with 1 and a clear messag
     [["serve"], { KIBITZ_PLANS: join(folder, "none.json") }, "cannot be read"],
     [["serve"], { KIBITZ_ACCESS: "closed" }, "KIBITZ_ACCESS"],
     [["serve"], { KIBITZ_TRUST_PROXY: "10.0.0.0/33" }, "KIBITZ_TRUST_PROXY"],
-  ] as const)("%j with %o", async (args, given, message) => {
-    const { code, stderr } = await runKibitz(args, given as unknown as Record<string, string>);
-    expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
-  });
+  ] as const)(
+    "kibitz serve ends with 1 and a clear message for a setting that it cannot use: %j with %o",
+    async (args, given, message) => {
+      const { code, stderr } = await runKibitz(args, given as unknown as Record<string, string>);
+      expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
+    },
+  );
 
   test("a pepper that is too short is not shown", async () => {
     const { code, stdout, stderr } = await runKibitz(["serve"], { KIBITZ_KEY_PEPPER: "canary" });
@@ -135,7 +138,7 @@ describe("a setting that cannot be used ends the start with 1 and a clear messag
   });
 });
 
-test("a server prints neither its pepper nor a key that it is sent, at any level", async () => {
+test("a server prints neither its pepper nor a key that is sent to it, at any log level", async () => {
   const logged: string[] = [];
   const { url, complaints, stop } = await startServer(
     {
@@ -162,7 +165,7 @@ test("a server prints neither its pepper nor a key that it is sent, at any level
 describeWith("redis")("keys that nodes share", () => {
   const redis = useRedis();
 
-  test("say which Redis they are in, and keep servers and commands with another pepper from starting", async () => {
+  test("keys commands name the Redis that they use, and another pepper keeps commands and servers from starting", async () => {
     const shared = { KIBITZ_REDIS_URL: redis.url, KIBITZ_REDIS_PREFIX: "pepper:" };
     const created = await runKibitz(["keys", "create"], {
       ...shared,
@@ -179,7 +182,7 @@ describeWith("redis")("keys that nodes share", () => {
   const dayMs = 86_400_000;
 
   test.each([-100, 100])(
-    "are made, revoked and told as expired by their clock, not by that of this machine: %i days off",
+    "keys in Redis are made, revoked and expired by the clock of Redis, not of this machine: %i days off",
     async (days) => {
       const began = Date.now();
       const shared = { KIBITZ_REDIS_URL: redis.url, KIBITZ_REDIS_PREFIX: `clock${days}:` };

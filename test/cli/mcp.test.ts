@@ -19,7 +19,7 @@ describe("by way of a running service", () => {
   const app = useApp({ KIBITZ_CACHE_MB: "0" }, { engines });
   const { expectWork, expectNoWork } = watchWork(engines);
 
-  test("an agent of kibitz mcp --url lists, plays, asks, hears how far it is, and cancels", async () => {
+  test("an agent of kibitz mcp --url lists, plays, asks, hears the progress, and cancels", async () => {
     const agent = await newest.overStdio(mcpProcess(env, "--url", app.url));
     expect((await agent.list()).map(({ name }) => name)).toContain("play_moves");
     expect((await agent.ask("play_moves", { moves: ["e4"] })).text).toContain("Black to move");
@@ -43,7 +43,7 @@ describe("by way of a running service", () => {
     expect(wrong.text).toContain('This call would be answered: review_game {"moves":["e4"]');
   });
 
-  test("who leaves frees the engine", async () => {
+  test("an agent that leaves kibitz mcp --url frees the engine", async () => {
     const { ask, leave, ended } = talk("--url", app.url);
     ask("analyze_position", { depth: 30 });
     await expectWork();
@@ -54,7 +54,7 @@ describe("by way of a running service", () => {
 });
 
 describe("where the service is not to be had", () => {
-  test("an agent is told what its user can mend", async () => {
+  test("kibitz mcp --url tells an agent what its user can fix if no service answers", async () => {
     const { answer, ask, leave, ended, complaints } = talk("--url", "http://127.0.0.1:1");
     ask("analyze_position", {});
     expect(await answer()).toMatchObject({
@@ -68,7 +68,7 @@ describe("where the service is not to be had", () => {
     expect(complaints()).toContain("kibitz: nothing is listening");
   });
 
-  test("or which setting is wrong", async () => {
+  test("kibitz mcp --url names the wrong setting to an agent", async () => {
     const { answer, ask, leave, ended } = talkWith({ settings: { KIBITZ_HASH_MB: "none" } });
     ask("analyze_position", {});
     expect(await answer()).toMatchObject({
@@ -80,7 +80,7 @@ describe("where the service is not to be had", () => {
 });
 
 describe("with engines of its own", () => {
-  test("nothing but messages comes on standard output, whatever is sent, and the end of the input ends it", async () => {
+  test("kibitz mcp prints nothing but messages on standard output, whatever its input, and ends when the input ends", async () => {
     const { send, ask, answer, printed, leave, ended, complaints } = talk();
     send("");
     send('{"jsonrpc":"2.0","id":7,"method":"initialize","params":{}}');
@@ -102,7 +102,7 @@ describe("with engines of its own", () => {
     ['{"id":1,"method":"ping"}', -32600, "A line is no message of JSON-RPC"],
     ["null", -32600, "A line is no message of JSON-RPC"],
   ])(
-    "what is no message is answered as over HTTP, and the next one as ever: %s",
+    "kibitz mcp answers input that is no message as HTTP does, and then the next message: %s",
     async (line, code, text) => {
       const { send, answer, leave, ended, complaints } = talk();
       send(line);
@@ -116,7 +116,7 @@ describe("with engines of its own", () => {
     },
   );
 
-  test("a message that is too long is refused in words, and the next one is answered", async () => {
+  test("kibitz mcp refuses a message that is too long with a reason, and answers the next one", async () => {
     const { send, ask, answer, leave, ended, complaints } = talk();
     ask("play_moves", { fen: "x".repeat(512 * 1024) });
     expect(await answer()).toMatchObject({
@@ -136,7 +136,7 @@ describe("with engines of its own", () => {
     expect(await ended).toBe(0);
   });
 
-  test("an id or a progress token of more than 256 characters is refused, and the next message answered", async () => {
+  test("kibitz mcp refuses an id or a progress token of more than 256 characters, and answers the next message", async () => {
     const { send, ask, answer, leave, ended } = talk();
     ask("play_moves", {}, { progressToken: "x".repeat(257) });
     expect(await answer()).toMatchObject({
@@ -154,7 +154,7 @@ describe("with engines of its own", () => {
     expect(await ended).toBe(0);
   });
 
-  test("an output that is not read gets no progress until it is read again", async () => {
+  test("kibitz mcp sends no progress while its output is not read", async () => {
     const lines: string[] = [];
     let isBehind = true;
     const { ask, leave, ended, drain } = talkWith({
@@ -180,7 +180,7 @@ describe("with engines of its own", () => {
     expect(await ended).toBe(0);
   });
 
-  test("an output that takes nothing ends it with a word and a failure", async () => {
+  test("kibitz mcp ends with a message and a failure if its output cannot be written", async () => {
     const { ask, ended, complaints } = talkWith({
       write() {
         throw new Error("no room");
@@ -192,7 +192,7 @@ describe("with engines of its own", () => {
     expect(complaints()).toContain("kibitz: the connection has ended by itself");
   });
 
-  test("Ctrl-C ends it while it searches", async () => {
+  test("Ctrl-C ends kibitz mcp during a search", async () => {
     const { ask, interrupt, ended, answer } = talk();
     ask("analyze_position", { depth: 30 }, { progressToken: 1 });
     expect(await answer()).toMatchObject({ method: "notifications/progress" });
@@ -201,7 +201,7 @@ describe("with engines of its own", () => {
   });
 });
 
-test("arguments are wrong", async () => {
+test("kibitz mcp refuses wrong arguments", async () => {
   expect(await runKibitz(["mcp", "startpos"])).toMatchObject({
     code: 2,
     stdout: "",

@@ -17,7 +17,7 @@ describeWith("redis")("keys on their way between stores", () => {
   const importing = (env: Readonly<Record<string, string>>, { stdout }: Pick<Finished, "stdout">) =>
     runKibitz(["keys", "import", "-"], env, [stdout]);
 
-  test("are created, listed, rotated and revoked in Redis, too", async () => {
+  test("kibitz keys creates, lists, rotates and revokes keys in Redis", async () => {
     expect((await keys(inRedis(), "create", "--name", "my bot")).stdout).toMatch(/^kbz_\w{36}\n$/);
     const [row] = (await keys(inRedis(), "list", "--json")).stdout.split("\n");
     const { id } = JSON.parse(row ?? "");
@@ -26,7 +26,7 @@ describeWith("redis")("keys on their way between stores", () => {
     expect((await keys(inRedis(), "list")).stdout.match(/revoked/g)).toHaveLength(2);
   });
 
-  test("come from SQLite to Redis and back as they were, without secrets, and not twice", async () => {
+  test("keys move from SQLite to Redis and back unchanged, without secrets, and only once", async () => {
     const { stdout: secret } = await keys(inSqlite("first"), "create", "--name", 'Bobby "♟"');
     await keys(inSqlite("first"), "create", "--name", "revoked");
     const [, second] = (await keys(inSqlite("first"), "list", "--json")).stdout.trim().split("\n");
@@ -57,7 +57,7 @@ describeWith("redis")("keys on their way between stores", () => {
     expect((await importing(inSqlite("other"), later)).stdout).toMatch(/^2 keys imported/);
   });
 
-  test("that contradict one that is there are told and left out", async () => {
+  test("imported keys that contradict an existing key are reported and left out", async () => {
     const env = inSqlite("contradicted");
     await keys(env, "create", "--name", "a");
     const line = JSON.parse((await keys(env, "export")).stdout);
@@ -82,7 +82,7 @@ describeWith("redis")("keys on their way between stores", () => {
       "a hash that is none",
       '{"id":"a","hash":"kbz_","name":null,"plan":"free","created_at":"2026-01-01T00:00:00Z","issued_to":null,"last_used_at":null,"revoked_at":null}',
     ],
-  ])("are not imported at all where a line is %s", async (what, wrong) => {
+  ])("kibitz keys imports nothing if a line is %s", async (what, wrong) => {
     const env = inSqlite(what);
     await keys(env, "create");
     const { stdout } = await keys(env, "export");
@@ -95,7 +95,7 @@ describeWith("redis")("keys on their way between stores", () => {
     expect((await keys(inSqlite("empty"), "export")).stdout).toBe("");
   });
 
-  test("are not looked for elsewhere where Redis is not there", async () => {
+  test("kibitz keys looks in no other store if Redis does not answer", async () => {
     const nowhere = { KIBITZ_REDIS_URL: `redis://127.0.0.1:${await freePort()}` };
     expect(await keys(nowhere, "list")).toMatchObject({
       code: 1,

@@ -7,7 +7,7 @@ function barOn(isTTY: boolean, columns = 80, what = "Game 2 ") {
   return { bar: createProgressBar(4, stream, what), written };
 }
 
-test("a bar says what is done and how much of it, on one line", () => {
+test("a progress bar says on one line what is done and how much of it", () => {
   const { bar, written } = barOn(true);
   bar.step();
   expect(written.at(-1)).toContain(`\r\x1b[KGame 2 ${"█".repeat(8)}${"░".repeat(22)} 1 of 4, `);
@@ -15,7 +15,7 @@ test("a bar says what is done and how much of it, on one line", () => {
   expect(written.at(-1)).toBe("\r\x1b[K");
 });
 
-test("nothing is written where nobody looks", () => {
+test("no progress bar is written if no terminal shows it", () => {
   const { bar, written } = barOn(false);
   bar.step();
   bar.clear();
@@ -26,7 +26,7 @@ test.each([
   [40, "Game 2 ", /^Game 2 [█░]{15} 4 of 4, \d s left$/],
   [20, "Game 2 ", /^Ga 4 of 4, \d s left$/],
   [80, `${"folder/".repeat(20)} `, /^folder\/[folder/]+ 4 of 4, \d s left$/],
-])("on %i columns a bar has one line", (columns, what, line) => {
+])("a progress bar fits on one line of %i columns", (columns, what, line) => {
   const { bar, written } = barOn(true, columns, what);
   for (let done = 0; done < 4; done++) {
     bar.step();

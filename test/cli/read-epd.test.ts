@@ -3,33 +3,31 @@ import { isSolved, positionFromLine } from "../../src/cli/read-epd.ts";
 
 const board = "r1b2rk1/pp3ppp/8/8/8/8/PP3PPP/R1B2RK1";
 
-describe("a line", () => {
-  test.each([
-    [`${board} w - - 0 1`, `${board} w - - 0 1`],
-    [`  ${board} b - -  `, `${board} b - -`],
-    [`${board} w - - bm Nf3;`, `${board} w - -`],
-    [`${board} w - - 3 17 bm Nf3; id "x";`, `${board} w - - 3 17`],
-    ["startpos", "startpos"],
-    [`${board} w - - 0 1 7`, `${board} w - - 0 1 7`],
-    [`${board} w - - x 1`, `${board} w - -`],
-    [`${board} w - - bm Nf3; hmvc 149; fmvn 90;`, `${board} w - - 149 90`],
-    [`${board} w - - hmvc 7;`, `${board} w - - 7 1`],
-    [`${board} w - - 3 17 hmvc 7;`, `${board} w - - 3 17`],
-  ])("%j has the FEN %j", (line, fen) => {
-    expect(positionFromLine(line)?.fen).toBe(fen);
-  });
+test.each([
+  [`${board} w - - 0 1`, `${board} w - - 0 1`],
+  [`  ${board} b - -  `, `${board} b - -`],
+  [`${board} w - - bm Nf3;`, `${board} w - -`],
+  [`${board} w - - 3 17 bm Nf3; id "x";`, `${board} w - - 3 17`],
+  ["startpos", "startpos"],
+  [`${board} w - - 0 1 7`, `${board} w - - 0 1 7`],
+  [`${board} w - - x 1`, `${board} w - -`],
+  [`${board} w - - bm Nf3; hmvc 149; fmvn 90;`, `${board} w - - 149 90`],
+  [`${board} w - - hmvc 7;`, `${board} w - - 7 1`],
+  [`${board} w - - 3 17 hmvc 7;`, `${board} w - - 3 17`],
+])("the line %j of EPD has the FEN %j", (line, fen) => {
+  expect(positionFromLine(line)?.fen).toBe(fen);
+});
 
-  test.each(["", "   ", "# a comment"])("%j is no position", (line) => {
-    expect(positionFromLine(line)).toBeUndefined();
-  });
+test.each(["", "   ", "# a comment"])("the line %j has no position", (line) => {
+  expect(positionFromLine(line)).toBeUndefined();
+});
 
-  test("tells its operations, also with a semicolon between quotes", () => {
-    expect(positionFromLine(`${board} w - - bm Nf3 e4; am Qxb7; c0 "a; b"; id "WAC; 7";`)).toEqual({
-      fen: `${board} w - -`,
-      id: "WAC; 7",
-      best: ["Nf3", "e4"],
-      avoid: ["Qxb7"],
-    });
+test("a line of EPD keeps its operations, also with a semicolon between quotes", () => {
+  expect(positionFromLine(`${board} w - - bm Nf3 e4; am Qxb7; c0 "a; b"; id "WAC; 7";`)).toEqual({
+    fen: `${board} w - -`,
+    id: "WAC; 7",
+    best: ["Nf3", "e4"],
+    avoid: ["Qxb7"],
   });
 });
 
@@ -48,7 +46,7 @@ describe("a position is solved", () => {
     ["am d4;", "d4", "d2d4", false],
     ["bm d4; am d4;", "d4", "d2d4", false],
     ['id "nothing asked";', "d4", "d2d4", undefined],
-  ])("%s by %s: %4$s", (operations, san, uci, solved) => {
+  ])("a position of EPD is solved or not: %s by %s: %4$s", (operations, san, uci, solved) => {
     expect(isSolved(line(operations), { san, uci })).toBe(solved);
   });
 
@@ -63,7 +61,7 @@ describe("a position is solved", () => {
     ["am Raa8;", false],
     ["am Ra1-a8;", false],
     ["am Ra7, Rb8;", true],
-  ])("%s by Ra8# in the position, however the move is spelt: %s", (operations, solved) => {
+  ])("the position %s is solved by Ra8#, however the move is spelt", (operations, solved) => {
     const position = positionFromLine(`6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - ${operations}`) ?? expect.fail();
     expect(isSolved(position, { san: "Ra8#", uci: "a1a8" })).toBe(solved);
   });

@@ -1,5 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { errorFromRemote, RemoteError, UnreachableError } from "../../src/cli/remote-error.ts";
 import { KibitzError } from "../../src/errors/errors.ts";
@@ -10,112 +10,108 @@ const url = "https://chess.example/kibitz";
 /** As a client gets it from a service that throws this. */
 const received = (error: KibitzError) => errorFromRemote(connectErrorFrom(error, "r-1"), url);
 
-describe("what a service refuses", () => {
-  test("comes with all that it says", () => {
-    const error = received(
-      new KibitzError("upgrade_needed", "Too deep.", {
-        faults: [
-          { pointer: "/depth", code: "over_plan_limit", message: "30 is over 20.", allowed: { maximum: 20 } },
-        ],
-        suggestedRequest: { fen: "startpos", depth: 20 },
-        upgrade: { plan: "free", url: "/v1/keys" },
-        nextAction: "get_api_key",
-      }),
-    );
-    expect(error).toBeInstanceOf(RemoteError);
-    expect(error).toMatchObject({
-      code: "upgrade_needed",
-      message: "Too deep.",
-      faults: [{ pointer: "/depth", code: "over_plan_limit", allowed: { maximum: 20 } }],
+test("a refusal of a service keeps everything that the service said", () => {
+  const error = received(
+    new KibitzError("upgrade_needed", "Too deep.", {
+      faults: [
+        { pointer: "/depth", code: "over_plan_limit", message: "30 is over 20.", allowed: { maximum: 20 } },
+      ],
       suggestedRequest: { fen: "startpos", depth: 20 },
-      upgrade: { plan: "free", url: "https://chess.example/kibitz/v1/keys" },
+      upgrade: { plan: "free", url: "/v1/keys" },
       nextAction: "get_api_key",
-      problem: { status: 402, requestId: "r-1" },
-    });
-  });
-
-  test("says when to come back", () => {
-    expect(received(new KibitzError("rate_limited", "Later.", { retryAfterMs: 41_500 }))).toMatchObject({
-      code: "rate_limited",
-      retryAfterMs: 41_500,
-      nextAction: "retry_later",
-    });
-  });
-
-  test("keeps its faults and its wait where there was no room for the document", () => {
-    const faults = Array.from({ length: 20 }, (_, index) => ({
-      pointer: `/moves/${index}`,
-      code: "illegal_move" as const,
-      message: `${index} ${"x".repeat(150)}`,
-    }));
-    const long = new KibitzError("illegal_move", "y".repeat(900), { faults, retryAfterMs: 1500 });
-    const sent = connectErrorFrom(long, "r-2");
-    expect(sent.details.map((detail) => "desc" in detail && detail.desc.name)).not.toContain("Problem");
-    const error = errorFromRemote(sent, url);
-    expect(error).toMatchObject({
-      code: "illegal_move",
-      retryAfterMs: 1500,
-      problem: { status: 400, requestId: "r-2", type: "/problems/illegal-move" },
-    });
-    expect((error as RemoteError).faults.slice(0, 2)).toMatchObject([
-      { pointer: "/moves/0", code: "illegal_move" },
-      { pointer: "/moves/1", code: "illegal_move" },
-    ]);
-  });
-
-  test("is known by its kind where this version has no word for it", () => {
-    const value = { domain: "kibitz", metadata: { code: "closed_today", next_action: "go_home" } };
-    const newer = new ConnectError("Not today.", Code.Unauthenticated, undefined, [
-      { desc: ErrorInfoSchema, value },
-    ]);
-    expect(errorFromRemote(newer, url)).toMatchObject({
-      code: "invalid_api_key",
-      message: "Not today.",
-      nextAction: "check_api_key",
-      problem: { code: "closed_today", status: 401 },
-    });
-  });
-
-  test("cannot tell the terminal anything", () => {
-    expect(received(new KibitzError("internal", "a\u001b[31mb")).message).toBe("a\\u001b[31mb");
+    }),
+  );
+  expect(error).toBeInstanceOf(RemoteError);
+  expect(error).toMatchObject({
+    code: "upgrade_needed",
+    message: "Too deep.",
+    faults: [{ pointer: "/depth", code: "over_plan_limit", allowed: { maximum: 20 } }],
+    suggestedRequest: { fen: "startpos", depth: 20 },
+    upgrade: { plan: "free", url: "https://chess.example/kibitz/v1/keys" },
+    nextAction: "get_api_key",
+    problem: { status: 402, requestId: "r-1" },
   });
 });
 
-describe("where no service answers", () => {
-  const failed = (code: string) =>
-    new ConnectError("", Code.Unavailable, undefined, undefined, Object.assign(new Error(""), { code }));
-
-  test.each([
-    [
-      "ECONNREFUSED",
-      /^nothing is listening at https:\/\/chess\.example\/kibitz \(ECONNREFUSED\): start a service/,
-    ],
-    ["ENOTFOUND", /^the name chess\.example cannot be found/],
-    ["EAI_AGAIN", /look at the network of this machine$/],
-    ["ETIMEDOUT", /cannot be reached \(ETIMEDOUT\)/],
-    ["DEPTH_ZERO_SELF_SIGNED_CERT", /certificate of chess\.example is not trusted.*NODE_EXTRA_CA_CERTS$/],
-    ["ERR_TLS_CERT_ALTNAME_INVALID", /certificate of chess\.example is not trusted/],
-    ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", /certificate of chess\.example is not trusted/],
-    ["ERR_SSL_WRONG_VERSION_NUMBER", /no TLS connection.*write http:\/\/chess\.example$/],
-    ["EPROTO", /no TLS connection/],
-    ["HPE_INVALID_CONSTANT", /does not answer in HTTP.*write https:\/\/chess\.example$/],
-    ["ECONNRESET", /broke off \(ECONNRESET\): ask again$/],
-  ])("%s is told with a way out", (code, message) => {
-    const error = errorFromRemote(failed(code), url);
-    expect(error).toBeInstanceOf(UnreachableError);
-    expect(error.message).toMatch(message);
+test("a refusal of a service says when to try again", () => {
+  expect(received(new KibitzError("rate_limited", "Later.", { retryAfterMs: 41_500 }))).toMatchObject({
+    code: "rate_limited",
+    retryAfterMs: 41_500,
+    nextAction: "retry_later",
   });
+});
 
-  test.each([
-    ["HTTP 404", Code.Unimplemented, /is not Kibitz \(HTTP 404\): correct --url; .* path belongs to it$/],
-    [
-      "unsupported content type text/html",
-      Code.Unknown,
-      /is not Kibitz \(unsupported content type text\/html\)/,
-    ],
-    ["HTTP 502", Code.Unavailable, /in the place of the service says HTTP 502: ask again later/],
-    ["bad\u001b[31m", Code.Unknown, /is not Kibitz \(bad\\u001b\[31m\)/],
-  ])("%s is told as somebody else's answer", (said, code, message) => {
-    expect(errorFromRemote(new ConnectError(said, code), url).message).toMatch(message);
+test("a refusal without room for its document keeps its violations and its wait", () => {
+  const faults = Array.from({ length: 20 }, (_, index) => ({
+    pointer: `/moves/${index}`,
+    code: "illegal_move" as const,
+    message: `${index} ${"x".repeat(150)}`,
+  }));
+  const long = new KibitzError("illegal_move", "y".repeat(900), { faults, retryAfterMs: 1500 });
+  const sent = connectErrorFrom(long, "r-2");
+  expect(sent.details.map((detail) => "desc" in detail && detail.desc.name)).not.toContain("Problem");
+  const error = errorFromRemote(sent, url);
+  expect(error).toMatchObject({
+    code: "illegal_move",
+    retryAfterMs: 1500,
+    problem: { status: 400, requestId: "r-2", type: "/problems/illegal-move" },
   });
+  expect((error as RemoteError).faults.slice(0, 2)).toMatchObject([
+    { pointer: "/moves/0", code: "illegal_move" },
+    { pointer: "/moves/1", code: "illegal_move" },
+  ]);
+});
+
+test("a refusal with a code that this version does not know is known by its kind", () => {
+  const value = { domain: "kibitz", metadata: { code: "closed_today", next_action: "go_home" } };
+  const newer = new ConnectError("Not today.", Code.Unauthenticated, undefined, [
+    { desc: ErrorInfoSchema, value },
+  ]);
+  expect(errorFromRemote(newer, url)).toMatchObject({
+    code: "invalid_api_key",
+    message: "Not today.",
+    nextAction: "check_api_key",
+    problem: { code: "closed_today", status: 401 },
+  });
+});
+
+test("a refusal of a service sends no control characters to the terminal", () => {
+  expect(received(new KibitzError("internal", "a\u001b[31mb")).message).toBe("a\\u001b[31mb");
+});
+
+const failed = (code: string) =>
+  new ConnectError("", Code.Unavailable, undefined, undefined, Object.assign(new Error(""), { code }));
+
+test.each([
+  [
+    "ECONNREFUSED",
+    /^nothing is listening at https:\/\/chess\.example\/kibitz \(ECONNREFUSED\): start a service/,
+  ],
+  ["ENOTFOUND", /^the name chess\.example cannot be found/],
+  ["EAI_AGAIN", /look at the network of this machine$/],
+  ["ETIMEDOUT", /cannot be reached \(ETIMEDOUT\)/],
+  ["DEPTH_ZERO_SELF_SIGNED_CERT", /certificate of chess\.example is not trusted.*NODE_EXTRA_CA_CERTS$/],
+  ["ERR_TLS_CERT_ALTNAME_INVALID", /certificate of chess\.example is not trusted/],
+  ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", /certificate of chess\.example is not trusted/],
+  ["ERR_SSL_WRONG_VERSION_NUMBER", /no TLS connection.*write http:\/\/chess\.example$/],
+  ["EPROTO", /no TLS connection/],
+  ["HPE_INVALID_CONSTANT", /does not answer in HTTP.*write https:\/\/chess\.example$/],
+  ["ECONNRESET", /broke off \(ECONNRESET\): ask again$/],
+])("a command that no service answers reports %s with a way out", (code, message) => {
+  const error = errorFromRemote(failed(code), url);
+  expect(error).toBeInstanceOf(UnreachableError);
+  expect(error.message).toMatch(message);
+});
+
+test.each([
+  ["HTTP 404", Code.Unimplemented, /is not Kibitz \(HTTP 404\): correct --url; .* path belongs to it$/],
+  [
+    "unsupported content type text/html",
+    Code.Unknown,
+    /is not Kibitz \(unsupported content type text\/html\)/,
+  ],
+  ["HTTP 502", Code.Unavailable, /in the place of the service says HTTP 502: ask again later/],
+  ["bad\u001b[31m", Code.Unknown, /is not Kibitz \(bad\\u001b\[31m\)/],
+])("a command reports %s as the answer of another program", (said, code, message) => {
+  expect(errorFromRemote(new ConnectError(said, code), url).message).toMatch(message);
 });

@@ -54,14 +54,14 @@ const forward = (prefix: string) =>
   }) satisfies Parameters<typeof createHttpServer>[1];
 
 describe("--url", () => {
-  test("eval shows what the service found as what was found here", async () => {
+  test("kibitz eval --url prints the same as kibitz eval", async () => {
     const { code, stdout, stderr } = await remotely("eval", "startpos", "-d", "5", "-n", "2");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toMatch(/^.+ Best move: .+\.\n\n +\S+ +\d+\.\d % +\S.*\n +\S+ +\d+\.\d % +\S.*\n\n/);
     expect(stdout).toMatch(/\nStockfish 19 Lite in process \(wasm\), depth 5, 100 nodes in \d+ ms\n$/);
   });
 
-  test("the service works in the trace of whoever has started the command", async () => {
+  test("kibitz eval --url passes the trace of its environment to the service", async () => {
     const traceId = "0af7651916cd43dd8448eb211c80319c";
     const env = { TRACEPARENT: `00-${traceId}-b7ad6b7169203331-01`, TRACESTATE: "vendor=1" };
     for (const args of [
@@ -74,7 +74,7 @@ describe("--url", () => {
     expect(lines).toHaveLength(2);
   });
 
-  test("--json prints the answer of the API", async () => {
+  test("kibitz eval --url --json prints the answer of the API", async () => {
     const { stdout } = await remotely("eval", "startpos", "-m", "e4", "-d", "4", "--json");
     expect(JSON.parse(stdout)).toMatchObject({
       fen: "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1",
@@ -92,13 +92,13 @@ describe("--url", () => {
     expect(Object.keys(JSON.parse(move.stdout).search)).toEqual(Object.keys(search ?? {}));
   });
 
-  test("bestmove shows the move, and a finished game is told", async () => {
+  test("kibitz bestmove --url prints the move, and reports a finished game", async () => {
     expect((await remotely("bestmove", "startpos", "-d", "4")).stdout).toMatch(/^1\. \S+ \(\w{4}\), \S+/);
     const mate = await remotely("bestmove", "8/8/8/8/8/5k2/5q2/5K2 w - - 0 1");
     expect(mate).toMatchObject({ code: 0, stdout: "Checkmate: Black has won.\n" });
   });
 
-  test("a service behind a path is asked there, over TLS as without", async () => {
+  test("--url accepts a service below a path, and over TLS", async () => {
     const plain = await listening(createHttpServer(forward("/chess/kibitz")));
     const there = await runKibitz(["eval", "startpos", "-d", "3", "--url", `http://${plain}/chess/kibitz/`]);
     expect(there).toMatchObject({ code: 0, stderr: "" });
@@ -121,7 +121,7 @@ describe("--url", () => {
 });
 
 describe("errors of a service", () => {
-  test("are told as those of this process, with the same exit code", async () => {
+  test("errors of a service are printed like local ones, with the same exit code", async () => {
     const { code, stdout, stderr } = await remotely("eval", start, "--moves", "e4 Ke4");
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toMatch(
@@ -129,7 +129,7 @@ describe("errors of a service", () => {
     );
   });
 
-  test("come with the request that would be answered, and what allows more", async () => {
+  test("errors of a service suggest a request that would be answered, or a larger plan", async () => {
     const { code, stderr } = await remotely("eval", start, "--depth", "99");
     expect(code).toBe(2);
     expect(stderr).toMatch(/^kibitz: `depth` must be from 1 to 30, not 99\.\n/);
@@ -140,7 +140,7 @@ describe("errors of a service", () => {
     );
   });
 
-  test("are with --json the service's own document", async () => {
+  test("errors of a service with --json are the document of the service", async () => {
     const { code, stdout, stderr } = await remotely("eval", "start", "--json");
     expect([code, stderr]).toEqual([2, ""]);
     expect(JSON.parse(stdout)).toMatchObject({
@@ -152,7 +152,7 @@ describe("errors of a service", () => {
     });
   });
 
-  test("a key opens its plan, and a wrong one is refused", async () => {
+  test("--key raises the limits to its plan, and a wrong key is refused", async () => {
     const args = ["eval", start, "--depth", "15", "--url", app.url];
     const key = await newKey(app.url);
     expect(await runKibitz(args, { KIBITZ_API_KEY: key })).toMatchObject({ code: 0 });
@@ -171,7 +171,7 @@ describe("a file of positions", () => {
     return file;
   };
 
-  test("larger than the plan's window is answered in parts, each when the service says", async () => {
+  test("a file of positions that is larger than the window of the plan is sent in parts, each when the service allows it", async () => {
     const { code, stdout, stderr } = await remotely("eval", "-f", fileOf(45), "-d", "3");
     expect(code).toBe(0);
     expect(stdout.match(/^ +\d+ /gm)?.map(Number)).toEqual(
@@ -180,7 +180,7 @@ describe("a file of positions", () => {
     expect(stderr).toMatch(/^(kibitz: rate limited, retrying in 1 s\n)+kibitz: 45 positions\n$/);
   });
 
-  test("has refusals of its own", async () => {
+  test("a file of positions reports each refusal of the service at its position", async () => {
     const file = join(folder, "bad.epd");
     writeFileSync(file, `${start}\n8/8/8/8/8/8/8/8 w - -\n`);
     const { code, stdout, stderr } = await runKibitz(["eval", "-f", file, "--url", app.url, "--json"], {
@@ -201,7 +201,7 @@ describe("a file of positions", () => {
 describe("where no service answers", () => {
   const evalAt = (url: string) => runKibitz(["eval", "startpos", "--url", url]);
 
-  test("it is said why, with exit code 1", async () => {
+  test("--url says why no service answers, and exits with 1", async () => {
     const port = await freePort();
     expect(await evalAt(`http://127.0.0.1:${port}`)).toEqual({
       code: 1,
@@ -216,7 +216,7 @@ describe("where no service answers", () => {
     );
   });
 
-  test("somebody else's answer is told as such", async () => {
+  test("--url reports the answer of another program as such", async () => {
     const other = await listening(
       createHttpServer((req, res) => {
         res.writeHead(req.url?.startsWith("/gateway/") ? 502 : 200, { "content-type": "text/html" });
@@ -232,7 +232,7 @@ describe("where no service answers", () => {
     );
   });
 
-  test("a service that breaks off or falls silent is told", async () => {
+  test("--url reports a service that breaks off or falls silent", async () => {
     const broken = await listening(createServer((socket) => socket.once("data", () => socket.destroy())));
     expect((await evalAt(`http://${broken}`)).stderr).toMatch(
       /^kibitz: the connection to .+ broke off .+: ask again\n$/,
@@ -257,7 +257,7 @@ describe("whoever leaves", () => {
     return { remote, ended };
   };
 
-  test("stops the search with the reason of the signal", async () => {
+  test("an abort of a remote search stops it with the reason of the signal", async () => {
     const leaving = new AbortController();
     const { remote, ended } = await search(leaving.signal);
     const reason = new Error("Ctrl-C");
@@ -267,14 +267,14 @@ describe("whoever leaves", () => {
     remote[Symbol.dispose]();
   });
 
-  test("stops the search by closing the service", async () => {
+  test("closing the remote service stops its searches", async () => {
     const { remote, ended } = await search(new AbortController().signal);
     remote[Symbol.dispose]();
     expect(await ended).toMatchObject({ message: expect.stringContaining("broke off") });
     await vi.waitFor(() => expect(engines.searching).toBe(0), patienceMs);
   });
 
-  test("leaves no timer behind that keeps the process, also where it no longer reads", async () => {
+  test("an aborted remote search leaves no timer that keeps the process alive, even if nothing reads its states", async () => {
     const silenceMaxMs = 54_321;
     const begun = vi.spyOn(globalThis, "setTimeout");
     const cleared = vi.spyOn(globalThis, "clearTimeout");

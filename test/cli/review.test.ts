@@ -40,7 +40,7 @@ const linesOf = (stdout: string) =>
     .map((line) => JSON.parse(line));
 
 describe("kibitz review", () => {
-  test("finds the blunder, and says who played how well", async () => {
+  test("kibitz review finds the blunder, and says who played how well", async () => {
     const { code, stdout, stderr } = await runKibitz(["review", fileOf(queenGivenAway), "--depth", "8"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "kibitz: 1 game\n" });
     expect(stdout).toMatch(/^Game 1: C – D, \*, C20 King's Pawn Game: Wayward Queen Attack\n/);
@@ -54,7 +54,7 @@ describe("kibitz review", () => {
     expect(stdout).toMatch(/Stockfish 19 Lite WASM \(wasm\), depth 8, 7 positions, 7 searched, /);
   });
 
-  test("--json prints a game on a line, in the words of the API; a position that comes again is searched once", async () => {
+  test("kibitz review --json prints a game per line, in the words of the API, and searches a repeated position once", async () => {
     const file = fileOf(foolsMate, backRank, foolsMate, chess960);
     const { code, stdout } = await runKibitz(["review", file, "-d", "6", "--json"]);
     expect(code).toBe(0);
@@ -108,7 +108,7 @@ describe("kibitz review", () => {
     });
   });
 
-  test("Ctrl-C ends it at once, and what is done is printed and written", async () => {
+  test("Ctrl-C ends kibitz review at once, and the finished games are printed and written", async () => {
     const output = join(folder, "interrupted.pgn");
     const args = ["review", fileOf(backRank, queenGivenAway), "--depth", "30", "--output", output];
     const kibitz = startKibitz(args, { ...quickestSettings, KIBITZ_DATA_DIR: join(folder, "data") });
@@ -146,7 +146,7 @@ describe("kibitz review --url", () => {
     return runKibitz(["review", ...args, "--url", app.url], env ?? { KIBITZ_API_KEY: await key }, stdin);
   };
 
-  test("prints what the service found as what was found here", async () => {
+  test("kibitz review --url prints the same as kibitz review", async () => {
     const file = fileOf(queenGivenAway);
     const { code, stdout, stderr } = await review([file, "-d", "4"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "kibitz: 1 game\n" });
@@ -158,7 +158,7 @@ describe("kibitz review --url", () => {
     ]);
   });
 
-  test("a game that cannot be read is told with its place, and the others are reviewed", async () => {
+  test("kibitz review reports where a game cannot be read, and reviews the others", async () => {
     const file = fileOf(foolsMate, illegal, backRank);
     const { code, stdout, stderr } = await review([file, "-d", "4"]);
     expect(code).toBe(2);
@@ -180,7 +180,7 @@ describe("kibitz review --url", () => {
     ]);
   });
 
-  test("a game without moves, such as a forfeit, is a note", async () => {
+  test("kibitz review notes a game without moves, such as a forfeit", async () => {
     const file = fileOf(foolsMate, '[White "A"]\n[Black "B"]\n[Result "1-0"]\n\n1-0', backRank);
     const { code, stdout, stderr } = await review([file, "-d", "4"]);
     expect([code, stderr]).toEqual([
@@ -193,20 +193,20 @@ describe("kibitz review --url", () => {
     expect(linesOf(json.stdout)).toMatchObject([{ game: 1 }, { game: 2, code: "invalid_pgn" }, { game: 3 }]);
   });
 
-  test("games come from standard input, however they are cut into pieces", async () => {
+  test("kibitz review reads games from standard input, however the input is cut into pieces", async () => {
     const bytes = [...foolsMate.replace("Ben", "Bén")];
     const { code, stdout } = await review(["-", "-d", "4"], { stdin: bytes });
     expect(code).toBe(0);
     expect(stdout).toMatch(/^Game 1: Anna – Bén, 0-1, /);
   });
 
-  test("letters of several bytes stay whole, wherever a file is cut into pieces", async () => {
+  test("kibitz review keeps letters of several bytes whole, wherever a file is cut into pieces", async () => {
     const comment = `x${"é".repeat(70_000)}`;
     const { stdout } = await review([fileOf(`1. e4 {${comment}} *`), "-d", "1", "--json"]);
     expect(linesOf(stdout)[0].pgn).toContain(`{ ${comment} }`);
   });
 
-  test("a folder's files are reviewed by name, and annotated into one file that reads as it was written", async () => {
+  test("kibitz review reads the files of a folder by name, and annotates them into one file that can be read again", async () => {
     const games = join(folder, "games");
     mkdirSync(games);
     writeFileSync(join(games, "b.PGN"), backRank);
@@ -230,7 +230,7 @@ describe("kibitz review --url", () => {
     ).toBe(annotated);
   });
 
-  test("a file without games is told, and the others are reviewed", async () => {
+  test("kibitz review reports a file without games, and reviews the others", async () => {
     const files = [fileOf("\n"), fileOf(backRank)];
     const { code, stdout, stderr } = await review([...files, "-d", "4"]);
     expect(code).toBe(2);
@@ -248,13 +248,13 @@ describe("kibitz review --url", () => {
       [fileOf(foolsMate), "--output", "/nowhere/a.pgn"],
       /^kibitz: cannot write \/nowhere\/a\.pgn: no such file or directory\n/,
     ],
-  ])("%j is refused before anything is searched", async (args, message) => {
+  ])("kibitz review refuses %j before any search", async (args, message) => {
     const { code, stdout, stderr } = await review(args);
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toMatch(message);
   });
 
-  test("an output in the folder that is reviewed is gone on with, and is no input", async () => {
+  test("kibitz review resumes an output in the folder that it reviews, and does not read it as input", async () => {
     const games = join(folder, "with-output");
     mkdirSync(games);
     writeFileSync(join(games, "b.pgn"), foolsMate);
@@ -270,7 +270,7 @@ describe("kibitz review --url", () => {
     expect(readFileSync(output, "utf8")).toBe(whole);
   });
 
-  test("names in Latin-1 are read, and written as UTF-8", async () => {
+  test("kibitz review reads names in Latin-1, and writes them as UTF-8", async () => {
     const file = fileOf();
     writeFileSync(file, Buffer.from(foolsMate.replace("Anna", "Jürgen"), "latin1"));
     const output = join(folder, "names.pgn");
@@ -279,13 +279,13 @@ describe("kibitz review --url", () => {
     expect(readFileSync(output, "utf8")).toContain('[White "Jürgen"]');
   });
 
-  test("standard output is no file to go on with", async () => {
+  test("kibitz review refuses to resume standard output", async () => {
     const { code, stderr } = await review([fileOf(foolsMate), "--output", "-"]);
     expect(code).toBe(2);
     expect(stderr).toContain("the annotated PGN on standard output is `pgn` of --json");
   });
 
-  test("never writes over a file that it is to read", async () => {
+  test("kibitz review never writes over one of its inputs", async () => {
     const file = fileOf(foolsMate);
     const { code, stderr } = await review([file, "--output", join(folder, ".", file.slice(folder.length))]);
     expect(code).toBe(2);
@@ -293,7 +293,7 @@ describe("kibitz review --url", () => {
     expect(readFileSync(file, "utf8")).toBe(foolsMate);
   });
 
-  test("games without tags are written so that the output can be read, and gone on with", async () => {
+  test("kibitz review writes games without tags so that it can read and resume the output", async () => {
     const file = fileOf("1. f3 e5 2. g4 Qh4# 0-1\n");
     const other = fileOf("1. e4 e5 2. Qh5 Ke7 3. Qxe5# 1-0\n");
     const output = join(folder, "untagged.pgn");
@@ -309,7 +309,7 @@ describe("kibitz review --url", () => {
     expect((await review([output, "-d", "3"])).code).toBe(0);
   });
 
-  test("an output that was cut within the tags of a game is gone on with", async () => {
+  test("kibitz review resumes an output that was cut within the tags of a game", async () => {
     const file = fileOf(foolsMate, backRank);
     const output = join(folder, "cut.pgn");
     await review([file, "-d", "3", "--output", output]);
@@ -319,7 +319,7 @@ describe("kibitz review --url", () => {
     expect(readFileSync(output, "utf8")).toBe(whole);
   });
 
-  test("goes on behind the games that the output has, also where a run was killed in one", async () => {
+  test("kibitz review resumes behind the last whole game of an output, also after it was killed in a game", async () => {
     const file = fileOf(foolsMate, backRank, queenGivenAway);
     const output = join(folder, "begun.pgn");
     await review([file, "-d", "3", "--output", output]);
@@ -342,7 +342,7 @@ describe("kibitz review --url", () => {
     expect(readFileSync(output, "utf8")).toBe(whole);
   });
 
-  test("never writes into a file of something else", async () => {
+  test("kibitz review never writes into a file with other content", async () => {
     const notes = join(folder, "notes.md");
     for (const content of ["# Notes", "# Notes\n\nMine.\n"]) {
       writeFileSync(notes, content);
@@ -352,7 +352,7 @@ describe("kibitz review --url", () => {
     }
   });
 
-  test("waits where the service asks for time, and refuses a game that is too long for its plan alone", async () => {
+  test("kibitz review waits if the service asks for time, and refuses only the game that is too long for its plan", async () => {
     const knights = "1. Nf3 Nf6 2. Ng1 Ng8 ".repeat(6).replaceAll(/\d+\. /g, "");
     const games = Array.from({ length: 7 }, () => backRank);
     const before = app.logged.length;

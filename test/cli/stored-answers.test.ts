@@ -9,7 +9,7 @@ const folder = useTemporaryFolder();
 const env = { KIBITZ_DATA_DIR: join(folder, "data"), KIBITZ_STORE_MB: "16" };
 const single = ["eval", startFen, "--depth", "6", "--json"];
 
-test("a review stores its positions, for the next one and for whoever asks about one of them", async () => {
+test("a review stores its positions, for the next review and for single evaluations", async () => {
   const review = async (game: string) => {
     const file = join(folder, "game.pgn");
     writeFileSync(file, game);
@@ -23,14 +23,14 @@ test("a review stores its positions, for the next one and for whoever asks about
   expect(JSON.parse((await runKibitz(single, env)).stdout)).toMatchObject({ search: { cached: true } });
 });
 
-test("a single position makes no folder", async () => {
+test("a single evaluation makes no data folder", async () => {
   const none = join(folder, "none");
   const { stdout } = await runKibitz(single, { ...env, KIBITZ_DATA_DIR: none });
   expect(JSON.parse(stdout)).toMatchObject({ search: { cached: false } });
   expect(existsSync(none)).toBe(false);
 });
 
-test("a data folder that cannot be used keeps nobody from an answer, and is no matter of the error stream", async () => {
+test("a data folder that cannot be used prevents no answer, and prints nothing on standard error", async () => {
   const file = join(folder, "one.epd");
   writeFileSync(file, `${startFen}\n`);
   const { code, stderr } = await runKibitz(["eval", "--file", file, "--depth", "6"], {

@@ -17,7 +17,7 @@ async function toldOf(error: Error) {
 const remote = (problem: MessageInitShape<typeof ProblemSchema>) =>
   new RemoteError(create(ProblemSchema, problem), "https://chess.example/kibitz");
 
-test("what is only too early says when, and is no fault of the request", async () => {
+test("an error that only needs time says when to try again, and exits with 1", async () => {
   const early = { code: "rate_limited", status: 429, detail: "Enough.", nextAction: "retry_later" };
   expect(await toldOf(remote({ ...early, retryAfterMs: 41_200 }))).toEqual({
     code: 1,
@@ -25,7 +25,7 @@ test("what is only too early says when, and is no fault of the request", async (
   });
 });
 
-test("what is beyond the plan names the field, and where there is more", async () => {
+test("an error beyond the plan names the field and a larger plan", async () => {
   const beyond = {
     code: "upgrade_needed",
     status: 402,
@@ -45,7 +45,7 @@ kibitz: give an API key of the service, in KIBITZ_API_KEY or with --key
   });
 });
 
-test("a game that would be reviewed is not printed whole", async () => {
+test("an error does not print a whole game as the suggested request", async () => {
   const suggestedRequest = {
     pgn: `1. e4 {${"long ".repeat(1000)}} *`,
     moves: Array(600).fill("Nf3"),
@@ -60,7 +60,7 @@ test("a game that would be reviewed is not printed whole", async () => {
   expect(stderr.length).toBeLessThan(800);
 });
 
-test("what failed in a service says how its operator finds it", async () => {
+test("an error inside a service says how its operator finds it in the log", async () => {
   const failed = { code: "internal", status: 500, detail: "Something failed.", requestId: "r-1" };
   expect(await toldOf(remote(failed))).toEqual({
     code: 1,
@@ -68,7 +68,7 @@ test("what failed in a service says how its operator finds it", async () => {
   });
 });
 
-test("every fault has a line, and a request that must be changed the exit code for it", async () => {
+test("an error prints a line for each violation, and exits with the code of a wrong request", async () => {
   const faults = ["One.", "Two."].map((message) => ({
     pointer: "/depth",
     code: "out_of_range" as const,

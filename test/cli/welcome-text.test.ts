@@ -9,7 +9,7 @@ const standing = {
   degraded: [],
 } as const;
 
-test("whoever starts a server in a terminal is told in six lines what they have", () => {
+test("a server that is started in a terminal says in six lines what it offers", () => {
   expect(welcomeText(standing, { page: "on" }).split("\n")).toEqual([
     "  Where     http://127.0.0.1:8080 (in a browser, too)",
     "  Engines   stockfish-19 (default), stockfish-19-lite",
@@ -21,7 +21,7 @@ test("whoever starts a server in a terminal is told in six lines what they have"
   ]);
 });
 
-test("what is degraded, and who may not ask, is told", () => {
+test("the welcome text says what is degraded, and which callers are refused", () => {
   const text = welcomeText({ ...standing, access: "keys", degraded: ["store"] }, { page: "off" });
   expect(text).toContain("store: the log says why");
   expect(text).toContain("kibitz keys create");

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { checkValueOf } from "../../../src/access/keys.ts";
 import { lookAtData, lookAtPlans, lookAtPorts } from "../../../src/cli/doctor/places.ts";
 import { openDatabase } from "../../../src/storage/sqlite/database.ts";
@@ -24,109 +24,103 @@ async function takenPort(): Promise<number> {
   return (server.address() as { port: number }).port;
 }
 
-describe("ports", () => {
-  test("that are free are told so", async () => {
-    const config = loadConfig({ KIBITZ_PORT: "0", KIBITZ_METRICS_PORT: "0" });
-    expect((await Array.fromAsync(lookAtPorts(config))).map(inShort)).toEqual([
-      "port: good",
-      "metrics port: good",
-    ]);
-  });
-
-  test("that somebody else has keep the service from starting", async () => {
-    const port = String(await takenPort());
-    const config = loadConfig({ KIBITZ_PORT: port, KIBITZ_METRICS_PORT: port });
-    const findings = await Array.fromAsync(lookAtPorts(config));
-    expect(findings.map(inShort)).toEqual(["port: bad", "metrics port: bad"]);
-    expect(findings[0]?.advice).toContain("KIBITZ_PORT");
-  });
-
-  test("of the service are none of metrics", async () => {
-    const port = String(await freePort());
-    const same = loadConfig({ KIBITZ_PORT: port, KIBITZ_METRICS_PORT: port });
-    expect((await Array.fromAsync(lookAtPorts(same))).map(inShort)).toEqual([
-      "port: good",
-      "metrics port: bad",
-    ]);
-  });
-
-  test("of a Kibitz that runs are told as its own, that of its metrics too", async () => {
-    const metricsPort = String(await freePort());
-    const { port } = await serve({ KIBITZ_METRICS_PORT: metricsPort });
-    const config = loadConfig({ KIBITZ_PORT: String(port), KIBITZ_METRICS_PORT: metricsPort });
-    const findings = await Array.fromAsync(lookAtPorts(config));
-    expect(findings.map(({ part, state, found }) => `${part}: ${state}: ${found}`)).toEqual([
-      `port: good: a Kibitz answers at 127.0.0.1:${port} already`,
-      `metrics port: good: a Kibitz answers at 127.0.0.1:${metricsPort} already`,
-    ]);
-  });
-
-  test("of metrics matter only if they were named", async () => {
-    const config = {
-      ...loadConfig({ KIBITZ_PORT: "0" }),
-      metricsPort: undefined,
-      metricsHost: "203.0.113.1",
-    };
-    expect((await Array.fromAsync(lookAtPorts(config))).map(inShort)).toEqual([
-      "port: good",
-      "metrics port: note",
-    ]);
-  });
+test("kibitz doctor reports free ports as free", async () => {
+  const config = loadConfig({ KIBITZ_PORT: "0", KIBITZ_METRICS_PORT: "0" });
+  expect((await Array.fromAsync(lookAtPorts(config))).map(inShort)).toEqual([
+    "port: good",
+    "metrics port: good",
+  ]);
 });
 
-describe("the data folder", () => {
-  test("may not be there yet, and is not made", () => {
-    const findings = [...lookAtData(dataIn("a/b"))];
-    expect(findings.map(inShort)).toEqual(["data folder: good", "database: good"]);
-    expect(findings.map(({ found }) => found)).toEqual([expect.stringContaining("will be made"), "none yet"]);
-    expect(() => writeFileSync(join(folder, "a/b"), "")).toThrow();
-  });
-
-  test("that cannot be written to is told", () => {
-    const findings = [...lookAtData(loadConfig({ KIBITZ_DATA_DIR: "/proc/kibitz" }))];
-    expect(findings.map(inShort)).toEqual(["data folder: bad"]);
-  });
-
-  test("has keys", () => {
-    openDatabase(join(folder, "used")).close();
-    expect([...lookAtData(dataIn("used"))].map(({ found }) => found).at(-1)).toMatch(
-      /^version \d+, keys: 0$/,
-    );
-  });
-
-  test("whose keys were made with another pepper is told, with the way out", async () => {
-    const database = openDatabase(join(folder, "peppered"));
-    const keys = createSqliteKeyStore(database);
-    await keys.keepPepperCheck(checkValueOf("a pepper of sixteen characters"));
-    const last = () => [...lookAtData(dataIn("peppered"))].at(-1);
-    expect(last()).toMatchObject({ state: "good" });
-    await keys.create(keyRecord({ id: "a" }));
-    expect(last()).toEqual({
-      part: "database",
-      state: "bad",
-      found: expect.stringMatching(/the keys in \S+ were made with a pepper, and none is set/),
-      advice: expect.stringContaining("set the pepper that they were made with"),
-    });
-    database.close();
-  });
-
-  test("of a newer Kibitz, or damaged, is told, and left as it is", () => {
-    const database = openDatabase(join(folder, "newer"));
-    database.exec("PRAGMA user_version = 99");
-    database.close();
-    mkdirSync(join(folder, "damaged"));
-    writeFileSync(join(folder, "damaged/kibitz.db"), "no database");
-    for (const [name, why] of [
-      ["newer", "newer Kibitz"],
-      ["damaged", "not a database"],
-    ] as const) {
-      const finding = [...lookAtData(dataIn(name))].at(-1);
-      expect(finding).toMatchObject({ state: "bad", found: expect.stringContaining(why) });
-    }
-  });
+test("kibitz doctor reports that a port of another process keeps the service from starting", async () => {
+  const port = String(await takenPort());
+  const config = loadConfig({ KIBITZ_PORT: port, KIBITZ_METRICS_PORT: port });
+  const findings = await Array.fromAsync(lookAtPorts(config));
+  expect(findings.map(inShort)).toEqual(["port: bad", "metrics port: bad"]);
+  expect(findings[0]?.advice).toContain("KIBITZ_PORT");
 });
 
-test("a file of plans that cannot be read is told with its place", () => {
+test("kibitz doctor refuses one port for both the service and its metrics", async () => {
+  const port = String(await freePort());
+  const same = loadConfig({ KIBITZ_PORT: port, KIBITZ_METRICS_PORT: port });
+  expect((await Array.fromAsync(lookAtPorts(same))).map(inShort)).toEqual([
+    "port: good",
+    "metrics port: bad",
+  ]);
+});
+
+test("kibitz doctor reports the ports of a running Kibitz as its own, the metrics port too", async () => {
+  const metricsPort = String(await freePort());
+  const { port } = await serve({ KIBITZ_METRICS_PORT: metricsPort });
+  const config = loadConfig({ KIBITZ_PORT: String(port), KIBITZ_METRICS_PORT: metricsPort });
+  const findings = await Array.fromAsync(lookAtPorts(config));
+  expect(findings.map(({ part, state, found }) => `${part}: ${state}: ${found}`)).toEqual([
+    `port: good: a Kibitz answers at 127.0.0.1:${port} already`,
+    `metrics port: good: a Kibitz answers at 127.0.0.1:${metricsPort} already`,
+  ]);
+});
+
+test("kibitz doctor checks the metrics port only if a setting names it", async () => {
+  const config = {
+    ...loadConfig({ KIBITZ_PORT: "0" }),
+    metricsPort: undefined,
+    metricsHost: "203.0.113.1",
+  };
+  expect((await Array.fromAsync(lookAtPorts(config))).map(inShort)).toEqual([
+    "port: good",
+    "metrics port: note",
+  ]);
+});
+
+test("kibitz doctor accepts a data folder that does not exist yet, and does not make it", () => {
+  const findings = [...lookAtData(dataIn("a/b"))];
+  expect(findings.map(inShort)).toEqual(["data folder: good", "database: good"]);
+  expect(findings.map(({ found }) => found)).toEqual([expect.stringContaining("will be made"), "none yet"]);
+  expect(() => writeFileSync(join(folder, "a/b"), "")).toThrow();
+});
+
+test("kibitz doctor reports a data folder that it cannot write to", () => {
+  const findings = [...lookAtData(loadConfig({ KIBITZ_DATA_DIR: "/proc/kibitz" }))];
+  expect(findings.map(inShort)).toEqual(["data folder: bad"]);
+});
+
+test("kibitz doctor reports the keys in the data folder", () => {
+  openDatabase(join(folder, "used")).close();
+  expect([...lookAtData(dataIn("used"))].map(({ found }) => found).at(-1)).toMatch(/^version \d+, keys: 0$/);
+});
+
+test("kibitz doctor reports keys that were made with another pepper, and the way out", async () => {
+  const database = openDatabase(join(folder, "peppered"));
+  const keys = createSqliteKeyStore(database);
+  await keys.keepPepperCheck(checkValueOf("a pepper of sixteen characters"));
+  const last = () => [...lookAtData(dataIn("peppered"))].at(-1);
+  expect(last()).toMatchObject({ state: "good" });
+  await keys.create(keyRecord({ id: "a" }));
+  expect(last()).toEqual({
+    part: "database",
+    state: "bad",
+    found: expect.stringMatching(/the keys in \S+ were made with a pepper, and none is set/),
+    advice: expect.stringContaining("set the pepper that they were made with"),
+  });
+  database.close();
+});
+
+test("kibitz doctor reports a database that is damaged or of a newer Kibitz, and leaves it unchanged", () => {
+  const database = openDatabase(join(folder, "newer"));
+  database.exec("PRAGMA user_version = 99");
+  database.close();
+  mkdirSync(join(folder, "damaged"));
+  writeFileSync(join(folder, "damaged/kibitz.db"), "no database");
+  for (const [name, why] of [
+    ["newer", "newer Kibitz"],
+    ["damaged", "not a database"],
+  ] as const) {
+    const finding = [...lookAtData(dataIn(name))].at(-1);
+    expect(finding).toMatchObject({ state: "bad", found: expect.stringContaining(why) });
+  }
+});
+
+test("kibitz doctor reports where a file of plans cannot be read", () => {
   const file = join(folder, "plans.json");
   writeFileSync(file, '{"plans": 3}');
   const [finding] = lookAtPlans(loadConfig({ KIBITZ_PLANS: file }));

@@ -15,11 +15,11 @@ const troublesIn = (findings: readonly Finding[]) =>
     .filter(({ state, found }) => state !== "good" && !found.includes(" answers within "))
     .map(({ state, found }) => `${state}: ${found}`);
 
-test("nothing is looked at where no Redis is named", async () => {
+test("kibitz doctor does not look for a Redis that no setting names", async () => {
   expect(await lookWith({})).toEqual([]);
 });
 
-test("a Redis that is not there is told, with what that costs", async () => {
+test("kibitz doctor reports a Redis that does not answer, and the cost of that", async () => {
   const port = await freePort();
   const [finding, ...more] = await lookWith({ KIBITZ_REDIS_URL: `redis://127.0.0.1:${port}` });
   expect(finding).toMatchObject({ state: "bad", found: expect.stringContaining("ECONNREFUSED") });
@@ -39,7 +39,7 @@ describeWith("redis")("a Redis that is there", () => {
     onTestFinished(() => void operate("config", "set", name, usual));
   }
 
-  test("is told with its version, its round trip, memory and clock, and leaves nothing to mend", async () => {
+  test("kibitz doctor reports the version, round trip, memory and clock of Redis", async () => {
     const [roundTrip, ...findings] = await look();
     expect(troublesIn(findings)).toEqual([]);
     const told = [roundTrip, ...findings].map((finding) => finding?.found).join("\n");
@@ -75,7 +75,7 @@ describeWith("redis")("a Redis that is there", () => {
       "0",
       /^bad: does not take writes: it has too few replicas/,
     ],
-  ])("and %s is told with the way out", async (_, name, value, usual, trouble) => {
+  ])("kibitz doctor reports a Redis that %s, and the way out", async (_, name, value, usual, trouble) => {
     set(name, value, usual);
     const findings = await look();
     expect(troublesIn(findings)[0]).toMatch(trouble);
@@ -84,7 +84,7 @@ describeWith("redis")("a Redis that is there", () => {
     }
   });
 
-  test("and has keys that were made with another pepper is told with the way out", async () => {
+  test("kibitz doctor reports that the keys in Redis were made with another pepper, and the way out", async () => {
     const prefix = { KIBITZ_REDIS_PREFIX: "peppered:" };
     const env = {
       KIBITZ_REDIS_URL: redis.url,
@@ -98,7 +98,7 @@ describeWith("redis")("a Redis that is there", () => {
     expect(troublesIn((await lookWith(env)).slice(1))).toEqual([]);
   });
 
-  test("and has another time is told by how much", async () => {
+  test("kibitz doctor reports by how much the clock of Redis differs", async () => {
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() - 90_000 });
     onTestFinished(() => void vi.useRealTimers());
     expect(troublesIn(await look())).toEqual([
@@ -106,7 +106,7 @@ describeWith("redis")("a Redis that is there", () => {
     ]);
   });
 
-  test("and is a replica, or has another password, would end the start", async () => {
+  test("kibitz doctor reports that a replica, or a Redis with another password, would end the start", async () => {
     operate("replicaof", "127.0.0.1", "1");
     onTestFinished(() => void operate("replicaof", "no", "one"));
     expect(troublesIn(await look())).toEqual([expect.stringMatching(/^bad: .*it is a replica/)]);

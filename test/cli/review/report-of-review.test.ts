@@ -56,7 +56,7 @@ function reportOf(pgn: string, evaluations: Evaluations, columns = plain.columns
 
 const best = (score: number, uci: string) => ({ score, lines: [[uci] as const] });
 
-test("a report has who played, how well, and where the game turned", () => {
+test("a report of a review names the players, how well they played, and where the game turned", () => {
   const pgn = '[White "Anna"]\n[Black "Benjamin"]\n\n1. e4 f6 2. a3 g5 1/2-1/2';
   const report = reportOf(pgn, [
     best(15, "e2e4"),
@@ -118,7 +118,7 @@ test("a report has who played, how well, and where the game turned", () => {
 `);
 });
 
-test("numbers are those of the position, and what nobody knows is left out", () => {
+test("a report of a review numbers moves by the position, and leaves out unknown figures", () => {
   const report = reportOf('[White "?"]\n[FEN "4k3/8/8/8/8/8/4P3/4K3 b - - 0 57"]\n\n57... Kd7', [
     best(0, "e8e7"),
     best(600, "e2e4"),
@@ -128,7 +128,7 @@ test("numbers are those of the position, and what nobody knows is left out", () 
   expect(report).toMatch(/^ {2}57\.\.\. Kd7\?\? {2}\(0\.00 → \+6\.00\) Blunder\. 57\.\.\. Ke7 was best\.$/m);
 });
 
-test("a line that is too wide is cut between moves", () => {
+test("a line of a report that is too wide is cut between moves", () => {
   const move = {
     san: "f6",
     from: "f7",
@@ -148,13 +148,13 @@ test("a line that is too wide is cut between moves", () => {
   expect(betterOn(39)).toBe("Better: 1... d5 2. exd5 Qxd5 …");
 });
 
-test("a game without faults says so", () => {
+test("a report of a game without mistakes says so", () => {
   expect(reportOf("1. e4", [best(15, "e2e4"), best(15, "e7e5")])).toContain(
     "\n  No inaccuracies, no mistakes, no blunders.\n",
   );
 });
 
-test("figures are given by phase where a player has moved in more than one", () => {
+test("a report of a review gives figures by phase if a player has moved in more than one", () => {
   const report = reportOf('[FEN "rn2k2n/8/8/8/8/8/8/RNB1K2Q w - - 0 1"]\n\n1. Qxh8+ Kd7 2. Ke2', []);
   expect(report).toMatch(
     /^ {2}White .+\n {4}middlegame .+\n {4}endgame .+\n {2}Black .+\n\n {2}The accuracy of a phase is the mean of its moves;/m,
@@ -162,24 +162,33 @@ test("figures are given by phase where a player has moved in more than one", () 
   expect(reportOf("1. e4", [])).not.toContain("accuracy of a phase");
 });
 
-test.each([40, 60])("a report fits in %i columns, and its lines break between words", (columns) => {
-  const name = "Maximiliana Featherstonehaugh-Cholmondeley";
-  const pgn = `[White "${name}"]\n[Black "${name}"]\n\n1. e4 f6 2. a3 g5 1/2-1/2`;
-  const found = [best(15, "e2e4"), best(20, "c7c5"), best(170, "d2d4"), best(60, "d7d5"), best(900, "d1h5")];
-  const [narrow, wide] = [reportOf(pgn, found, columns), reportOf(pgn, found)];
-  expect(narrow.split("\n").filter((line) => line.length > columns)).toEqual([]);
-  expect(narrow).toMatch(/^ {2}.*accuracy +loss +\?! +\? +\?\?$/m);
-  expect(narrow).toMatch(/^ {2}Maxi.+ +74\.0 % +55 cp +1 +0 +0$/m);
-  const wordsOf = (report: string) => report.slice(report.indexOf("Inaccuracies,")).match(/\S+/g);
-  expect(wordsOf(narrow)).toEqual(wordsOf(wide));
-});
+test.each([40, 60])(
+  "a report of a review fits in %i columns, and breaks its lines between words",
+  (columns) => {
+    const name = "Maximiliana Featherstonehaugh-Cholmondeley";
+    const pgn = `[White "${name}"]\n[Black "${name}"]\n\n1. e4 f6 2. a3 g5 1/2-1/2`;
+    const found = [
+      best(15, "e2e4"),
+      best(20, "c7c5"),
+      best(170, "d2d4"),
+      best(60, "d7d5"),
+      best(900, "d1h5"),
+    ];
+    const [narrow, wide] = [reportOf(pgn, found, columns), reportOf(pgn, found)];
+    expect(narrow.split("\n").filter((line) => line.length > columns)).toEqual([]);
+    expect(narrow).toMatch(/^ {2}.*accuracy +loss +\?! +\? +\?\?$/m);
+    expect(narrow).toMatch(/^ {2}Maxi.+ +74\.0 % +55 cp +1 +0 +0$/m);
+    const wordsOf = (report: string) => report.slice(report.indexOf("Inaccuracies,")).match(/\S+/g);
+    expect(wordsOf(narrow)).toEqual(wordsOf(wide));
+  },
+);
 
-test("names cannot tell the terminal anything", () => {
+test("names of players send no control characters to the terminal", () => {
   const report = reportOf('[White "\u009b31mred\u202e"]\n\n1. e4', [best(15, "e2e4"), best(15, "e7e5")]);
   expect(report).toContain("Game 7: \\u009b31mred\\u202e – Black");
 });
 
-test("finished positions are not counted, and what was known before costs nothing", () => {
+test("a report of a review does not count finished positions, and counts no cost for cached ones", () => {
   const mate = analysesOf("1. f3 e5 2. g4 Qh4#", []);
   expect(searchTotals(mate)).toEqual({
     positions: 4,

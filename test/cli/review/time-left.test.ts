@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createTimeLeft } from "../../../src/cli/review/time-left.ts";
 
-test("says how much is done and how long the rest takes, by the pace since the work began", () => {
+test("the time left is estimated from the pace since the work began", () => {
   let now = 1000;
   const left = createTimeLeft(1000, () => now);
   expect(left.textAt(500)).toBe("");
@@ -12,7 +12,7 @@ test("says how much is done and how long the rest takes, by the pace since the w
   expect(left.textAt(999)).toBe(" (99 %, 1 s left)");
 });
 
-test("says nothing of an input whose size nobody knows", () => {
+test("no time left is shown for an input of unknown size", () => {
   const left = createTimeLeft(0);
   expect([left.textAt(0), left.textAt(5000)]).toEqual(["", ""]);
 });

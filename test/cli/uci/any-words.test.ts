@@ -21,7 +21,7 @@ const line = fc.oneof(
   fc.array(word, { maxLength: 5 }).map((words) => `go ${words.join(" ")}`),
 );
 
-test("whatever is said, every go has one bestmove once it is stopped, and nothing is left behind", async () => {
+test("every go gets one bestmove once it is stopped, whatever else is said, and nothing is left behind", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(line, { maxLength: 12 }), async (lines) => {
       const { hear, hearWithin } = talk();

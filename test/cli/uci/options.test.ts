@@ -4,7 +4,7 @@ import { declared } from "./scripted-analyst.ts";
 
 const options = () => createOptions({ declared, multipvMax: 10, overheadMs: 30 });
 
-test("every option is declared, the engine's own by its own bounds", () => {
+test("kibitz uci declares every option, those of the engine with its own bounds", () => {
   expect(options().declare()).toEqual([
     "option name Hash type spin default 16 min 1 max 33554432",
     "option name Threads type spin default 1 min 1 max 1024",
@@ -20,7 +20,7 @@ test("every option is declared, the engine's own by its own bounds", () => {
   ]);
 });
 
-test("values are set by names in any case, in silence", () => {
+test("setoption sets values by names in any case, without output", () => {
   const set = options();
   expect([
     ...set.set("multipv", "3"),
@@ -40,15 +40,18 @@ test.each([
   ["MultiPV", "many", "MultiPV is a whole number, not many: it stays 1"],
   ["UCI_ShowWDL", "yes", "UCI_ShowWDL is true or false, not yes: it stays false"],
   ["SyzygyPath", "/tb", "there is no option SyzygyPath"],
-])("%s = %s is told: %s", (name, value, told) => {
+])("setoption %s = %s is answered with %s", (name, value, told) => {
   expect(options().set(name, value)).toEqual([told]);
 });
 
-test.each(["Hash", "Threads"])("%s is taken and said to have no effect, unless it is as it was", (name) => {
-  const set = options();
-  expect(set.set(name, name === "Hash" ? "16" : "1")).toEqual([]);
-  expect(set.set(name, "64")).toEqual([expect.stringMatching(`^${name} has no effect: `)]);
-});
+test.each(["Hash", "Threads"])(
+  "setoption accepts %s, and says that it has no effect unless the value is the default",
+  (name) => {
+    const set = options();
+    expect(set.set(name, name === "Hash" ? "16" : "1")).toEqual([]);
+    expect(set.set(name, "64")).toEqual([expect.stringMatching(`^${name} has no effect: `)]);
+  },
+);
 
 describe("the engine is told", () => {
   const told = (...settings: readonly (readonly [string, string])[]) => {
@@ -59,12 +62,12 @@ describe("the engine is told", () => {
     return set.forEngine();
   };
 
-  test("nothing that is so anyway", () => {
+  test("kibitz uci sends the engine no option that has its default", () => {
     expect(told()).toEqual({});
     expect(told(["Skill Level", "20"], ["UCI_Elo", "1500"])).toEqual({});
   });
 
-  test("one strength only: what the service would refuse to be told together", () => {
+  test("kibitz uci sends only one strength to the engine, because the service refuses two", () => {
     expect(told(["Skill Level", "5"])).toEqual({ skill_level: 5 });
     expect(told(["Skill Level", "5"], ["UCI_LimitStrength", "true"], ["UCI_Elo", "1500"])).toEqual({
       uci_limit_strength: true,

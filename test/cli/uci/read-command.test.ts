@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { readCommand } from "../../../src/cli/uci/read-command.ts";
 
 const noClocks = {
@@ -10,12 +10,15 @@ const go = (line: string) => {
   return command.kind === "go" ? command : expect.fail(`read as ${command.kind}`);
 };
 
-test.each(["uci", "isready", "ucinewgame", "stop", "ponderhit", "quit"])("%s is read", (word) => {
-  expect(readCommand(word)).toEqual({ kind: word });
-  expect(readCommand(`  ${word}\r`)).toEqual({ kind: word });
-});
+test.each(["uci", "isready", "ucinewgame", "stop", "ponderhit", "quit"])(
+  "the UCI command %s is read",
+  (word) => {
+    expect(readCommand(word)).toEqual({ kind: word });
+    expect(readCommand(`  ${word}\r`)).toEqual({ kind: word });
+  },
+);
 
-test("what is unknown is passed over, up to the first word that is known", () => {
+test("unknown words before a UCI command are skipped", () => {
   for (const line of ["", "d", "eval", "register later", "joho 1 2 3"]) {
     expect(readCommand(line)).toEqual({ kind: "ignored" });
   }
@@ -28,7 +31,7 @@ test.each([
   ["setoption name Clear Hash", "Clear Hash", undefined],
   ["setoption name SyzygyPath value /a b/c", "SyzygyPath", "/a b/c"],
   ["setoption name Book value", "Book", ""],
-])("%s names an option and its value", (line, name, value) => {
+])("setoption %s is read as an option and its value", (line, name, value) => {
   expect(readCommand(line)).toEqual({ kind: "setoption", name, value });
 });
 
@@ -38,7 +41,7 @@ test("setoption without a name is refused", () => {
   }
 });
 
-test("a position is a FEN or startpos, and moves", () => {
+test("position is read as a FEN or startpos, and moves", () => {
   const fen = "8/8/8/8/8/4k3/8/4K2R w K - 0 1";
   expect(readCommand("position startpos")).toEqual({ kind: "position", fen: "startpos", moves: [] });
   expect(readCommand("position startpos moves e2e4 e7e5")).toMatchObject({ moves: ["e2e4", "e7e5"] });
@@ -46,7 +49,7 @@ test("a position is a FEN or startpos, and moves", () => {
 });
 
 test.each(["position", "position moves e2e4", `position ${"8/".repeat(8)} w`])(
-  "%s is a position that cannot be read, and not the start",
+  "position %s cannot be read, and is not taken for the start",
   (line) => {
     const command = readCommand(line);
     expect(command).toMatchObject({ kind: "position" });
@@ -54,50 +57,48 @@ test.each(["position", "position moves e2e4", `position ${"8/".repeat(8)} w`])(
   },
 );
 
-describe("go", () => {
-  test("alone has no limits", () => {
-    expect(go("go")).toEqual({
-      kind: "go",
-      go: { clocks: noClocks, searchMoves: [], infinite: false, ponder: false },
-      complaints: [],
-    });
+test("go alone has no limits", () => {
+  expect(go("go")).toEqual({
+    kind: "go",
+    go: { clocks: noClocks, searchMoves: [], infinite: false, ponder: false },
+    complaints: [],
   });
+});
 
-  test("has limits in any order", () => {
-    expect(go("go nodes 5000 depth 12 movetime 300 mate 3").go).toMatchObject({
-      depth: 12,
-      nodes: 5000,
-      movetimeMs: 300,
-      mate: 3,
-    });
-    expect(go("go infinite").go).toMatchObject({ infinite: true, ponder: false });
+test("go has its limits in any order", () => {
+  expect(go("go nodes 5000 depth 12 movetime 300 mate 3").go).toMatchObject({
+    depth: 12,
+    nodes: 5000,
+    movetimeMs: 300,
+    mate: 3,
   });
+  expect(go("go infinite").go).toMatchObject({ infinite: true, ponder: false });
+});
 
-  test("has clocks, also those that have run out", () => {
-    expect(go("go ponder wtime -20 btime 60000 winc 100 binc 200 movestogo 12").go).toMatchObject({
-      ponder: true,
-      movesToGo: 12,
-      clocks: {
-        white: { leftMs: -20, incrementMs: 100 },
-        black: { leftMs: 60_000, incrementMs: 200 },
-      },
-    });
+test("go has clocks, also those that have run out", () => {
+  expect(go("go ponder wtime -20 btime 60000 winc 100 binc 200 movestogo 12").go).toMatchObject({
+    ponder: true,
+    movesToGo: 12,
+    clocks: {
+      white: { leftMs: -20, incrementMs: 100 },
+      black: { leftMs: 60_000, incrementMs: 200 },
+    },
   });
+});
 
-  test("has moves to search up to the next word that is its own", () => {
-    expect(go("go searchmoves e2e4 d2d4 depth 5").go).toMatchObject({
-      searchMoves: ["e2e4", "d2d4"],
-      depth: 5,
-    });
+test("go searchmoves has moves up to the next keyword of go", () => {
+  expect(go("go searchmoves e2e4 d2d4 depth 5").go).toMatchObject({
+    searchMoves: ["e2e4", "d2d4"],
+    depth: 5,
   });
+});
 
-  test.each(["go depth", "go depth deep", "go depth 3.5"])("%s is told of, and has no depth", (line) => {
-    const { go: read, complaints } = go(line);
-    expect(read.depth).toBeUndefined();
-    expect(complaints).toEqual(["go depth needs a whole number: it is passed over"]);
-  });
+test.each(["go depth", "go depth deep", "go depth 3.5"])("go %s is reported, and has no depth", (line) => {
+  const { go: read, complaints } = go(line);
+  expect(read.depth).toBeUndefined();
+  expect(complaints).toEqual(["go depth needs a whole number: it is passed over"]);
+});
 
-  test("counts no positions", () => {
-    expect(readCommand("go perft 5").kind).toBe("refused");
-  });
+test("go perft is refused: kibitz uci counts no positions", () => {
+  expect(readCommand("go perft 5").kind).toBe("refused");
 });

@@ -8,7 +8,7 @@ beforeEach(takeClock);
 afterEach(giveClockBack);
 
 describe("stop", () => {
-  test("tells the best move so far at once, and calls the search off", async () => {
+  test("stop prints the best move so far at once, and cancels the search", async () => {
     const { hear, last } = talk();
     await hear("go infinite");
     last().find(stateOf(3, ["e2e4", "e7e5"]));
@@ -19,7 +19,7 @@ describe("stop", () => {
     expect(openTimers()).toBe(0);
   });
 
-  test("before the first move waits for it", async () => {
+  test("stop before the first move waits for it", async () => {
     const { hear, hearWithin, last } = talk();
     await hear("go infinite", "stop");
     expect(await hearWithin(50)).toEqual([]);
@@ -27,14 +27,14 @@ describe("stop", () => {
     expect(bestOf(await hear())).toEqual(["bestmove e2e4"]);
   });
 
-  test("before the first move takes the last one, too", async () => {
+  test("stop before the first move takes the last iteration, too", async () => {
     const { hear, last } = talk();
     await hear("go infinite", "stop");
     last().find(done(8, ["e2e4"]));
     expect(bestOf(await hear())).toEqual(["bestmove e2e4"]);
   });
 
-  test("that finds nothing for 120 ms plays a legal move if a clock runs, and says that it is no more", async () => {
+  test("stop that finds no move for 120 ms plays a legal move if a clock runs, and says so", async () => {
     const { hear, hearWithin } = talk();
     await hear("position startpos moves e2e4", "go movetime 9000 searchmoves c7c5", "stop");
     expect(await hearWithin(119)).toEqual([]);
@@ -45,7 +45,7 @@ describe("stop", () => {
   });
 
   test.each(["go infinite", "go depth 9", "go nodes 900", "go mate 2", "go"])(
-    "that finds nothing for 120 ms leaves %s without a move: no clock asks for one",
+    "stop that finds no move for 120 ms leaves %s without a move: no clock runs",
     async (go) => {
       const { hear, hearWithin } = talk();
       await hear("position startpos moves e2e4", go, "stop");
@@ -57,7 +57,7 @@ describe("stop", () => {
     },
   );
 
-  test("comes twice or too late, and nothing is said twice", async () => {
+  test("stop that comes twice or too late prints nothing more", async () => {
     const { hear, hearWithin, last } = talk();
     await hear("go depth 2");
     last().find(done(2, ["e2e4"]));
@@ -68,7 +68,7 @@ describe("stop", () => {
 });
 
 describe("an infinite search", () => {
-  test("that has ended keeps its best move until stop, and says why it has ended", async () => {
+  test("an infinite search that has ended keeps its best move until stop, and says why it has ended", async () => {
     const { hear, hearWithin, last } = talk();
     await hear("go infinite");
     last().find(done(24, ["e2e4"], "time"));
@@ -81,7 +81,7 @@ describe("an infinite search", () => {
     expect(last().signal.aborted).toBe(false);
   });
 
-  test("is asked again until it is answered or stopped", async () => {
+  test("an infinite search is run again until it is answered or stopped", async () => {
     const { hear, hearWithin, last, analyst } = talk();
     await hear("go infinite");
     last().fail(overloaded(50_000));
@@ -96,7 +96,7 @@ describe("an infinite search", () => {
     expect(await hear("stop")).toEqual(["bestmove e2e4"]);
   });
 
-  test("that has failed for good waits for stop, too", async () => {
+  test("an infinite search that has failed for good waits for stop", async () => {
     const { hear, last } = talk();
     await hear("go infinite");
     last().find(stateOf(5, ["g1f3"]));
@@ -110,7 +110,7 @@ describe("an infinite search", () => {
 });
 
 describe("a clock", () => {
-  test("that the service does not keep is kept here", async () => {
+  test("kibitz uci keeps a clock that the service does not keep", async () => {
     const { hear, hearWithin, last } = talk();
     await hear("go wtime 30960 btime 1000");
     last().find(stateOf(6, ["e2e4"]));
@@ -118,7 +118,7 @@ describe("a clock", () => {
     expect(await hearWithin(1)).toEqual(["bestmove e2e4"]);
   });
 
-  test("cuts searches that are too short to be asked for, if their nodes have not", async () => {
+  test("a clock ends searches that are too short for a request, unless their nodes end first", async () => {
     const { hear, hearWithin, last } = talk();
     await hear("go movetime 5");
     last().find(stateOf(2, ["e2e4"]));
@@ -127,7 +127,7 @@ describe("a clock", () => {
     expect(last().signal.aborted).toBe(true);
   });
 
-  test("that is over before a first move waits for it as long as it may", async () => {
+  test("a clock that ends before a first move waits for the move as long as it may", async () => {
     const { hear, hearWithin, last } = talk();
     await hear("go movetime 5");
     expect(await hearWithin(334)).toEqual([]);
@@ -141,7 +141,7 @@ describe("a clock", () => {
     expect(bestOf(await hearWithin(1))).toHaveLength(1);
   });
 
-  test("that the service keeps, too, calls nothing off before that has had its time", async () => {
+  test("a clock that the service keeps, too, cancels nothing before the service has had its time", async () => {
     const { hear, hearWithin, last } = talk();
     await hear("go movetime 100");
     last().find(stateOf(2, ["e2e4"]));
@@ -152,7 +152,7 @@ describe("a clock", () => {
     expect(last().signal.aborted).toBe(true);
   });
 
-  test("of the other side is none", async () => {
+  test("a clock of the other side has no effect", async () => {
     const { hear, hearWithin, last } = talk();
     await hear("go btime 100");
     last().find(stateOf(1, ["e2e4"]));
@@ -161,7 +161,7 @@ describe("a clock", () => {
 });
 
 describe("pondering", () => {
-  test("runs no clock before ponderhit, and then that of the move", async () => {
+  test("pondering starts no clock before ponderhit, and then the clock of the move", async () => {
     const { hear, hearWithin, last } = talk();
     await hear("position startpos moves e2e4 e7e5", "go ponder wtime 30960 btime 30000");
     last().find(stateOf(9, ["g1f3"]));
@@ -171,7 +171,7 @@ describe("pondering", () => {
     expect(await hearWithin(1)).toEqual(["bestmove g1f3"]);
   });
 
-  test("that has found all answers ponderhit at once", async () => {
+  test("pondering that has found its move answers ponderhit at once", async () => {
     const { hear, last } = talk();
     await hear("go ponder depth 8");
     last().find(done(8, ["g1f3"]));
@@ -179,7 +179,7 @@ describe("pondering", () => {
     expect(await hear("ponderhit")).toEqual(["bestmove g1f3"]);
   });
 
-  test("in vain ends with stop", async () => {
+  test("pondering in vain ends with stop", async () => {
     const { hear, last } = talk();
     await hear("go ponder wtime 30960 btime 30000");
     last().find(stateOf(9, ["g1f3"]));
@@ -189,7 +189,7 @@ describe("pondering", () => {
 });
 
 describe("go mate", () => {
-  test("ends with a mate as short as was asked for, by the side to move", async () => {
+  test("go mate ends with a mate as short as requested, by the side to move", async () => {
     const { hear, last } = talk();
     await hear("position startpos moves e2e4", "go mate 3");
     for (const mate of [2, -4]) {
@@ -200,7 +200,7 @@ describe("go mate", () => {
     expect(bestOf(await hear())).toEqual(["bestmove d8h4"]);
   });
 
-  test("says that there was none", async () => {
+  test("go mate says that there is no such mate", async () => {
     const { hear, last } = talk();
     await hear("go mate 2");
     last().find(done(20, ["e2e4"], "nodes"));
@@ -211,7 +211,7 @@ describe("go mate", () => {
 });
 
 describe("a search under way", () => {
-  test("that another go follows says its move first", async () => {
+  test("a search that another go follows prints its move first", async () => {
     const { hear, last, analyst } = talk();
     await hear("go infinite");
     last().find(stateOf(3, ["e2e4"]));
@@ -222,7 +222,7 @@ describe("a search under way", () => {
     expect(bestOf(await hear())).toEqual(["bestmove e7e5"]);
   });
 
-  test("tells where it waits for long", async () => {
+  test("a search says its queue position if it waits for long", async () => {
     const { hear, last } = talk();
     await hear("go depth 3");
     last().find({ kind: "queued", place: 2, expectedWaitMs: 3700 });
@@ -230,7 +230,7 @@ describe("a search under way", () => {
     expect(await hear()).toEqual(["info string waiting for an engine: place 2, about 3700 ms"]);
   });
 
-  test("says its move when its program leaves, and the session is over", async () => {
+  test("a search prints its move when its program leaves, and the session ends", async () => {
     const { hear, last, over } = talk();
     await hear("go infinite");
     last().find(stateOf(3, ["e2e4"]));
@@ -240,7 +240,7 @@ describe("a search under way", () => {
     expect(last().signal.aborted).toBe(true);
   });
 
-  test("says what is asked of whom who debugs", async () => {
+  test("debug mode shows the requests of a search", async () => {
     const { hear } = talk();
     expect(await hear("debug on", "go depth 3")).toEqual([
       expect.stringMatching(/^info string asking \{.*"depth":3/),
@@ -248,13 +248,13 @@ describe("a search under way", () => {
   });
 });
 
-test("whoever leaves before the engine is known waits for nothing", async () => {
+test("a program that leaves before the engine is known ends the session at once", async () => {
   const { hear, over } = talk(createScriptedAnalyst(new Promise(() => {})));
   await hear("quit");
   await expect(over).resolves.toBeUndefined();
 });
 
-test("whoever has left is not told that the engine was called off", async () => {
+test("a program that has left is not told that the engine start was cancelled", async () => {
   const opening = Promise.withResolvers<never>();
   const { hear } = talk(createScriptedAnalyst(opening.promise));
   await hear("quit");

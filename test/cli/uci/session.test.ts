@@ -9,7 +9,7 @@ beforeEach(takeClock);
 afterEach(giveClockBack);
 
 describe("the greeting", () => {
-  test("names Kibitz, the engine and its options", async () => {
+  test("the greeting names Kibitz, the engine and its options", async () => {
     const heard = await talk().hear("uci");
     expect(heard.slice(0, 2)).toEqual([
       "id name Kibitz 1.2.3 (Stockfish 19)",
@@ -19,7 +19,7 @@ describe("the greeting", () => {
     expect(heard.at(-1)).toBe("uciok");
   });
 
-  test("and all else waits for the engine to be known, and then comes in its order", async () => {
+  test("the greeting and all answers wait until the engine is known, and then come in order", async () => {
     const introduction = Promise.withResolvers<{ name: string; author: string; options: [] }>();
     const { hear, last } = talk(createScriptedAnalyst(introduction.promise));
     expect(await hear("uci", "isready", "go depth 3")).toEqual([]);
@@ -30,20 +30,20 @@ describe("the greeting", () => {
     expect(last().question.depth).toBe(3);
   });
 
-  test("says why the engine is not known yet, and goes on", async () => {
+  test("the greeting says why the engine is not known yet, and comes later", async () => {
     const introduction = { name: "x", author: "y", options: [], complaint: "nobody answers" };
     const { hear } = talk(createScriptedAnalyst(Promise.resolve(introduction)));
     expect(await hear("isready")).toEqual(["info string nobody answers", "readyok"]);
   });
 
-  test("never comes where nothing can ever be answered", async () => {
+  test("the greeting never comes if no search can ever be answered", async () => {
     const { over } = talk(createScriptedAnalyst(Promise.reject(new Error("no engine"))));
     await expect(over).rejects.toThrow("no engine");
   });
 });
 
 describe("a question", () => {
-  test("has the position with its moves, the limits and the options", async () => {
+  test("a UCI search sends the position with its moves, the limits and the options", async () => {
     const { hear, last } = talk();
     await hear(
       "setoption name MultiPV value 3",
@@ -62,7 +62,7 @@ describe("a question", () => {
     });
   });
 
-  test("in Chess960 castles as king takes rook, both ways", async () => {
+  test("a UCI search in Chess960 castles as king takes rook, in both directions", async () => {
     const { hear, last } = talk();
     await hear(
       "setoption name UCI_Chess960 value true",
@@ -74,7 +74,7 @@ describe("a question", () => {
     expect((await hear()).at(-1)).toBe("bestmove e8a8");
   });
 
-  test("about a game of more than 600 moves is about its end", async () => {
+  test("a UCI search of a game of more than 600 moves sends only its last moves", async () => {
     const { hear, last } = talk();
     const shuffle = ["g1f3", "g8f6", "f3g1", "f6g8"];
     const moves = [...Array(151)].flatMap((_, round) => [
@@ -87,7 +87,7 @@ describe("a question", () => {
     expect(last().question.fen).toContain(" w ");
   });
 
-  test("leaves out what is not legal, and says so", async () => {
+  test("a UCI search leaves out moves that are not legal, and says so", async () => {
     const { hear, last } = talk();
     expect(await hear("go depth 3 searchmoves e2e5 e2e4")).toEqual([
       expect.stringMatching(/^info string searchmoves: 'e2e5' is not a legal move for White/),
@@ -99,7 +99,7 @@ describe("a question", () => {
     ["go depth 99", "go depth 99 is outside 1 to 30: taken as 30", { depth: 30 }],
     ["go nodes 0", "go nodes 0 is outside 1 to 1000000000: taken as 1", { nodes: 1 }],
     ["go movetime 90000", "go movetime 90000 is outside 1 to 60000: taken as 60000", { movetimeMs: 60_000 }],
-  ])("%s is moved to what is possible, and that is told", async (line, told, limits) => {
+  ])("a UCI search moves %s to what is possible, and says so", async (line, told, limits) => {
     const { hear, last } = talk();
     expect(await hear(line)).toEqual([`info string ${told}`]);
     expect(last().question).toMatchObject(limits);
@@ -121,7 +121,7 @@ describe("a question", () => {
     expect(last().question.depth).toBe("depth" in limits ? limits.depth : undefined);
   });
 
-  test("for less time than can be asked for has the nodes that the engine visits in it", async () => {
+  test("a UCI search for less time than the service allows sends the nodes that the engine visits in that time", async () => {
     const { hear, last } = talk();
     await hear("go depth 9");
     last().find(done(9, ["e2e4"], "depth", { nodes: 30_000, timeMs: 100 }));
@@ -135,7 +135,7 @@ describe("a question", () => {
     expect(last().question.nodes).toBe(6000);
   });
 
-  test("that is more than a plan allows is asked anew within it, and from then on at once", async () => {
+  test("a UCI search beyond the plan is sent again within it, and the next ones are within it at once", async () => {
     const { hear, last, analyst } = talk();
     await hear("setoption name MultiPV value 8", "go depth 30");
     last().fail(overPlan({ "/depth": 20, "/multipv": 5 }));
@@ -168,7 +168,7 @@ function overPlan(maxima: Readonly<Record<string, number>>): KibitzError {
 }
 
 describe("an answer", () => {
-  test("comes as it deepens, from the side to move", async () => {
+  test("the info lines of a search deepen, from the point of view of the side to move", async () => {
     const { hear, last } = talk();
     await hear("setoption name UCI_ShowWDL value true", "position startpos moves e2e4", "go depth 2");
     last().find(
@@ -185,7 +185,7 @@ describe("an answer", () => {
     ]);
   });
 
-  test("has a line for each variation", async () => {
+  test("the info lines of a search have a line for each variation", async () => {
     const { hear, last } = talk();
     await hear("go depth 2");
     const line = (moves: readonly string[]) => ({ depth: 2, seldepth: 2, score: centipawns(1), moves });
@@ -195,7 +195,7 @@ describe("an answer", () => {
     expect(heard[1]).toMatch(/ multipv 2 .* pv d2d4$/);
   });
 
-  test("of a finished game is that there is no move", async () => {
+  test("a search of a finished game answers that there is no move", async () => {
     const { hear, last } = talk();
     await hear("position startpos moves f2f3 e7e5 g2g4 d8h4", "go depth 5");
     last().find({ kind: "state", state: { ...terminal, score: mateIn(0) } });
@@ -203,7 +203,7 @@ describe("an answer", () => {
     expect(await hear()).toEqual(["info depth 0 score mate 0", "bestmove (none)"]);
   });
 
-  test("of a game that is drawn on the board is any legal move, and says so", async () => {
+  test("a search of a game that is drawn on the board plays any legal move, and says so", async () => {
     const { hear, last } = talk();
     await hear("position fen 8/8/8/3k4/8/8/8/K7 w - - 0 1", "go depth 5");
     last().find({ kind: "state", state: terminal });
@@ -217,7 +217,7 @@ describe("an answer", () => {
     ]);
   });
 
-  test("to a position that cannot be read is no move of another one", async () => {
+  test("a search of a position that cannot be read plays no move of an earlier position", async () => {
     const { hear, analyst } = talk();
     await hear("position startpos moves e2e4");
     const told = await hear("position startpos moves e2e4 e2e4", "go depth 3");
