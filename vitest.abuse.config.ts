@@ -11,5 +11,7 @@ export default defineConfig({
     provide: { needs: ["native"] },
     // They share one service, and count what an attack takes of it.
     fileParallelism: false,
+    // Tests that are marked as concurrent only wait until the service closes their connection.
+    maxConcurrency: 32,
   },
 });

@@ -161,22 +161,19 @@ test("25: a key comes back in no answer and stands in no line of the log, wherev
   const answers: unknown[] = [];
   for (const headers of [{}, auth]) {
     for (const body of bodies) {
-      for (const path of [
-        "/v1/eval",
-        "/v1/bestmove",
-        "/v1/eval/stream",
-        rpcOf("Evaluate"),
-        rpcOf("FindBestMove"),
-      ]) {
-        answers.push(await service.post(path, body, headers));
-      }
-      answers.push(await service.post("/v1/eval/batch", { requests: [body] }, headers));
+      const rpcs = [rpcOf("Evaluate"), rpcOf("FindBestMove")];
       const message = envelope(Buffer.from(JSON.stringify(body)));
-      for (const type of ["application/grpc-web+json", "application/connect+json"]) {
-        answers.push(
-          await service.post(rpcOf("StreamEvaluate"), message, { ...headers, "Content-Type": type }),
-        );
-      }
+      answers.push(
+        ...(await Promise.all([
+          ...["/v1/eval", "/v1/bestmove", "/v1/eval/stream", ...rpcs].map((path) =>
+            service.post(path, body, headers),
+          ),
+          service.post("/v1/eval/batch", { requests: [body] }, headers),
+          ...["application/grpc-web+json", "application/connect+json"].map((type) =>
+            service.post(rpcOf("StreamEvaluate"), message, { ...headers, "Content-Type": type }),
+          ),
+        ])),
+      );
     }
     for (const pgn of [
       issued,
@@ -206,9 +203,13 @@ test("25: a key comes back in no answer and stands in no line of the log, wherev
       rpcOf(issued),
       `/${issued}/Evaluate`,
     ]) {
-      answers.push(await service.get(path, headers));
-      answers.push(await service.post(path, {}, headers));
-      answers.push(await service.post(path, "", { ...headers, "Content-Type": "application/grpc" }));
+      answers.push(
+        ...(await Promise.all([
+          service.get(path, headers),
+          service.post(path, {}, headers),
+          service.post(path, "", { ...headers, "Content-Type": "application/grpc" }),
+        ])),
+      );
     }
     answers.push(await service.post(`/v1/eval?${issued}=1&token=${issued}`, { fen }, headers));
     answers.push(await service.post("/v1/keys", { name: issued }, headers));
@@ -219,10 +220,9 @@ test("25: a key comes back in no answer and stands in no line of the log, wherev
     "X-Forwarded-For traceparent tracestate If-None-Match Connect-Timeout-Ms grpc-timeout Connect-Door-Version " +
     "grpc-encoding grpc-accept-encoding Connect-Content-Encoding Accept-Encoding Range Expect Prefer Date From TE";
   for (const name of names.split(" ")) {
-    for (const path of ["/v1/eval", rpcOf("Evaluate")]) {
-      answers.push(await service.post(path, { fen }, { [name]: issued }));
-    }
-    answers.push(await service.get("/", { [name]: issued }));
+    const named = { [name]: issued };
+    const asked = ["/v1/eval", rpcOf("Evaluate")].map((path) => service.post(path, { fen }, named));
+    answers.push(...(await Promise.all([...asked, service.get("/", named)])));
   }
   for (const value of [
     issued,
