@@ -51,7 +51,7 @@ export function createBatchEvaluation(options: BatchOptions) {
     message: RequestMessage,
     asker: Asker,
     flow: string,
-    since: () => number,
+    progressedAt: () => number,
     signal: AbortSignal,
     counted: () => void,
   ) {
@@ -63,7 +63,7 @@ export function createBatchEvaluation(options: BatchOptions) {
       admitted.answered();
       return analysis;
     };
-    return retryOverloaded(run, signal, { since });
+    return retryOverloaded(run, signal, { progressedAt });
   }
 
   /** What is wrong with an item that could not be read. */
@@ -164,11 +164,10 @@ export function atOnceOf({ plan }: Account, searchesAtOnce: number): number {
 }
 
 /**
- * Starts tasks in their order, a few at a time, and gives each result when it is there. A slow reader slows
- * the starting down: no more results wait for it than may be under way.
+ * Starts tasks in their order and yields each result when it is ready. A slow reader slows the starting down: running
+ * tasks and results that wait for the reader are at most `atOnce` together.
  *
- * @param atOnce how many may be under way
- * @param start task by index. Its signal is aborted when the reader leaves or one of the tasks fails.
+ * @param start starts the task with an index. Its signal is aborted when the reader leaves or a task fails.
  */
 export async function* runConcurrently<T>(
   count: number,
@@ -200,45 +199,39 @@ export async function* runConcurrently<T>(
 }
 
 /**
- * Least and longest wait before a new try, in milliseconds, whatever the refusal says. It may say 0; and it is an upper estimate
- * for callers from elsewhere: slots may be free long before, and a server that stops waits for who waits in here.
+ * The shortest and longest pause before a retry, in milliseconds. The `retryAfterMs` of a refusal may be 0, or far too
+ * long, because slots may be free earlier; and a server that stops waits for this pause.
  */
 const pauseMinMs = 100;
 const pauseMaxMs = 1000;
 
 export interface RetryOptions {
-  /** When to begin counting the patience, by `performance.now()`: it may move on between tries. */
-  readonly since: () => number;
-  /** How long a task is tried again, in milliseconds. The last try is at its end. */
+  /** When the work that the task belongs to last progressed, by `performance.now()`. */
+  readonly progressedAt: () => number;
+  /** How long to retry without progress, in milliseconds. */
   readonly patienceMs?: number;
 }
 
 /**
- * Runs a task, and again while it is refused as `overloaded`, each time after as long as the refusal says, or a second:
- * for work whose caller waits anyway. Throws what the last try threw; an AbortError when the caller has left.
+ * Retries a task that is refused as `overloaded` until the work has made no progress for a minute. For callers that wait anyway.
+ *
+ * @throws the last error of the task; an AbortError if the caller disconnects
  */
 export async function retryOverloaded<T>(
   task: () => Promise<T>,
   signal: AbortSignal,
-  { since, patienceMs = 60_000 }: RetryOptions,
+  { progressedAt, patienceMs = 60_000 }: RetryOptions,
 ): Promise<T> {
-  /** The count that the last try was set to end. A timer may fire before its time, so the clock alone cannot tell. */
-  let ended: number | undefined;
   for (;;) {
     try {
       return await task();
     } catch (thrown) {
-      const begun = since();
-      const leftMs = begun + patienceMs - performance.now();
-      const again = thrown instanceof KibitzError && thrown.code === "overloaded";
-      if (!again || leftMs <= 0 || begun === ended) {
+      const isOverloaded = thrown instanceof KibitzError && thrown.code === "overloaded";
+      if (!isOverloaded || performance.now() - progressedAt() >= patienceMs) {
         throw thrown;
       }
       const pauseMs = Math.min(Math.max(thrown.retryAfterMs ?? pauseMaxMs, pauseMinMs), pauseMaxMs);
-      if (pauseMs >= leftMs) {
-        ended = begun;
-      }
-      await sleep(Math.min(pauseMs, leftMs), undefined, { signal });
+      await sleep(pauseMs, undefined, { signal });
     }
   }
 }

@@ -88,7 +88,7 @@ export async function* reviewGame(
   async function evaluate(index: number, either: AbortSignal): Promise<void> {
     const isFirst = () => !hasBegun && index === analyses.length;
     const analysis = await retryOverloaded(() => search(index, either), either, {
-      since: () => (isFirst() ? Number.NEGATIVE_INFINITY : progressedAt),
+      progressedAt: () => (isFirst() ? Number.NEGATIVE_INFINITY : progressedAt),
     });
     if (analysis.cutShort) {
       // What was found in the time that was left is no answer to what was asked.

@@ -19,7 +19,7 @@ function controlled() {
 }
 
 describe("tasks", () => {
-  test("are answered as they are ready", async () => {
+  test("concurrent tasks are answered as they are ready", async () => {
     const { tasks, start } = controlled();
     const results = runConcurrently(3, 3, start, never);
     const first = results.next();
@@ -32,7 +32,7 @@ describe("tasks", () => {
     expect((await results.next()).done).toBe(true);
   });
 
-  test("are started in order, no more at once than allowed, and none while nobody reads", async () => {
+  test("concurrent tasks are started in order, no more at once than allowed, and none while nobody reads", async () => {
     const { tasks, start } = controlled();
     const results = runConcurrently(4, 2, start, never);
     const first = results.next();
@@ -47,7 +47,7 @@ describe("tasks", () => {
     await results.return(undefined);
   });
 
-  test("are called off when their reader leaves", async () => {
+  test("concurrent tasks are aborted when their reader leaves", async () => {
     const { tasks, signals, start } = controlled();
     const results = runConcurrently(3, 2, start, never);
     const first = results.next();
@@ -58,7 +58,7 @@ describe("tasks", () => {
     expect(tasks).toHaveLength(2);
   });
 
-  test("are called off with the reason of the signal", async () => {
+  test("concurrent tasks are aborted with the reason of the signal", async () => {
     const { start } = controlled();
     const leave = new AbortController();
     const first = runConcurrently(3, 2, start, leave.signal).next();
@@ -67,7 +67,7 @@ describe("tasks", () => {
     await expect(first).rejects.toBe(reason);
   });
 
-  test("need not be", async () => {
+  test("no tasks are no results", async () => {
     expect(await Array.fromAsync(runConcurrently(0, 2, () => expect.fail("started"), never))).toEqual([]);
   });
 });
