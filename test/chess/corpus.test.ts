@@ -31,7 +31,7 @@ const named = (some: readonly CorpusLine[]) => some.map((line) => [`${line.id}, 
 const accepted = lines.filter((line) => line.verdict !== "invalid");
 
 describe("the corpus", () => {
-  test.each(named(lines))("gets its verdict: %s", (_, line) => {
+  test.each(named(lines))("the position of the corpus is accepted or refused as recorded: %s", (_, line) => {
     const judgement = judge(line.fen, extrasOf(line));
     expect(judgement.kind).toBe(line.verdict === "invalid" ? "faults" : "position");
     if (judgement.kind === "faults") {
@@ -44,7 +44,7 @@ describe("the corpus", () => {
   });
 
   const mendings = ["castling_rights_removed", "ep_square_removed", "clocks_defaulted"];
-  test.each(named(accepted))("is told of exactly what was mended: %s", (_, line) => {
+  test.each(named(accepted))("the position of the corpus has the recorded warnings: %s", (_, line) => {
     const told = noticesOf(line.fen, extrasOf(line)).filter((code) => mendings.includes(code));
     // Where a square on which nothing can be captured is the normal thing, the corpus names no warning.
     const uselessSquare = line.id.startsWith("ep_nocapture") ? "ep_square_removed" : undefined;
@@ -52,12 +52,12 @@ describe("the corpus", () => {
   });
 
   const counted = accepted.filter((line) => line.expect.legal_count !== undefined);
-  test.each(named(counted))("has its legal moves: %s", (_, line) => {
+  test.each(named(counted))("the position of the corpus has its recorded legal moves: %s", (_, line) => {
     const position = positionOf(line.fen, extrasOf(line));
     expect(position.legalMoveCount).toBe(line.expect.legal_count);
   });
 
-  test("lists moves and counts them, of many positions", () => {
+  test("many positions of the corpus have their legal moves, listed and counted", () => {
     expect([lines.length, counted.length, listed.length].map((count) => count >= 40)).toEqual([
       true,
       true,
@@ -66,7 +66,7 @@ describe("the corpus", () => {
   });
 
   const listed = counted.filter((line) => line.expect.legal !== undefined);
-  test.each(named(listed))("has these and no other legal moves: %s", (_, line) => {
+  test.each(named(listed))("the position of the corpus has these and no other legal moves: %s", (_, line) => {
     const position = positionOf(line.fen, extrasOf(line));
     // Some lists hold castling twice, as e8g8 and e8h8.
     const moves = line.expect.legal?.map((uci) => describeMove(position, uci)?.uci);
@@ -74,7 +74,7 @@ describe("the corpus", () => {
     expect(new Set(moves).size).toBe(line.expect.legal_count);
   });
 
-  test.each(named(accepted))("is written so that reading it changes nothing: %s", (_, line) => {
+  test.each(named(accepted))("a position that is written and read again does not change: %s", (_, line) => {
     const position = positionOf(line.fen, extrasOf(line));
     const again = positionOf(position.fen, { chess960: position.chess960 });
     expect(again.fen).toBe(position.fen);
@@ -85,7 +85,7 @@ describe("the corpus", () => {
     expect(position.chess960 || validateFen(position.fen).ok).toBe(true);
   });
 
-  test("tells when a draw by the 50-move rule can be claimed", () => {
+  test("a draw by the 50-move rule can be claimed exactly if the corpus says so", () => {
     const told = accepted.filter((line) => positionOf(line.fen, extrasOf(line)).drawClaim === "fifty_moves");
     const expected = lines.filter((line) => line.expect.fifty_claimable);
     expect(expected.length).toBeGreaterThan(0);

@@ -16,22 +16,19 @@ describe("a game that is replayed", () => {
     ["a fivefold repetition", [...round, ...round, ...round, ...round]],
     ["an illegal move", ["e4", "e4", "Nf3"]],
     ["an illegal first move", ["e5"]],
-  ])(
-    "with %s ends in the same position, with the same moves, as one of which all positions are kept",
-    (_, moves) => {
-      const kept = play(startFen, moves);
-      const replayed = inOneGo(replayGame(positionOf(startFen), moves));
-      expect(replayed).toEqual({
-        start: kept.start,
-        moves: kept.moves,
-        last: kept.last,
-        refused: kept.refused,
-      });
-      expect(replayed.last).toEqual(kept.positions.at(-1));
-    },
-  );
+  ])("a game with %s that is replayed on one board ends like the game with all its positions", (_, moves) => {
+    const kept = play(startFen, moves);
+    const replayed = inOneGo(replayGame(positionOf(startFen), moves));
+    expect(replayed).toEqual({
+      start: kept.start,
+      moves: kept.moves,
+      last: kept.last,
+      refused: kept.refused,
+    });
+    expect(replayed.last).toEqual(kept.positions.at(-1));
+  });
 
-  test("takes one board, however long it is", () => {
+  test("a game that is replayed takes one board, however long it is", () => {
     const clone = vi.spyOn(Chess.prototype, "clone");
     const boardsFor = (moves: readonly string[]) => {
       clone.mockClear();
@@ -43,42 +40,40 @@ describe("a game that is replayed", () => {
   });
 });
 
-describe("a game that is played", () => {
-  test("has a position more than moves, each what judging it gives", () => {
-    const { positions, moves, refused } = play(startFen, ["e4", "Nf6", "Nf3", "Ng8"]);
-    expect(refused).toBeUndefined();
-    expect(moves.map(({ san }) => san)).toEqual(["e4", "Nf6", "Nf3", "Ng8"]);
-    expect(positions.map(({ fen }) => fen)).toEqual([startFen, ...moves.map(({ fenAfter }) => fenAfter)]);
-    for (const position of positions) {
-      const judged = positionOf(position.root, { moves: position.moves });
-      expect({ ...position, board: undefined }).toEqual({ ...judged, board: undefined });
-      expect(describeMove(position, "a2a3")).toEqual(describeMove(judged, "a2a3"));
-    }
-  });
+test("a game has one position more than moves, each like the position that its moves lead to", () => {
+  const { positions, moves, refused } = play(startFen, ["e4", "Nf6", "Nf3", "Ng8"]);
+  expect(refused).toBeUndefined();
+  expect(moves.map(({ san }) => san)).toEqual(["e4", "Nf6", "Nf3", "Ng8"]);
+  expect(positions.map(({ fen }) => fen)).toEqual([startFen, ...moves.map(({ fenAfter }) => fenAfter)]);
+  for (const position of positions) {
+    const judged = positionOf(position.root, { moves: position.moves });
+    expect({ ...position, board: undefined }).toEqual({ ...judged, board: undefined });
+    expect(describeMove(position, "a2a3")).toEqual(describeMove(judged, "a2a3"));
+  }
+});
 
-  test("has a history no longer than can be repeated", () => {
-    const { positions } = play(startFen, ["e4", "Nf6", "Nf3", "Nxe4", "Nd4"]);
-    expect(positions.map(({ moves }) => moves)).toEqual([[], [], ["g8f6"], ["g8f6", "g1f3"], [], ["f3d4"]]);
-    expect(positions.at(-1)?.root).toBe(positions.at(-2)?.fen);
-  });
+test("the history of a position in a game is no longer than what can repeat", () => {
+  const { positions } = play(startFen, ["e4", "Nf6", "Nf3", "Nxe4", "Nd4"]);
+  expect(positions.map(({ moves }) => moves)).toEqual([[], [], ["g8f6"], ["g8f6", "g1f3"], [], ["f3d4"]]);
+  expect(positions.at(-1)?.root).toBe(positions.at(-2)?.fen);
+});
 
-  test("counts how often a position was there", () => {
-    const round = ["Nf3", "Nf6", "Ng1", "Ng8"];
-    const { positions } = play(startFen, [...round, ...round, ...round, ...round]);
-    expect(positions[8]?.drawClaim).toBe("threefold_repetition");
-    expect(positions[16]).toMatchObject({ terminal: { reason: "fivefold_repetition" }, moves: [] });
-    expect(positions[16]?.root).toBe(positions[16]?.fen);
-  });
+test("the positions of a game know how often each was there", () => {
+  const round = ["Nf3", "Nf6", "Ng1", "Ng8"];
+  const { positions } = play(startFen, [...round, ...round, ...round, ...round]);
+  expect(positions[8]?.drawClaim).toBe("threefold_repetition");
+  expect(positions[16]).toMatchObject({ terminal: { reason: "fivefold_repetition" }, moves: [] });
+  expect(positions[16]?.root).toBe(positions[16]?.fen);
+});
 
-  test("ends before the first move that is not legal, and says why", () => {
-    const { positions, refused } = play("4k3/8/8/8/8/8/8/R4R1K w - - 0 1", ["Kg2", "Kd8", "Rd1+", "x"]);
-    expect(positions).toHaveLength(3);
-    expect(refused).toBe("matches more than one legal move for White: a1d1, f1d1");
-  });
+test("a game ends before the first illegal move, and says why", () => {
+  const { positions, refused } = play("4k3/8/8/8/8/8/8/R4R1K w - - 0 1", ["Kg2", "Kd8", "Rd1+", "x"]);
+  expect(positions).toHaveLength(3);
+  expect(refused).toBe("matches more than one legal move for White: a1d1, f1d1");
+});
 
-  test("is played in pieces", () => {
-    const round = ["Nf3", "Nf6", "Ng1", "Ng8"];
-    const texts = Array.from({ length: 25 }, () => round).flat();
-    expect([...playGame(positionOf(startFen), texts)]).toHaveLength(4);
-  });
+test("a game is played in time slices", () => {
+  const round = ["Nf3", "Nf6", "Ng1", "Ng8"];
+  const texts = Array.from({ length: 25 }, () => round).flat();
+  expect([...playGame(positionOf(startFen), texts)]).toHaveLength(4);
 });

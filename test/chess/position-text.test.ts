@@ -25,7 +25,7 @@ describe("the text of a FEN", () => {
     ["several spaces between the fields", startFen.replaceAll(" ", "   ")],
     ["leading zeros in the clocks", `${board} w KQkq - 000 0001`],
     ["castling letters in any order", `${board} w qkQK - 0 1`],
-  ])("may have %s", (_, fen) => {
+  ])("a FEN is read with %s", (_, fen) => {
     expect(positionOf(fen).fen).toBe(startFen);
     expect(positionOf(fen).warnings).toEqual([]);
   });
@@ -43,11 +43,11 @@ describe("the text of a FEN", () => {
     ["a piece from Unicode", startFen.replace("K", "♔"), "U+2654"],
     ["a full-width digit", `${board} w KQkq - ０ 1`, "U+FF10"],
     ["an emoji", `${startFen} 🙂`, "U+1F642"],
-  ])("refuses %s and names it", (_, fen, name) => {
+  ])("a FEN with %s is refused, and the refusal names it", (_, fen, name) => {
     expect(refusalOf(fen)).toContain(name);
   });
 
-  test.each(["startpos", " startpos\n"])("may be the word for the start position: %j", (fen) => {
+  test.each(["startpos", " startpos\n"])("the text %j is read as the start position", (fen) => {
     expect(positionOf(fen)).toMatchObject({ fen: startFen, root: startFen, warnings: [] });
     expect(positionOf(fen, { chess960: true }).fen).toBe(startFen.replace("KQkq", "HAha"));
     expect(positionOf(fen, { moves: ["e4", "e5"] })).toMatchObject({
@@ -57,18 +57,18 @@ describe("the text of a FEN", () => {
   });
 
   test.each(["Startpos", "startpos w", "startpos moves e2e4", "startpos startpos"])(
-    "is no such word: %j",
+    "the text %j is not read as the start position",
     (fen) => {
       expect(refusalOf(fen)).not.toBe("");
     },
   );
 
-  test.each(["Startpos", "STARTPOS", " StartPos\n"])("suggests startpos in lower case for %j", (fen) => {
+  test.each(["Startpos", "STARTPOS", " StartPos\n"])("startpos in lower case is suggested for %j", (fen) => {
     expect(refusalOf(fen)).toBe(`For the start position, write startpos in lower case, not '${fen.trim()}'.`);
     expect(suggestionOf(fen)).toBe("startpos");
   });
 
-  test("suggests spaces for a FEN with underscores, as addresses of web pages have it", () => {
+  test("spaces are suggested for a FEN with underscores, as web addresses have it", () => {
     expect(refusalOf(startFen.replaceAll(" ", "_"))).toBe(
       "The fields of a FEN are separated by spaces, not by '_'.",
     );
@@ -76,29 +76,29 @@ describe("the text of a FEN", () => {
     expect(suggestionOf("4k3/8/8/8/8/8/8/8_w_-_-_0_1")).toBeUndefined();
   });
 
-  test("refuses smuggled moves and says where moves belong", () => {
+  test("moves behind a FEN are refused, and the refusal says where moves belong", () => {
     expect(refusalOf(`${startFen} moves e2e4`)).toContain("`moves`");
     expect(refusalOf(`${board} w KQkq - moves e2e4`)).toContain("`moves`");
   });
 
-  test("refuses EPD operations and says what to leave out", () => {
+  test("EPD operations behind a FEN are refused, and the refusal says what to leave out", () => {
     expect(refusalOf(`${board} w KQkq - bm e4; id "x";`)).toContain("EPD");
   });
 
-  test("refuses a seventh field", () => {
+  test("a seventh field of a FEN is refused", () => {
     expect(refusalOf(`${startFen} extra`)).toContain("7 fields");
   });
 
-  test("reads 128 characters and refuses one more", () => {
+  test("a FEN of 128 characters is read, and a longer one refused", () => {
     expect(positionOf(startFen.padEnd(maxFenCharacters)).fen).toBe(startFen);
     expect(refusalOf(startFen.padEnd(maxFenCharacters + 1))).toContain("129 characters");
   });
 
-  test("refuses a FEN of a megabyte without repeating it", () => {
+  test("a FEN of a megabyte is refused without being repeated", () => {
     expect(refusalOf("8/".repeat(500_000)).length).toBeLessThan(100);
   });
 
-  test("may be damaged anyhow: nothing throws, and nothing but the alphabet of FEN comes through", () => {
+  test("a FEN that is damaged in any way throws nothing, and only characters of FEN come through", () => {
     const random = createRandom(1);
     const wholes = [startFen, "r3k2r/8/8/3pP3/8/8/8/1R2K2R w Hkq d6 0 2", "2k5/P7/8/8/8/8/8/2K5 b - - 12 60"];
     const shards = [..."/ 0123456789-KQRBNPkqrbnpwabcdefgh\n\t\0;é", "moves", "  ", "44"];
@@ -123,11 +123,11 @@ describe("the text of a FEN", () => {
     expect(accepted).toBeLessThan(5_000);
   });
 
-  test("is not repeated beyond 64 characters", () => {
+  test("a refused FEN is repeated to at most 64 characters", () => {
     expect(refusalOf(`${"p".repeat(100)} w - -`)).not.toContain("p".repeat(65));
   });
 
-  test("reports every fault of its fields, in their order", () => {
+  test("a FEN is refused with every violation of its fields, in their order", () => {
     const messages = faultsOf("44/ppppxppp/7/8/8/8/PPPPPPPP/RNBQKBNR W KX e9 -1 1.5").map(
       (fault) => fault.message,
     );
@@ -158,20 +158,20 @@ describe("the board field", () => {
     ["nine ranks", "4k3/8/8/8/8/8/8/4K3/8", "9 ranks"],
     ["backslashes", "4k3\\8\\8\\8\\8\\8\\8\\4K3", "1 rank"],
     ["pockets of Crazyhouse", "4k3/8/8/8/8/8/8/4K3[Qq]", "Rank 1"],
-  ])("refuses %s and says where", (_, text, place) => {
+  ])("the board field of a FEN is refused for %s, with the place", (_, text, place) => {
     expect(refusalOf(`${text} w - - 0 1`)).toContain(place);
   });
 });
 
 describe("a FEN with fields missing", () => {
-  test("of four or five fields is completed, with a warning", () => {
+  test("a FEN of four or five fields is completed, with a warning", () => {
     expect(positionOf(`${board} w KQkq -`).fen).toBe(startFen);
     expect(noticesOf(`${board} w KQkq -`)).toEqual(["clocks_defaulted"]);
     expect(positionOf(`${board} w KQkq - 3`).fen).toBe(`${board} w KQkq - 3 1`);
     expect(noticesOf(`${board} w KQkq - 3`)).toEqual(["clocks_defaulted"]);
   });
 
-  test("of fewer fields is refused with the completed FEN as a suggestion", () => {
+  test("a FEN of fewer than four fields is refused, and the completed FEN is suggested", () => {
     expect(refusalOf(board)).toContain("1 field;");
     expect(suggestionOf(board)).toBe(startFen);
     expect(suggestionOf(`${board} b`)).toBe(startFen.replace(" w ", " b "));
@@ -179,11 +179,11 @@ describe("a FEN with fields missing", () => {
     expect(suggestionOf(`${board} w HAha`)).toBe(startFen.replace("KQkq", "HAha"));
   });
 
-  test("is completed with the castling rights that kings and rooks at home allow", () => {
+  test("a suggested FEN has the castling rights that kings and rooks at home allow", () => {
     expect(suggestionOf("r3k3/8/8/8/8/8/8/R4K1R")).toBe("r3k3/8/8/8/8/8/8/R4K1R w q - 0 1");
   });
 
-  test("gets no suggestion that would be refused too", () => {
+  test("a FEN gets no suggestion that would be refused too", () => {
     expect(suggestionOf("8/8/8/8/8/8/8/8")).toBeUndefined();
     expect(suggestionOf("start")).toBeUndefined();
     expect(suggestionOf("4k3/8/8/8/8/8/4R3/4K3")).toBeUndefined();
@@ -193,20 +193,23 @@ describe("a FEN with fields missing", () => {
 });
 
 describe("the clocks", () => {
-  test("read a move number 0 as 1, with a warning", () => {
+  test("a move number of 0 in a FEN is read as 1, with a warning", () => {
     expect(positionOf(`${board} w KQkq - 0 0`).fen).toBe(startFen);
     expect(noticesOf(`${board} w KQkq - 0 0`)).toEqual(["clocks_defaulted"]);
     expect(positionOf(`${board} w KQkq - 0 0`, { moves: ["Nf3", "Nf6"] }).fen).toMatch(/ 2 2$/);
   });
 
-  test("keep 9999", () => {
+  test("a clock of 9999 in a FEN is kept", () => {
     expect(positionOf("4k3/8/8/8/8/8/8/R3K3 w - - 9999 9999").fen).toBe(
       "4k3/8/8/8/8/8/8/R3K3 w - - 9999 9999",
     );
   });
 
-  test.each(["-1", "1.5", "1e3", "0x10", "NaN", "+1", "10000", "-"])("refuse %s", (clock) => {
-    expect(refusalOf(`${board} w KQkq - ${clock} 1`)).toContain("half-move clock");
-    expect(refusalOf(`${board} w KQkq - 0 ${clock}`)).toContain("move number");
-  });
+  test.each(["-1", "1.5", "1e3", "0x10", "NaN", "+1", "10000", "-"])(
+    "the clocks of a FEN are refused for %s",
+    (clock) => {
+      expect(refusalOf(`${board} w KQkq - ${clock} 1`)).toContain("half-move clock");
+      expect(refusalOf(`${board} w KQkq - 0 ${clock}`)).toContain("move number");
+    },
+  );
 });

@@ -1,237 +1,215 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { describeMove } from "../../src/chess/moves.ts";
 import { faultsOf, noticesOf, positionOf, startFen } from "./judged.ts";
 
-describe("a position that no engine searches", () => {
-  test.each([
-    ["without a white king", "4k3/8/8/8/8/8/8/8 w - - 0 1", "White has no king"],
-    ["with two black kings", "4k2k/8/8/8/8/8/8/4K3 w - - 0 1", "Black has 2 kings"],
-    ["whose kings touch", "8/8/8/3kK3/8/8/8/8 w - - 0 1", "next to each other"],
-    ["whose king can be captured", "4k3/8/8/8/8/8/4R3/4K3 w - - 0 1", "Black is in check"],
-    ["with a white pawn on rank 8", "4k2P/8/8/8/8/8/8/4K3 w - - 0 1", "pawn on h8"],
-    ["with a black pawn on rank 1", "4k3/8/8/8/8/8/8/p3K3 b - - 0 1", "pawn on a1"],
-    ["with nine pawns", "4k3/8/8/8/8/P7/PPPPPPPP/4K3 w - - 0 1", "9 pawns"],
-    [
-      "with a second queen beside eight pawns",
-      startFen.replace("RNB", "RQB"),
-      "more promoted pieces (1) than missing pawns (0)",
-    ],
-    ["with a third rook beside eight pawns", startFen.replace("RNB", "RRB"), "more promoted pieces (1)"],
-    ["with a third bishop beside eight pawns", startFen.replace("RNB", "RBB"), "more promoted pieces (1)"],
-    ["with a third knight beside eight pawns", startFen.replace("RNB", "NNB"), "more promoted pieces (1)"],
-    ["with 33 pieces", startFen.replace("/8/8/8/8/", "/8/8/8/N7/"), "33 pieces"],
-  ])("is refused %s", (_, fen, reason) => {
-    const faults = faultsOf(fen);
-    expect(faults.map((fault) => fault.code)).toEqual(faults.map(() => "illegal_position"));
-    expect(faults.map((fault) => fault.message).join("\n")).toContain(reason);
-  });
-
-  test("is told all that is wrong with it", () => {
-    expect(faultsOf("8/8/8/8/8/8/8/8 w - - 0 1").map((fault) => fault.message)).toEqual([
-      "White has no king.",
-      "Black has no king.",
-    ]);
-    expect(faultsOf("3P4/8/8/4k3/8/8/4R3/4K3 w - - 0 1")).toHaveLength(2);
-  });
+test.each([
+  ["without a white king", "4k3/8/8/8/8/8/8/8 w - - 0 1", "White has no king"],
+  ["with two black kings", "4k2k/8/8/8/8/8/8/4K3 w - - 0 1", "Black has 2 kings"],
+  ["whose kings touch", "8/8/8/3kK3/8/8/8/8 w - - 0 1", "next to each other"],
+  ["whose king can be captured", "4k3/8/8/8/8/8/4R3/4K3 w - - 0 1", "Black is in check"],
+  ["with a white pawn on rank 8", "4k2P/8/8/8/8/8/8/4K3 w - - 0 1", "pawn on h8"],
+  ["with a black pawn on rank 1", "4k3/8/8/8/8/8/8/p3K3 b - - 0 1", "pawn on a1"],
+  ["with nine pawns", "4k3/8/8/8/8/P7/PPPPPPPP/4K3 w - - 0 1", "9 pawns"],
+  [
+    "with a second queen beside eight pawns",
+    startFen.replace("RNB", "RQB"),
+    "more promoted pieces (1) than missing pawns (0)",
+  ],
+  ["with a third rook beside eight pawns", startFen.replace("RNB", "RRB"), "more promoted pieces (1)"],
+  ["with a third bishop beside eight pawns", startFen.replace("RNB", "RBB"), "more promoted pieces (1)"],
+  ["with a third knight beside eight pawns", startFen.replace("RNB", "NNB"), "more promoted pieces (1)"],
+  ["with 33 pieces", startFen.replace("/8/8/8/8/", "/8/8/8/N7/"), "33 pieces"],
+])("a position is refused %s", (_, fen, reason) => {
+  const faults = faultsOf(fen);
+  expect(faults.map((fault) => fault.code)).toEqual(faults.map(() => "illegal_position"));
+  expect(faults.map((fault) => fault.message).join("\n")).toContain(reason);
 });
 
-describe("a position that no game leads to, but an engine searches,", () => {
-  test.each([
-    ["two checks along one rank", "4k3/8/8/8/8/8/8/r3K2r w - - 0 1"],
-    ["three checks", "4k3/8/8/1b5b/8/3p4/r3K3/8 w - - 0 1"],
-    [
-      "two bishops on one colour beside eight pawns",
-      "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQK1BR w KQkq - 0 1",
-    ],
-    ["a clock older than the game", startFen.replace("0 1", "5 1")],
-  ])("is accepted with %s", (_, fen) => {
-    expect(positionOf(fen).legalMoveCount).toBeGreaterThan(0);
-  });
+test("a position is refused with all of its violations", () => {
+  expect(faultsOf("8/8/8/8/8/8/8/8 w - - 0 1").map((fault) => fault.message)).toEqual([
+    "White has no king.",
+    "Black has no king.",
+  ]);
+  expect(faultsOf("3P4/8/8/4k3/8/8/4R3/4K3 w - - 0 1")).toHaveLength(2);
 });
 
-describe("castling rights", () => {
-  const rooks = "r3k2r/8/8/8/8/8/8/R3K2R";
-
-  test.each([
-    ["a missing rook", "4k3/8/8/8/8/8/8/4K2R w KQkq - 0 1", "4k3/8/8/8/8/8/8/4K2R w K - 0 1"],
-    ["a king that has moved", "4k3/8/8/8/8/8/8/R4K1R w KQ - 0 1", "4k3/8/8/8/8/8/8/R4K1R w - - 0 1"],
-    ["a king off its rank", "4k3/8/8/8/8/8/4K3/R7 w Q - 0 1", "4k3/8/8/8/8/8/4K3/R7 w - - 0 1"],
-    ["a king on the other side's rank", "K6R/8/8/8/8/8/8/4k3 w K - 0 1", "K6R/8/8/8/8/8/8/4k3 w - - 0 1"],
-    ["a rook of the other colour", "4k3/8/8/8/8/8/8/4K1nr w K - 0 1", "4k3/8/8/8/8/8/8/4K1nr w - - 0 1"],
-    ["a rook beside its corner", "4k3/8/8/8/8/8/8/1R2K3 w Q - 0 1", "4k3/8/8/8/8/8/8/1R2K3 w - - 0 1"],
-    ["a Chess960 king in the corner", "kr6/8/8/8/8/8/8/4K3 b b - 0 1", "kr6/8/8/8/8/8/8/4K3 b - - 0 1"],
-    [
-      "a file without a rook",
-      `${rooks.replace("R3", "1R2")} w HA - 0 1`,
-      "r3k2r/8/8/8/8/8/8/1R2K2R w H - 0 1",
-    ],
-  ])("are removed, with a warning, for %s", (_, fen, mended) => {
-    expect(positionOf(fen).fen).toBe(mended);
-    expect(noticesOf(fen)).toEqual(["castling_rights_removed"]);
-  });
-
-  test.each([
-    ["a letter twice", `${rooks} w KKQ - 0 1`],
-    ["a letter twice, though there is no rook", "4k3/8/8/8/8/8/8/4K3 w KK - 0 1"],
-    ["one right in two spellings", `${rooks} w KH - 0 1`],
-    ["two rooks on one side", "4k3/8/8/8/8/8/8/4K1RR w GH - 0 1"],
-    ["a letter that is no right", `${rooks} w KQX - 0 1`],
-    ["a hyphen among letters", `${rooks} w KQ- - 0 1`],
-  ])("are refused with %s", (_, fen) => {
-    expect(faultsOf(fen)).toMatchObject([
-      { code: "invalid_fen", message: expect.stringContaining("castling") },
-    ]);
-  });
-
-  test("that name files make a position Chess960, even the standard one", () => {
-    expect(positionOf(`${rooks} w HAha - 0 1`)).toMatchObject({
-      chess960: true,
-      fen: `${rooks} w HAha - 0 1`,
-    });
-    expect(positionOf(`${rooks} w KQkq - 0 1`).chess960).toBe(false);
-  });
-
-  test("stay those of Chess960 when asked for, though the king is on e1", () => {
-    const fen = startFen.replace("KQkq", "HAha");
-    expect(positionOf(startFen, { chess960: true })).toMatchObject({ chess960: true, fen });
-  });
-
-  test("of Chess960 are written so that the FEN means the same when it is sent back alone", () => {
-    const written = positionOf("1r2k2r/8/8/8/8/8/8/1R2K1R1 w KQkq - 0 1", { chess960: true }).fen;
-    expect(written).toContain(" w GBhb - ");
-    expect(positionOf(written)).toMatchObject({ chess960: true, fen: written, warnings: [] });
-  });
-
-  test("mean the outermost rook in an X-FEN, and an inner one is written by its file", () => {
-    const outer = { fen: "k7/8/8/8/8/8/8/3KR2R w K - 0 1", chess960: true };
-    expect(positionOf(outer.fen, outer).fen).toContain(" w H - ");
-    expect(describeMove(positionOf(outer.fen, outer), "d1e1")).toBeUndefined();
-    expect(positionOf(outer.fen, { ...outer, moves: ["Re5", "Kb8", "O-O"] }).moves[2]).toBe("d1h1");
-    const inner = positionOf(outer.fen.replace("K -", "E -"));
-    expect(inner.fen).toContain(" E ");
-    expect(describeMove(inner, "d1e1")?.castling).toBe("kingside");
-  });
-
-  test("of an X-FEN are removed when Chess960 was not asked for", () => {
-    expect(noticesOf("2k5/8/8/8/8/8/8/1K2R1R1 w K - 0 1")).toEqual(["castling_rights_removed"]);
-  });
+test.each([
+  ["two checks along one rank", "4k3/8/8/8/8/8/8/r3K2r w - - 0 1"],
+  ["three checks", "4k3/8/8/1b5b/8/3p4/r3K3/8 w - - 0 1"],
+  [
+    "two bishops on one colour beside eight pawns",
+    "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQK1BR w KQkq - 0 1",
+  ],
+  ["a clock older than the game", startFen.replace("0 1", "5 1")],
+])("a position that no game leads to is accepted with %s", (_, fen) => {
+  expect(positionOf(fen).legalMoveCount).toBeGreaterThan(0);
 });
 
-describe("an en passant square", () => {
-  const capture = "4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 2";
+const rooks = "r3k2r/8/8/8/8/8/8/R3K2R";
 
-  test("stays where a capture is legal", () => {
-    expect(positionOf(capture)).toMatchObject({ fen: capture, warnings: [] });
-  });
-
-  test.each([
-    ["no pawn stands beside it", "4k3/8/8/3p4/8/8/8/4K3 w - d6 0 2"],
-    ["no pawn stands in front of it", "4k3/8/8/4P3/8/8/8/4K3 w - d6 0 2"],
-    ["the pawn in front is one's own", "4k3/8/8/3PP3/8/8/8/4K3 w - d6 0 2"],
-    ["the pawn could not have come from behind", "4k3/3n4/8/3pP3/8/8/8/4K3 w - d6 0 2"],
-    ["the square itself is occupied", "4k3/8/3n4/3pP3/8/8/8/4K3 w - d6 0 2"],
-    ["the capture would lay the king open along the rank", "4k3/8/8/K2pP2r/8/8/8/8 w - d6 0 2"],
-    ["the capturing pawn is pinned", "4k3/8/4r3/3pP3/8/8/8/4K3 w - d6 0 2"],
-  ])("is removed, with a warning, where %s", (_, fen) => {
-    expect(positionOf(fen).fen).toBe(fen.replace("d6", "-"));
-    expect(noticesOf(fen)).toEqual(["ep_square_removed"]);
-  });
-
-  test.each([
-    ["e3", "w"],
-    ["e6", "b"],
-    ["e4", "b"],
-    ["z9", "w"],
-    ["e", "w"],
-    ["E3", "b"],
-    ["e3e3", "b"],
-  ])("%s is refused with %s to move", (square, turn) => {
-    expect(faultsOf(`4k3/8/8/8/8/8/8/4K3 ${turn} - ${square} 0 1`)).toMatchObject([
-      { code: "invalid_fen", message: expect.stringContaining("en passant") },
-    ]);
-  });
-
-  test("is written after a double step only where it can be captured", () => {
-    expect(positionOf(startFen, { moves: ["e4"] }).fen).toContain(" b KQkq - 0 1");
-    expect(positionOf(startFen, { moves: ["e4", "a6", "e5", "d5"] }).fen).toContain(" w KQkq d6 0 3");
-  });
+test.each([
+  ["a missing rook", "4k3/8/8/8/8/8/8/4K2R w KQkq - 0 1", "4k3/8/8/8/8/8/8/4K2R w K - 0 1"],
+  ["a king that has moved", "4k3/8/8/8/8/8/8/R4K1R w KQ - 0 1", "4k3/8/8/8/8/8/8/R4K1R w - - 0 1"],
+  ["a king off its rank", "4k3/8/8/8/8/8/4K3/R7 w Q - 0 1", "4k3/8/8/8/8/8/4K3/R7 w - - 0 1"],
+  ["a king on the other side's rank", "K6R/8/8/8/8/8/8/4k3 w K - 0 1", "K6R/8/8/8/8/8/8/4k3 w - - 0 1"],
+  ["a rook of the other colour", "4k3/8/8/8/8/8/8/4K1nr w K - 0 1", "4k3/8/8/8/8/8/8/4K1nr w - - 0 1"],
+  ["a rook beside its corner", "4k3/8/8/8/8/8/8/1R2K3 w Q - 0 1", "4k3/8/8/8/8/8/8/1R2K3 w - - 0 1"],
+  ["a Chess960 king in the corner", "kr6/8/8/8/8/8/8/4K3 b b - 0 1", "kr6/8/8/8/8/8/8/4K3 b - - 0 1"],
+  ["a file without a rook", `${rooks.replace("R3", "1R2")} w HA - 0 1`, "r3k2r/8/8/8/8/8/8/1R2K2R w H - 0 1"],
+])("castling rights are removed, with a warning, for %s", (_, fen, mended) => {
+  expect(positionOf(fen).fen).toBe(mended);
+  expect(noticesOf(fen)).toEqual(["castling_rights_removed"]);
 });
 
-describe("the end of a game", () => {
-  test.each([
-    [
-      "checkmate before the 75-move rule",
-      "R5k1/5ppp/8/8/8/8/8/6K1 b - - 150 100",
-      "checkmate",
-      "white",
-      "1-0",
-    ],
-    ["checkmate by Black", "8/8/8/8/8/6k1/6q1/6K1 w - - 0 1", "checkmate", "black", "0-1"],
-    [
-      "stalemate before the 75-move rule",
-      "7k/5Q2/6K1/8/8/8/8/8 b - - 150 100",
-      "stalemate",
-      undefined,
-      "1/2-1/2",
-    ],
-    ["stalemate before dead material", "k7/8/1K6/8/5B2/8/8/8 b - - 0 1", "stalemate", undefined, "1/2-1/2"],
-    ["bare kings", "4k3/8/8/8/8/8/8/4K3 w - - 0 1", "insufficient_material", undefined, "1/2-1/2"],
-    [
-      "bare kings before the 75-move rule",
-      "4k3/8/8/8/8/8/8/4K3 w - - 150 99",
-      "insufficient_material",
-      undefined,
-      "1/2-1/2",
-    ],
-    [
-      "bishops on one colour",
-      "2b1k3/8/8/8/8/8/8/4KB2 w - - 0 1",
-      "insufficient_material",
-      undefined,
-      "1/2-1/2",
-    ],
-    ["the 75-move rule", "4k3/8/8/8/8/8/8/R3K3 w - - 150 100", "seventyfive_moves", undefined, "1/2-1/2"],
-  ])("is %s", (_, fen, reason, winner, result) => {
-    const { terminal, drawClaim } = positionOf(fen);
-    expect(terminal).toEqual({ reason, winner, result });
-    expect(drawClaim).toBeUndefined();
-  });
-
-  test.each([
-    ["bishops on both colours", "4kb2/8/8/8/8/8/8/4KB2 w - - 0 1"],
-    ["two knights", "4k3/8/8/8/8/8/8/1NN1K3 w - - 0 1"],
-    ["a knight against a knight", "4kn2/8/8/8/8/8/8/4KN2 w - - 0 1"],
-    ["a bishop against a knight", "4kn2/8/8/8/8/8/8/4KB2 w - - 0 1"],
-    ["blocked pawns", "4k3/8/8/p7/P7/8/8/4K3 w - - 0 1"],
-    ["a clock of 149", "4k3/8/8/8/8/8/8/R3K3 w - - 149 100"],
-  ])("is not yet there with %s", (_, fen) => {
-    expect(positionOf(fen).terminal).toBeUndefined();
-  });
+test.each([
+  ["a letter twice", `${rooks} w KKQ - 0 1`],
+  ["a letter twice, though there is no rook", "4k3/8/8/8/8/8/8/4K3 w KK - 0 1"],
+  ["one right in two spellings", `${rooks} w KH - 0 1`],
+  ["two rooks on one side", "4k3/8/8/8/8/8/8/4K1RR w GH - 0 1"],
+  ["a letter that is no right", `${rooks} w KQX - 0 1`],
+  ["a hyphen among letters", `${rooks} w KQ- - 0 1`],
+])("castling rights are refused with %s", (_, fen) => {
+  expect(faultsOf(fen)).toMatchObject([
+    { code: "invalid_fen", message: expect.stringContaining("castling") },
+  ]);
 });
 
-describe("the half-move clock", () => {
-  const at = (clock: number) => `4k3/8/8/8/8/8/8/R3K3 w - - ${clock} 100`;
-
-  test("warns of missing history from 4 on, and of the horizon from 100 on", () => {
-    expect(noticesOf(at(3))).toEqual([]);
-    expect(noticesOf(at(4))).toEqual(["no_history"]);
-    expect(noticesOf(at(99))).toEqual(["no_history"]);
-    expect(noticesOf(at(100))).toEqual(["no_history", "fifty_move_horizon"]);
+test("castling rights that name files make a position Chess960, even the standard one", () => {
+  expect(positionOf(`${rooks} w HAha - 0 1`)).toMatchObject({
+    chess960: true,
+    fen: `${rooks} w HAha - 0 1`,
   });
+  expect(positionOf(`${rooks} w KQkq - 0 1`).chess960).toBe(false);
+});
 
-  test("asks for no history where moves were sent", () => {
-    expect(noticesOf(at(98), { moves: ["a1a2"] })).toEqual([]);
-    expect(noticesOf(at(99), { moves: ["a1a2"] })).toEqual(["fifty_move_horizon"]);
-  });
+test("castling rights stay those of Chess960 when the option asks for it, though the king is on e1", () => {
+  const fen = startFen.replace("KQkq", "HAha");
+  expect(positionOf(startFen, { chess960: true })).toMatchObject({ chess960: true, fen });
+});
 
-  test("warns of nothing once the game is over", () => {
-    expect(noticesOf(at(150))).toEqual([]);
-    expect(noticesOf("4k3/8/8/8/8/8/8/4K3 w - - 120 100")).toEqual([]);
-  });
+test("castling rights of Chess960 are written so that the FEN alone means the same", () => {
+  const written = positionOf("1r2k2r/8/8/8/8/8/8/1R2K1R1 w KQkq - 0 1", { chess960: true }).fen;
+  expect(written).toContain(" w GBhb - ");
+  expect(positionOf(written)).toMatchObject({ chess960: true, fen: written, warnings: [] });
+});
 
-  test("lets a draw be claimed from 100 on, and is written in full beyond 150", () => {
-    expect(positionOf(at(99)).drawClaim).toBeUndefined();
-    expect(positionOf(at(100)).drawClaim).toBe("fifty_moves");
-    expect(positionOf(at(163))).toMatchObject({ fen: at(163), halfmoves: 163 });
-  });
+test("castling rights mean the outermost rook in an X-FEN, and an inner rook is written by its file", () => {
+  const outer = { fen: "k7/8/8/8/8/8/8/3KR2R w K - 0 1", chess960: true };
+  expect(positionOf(outer.fen, outer).fen).toContain(" w H - ");
+  expect(describeMove(positionOf(outer.fen, outer), "d1e1")).toBeUndefined();
+  expect(positionOf(outer.fen, { ...outer, moves: ["Re5", "Kb8", "O-O"] }).moves[2]).toBe("d1h1");
+  const inner = positionOf(outer.fen.replace("K -", "E -"));
+  expect(inner.fen).toContain(" E ");
+  expect(describeMove(inner, "d1e1")?.castling).toBe("kingside");
+});
+
+test("castling rights of an X-FEN are removed if the option asks for no Chess960", () => {
+  expect(noticesOf("2k5/8/8/8/8/8/8/1K2R1R1 w K - 0 1")).toEqual(["castling_rights_removed"]);
+});
+
+const capture = "4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 2";
+
+test("an en passant square stays where a capture is legal", () => {
+  expect(positionOf(capture)).toMatchObject({ fen: capture, warnings: [] });
+});
+
+test.each([
+  ["no pawn stands beside it", "4k3/8/8/3p4/8/8/8/4K3 w - d6 0 2"],
+  ["no pawn stands in front of it", "4k3/8/8/4P3/8/8/8/4K3 w - d6 0 2"],
+  ["the pawn in front is one's own", "4k3/8/8/3PP3/8/8/8/4K3 w - d6 0 2"],
+  ["the pawn could not have come from behind", "4k3/3n4/8/3pP3/8/8/8/4K3 w - d6 0 2"],
+  ["the square itself is occupied", "4k3/8/3n4/3pP3/8/8/8/4K3 w - d6 0 2"],
+  ["the capture would lay the king open along the rank", "4k3/8/8/K2pP2r/8/8/8/8 w - d6 0 2"],
+  ["the capturing pawn is pinned", "4k3/8/4r3/3pP3/8/8/8/4K3 w - d6 0 2"],
+])("an en passant square is removed, with a warning, where %s", (_, fen) => {
+  expect(positionOf(fen).fen).toBe(fen.replace("d6", "-"));
+  expect(noticesOf(fen)).toEqual(["ep_square_removed"]);
+});
+
+test.each([
+  ["e3", "w"],
+  ["e6", "b"],
+  ["e4", "b"],
+  ["z9", "w"],
+  ["e", "w"],
+  ["E3", "b"],
+  ["e3e3", "b"],
+])("an en passant square on %s is refused with %s to move", (square, turn) => {
+  expect(faultsOf(`4k3/8/8/8/8/8/8/4K3 ${turn} - ${square} 0 1`)).toMatchObject([
+    { code: "invalid_fen", message: expect.stringContaining("en passant") },
+  ]);
+});
+
+test("an en passant square is written after a double step only where it can be captured", () => {
+  expect(positionOf(startFen, { moves: ["e4"] }).fen).toContain(" b KQkq - 0 1");
+  expect(positionOf(startFen, { moves: ["e4", "a6", "e5", "d5"] }).fen).toContain(" w KQkq d6 0 3");
+});
+
+test.each([
+  ["checkmate before the 75-move rule", "R5k1/5ppp/8/8/8/8/8/6K1 b - - 150 100", "checkmate", "white", "1-0"],
+  ["checkmate by Black", "8/8/8/8/8/6k1/6q1/6K1 w - - 0 1", "checkmate", "black", "0-1"],
+  [
+    "stalemate before the 75-move rule",
+    "7k/5Q2/6K1/8/8/8/8/8 b - - 150 100",
+    "stalemate",
+    undefined,
+    "1/2-1/2",
+  ],
+  ["stalemate before dead material", "k7/8/1K6/8/5B2/8/8/8 b - - 0 1", "stalemate", undefined, "1/2-1/2"],
+  ["bare kings", "4k3/8/8/8/8/8/8/4K3 w - - 0 1", "insufficient_material", undefined, "1/2-1/2"],
+  [
+    "bare kings before the 75-move rule",
+    "4k3/8/8/8/8/8/8/4K3 w - - 150 99",
+    "insufficient_material",
+    undefined,
+    "1/2-1/2",
+  ],
+  [
+    "bishops on one colour",
+    "2b1k3/8/8/8/8/8/8/4KB2 w - - 0 1",
+    "insufficient_material",
+    undefined,
+    "1/2-1/2",
+  ],
+  ["the 75-move rule", "4k3/8/8/8/8/8/8/R3K3 w - - 150 100", "seventyfive_moves", undefined, "1/2-1/2"],
+])("the end of a game is %s", (_, fen, reason, winner, result) => {
+  const { terminal, drawClaim } = positionOf(fen);
+  expect(terminal).toEqual({ reason, winner, result });
+  expect(drawClaim).toBeUndefined();
+});
+
+test.each([
+  ["bishops on both colours", "4kb2/8/8/8/8/8/8/4KB2 w - - 0 1"],
+  ["two knights", "4k3/8/8/8/8/8/8/1NN1K3 w - - 0 1"],
+  ["a knight against a knight", "4kn2/8/8/8/8/8/8/4KN2 w - - 0 1"],
+  ["a bishop against a knight", "4kn2/8/8/8/8/8/8/4KB2 w - - 0 1"],
+  ["blocked pawns", "4k3/8/8/p7/P7/8/8/4K3 w - - 0 1"],
+  ["a clock of 149", "4k3/8/8/8/8/8/8/R3K3 w - - 149 100"],
+])("the end of a game is not reached with %s", (_, fen) => {
+  expect(positionOf(fen).terminal).toBeUndefined();
+});
+
+const at = (clock: number) => `4k3/8/8/8/8/8/8/R3K3 w - - ${clock} 100`;
+
+test("the half-move clock warns of missing history from 4 on, and of the horizon from 100 on", () => {
+  expect(noticesOf(at(3))).toEqual([]);
+  expect(noticesOf(at(4))).toEqual(["no_history"]);
+  expect(noticesOf(at(99))).toEqual(["no_history"]);
+  expect(noticesOf(at(100))).toEqual(["no_history", "fifty_move_horizon"]);
+});
+
+test("the half-move clock asks for no history where moves were sent", () => {
+  expect(noticesOf(at(98), { moves: ["a1a2"] })).toEqual([]);
+  expect(noticesOf(at(99), { moves: ["a1a2"] })).toEqual(["fifty_move_horizon"]);
+});
+
+test("the half-move clock warns of nothing once the game is over", () => {
+  expect(noticesOf(at(150))).toEqual([]);
+  expect(noticesOf("4k3/8/8/8/8/8/8/4K3 w - - 120 100")).toEqual([]);
+});
+
+test("the half-move clock lets a draw be claimed from 100 on, and is written in full beyond 150", () => {
+  expect(positionOf(at(99)).drawClaim).toBeUndefined();
+  expect(positionOf(at(100)).drawClaim).toBe("fifty_moves");
+  expect(positionOf(at(163))).toMatchObject({ fen: at(163), halfmoves: 163 });
 });

@@ -44,7 +44,7 @@ describe("chess.js, as an independent referee,", () => {
     (_, seed) => [seed, seed % 2 === 0 ? startFen : livelyFen] as const,
   );
 
-  test("every move of every position is as chess.js has it, castling, en passant, promotions and mates among them", () => {
+  test("chess.js lists the same moves in every position, with castling, en passant, promotions and mates", () => {
     const seen = new Set<string>();
     for (const [seed, fen] of games) {
       playRandomGame(seed, fen, 60, (game) => {
@@ -82,7 +82,7 @@ describe("chess.js, as an independent referee,", () => {
   });
 
   test.each(games)(
-    "the moves of random game %i lead to the position of chess.js, in UCI and in SAN",
+    "chess.js reaches the same position by the moves of random game %i, in UCI and in SAN",
     (seed, fen) => {
       const game = playRandomGame(seed, fen, 200, () => {});
       const ucis = game.history({ verbose: true }).map((move) => move.lan);
@@ -99,7 +99,7 @@ describe("chess.js, as an independent referee,", () => {
     },
   );
 
-  test("repetitions are counted as chess.js counts them while two kings walk their corners", () => {
+  test("chess.js counts the same repetitions while two kings walk their corners", () => {
     const fen = "k7/8/8/p7/P7/8/8/K7 w - - 0 1";
     const random = createRandom(7);
     const game = new Chess(fen);

@@ -1,5 +1,5 @@
 import { Chess } from "chess.js";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { readSearchMoves } from "../../src/chess/search-moves.ts";
 import { positionOf, startFen } from "./judged.ts";
 
@@ -17,93 +17,92 @@ const faultsOf = (fen: string, texts: readonly string[], chess960 = false) => {
   return reading.kind === "faults" ? reading.faults : expect.fail(`read as ${reading.ucis.join(" ")}`);
 };
 
-describe("moves to be searched", () => {
-  test("are none where none are named", () => {
-    expect(ucisOf(startFen, [])).toEqual([]);
-  });
+test("no moves to search are read as no limit", () => {
+  expect(ucisOf(startFen, [])).toEqual([]);
+});
 
-  test("are read in UCI and SAN, and written in one order, each once", () => {
-    expect(ucisOf(startFen, ["Nf3", "e4", "d2d4", "g1f3", "Ngf3", "e2e4"])).toEqual(["d2d4", "e2e4", "g1f3"]);
-  });
+test("moves to search are read in UCI and SAN, and written in one order, each once", () => {
+  expect(ucisOf(startFen, ["Nf3", "e4", "d2d4", "g1f3", "Ngf3", "e2e4"])).toEqual(["d2d4", "e2e4", "g1f3"]);
+});
 
-  test.each(["e1g1", "e1h1", "O-O", "0-0"])(
-    "castle by %s, as an engine in the right mode expects it",
-    (move) => {
-      expect(ucisOf(bothCastle, [move])).toEqual(["e1g1"]);
-      expect(ucisOf(bothCastle, [move], true)).toEqual(["e1h1"]);
-    },
-  );
+test.each(["e1g1", "e1h1", "O-O", "0-0"])(
+  "moves to search castle by %s, as an engine in the right mode expects it",
+  (move) => {
+    expect(ucisOf(bothCastle, [move])).toEqual(["e1g1"]);
+    expect(ucisOf(bothCastle, [move], true)).toEqual(["e1h1"]);
+  },
+);
 
-  test("are moves of the position after the history", () => {
-    const reading = readSearchMoves(positionOf(startFen, { moves: ["e4"] }), ["e5"]);
-    expect(reading).toEqual({ kind: "moves", ucis: ["e7e5"] });
-  });
+test("moves to search are moves of the position after the history", () => {
+  const reading = readSearchMoves(positionOf(startFen, { moves: ["e4"] }), ["e5"]);
+  expect(reading).toEqual({ kind: "moves", ucis: ["e7e5"] });
+});
 
-  test.each([
-    startFen,
-    bothCastle,
-    mostMoves,
-    "4k3/P7/8/8/8/8/8/4K3 w - - 0 1",
-    "rnbqkbnr/ppp1p1pp/8/3pPp2/8/8/PPPP1PPP/RNBQKBNR w KQkq f6 0 3",
-  ])("may be all there are, in either notation: %s", (fen) => {
-    const all = new Chess(fen).moves({ verbose: true });
-    const ucis = all.map(({ lan }) => lan).toSorted();
-    expect(ucisOf(fen, ucis)).toEqual(ucis);
-    expect(
-      ucisOf(
-        fen,
-        all.map(({ san }) => san),
-      ),
-    ).toEqual(ucis);
-    expect(faultsOf(fen, ["a1a1"])[0]?.legal).toEqual(ucis);
+test.each([
+  startFen,
+  bothCastle,
+  mostMoves,
+  "4k3/P7/8/8/8/8/8/4K3 w - - 0 1",
+  "rnbqkbnr/ppp1p1pp/8/3pPp2/8/8/PPPP1PPP/RNBQKBNR w KQkq f6 0 3",
+])("moves to search may be all legal moves, in either notation: %s", (fen) => {
+  const all = new Chess(fen).moves({ verbose: true });
+  const ucis = all.map(({ lan }) => lan).toSorted();
+  expect(ucisOf(fen, ucis)).toEqual(ucis);
+  expect(
+    ucisOf(
+      fen,
+      all.map(({ san }) => san),
+    ),
+  ).toEqual(ucis);
+  expect(faultsOf(fen, ["a1a1"])[0]?.legal).toEqual(ucis);
+});
+
+test("an illegal move to search is refused with its place, the position and the legal moves", () => {
+  const [fault, ...others] = faultsOf("8/8/8/8/8/4k3/8/4K3 w - - 0 1", ["Kd1", "Kf5", "e1f1"]);
+  expect(others).toEqual([]);
+  expect(fault).toEqual({
+    index: 1,
+    message:
+      "'Kf5' is not a legal move for White (search_moves[1], in the position 8/8/8/8/8/4k3/8/4K3 w - - 0 1).",
+    legal: ["e1d1", "e1f1"],
   });
 });
 
-describe("what is no legal move", () => {
-  test("is told with its place, the position and what is legal", () => {
-    const [fault, ...others] = faultsOf("8/8/8/8/8/4k3/8/4K3 w - - 0 1", ["Kd1", "Kf5", "e1f1"]);
-    expect(others).toEqual([]);
-    expect(fault).toEqual({
-      index: 1,
+test("illegal moves to search are all refused, at most 20 by name", () => {
+  expect(faultsOf(startFen, ["e5", "e4", "Ke2"]).map(({ index }) => index)).toEqual([0, 2]);
+  expect(faultsOf(startFen, Array(218).fill("Ke2"))).toHaveLength(20);
+});
+
+test("a move to search that two pieces can make is refused with both moves, and both are allowed", () => {
+  expect(faultsOf(twoKnights, ["Nd2"])).toEqual([
+    {
+      index: 0,
+      message: `'Nd2' matches more than one legal move for White: b1d2, f3d2 (search_moves[0], in the position ${twoKnights}).`,
+      legal: ["b1d2", "f3d2"],
+    },
+  ]);
+});
+
+test("every move to search is illegal when the game is over", () => {
+  expect(faultsOf("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", ["Kg8"])).toEqual([
+    {
+      index: 0,
       message:
-        "'Kf5' is not a legal move for White (search_moves[1], in the position 8/8/8/8/8/4k3/8/4K3 w - - 0 1).",
-      legal: ["e1d1", "e1f1"],
-    });
-  });
+        "'Kg8' is not a legal move for Black (search_moves[0], in the position 7k/5Q2/6K1/8/8/8/8/8 b - - 0 1). The game is over: there is none.",
+      legal: [],
+    },
+  ]);
+});
 
-  test("is told for each, at most 20", () => {
-    expect(faultsOf(startFen, ["e5", "e4", "Ke2"]).map(({ index }) => index)).toEqual([0, 2]);
-    expect(faultsOf(startFen, Array(218).fill("Ke2"))).toHaveLength(20);
-  });
-
-  test("may be two: then those are named, and they are what is allowed", () => {
-    expect(faultsOf(twoKnights, ["Nd2"])).toEqual([
-      {
-        index: 0,
-        message: `'Nd2' matches more than one legal move for White: b1d2, f3d2 (search_moves[0], in the position ${twoKnights}).`,
-        legal: ["b1d2", "f3d2"],
-      },
-    ]);
-  });
-
-  test("is everything when the game is over", () => {
-    expect(faultsOf("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", ["Kg8"])).toEqual([
-      {
-        index: 0,
-        message:
-          "'Kg8' is not a legal move for Black (search_moves[0], in the position 7k/5Q2/6K1/8/8/8/8/8 b - - 0 1). The game is over: there is none.",
-        legal: [],
-      },
-    ]);
-  });
-
-  test.each(["", "e2e5", "e2e4\nquit", "0000", "N@f3", "E2E4", "constructor"])("%j names none", (text) => {
+test.each(["", "e2e5", "e2e4\nquit", "0000", "N@f3", "E2E4", "constructor"])(
+  "%j is no move to search",
+  (text) => {
     expect(faultsOf(startFen, [text])).toHaveLength(1);
-  });
+  },
+);
 
-  test("is not the king's own two squares in Chess960", () => {
-    const fen = "4k3/8/8/8/8/8/8/5K1R w H - 0 1";
-    expect(ucisOf(fen, ["f1h1", "O-O"], true)).toEqual(["f1h1"]);
-    expect(faultsOf(fen, ["f1d1"], true)).toHaveLength(1);
-  });
+test("the king's own two squares are no move to search in Chess960", () => {
+  const fen = "4k3/8/8/8/8/8/8/5K1R w H - 0 1";
+  expect(ucisOf(fen, ["f1h1", "O-O"], true)).toEqual(["f1h1"]);
+  expect(faultsOf(fen, ["f1d1"], true)).toHaveLength(1);
 });

@@ -1,26 +1,24 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { centipawnsOf, gameAccuracy, moveAccuracy, reviewWinPercent } from "../../src/game/accuracy.ts";
 import { type Shorthand, valueFrom } from "./games.ts";
 
 const near = 3;
 
-describe("chances of winning", () => {
-  test.each<readonly [Shorthand, number]>([
-    [0, 50],
-    [15, 51.3804],
-    [50, 54.5896],
-    [100, 59.1026],
-    [200, 67.6212],
-    [300, 75.1126],
-    [500, 86.3072],
-    [1000, 97.5447],
-    [9999, 97.5447],
-    ["#1", 97.5447],
-    ["#30", 97.5447],
-    ["#-1", 2.4553],
-  ])("of %s are %f", (score, percent) => {
-    expect(reviewWinPercent(centipawnsOf(valueFrom(score)))).toBeCloseTo(percent, near);
-  });
+test.each<readonly [Shorthand, number]>([
+  [0, 50],
+  [15, 51.3804],
+  [50, 54.5896],
+  [100, 59.1026],
+  [200, 67.6212],
+  [300, 75.1126],
+  [500, 86.3072],
+  [1000, 97.5447],
+  [9999, 97.5447],
+  ["#1", 97.5447],
+  ["#30", 97.5447],
+  ["#-1", 2.4553],
+])("the chances of winning with %s are %f", (score, percent) => {
+  expect(reviewWinPercent(centipawnsOf(valueFrom(score)))).toBeCloseTo(percent, near);
 });
 
 test.each([
@@ -43,36 +41,37 @@ test.each([
 
 const times = (count: number, ...cps: readonly number[]) => Array.from({ length: count }, () => cps).flat();
 
-describe("the accuracy of a game", () => {
-  test.each([
-    [[15, 15], 100, 100],
-    [[-900, -900], 10.6641, 100],
-    [[15, 900], 100, 12.3031],
-    [[-900, 0], 10.6641, 11.459],
-    [times(20, 15), 100, 100],
-    [[...times(20, 15), -900], 46.8534, 100],
-    [[...times(21, 15), 900], 100, 49.388],
-    [times(5, -50, 15), 77.383, 77.383],
-    [times(50, -50, 15), 77.383, 77.383],
-    [times(50, -135, 15), 55.0007, 55.0007],
-    [times(50, -435, 15), 20.6946, 20.6946],
-  ])("after %j is %f for White and %f for Black", (cps, white, black) => {
-    const accuracy = gameAccuracy([15, ...cps], "white");
-    expect(accuracy?.white).toBeCloseTo(white, near);
-    expect(accuracy?.black).toBeCloseTo(black, near);
-  });
+test.each([
+  [[15, 15], 100, 100],
+  [[-900, -900], 10.6641, 100],
+  [[15, 900], 100, 12.3031],
+  [[-900, 0], 10.6641, 11.459],
+  [times(20, 15), 100, 100],
+  [[...times(20, 15), -900], 46.8534, 100],
+  [[...times(21, 15), 900], 100, 49.388],
+  [times(5, -50, 15), 77.383, 77.383],
+  [times(50, -50, 15), 77.383, 77.383],
+  [times(50, -135, 15), 55.0007, 55.0007],
+  [times(50, -435, 15), 20.6946, 20.6946],
+])("the accuracy of a game after %j is %f for White and %f for Black", (cps, white, black) => {
+  const accuracy = gameAccuracy([15, ...cps], "white");
+  expect(accuracy?.white).toBeCloseTo(white, near);
+  expect(accuracy?.black).toBeCloseTo(black, near);
+});
 
-  test.each([
-    [[900, 900], 100, 12.3031],
-    [[15, -900], 10.6641, 100],
-  ])("that Black begins, after %j, is %f for White and %f for Black", (cps, white, black) => {
+test.each([
+  [[900, 900], 100, 12.3031],
+  [[15, -900], 10.6641, 100],
+])(
+  "the accuracy of a game that Black begins, after %j, is %f for White and %f for Black",
+  (cps, white, black) => {
     const accuracy = gameAccuracy([15, ...cps], "black");
     expect(accuracy?.white).toBeCloseTo(white, near);
     expect(accuracy?.black).toBeCloseTo(black, near);
-  });
+  },
+);
 
-  test.each([[[]], [[15]]])("is none unless both sides have moved: %j", (cps) => {
-    expect(gameAccuracy([15, ...cps], "white")).toBeUndefined();
-    expect(gameAccuracy([15, ...cps], "black")).toBeUndefined();
-  });
+test.each([[[]], [[15]]])("a game has no accuracy unless both sides moved: %j", (cps) => {
+  expect(gameAccuracy([15, ...cps], "white")).toBeUndefined();
+  expect(gameAccuracy([15, ...cps], "black")).toBeUndefined();
 });

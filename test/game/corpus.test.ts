@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { errorOf, gameOf, sansOf } from "./games.ts";
 
 const folder = new URL("../corpus/pgn/", import.meta.url);
@@ -32,28 +32,26 @@ const refused = cases.filter((one) => "code" in one);
 
 const textOf = (file: string) => readFileSync(new URL(file, folder), "utf8");
 
-describe("PGN as people have it", () => {
-  test("is all in the list", () => {
-    expect(cases.map(({ file }) => file).toSorted()).toEqual(readdirSync(folder).toSorted());
-    expect(accepted.length).toBeGreaterThan(30);
-    expect(refused.length).toBeGreaterThan(30);
-  });
+test("the list of the corpus has every PGN of its folder", () => {
+  expect(cases.map(({ file }) => file).toSorted()).toEqual(readdirSync(folder).toSorted());
+  expect(accepted.length).toBeGreaterThan(30);
+  expect(refused.length).toBeGreaterThan(30);
+});
 
-  test.each(accepted)("is read with $what", ({ file, moves, result, tags = {}, nags }) => {
-    const game = gameOf(textOf(file));
-    expect(sansOf(game)).toBe(moves);
-    expect(game.result).toBe(result);
-    expect(Object.fromEntries(game.tags)).toMatchObject(tags);
-    const glyphs = [...game.tree.moves.mainline()].map((move) => move.nags);
-    expect(nags ?? glyphs).toEqual(glyphs);
-  });
+test.each(accepted)("a PGN is read with $what", ({ file, moves, result, tags = {}, nags }) => {
+  const game = gameOf(textOf(file));
+  expect(sansOf(game)).toBe(moves);
+  expect(game.result).toBe(result);
+  expect(Object.fromEntries(game.tags)).toMatchObject(tags);
+  const glyphs = [...game.tree.moves.mainline()].map((move) => move.nags);
+  expect(nags ?? glyphs).toEqual(glyphs);
+});
 
-  test.each(refused)("is refused for $what", ({ file, code, ply, token, offset, says }) => {
-    const text = textOf(file);
-    const error = errorOf(() => gameOf(text));
-    expect(error.message).toContain(says);
-    const lines = text.slice(0, offset).split("\n");
-    const place = { ply, token, offset, line: lines.length, column: (lines.at(-1) ?? "").length + 1 };
-    expect(error.faults).toMatchObject([{ pointer: "/pgn", code, place }]);
-  });
+test.each(refused)("a PGN is refused for $what", ({ file, code, ply, token, offset, says }) => {
+  const text = textOf(file);
+  const error = errorOf(() => gameOf(text));
+  expect(error.message).toContain(says);
+  const lines = text.slice(0, offset).split("\n");
+  const place = { ply, token, offset, line: lines.length, column: (lines.at(-1) ?? "").length + 1 };
+  expect(error.faults).toMatchObject([{ pointer: "/pgn", code, place }]);
 });

@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from "node:fs";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { openingKey } from "../../src/game/opening-key.ts";
 import { type Openings, readOpenings } from "../../src/game/openings.ts";
 import { createTimeSlicer } from "../../src/thread/event-loop.ts";
@@ -12,35 +12,33 @@ beforeAll(async () => {
 
 const openingOf = (pgn: string) => openings.find(gameOf(pgn).positions);
 
-describe("an opening", () => {
-  test.each([
-    ["1. e4 e5 2. Nf3 Nc6 3. Bc4 Bc5", "C50", "Italian Game: Giuoco Piano", 6],
-    ["1. e4 e5 2. Nf3 Nc6 3. Bc4 Bc5 4. a3 a6", "C50", "Italian Game: Giuoco Piano", 6],
-    ["1. Nf3 Nc6 2. e4 e5 3. Bc4 Bc5", "C50", "Italian Game: Giuoco Piano", 6],
-    ["1. e4 c5 2. Nf3 d6 3. d4 cxd4 4. Nxd4 Nf6 5. Nc3 a6", "B90", "Sicilian Defense: Najdorf Variation", 10],
-    ["1. d4", "A40", "Queen's Pawn Game", 1],
-    [
-      '[FEN "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1"]\n\n1... h5',
-      "B00",
-      "Goldsmith Defense",
-      1,
-    ],
-  ] as const)("of %s is %s %s, up to ply %i", (pgn, eco, name, ply) => {
-    expect(openingOf(pgn)).toEqual({ eco, name, ply });
-  });
+test.each([
+  ["1. e4 e5 2. Nf3 Nc6 3. Bc4 Bc5", "C50", "Italian Game: Giuoco Piano", 6],
+  ["1. e4 e5 2. Nf3 Nc6 3. Bc4 Bc5 4. a3 a6", "C50", "Italian Game: Giuoco Piano", 6],
+  ["1. Nf3 Nc6 2. e4 e5 3. Bc4 Bc5", "C50", "Italian Game: Giuoco Piano", 6],
+  ["1. e4 c5 2. Nf3 d6 3. d4 cxd4 4. Nxd4 Nf6 5. Nc3 a6", "B90", "Sicilian Defense: Najdorf Variation", 10],
+  ["1. d4", "A40", "Queen's Pawn Game", 1],
+  [
+    '[FEN "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1"]\n\n1... h5',
+    "B00",
+    "Goldsmith Defense",
+    1,
+  ],
+] as const)("the opening of %s is %s %s, up to ply %i", (pgn, eco, name, ply) => {
+  expect(openingOf(pgn)).toEqual({ eco, name, ply });
+});
 
-  test("may be the position that a game begins with", () => {
-    const fen = "rnbqkbnr/pppppppp/8/8/3P4/8/PPP1PPPP/RNBQKBNR b KQkq - 3 9";
-    expect(openingOf(`[FEN "${fen}"]\n\n9... h5 10. Na3 Na6 11. Nb1 Nb8`)).toMatchObject({
-      eco: "A40",
-      ply: 0,
-    });
+test("an opening may be the position that a game begins with", () => {
+  const fen = "rnbqkbnr/pppppppp/8/8/3P4/8/PPP1PPPP/RNBQKBNR b KQkq - 3 9";
+  expect(openingOf(`[FEN "${fen}"]\n\n9... h5 10. Na3 Na6 11. Nb1 Nb8`)).toMatchObject({
+    eco: "A40",
+    ply: 0,
   });
+});
 
-  test("has no name where nobody gave it one, nor in Chess960", () => {
-    expect(openingOf('[FEN "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"]\n\n1. e4')).toBeUndefined();
-    expect(openingOf('[Variant "Chess960"]\n\n1. e4 e5')).toBeUndefined();
-  });
+test("an opening has no name if the table has none, nor in Chess960", () => {
+  expect(openingOf('[FEN "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"]\n\n1. e4')).toBeUndefined();
+  expect(openingOf('[Variant "Chess960"]\n\n1. e4 e5')).toBeUndefined();
 });
 
 test("the table is what the rows of lichess-org/chess-openings give", () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { phasesOf } from "../../src/game/phases.ts";
 import { startFen } from "../chess/judged.ts";
 import { gameOf } from "./games.ts";
@@ -31,8 +31,9 @@ const games = [
   },
 ] as const;
 
-describe("the phases of a game", () => {
-  test.each(games)("are divided as on Lichess: $middlegame, $endgame", ({ moves, middlegame, endgame }) => {
+test.each(games)(
+  "the phases of a game are divided as on Lichess: $middlegame, $endgame",
+  ({ moves, middlegame, endgame }) => {
     const phases = phasesOf(gameOf(moves).positions.map(({ fen }) => fen));
     const begins = phases.indexOf("middlegame");
     expect(begins).toBeGreaterThanOrEqual(middlegame[0]);
@@ -41,26 +42,26 @@ describe("the phases of a game", () => {
     expect(ends).toBeGreaterThanOrEqual(endgame?.[0] ?? -1);
     expect(ends).toBeLessThanOrEqual(endgame?.[1] ?? -1);
     expect(new Set(phases.slice(0, begins))).toEqual(new Set(["opening"]));
-  });
+  },
+);
 
-  test.each([
-    ["the start", startFen, "opening"],
-    [
-      "eleven pieces on their back ranks",
-      "rn1qk1nr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKB1R w KQkq - 0 1",
-      "opening",
-    ],
-    ["ten pieces", "rn1qk1nr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKB2 w Qkq - 0 1", "middlegame"],
-    ["three men on a back rank", "rnbqkbnr/pppppppp/8/8/8/NNBBQ3/PPPPPPPP/R3K2R w KQkq - 0 1", "middlegame"],
-    ["seven pieces", "r3k2r/pppq4/8/8/8/8/PPPQ4/RN2K2R w KQkq - 0 1", "middlegame"],
-    ["six pieces", "r3k2r/pppq4/8/8/8/8/PPPQ4/R3K2R w KQkq - 0 1", "endgame"],
-    ["bare kings", "4k3/8/8/8/8/8/8/4K3 w - - 0 1", "endgame"],
-  ])("begin with %s", (_, fen, phase) => {
-    expect(phasesOf([fen])).toEqual([phase]);
-  });
+test.each([
+  ["the start", startFen, "opening"],
+  [
+    "eleven pieces on their back ranks",
+    "rn1qk1nr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKB1R w KQkq - 0 1",
+    "opening",
+  ],
+  ["ten pieces", "rn1qk1nr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKB2 w Qkq - 0 1", "middlegame"],
+  ["three men on a back rank", "rnbqkbnr/pppppppp/8/8/8/NNBBQ3/PPPPPPPP/R3K2R w KQkq - 0 1", "middlegame"],
+  ["seven pieces", "r3k2r/pppq4/8/8/8/8/PPPQ4/RN2K2R w KQkq - 0 1", "middlegame"],
+  ["six pieces", "r3k2r/pppq4/8/8/8/8/PPPQ4/R3K2R w KQkq - 0 1", "endgame"],
+  ["bare kings", "4k3/8/8/8/8/8/8/4K3 w - - 0 1", "endgame"],
+])("a phase of a game begins at %s", (_, fen, phase) => {
+  expect(phasesOf([fen])).toEqual([phase]);
+});
 
-  test("never come back", () => {
-    const endgame = "4k3/P7/8/8/8/8/8/4K3 w - - 0 1";
-    expect(phasesOf([startFen, endgame, startFen])).toEqual(["opening", "endgame", "endgame"]);
-  });
+test("the phases of a game never come back", () => {
+  const endgame = "4k3/P7/8/8/8/8/8/4K3 w - - 0 1";
+  expect(phasesOf([startFen, endgame, startFen])).toEqual(["opening", "endgame", "endgame"]);
 });

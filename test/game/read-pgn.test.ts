@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { makePgn, parsePgn } from "chessops/pgn";
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { describeMove } from "../../src/chess/moves.ts";
 import { gameFromMoves, gameFromPgn, isMoveAsWritten } from "../../src/game/game.ts";
 import { readPgn } from "../../src/game/read-pgn.ts";
@@ -13,184 +13,176 @@ import { pgnTexts } from "./random-games.ts";
 /** 256 kB of a game that goes round and round. */
 const rounds = "Nf3 Nf6 Ng1 Ng8 ".repeat(16_000);
 
-describe("a PGN", () => {
-  test("keeps its comments, variations, glyphs, clocks and unknown commands", () => {
-    const { tree, clocksMs } = gameOf(
-      "{first} 1. e4 {[%clk 0:01:02.5] [%foo bar]} (1. d4 {a} d5 $6 (1... Nf6)) 1... e5 {b} {c} ; d }\n *",
-    );
-    expect(tree.comments).toEqual(["first"]);
-    const [e4, d4] = tree.moves.children;
-    expect(e4?.data).toEqual({ san: "e4", comments: ["[%clk 0:01:02.5] [%foo bar]"] });
-    expect(d4?.data).toEqual({ san: "d4", comments: ["a"] });
-    expect(d4?.children.map(({ data }) => [data.san, data.nags])).toEqual([
-      ["d5", [6]],
-      ["Nf6", undefined],
-    ]);
-    // chessops takes braces for the end of a comment, wherever they stand.
-    expect(e4?.children[0]?.data.comments).toEqual(["b", "c", "d )"]);
-    expect(clocksMs).toEqual([62_500, undefined]);
-  });
-
-  test("of a file tells where in the file it is wrong", () => {
-    const source = { text: "1. e4\n e5 x", file: { game: 7, offset: 1000, line: 50 } };
-    const error = errorOf(() => inOneGo(readPgn(source)));
-    expect(error.faults[0]?.place).toEqual({
-      game: 7,
-      ply: 3,
-      token: "x",
-      offset: 1010,
-      line: 51,
-      column: 5,
-    });
-    expect(error.message).toContain("(game 7, ply 3, line 51, column 5)");
-  });
-
-  test.each([
-    ["1. e4 e5 1-0\n\n1. d4 d5 0-1", "A second game begins at 'd4'"],
-    ["1. e4 e5 1-0\n\n1. d4 d5 1-0", "A second game begins at 'd4'"],
-    ["1. e4 e5\n\n1. d4 d5", "'d4' has the number 1 and would be move 2: if a second game begins here"],
-  ])("with a second game says what to do about it to whoever sent it: %j", (text, begins) => {
-    const sent = errorOf(() => gameOf(text)).message;
-    expect(sent).toContain(begins);
-    expect(sent).toContain("send one game; for files with several games use `kibitz review`");
-    const file = { game: 1, offset: 0, line: 1 };
-    const inFile = errorOf(() => inOneGo(gameFromPgn(inOneGo(readPgn({ text, file }))))).message;
-    expect(inFile).toContain(begins);
-    expect(inFile).toContain('in a file of many each game begins with its tags, as [Event "…"]');
-    expect(inFile).not.toContain("kibitz review");
-  });
-
-  test.each([
-    ["", 1, 1],
-    ['[Event "x"]\n\n\n', 1, 12],
-    ['[Event "x"]\n\n 1-0\n\n', 3, 2],
-    ['[Event "x"]\n\n{nobody came} 1-0 {really}\n', 3, 15],
-  ])("without moves is told where they should stand: %j", (text, line, column) => {
-    const error = errorOf(() => gameOf(text));
-    expect(error.message).toMatch(/^There are no moves/);
-    expect(error.faults[0]?.place).toMatchObject({ ply: 1, line, column });
-  });
-
-  test.each([
-    ['[White "x"]\n\n1. e4 {good} e5 (1... c5) 2. Ke3 Nc6', '[White "x"]\n\n1. e4 {good} e5 (1... c5)'],
-    ["1.e4 e5 2.Ke3", "1.e4 e5"],
-    ["1. e4 e5 $14 Ke3", "1. e4 e5 $14"],
-    ["1. e4 e5 2. {a plan} Ke3", "1. e4 e5"],
-    ["1. e4 e5 2. (2. Nf3) 2. Ke3", "1. e4 e5 2. (2. Nf3)"],
-    ["1. e4 e5\n2\n.\nKe3", "1. e4 e5"],
-  ])(
-    "with an illegal move in %j is suggested up to the move before, without a dangling number",
-    (text, game) => {
-      const [fault] = errorOf(() => gameOf(text)).faults;
-      expect(fault?.allowed).toEqual({ examples: [game] });
-      expect(sansOf(gameOf(game))).toBe("e4 e5");
-    },
+test("a PGN keeps its comments, variations, glyphs, clocks and unknown commands", () => {
+  const { tree, clocksMs } = gameOf(
+    "{first} 1. e4 {[%clk 0:01:02.5] [%foo bar]} (1. d4 {a} d5 $6 (1... Nf6)) 1... e5 {b} {c} ; d }\n *",
   );
+  expect(tree.comments).toEqual(["first"]);
+  const [e4, d4] = tree.moves.children;
+  expect(e4?.data).toEqual({ san: "e4", comments: ["[%clk 0:01:02.5] [%foo bar]"] });
+  expect(d4?.data).toEqual({ san: "d4", comments: ["a"] });
+  expect(d4?.children.map(({ data }) => [data.san, data.nags])).toEqual([
+    ["d5", [6]],
+    ["Nf6", undefined],
+  ]);
+  // chessops takes braces for the end of a comment, wherever they stand.
+  expect(e4?.children[0]?.data.comments).toEqual(["b", "c", "d )"]);
+  expect(clocksMs).toEqual([62_500, undefined]);
+});
 
-  test("is not suggested where nothing would be left, or too much", () => {
-    const long = `1. e4 {${"x".repeat(70_000)}} e5 2. Ke3`;
-    for (const text of ["1. Ke3", long]) {
-      expect(errorOf(() => gameOf(text)).faults[0]?.allowed).toBeUndefined();
+test("an error in a PGN of a file has its place in that file", () => {
+  const source = { text: "1. e4\n e5 x", file: { game: 7, offset: 1000, line: 50 } };
+  const error = errorOf(() => inOneGo(readPgn(source)));
+  expect(error.faults[0]?.place).toEqual({
+    game: 7,
+    ply: 3,
+    token: "x",
+    offset: 1010,
+    line: 51,
+    column: 5,
+  });
+  expect(error.message).toContain("(game 7, ply 3, line 51, column 5)");
+});
+
+test.each([
+  ["1. e4 e5 1-0\n\n1. d4 d5 0-1", "A second game begins at 'd4'"],
+  ["1. e4 e5 1-0\n\n1. d4 d5 1-0", "A second game begins at 'd4'"],
+  ["1. e4 e5\n\n1. d4 d5", "'d4' has the number 1 and would be move 2: if a second game begins here"],
+])("a PGN with a second game is refused with advice to its caller: %j", (text, begins) => {
+  const sent = errorOf(() => gameOf(text)).message;
+  expect(sent).toContain(begins);
+  expect(sent).toContain("send one game; for files with several games use `kibitz review`");
+  const file = { game: 1, offset: 0, line: 1 };
+  const inFile = errorOf(() => inOneGo(gameFromPgn(inOneGo(readPgn({ text, file }))))).message;
+  expect(inFile).toContain(begins);
+  expect(inFile).toContain('in a file of many each game begins with its tags, as [Event "…"]');
+  expect(inFile).not.toContain("kibitz review");
+});
+
+test.each([
+  ["", 1, 1],
+  ['[Event "x"]\n\n\n', 1, 12],
+  ['[Event "x"]\n\n 1-0\n\n', 3, 2],
+  ['[Event "x"]\n\n{nobody came} 1-0 {really}\n', 3, 15],
+])("a PGN without moves is refused with the place where they should stand: %j", (text, line, column) => {
+  const error = errorOf(() => gameOf(text));
+  expect(error.message).toMatch(/^There are no moves/);
+  expect(error.faults[0]?.place).toMatchObject({ ply: 1, line, column });
+});
+
+test.each([
+  ['[White "x"]\n\n1. e4 {good} e5 (1... c5) 2. Ke3 Nc6', '[White "x"]\n\n1. e4 {good} e5 (1... c5)'],
+  ["1.e4 e5 2.Ke3", "1.e4 e5"],
+  ["1. e4 e5 $14 Ke3", "1. e4 e5 $14"],
+  ["1. e4 e5 2. {a plan} Ke3", "1. e4 e5"],
+  ["1. e4 e5 2. (2. Nf3) 2. Ke3", "1. e4 e5 2. (2. Nf3)"],
+  ["1. e4 e5\n2\n.\nKe3", "1. e4 e5"],
+])(
+  "a PGN with an illegal move in %j is suggested up to the move before, without a dangling number",
+  (text, game) => {
+    const [fault] = errorOf(() => gameOf(text)).faults;
+    expect(fault?.allowed).toEqual({ examples: [game] });
+    expect(sansOf(gameOf(game))).toBe("e4 e5");
+  },
+);
+
+test("a PGN is not suggested if nothing, or too much, would be left", () => {
+  const long = `1. e4 {${"x".repeat(70_000)}} e5 2. Ke3`;
+  for (const text of ["1. Ke3", long]) {
+    expect(errorOf(() => gameOf(text)).faults[0]?.allowed).toBeUndefined();
+  }
+});
+
+test("an error in a PGN repeats its text shortened, without keys and control characters", () => {
+  const key = `kbz_${"a".repeat(43)}`;
+  for (const text of [`1. e4 ${key}`, `1. e4 \u001b[31m${"x".repeat(1000)}`, `[Variant "${key}"]\n\n1. e4`]) {
+    const { message, faults } = errorOf(() => gameOf(text));
+    for (const said of [message, faults[0]?.place?.token ?? key]) {
+      expect(said).not.toContain(key);
+      expect(said).not.toContain("\u001b");
+      expect(said.length).toBeLessThan(300);
     }
-  });
+  }
+});
 
-  test("repeats what is wrong cut, without keys and without what a terminal obeys", () => {
-    const key = `kbz_${"a".repeat(43)}`;
-    for (const text of [
-      `1. e4 ${key}`,
-      `1. e4 \u001b[31m${"x".repeat(1000)}`,
-      `[Variant "${key}"]\n\n1. e4`,
-    ]) {
-      const { message, faults } = errorOf(() => gameOf(text));
-      for (const said of [message, faults[0]?.place?.token ?? key]) {
-        expect(said).not.toContain(key);
-        expect(said).not.toContain("\u001b");
-        expect(said.length).toBeLessThan(300);
-      }
-    }
-  });
+test("a PGN is refused if its variations are too deep, or if it has too many tags or characters", () => {
+  const nested = (depth: number) => `1. e4 ${"(1. d4 ".repeat(depth)}${")".repeat(depth)}`;
+  expect(sansOf(gameOf(nested(100)))).toBe("e4");
+  expect(errorOf(() => gameOf(nested(101))).message).toContain("More than 100 variations");
+  const tags = (count: number) => Array.from({ length: count }, (_, tag) => `[T${tag} "x"]\n`).join("");
+  expect(gameOf(`${tags(200)}\n1. e4`).tags.size).toBe(200);
+  expect(errorOf(() => gameOf(`${tags(201)}\n1. e4`)).message).toContain("more than 200 tags");
+  expect(errorOf(() => gameOf(`1. e4 {${"x".repeat(1024 * 1024)}}`)).message).toContain("characters");
+});
 
-  test("is not read where variations lie too deep, or with too many tags or characters", () => {
-    const nested = (depth: number) => `1. e4 ${"(1. d4 ".repeat(depth)}${")".repeat(depth)}`;
-    expect(sansOf(gameOf(nested(100)))).toBe("e4");
-    expect(errorOf(() => gameOf(nested(101))).message).toContain("More than 100 variations");
-    const tags = (count: number) => Array.from({ length: count }, (_, tag) => `[T${tag} "x"]\n`).join("");
-    expect(gameOf(`${tags(200)}\n1. e4`).tags.size).toBe(200);
-    expect(errorOf(() => gameOf(`${tags(201)}\n1. e4`)).message).toContain("more than 200 tags");
-    expect(errorOf(() => gameOf(`1. e4 {${"x".repeat(1024 * 1024)}}`)).message).toContain("characters");
-  });
-
-  test("of 600 plies is read, and of more refused at the first ply too many, with the game before it as suggestion", () => {
-    const plies = (count: number) => rounds.split(" ").slice(0, count).join(" ");
-    expect(gameOf(plies(600)).moves).toHaveLength(600);
-    const [fault] = errorOf(() => gameOf(plies(601))).faults;
-    expect(fault).toMatchObject({
-      pointer: "/pgn",
-      code: "out_of_range",
-      message: "The game has more than 600 plies (half-moves) (ply 601, line 1, column 2401).",
-      place: { ply: 601, token: "Nf3", offset: 2400, line: 1, column: 2401 },
-      allowed: { examples: [plies(600)] },
-    });
-  });
-
-  test("of 5,000 moves in its variations is read, and of more refused at the first move too many", () => {
-    const variations = (count: number) => `1. d4\n${"(d4!{a})\n".repeat(count)}d5 *`;
-    expect(sansOf(gameOf(variations(4998)))).toBe("d4 d5");
-    const [fault] = errorOf(() => gameOf(variations(5000))).faults;
-    expect(fault).toMatchObject({
-      pointer: "/pgn",
-      code: "invalid_pgn",
-      message: expect.stringContaining("The game has more than 5000 moves, variations included"),
-      place: { ply: 2, token: "d4!{a})".slice(0, 3), line: 5001, column: 2 },
-    });
-  });
-
-  test.each([
-    ["a long main line", rounds, 601],
-    ["many variations", `1. d4 ${"(d4)".repeat(50_000)}`, 3 * 5001],
-    ["one long variation", `1. d4 (${"d4 ".repeat(50_000)}`, 5001],
-  ])("with %s is not read beyond the first move too many", (_, text, tokens) => {
-    const pieces = readPgn({ text });
-    let count = 0;
-    const readOn = () => {
-      while (!pieces.next().done) {
-        count++;
-      }
-    };
-    expect(errorOf(readOn).message).toContain("more than");
-    // A piece has 100 tokens.
-    expect(count).toBeGreaterThan(4);
-    expect(count).toBeLessThanOrEqual(tokens / 100);
-  });
-
-  test("may go on behind a draw by the rules, as old games did", () => {
-    const shuffled = gameOf(`1. Nf3 Nf6 2. Ng1 Ng8 ${"Nf3 Nf6 Ng1 Ng8 ".repeat(5)}`);
-    expect(shuffled.positions.map(({ terminal }) => terminal?.reason).at(16)).toBe("fivefold_repetition");
-    expect(shuffled.moves).toHaveLength(24);
-    expect(shuffled.result).toBe("1/2-1/2");
+test("a PGN of 600 plies is read, and of more refused at the first ply too many, with the game before it as suggestion", () => {
+  const plies = (count: number) => rounds.split(" ").slice(0, count).join(" ");
+  expect(gameOf(plies(600)).moves).toHaveLength(600);
+  const [fault] = errorOf(() => gameOf(plies(601))).faults;
+  expect(fault).toMatchObject({
+    pointer: "/pgn",
+    code: "out_of_range",
+    message: "The game has more than 600 plies (half-moves) (ply 601, line 1, column 2401).",
+    place: { ply: 601, token: "Nf3", offset: 2400, line: 1, column: 2401 },
+    allowed: { examples: [plies(600)] },
   });
 });
 
-describe("a game sent as moves", () => {
-  test("is the same as its PGN", () => {
-    const game = inOneGo(gameFromMoves({ fen: startFen, moves: ["e2e4", "e5", "Nf3"], chess960: false }));
-    expect(game).toEqual({ ...gameOf("1. e4 e5 2. Nf3"), tree: game.tree });
-    expect([...game.tree.moves.mainline()].map(({ san }) => san)).toEqual(["e4", "e5", "Nf3"]);
+test("a PGN of 5,000 moves in its variations is read, and of more refused at the first move too many", () => {
+  const variations = (count: number) => `1. d4\n${"(d4!{a})\n".repeat(count)}d5 *`;
+  expect(sansOf(gameOf(variations(4998)))).toBe("d4 d5");
+  const [fault] = errorOf(() => gameOf(variations(5000))).faults;
+  expect(fault).toMatchObject({
+    pointer: "/pgn",
+    code: "invalid_pgn",
+    message: expect.stringContaining("The game has more than 5000 moves, variations included"),
+    place: { ply: 2, token: "d4!{a})".slice(0, 3), line: 5001, column: 2 },
   });
+});
 
-  test("is refused as a position and its moves are", () => {
-    const refusal = (fen: string, moves: readonly string[]) =>
-      errorOf(() => inOneGo(gameFromMoves({ fen, moves, chess960: false }))).faults;
-    expect(refusal("x", ["e4"])[0]).toMatchObject({ pointer: "/fen", code: "invalid_fen" });
-    expect(refusal(startFen, ["e4", "Ke3"])).toMatchObject([
-      {
-        pointer: "/moves/1",
-        code: "illegal_move",
-        message:
-          "'Ke3' is not a legal move for Black (moves[1], in the position rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1).",
-      },
-    ]);
-  });
+test.each([
+  ["a long main line", rounds, 601],
+  ["many variations", `1. d4 ${"(d4)".repeat(50_000)}`, 3 * 5001],
+  ["one long variation", `1. d4 (${"d4 ".repeat(50_000)}`, 5001],
+])("a PGN with %s is not read beyond the first move too many", (_, text, tokens) => {
+  const pieces = readPgn({ text });
+  let count = 0;
+  const readOn = () => {
+    while (!pieces.next().done) {
+      count++;
+    }
+  };
+  expect(errorOf(readOn).message).toContain("more than");
+  // A piece has 100 tokens.
+  expect(count).toBeGreaterThan(4);
+  expect(count).toBeLessThanOrEqual(tokens / 100);
+});
+
+test("a PGN may go on after a draw by the rules, as old games did", () => {
+  const shuffled = gameOf(`1. Nf3 Nf6 2. Ng1 Ng8 ${"Nf3 Nf6 Ng1 Ng8 ".repeat(5)}`);
+  expect(shuffled.positions.map(({ terminal }) => terminal?.reason).at(16)).toBe("fivefold_repetition");
+  expect(shuffled.moves).toHaveLength(24);
+  expect(shuffled.result).toBe("1/2-1/2");
+});
+
+test("a game sent as moves is read like its PGN", () => {
+  const game = inOneGo(gameFromMoves({ fen: startFen, moves: ["e2e4", "e5", "Nf3"], chess960: false }));
+  expect(game).toEqual({ ...gameOf("1. e4 e5 2. Nf3"), tree: game.tree });
+  expect([...game.tree.moves.mainline()].map(({ san }) => san)).toEqual(["e4", "e5", "Nf3"]);
+});
+
+test("a game sent as moves is refused like a position and its moves", () => {
+  const refusal = (fen: string, moves: readonly string[]) =>
+    errorOf(() => inOneGo(gameFromMoves({ fen, moves, chess960: false }))).faults;
+  expect(refusal("x", ["e4"])[0]).toMatchObject({ pointer: "/fen", code: "invalid_fen" });
+  expect(refusal(startFen, ["e4", "Ke3"])).toMatchObject([
+    {
+      pointer: "/moves/1",
+      code: "illegal_move",
+      message:
+        "'Ke3' is not a legal move for Black (moves[1], in the position rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1).",
+    },
+  ]);
 });
 
 test.each([
@@ -204,63 +196,61 @@ test.each([
   ["e2-e4", "e2e4", true],
   ["e3", "e2e4", false],
   ["d2e4", "e2e4", false],
-])("what is written as %s is compared with the move %s", (written, uci, same) => {
+])("the move that is written as %s is compared with the move %s", (written, uci, same) => {
   const move = describeMove(positionOf(startFen), uci);
   expect(move && isMoveAsWritten(written, move)).toBe(same);
 });
 
-describe("any game", () => {
-  test("is read as chessops reads it, where that is right", () => {
-    fc.assert(
-      fc.property(pgnTexts, ({ text, sans }) => {
-        const game = gameOf(text);
-        expect(game.moves.map(({ san }) => san)).toEqual(sans);
-        const [referee] = parsePgn(text, () => new Map());
-        expect(referee && makePgn({ ...referee, headers: new Map() })).toBe(
-          makePgn({ ...game.tree, headers: new Map() }),
-        );
-      }),
-    );
-  });
+test("any game is read as chessops reads it, if chessops is right", () => {
+  fc.assert(
+    fc.property(pgnTexts, ({ text, sans }) => {
+      const game = gameOf(text);
+      expect(game.moves.map(({ san }) => san)).toEqual(sans);
+      const [referee] = parsePgn(text, () => new Map());
+      expect(referee && makePgn({ ...referee, headers: new Map() })).toBe(
+        makePgn({ ...game.tree, headers: new Map() }),
+      );
+    }),
+  );
+});
 
-  test("that is damaged is refused, or its moves are those that stand there", () => {
-    const damage = fc.array(
-      fc.record({
-        at: fc.nat(),
-        remove: fc.nat({ max: 3 }),
-        insert: fc.oneof(
-          fc.string({ maxLength: 3 }),
-          fc.constantFrom(
-            "\n\n",
-            "(",
-            ")",
-            "{",
-            "}",
-            "♘",
-            "S",
-            " 1. ",
-            '\n[Event "x"]\n',
-            "--",
-            "1-0",
-            ";",
-            "%",
-          ),
+test("a damaged game is refused, or its moves are those in the text", () => {
+  const damage = fc.array(
+    fc.record({
+      at: fc.nat(),
+      remove: fc.nat({ max: 3 }),
+      insert: fc.oneof(
+        fc.string({ maxLength: 3 }),
+        fc.constantFrom(
+          "\n\n",
+          "(",
+          ")",
+          "{",
+          "}",
+          "♘",
+          "S",
+          " 1. ",
+          '\n[Event "x"]\n',
+          "--",
+          "1-0",
+          ";",
+          "%",
         ),
-      }),
-      { minLength: 1, maxLength: 3 },
-    );
-    fc.assert(
-      fc.property(pgnTexts, damage, ({ text }, damages) => {
-        const damaged = damages.reduce((before, { at, remove, insert }) => {
-          const place = at % (before.length + 1);
-          return before.slice(0, place) + insert + before.slice(place + remove);
-        }, text);
-        const read = readOrRefuse(damaged);
-        expect(read === undefined || read === mainLineIn(damaged)).toBe(true);
-      }),
-      { numRuns: 2000 },
-    );
-  });
+      ),
+    }),
+    { minLength: 1, maxLength: 3 },
+  );
+  fc.assert(
+    fc.property(pgnTexts, damage, ({ text }, damages) => {
+      const damaged = damages.reduce((before, { at, remove, insert }) => {
+        const place = at % (before.length + 1);
+        return before.slice(0, place) + insert + before.slice(place + remove);
+      }, text);
+      const read = readOrRefuse(damaged);
+      expect(read === undefined || read === mainLineIn(damaged)).toBe(true);
+    }),
+    { numRuns: 2000 },
+  );
 });
 
 function readOrRefuse(text: string): string | undefined {

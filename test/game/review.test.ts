@@ -13,182 +13,180 @@ function reviewOf(pgn: string, evaluations: Evaluations, opening?: Opening): Gam
 const cps = (...scores: readonly number[]): Evaluations =>
   scores.map((score) => ({ score, lines: [["a2a3"]] }));
 
-describe("the review of a move", () => {
-  test("has what the mover lost, by the formulas, and what would have been best", () => {
-    const [, e5] = reviewOf("1. e4 {[%clk 0:05:00]} e5 {[%clk 0:04:58.5]} 2. Nf3", [
-      { score: 30 },
-      {
-        score: 20,
-        lines: [["c7c5"], ["e7e6", 45], ["g8f6", 60]],
-      },
-      { score: 150 },
-    ]).moves;
-    expect(e5).toMatchObject({
-      ply: 2,
-      move: { san: "e5", uci: "e7e5" },
-      evaluation: scoreOf(150),
-      winPercent: 63.4672,
-      centipawnLoss: 130,
-      winPercentLoss: 11.627,
-      accuracy: 60.0148,
-      judgement: "mistake",
-      comment: "(0.20 → 1.50) Mistake. c5 was best.",
-      labels: [],
-      phase: "opening",
-      clockMs: 298_500,
-      best: {
-        move: { san: "c5" },
-        score: scoreOf(20),
-        moves: ["c7c5"],
-        san: ["c5"],
-        alternatives: [
-          { rank: 2, move: { san: "e6" }, score: scoreOf(45) },
-          { rank: 3, move: { san: "Nf6" }, score: scoreOf(60) },
-        ],
-      },
-    });
+test("a review of a move has the mover's loss, by the formulas, and the best move", () => {
+  const [, e5] = reviewOf("1. e4 {[%clk 0:05:00]} e5 {[%clk 0:04:58.5]} 2. Nf3", [
+    { score: 30 },
+    {
+      score: 20,
+      lines: [["c7c5"], ["e7e6", 45], ["g8f6", 60]],
+    },
+    { score: 150 },
+  ]).moves;
+  expect(e5).toMatchObject({
+    ply: 2,
+    move: { san: "e5", uci: "e7e5" },
+    evaluation: scoreOf(150),
+    winPercent: 63.4672,
+    centipawnLoss: 130,
+    winPercentLoss: 11.627,
+    accuracy: 60.0148,
+    judgement: "mistake",
+    comment: "(0.20 → 1.50) Mistake. c5 was best.",
+    labels: [],
+    phase: "opening",
+    clockMs: 298_500,
+    best: {
+      move: { san: "c5" },
+      score: scoreOf(20),
+      moves: ["c7c5"],
+      san: ["c5"],
+      alternatives: [
+        { rank: 2, move: { san: "e6" }, score: scoreOf(45) },
+        { rank: 3, move: { san: "Nf6" }, score: scoreOf(60) },
+      ],
+    },
   });
+});
 
-  test("assumes fifteen centipawns of the standard start, and of no other", () => {
-    const standard = reviewOf("1. e4", cps(60, 15));
-    expect(standard.startEvaluation).toBeUndefined();
-    expect(standard.moves[0]).toMatchObject({ winPercent: 51.3804, centipawnLoss: 0, accuracy: 100 });
-    const fen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR b KQkq - 0 1";
-    const other = reviewOf(`[FEN "${fen}"]\n\n1... e5`, cps(60, 75));
-    expect(other.startEvaluation).toEqual(scoreOf(60));
-    expect(other.moves[0]).toMatchObject({ centipawnLoss: 15 });
-    const shuffled = '[Variant "Chess960"]\n\n1. e4';
-    expect(reviewOf(shuffled, cps(60, 75)).startEvaluation).toEqual(scoreOf(60));
-  });
+test("a review assumes fifteen centipawns for the standard start, and for no other", () => {
+  const standard = reviewOf("1. e4", cps(60, 15));
+  expect(standard.startEvaluation).toBeUndefined();
+  expect(standard.moves[0]).toMatchObject({ winPercent: 51.3804, centipawnLoss: 0, accuracy: 100 });
+  const fen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR b KQkq - 0 1";
+  const other = reviewOf(`[FEN "${fen}"]\n\n1... e5`, cps(60, 75));
+  expect(other.startEvaluation).toEqual(scoreOf(60));
+  expect(other.moves[0]).toMatchObject({ centipawnLoss: 15 });
+  const shuffled = '[Variant "Chess960"]\n\n1. e4';
+  expect(reviewOf(shuffled, cps(60, 75)).startEvaluation).toEqual(scoreOf(60));
+});
 
-  test("takes turn and phase from the position", () => {
-    const [first, second] = reviewOf(
-      '[FEN "4k3/8/8/8/8/8/4P3/4K3 b - - 0 57"]\n\n57... Kd7 58. e4',
-      cps(0, 500, 480),
-    ).moves;
-    expect(first).toMatchObject({ ply: 1, centipawnLoss: 500, judgement: "blunder", phase: "endgame" });
-    expect(second).toMatchObject({ ply: 2, centipawnLoss: 20, judgement: undefined });
-  });
+test("a review of a move takes turn and phase from the position", () => {
+  const [first, second] = reviewOf(
+    '[FEN "4k3/8/8/8/8/8/4P3/4K3 b - - 0 57"]\n\n57... Kd7 58. e4',
+    cps(0, 500, 480),
+  ).moves;
+  expect(first).toMatchObject({ ply: 1, centipawnLoss: 500, judgement: "blunder", phase: "endgame" });
+  expect(second).toMatchObject({ ply: 2, centipawnLoss: 20, judgement: undefined });
+});
 
-  test("never blames the move that the engine itself called best", () => {
-    const [, e5] = reviewOf("1. e4 e5", [{ score: 0 }, { score: 0 }, { score: 900 }]).moves;
-    expect(e5).toMatchObject({
-      judgement: undefined,
-      comment: undefined,
-      labels: ["best"],
-      centipawnLoss: 900,
-    });
+test("a review never blames the move that the engine named best", () => {
+  const [, e5] = reviewOf("1. e4 e5", [{ score: 0 }, { score: 0 }, { score: 900 }]).moves;
+  expect(e5).toMatchObject({
+    judgement: undefined,
+    comment: undefined,
+    labels: ["best"],
+    centipawnLoss: 900,
   });
+});
 
-  test("judges a book move as every other", () => {
-    const opening = { eco: "A00", name: "x", ply: 2 };
-    const { moves } = reviewOf("1. e4 e5 2. Nf3", cps(15, 15, 400, 400), opening);
-    expect(moves.map(({ labels, judgement }) => [labels, judgement])).toEqual([
-      [["book"], undefined],
-      [["book"], "blunder"],
-      [[], undefined],
-    ]);
-  });
+test("a review judges a book move like every other", () => {
+  const opening = { eco: "A00", name: "x", ply: 2 };
+  const { moves } = reviewOf("1. e4 e5 2. Nf3", cps(15, 15, 400, 400), opening);
+  expect(moves.map(({ labels, judgement }) => [labels, judgement])).toEqual([
+    [["book"], undefined],
+    [["book"], "blunder"],
+    [[], undefined],
+  ]);
+});
 
-  test.each([
-    ["is ten points worse", 200, 83, ["best", "only_move"]],
-    ["is less than ten points worse", 200, 84, ["best"]],
-    ["is lost", 200, "#-3", ["best", "only_move"]],
-    ["mates later", "#2", "#9", ["best"]],
-  ] as const)("calls the best move the only one where the second line %s", (_, first, second, labels) => {
-    const lines = [["e2e4", first] as const, ["d2d4", second] as const];
-    expect(reviewOf("1. e4", [{ score: first, lines }]).moves[0]?.labels).toEqual(labels);
-    const fen = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1";
-    const turned = (score: number | `#${number}`) =>
-      typeof score === "number" ? -score : (`#${-Number(score.slice(1))}` as const);
-    const blacks = [["e7e5", turned(first)] as const, ["d7d5", turned(second)] as const];
-    const whole = reviewOf(`[FEN "${fen}"]\n\n1... e5`, [{ score: turned(first), lines: blacks }]);
-    expect(whole.moves[0]?.labels).toEqual(labels);
-  });
+test.each([
+  ["is ten points worse", 200, 83, ["best", "only_move"]],
+  ["is less than ten points worse", 200, 84, ["best"]],
+  ["is lost", 200, "#-3", ["best", "only_move"]],
+  ["mates later", "#2", "#9", ["best"]],
+] as const)("a review calls the best move the only one if the second line %s", (_, first, second, labels) => {
+  const lines = [["e2e4", first] as const, ["d2d4", second] as const];
+  expect(reviewOf("1. e4", [{ score: first, lines }]).moves[0]?.labels).toEqual(labels);
+  const fen = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1";
+  const turned = (score: number | `#${number}`) =>
+    typeof score === "number" ? -score : (`#${-Number(score.slice(1))}` as const);
+  const blacks = [["e7e5", turned(first)] as const, ["d7d5", turned(second)] as const];
+  const whole = reviewOf(`[FEN "${fen}"]\n\n1... e5`, [{ score: turned(first), lines: blacks }]);
+  expect(whole.moves[0]?.labels).toEqual(labels);
+});
 
-  test("calls none the only one where the best move begins another line than the first", () => {
-    const lines = [["e2e4", 200] as const, ["d2d4", -900] as const];
-    const labels = (best: string) => reviewOf("1. d4", [{ score: 200, lines, best }]).moves[0]?.labels;
-    expect(labels("d2d4")).toEqual(["best"]);
-  });
+test("a review calls no move the only one if the best move begins another line than the first", () => {
+  const lines = [["e2e4", 200] as const, ["d2d4", -900] as const];
+  const labels = (best: string) => reviewOf("1. d4", [{ score: 200, lines, best }]).moves[0]?.labels;
+  expect(labels("d2d4")).toEqual(["best"]);
+});
 
-  test("calls the only legal move forced", () => {
-    const whole = reviewOf('[FEN "k7/8/8/8/8/8/1r6/K7 w - - 0 1"]\n\n1. Kxb2', [{ score: 0 }]);
-    expect(whole.moves[0]?.labels).toEqual(["forced", "best"]);
-  });
+test("a review calls the only legal move forced", () => {
+  const whole = reviewOf('[FEN "k7/8/8/8/8/8/1r6/K7 w - - 0 1"]\n\n1. Kxb2', [{ score: 0 }]);
+  expect(whole.moves[0]?.labels).toEqual(["forced", "best"]);
+});
 
-  test("knows a mate, which counts for neither side's figures", () => {
-    const whole = reviewOf("1. f3 e5 2. g4 Qh4#", [
-      { score: 15, lines: [["e2e4"]] },
-      { score: -30, lines: [["e7e5"]] },
-      { score: -60, lines: [["g1h3"]] },
-      { score: "#-1" },
-    ]);
-    expect(whole.moves[2]).toMatchObject({
-      judgement: "blunder",
-      comment: "(-0.60 → Mate in 1) Checkmate is now unavoidable. Nh3 was best.",
-      winPercent: 2.4553,
-      centipawnLoss: 940,
-    });
-    expect(whole.moves[3]).toMatchObject({
-      evaluation: { value: { kind: "mate", mate: 0 } },
-      winPercent: 2.4553,
-      centipawnLoss: 0,
-      winPercentLoss: 0,
-      accuracy: 100,
-      judgement: undefined,
-    });
-    // 1... e5 alone: it cost nothing.
-    expect(whole.players.black).toMatchObject({ accuracy: 100, averageCentipawnLoss: 0 });
-    expect(whole.players.white).toMatchObject({
-      averageCentipawnLoss: Math.round((45 + 940) / 2),
-      blunders: 1,
-    });
+test("a review leaves a mating move out of both players' figures", () => {
+  const whole = reviewOf("1. f3 e5 2. g4 Qh4#", [
+    { score: 15, lines: [["e2e4"]] },
+    { score: -30, lines: [["e7e5"]] },
+    { score: -60, lines: [["g1h3"]] },
+    { score: "#-1" },
+  ]);
+  expect(whole.moves[2]).toMatchObject({
+    judgement: "blunder",
+    comment: "(-0.60 → Mate in 1) Checkmate is now unavoidable. Nh3 was best.",
+    winPercent: 2.4553,
+    centipawnLoss: 940,
   });
+  expect(whole.moves[3]).toMatchObject({
+    evaluation: { value: { kind: "mate", mate: 0 } },
+    winPercent: 2.4553,
+    centipawnLoss: 0,
+    winPercentLoss: 0,
+    accuracy: 100,
+    judgement: undefined,
+  });
+  // 1... e5 alone: it cost nothing.
+  expect(whole.players.black).toMatchObject({ accuracy: 100, averageCentipawnLoss: 0 });
+  expect(whole.players.white).toMatchObject({
+    averageCentipawnLoss: Math.round((45 + 940) / 2),
+    blunders: 1,
+  });
+});
 
-  test("lost forced mates by stalemate", () => {
-    const whole = reviewOf('[FEN "7k/8/8/6Q1/8/8/8/K7 w - - 0 1"]\n\n1. Qg6', [
-      { score: "#4", lines: [["a1b2"]] },
-    ]);
-    expect(whole.moves[0]).toMatchObject({
-      judgement: "blunder",
-      comment: "(Mate in 4 → 0.00) Lost forced checkmate sequence. Kb2 was best.",
-      winPercent: 50,
-    });
+test("a review counts forced mates that were lost by stalemate", () => {
+  const whole = reviewOf('[FEN "7k/8/8/6Q1/8/8/8/K7 w - - 0 1"]\n\n1. Qg6', [
+    { score: "#4", lines: [["a1b2"]] },
+  ]);
+  expect(whole.moves[0]).toMatchObject({
+    judgement: "blunder",
+    comment: "(Mate in 4 → 0.00) Lost forced checkmate sequence. Kb2 was best.",
+    winPercent: 50,
   });
+});
 
-  test("has no best move where the rules had ended the game before", () => {
-    const whole = reviewOf('[FEN "4k3/8/8/8/8/8/8/4K3 w - - 0 1"]\n\n1. Kd2 Kd7', []);
-    expect(whole.moves.map(({ best, labels }) => [best, labels])).toEqual([
-      [undefined, []],
-      [undefined, []],
-    ]);
-  });
+test("a review has no best move after the rules had ended the game", () => {
+  const whole = reviewOf('[FEN "4k3/8/8/8/8/8/8/4K3 w - - 0 1"]\n\n1. Kd2 Kd7', []);
+  expect(whole.moves.map(({ best, labels }) => [best, labels])).toEqual([
+    [undefined, []],
+    [undefined, []],
+  ]);
+});
 
-  test("shows twelve plies of a line, and one ply of a best move that begins none", () => {
-    const game = gameOf("1. d4");
-    const [start, end] = evaluate(game, [{ score: 0, lines: [["e2e4"], ["d2d4"]] }]);
-    if (!start || !end) {
-      expect.fail("a position is missing");
-    }
-    const long = Array.from({ length: 20 }, () => "x");
-    const lines = [
-      { score: scoreOf(20), moves: ["e2e4", ...long], san: ["e4", ...long] },
-      ...start.lines.slice(1),
-    ];
-    const reviewer = createReviewer(game, undefined);
-    expect(reviewer.move(0, { ...start, lines }, end).best?.san).toEqual(["e4", ...long.slice(0, 11)]);
-    const beyond = reviewer.move(0, { ...start, lines: lines.slice(1) }, end).best;
-    expect(beyond).toMatchObject({ moves: ["e2e4"], san: ["e4"], score: start.score });
-    expect(beyond?.alternatives).toMatchObject([{ rank: 1, move: { san: "d4" } }]);
-  });
+test("a review shows twelve plies of a line, and one ply of a best move that begins no line", () => {
+  const game = gameOf("1. d4");
+  const [start, end] = evaluate(game, [{ score: 0, lines: [["e2e4"], ["d2d4"]] }]);
+  if (!start || !end) {
+    expect.fail("a position is missing");
+  }
+  const long = Array.from({ length: 20 }, () => "x");
+  const lines = [
+    { score: scoreOf(20), moves: ["e2e4", ...long], san: ["e4", ...long] },
+    ...start.lines.slice(1),
+  ];
+  const reviewer = createReviewer(game, undefined);
+  expect(reviewer.move(0, { ...start, lines }, end).best?.san).toEqual(["e4", ...long.slice(0, 11)]);
+  const beyond = reviewer.move(0, { ...start, lines: lines.slice(1) }, end).best;
+  expect(beyond).toMatchObject({ moves: ["e2e4"], san: ["e4"], score: start.score });
+  expect(beyond?.alternatives).toMatchObject([{ rank: 1, move: { san: "d4" } }]);
 });
 
 describe("the review of a game", () => {
   const pgn = "1. e4 e5 2. Ke2 Ke7 3. Kd3 Kd6";
   const evaluations = cps(15, 30, 20, -60, 40, -130, 300);
 
-  test("has accuracy, loss and counts by colour", () => {
+  test("a review of a game has accuracy, loss and counts by colour", () => {
     const { players, method } = reviewOf(pgn, evaluations);
     expect(method).toBe("lichess-2026");
     const accuracy = gameAccuracy(
@@ -202,7 +200,7 @@ describe("the review of a game", () => {
     expect(players.black.accuracy).toBeCloseTo(accuracy?.black ?? 0, 4);
   });
 
-  test("has the same by phase, as means over its moves", () => {
+  test("a review of a game has figures by phase, as means over its moves", () => {
     const endgame = "4k3/8/8/8/8/8/4P3/RNB1K3 w Q - 0 1";
     const { players, moves } = reviewOf(`[FEN "${endgame}"]\n\n1. e4 Kd7 2. Ke2 Kc7 3. Kd3 Kb7`, evaluations);
     const accuracies = moves.filter(({ ply }) => ply % 2 === 1).map(({ accuracy }) => accuracy);
@@ -214,17 +212,17 @@ describe("the review of a game", () => {
     });
   });
 
-  test("has no accuracy unless both sides moved, and no loss for a side that did not", () => {
+  test("a review of a game has no accuracy unless both sides moved, and no loss for a side that did not", () => {
     const { players } = reviewOf("1. e4", cps(15, 15));
     expect(players.white).toMatchObject({ accuracy: undefined, averageCentipawnLoss: 0 });
     expect(players.black).toMatchObject({ accuracy: undefined, averageCentipawnLoss: undefined });
   });
 
-  test("is the same for the same evaluations", () => {
+  test("a review of a game is the same for the same evaluations", () => {
     expect(JSON.stringify(reviewOf(pgn, evaluations))).toBe(JSON.stringify(reviewOf(pgn, evaluations)));
   });
 
-  test("is not made of less than all moves and positions", () => {
+  test("a review of a game is refused without all moves and positions", () => {
     const game = gameOf(pgn);
     const evaluated = evaluate(game, evaluations);
     const { moves } = reviewOf(pgn, evaluations);

@@ -53,7 +53,7 @@ test.each([
   ],
   ["a comment before moves without tags is, too", "{ mine }\n1. e4 *\n", '[Event "b"]\n\n1. d4 *\n'],
   ["carriage returns end lines", '[Event "a"]\r\r1. e4 *\r', '[Event "b"]\r\r1. d4 *\r'],
-])("%s", async (_, ...games) => {
+])("games are split at the right place: %s", async (_, ...games) => {
   for (const characters of [1, 7, 10_000]) {
     const found = await split(games.join(""), characters);
     expect(found.map(({ text }) => text)).toEqual(games);

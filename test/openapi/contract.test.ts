@@ -38,7 +38,7 @@ const schemaOf = (name: string) => ["components", "schemas", name];
 describe("the routes", () => {
   const services = [AnalysisService, GameService, KeyService];
 
-  test("are those of the gateway, and those of the gateway are there", () => {
+  test("the OpenAPI document has the routes of the gateway, and no others", () => {
     const described = Object.entries(generated.paths).flatMap(([path, operations]) =>
       Object.keys(operations).map((verb) => `${verb.toUpperCase()} ${path}`),
     );
@@ -46,7 +46,7 @@ describe("the routes", () => {
     expect(described.toSorted()).toEqual(served.toSorted());
   });
 
-  test("have operation ids of their own", () => {
+  test("the routes of the OpenAPI document have operation ids of their own", () => {
     const ids = Object.values(generated.paths)
       .flatMap((operations) => Object.values(operations))
       .map(({ operationId }) => operationId);
@@ -60,7 +60,7 @@ describe("the errors", () => {
     readonly properties: Readonly<Record<string, { readonly examples?: readonly string[] }>>;
   };
 
-  test("of the catalogue are all named, with what to do", () => {
+  test("the OpenAPI document names all errors of the catalogue, with their next action", () => {
     expect(problem.properties.code?.examples).toEqual(errorCodes);
     const actions = new Set(errorCodes.map((code) => errorKind(code).nextAction));
     expect(new Set(problem.properties.next_action?.examples)).toEqual(actions);
@@ -69,7 +69,7 @@ describe("the errors", () => {
     }
   });
 
-  test("that a call by plain JSON can end with stand at the calls", () => {
+  test("the OpenAPI document lists at each call the errors that it can end with", () => {
     const responses = Object.values(generated.components.responses).map(({ description }) => description);
     // Of no path, of another method, of RPCs, of agents: nothing that a call described here can end with.
     const elsewhere = [
@@ -88,7 +88,7 @@ describe("the errors", () => {
 });
 
 describe("generators of clients", () => {
-  test("meet none of the constructions that they cannot read", () => {
+  test("the OpenAPI document has no construction that generators of clients cannot read", () => {
     expect(unreadable(generated)).toEqual([]);
   });
 
@@ -156,7 +156,7 @@ describe("the examples", () => {
     contentsOf(["components", "responses", name], response),
   );
 
-  test("are valid by their schemas", () => {
+  test("the examples of the OpenAPI document are valid by their schemas", () => {
     const examples = [...contents, ...shared];
     expect(examples.length).toBeGreaterThan(20);
     for (const { place, value } of examples) {
@@ -194,25 +194,30 @@ describe("a stream", () => {
     return (await fetch(app.url + path, { method: "POST", headers, body: JSON.stringify(body) })).text();
   };
 
-  test.each(["/v1/eval", "/v1/eval/stream"])("of %s has events as the document says", async (path) => {
-    const text = await ask(path, "text/event-stream", { fen: startFen, depth: 4 });
-    const events = text
-      .split("\n\n")
-      .filter((block) => block.startsWith("event:"))
-      .map((block) => /^event: (?<event>.*)\ndata: (?<data>.*)$/.exec(block)?.groups);
-    expect(events.at(-1)?.event).toBe("done");
-    for (const event of events) {
-      const { content } = (generated.paths[path]?.post?.responses[200] ?? {}) as { readonly content: Plain };
-      expect(content).toHaveProperty(["text/event-stream"]);
-      const place = ["paths", path, "post", "responses", "200", "content", "text/event-stream", "schema"];
-      expect(faultsOf({ ...event }, ...place)).toEqual([]);
-      expect(faultsOf(JSON.parse(event?.data ?? ""), ...schemaOf("EvaluateResult"))).toEqual([]);
-    }
-  });
+  test.each(["/v1/eval", "/v1/eval/stream"])(
+    "a stream of %s has events as the document says",
+    async (path) => {
+      const text = await ask(path, "text/event-stream", { fen: startFen, depth: 4 });
+      const events = text
+        .split("\n\n")
+        .filter((block) => block.startsWith("event:"))
+        .map((block) => /^event: (?<event>.*)\ndata: (?<data>.*)$/.exec(block)?.groups);
+      expect(events.at(-1)?.event).toBe("done");
+      for (const event of events) {
+        const { content } = (generated.paths[path]?.post?.responses[200] ?? {}) as {
+          readonly content: Plain;
+        };
+        expect(content).toHaveProperty(["text/event-stream"]);
+        const place = ["paths", path, "post", "responses", "200", "content", "text/event-stream", "schema"];
+        expect(faultsOf({ ...event }, ...place)).toEqual([]);
+        expect(faultsOf(JSON.parse(event?.data ?? ""), ...schemaOf("EvaluateResult"))).toEqual([]);
+      }
+    },
+  );
 
   const review = { moves: ["f3", "e5", "g4"], depth: 1 };
 
-  test("of a review has events as the document says, and the answer once", async () => {
+  test("a stream of a review has events as the document says, and the answer once", async () => {
     const text = await ask("/v1/review", "text/event-stream", review);
     const events = [...text.matchAll(/^event: (?<event>.*)\ndata: (?<data>.*)$/gm)].map(
       ({ groups }) => groups,
@@ -235,7 +240,7 @@ describe("a stream", () => {
     }
   });
 
-  test("of a review has lines as the document says", async () => {
+  test("a stream of a review has lines as the document says", async () => {
     const text = await ask("/v1/review", "application/x-ndjson", review);
     const lines = text
       .trim()
@@ -245,7 +250,7 @@ describe("a stream", () => {
     expect(faultsOf(lines.at(-1).review, ...schemaOf("GameReview"))).toEqual([]);
   });
 
-  test("of a batch has lines as the document says", async () => {
+  test("a stream of a batch has lines as the document says", async () => {
     const text = await ask("/v1/eval/batch", "application/x-ndjson", {
       requests: [{ fen: startFen, depth: 1 }, { fen: "no position" }, "no request"],
     });
@@ -264,7 +269,7 @@ describe("the schemas", () => {
     return (await answer.json()) as Plain;
   };
 
-  test("say which default each field has", async () => {
+  test("the schemas of the OpenAPI document have the default of each field", async () => {
     const { properties } = generated.components.schemas.AnalysisRequest as {
       readonly properties: Readonly<Record<string, { readonly description: string }>>;
     };
@@ -281,19 +286,19 @@ describe("the schemas", () => {
     expect(full.best_move).toEqual(bare.best_move);
   });
 
-  test("allow the answer of a search, and leave room for a kind of score that is not known yet", async () => {
+  test("the schemas of the OpenAPI document allow the answer of a search, and a later kind of score", async () => {
     const answer = await evaluation({ fen: startFen, depth: 1 });
     const score = answer.score as Plain;
     expect(faultsOf(answer, ...schemaOf("EvaluateResult"))).toEqual([]);
     expect(faultsOf({ ...score, cp: null }, ...schemaOf("Score"))).toEqual([]);
   });
 
-  test("let the limits of a search be without depth", () => {
+  test("the schemas of the OpenAPI document allow the limits of a search without depth", () => {
     const limits = { depth: null, multipv: 1, movetime_ms: null, options: {}, nodes: 500, search_moves: [] };
     expect(faultsOf(limits, ...schemaOf("SearchLimits"))).toEqual([]);
   });
 
-  test("let answers gain fields, and requests have none that they do not know", () => {
+  test("the schemas of the OpenAPI document let answers gain fields, and requests have no unknown ones", () => {
     expect(faultsOf({ ...emptyWarning, later: 1 }, ...schemaOf("Warning"))).toEqual([]);
     expect(faultsOf({ fen: startFen, later: 1 }, ...schemaOf("AnalysisRequest"))).not.toEqual([]);
   });

@@ -131,7 +131,7 @@ describe("a made-up proto", () => {
     return made;
   };
 
-  test("has the routes of its annotations, and no others", () => {
+  test("the OpenAPI document of a proto has the routes of its annotations, and no others", () => {
     const { paths } = document();
     expect(Object.keys(paths)).toEqual(["/v1/things", "/things", "/v1/things/stream"]);
     expect(Object.keys(paths["/v1/things"])).toEqual(["post", "get"]);
@@ -149,7 +149,7 @@ describe("a made-up proto", () => {
     expect(document().tags).toEqual([{ name: "Thing", description: "Keep things." }]);
   });
 
-  test("takes requests as the gateway does: closed, null for what may be left out, ranges", () => {
+  test("the OpenAPI document of a proto takes requests as the gateway does: closed, null for optional fields, ranges", () => {
     expect(document().components.schemas.PutThingRequest).toEqual({
       type: "object",
       description: "A thing to put.\n\nWhere to. Only one of `shelf`, `drawer` is set.",
@@ -177,7 +177,7 @@ describe("a made-up proto", () => {
     });
   });
 
-  test("reads what has no body from the query", () => {
+  test("the OpenAPI document of a proto reads requests without a body from the query", () => {
     expect(document().paths["/v1/things"].get.parameters).toEqual([
       {
         name: "number",
@@ -189,7 +189,7 @@ describe("a made-up proto", () => {
     ]);
   });
 
-  test("answers as the gateway does: every field, null where it can be absent, words for enums and room for more, numbers for 64 bits", () => {
+  test("the OpenAPI document of a proto answers as the gateway does: every field, null for absent ones, words for enums and room for more, numbers for 64 bits", () => {
     const { description, properties, required, additionalProperties } = document().components.schemas.Thing;
     const anyKind = { anyOf: [{ $ref: "#/components/schemas/Kind" }, { type: "string" }] };
     const withoutWords = ({ description: _, ...schema }: Record<string, unknown>) => schema;
@@ -215,7 +215,7 @@ describe("a made-up proto", () => {
     });
   });
 
-  test("offers a call's stream on the path below, and on its own by Accept", () => {
+  test("the OpenAPI document of a proto offers the stream of a call on the path below, and on its own by Accept", () => {
     const { paths } = document();
     expect(Object.keys(paths["/v1/things"].post.responses[200].content)).toEqual([
       "application/json",
@@ -227,7 +227,7 @@ describe("a made-up proto", () => {
     expect(Object.keys(paths["/things"].post.responses[200].content)).toEqual(["application/json"]);
   });
 
-  test("names the events of a stream after what its message chooses from", () => {
+  test("the OpenAPI document of a proto names the events of a stream after the oneof of its message", () => {
     const { schema } = document().paths["/v1/things/stream"].post.responses[200].content["text/event-stream"];
     const told = schema.oneOf.map(({ properties: { event, data } }: Document) => [
       event.enum,
@@ -252,7 +252,7 @@ describe("a made-up proto", () => {
       'option (buf.validate.message).cel = {id: "a" expression: "true"};\n// A.\nstring a = 1;',
       /Answer has a rule/,
     ],
-  ])("is refused for a rule in an answer, of %s", (_, members, complaint) => {
+  ])("a proto is refused for a rule in an answer, of %s", (_, members, complaint) => {
     const text = `${head}
 // Request.
 message Request {}
@@ -286,7 +286,7 @@ service BareService {
       "// Bare.\nmessage Bare {\n// Bare.\nbytes bare = 1; }",
       /not supported in plain JSON/,
     ],
-  ])("is refused for %s", (_, message, complaint) => {
+  ])("a proto is refused for %s", (_, message, complaint) => {
     const text = `${head}${message}
 // Keep.
 service BareService {

@@ -16,9 +16,12 @@ const isLimited = (path: string) => exampleIn(path).status === 429;
 describe("a service as it is installed", () => {
   const app = useApp(plainSettings);
 
-  test.each(examples.filter((path) => !isLimited(path)))("%s is answered as recorded", async (path) => {
-    expect(textOf(path)).toBe(await exampleWithAnswer(path, app.url));
-  });
+  test.each(examples.filter((path) => !isLimited(path)))(
+    "the example %s is answered as recorded",
+    async (path) => {
+      expect(textOf(path)).toBe(await exampleWithAnswer(path, app.url));
+    },
+  );
 });
 
 describe("a service that allows two requests a minute", () => {
@@ -28,12 +31,15 @@ describe("a service that allows two requests a minute", () => {
     KIBITZ_PLANS: usePlansFile(...twoAMinute),
   });
 
-  test.each(examples.filter(isLimited))("%s is answered as recorded", async (path) => {
-    expect(textOf(path)).toBe(await exampleWithAnswer(path, app.url));
-  });
+  test.each(examples.filter(isLimited))(
+    "the example %s of a service with two requests a minute is answered as recorded",
+    async (path) => {
+      expect(textOf(path)).toBe(await exampleWithAnswer(path, app.url));
+    },
+  );
 });
 
-test("docs/examples has one of every call that answers once, and of the problems that callers meet first", () => {
+test("docs/examples has an example of every unary call, and of the problems that callers meet first", () => {
   const all = examples.map(exampleIn);
   const methods = all.filter(({ status }) => status === 200).map(({ method }) => method);
   expect(new Set(methods)).toEqual(

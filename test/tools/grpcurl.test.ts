@@ -19,7 +19,7 @@ const grpcurl = (before: readonly string[], ...after: readonly string[]) =>
   runGoTool("grpcurl", "-plaintext", ...before, new URL(app.url).host, ...after);
 
 describeWith("grpcurl")("grpcurl, without any proto file", () => {
-  test("lists services and calls", async () => {
+  test("grpcurl lists services and calls", async () => {
     const { stdout } = await grpcurl([], "list");
     expect(stdout.trim().split("\n")).toEqual([
       service,
@@ -49,12 +49,12 @@ describeWith("grpcurl")("grpcurl, without any proto file", () => {
       "google.protobuf.Struct",
       "map<string, .google.protobuf.Value> fields = 1;",
     ],
-  ])("describes %s", async (_, symbol, expected) => {
+  ])("grpcurl describes %s", async (_, symbol, expected) => {
     const { code, stdout } = await grpcurl([], "describe", symbol);
     expect([code, stdout]).toEqual([0, expect.stringContaining(expected)]);
   });
 
-  test("writes all descriptors into a file that other tools can read", async () => {
+  test("grpcurl writes all descriptors into a file that other tools can read", async () => {
     const file = join(folder, "kibitz.binpb");
     const { code } = await grpcurl(["-protoset-out", file], "describe", service);
     expect(code).toBe(0);
@@ -64,17 +64,17 @@ describeWith("grpcurl")("grpcurl, without any proto file", () => {
     );
   });
 
-  test("calls FindBestMove", async () => {
+  test("grpcurl calls FindBestMove", async () => {
     const { code, stdout } = await grpcurl(["-d", mateInOne], `${service}/FindBestMove`);
     expect([code, JSON.parse(stdout)]).toMatchObject([0, { bestMove: { san: "Re8#" }, score: { mate: 1 } }]);
   });
 
-  test("reads a stream", async () => {
+  test("grpcurl reads a stream", async () => {
     const { code, stdout } = await grpcurl(["-d", mateInOne], `${service}/StreamEvaluate`);
     expect([code, stdout]).toEqual([0, expect.stringContaining('"stopReason": "STOP_REASON_DEPTH"')]);
   });
 
-  test("shows what is wrong with a request, in types that it asks for", async () => {
+  test("grpcurl shows what is wrong with a request, in the types of the error's details", async () => {
     const bad = mateInOne.replace("6}", "60}");
     const { code, stderr } = await grpcurl(
       ["-d", bad, "-H", "X-Request-Id: mine"],
@@ -94,14 +94,14 @@ describeWith("grpcurl")("grpcurl, without any proto file", () => {
     }
   });
 
-  test("asks for health", async () => {
+  test("grpcurl asks for health", async () => {
     const { stdout } = await grpcurl(["-d", `{"service": "${service}"}`], "grpc.health.v1.Health/Check");
     expect(JSON.parse(stdout)).toEqual({ status: "SERVING" });
     const { stderr } = await grpcurl(["-d", '{"service": "nope"}'], "grpc.health.v1.Health/Check");
     expect(stderr).toContain("Code: NotFound");
   });
 
-  test("is told which service, call or symbol there is not", async () => {
+  test("grpcurl names an unknown service, call or symbol", async () => {
     const { stderr: noService } = await grpcurl([], "nope.Service/Call");
     expect(noService).toContain('server does not expose service "nope.Service"');
     const { stderr: noCall } = await grpcurl([], `${service}/Nope`);

@@ -26,7 +26,7 @@ describe("what a model reads", () => {
       "White – Black, *, 4 half-moves",
       "*",
     ],
-  ])("names the end of a game, %s", async (_, game, title, result) => {
+  ])("the answer of a tool names the end of a game, %s", async (_, game, title, result) => {
     const { text, structured } = await ask("review_game", { ...game, depth: 1 });
     expect(text.split("\n")[0]).toBe(title);
     expect(structured?.result).toBe(result);
@@ -35,7 +35,7 @@ describe("what a model reads", () => {
   test.each([
     ["as moves", { moves: mate }],
     ["as PGN", { pgn: "1. f3 (1. e4 e5) e5 2. g4 Qh4# 0-1" }],
-  ])("hears how far a review is, and of how much, of a game %s", async (_, game) => {
+  ])("an agent hears how far a review is, and of how much, of a game %s", async (_, game) => {
     const agent = await newest.overHttp(app.url);
     const steps: Step[] = [];
     const onprogress = (step: Step) => void steps.push(step);
@@ -50,7 +50,7 @@ describe("what a model reads", () => {
     ]);
   });
 
-  test("and a game that cannot be read is told as ever to who wants to hear that", async () => {
+  test("an agent that wants progress is told as usual that a game cannot be read", async () => {
     const agent = await newest.overHttp(app.url);
     const told = await agent.ask("review_game", { pgn: "1. e4 e5 2. Ke3" }, { onprogress: () => {} });
     expect(told.isError).toBe(true);
@@ -61,7 +61,7 @@ describe("what a model reads", () => {
     [{}, /^The game goes on\.\n/],
     [{ moves: ["e4"] }, /^After 1 half-move, the last one e4 \(e2e4\): the game goes on\.\n/],
     [{ fen: "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1" }, /^The game is over, a draw by stalemate \(1\/2-1\/2\)\.\n/],
-  ])("begins with a sentence, of %j", async (game, sentence) => {
+  ])("the answer of a tool begins with a sentence, of %j", async (game, sentence) => {
     expect((await ask("play_moves", game)).text).toMatch(sentence);
   });
 });
@@ -97,7 +97,7 @@ function callerOf(found: readonly { readonly san: string; readonly cp: number; r
   };
 }
 
-test("what a candidate loses is counted to a tenth of a point, also where that is a whole one", async () => {
+test("the loss of a candidate move is rounded to a tenth of a point, also if it is a whole one", async () => {
   const caller = callerOf([
     { san: "e4", cp: 30, percent: 52.8 },
     { san: "d4", cp: 20, percent: 51.8 },

@@ -107,20 +107,23 @@ describe("what an agent can mend is a result that says how", () => {
       ["invalid_fen", "write startpos in lower case"],
       { name: "analyze_position", arguments: { fen: "startpos", depth: 2 } },
     ],
-  ])("%s %o", async (tool, args, words, suggestion) => {
-    const agent = await connect(app.url);
-    const answer = await agent.ask(tool, args);
-    expect([answer.isError, answer.structured]).toEqual([true, undefined]);
-    for (const word of words) {
-      expect(answer.text).toContain(word);
-    }
-    expect(answer.text).toContain(`This call would be answered: ${suggestion.name} `);
-    expect(answer.text.length).toBeLessThanOrEqual(4000);
-    const suggested = suggestedBy(answer);
-    expect(suggested).toEqual(suggestion);
-    const again = await agent.ask(suggested.name, suggested.arguments);
-    expect(again.isError, again.text).toBe(false);
-  });
+  ])(
+    "an error that an agent can fix is a result that says how: %s %o",
+    async (tool, args, words, suggestion) => {
+      const agent = await connect(app.url);
+      const answer = await agent.ask(tool, args);
+      expect([answer.isError, answer.structured]).toEqual([true, undefined]);
+      for (const word of words) {
+        expect(answer.text).toContain(word);
+      }
+      expect(answer.text).toContain(`This call would be answered: ${suggestion.name} `);
+      expect(answer.text.length).toBeLessThanOrEqual(4000);
+      const suggested = suggestedBy(answer);
+      expect(suggested).toEqual(suggestion);
+      const again = await agent.ask(suggested.name, suggested.arguments);
+      expect(again.isError, again.text).toBe(false);
+    },
+  );
 
   const moves = Array.from({ length: 50 }, () => ["g1f3", "g8f6", "f3g1", "f6g8"]).flat();
   const pgn = `1. e4 {${"long ".repeat(300)}} e5 2. `;
@@ -145,15 +148,18 @@ describe("what an agent can mend is a result that says how", () => {
       `with the first ${pgn.length - " 2. ".length} characters of \`pgn\` alone`,
       { pgn: pgn.slice(0, -" 2. ".length), depth: 2 },
     ],
-  ])("%s, too long to be told again: %#", async (tool, args, change, suggestion) => {
-    const agent = await connect(app.url);
-    const answer = await agent.ask(tool, args);
-    expect(answer.text).toContain(`This call would be answered: ${tool}, the same call ${change}`);
-    expect(answer.text.length).toBeLessThanOrEqual(4000);
-    expect(suggestedBy(answer)).toEqual({ name: tool, arguments: suggestion });
-    const again = await agent.ask(tool, suggestion);
-    expect(again.isError, again.text).toBe(false);
-  });
+  ])(
+    "an error that an agent can fix is a result without the text that is too long to repeat: %s, %#",
+    async (tool, args, change, suggestion) => {
+      const agent = await connect(app.url);
+      const answer = await agent.ask(tool, args);
+      expect(answer.text).toContain(`This call would be answered: ${tool}, the same call ${change}`);
+      expect(answer.text.length).toBeLessThanOrEqual(4000);
+      expect(suggestedBy(answer)).toEqual({ name: tool, arguments: suggestion });
+      const again = await agent.ask(tool, suggestion);
+      expect(again.isError, again.text).toBe(false);
+    },
+  );
 
   test.each([
     [
@@ -184,14 +190,14 @@ describe("what an agent can mend is a result that says how", () => {
     ["play_moves", { moves: Array(601).fill("e4") }, /at most 600 items, not 601/],
     ["play_moves", { fen: "x".repeat(129) }, /at most 128 characters/],
     ["play_moves", { pgn: "1. e4 *" }, /no argument `pgn`/],
-  ])("%s %o", async (tool, args, words) => {
+  ])("a text that can be fixed is named in the result: %s %o", async (tool, args, words) => {
     const { isError, text, meta } = await (await connect(app.url)).ask(tool, args);
     expect([isError, text]).toEqual([true, expect.stringMatching(words)]);
     expect(text.length).toBeLessThanOrEqual(4000);
     expect(meta["kibitz/error"]).toMatchObject({ code: expect.any(String), next_action: expect.any(String) });
   });
 
-  test("no key comes back that somebody put into an argument", async () => {
+  test("no answer of a tool repeats a key that stood in an argument", async () => {
     const key = "kbz_0123456789abcdefghijklmnopqrstuvwxyz";
     const agent = await connect(app.url);
     for (const args of [
@@ -220,7 +226,7 @@ describe("a limit says when", () => {
   let callers = 0;
   const newCaller = () => ({ "x-forwarded-for": `198.51.100.${++callers}` });
 
-  test.each(["play_moves", "analyze_position"])("%s is counted as a request", async (tool) => {
+  test.each(["play_moves", "analyze_position"])("%s over MCP counts as a request", async (tool) => {
     const agent = await connect(app.url, newCaller());
     for (let count = 0; count < 3; count++) {
       expect((await agent.ask(tool, { moves: ["e4"] })).isError).toBe(false);
@@ -235,7 +241,7 @@ describe("a limit says when", () => {
     expect(await agent.list()).toHaveLength(4);
   });
 
-  test("the answer of a single call has the caller's windows in its header", async () => {
+  test("the header of a single MCP answer has the rate windows of its caller", async () => {
     const caller = newCaller();
     const asked = { name: "analyze_position", arguments: { depth: 1 } };
     const { headers } = await send(app.url, newMessage("tools/call", asked, caller));
@@ -243,7 +249,7 @@ describe("a limit says when", () => {
   });
 
   test.each([newMessage, oldMessage])(
-    "whoever was refused too often is told so, too, and by a result",
+    "a caller that was refused too often over MCP is told so by a result",
     async (message) => {
       const caller = newCaller();
       const { headers, body } = message("tools/call", { name: "play_moves", arguments: { moves: ["e5"] } });
@@ -284,7 +290,7 @@ describe("a message that is an error of the protocol is a refusal, whatever its 
   );
   let callers = 0;
 
-  test("and so is what is no message, also where the budget is spent before it is read", async () => {
+  test("an MCP body that is no message counts as a refusal, also if the error quota is used up before it is read", async () => {
     const headers = { ...oldMessage("ping").headers, "x-forwarded-for": `198.51.100.${++callers}` };
     const signal = AbortSignal.timeout(10_000);
     const calls = Array.from({ length: 10 }, () => {
@@ -313,7 +319,7 @@ describe("a message that is an error of the protocol is a refusal, whatever its 
     ["no name of a tool", oldMessage, "tools/call", { name: 5 }],
     ["an unknown method", oldMessage, "tools/burn", {}],
     ["an unknown method", newMessage, "tools/burn", {}],
-  ] as const)("%s, by %o", async (_, message, method, params) => {
+  ] as const)("an MCP message with %s counts as a refusal, by %o", async (_, message, method, params) => {
     const caller = { "x-forwarded-for": `198.51.100.${++callers}` };
     const ask = async (asked = message(method, params)) =>
       send(app.url, { ...asked, headers: { ...asked.headers, ...caller } });
@@ -326,7 +332,7 @@ describe("a message that is an error of the protocol is a refusal, whatever its 
     expect((await ask(message("tools/list"))).status).toBe(429);
   });
 
-  test("what is answered is none", async () => {
+  test("an MCP message that is answered counts as no refusal", async () => {
     for (let sent = 0; sent < 4; sent++) {
       for (const message of [newMessage, oldMessage]) {
         expect((await send(app.url, message("tools/list"))).status).toBe(200);
@@ -344,7 +350,7 @@ describe("while a caller has as many searches under way as it may have", () => {
     { engines },
   );
 
-  test("another one is told when, and moves are played all the same", async () => {
+  test("a tool call is refused with a time to wait while its caller has too many searches, and play_moves is answered", async () => {
     const agent = await connect(app.url);
     const leaving = new AbortController();
     const asked = agent.ask("analyze_position", { depth: 20 }, { signal: leaving.signal });
@@ -363,14 +369,14 @@ describe("where keys are required", () => {
   const app = useApp({ KIBITZ_ACCESS: "keys" }, { engines: createEnginesInProcess() });
 
   test.each([
-    ["without one", {}, "Bearer", "api_key_required"],
+    ["without a key", {}, "Bearer", "api_key_required"],
     [
-      "with a wrong one",
+      "with a wrong key",
       { Authorization: "Bearer kbz_wrong" },
       'Bearer error="invalid_token"',
       "invalid_api_key",
     ],
-  ])("%s an agent is told by HTTP", async (_, headers, challenge, code) => {
+  ])("if keys are required, HTTP refuses an agent %s", async (_, headers, challenge, code) => {
     const { headers: answered, ...answer } = await send(app.url, newMessage("tools/list", {}, headers));
     expect(answer).toMatchObject({ status: 401, body: { code } });
     expect(answered.get("www-authenticate")).toBe(challenge);

@@ -59,7 +59,7 @@ function validatorOf(schema: object): ValidateFunction {
 }
 
 describe.each(agentKinds)("an agent of $name", ({ overHttp }) => {
-  test("is told the tools, what they are for, and that they change nothing", async () => {
+  test("an agent lists the tools, their purposes, and that they change nothing", async () => {
     const agent = await overHttp(app.url);
     const tools = await agent.list();
     expect(tools.map(({ name }) => name)).toEqual([
@@ -82,7 +82,7 @@ describe.each(agentKinds)("an agent of $name", ({ overHttp }) => {
   });
 
   test.each(questions)(
-    "asks %s %o, and reads an answer that is what its schema says",
+    "an agent calls %s %o, and reads an answer that fits its schema",
     async (tool, args, words) => {
       const agent = await overHttp(app.url);
       const { text, structured, isError } = await agent.ask(tool, args);
@@ -103,7 +103,7 @@ describe.each(agentKinds)("an agent of $name", ({ overHttp }) => {
     ["analyze_position", { depth: 6 }],
     ["compare_moves", { candidates: ["e4", "d4"], depth: 6 }],
     ["review_game", { moves: ["e4", "e5", "Nf3"], depth: 3 }],
-  ])("hears how far %s is, if it wants to", async (tool, args) => {
+  ])("an agent that wants progress hears how far %s is", async (tool, args) => {
     const steps: Step[] = [];
     const agent = await overHttp(app.url);
     const { isError } = await agent.ask(tool, args, { onprogress: (step) => void steps.push(step) });
@@ -114,7 +114,7 @@ describe.each(agentKinds)("an agent of $name", ({ overHttp }) => {
     expect(steps.at(-1)?.message).toMatch(/(White|Black|equal) /);
   });
 
-  test("that leaves frees the engine", async () => {
+  test("an agent that leaves frees the engine", async () => {
     const agent = await overHttp(app.url);
     const asked = agent.ask("analyze_position", long, { onprogress: () => {} });
     const end = expect(asked).rejects.toThrow();
@@ -126,7 +126,7 @@ describe.each(agentKinds)("an agent of $name", ({ overHttp }) => {
 });
 
 describe("the newer era", () => {
-  test("a call that is cancelled frees the engine: its stream is closed", async () => {
+  test("a call that is cancelled in the newer era frees the engine, and its stream is closed", async () => {
     const agent = await newest.overHttp(app.url);
     const leaving = new AbortController();
     const end = expect(agent.ask("analyze_position", long, { signal: leaving.signal })).rejects.toThrow();

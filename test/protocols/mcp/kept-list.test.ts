@@ -19,44 +19,42 @@ function asked(answer: (body: Plain) => Response) {
 
 const request = { jsonrpc: "2.0", method: "tools/list" };
 
-describe("the list of tools", () => {
-  test("is made once for each form of the request, whatever its id", async () => {
-    const { ask, bodies } = asked(({ id }) => Response.json({ id, result: { tools: [] } }, { status: 200 }));
-    for (const id of [1, 2, 'a "quoted" id']) {
-      const answer = await ask({ ...request, id });
-      expect(answer?.headers.get("content-type")).toBe("application/json");
-      expect(await answer?.json()).toEqual({ id, result: { tools: [] } });
-    }
-    expect(bodies).toHaveLength(1);
-    await ask({ ...request, id: 1 }, { "mcp-protocol-version": "2025-11-25" });
-    await ask({ ...request, id: 1, params: { cursor: "x" } });
-    expect(bodies).toHaveLength(3);
-  });
+test("the list of tools is made once for each form of the request, whatever its id", async () => {
+  const { ask, bodies } = asked(({ id }) => Response.json({ id, result: { tools: [] } }, { status: 200 }));
+  for (const id of [1, 2, 'a "quoted" id']) {
+    const answer = await ask({ ...request, id });
+    expect(answer?.headers.get("content-type")).toBe("application/json");
+    expect(await answer?.json()).toEqual({ id, result: { tools: [] } });
+  }
+  expect(bodies).toHaveLength(1);
+  await ask({ ...request, id: 1 }, { "mcp-protocol-version": "2025-11-25" });
+  await ask({ ...request, id: 1, params: { cursor: "x" } });
+  expect(bodies).toHaveLength(3);
+});
 
-  test("is not kept if the answer is a refusal", async () => {
-    const { ask, bodies } = asked(() => Response.json({ error: "no" }, { status: 400 }));
-    expect(await ask({ ...request, id: 1 })).toBeUndefined();
-    expect(await ask({ ...request, id: 1 })).toBeUndefined();
-    expect(bodies).toHaveLength(2);
-  });
+test("a list of tools that is a refusal is not kept", async () => {
+  const { ask, bodies } = asked(() => Response.json({ error: "no" }, { status: 400 }));
+  expect(await ask({ ...request, id: 1 })).toBeUndefined();
+  expect(await ask({ ...request, id: 1 })).toBeUndefined();
+  expect(bodies).toHaveLength(2);
+});
 
-  test.each([
-    ["another method", { jsonrpc: "2.0", method: "ping", id: 1 }],
-    ["a notification", request],
-    ["an id that is none", { ...request, id: [1] }],
-    ["a long request", { ...request, id: 1, params: { _meta: { x: "x".repeat(2000) } } }],
-  ])("is not looked for if the request is %s", async (_, body) => {
-    const { ask, bodies } = asked(() => Response.json({}));
-    expect(await ask(body)).toBeUndefined();
-    expect(bodies).toEqual([]);
-  });
+test.each([
+  ["another method", { jsonrpc: "2.0", method: "ping", id: 1 }],
+  ["a notification", request],
+  ["an id that is none", { ...request, id: [1] }],
+  ["a long request", { ...request, id: 1, params: { _meta: { x: "x".repeat(2000) } } }],
+])("the kept list of tools is not used if the request is %s", async (_, body) => {
+  const { ask, bodies } = asked(() => Response.json({}));
+  expect(await ask(body)).toBeUndefined();
+  expect(bodies).toEqual([]);
 });
 
 describe("over HTTP", () => {
   const app = useApp({}, { engines: createEnginesInProcess() });
 
   test.each([oldMessage, newMessage])(
-    "the kept list is the one that the SDK made, with the id of the request",
+    "the kept list of tools over HTTP equals the list of the SDK, with the id of the request",
     async (message) => {
       const first = message("tools/list");
       const second = { ...first, body: { ...first.body, id: "another" } };

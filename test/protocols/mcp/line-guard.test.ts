@@ -27,7 +27,7 @@ describe("of lines that come in pieces", () => {
     ["nothing of one without an end, which is told at once", ["abcd", "efgh"], "", 1],
     ["nothing of one that may not", ["a\nn", "o\nb\n"], "a\nb\n", 0],
     ["bytes, which are more than characters", ["äöü\näö\n"], "äö\n", 1],
-  ])("passes %s", async (_, chunks, text, tooLong) => {
+  ])("the guard of lines that come in pieces passes %s", async (_, chunks, text, tooLong) => {
     expect(await guarded(chunks, 4)).toEqual({ text, tooLong });
   });
 });

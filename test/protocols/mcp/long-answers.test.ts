@@ -14,7 +14,7 @@ describe("tools over HTTP", () => {
     ["review_game", { moves: shuffle, depth: 1 }],
     ["review_game", { pgn: `[White "${"W".repeat(4000)}"]\n\n1. f3 e5 2. g4 Qh4# 0-1`, depth: 1 }],
     ["play_moves", { fen: "R6R/3Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/pp1Q4/kBNN1KB1 w - - 0 1" }],
-  ])("%s %o says all that there is to say in 4000 characters", async (tool, args) => {
+  ])("the tool %s %o answers completely in 4000 characters", async (tool, args) => {
     const told = await (await newest.overHttp(app.url)).ask(tool, args);
     expect(told.isError, told.text).toBe(false);
     expect(told.text.length).toBeLessThanOrEqual(4000);

@@ -18,13 +18,13 @@ describe("a message that does not go together with its headers is 400, and says 
     ["another Mcp-Method", { "Mcp-Method": "tools/list" }],
     ["another Mcp-Name", { "Mcp-Name": "review_game" }],
     ["the version of the older era", { "MCP-Protocol-Version": "2025-11-25" }],
-  ])("%s", async (_, headers) => {
+  ])("an MCP message that contradicts its headers is 400 with the reason: %s", async (_, headers) => {
     const { status, body } = await send(app.url, newMessage("tools/call", play, headers));
     expect([status, body.error]).toEqual([400, expect.objectContaining({ code: -32020 })]);
     expect(body.id).toBe(1);
   });
 
-  test("a version that nobody knows is told those that are known", async () => {
+  test("an unknown version of MCP is answered with the known ones", async () => {
     const message = newMessage("tools/list", {}, { "MCP-Protocol-Version": "2031-01-01" });
     const params = {
       _meta: { ...(message.body.params as { _meta: object })._meta, [versionKey]: "2031-01-01" },
@@ -44,13 +44,13 @@ describe("what the protocol has no word for is its error", () => {
   test.each([
     ["the newer era", newMessage, 404],
     ["the older era", oldMessage, 200],
-  ])("a method that there is not, in %s", async (_, message, status) => {
+  ])("an unknown MCP method is a protocol error in %s", async (_, message, status) => {
     const answer = await send(app.url, message("prompts/list"));
     expect([answer.status, answer.body.error]).toEqual([status, expect.objectContaining({ code: -32601 })]);
   });
 
   test.each([newMessage, oldMessage])(
-    "a tool that there is not: its name, and those there are",
+    "an unknown tool is a protocol error with its name and the known tools",
     async (message) => {
       const { body } = await send(app.url, message("tools/call", { name: "solve_chess", arguments: {} }));
       expect(body.error).toMatchObject({
@@ -79,7 +79,7 @@ describe("a body that is no message", () => {
       -32700,
     ],
     ["33 levels", `${'{"a":'.repeat(33)}1${"}".repeat(33)}`, -32700],
-  ])("%s", async (_, body, code) => {
+  ])("an MCP body that is no message is refused: %s", async (_, body, code) => {
     const answer = await post(body);
     expect([answer.status, await answer.json()]).toEqual([
       400,
@@ -91,19 +91,19 @@ describe("a body that is no message", () => {
     ["another type", 415, "{}", { "Content-Type": "text/plain" }],
     ["half a megabyte and more", 413, `{"a":"${"a".repeat(512 * 1024)}"}`, {}],
     ["more than 64 KiB beside its long texts", 413, JSON.stringify({ a: Array(40_000).fill(1) }), {}],
-  ])("%s is %i", async (_, status, body, more) => {
+  ])("an MCP body of %s is answered with %i", async (_, status, body, more) => {
     const answer = await post(body, more);
     expect([answer.status, answer.headers.get("content-type")]).toEqual([status, "application/problem+json"]);
   });
 
-  test("a game of 200 KiB is one", async () => {
+  test("an MCP body with a game of 200 KiB is accepted", async () => {
     const pgn = `1. e4 {${"long ".repeat(40_000)}} e5 *`;
     const args = { name: "analyze_position", arguments: { pgn, depth: 1 } };
     const { body } = await send(app.url, newMessage("tools/call", args));
     expect(body.result).toMatchObject({ structuredContent: { turn: "white" } });
   });
 
-  test("packed is read as at every door", async () => {
+  test("a packed MCP body is read as over every other protocol", async () => {
     const { body, headers: plain } = oldMessage("ping");
     const packed = new Response(JSON.stringify(body)).body?.pipeThrough(new CompressionStream("gzip"));
     const bytes = new Uint8Array(await new Response(packed).arrayBuffer());
@@ -142,7 +142,7 @@ describe("a message that no client sends is refused, and never breaks anything",
     { jsonrpc: "2.0", method: "notifications/nothing" },
   ];
 
-  test.each(odd)("%j", async (body) => {
+  test.each(odd)("a hostile MCP message is refused, and breaks nothing: %j", async (body) => {
     for (const { headers, body: whole } of [oldMessage("tools/call"), newMessage("tools/call")]) {
       const { status, body: answer } = await send(app.url, { headers, body });
       expect(status).toBeLessThan(500);
@@ -153,7 +153,7 @@ describe("a message that no client sends is refused, and never breaks anything",
     }
   });
 
-  test("and names of Object's own members are arguments that there are not", async () => {
+  test("arguments with names of Object's own members are unknown arguments of a tool", async () => {
     const { headers, body } = oldMessage("tools/call");
     for (const name of ["constructor", "toString"]) {
       const text = `{"name":"analyze_position","arguments":{"${name}":{"fen":1}}}`;
@@ -177,13 +177,16 @@ describe("a game that is too long is refused by its first move too many", () => 
     ["review_game", "64,000 plies", { pgn: knightMoves }, longGame],
     ["analyze_position", "29,000 variations", { pgn: variations, ply: 0 }, manyMoves],
     ["review_game", "29,000 variations", { pgn: variations }, manyMoves],
-  ])("by %s with %s", async (name, _, args, words) => {
-    const { body } = await send(app.url, newMessage("tools/call", { name, arguments: args }));
-    expect(body.result).toMatchObject({
-      isError: true,
-      content: [{ text: expect.stringMatching(words) }],
-    });
-  });
+  ])(
+    "a game that is too long is refused by its first move too many, by %s with %s",
+    async (name, _, args, words) => {
+      const { body } = await send(app.url, newMessage("tools/call", { name, arguments: args }));
+      expect(body.result).toMatchObject({
+        isError: true,
+        content: [{ text: expect.stringMatching(words) }],
+      });
+    },
+  );
 });
 
 describe("an id or a progress token of at most 256 characters is sent back, and a longer one is refused", () => {
@@ -192,53 +195,56 @@ describe("an id or a progress token of at most 256 characters is sent back, and 
   test.each([
     ["the newer era", newMessage],
     ["the older era", oldMessage],
-  ])("in %s", async (_, message) => {
-    const { headers, body } = message("tools/call", play);
-    const { _meta: meta, ...params } = body.params as { readonly _meta?: object };
-    const ask = (id: string, progressToken: string) =>
-      send(app.url, {
-        headers,
-        body: { ...body, id, params: { ...params, _meta: { ...meta, progressToken } } },
-      });
+  ])(
+    "an id or a progress token of 256 characters is sent back, and a longer one is refused, in %s",
+    async (_, message) => {
+      const { headers, body } = message("tools/call", play);
+      const { _meta: meta, ...params } = body.params as { readonly _meta?: object };
+      const ask = (id: string, progressToken: string) =>
+        send(app.url, {
+          headers,
+          body: { ...body, id, params: { ...params, _meta: { ...meta, progressToken } } },
+        });
 
-    const answered = await ask(ofLength(256), ofLength(256));
-    expect([answered.status, answered.body.id]).toEqual([200, ofLength(256)]);
-    expect(await ask(ofLength(257), "short")).toMatchObject({
-      status: 400,
-      body: {
-        jsonrpc: "2.0",
-        id: null,
-        error: { code: -32600, message: "The id of a request must have at most 256 characters, not 257." },
-      },
-    });
-    expect(await ask("short", ofLength(500_000))).toMatchObject({
-      status: 400,
-      body: {
-        jsonrpc: "2.0",
-        id: "short",
-        error: {
-          code: -32602,
-          message: "`params._meta.progressToken` must have at most 256 characters, not 500000.",
+      const answered = await ask(ofLength(256), ofLength(256));
+      expect([answered.status, answered.body.id]).toEqual([200, ofLength(256)]);
+      expect(await ask(ofLength(257), "short")).toMatchObject({
+        status: 400,
+        body: {
+          jsonrpc: "2.0",
+          id: null,
+          error: { code: -32600, message: "The id of a request must have at most 256 characters, not 257." },
         },
-      },
-    });
-  });
+      });
+      expect(await ask("short", ofLength(500_000))).toMatchObject({
+        status: 400,
+        body: {
+          jsonrpc: "2.0",
+          id: "short",
+          error: {
+            code: -32602,
+            message: "`params._meta.progressToken` must have at most 256 characters, not 500000.",
+          },
+        },
+      });
+    },
+  );
 });
 
 describe("other methods", () => {
-  test.each(["GET", "DELETE", "PUT"])("%s is 405: there are no sessions", async (method) => {
+  test.each(["GET", "DELETE", "PUT"])("%s to /mcp is 405, because there are no sessions", async (method) => {
     const answer = await fetch(`${app.url}/mcp`, { method });
     expect([answer.status, answer.headers.get("allow")]).toEqual([405, "POST, OPTIONS"]);
     expect(await answer.json()).toMatchObject({ code: "method_not_allowed" });
   });
 
-  test("OPTIONS says which there are", async () => {
+  test("OPTIONS to /mcp lists the methods", async () => {
     const answer = await fetch(`${app.url}/mcp`, { method: "OPTIONS" });
     expect([answer.status, answer.headers.get("allow")]).toEqual([204, "POST, OPTIONS"]);
   });
 });
 
-test("GET /llms.txt tells of every tool what agents are told of it", async () => {
+test("GET /llms.txt says of every tool what agents are told of it", async () => {
   const told = await (await fetch(`${app.url}/llms.txt`)).text();
   for (const { name, description } of tools) {
     expect(told).toContain(`- \`${name}\`: ${description}\n`);
@@ -246,7 +252,7 @@ test("GET /llms.txt tells of every tool what agents are told of it", async () =>
   expect(await (await fetch(app.url)).text()).toContain("GET /llms.txt");
 });
 
-test("HTTP/2 carries messages as HTTP/1.1 does", async () => {
+test("MCP answers over HTTP/2 as over HTTP/1.1", async () => {
   const session = connect(app.url);
   onTestFinished(() => session.destroy());
   for (const { headers, body } of [newMessage("tools/call", play), oldMessage("tools/call", play)]) {
@@ -258,7 +264,7 @@ test("HTTP/2 carries messages as HTTP/1.1 does", async () => {
   }
 });
 
-test("a reader that is behind is not sent the progress that it would miss, and gets the answer", async () => {
+test("a reader that is slow gets the MCP answer without the progress that it missed", async () => {
   const session = connect(app.url, { settings: { initialWindowSize: 1024 } });
   onTestFinished(() => session.destroy());
   const pgn = Array(150).fill("Nf3 Nf6 Ng1 Ng8").join(" ");
@@ -284,7 +290,7 @@ test("a reader that is behind is not sent the progress that it would miss, and g
   expect(messages.at(-1).result.structuredContent.moves).toHaveLength(600);
 });
 
-test("every answer has the id of its request, which the log has, too", async () => {
+test("every MCP answer has the id of its request, and so does the log", async () => {
   const message = newMessage("tools/call", play, { "X-Request-Id": "agent-7" });
   const { headers } = await send(app.url, message);
   expect(headers.get("x-request-id")).toBe("agent-7");
@@ -303,7 +309,7 @@ test("every answer has the id of its request, which the log has, too", async () 
   ]);
 });
 
-test("whoever listens for changes is told that it is heard, and not waited for when the server stops", async () => {
+test("a listener for MCP changes is acknowledged, and does not delay the stop of the server", async () => {
   const message = newMessage("subscriptions/listen", { notifications: { toolsListChanged: true } });
   const answer = await fetch(`${app.url}/mcp`, {
     method: "POST",

@@ -51,7 +51,7 @@ function callerOf(depths: readonly number[]): Caller {
 describe("a review whose steps are wanted", () => {
   const game = { pgn: "1. e4 {best by test} e5 2. Nf3" };
 
-  test("reads the game for their total only when the service has read it and explains the first move", async () => {
+  test("review_game reads the game for its total only when the service has read it and explains the first move", async () => {
     const asked: string[] = [];
     const caller: Caller = {
       ...callerOf([]),
@@ -83,7 +83,7 @@ describe("a review whose steps are wanted", () => {
     ]);
   });
 
-  test("is not read at all if the service refuses it", async () => {
+  test("review_game does not read the game for progress if the service refuses it", async () => {
     const refusal = new KibitzError("rate_limited", "Later.");
     const caller: Caller = {
       ...callerOf([]),
@@ -104,7 +104,7 @@ test.each([
   ],
   [[0], [0]],
 ])(
-  "of states of the depths %j the progress %j is told, and the last state is the answer",
+  "states of the depths %j are reported as the progress %j, and the last state is the answer",
   async (depths, told) => {
     const progress: number[] = [];
     const found = await evaluate({}, callerOf(depths), (step) => void progress.push(step.progress));

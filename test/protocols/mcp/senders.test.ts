@@ -31,11 +31,11 @@ describe("who may send", () => {
     ],
     ["a program by a name that was added", added, { host: "kibitz.example" }],
     ["a program on loopback beside it", added, { host: "localhost" }],
-  ])("%s", (_, check, headers) => {
+  ])("a request may be sent to /mcp: %s", (_, check, headers) => {
     expect(() => check(headers, "http")).not.toThrow();
   });
 
-  test("a page at that name behind a proxy that speaks https", () => {
+  test("a page at the same name behind a proxy that speaks https may send to /mcp", () => {
     const headers = { host: "kibitz.example", origin: "https://kibitz.example" };
     expect(() => named(headers, "https")).not.toThrow();
   });
@@ -82,7 +82,7 @@ describe("who may send", () => {
     ["a page that says to be all", anywhere, { host: "a.example", origin: "*" }, "origin_not_allowed"],
     ["a name that the operator did not give", named, { host: "localhost" }, "host_not_allowed"],
     ["no name", loopback, {}, "host_not_allowed"],
-  ])("not %s", (_, check, headers, code) => {
+  ])("a request may not be sent to /mcp: %s", (_, check, headers, code) => {
     expect(() => check(headers, "http")).toThrow(expect.objectContaining({ code }));
   });
 });
@@ -107,28 +107,31 @@ describe("over HTTP", () => {
     return { status: answer.statusCode, body: isProblem ? await json(answer) : answer.resume() && undefined };
   }
 
-  test.each(["POST", "GET"])("a foreign page and a foreign name are 403, also for %s", async (method) => {
-    expect(await ask({ Origin: "https://evil.example" }, method)).toMatchObject({
-      status: 403,
-      body: { code: "origin_not_allowed", next_action: "contact_operator" },
-    });
-    expect(await ask({ Host: "evil.example" }, method)).toMatchObject({
-      status: 403,
-      body: { code: "host_not_allowed", next_action: "contact_operator" },
-    });
-  });
+  test.each(["POST", "GET"])(
+    "a foreign origin and a foreign host get 403 from /mcp, also for %s",
+    async (method) => {
+      expect(await ask({ Origin: "https://evil.example" }, method)).toMatchObject({
+        status: 403,
+        body: { code: "origin_not_allowed", next_action: "contact_operator" },
+      });
+      expect(await ask({ Host: "evil.example" }, method)).toMatchObject({
+        status: 403,
+        body: { code: "host_not_allowed", next_action: "contact_operator" },
+      });
+    },
+  );
 
-  test("whom the operator has named is answered", async () => {
+  test("origins and hosts that the operator has named are answered by /mcp", async () => {
     expect(await ask({ Origin: page, Host: "kibitz.example" })).toMatchObject({ status: 200 });
   });
 
-  test("a page of this server by https is answered if a trusted proxy says that it spoke https", async () => {
+  test("a page of this server by https is answered by /mcp if a trusted proxy says that it spoke https", async () => {
     const own = { Host: "kibitz.example", Origin: "https://kibitz.example" };
     expect(await ask({ ...own, "X-Forwarded-Proto": "https" })).toMatchObject({ status: 200 });
     expect(await ask(own)).toMatchObject({ status: 403, body: { code: "origin_not_allowed" } });
   });
 
-  test("a page that is named may send what the protocol has for headers", async () => {
+  test("a page that is named may send the headers of MCP", async () => {
     const { headers } = await fetch(`${app.url}/mcp`, {
       method: "OPTIONS",
       headers: { Origin: page, "Access-Control-Request-Method": "POST" },

@@ -18,42 +18,40 @@ const score = (
   win_percent,
 });
 
-describe("a score in words", () => {
-  test.each([
-    [score(135), "White +1.35"],
-    [score(-80), "Black +0.80"],
-    [score(0), "equal 0.00"],
-    [score(-0), "equal 0.00"],
-    [score(null, 3), "White mates in 3"],
-    [score(null, -1), "Black mates in 1"],
-    [score(null, 0, "exact", 100), "White has mated"],
-    [score(null, 0, "exact", 0), "Black has mated"],
-    [score(135, null, "lower"), "White at least +1.35"],
-    [score(135, null, "upper"), "White at most +1.35"],
-    [score(-135, null, "lower"), "Black at most +1.35"],
-    [score(-135, null, "upper"), "Black at least +1.35"],
-  ])("%o is %s", (value, words) => {
-    expect(scoreText(value)).toBe(words);
-  });
-
-  test("is worth more the better it is for a side, and a mate more than every number of pawns", () => {
-    const rising = [
-      score(null, -1),
-      score(null, -9),
-      score(-9000),
-      score(0),
-      score(31),
-      score(null, 9),
-      score(null, 2),
-    ];
-    const white = rising.map((one) => valueFor("white", one));
-    expect(white).toEqual(white.toSorted((one, other) => one - other));
-    expect(rising.map((one) => valueFor("black", one))).toEqual(white.map((value) => 0 - value));
-    expect(white.map(isMate)).toEqual([true, true, false, false, false, true, true]);
-  });
+test.each([
+  [score(135), "White +1.35"],
+  [score(-80), "Black +0.80"],
+  [score(0), "equal 0.00"],
+  [score(-0), "equal 0.00"],
+  [score(null, 3), "White mates in 3"],
+  [score(null, -1), "Black mates in 1"],
+  [score(null, 0, "exact", 100), "White has mated"],
+  [score(null, 0, "exact", 0), "Black has mated"],
+  [score(135, null, "lower"), "White at least +1.35"],
+  [score(135, null, "upper"), "White at most +1.35"],
+  [score(-135, null, "lower"), "Black at most +1.35"],
+  [score(-135, null, "upper"), "Black at least +1.35"],
+])("the score %o in words is %s", (value, words) => {
+  expect(scoreText(value)).toBe(words);
 });
 
-test("a board has its ranks and files, and its FEN beside it", () => {
+test("the worth of a score grows for its side, and a mate is worth more than every number of pawns", () => {
+  const rising = [
+    score(null, -1),
+    score(null, -9),
+    score(-9000),
+    score(0),
+    score(31),
+    score(null, 9),
+    score(null, 2),
+  ];
+  const white = rising.map((one) => valueFor("white", one));
+  expect(white).toEqual(white.toSorted((one, other) => one - other));
+  expect(rising.map((one) => valueFor("black", one))).toEqual(white.map((value) => 0 - value));
+  expect(white.map(isMate)).toEqual([true, true, false, false, false, true, true]);
+});
+
+test("a board as text has its ranks and files, and its FEN beside it", () => {
   const fen = "r3k3/8/8/3pP3/8/8/8/4K2R b Kq - 0 1";
   expect(describePosition(fen)).toBe(`Black to move. FEN: ${fen}\n\n${boardOf(fen)}`);
   expect(boardOf(fen)).toBe(
@@ -71,14 +69,12 @@ test("a board has its ranks and files, and its FEN beside it", () => {
   );
 });
 
-describe("a line of moves is numbered", () => {
-  test.each([
-    ["8/8/8/8/8/8/8/8 w - - 0 12", ["Nf3", "Nc6", "d4"], "12. Nf3 Nc6 13. d4"],
-    ["8/8/8/8/8/8/8/8 b - - 0 12", ["Nc6", "d4", "d5"], "12... Nc6 13. d4 d5"],
-    ["8/8/8/8/8/8/8/8 b - - 0 12", [], ""],
-  ])("from %s", (fen, sans, line) => {
-    expect(numbered(fen, sans)).toBe(line);
-  });
+test.each([
+  ["8/8/8/8/8/8/8/8 w - - 0 12", ["Nf3", "Nc6", "d4"], "12. Nf3 Nc6 13. d4"],
+  ["8/8/8/8/8/8/8/8 b - - 0 12", ["Nc6", "d4", "d5"], "12... Nc6 13. d4 d5"],
+  ["8/8/8/8/8/8/8/8 b - - 0 12", [], ""],
+])("a line of moves is numbered from %s", (fen, sans, line) => {
+  expect(numbered(fen, sans)).toBe(line);
 });
 
 describe("the moves nearest to", () => {
@@ -97,24 +93,22 @@ describe("the moves nearest to", () => {
     ["0-0-0", ["O-O"]],
     ["e5", ["e4"]],
     ["", ["Bb5"]],
-  ])("%j come first", (text, first) => {
+  ])("the moves nearest to %j come first", (text, first) => {
     expect(nearest(text, first.length)).toEqual(first);
     expect(nearest(text, 20)).toHaveLength(legal.length);
   });
 });
 
-describe("a text that is too long", () => {
-  test("keeps whole lines, what stands first, and says that it was shortened", () => {
-    const rows = Array.from({ length: 9 }, (_, row) => `row ${row}`).join("\n");
-    expect(textOf(["first", undefined, rows], 100)).toBe(
-      "first\n\nrow 0\nrow 1\nrow 2\nrow 3\nrow 4\n(shortened)",
-    );
-    expect(textOf(["first", rows, "x".repeat(90)], 130)).toBe(`first\n\n${rows}\n(shortened)`);
-  });
+test("a text that is too long keeps its first lines whole, and says that it was shortened", () => {
+  const rows = Array.from({ length: 9 }, (_, row) => `row ${row}`).join("\n");
+  expect(textOf(["first", undefined, rows], 100)).toBe(
+    "first\n\nrow 0\nrow 1\nrow 2\nrow 3\nrow 4\n(shortened)",
+  );
+  expect(textOf(["first", rows, "x".repeat(90)], 130)).toBe(`first\n\n${rows}\n(shortened)`);
+});
 
-  test("is none where there is room", () => {
-    expect(textOf(["one", "", "two"], 100)).toBe("one\n\ntwo");
-  });
+test("a text that has room is not shortened", () => {
+  expect(textOf(["one", "", "two"], 100)).toBe("one\n\ntwo");
 });
 
 describe("a call that would be answered, too long to be told", () => {
@@ -133,7 +127,10 @@ describe("a call that would be answered, too long to be told", () => {
       `${answered}, the same call with {"depth":20}, without \`pgn\``,
     ],
     [{ moves }, { pgn: "1. e4" }, undefined],
-  ])("is told by what is other: %#", (suggested, sent, text) => {
-    expect(suggestionText(reviewGame, suggested, sent)).toBe(text);
-  });
+  ])(
+    "a suggested call that is too long to repeat is described by its differences: %#",
+    (suggested, sent, text) => {
+      expect(suggestionText(reviewGame, suggested, sent)).toBe(text);
+    },
+  );
 });

@@ -28,7 +28,7 @@ describe.each(shared)("%s", (name, expected) => {
   const properties: Readonly<Record<string, Schema>> =
     tools.find((tool) => tool.name === name)?.inputSchema.properties ?? {};
 
-  test.each(expected)("has %s within the bounds of /v1", (argument, schema) => {
+  test.each(expected)(`the tool ${name} has %s within the bounds of /v1`, (argument, schema) => {
     const own = properties[argument] ?? {};
     for (const bound of bounds.filter((bound) => bound in schema && bound !== "minLength")) {
       expect([bound, own[bound]]).toEqual([
@@ -40,7 +40,7 @@ describe.each(shared)("%s", (name, expected) => {
   });
 });
 
-test("there are four tools at most, and no argument of theirs is without a word", () => {
+test("there are at most four tools, and each of their arguments has a description", () => {
   expect(tools.length).toBeLessThanOrEqual(4);
   for (const { inputSchema } of tools) {
     for (const argument of Object.values(inputSchema.properties)) {
@@ -49,7 +49,7 @@ test("there are four tools at most, and no argument of theirs is without a word"
   }
 });
 
-test("all that a model is told of the tools before it asks is short", () => {
+test("the list of tools that a model reads before it asks is short", () => {
   const told = tools.map(({ name, title, description, inputSchema }) => ({
     name,
     title,
