@@ -62,6 +62,8 @@ export interface AppOptions extends Partial<AppTimes> {
   /** Tells when calls are refused because the thread is too busy to read them. Ended with the app. */
   readonly lag?: EventLoopLag;
   readonly redis?: Partial<SharingTimes>;
+  /** For the answer to a batch; see `StreamAnswerOptions`. */
+  readonly headWaitMs?: number | undefined;
 }
 
 /** How long after that the answers may take to be out, those too that had to wait for an engine. */
@@ -92,7 +94,14 @@ export async function startApp(
   config: Config,
   log: Log,
   opening: Promise<Engines>,
-  { lag = createEventLoopLag(), metrics, tracing = untraced, redis: redisTimes, ...times }: AppOptions = {},
+  {
+    lag = createEventLoopLag(),
+    metrics,
+    tracing = untraced,
+    redis: redisTimes,
+    headWaitMs,
+    ...times
+  }: AppOptions = {},
 ): Promise<App> {
   const { drainMs, ...storeTimes } = { ...appTimes, ...times };
   let state: AppState = { kind: "opening" };
@@ -208,7 +217,16 @@ export async function startApp(
       kind: "serving",
       access,
       tools: toolCalls,
-      doors: createDoors(service, { access, lag, bodies, config, stopping: stopping.signal, writeLine, log }),
+      doors: createDoors(service, {
+        access,
+        lag,
+        bodies,
+        config,
+        stopping: stopping.signal,
+        headWaitMs,
+        writeLine,
+        log,
+      }),
     });
     engines.changes.on("change", follow);
     follow();
@@ -256,12 +274,13 @@ const agentsDoor = 2;
 interface DoorsOptions extends Pick<AgentsOptions, "bodies" | "config" | "stopping" | "writeLine" | "log"> {
   readonly access: Access;
   readonly lag: EventLoopLag;
+  readonly headWaitMs: number | undefined;
 }
 
 /** Every way to call the service, in front of one chain of interceptors. */
 function createDoors(
   service: Service,
-  { access, lag, bodies, config, stopping, writeLine, log }: DoorsOptions,
+  { access, lag, bodies, config, stopping, headWaitMs, writeLine, log }: DoorsOptions,
 ): readonly RequestHandler[] {
   const { implementations, chain, rules, judge, beginWork, calls } = service;
   const entrance = createEntrance(access, lag.isLasting);
@@ -279,6 +298,7 @@ function createDoors(
     readMaxBytesOf,
     bodies,
     log,
+    ...(headWaitMs !== undefined && { headWaitMs }),
   });
   const admittance = createAdmittance(entrance, access.limits);
   const { limits } = access;

@@ -66,11 +66,13 @@ describe("an exporter", () => {
   // The SDK itself waits 30 s for an exporter.
   test("an exporter that never answers does not hold up the stop", { timeout: 20_000 }, async () => {
     let isAsked = false;
-    const { ask, tracing } = tracingWith({
+    const flushMaxMs = 50;
+    const exporter = {
       export() {
         isAsked = true;
       },
-    });
+    };
+    const { ask, tracing } = tracingWith(exporter, flushMaxMs);
     ask();
     await tracing[Symbol.asyncDispose]();
     expect(isAsked).toBe(true);

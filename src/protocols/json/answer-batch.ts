@@ -21,11 +21,7 @@ import { createReorderBuffer, peekStream } from "./streams.ts";
 
 const json = "application/json";
 
-/**
- * How long the head of an array waits for its last item, in milliseconds: then its RateLimit fields are exact. It does not
- * wait longer, because proxies give up a connection on which nothing moves.
- */
-const headWaitMs = 10_000;
+const defaultHeadWaitMs = 10_000;
 
 type Batch = Extract<BatchReading, { kind: "batch" }>;
 
@@ -40,6 +36,7 @@ interface ItemAnswer {
  * lines. An item that cannot be read is answered by its problem; the others are asked for.
  */
 export function createBatchAnswer(route: Route, options: StreamAnswerOptions): Answer {
+  const { headWaitMs = defaultHeadWaitMs } = options;
   const { output } = route.method;
   if (output.field.index === undefined) {
     throw new Error(`${output}: the answer to an item of a batch says by its index which it belongs to`);

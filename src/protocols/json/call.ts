@@ -86,6 +86,11 @@ export interface StreamAnswerOptions extends RequestReaderOptions {
   readonly calls: Calls;
   /** How often a stream of events says that it still lives, in milliseconds. */
   readonly keepAliveMs?: number;
+  /**
+   * How long the head of an array waits for its last item, in milliseconds: then its RateLimit fields are exact. 10 s, unless given: not
+   * longer, because proxies give up a connection on which nothing moves.
+   */
+  readonly headWaitMs?: number;
 }
 
 /** Answers in one go: what the call has to say in headers, then those that were added on the way. */

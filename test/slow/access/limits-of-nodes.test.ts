@@ -94,7 +94,6 @@ describeWith("redis")("limits of several nodes", () => {
 
   testLimits("Redis by one node", (...plans) => spread(1, ...plans));
   testLimits("Redis by three nodes", (...plans) => spread(3, ...plans));
-  testWindows("Redis by one node", (...plans) => spread(1, ...plans));
   testWindows("Redis by three nodes", (...plans) => spread(3, ...plans));
 
   describe("over nodes that are all asked at once", () => {

@@ -41,8 +41,8 @@ async function startBy(command: string, args: readonly string[], cwd = here) {
   return { child, pid, isReady };
 }
 
-/** Several times as long as an orphan needs to notice that it is one. */
-const noticedMs = 4000;
+/** More than twice as long as an orphan needs to notice that it is one. */
+const noticedMs = 2500;
 
 test.each([
   ["npm start", "npm", ["start"]],
@@ -67,7 +67,7 @@ test("npm start goes on when the shell that put it into the background has ended
 });
 
 test("a server that a script of npm has put into the background goes on when npm has ended", async () => {
-  const scripts = { up: `node ${join(here, "bin/kibitz.js")} serve > server.log 2>&1 & sleep 4` };
+  const scripts = { up: `node ${join(here, "bin/kibitz.js")} serve > server.log 2>&1 & sleep 2` };
   writeFileSync(join(folder, "package.json"), JSON.stringify({ scripts }));
   const { child, isReady } = await startBy("npm", ["run", "up"], folder);
   await expect.poll(() => child.exitCode, poll).toBe(0);

@@ -120,6 +120,7 @@ describe("a server that is told of a collector", () => {
   ])("a server says once that %s, answers and stops", async (_, portOf) => {
     const server = await serve({
       OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${await portOf()}`,
+      OTEL_EXPORTER_OTLP_TIMEOUT: "300",
       OTEL_BSP_SCHEDULE_DELAY: "10",
     });
     expect(await evaluate(server.url)).toBe(200);

@@ -17,7 +17,7 @@ const never = new AbortController().signal;
 const long = { fen: startFen, depth: 30 };
 const batch = { requests: [long, { ...long, multipv: 2 }, { ...long, multipv: 3 }] };
 
-const deadlineMs = 600;
+const deadlineMs = 400;
 
 /** Calls with a deadline that passes during the search. */
 async function callWithDeadline<T>(call: () => Promise<T>): Promise<T> {

@@ -1,14 +1,15 @@
 import { expect, test } from "vitest";
-import { startFen } from "../../../contract/doors/cases/case.ts";
-import { post } from "../../../contract/doors/post.ts";
-import { createEnginesInProcess } from "../../../support/engines-in-process.ts";
-import { useApp } from "../../../support/running-app.ts";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { useApp } from "../../support/running-app.ts";
+import { startFen } from "./cases/case.ts";
+import { post } from "./post.ts";
 
-const app = useApp({ KIBITZ_ACCESS: "public" }, { engines: createEnginesInProcess() });
+const headWaitMs = 200;
+const app = useApp({ KIBITZ_ACCESS: "public" }, { engines: createEnginesInProcess(), headWaitMs });
 
-test("a JSON batch that takes longer than 10 s sends what is ready, with a RateLimit that counts all of it", async () => {
+test("a JSON batch that takes longer than its head may wait sends what is ready, with a RateLimit that counts all of it", async () => {
   const { key } = (await post(`${app.url}/v1/keys`, {})).body;
-  const slow = { fen: startFen, depth: 20, movetime_ms: 12_000 };
+  const slow = { fen: startFen, depth: 20, movetime_ms: 5 * headWaitMs };
   const response = await fetch(`${app.url}/v1/eval/batch`, {
     method: "POST",
     headers: { "Content-Type": "application/json", Authorization: `Bearer ${key}` },
