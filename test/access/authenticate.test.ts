@@ -46,7 +46,7 @@ function moveClock(): (ms: number) => void {
 
 describe("a header", () => {
   test.each([undefined, "a pepper of 16 characters"])(
-    "with a valid key is known, pepper %j",
+    "a header with a valid key is accepted, pepper %j",
     async (pepper) => {
       const { authenticator, header, id } = await issued(pepper === undefined ? {} : { pepper });
       expect(await authenticator.keyOf(header)).toMatchObject({ id });
@@ -54,7 +54,7 @@ describe("a header", () => {
     },
   );
 
-  test("that is malformed or mistyped is refused before any look-up, and not echoed", async () => {
+  test("a malformed or mistyped header is refused before any look-up, and not echoed", async () => {
     const { authenticator, header, key, findByHash } = await issued();
     const headers = [
       "",
@@ -77,13 +77,13 @@ describe("a header", () => {
     expect(findByHash).not.toHaveBeenCalled();
   });
 
-  test("with a key of another pepper is refused", async () => {
+  test("a header with a key of another pepper is refused", async () => {
     const { keys, header } = await issued();
     const other = createAuthenticator({ keys, pepper: "a pepper of 16 characters" });
     expect(await errorOf(() => other.keyOf(header))).toEqual(refused);
   });
 
-  test("is refused where the store gives another key than the one that was asked for", async () => {
+  test("a header is refused if the store returns another key than the requested one", async () => {
     const { keys, header, id } = await issued();
     const record = await keys.findById(id);
     const lying: KeyStore = {
@@ -94,7 +94,7 @@ describe("a header", () => {
     expect(await errorOf(() => authenticator.keyOf(header))).toEqual(refused);
   });
 
-  test("fails, and is asked for again, where the store cannot be asked", async () => {
+  test("a header fails if the store cannot be asked, and is looked up again the next time", async () => {
     const { authenticator, findByHash, header, id } = await issued();
     findByHash.mockRejectedValueOnce(new Error("the disk is gone"));
     expect(await errorOf(() => authenticator.keyOf(header))).toEqual(new Error("the disk is gone"));
@@ -103,7 +103,7 @@ describe("a header", () => {
 });
 
 describe("a key that is known", () => {
-  test("is answered from memory, at once and without the store, 99 % of the time and more", async () => {
+  test("a known key is found in memory in 99 % of all calls", async () => {
     const { authenticator, findByHash, header, id } = await issued();
     await authenticator.keyOf(header);
     for (let calls = 1; calls < 1000; calls++) {
@@ -114,14 +114,14 @@ describe("a key that is known", () => {
     expect(hits / (hits + misses)).toBeGreaterThanOrEqual(0.99);
   });
 
-  test("is looked up once, however many ask for it at the same time", async () => {
+  test("a key is looked up once for all calls at the same time", async () => {
     const { authenticator, findByHash, header, id } = await issued();
     const found = await Promise.all(Array.from({ length: 50 }, () => authenticator.keyOf(header)));
     expect(new Set(found.map((record) => record.id))).toEqual(new Set([id]));
     expect(findByHash).toHaveBeenCalledTimes(1);
   });
 
-  test("is refused at once when it was revoked here", async () => {
+  test("a known key is refused at once when this process has revoked it", async () => {
     const { authenticator, desk, header, id } = await issued();
     await authenticator.keyOf(header);
     expect(await desk.revoke(id)).toBe(true);
@@ -138,7 +138,7 @@ describe("a key that is known", () => {
     expect(await errorOf(() => authenticator.keyOf(header))).toEqual(refused);
   });
 
-  test("is noted as used in bulk, and not for every call", async () => {
+  test("the use of a key is recorded in bulk, and not for every call", async () => {
     const { authenticator, keys, header, id } = await issued();
     const touch = vi.spyOn(keys, "touch");
     await authenticator.keyOf(header);
@@ -151,7 +151,7 @@ describe("a key that is known", () => {
     expect((await keys.findById(id))?.lastUsedAt).toBeLessThanOrEqual(before);
   });
 
-  test("is noted later where the store cannot be asked", async () => {
+  test("the use of a key is recorded later if the store cannot be asked", async () => {
     const { authenticator, keys, header, id } = await issued();
     vi.spyOn(keys, "touch").mockRejectedValueOnce(new Error("full"));
     await authenticator.keyOf(header);
@@ -162,7 +162,7 @@ describe("a key that is known", () => {
 });
 
 describe("a rotated key", () => {
-  test("gives way to a new one with its name and plan", async () => {
+  test("a rotated key is replaced by a new one with its name and plan", async () => {
     const { authenticator, desk, header, id } = await issued();
     const made = await desk.rotate(id);
     const key = made?.kind === "issued" ? made.key : "";
@@ -170,7 +170,7 @@ describe("a rotated key", () => {
     expect(await authenticator.keyOf(`Bearer ${key}`)).toMatchObject({ name: "a", plan: "free" });
   });
 
-  test("cannot be rotated again, nor one that is not there", async () => {
+  test("a rotated key cannot be rotated again, and neither can an unknown key", async () => {
     const { desk, id } = await issued();
     await desk.rotate(id);
     expect(await desk.rotate(id)).toBeUndefined();
@@ -193,7 +193,7 @@ describe("a key that is not used for 90 days", () => {
   const authenticatorOf = (keys: KeyStore, days = 90) =>
     createAuthenticator({ keys, pepper: undefined, expiry: createKeyExpiry(days) });
 
-  test("has expired if a caller got it without the operator, and says so", async () => {
+  test("a self-service key that is not used for 90 days has expired, and the refusal says so", async () => {
     const { keys, header } = await keyOfAge(91, { issuedTo: "192.0.2.1" });
     const error = await errorOf(() => authenticatorOf(keys).keyOf(header));
     expect(error).toMatchObject({
@@ -208,12 +208,12 @@ describe("a key that is not used for 90 days", () => {
     ["that was used since", 91, { issuedTo: "192.0.2.1", lastUsedAt: Date.now() - 89 * dayMs }, 90],
     ["of the operator", 1000, {}, 90],
     ["where keys do not expire", 1000, { issuedTo: "192.0.2.1" }, 0],
-  ])("is valid if it is one %s", async (_, days, told, expiryDays) => {
+  ])("a key is still valid if it is one %s", async (_, days, told, expiryDays) => {
     const { keys, header } = await keyOfAge(days, told);
     expect(await authenticatorOf(keys, expiryDays).keyOf(header)).toMatchObject({ id: "a" });
   });
 
-  test("begins its time anew with each use", async () => {
+  test("the 90 days of a key begin anew with each use", async () => {
     const { keys, header } = await keyOfAge(89.99, { issuedTo: "192.0.2.1" });
     const authenticator = authenticatorOf(keys);
     await authenticator.keyOf(header);
@@ -259,7 +259,7 @@ describe("while the store is away", () => {
     return { authenticator, issuer, issue, advance, goAway, comeBack, delayUntil };
   }
 
-  test("keys that were seen are known for a minute, others are not", async () => {
+  test("while the store is away, keys that were seen are known for a minute, and others are not", async () => {
     const { authenticator, issue, advance, goAway } = await openGraced();
     const [seen, unseen] = [await issue(), await issue()];
     await authenticator.keyOf(seen.header);
@@ -274,7 +274,7 @@ describe("while the store is away", () => {
     await expect(authenticator.keyOf(seen.header)).rejects.toThrow(StoreUnavailable);
   });
 
-  test("a key that was not seen for a minute is not known either, nor one that has ended", async () => {
+  test("while the store is away, a key that was not seen for a minute or that has ended is not known", async () => {
     const { authenticator, issue, advance, goAway } = await openGraced();
     const [old, ended] = [await issue(), await issue()];
     await authenticator.keyOf(old.header);
@@ -286,7 +286,7 @@ describe("while the store is away", () => {
     await expect(authenticator.keyOf(ended.header)).rejects.toThrow(StoreUnavailable);
   });
 
-  test("a look-up that is under way is not broken off where its key is forgotten", async () => {
+  test("a look-up in flight goes on if its key is forgotten meanwhile", async () => {
     const { authenticator, issue, advance, delayUntil } = await openGraced();
     const { header, id } = await issue();
     await authenticator.keyOf(header);
@@ -299,7 +299,7 @@ describe("while the store is away", () => {
     expect(await asked).toMatchObject({ id });
   });
 
-  test("a key that was revoked meanwhile is known until the store is back", async () => {
+  test("a key that was revoked while the store is away is known until the store is back", async () => {
     const { authenticator, issuer, issue, advance, goAway, comeBack } = await openGraced();
     const { header, id } = await issue();
     await authenticator.keyOf(header);

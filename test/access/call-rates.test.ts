@@ -14,27 +14,25 @@ const planOf = (id: string, quota: number): Plan => ({
   limits: { ...keylessPlan.limits, rates: [{ name: "calls", quota, windowS: 60, unit: "call" }] },
 });
 
-describe("the rate of calls", () => {
-  test("is one for all plans of an address, each with its own quota", () => {
-    const rates = createCallRates();
-    const [small, large] = [planOf("small", 2), planOf("large", 4)];
-    expect(rates.take("192.0.2.1", small)).toBeUndefined();
-    expect(rates.take("192.0.2.1", large)).toBeUndefined();
-    expect(rates.take("192.0.2.1", small)).toMatchObject({ policy: { quota: 2 }, remaining: 0 });
-    expect(rates.take("192.0.2.2", small)).toBeUndefined();
-    expect(rates.take("192.0.2.1", large)).toBeUndefined();
-    expect(rates.take("192.0.2.1", large)).toBeUndefined();
-    expect(rates.take("192.0.2.1", large)).toMatchObject({ policy: { quota: 4 } });
-    rates.giveBack("192.0.2.1", large);
-    expect(rates.take("192.0.2.1", large)).toBeUndefined();
-  });
+test("the rate of calls is one for all plans of an address, each with its own quota", () => {
+  const rates = createCallRates();
+  const [small, large] = [planOf("small", 2), planOf("large", 4)];
+  expect(rates.take("192.0.2.1", small)).toBeUndefined();
+  expect(rates.take("192.0.2.1", large)).toBeUndefined();
+  expect(rates.take("192.0.2.1", small)).toMatchObject({ policy: { quota: 2 }, remaining: 0 });
+  expect(rates.take("192.0.2.2", small)).toBeUndefined();
+  expect(rates.take("192.0.2.1", large)).toBeUndefined();
+  expect(rates.take("192.0.2.1", large)).toBeUndefined();
+  expect(rates.take("192.0.2.1", large)).toMatchObject({ policy: { quota: 4 } });
+  rates.giveBack("192.0.2.1", large);
+  expect(rates.take("192.0.2.1", large)).toBeUndefined();
+});
 
-  test("is part of every plan that is built in, and of none in open mode", () => {
-    const rate = { name: "calls", quota: 1200, windowS: 60, unit: "call" };
-    expect(keylessPlan.limits.rates).toContainEqual(rate);
-    expect(freePlan.limits.rates).toContainEqual(rate);
-    expect(openPlan.limits.rates).toEqual([]);
-  });
+test("the rate of calls is part of every built-in plan, and of none in open mode", () => {
+  const rate = { name: "calls", quota: 1200, windowS: 60, unit: "call" };
+  expect(keylessPlan.limits.rates).toContainEqual(rate);
+  expect(freePlan.limits.rates).toContainEqual(rate);
+  expect(openPlan.limits.rates).toEqual([]);
 });
 
 async function open(mode: "public" | "open" = "public") {
@@ -67,7 +65,7 @@ async function open(mode: "public" | "open" = "public") {
 }
 
 describe("the entrance", () => {
-  test("refuses a call beyond the rate of its address, says how long to wait, and lets analyses in", async () => {
+  test("a call beyond the rate of its address is refused with the time to wait, and analyses are admitted", async () => {
     const { enter } = await open();
     for (let call = 0; call < 3; call++) {
       await enter("call");
@@ -85,14 +83,14 @@ describe("the entrance", () => {
     await expect(enter("message")).rejects.toMatchObject({ code: "rate_limited" });
   });
 
-  test("tells a call within the rate nothing of it", async () => {
+  test("a call within the rate gets no header of it", async () => {
     const { enter } = await open();
     const outcome = createOutcome();
     await enter("call", undefined, outcome);
     expect([...outcome.answerHeaders]).toEqual([]);
   });
 
-  test("counts a message as a call, until it turns out to be an analysis", async () => {
+  test("an MCP message counts as a call, unless it is an analysis", async () => {
     const { enter } = await open();
     for (let call = 0; call < 5; call++) {
       (await enter("message")).isLimited();
@@ -103,14 +101,14 @@ describe("the entrance", () => {
     await expect(enter("call")).rejects.toMatchObject({ code: "rate_limited" });
   });
 
-  test("counts nothing in open mode", async () => {
+  test("calls are not counted in open mode", async () => {
     const { enter } = await open("open");
     for (let call = 0; call < 20; call++) {
       await enter("call");
     }
   });
 
-  test("looks up no more unknown keys of an address than the plan of most calls allows", async () => {
+  test("look-ups of unknown keys are limited for each address by the plan with the most calls", async () => {
     const { enter, lookUps } = await open();
     const codes: string[] = [];
     for (let call = 0; call < 7; call++) {
@@ -124,7 +122,7 @@ describe("the entrance", () => {
     expect(lookUps()).toBe(5);
   });
 
-  test("does not count a key that is found", async () => {
+  test("a key that is found is not counted as an unknown one", async () => {
     const { access, enter } = await open();
     const issued = await access.keys.issue({ name: undefined, plan: "free" });
     const authorization = `Bearer ${"key" in issued && issued.key}`;

@@ -31,11 +31,11 @@ describe("a caller", () => {
     ["unknown", "unknown"],
     ["7", "7"],
     ["0x7f.1", "0x7f.1"],
-  ])("at %s is known as %s", (address, expected) => {
+  ])("a caller at %s is known as %s", (address, expected) => {
     expect(addressOf(address, undefined)).toBe(expected);
   });
 
-  test("has one name for all addresses of its /64, and another beyond it", () => {
+  test("a caller has one name for all addresses of its /64, and another beyond it", () => {
     const find = createClientAddress([], { warn() {} });
     const nameOf = (address: string) => find({ address, forwardedFor: undefined });
     expect(nameOf("2001:db8:1:2::1")).toBe(nameOf("2001:db8:1:2:ffff::9"));
@@ -43,7 +43,7 @@ describe("a caller", () => {
   });
 
   test.each(["198.51.100.7", "a, b", "", "127.0.0.1"])(
-    "who is no trusted proxy changes nothing by forwarding for %j",
+    "a caller who is no trusted proxy changes nothing by forwarding for %j",
     (forwardedFor) => {
       expect(addressOf("192.0.2.1", forwardedFor)).toBe("192.0.2.1");
       expect(addressOf("192.0.2.1", forwardedFor, ["10.0.0.0/8"])).toBe("192.0.2.1");
@@ -74,7 +74,7 @@ describe("behind trusted proxies", () => {
     ["10.1.2.3", "198.51.100.7, nonsense", "10.1.2.3"],
     ["10.1.2.3", "198.51.100.7, nonsense, 10.0.0.2", "10.0.0.2"],
     ["10.1.2.3", "", "10.1.2.3"],
-  ])("%s that forwards for %j speaks for %s", (peer, forwardedFor, expected) => {
+  ])("a trusted proxy %s that forwards for %j speaks for %s", (peer, forwardedFor, expected) => {
     expect(addressOf(peer, forwardedFor, trusted)).toBe(expected);
   });
 });

@@ -28,7 +28,7 @@ async function startNode(aheadMs: number) {
   return { access, keys, sharedNow, [Symbol.dispose]: () => void vi.useRealTimers() };
 }
 
-test("a node whose clock is ahead forgets no key before its time", async () => {
+test("a node whose clock is ahead forgets no key too early", async () => {
   using node = await startNode(150 * dayMs);
   const record = keyRecord({ id: "a", issuedTo: "192.0.2.1", createdAt: node.sharedNow - 89 * dayMs });
   await node.keys.create(record);
@@ -37,7 +37,7 @@ test("a node whose clock is ahead forgets no key before its time", async () => {
 });
 
 test.each([-100 * dayMs, 100 * dayMs])(
-  "whoever has had all keys of a day is told by that clock when there is another: %i ms off",
+  "an address that has had all keys of a day is told the wait by the shared clock: %i ms off",
   async (aheadMs) => {
     using node = await startNode(aheadMs);
     const wish = { address: "192.0.2.1", name: undefined, idempotencyKey: undefined };

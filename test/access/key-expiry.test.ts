@@ -15,7 +15,7 @@ test("a wall clock that is set forward expires no key", () => {
   expect(expiry.ended().unusedSince).toBeLessThan(key.createdAt);
 });
 
-test("one that was ahead at the start does not once it is right", () => {
+test("a wall clock that was ahead at the start expires no key once it is right", () => {
   setClock(2 * dayMs);
   const expiry = createKeyExpiry(90);
   expect(expiry.hasExpired(key)).toBe(true);
@@ -23,7 +23,7 @@ test("one that was ahead at the start does not once it is right", () => {
   expect(expiry.hasExpired(key)).toBe(false);
 });
 
-test("keys that have ended are kept for 30 days, and where there is no room for the day in which they count", () => {
+test("ended keys are kept for 30 days, or for the day in which they count if there is no room", () => {
   setClock(0);
   const now = Date.now();
   expect(createKeyExpiry(90).ended()).toEqual({

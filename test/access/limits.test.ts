@@ -23,7 +23,7 @@ const limitsOf = (...plans: readonly Plan[]) => createLimits({ plans, usage: cre
 testLimits("memory", limitsOf);
 
 describe("requests", () => {
-  test("are let in again after exactly as long as the refusal says", async () => {
+  test("a request is admitted again after exactly the time in its refusal", async () => {
     vi.useFakeTimers();
     try {
       const plan = planWith([minute]);
@@ -44,7 +44,7 @@ describe("requests", () => {
     }
   });
 
-  test("are not given back to a window that they were not taken from", async () => {
+  test("a request is not given back to a window that it was not taken from", async () => {
     vi.useFakeTimers();
     try {
       const plan = planWith([minute]);
@@ -79,19 +79,19 @@ describe("searches at a time", () => {
     }
   }
 
-  test("are given twice the time that they are expected to take, however long they could", async () => {
+  test("the wait for a place is twice the expected time of a search, whatever its limit", async () => {
     expect(await waitMsAfter(100, timeOf(5000, 60_000), timeOf(400, 60_000))).toBe(700);
   });
 
-  test("are given no more time than their own limit and the patience of whoever watches it", async () => {
+  test("the wait for a place is no longer than the limit of the search that has it", async () => {
     expect(await waitMsAfter(0, timeOf(5000, 5000), timeOf(5000, 5000))).toBe(6500);
   });
 
-  test("that have overrun it are given some of what they have taken", async () => {
+  test("the wait for the place of a search that overran is a part of its time so far", async () => {
     expect(await waitMsAfter(8000, timeOf(400, 60_000), timeOf(400, 60_000))).toBe(2000);
   });
 
-  test("tell all who wait when one has ended", async () => {
+  test("a search that ends wakes all callers that wait for its place", async () => {
     const limits = await limitsOf(plan);
     const account = keyless(plan);
     await limits.placeFree(account, never);
@@ -107,7 +107,7 @@ describe("searches at a time", () => {
     await Promise.all(waiting);
   });
 
-  test("let nobody wait beside a place that came free while they were told that there is none", async () => {
+  test("no caller waits for a place that came free during its refusal", async () => {
     const limits = await limitsOf(plan);
     const account = keyless(plan);
     const [first] = [await limits.enter(account, timeOf(700)), await limits.enter(account, timeOf(700))];
@@ -122,7 +122,7 @@ describe("searches at a time", () => {
 describe("engine time", () => {
   const plan = planWith([engine]);
 
-  test("survives a restart, to the end of its window", async () => {
+  test("engine time survives a restart, to the end of its window", async () => {
     const usage = createMemoryUsageStore();
     const before = await createLimits({ plans: [plan], usage });
     const account = keyed(plan, "key", "a");
@@ -138,7 +138,7 @@ describe("engine time", () => {
     expect((await run(after, account)).kind).toBe("refused");
   });
 
-  test("that cannot be written down is written later, and not twice", async () => {
+  test("engine time that cannot be written is written later, and once", async () => {
     const usage = createMemoryUsageStore();
     const limits = await createLimits({ plans: [plan], usage });
     vi.spyOn(usage, "add").mockRejectedValueOnce(new Error("full"));

@@ -18,7 +18,7 @@ const small: Plan = { ...freePlan, limits: { ...freePlan.limits, depthMax: 20 } 
 const upgradeOf = (plan: Plan, plans: readonly Plan[], selfServicePlan?: string) =>
   upgradeNeeded(excessOf(asked, plan), { plan, plans, selfServicePlan, runs: couldRun(asked) });
 
-test("a plan has nothing against what it allows, to the last ply and node", () => {
+test("a plan allows everything up to its last ply and node", () => {
   expect(excessOf({ depth: 20, nodes: 2_000_000, multipv: 5, movetimeMs: 5000 }, keylessPlan)).toEqual([]);
   expect(excessOf({ depth: 30, nodes: 1_000_000_000, multipv: 10, movetimeMs: 60_000 }, openPlan)).toEqual(
     [],
@@ -45,7 +45,7 @@ test("a batch may hold as many requests as the smallest window of the plan, and 
   }
 });
 
-test("a plan has nothing against a depth that is no limit, and something against one node too many", () => {
+test("a plan allows a search without a depth limit, and refuses one node too many", () => {
   const byNodes = { depth: undefined, nodes: 2_000_001, multipv: 1, movetimeMs: undefined };
   expect(excessOf({ ...byNodes, nodes: 2_000_000 }, keylessPlan)).toEqual([]);
   expect(excessOf(byNodes, freePlan)).toEqual([]);
@@ -60,7 +60,7 @@ test("a plan has nothing against a depth that is no limit, and something against
   expect(upgrade).toEqual({ plan: "free", url: "/v1/keys" });
 });
 
-test("who can get a key without the operator is told to, and others to ask for less", () => {
+test("a caller who can get a key is told to, and others are told to ask for less", () => {
   expect(upgradeOf(keylessPlan, builtInPlans, "free")).toMatchObject({
     nextAction: "get_api_key",
     upgrade: { plan: "free", url: "/v1/keys" },
@@ -71,7 +71,7 @@ test("who can get a key without the operator is told to, and others to ask for l
   });
 });
 
-test("the plan named is the smallest that can run the request, and none where none can", () => {
+test("the named plan is the smallest that can run the request, and no plan is named if none can", () => {
   expect(upgradeOf(keylessPlan, [keylessPlan, small, gold], "free")).toMatchObject({
     nextAction: "reduce_limits",
     upgrade: { plan: "gold", url: "/price" },
@@ -92,7 +92,7 @@ const review = {
   shortened: (plies: number) => ({ maxItems: plies }),
 };
 
-test("a review is as long as the plan has, and as one of its windows can pay for", () => {
+test("a review is as long as the plan allows, and as one of its windows can pay for", () => {
   expect(excessOfReview(review, keylessPlan)).toEqual([]);
   expect(excessOfReview({ ...review, plies: 600, lines: 3, depth: 30 }, openPlan)).toEqual([]);
   expect(excessOfReview({ ...review, plies: 121 }, keylessPlan)).toMatchObject([
@@ -111,7 +111,7 @@ test("a review is as long as the plan has, and as one of its windows can pay for
   expect(requestsOfReview(60)).toBe(6);
 });
 
-test("a review is asked for more lines and depth than a plan has as a search is", () => {
+test("a review is refused for too many lines or too much depth as a search is", () => {
   const few: Plan = { ...freePlan, limits: { ...freePlan.limits, multipvMax: 2, depthMax: 20 } };
   expect(excessOfReview({ ...review, lines: 3, depth: 21 }, few)).toMatchObject([
     { fault: { pointer: "/depth", allowed: { maximum: 20 } } },
@@ -119,6 +119,6 @@ test("a review is asked for more lines and depth than a plan has as a search is"
   ]);
 });
 
-test("a review counts for a request for every ten positions begun, and for one at least", () => {
+test("a review counts as one request for every ten positions begun, and at least as one", () => {
   expect([0, 1, 10, 11, 81].map(requestsOfReview)).toEqual([1, 1, 1, 2, 9]);
 });

@@ -51,7 +51,7 @@ const wrong = () => errorFromFaults([{ pointer: "/fen", code: "invalid_fen", mes
 const refusalOf = async (entering: Promise<unknown>) =>
   (await entering.catch((thrown) => thrown)) as KibitzError;
 
-test("whoever has been refused too often is refused unread, until the window ends", async () => {
+test("a caller that was refused too often is refused unread, until the window ends", async () => {
   const { enter } = await open();
   for (let refused = 0; refused < 10; refused++) {
     await (await enter("192.0.2.1")).refused(wrong());
@@ -70,7 +70,7 @@ test("whoever has been refused too often is refused unread, until the window end
   await expect.poll(() => refusalOf(enter("192.0.2.1")).then(({ code }) => code)).toBeUndefined();
 });
 
-test("one who is refused too often takes nothing from others, nor from calls that are not limited", async () => {
+test("a caller that is refused too often takes nothing from others, nor from calls without limits", async () => {
   const { enter, access, accountAt } = await open();
   access.limits.refusals.count(accountAt("192.0.2.1"), withCost(wrong(), 10));
   await expect.poll(() => refusalOf(enter("192.0.2.1")).then(({ code }) => code)).toBe("rate_limited");
@@ -78,7 +78,7 @@ test("one who is refused too often takes nothing from others, nor from calls tha
   await expect(enter("192.0.2.1", "call")).resolves.toBeDefined();
 });
 
-test("a call that was let in is refused when others of its caller have spent the budget meanwhile", async () => {
+test("an admitted call is refused if its caller's other calls have used up the error quota meanwhile", async () => {
   const { enter, access, accountAt } = await open();
   const entry = await enter("192.0.2.1");
   expect(() => entry.check()).not.toThrow();
@@ -98,7 +98,7 @@ test.each([
   ["a failure of the service", new KibitzError("internal", "Oh."), 0],
   ["an overloaded service", new KibitzError("overloaded", "Busy."), 0],
   ["a caller that is not known", new KibitzError("invalid_api_key", "Who?"), 0],
-])("%s counts for what it took", async (_, error, counts) => {
+])("a refusal of %s counts by its cost", async (_, error, counts) => {
   const { access, accountAt } = await open();
   const account = accountAt("192.0.2.1");
   access.limits.refusals.count(account, error);
@@ -107,14 +107,14 @@ test.each([
   expect(await left()).toBe(Math.max(0, 10 - counts));
 });
 
-test("in open mode nobody is refused for having been refused", async () => {
+test("in open mode no caller is refused for earlier refusals", async () => {
   const { enter, access, accountAt } = await open("open");
   access.limits.refusals.count(accountAt("192.0.2.1"), withCost(wrong(), 20));
   await Promise.resolve();
   await expect(enter("192.0.2.1")).resolves.toBeDefined();
 });
 
-test("while the thread is late with everything, new work is refused, and what is not limited is not", async () => {
+test("while the event loop lags, new work is refused, and calls without limits are not", async () => {
   const { enter } = await open("open", () => true);
   expect(await refusalOf(enter("192.0.2.1"))).toMatchObject({ code: "overloaded", retryAfterMs: 1000 });
   await expect(enter("192.0.2.1", "call")).resolves.toBeDefined();

@@ -18,7 +18,7 @@ async function openKeys() {
   return { store, keys, ...issued };
 }
 
-test("a key that cannot be looked up is neither valid nor invalid; one that is known goes on", async () => {
+test("a key that cannot be looked up is neither valid nor invalid, and a known key stays valid", async () => {
   const { store, keys, key, record } = await openKeys();
   const fails = vi.spyOn(store, "findByHash").mockRejectedValue(new StoreUnavailable("the disk is gone"));
   const known = createAuthenticator({ keys, pepper: undefined });
@@ -30,7 +30,7 @@ test("a key that cannot be looked up is neither valid nor invalid; one that is k
 });
 
 test.each(["create", "revoke"] as const)(
-  "callers are told where the store cannot %s, and of what it is not",
+  "callers are told that the store cannot %s, and nothing about its inside",
   async (method) => {
     const { store, keys, record } = await openKeys();
     const desk = createKeyIssuer({ keys, pepper: undefined });

@@ -5,7 +5,7 @@ describe("windows", () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  test("begin with the first use of each subject, and end as a whole", async () => {
+  test("rate windows begin with the first use of each subject, and end as a whole", async () => {
     const windows = createWindows(1000);
     expect(windows.of("a")).toBeUndefined();
     expect(windows.add("a", 2)).toEqual({ used: 2, endsInMs: 1000 });
@@ -20,7 +20,7 @@ describe("windows", () => {
     expect(windows.add("a", 1)).toEqual({ used: 1, endsInMs: 1000 });
   });
 
-  test("are not changed by a wall clock that is set", () => {
+  test("rate windows are not changed by a wall clock that is set", () => {
     const windows = createWindows(1000);
     windows.add("a", 1);
     vi.setSystemTime(Date.now() - 3_600_000);
@@ -29,7 +29,7 @@ describe("windows", () => {
     expect(windows.of("a")).toEqual({ used: 1, endsInMs: 1000 });
   });
 
-  test("take back what was not used, and nothing of a window that has ended", async () => {
+  test("rate windows take back unused requests, and none of a window that has ended", async () => {
     const windows = createWindows(1000);
     windows.add("a", 2);
     expect(windows.add("a", -1)).toEqual({ used: 1, endsInMs: 1000 });
@@ -39,7 +39,7 @@ describe("windows", () => {
     expect(windows.add("a", 1)).toEqual({ used: 1, endsInMs: 1000 });
   });
 
-  test("go on from an earlier process, and last no longer than they do", async () => {
+  test("rate windows continue from an earlier process, and last no longer", async () => {
     const windows = createWindows(1000);
     windows.restore("ended", { used: 1, endsInMs: -5 });
     windows.restore("a", { used: 7, endsInMs: 300 });
@@ -51,7 +51,7 @@ describe("windows", () => {
     expect(windows.of("a")).toBeUndefined();
   });
 
-  test("hold no memory long after they have ended, however many subjects there were", async () => {
+  test("rate windows free their memory after they have ended, however many subjects there were", async () => {
     const windows = createWindows(1000);
     const sizes: number[] = [];
     for (let subject = 0; subject < 1000; subject++) {

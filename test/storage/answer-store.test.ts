@@ -98,7 +98,7 @@ testCache("SQLite, read from its file", () => {
 });
 
 describe("stored answers", () => {
-  test("are there for the next process, and for others meanwhile", async () => {
+  test("stored answers are found by the next process, and by other processes meanwhile", async () => {
     const folder = newFolder();
     const { store } = openIn(folder);
     const { store: other } = openIn(folder);
@@ -107,7 +107,7 @@ describe("stored answers", () => {
     expect(openedAnew(folder).store.get("a")).toEqual({ text: "one" });
   });
 
-  test("are written soon, a few at a time, and the rest when the store is closed", async () => {
+  test("stored answers are written soon, a few at a time, and the rest when the store is closed", async () => {
     const folder = newFolder();
     const { store } = openIn(folder);
     fill(store, keysOf("early", 200));
@@ -117,14 +117,14 @@ describe("stored answers", () => {
     expect(rowsIn(folder)).toBe(400);
   });
 
-  test("of another version of their form are not found, and do not hurt", () => {
+  test("stored answers of another format version are not found, and break nothing", () => {
     const folder = newFolder();
     openIn(folder).store.set("a", { text: "one" });
     expect(openedAnew(folder, { format: { ...format, version: 2 } }).store.get("a")).toBeUndefined();
     expect(openedAnew(folder).store.get("a")).toEqual({ text: "one" });
   });
 
-  test("are for their owner alone", () => {
+  test("the file of stored answers is readable for its owner alone", () => {
     const folder = newFolder();
     const { store } = openIn(folder);
     store.set("a", { text: "one" });
@@ -133,7 +133,7 @@ describe("stored answers", () => {
     }
   });
 
-  test("take no more of the disk than they may: those go first that were used least lately", () => {
+  test("stored answers take no more disk than allowed: the least recently used are evicted first", () => {
     const folder = newFolder();
     const bytes = 400_000;
     const { store } = openIn(folder, { bytes });
@@ -157,7 +157,7 @@ describe("stored answers", () => {
     expect(size).toBeGreaterThan(bytes / 2);
   });
 
-  test("that are longer than those before them take no more either", () => {
+  test("stored answers that are longer than earlier ones take no more disk either", () => {
     const folder = newFolder();
     const bytes = 400_000;
     fill(openIn(folder, { bytes }).store, keysOf("short", 600), "x".repeat(500));
@@ -166,7 +166,7 @@ describe("stored answers", () => {
     expect(statSync(join(folder, "answers.db")).size).toBeLessThan(bytes + 150_000);
   });
 
-  test("of a process that may keep less do not empty the store of another one", () => {
+  test("a process with a smaller limit does not empty the store of another process", () => {
     const folder = newFolder();
     fill(openIn(folder).store, keysOf("ours", 200));
     openedAnew(folder, { bytes: 1000 }).store.set("theirs", { text: "one" });
@@ -174,7 +174,7 @@ describe("stored answers", () => {
     expect(rowsIn(folder)).toBeGreaterThan(180);
   });
 
-  test("that come when the store was closed are not kept, and open nothing", () => {
+  test("answers that come after the store was closed are not kept, and open no file", () => {
     const folder = newFolder();
     const { store } = openIn(folder);
     openedAnew(folder);
@@ -197,7 +197,7 @@ describe("a row is a miss, and removed,", () => {
       "that was another one's",
       `UPDATE answer SET (text, checksum) = (SELECT text, checksum FROM answer WHERE text LIKE '%other%') WHERE text LIKE '%one%'`,
     ],
-  ])("%s", async (_, spoil) => {
+  ])("a row of stored answers %s is a miss and is removed", async (_, spoil) => {
     const folder = newFolder();
     const { store } = openIn(folder);
     fill(store, ["a"], "one");
@@ -214,7 +214,7 @@ describe("a row is a miss, and removed,", () => {
     expect(said).toEqual([]);
   });
 
-  test("whose value is of another kind", () => {
+  test("a row of stored answers with a value of another kind is a miss and is removed", () => {
     const folder = newFolder();
     const { store } = openIn(folder, { format: anything });
     store.set("a", { numbers: [1] } as never);
@@ -234,7 +234,7 @@ describe("a file that cannot be used", () => {
       /not a database/,
     ],
     ["is somebody else's database", otherDatabase, /not made by Kibitz/],
-  ])("because it %s is set aside as it is, once, and begun anew", (_, make, why) => {
+  ])("a file of stored answers that %s is set aside unchanged, once, and begun anew", (_, make, why) => {
     const folder = newFolder();
     mkdirSync(folder);
     make(folder);
@@ -245,7 +245,7 @@ describe("a file that cannot be used", () => {
     expect(existsSync(join(folder, "answers.db.unusable"))).toBe(true);
   });
 
-  test("because another Kibitz writes otherwise is left alone", () => {
+  test("a file of stored answers that another Kibitz writes in another format is left alone", () => {
     const folder = newFolder();
     openIn(folder).store.set("a", { text: "one" });
     openedAnew(folder);
@@ -258,7 +258,7 @@ describe("a file that cannot be used", () => {
     expect(openedAnew(folder).store.get("a")).toEqual({ text: "one" });
   });
 
-  test("any more is begun anew while it is in use, and what came meanwhile is in the new one", async () => {
+  test("a file of stored answers that breaks in use is begun anew, and keeps the answers since then", async () => {
     const folder = newFolder();
     fill(openIn(folder).store, keysOf("old", 300));
     const { store, said } = openedAnew(folder);
@@ -273,20 +273,23 @@ describe("a file that cannot be used", () => {
     expect(openedAnew(folder).store.get("a")).toEqual({ text: "one" });
   });
 
-  test.each(["answers.db", ""])("because %j in its folder was deleted is begun anew", async (gone) => {
-    const folder = newFolder();
-    const { store, said } = openIn(folder);
-    fill(store, ["a", "b"]);
-    await vi.waitFor(() => expect(rowsIn(folder)).toBe(2), patienceMs);
-    rmSync(join(folder, gone), { recursive: true });
-    fill(store, ["c"]);
-    await vi.waitFor(() => expect(existsSync(join(folder, "answers.db"))).toBe(true), patienceMs);
-    await vi.waitFor(() => expect(rowsIn(folder)).toBe(1), patienceMs);
-    expect([store.get("a"), store.get("c")]).toEqual([undefined, { text: expect.any(String) }]);
-    expect(said).toEqual([]);
-  });
+  test.each(["answers.db", ""])(
+    "a file of stored answers whose %j was deleted is begun anew",
+    async (gone) => {
+      const folder = newFolder();
+      const { store, said } = openIn(folder);
+      fill(store, ["a", "b"]);
+      await vi.waitFor(() => expect(rowsIn(folder)).toBe(2), patienceMs);
+      rmSync(join(folder, gone), { recursive: true });
+      fill(store, ["c"]);
+      await vi.waitFor(() => expect(existsSync(join(folder, "answers.db"))).toBe(true), patienceMs);
+      await vi.waitFor(() => expect(rowsIn(folder)).toBe(1), patienceMs);
+      expect([store.get("a"), store.get("c")]).toEqual([undefined, { text: expect.any(String) }]);
+      expect(said).toEqual([]);
+    },
+  );
 
-  test("because its folder cannot be is tried again", async () => {
+  test("a file of stored answers whose folder cannot be made is tried again", async () => {
     const folder = newFolder();
     writeFileSync(folder, "a file");
     const { store, said } = openIn(folder);

@@ -1,7 +1,7 @@
 import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, expect, test } from "vitest";
 import { StoreUnavailable } from "../../src/storage/ports.ts";
 import { createTrial, openDatabase, StoreUnusable } from "../../src/storage/sqlite/database.ts";
 import { createSqliteKeyStore } from "../../src/storage/sqlite/key-store.ts";
@@ -52,133 +52,128 @@ afterEach(() => {
 testKeyStore("SQLite", () => createSqliteKeyStore(openNew()));
 testUsageStore("SQLite", () => createSqliteUsageStore(openNew()));
 
-describe("a database", () => {
-  test("is made with its folders, and found again with all that is in it", async () => {
-    const folder = join(root, "not", "there", "yet");
-    const first = openDatabase(folder);
-    await createSqliteKeyStore(first).create(keyRecord({ id: "a" }));
-    first.close();
-    expect(await createSqliteKeyStore(openIn(folder)).findById("a")).toMatchObject({ id: "a" });
-  });
+test("a database is made with its folders, and opened again with its content", async () => {
+  const folder = join(root, "not", "there", "yet");
+  const first = openDatabase(folder);
+  await createSqliteKeyStore(first).create(keyRecord({ id: "a" }));
+  first.close();
+  expect(await createSqliteKeyStore(openIn(folder)).findById("a")).toMatchObject({ id: "a" });
+});
 
-  test("is open to several processes: what one writes, the other reads at once", async () => {
-    const folder = join(root, "two");
-    const [one, other] = [openIn(folder), openIn(folder)].map((database) => createSqliteKeyStore(database));
-    await one?.create(keyRecord({ id: "a" }));
-    expect(await other?.findById("a")).toMatchObject({ id: "a", revokedAt: undefined });
-    await other?.revoke("a", 5);
-    expect(await one?.findById("a")).toMatchObject({ revokedAt: 5 });
-  });
+test("a database is open to several processes: each reads at once what another writes", async () => {
+  const folder = join(root, "two");
+  const [one, other] = [openIn(folder), openIn(folder)].map((database) => createSqliteKeyStore(database));
+  await one?.create(keyRecord({ id: "a" }));
+  expect(await other?.findById("a")).toMatchObject({ id: "a", revokedAt: undefined });
+  await other?.revoke("a", 5);
+  expect(await one?.findById("a")).toMatchObject({ revokedAt: 5 });
+});
 
-  test.each([
-    ["deleted", (folder: string) => rmSync(folder, { recursive: true })],
-    [
-      "replaced",
-      (folder: string) => {
-        renameSync(folder, `${folder} before`);
-        openIn(folder);
-      },
-    ],
-  ])(
-    "that was %s while it was in use takes no more writes: they would be gone with the process",
-    async (_, act) => {
-      const folder = join(root, String(folders++));
-      const keys = createSqliteKeyStore(openIn(folder));
-      await keys.create(keyRecord({ id: "a" }));
-      act(folder);
-      await expect(keys.create(keyRecord({ id: "b", hash: "b" }))).rejects.toThrow(StoreUnavailable);
-      await expect(keys.create(keyRecord({ id: "b", hash: "b" }))).rejects.toThrow("start the server again");
-      expect(await keys.findById("a")).toMatchObject({ id: "a" });
+test.each([
+  ["deleted", (folder: string) => rmSync(folder, { recursive: true })],
+  [
+    "replaced",
+    (folder: string) => {
+      renameSync(folder, `${folder} before`);
+      openIn(folder);
     },
-  );
+  ],
+])("a database that was %s while in use takes no more writes, because they would be lost", async (_, act) => {
+  const folder = join(root, String(folders++));
+  const keys = createSqliteKeyStore(openIn(folder));
+  await keys.create(keyRecord({ id: "a" }));
+  act(folder);
+  await expect(keys.create(keyRecord({ id: "b", hash: "b" }))).rejects.toThrow(StoreUnavailable);
+  await expect(keys.create(keyRecord({ id: "b", hash: "b" }))).rejects.toThrow("start the server again");
+  expect(await keys.findById("a")).toMatchObject({ id: "a" });
+});
 
-  test("writes ahead, and waits for the disk", () => {
-    const database = openNew();
-    expect(database.prepare("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" });
-    expect(database.prepare("PRAGMA synchronous").get()).toEqual({ synchronous: 2 });
-  });
+test("a database writes ahead, and waits for the disk", () => {
+  const database = openNew();
+  expect(database.prepare("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" });
+  expect(database.prepare("PRAGMA synchronous").get()).toEqual({ synchronous: 2 });
+});
 
-  test("of a newer Kibitz is left alone, and told", () => {
-    const folder = join(root, "newer");
-    openIn(folder).exec("PRAGMA user_version = 99");
-    expect(() => openDatabase(folder)).toThrow(/newer Kibitz \(version 99/);
-  });
+test("a database of a newer Kibitz is left alone, and reported", () => {
+  const folder = join(root, "newer");
+  openIn(folder).exec("PRAGMA user_version = 99");
+  expect(() => openDatabase(folder)).toThrow(/newer Kibitz \(version 99/);
+});
 
-  test("of a newer Kibitz is not taken back by one that has had it open before", async () => {
-    const folder = join(root, "overtaken");
-    const database = openDatabase(folder);
-    const newer = openIn(folder);
-    newer.exec("PRAGMA user_version = 99");
-    await createTrial(database)();
-    expect(newer.prepare("PRAGMA user_version").get()).toEqual({ user_version: 99 });
-    database.close();
-  });
+test("a database of a newer Kibitz is not downgraded by an older process that has it open", async () => {
+  const folder = join(root, "overtaken");
+  const database = openDatabase(folder);
+  const newer = openIn(folder);
+  newer.exec("PRAGMA user_version = 99");
+  await createTrial(database)();
+  expect(newer.prepare("PRAGMA user_version").get()).toEqual({ user_version: 99 });
+  database.close();
+});
 
-  test("is brought up from nothing once, however often it is opened", () => {
-    const folder = join(root, "again");
-    const version = () => openIn(folder).prepare("PRAGMA user_version").get();
-    expect(version()).toEqual(version());
-  });
+test("a database is migrated from empty once, however often it is opened", () => {
+  const folder = join(root, "again");
+  const version = () => openIn(folder).prepare("PRAGMA user_version").get();
+  expect(version()).toEqual(version());
+});
 
-  test("that the first Kibitz has written is brought up, with all that is in it", async () => {
-    const folder = join(root, "first");
-    mkdirSync(folder);
-    const first = new DatabaseSync(join(folder, "kibitz.db"));
-    first.exec(firstSchema);
-    first.exec(`
+test("a database of the first Kibitz is migrated with its content", async () => {
+  const folder = join(root, "first");
+  mkdirSync(folder);
+  const first = new DatabaseSync(join(folder, "kibitz.db"));
+  first.exec(firstSchema);
+  first.exec(`
       INSERT INTO api_key VALUES ('hand', 'h1', 'mine', 'gold', 1000, NULL, 2000, NULL);
       INSERT INTO api_key VALUES ('one', 'h2', NULL, 'free', 1000, '192.0.2.1', NULL, NULL);
       INSERT INTO api_key VALUES ('two', 'h3', NULL, 'free', 1001, '192.0.2.1', 5000, 6000);
       INSERT INTO engine_time VALUES ('free/engine-day', 'one', 700, 9000);
       PRAGMA user_version = 1;`);
-    first.close();
-    const database = openIn(folder);
-    const keys = createSqliteKeyStore(database);
-    expect(await keys.list()).toEqual([
-      keyRecord({ id: "hand", hash: "h1", name: "mine", plan: "gold", createdAt: 1000, lastUsedAt: 2000 }),
-      keyRecord({ id: "one", hash: "h2", createdAt: 1000, issuedTo: "192.0.2.1" }),
-      keyRecord({
-        id: "two",
-        hash: "h3",
-        createdAt: 1001,
-        issuedTo: "192.0.2.1",
-        lastUsedAt: 5000,
-        revokedAt: 6000,
-      }),
-    ]);
-    expect(await createSqliteUsageStore(database).current(1)).toMatchObject([
-      { subject: "one", engineMs: 700 },
-    ]);
-    const third = keyRecord({ id: "three", createdAt: 1002, issuedTo: "192.0.2.2" });
-    expect(await keys.create(third, issueTerms({ keptMax: 2 }))).toEqual({ kind: "full" });
-    expect(await keys.create(third, issueTerms({ keptMax: 3 }))).toEqual({ kind: "created" });
-  });
+  first.close();
+  const database = openIn(folder);
+  const keys = createSqliteKeyStore(database);
+  expect(await keys.list()).toEqual([
+    keyRecord({ id: "hand", hash: "h1", name: "mine", plan: "gold", createdAt: 1000, lastUsedAt: 2000 }),
+    keyRecord({ id: "one", hash: "h2", createdAt: 1000, issuedTo: "192.0.2.1" }),
+    keyRecord({
+      id: "two",
+      hash: "h3",
+      createdAt: 1001,
+      issuedTo: "192.0.2.1",
+      lastUsedAt: 5000,
+      revokedAt: 6000,
+    }),
+  ]);
+  expect(await createSqliteUsageStore(database).current(1)).toMatchObject([
+    { subject: "one", engineMs: 700 },
+  ]);
+  const third = keyRecord({ id: "three", createdAt: 1002, issuedTo: "192.0.2.2" });
+  expect(await keys.create(third, issueTerms({ keptMax: 2 }))).toEqual({ kind: "full" });
+  expect(await keys.create(third, issueTerms({ keptMax: 3 }))).toEqual({ kind: "created" });
+});
 
-  test.each([
-    "SELECT rowid FROM api_key WHERE revoked_at < 1",
-    "SELECT rowid FROM api_key WHERE issued_to IS NOT NULL AND max(created_at, coalesce(last_used_at, 0)) < 1",
-    "SELECT * FROM api_key WHERE issued_to = 'a' AND idempotency_key = 'b' AND revoked_at IS NULL",
-    "SELECT created_at FROM api_key WHERE issued_within = 'a' AND created_at > 1 ORDER BY created_at DESC",
-    "SELECT created_at FROM api_key WHERE issued_to = 'a' AND created_at > 1 ORDER BY created_at DESC",
-    "SELECT rate, subject FROM engine_time WHERE resets_at <= 1 LIMIT 1",
-  ])("answers %s by an index: it holds nobody up, however much there is", (query) => {
-    const plan = openNew().prepare(`EXPLAIN QUERY PLAN ${query}`).all();
-    expect(plan.map(({ detail }) => detail)).toEqual([expect.stringMatching(/^SEARCH \w+ USING .*INDEX/)]);
-  });
+test.each([
+  "SELECT rowid FROM api_key WHERE revoked_at < 1",
+  "SELECT rowid FROM api_key WHERE issued_to IS NOT NULL AND max(created_at, coalesce(last_used_at, 0)) < 1",
+  "SELECT * FROM api_key WHERE issued_to = 'a' AND idempotency_key = 'b' AND revoked_at IS NULL",
+  "SELECT created_at FROM api_key WHERE issued_within = 'a' AND created_at > 1 ORDER BY created_at DESC",
+  "SELECT created_at FROM api_key WHERE issued_to = 'a' AND created_at > 1 ORDER BY created_at DESC",
+  "SELECT rate, subject FROM engine_time WHERE resets_at <= 1 LIMIT 1",
+])("a database answers %s by an index", (query) => {
+  const plan = openNew().prepare(`EXPLAIN QUERY PLAN ${query}`).all();
+  expect(plan.map(({ detail }) => detail)).toEqual([expect.stringMatching(/^SEARCH \w+ USING .*INDEX/)]);
+});
 
-  test.each([
-    ["where a file stands", "file"],
-    ["below a file", "file/below"],
-  ])("that cannot be made %s says so", (_, name) => {
-    writeFileSync(join(root, "file"), "");
-    expect(() => openDatabase(join(root, name))).toThrow(StoreUnusable);
-    expect(() => openDatabase(join(root, name))).toThrow(join(root, name));
-  });
+test.each([
+  ["where a file stands", "file"],
+  ["below a file", "file/below"],
+])("a database that cannot be made %s is reported", (_, name) => {
+  writeFileSync(join(root, "file"), "");
+  expect(() => openDatabase(join(root, name))).toThrow(StoreUnusable);
+  expect(() => openDatabase(join(root, name))).toThrow(join(root, name));
+});
 
-  test("that is no database says so", () => {
-    const folder = join(root, "garbage");
-    openDatabase(folder).close();
-    writeFileSync(join(folder, "kibitz.db"), "no database at all, but long enough to have a header");
-    expect(() => openDatabase(folder)).toThrow(StoreUnusable);
-  });
+test("a file that is no database is reported", () => {
+  const folder = join(root, "garbage");
+  openDatabase(folder).close();
+  writeFileSync(join(folder, "kibitz.db"), "no database at all, but long enough to have a header");
+  expect(() => openDatabase(folder)).toThrow(StoreUnusable);
 });

@@ -25,6 +25,6 @@ test.each([
   ["  Bearer kbz_0123456789abcdef\n", "key"],
   ["1. e4 e5 {kbz_0123456789abcdef}", undefined],
   ["KIBITZ_API_KEY=kbz_0123456789abcdef", undefined],
-] as const)("takes %j for %s", (text, kind) => {
+] as const)("the pasted text %j is recognised as %s", (text, kind) => {
   expect(kindOfText(text)).toBe(kind);
 });

@@ -14,24 +14,24 @@ test.each([
     "#analysis&options.uci_elo=1500&movetime_ms=50",
   ],
   [{ fen: "no_fen & <b>" }, "#fen=no%5Ffen_%26_%3Cb%3E"],
-] as const)("writes %j as %s, and reads it back", (part, fragment) => {
+] as const)("the place %j is written as %s, and read again", (part, fragment) => {
   const place: Place = { ...startPlace, ...part };
   expect(fragmentOfPlace(place)).toBe(fragment);
   expect(placeFromFragment(fragment)).toEqual(place);
 });
 
-test("writes moves without check signs", () => {
+test("a place in a link has moves without check signs", () => {
   expect(fragmentOfPlace({ ...startPlace, moves: ["Qh5+", "Qxf7#"], ply: 2 })).toBe("#moves=Qh5_Qxf7");
 });
 
 test.each(["", "#", "#analysis", "#x=y&&=", "#moves=", "#ply=9"])(
-  "begins at the start for %j",
+  "a link to %j begins at the start position",
   (fragment) => {
     expect(placeFromFragment(fragment)).toEqual(startPlace);
   },
 );
 
-test("takes what a program would write, and what was cut", () => {
+test("a link is read if a program has encoded it, or if it was cut", () => {
   expect(placeFromFragment("#fen=8/8%208&moves=e4,e5&ply=x")).toMatchObject({
     fen: "8/8 8",
     moves: ["e4", "e5"],

@@ -44,7 +44,7 @@ describeWith("redis")("in a Redis", () => {
 
   testKeyStore("Redis", () => keysIn(part()));
 
-  test("what one node writes, another reads, and hears of what was ended", async () => {
+  test("a key and engine time that one node writes to Redis are read by another, which hears of ended keys", async () => {
     const [one, other] = [await connect("two:", patient), await connect("two:", patient)].map(keysIn);
     const ended: string[] = [];
     other?.onEnded((id) => ended.push(id));
@@ -55,7 +55,7 @@ describeWith("redis")("in a Redis", () => {
     await expect.poll(() => ended).toEqual(["a"]);
   });
 
-  test("a write whose answer was lost may have been done, and one that was not sent was not", async () => {
+  test("a write to Redis whose answer was lost may be done, and a write that was not sent is not", async () => {
     const redis = await connect(undefined, { operationMaxMs: 200, connectMaxMs: 10_000 });
     const keys = keysIn(redis);
     await keys.create(keyRecord({ id: "a" }));
@@ -67,7 +67,7 @@ describeWith("redis")("in a Redis", () => {
     expect(unsent).not.toBeInstanceOf(OutcomeUnknown);
   });
 
-  test("a key whose caller has given it up is not made", async () => {
+  test("a key whose caller has given up is not made in Redis", async () => {
     const redis = part();
     using clock = createRedisClock(redis);
     const keys = createRedisKeyStore(redis, { ...clock, deadline: () => Date.now() - 1000 });

@@ -42,7 +42,7 @@ describeWith("redis")("answers in Redis", () => {
     return Array.isArray(keys) ? keys.map(String) : [];
   };
 
-  test("are known to every node, and to none that writes them otherwise", async () => {
+  test("answers in Redis are known to every node, except nodes with another format", async () => {
     const [here, there] = [await connect("nodes:"), await connect("nodes:")];
     createRedisCache<Value>(here, { bytes: 1e6, format, brief: brief(here) }).set("a", one);
     const [key = ""] = await until(
@@ -64,7 +64,7 @@ describeWith("redis")("answers in Redis", () => {
     expect(lifetimeMs).toBeLessThanOrEqual(86_400_000);
   });
 
-  test("have so many places, and the newest value of a place is there", async () => {
+  test("answers in Redis have a bounded number of places, and each place has its newest value", async () => {
     const here = await connect();
     const cache = createRedisCache<Value>(here, { bytes: 16_000, format, brief: brief(here) });
     for (let index = 0; index < 100; index++) {
@@ -82,7 +82,7 @@ describeWith("redis")("answers in Redis", () => {
     ["no JSON", "{"],
     ["no such value", '{"text":5}'],
     ["nothing", ""],
-  ])("are none where there is %s", async (_, text) => {
+  ])("no answer in Redis is found if there is %s", async (_, text) => {
     const here = await connect();
     const cache = createRedisCache<Value>(here, { bytes: 1600, format, brief: brief(here) });
     cache.set("a", one);
@@ -102,7 +102,7 @@ describeWith("redis")("answers in Redis", () => {
     expect(here.health.kind).toBe("up");
   });
 
-  test("are not kept where they are long, or there is no room at all", async () => {
+  test("answers are not kept in Redis if they are long, or if there is no room at all", async () => {
     const here = await connect();
     createRedisCache<Value>(here, { bytes: 1e6, format, brief: brief(here) }).set("a", {
       ...one,
@@ -114,7 +114,7 @@ describeWith("redis")("answers in Redis", () => {
     expect(await keysOf(here)).toEqual([]);
   });
 
-  test("are missed for a while, and not waited for, where Redis is late", async () => {
+  test("if Redis is slow, its answers are a miss for a while, and no call waits for them", async () => {
     const here = await connect();
     const cache = createRedisCache<Value>(here, {
       bytes: 1e6,

@@ -21,7 +21,7 @@ describeWith("redis")("a connection to Redis", () => {
   const redis = useRedis();
   const connect = useConnections(redis);
 
-  test("asks with its prefix in front of every key", async () => {
+  test("a connection to Redis sends its prefix in front of every key", async () => {
     const one = await connect("one:");
     const other = await connect("other:");
     await one.ask("SET", ["name"], ["♔"]);
@@ -31,7 +31,7 @@ describeWith("redis")("a connection to Redis", () => {
     expect(await bare.ask("GET", ["one:name"])).toBe("♔");
   });
 
-  test("runs scripts, also those that Redis has forgotten", async () => {
+  test("a connection to Redis runs scripts, also scripts that Redis has forgotten", async () => {
     const one = await connect();
     const add = redisScript("add", "return redis.call('INCRBY', KEYS[1], ARGV[1])");
     expect(await one.run(add, ["sum"], [2])).toBe(2);
@@ -39,7 +39,7 @@ describeWith("redis")("a connection to Redis", () => {
     expect(await one.run(add, ["sum"], [3])).toBe(5);
   });
 
-  test("refuses what Redis refuses, and goes on", async () => {
+  test("a connection to Redis goes on after a command that Redis refuses", async () => {
     const one = await connect();
     await one.ask("SET", ["text"], ["a"]);
     await expect(one.ask("INCR", ["text"])).rejects.toThrow(StoreUnavailable);
@@ -47,7 +47,7 @@ describeWith("redis")("a connection to Redis", () => {
     expect(await one.ask("GET", ["text"])).toBe("a");
   });
 
-  test("tells once what Redis refuses", async () => {
+  test("a connection to Redis reports once what Redis refuses", async () => {
     const one = await connect();
     const told: string[] = [];
     one.changes.on("refused", (why) => told.push(why));
@@ -57,7 +57,7 @@ describeWith("redis")("a connection to Redis", () => {
     expect(told).toEqual([expect.stringContaining("WRONGTYPE")]);
   });
 
-  test("hears what others tell until it leaves", async () => {
+  test("a connection to Redis receives messages until it unsubscribes", async () => {
     const one = await connect("same:");
     const other = await connect("same:");
     const heard: string[] = [];
@@ -77,7 +77,7 @@ describeWith("redis")("a connection to Redis", () => {
     expect(heard).toEqual(["1 first", "2 first", "2 second"]);
   });
 
-  test("hears what is told of a channel that was left a moment ago", async () => {
+  test("a connection to Redis receives messages of a channel that it subscribed to again after leaving it", async () => {
     const one = await connect("same:");
     const other = await connect("same:");
     const heard: string[] = [];
@@ -90,7 +90,7 @@ describeWith("redis")("a connection to Redis", () => {
     await until(() => heard.length === 1);
   });
 
-  test("hears nothing of another database", async () => {
+  test("a connection to Redis receives no messages of another database", async () => {
     const one = await connect("same:");
     const other = await openRedis({ url: `${redis.url}/1`, prefix: "same:", times: patient });
     using _ = other;
@@ -100,7 +100,7 @@ describeWith("redis")("a connection to Redis", () => {
     ear.leave();
   });
 
-  test("notices a Redis that stands still, refuses at once, and goes on when it moves", async () => {
+  test("a connection notices a Redis that stands still, refuses at once, and goes on when Redis does", async () => {
     const one = await connect(undefined, times);
     const heard: string[] = [];
     await one.listen("news", (said) => heard.push(said)).heard;
@@ -123,7 +123,7 @@ describeWith("redis")("a connection to Redis", () => {
     expect(heard[0]).toBe("again");
   });
 
-  test("notices that Redis stands still when nobody asks", async () => {
+  test("a connection notices that Redis stands still even without a caller", async () => {
     const one = await connect(undefined, times);
     redis.pause();
     try {
@@ -134,7 +134,7 @@ describeWith("redis")("a connection to Redis", () => {
     await until(() => one.health.kind === "up");
   });
 
-  test("does not take Redis for dead because one who asked could not wait", async () => {
+  test("a connection does not take Redis for dead because a caller gave up", async () => {
     const one = await connect();
     const slow = redisScript("slow", "local n = 0; for i = 1, 3e6 do n = n + 1 end; return n");
     await expect(one.run(slow, [], [], 1)).rejects.toThrow("within 1 ms");
@@ -154,7 +154,7 @@ describeWith("redis")("a connection to Redis", () => {
     expect(await answer).toBe("PONG");
   });
 
-  test("connects again when Redis was killed and has started anew", async () => {
+  test("a connection to Redis connects again after Redis was killed and started anew", async () => {
     const one = await connect(undefined, times);
     const health: string[] = [];
     one.changes.on("change", () => health.push(one.health.kind));
@@ -167,13 +167,13 @@ describeWith("redis")("a connection to Redis", () => {
     expect(await one.ask("PING", [])).toBe("PONG");
   });
 
-  test("is down and tries again where nobody listens at its start", async () => {
+  test("a connection to Redis is down and tries again if no Redis answers at its start", async () => {
     using one = await openRedis({ url: `redis://127.0.0.1:${await freePort()}`, prefix: "x:", times });
     expect(one.health).toMatchObject({ kind: "down", why: expect.stringContaining("ECONNREFUSED") });
     await expect(one.ask("PING", [])).rejects.toThrow("ECONNREFUSED");
   });
 
-  test("ends a start in bounded time where Redis takes connections and says nothing", async () => {
+  test("a connection ends its start in bounded time if Redis accepts connections and says nothing", async () => {
     redis.pause();
     try {
       using one = await openRedis({ url: redis.url, prefix: "x:", times: { ...times, connectMaxMs: 200 } });
@@ -183,13 +183,13 @@ describeWith("redis")("a connection to Redis", () => {
     }
   });
 
-  test("cannot be used with a database that is not there", async () => {
+  test("a connection to a database of Redis that does not exist is refused", async () => {
     const opening = openRedis({ url: `${redis.url}/999`, prefix: "x:", times: patient });
     await expect(opening).rejects.toThrow(RedisUnusable);
     await expect(opening).rejects.toThrow("no database of the number in the URL");
   });
 
-  test("goes on reading where Redis is full, and writes when there is room again", async () => {
+  test("a connection to a full Redis goes on reading, and writes when there is room again", async () => {
     const one = await connect(undefined, times);
     await one.ask("SET", ["kept"], ["a"]);
     await one.ask("CONFIG", [], ["SET", "maxmemory", "1"]);
@@ -210,7 +210,7 @@ describeWith("redis")("a Redis that refuses", () => {
   const redis = useRedis();
   const connect = useConnections(redis);
 
-  test("is noticed by who asks nothing, and has each of its reasons told once", async () => {
+  test("a Redis that refuses writes is noticed without a caller, and each reason is reported once", async () => {
     const operator = await connect("", patient);
     const one = await connect(undefined, times);
     const told: string[] = [];
@@ -232,7 +232,7 @@ describeWith("redis")("a Redis that refuses", () => {
     ]);
   });
 
-  test("is not taken for well by a look that has tried less than what was refused", async () => {
+  test("a Redis that refuses writes is not taken for well by a probe that tried less", async () => {
     const one = await connect(undefined, { ...patient, heartbeatMs: 50 });
     await one.ask("ACL", [], ["SETUSER", "default", "-zadd"]);
     const seen: string[] = [];
@@ -269,12 +269,12 @@ describeWith("redis")("a Redis with users", () => {
   ]);
   const at = (user: string) => redis.url.replace("//", `//${user}@`);
 
-  test("takes the password of the URL", async () => {
+  test("a connection to Redis uses the password of the URL", async () => {
     using one = await openRedis({ url: at(":it%27s%20a%20secret"), prefix: "x:", times: patient });
     expect(await one.ask("PING", [])).toBe("PONG");
   });
 
-  test("takes a user, who may be bound to the prefix", async () => {
+  test("a connection to Redis uses a user, who may be bound to the prefix", async () => {
     using one = await openRedis({ url: at("kibitz:geheim"), prefix: "kibitz:", times: patient });
     expect(await one.ask("ACL", [], ["WHOAMI"])).toBe("kibitz");
     await one.listen("news", () => {}).heard;
@@ -284,7 +284,7 @@ describeWith("redis")("a Redis with users", () => {
     ["none", "", "asks for a password, and the URL has none"],
     ["a wrong one", ":wrong", "refuses the user or the password"],
     ["that of another user", "kibitz:wrong", "refuses the user or the password"],
-  ])("cannot be used with another password: %s", async (_, user, why) => {
+  ])("a connection to Redis is refused with another password: %s", async (_, user, why) => {
     const url = user ? at(user) : redis.url;
     const opening = openRedis({ url, prefix: "x:", times: patient });
     await expect(opening).rejects.toThrow(RedisUnusable);
@@ -293,7 +293,7 @@ describeWith("redis")("a Redis with users", () => {
   });
 
   test.each(["deaf", "plain", "slow", "forgetful", "timeless"])(
-    "cannot be used by a user without channels, scripts, or a command of those: %s",
+    "a connection to Redis is refused to a user without channels, scripts, or a needed command: %s",
     async (user) => {
       const opening = openRedis({ url: at(`${user}:geheim`), prefix: "x:", times: patient });
       await expect(opening).rejects.toThrow(RedisUnusable);
@@ -301,7 +301,7 @@ describeWith("redis")("a Redis with users", () => {
     },
   );
 
-  test("cannot be used by a user whose prefix is another", async () => {
+  test("a connection to Redis is refused to a user with another prefix", async () => {
     await expect(openRedis({ url: at("kibitz:geheim"), prefix: "x:", times: patient })).rejects.toThrow(
       "its user may not do",
     );
@@ -326,7 +326,7 @@ describeWith("redis")("a Redis by TLS", () => {
     };
   });
 
-  test("is asked where its certificate is trusted, and else cannot be used", async () => {
+  test("a connection to Redis by TLS works if the certificate is trusted, and only then", async () => {
     const url = `rediss://:secret@localhost:${port}`;
     const opening = openRedis({ url, prefix: "x:", times: patient });
     await expect(opening).rejects.toThrow(RedisUnusable);
@@ -343,7 +343,7 @@ describeWith("redis")("a Redis by TLS", () => {
 describeWith("redis")("a replica of Redis", () => {
   const replica = useRedis(["--replicaof", "127.0.0.1", "1"]);
 
-  test("cannot be used", async () => {
+  test("a connection to a replica of Redis is refused", async () => {
     await expect(openRedis({ url: replica.url, prefix: "x:", times: patient })).rejects.toThrow(
       "it is a replica",
     );

@@ -44,7 +44,7 @@ describe("what Redis refuses", () => {
     ],
     ["LOADING Redis is loading the dataset in memory", "unavailable", "after a start"],
     ["WRONGTYPE Operation against a key", "refused", "WRONGTYPE Operation against a key"],
-  ])("%s: %s", (message, kind, why) => {
+  ])("a refusal of Redis is explained: %s: %s", (message, kind, why) => {
     const failure = explainRefusal(message);
     expect(failure.kind).toBe(kind);
     expect(failure.why).toContain(why);
@@ -63,20 +63,18 @@ test.each([
   expect(explainBreak(new TooOld())).toMatchObject({ kind: "unusable" });
 });
 
-describe("a connection that fails", () => {
-  test.each([
-    ["ECONNREFUSED", "connect ECONNREFUSED 127.0.0.1:6379", "unavailable"],
-    ["ENOTFOUND", "getaddrinfo ENOTFOUND redis", "unavailable"],
-    ["ERR_TLS_CERT_ALTNAME_INVALID", "Hostname/IP does not match", "unusable"],
-    ["DEPTH_ZERO_SELF_SIGNED_CERT", "self-signed certificate", "unusable"],
-  ])("by %s is told in the words of the system", (code, message, kind) => {
-    const failure = explainBreak(Object.assign(new Error(message), { code }));
-    expect(failure.kind).toBe(kind);
-    expect(failure.why).toContain(message);
-  });
+test.each([
+  ["ECONNREFUSED", "connect ECONNREFUSED 127.0.0.1:6379", "unavailable"],
+  ["ENOTFOUND", "getaddrinfo ENOTFOUND redis", "unavailable"],
+  ["ERR_TLS_CERT_ALTNAME_INVALID", "Hostname/IP does not match", "unusable"],
+  ["DEPTH_ZERO_SELF_SIGNED_CERT", "self-signed certificate", "unusable"],
+])("a failed connection by %s is explained in the words of the system", (code, message, kind) => {
+  const failure = explainBreak(Object.assign(new Error(message), { code }));
+  expect(failure.kind).toBe(kind);
+  expect(failure.why).toContain(message);
+});
 
-  test("is told by its code where there are no words, as of several addresses", () => {
-    const error = Object.assign(new AggregateError([], ""), { code: "ECONNREFUSED" });
-    expect(explainBreak(error)).toEqual({ kind: "unavailable", name: "lost", why: "ECONNREFUSED" });
-  });
+test("a failed connection without a message is explained by its code, as for several addresses", () => {
+  const error = Object.assign(new AggregateError([], ""), { code: "ECONNREFUSED" });
+  expect(explainBreak(error)).toEqual({ kind: "unavailable", name: "lost", why: "ECONNREFUSED" });
 });

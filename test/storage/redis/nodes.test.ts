@@ -23,7 +23,7 @@ describeWith("redis")("nodes", () => {
   /** Three times that makes a node gone: the machine may do much else. */
   const everyMs = 300;
 
-  test("know of each other, what they are, and when one has left", async () => {
+  test("nodes know of each other, with their reports, and when one has left", async () => {
     const [here, there] = [await connect("left:"), await connect("left:")];
     await using one = joinNodes(here, { id: "one", everyMs });
     one.announce(() => reportOf("http://a:1"));
@@ -46,7 +46,7 @@ describeWith("redis")("nodes", () => {
     await until(() => one.count === 1);
   });
 
-  test("forget one that is killed, and remember how many there were while Redis is gone", async () => {
+  test("nodes forget a killed node, and remember their number while Redis is gone", async () => {
     const [here, there] = [await connect("gone:", quick), await connect("gone:")];
     await using one = joinNodes(here, { id: "one", everyMs });
     joinNodes(there, { id: "other", everyMs }).announce(() => reportOf("http://b:1"));
@@ -64,7 +64,7 @@ describeWith("redis")("nodes", () => {
     expect(await here.ask("PTTL", ["nodes"])).toBeLessThanOrEqual(900);
   });
 
-  test("pass over what is no report", async () => {
+  test("nodes ignore an entry that is no report", async () => {
     const here = await connect();
     await using one = joinNodes(here, { id: "one", everyMs: 60_000 });
     await until(() => readNodesCount(here));

@@ -27,7 +27,7 @@ describeWith("redis")("searches by leases", () => {
     return { connection, searches, follow };
   }
 
-  test("hear who follows also when a search of before ends after the next one has begun", async () => {
+  test("a lease knows its followers, also when an earlier search ends after the next one has begun", async () => {
     const leads = await nodeOf("twice:", "leads");
     const follows = await nodeOf("twice:", "follows");
     const first = await leads.searches.claim("e4");
@@ -40,7 +40,7 @@ describeWith("redis")("searches by leases", () => {
     expect(await follows.follow("e4")).toBe("found by leads");
   });
 
-  test("tell at once that there is nothing to follow, and do not ask again at once", async () => {
+  test("a lease says at once that there is nothing to follow, and does not ask again at once", async () => {
     const leads = await nodeOf("over:", "leads");
     const follows = await nodeOf("over:", "follows", { beatMs: 600_000 });
     using _ = await leads.searches.claim("e4");
@@ -55,7 +55,7 @@ describeWith("redis")("searches by leases", () => {
     expect(tookMs).toBeGreaterThan(15);
   });
 
-  test("leave no lease behind where the claim was answered too late", async () => {
+  test("no lease is left if its claim was answered too late", async () => {
     const node = await nodeOf("late:", "node", { askMaxMs: 50 });
     redis.pause();
     try {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { rateLimitsFrom } from "../../../web/src/call/rate-limits.ts";
 
-test("reads every window with its policy", () => {
+test("the page reads every rate window with its policy", () => {
   const headers = new Headers({
     "RateLimit-Policy": '"minute";q=60;w=60, "a \\"day\\"";q=1000;w=86400',
     RateLimit: '"minute";r=59;t=42, "a \\"day\\"";r=0;t=3600, "new";r=1;t=2',
@@ -13,6 +13,6 @@ test("reads every window with its policy", () => {
   ]);
 });
 
-test.each(["", "nonsense", '"unfinished'])("reads nothing out of %j", (field) => {
+test.each(["", "nonsense", '"unfinished'])("the page reads no rate window from %j", (field) => {
   expect(rateLimitsFrom(new Headers(field ? { RateLimit: field } : {}))).toEqual([]);
 });

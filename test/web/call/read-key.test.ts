@@ -9,11 +9,11 @@ test.each([
   ["kbz_ä", undefined],
   ["a\nb", undefined],
   ["x".repeat(513), undefined],
-])("reads %j as %j", (text, key) => {
+])("the key field reads %j as %j", (text, key) => {
   expect(readKey(text)).toBe(key);
 });
 
-test("shows nothing of a key that is secret", () => {
+test("the key field shows no secret part of a key", () => {
   expect(shownKey("kbz_pL8TOJ6J1kVEqe6U1WlfCKcW2SUAsO30kzkf")).toBe("kbz_••••••••");
   expect(shownKey("abc")).toBe("••••••••");
 });

@@ -44,7 +44,7 @@ test.each([
   ["https://chess.example/kibitz", { host: "chess.example:443", tls: true, prefix: "/kibitz" }],
   ["http://chess.example", { host: "chess.example:80", tls: false, prefix: "" }],
   ["http://[::1]:8080", { host: "[::1]:8080", prefix: "" }],
-])("the address is where the page is: %s", (url, shown) => {
+])("the shown address of a call is where the page is: %s", (url, shown) => {
   expect(show(AnalysisService.method.evaluate, request, url)).toMatchObject({
     url: `${url}/v1/eval`,
     ...shown,

@@ -18,7 +18,7 @@ const call: ShownCall = {
   message: { fen: "startpos", depth: 12 },
 };
 
-test("curl reads as in the documentation", () => {
+test("a snippet for curl reads as in the documentation", () => {
   expect(snippets.curl.write(call)).toBe(
     `curl 'http://localhost:8080/v1/eval' \\
   -H 'Content-Type: application/json' \\
@@ -29,19 +29,19 @@ test("curl reads as in the documentation", () => {
 describe.each(languages)("%s", (language) => {
   const write = (more: Partial<ShownCall>) => snippets[language].write({ ...call, ...more });
 
-  test("takes the key from the environment, and only if one was sent", () => {
+  test(`a snippet for ${language} takes the key from the environment, and only if the page sent one`, () => {
     expect(write({ withKey: true })).toContain("KIBITZ_API_KEY");
     expect(write({})).not.toContain("KIBITZ_API_KEY");
   });
 
-  test("shows nothing that cannot be seen", () => {
+  test(`a snippet for ${language} shows no invisible characters`, () => {
     const body: JsonObject = { fen: "a\u202eb\u2028c\u0000d\u007fe\u{e0041}f\ufeff" };
     expect(write({ body, message: body })).not.toMatch(/[^\P{C}\n\t]|[\p{Zl}\p{Zp}]/u);
   });
 });
 
 test.each(["", "it's", "'", "''", "a'b\"c`d$e\\f!g\nh", "'; rm -rf / #"])(
-  "a shell reads the word as it was: %j",
+  "a shell reads a quoted word unchanged: %j",
   (text) => {
     // Within single quotes a shell reads nothing but the quote; outside of them only \\' stands.
     const parts = shellWord(text).split(/'([^']*)'|\\(')/);
@@ -52,24 +52,24 @@ test.each(["", "it's", "'", "''", "a'b\"c`d$e\\f!g\nh", "'; rm -rf / #"])(
 test.each([
   [{ a: 'é"\\\n\u202e' }, '{"a":"é\\"\\\\\\n\\u202e"}'],
   [["\u{e0041}"], '["\\udb40\\udc41"]'],
-])("JSON stays what it was: %j", (value, text) => {
+])("JSON in a snippet stays unchanged: %j", (value, text) => {
   expect(jsonText(value)).toBe(text);
   expect(JSON.parse(jsonText(value))).toEqual(value);
 });
 
-test("Python has words and escapes of its own", () => {
+test("a snippet for Python has Python's words and escapes", () => {
   expect(pythonText([true, false, null, 1.5, { "it's": "\u{e0041}\u202e'\"" }])).toBe(
     `[True, False, None, 1.5, {"it's": "\\U000e0041\\u202e'\\""}]`,
   );
 });
 
-test("what is long is put into lines", () => {
+test("a snippet breaks long requests into lines", () => {
   const body = { moves: Array.from({ length: 20 }, () => "Nf3") };
   expect(pythonText(body, "  ")).toMatch(/^\{\n {6}"moves": \[\n {10}"Nf3",\n/);
   expect(jsonText(body, "\t")).toMatch(/^\{\n\t {2}"moves": \[\n\t {4}"Nf3",\n/);
 });
 
-test("grpcurl uses TLS where the page does, and is told that gRPC has no path", () => {
+test("a snippet for grpcurl uses TLS if the page does, and says that gRPC has no path", () => {
   const behind = { ...call, prefix: "/kibitz", tls: true, host: "chess.example:443" };
   expect(snippets.grpcurl.write(behind)).not.toContain("-plaintext");
   expect(snippets.grpcurl.needs(behind)).toContain("gRPC knows no paths such as /kibitz");

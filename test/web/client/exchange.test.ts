@@ -38,7 +38,7 @@ beforeEach(() => {
   lastExchange.value = undefined;
 });
 
-test("notes a call, its answer and its headers", async () => {
+test("the page records a call, its answer and its headers", async () => {
   await analyses.evaluate({ fen: "startpos" }, { headers: { Authorization: "Bearer kbz_x" } });
   const { value } = lastExchange;
   expect(value).toMatchObject({
@@ -54,13 +54,13 @@ test("notes a call, its answer and its headers", async () => {
   expect(value?.firstMs).toBeLessThanOrEqual(value?.totalMs ?? 0);
 });
 
-test("notes what the service says against a call", async () => {
+test("the page records the error of a call", async () => {
   const error = await analyses.evaluate({ depth: 31 }).catch((thrown: unknown) => thrown);
   expect(lastExchange.value).toMatchObject({ state: "failed", error, answers: 0, withKey: false });
   expect(lastExchange.value?.headers?.get("X-Request-Id")).toBe("of the error");
 });
 
-test("counts the messages of a stream and has the latest", async () => {
+test("the page counts the messages of a stream and keeps the latest", async () => {
   const seen: unknown[] = [];
   for await (const _ of analyses.streamEvaluate({ depth: 3 })) {
     const { state, answers, totalMs } = lastExchange.value ?? {};
@@ -74,7 +74,7 @@ test("counts the messages of a stream and has the latest", async () => {
   });
 });
 
-test("notes a stream that breaks off, with what came before", async () => {
+test("the page records a stream that breaks off, with its messages", async () => {
   const read = async () => {
     for await (const _ of analyses.streamEvaluate({ depth: 31 })) {
       // Only the end is of interest.
@@ -84,7 +84,7 @@ test("notes a stream that breaks off, with what came before", async () => {
   expect(lastExchange.value).toMatchObject({ state: "failed", answers: 31 });
 });
 
-test("takes a call that is no longer wanted for no error", async () => {
+test("the page records an aborted call as no error", async () => {
   const controller = new AbortController();
   const read = async () => {
     for await (const _ of analyses.streamEvaluate({ depth: 9 }, { signal: controller.signal })) {
@@ -95,7 +95,7 @@ test("takes a call that is no longer wanted for no error", async () => {
   expect(lastExchange.value).toMatchObject({ state: "aborted", error: undefined, answers: 1 });
 });
 
-test("an older call does not take the place of a newer one", async () => {
+test("an older call does not replace a newer one", async () => {
   const older = analyses.streamEvaluate({ depth: 2 })[Symbol.asyncIterator]();
   await older.next();
   await analyses.evaluate({ fen: "newer" });
@@ -104,7 +104,7 @@ test("an older call does not take the place of a newer one", async () => {
   expect(lastExchange.value).toMatchObject({ request: { fen: "newer" }, state: "done" });
 });
 
-test("what the page asks for itself is not noted", async () => {
+test("the page does not record its own requests", async () => {
   await analyses.getPrice({}, aside);
   expect(lastExchange.value).toBeUndefined();
 });

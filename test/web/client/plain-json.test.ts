@@ -20,13 +20,13 @@ test("a request is written with the names and words of plain JSON, and read agai
   expect(plainRequest(AnalysisRequestSchema, message)).toEqual(plain);
 });
 
-test("what is not set is not written", () => {
+test("unset fields are not written as plain JSON", () => {
   expect(plainRequest(AnalysisRequestSchema, create(AnalysisRequestSchema, { fen: "startpos" }))).toEqual({
     fen: "startpos",
   });
 });
 
-test("what is newer than this page is left out", () => {
+test("fields and words that are newer than this page are left out", () => {
   expect(messageFromPlain(AnalysisRequestSchema, { fen: "startpos", path: "gpu", wit: 3 })).toEqual(
     create(AnalysisRequestSchema, { fen: "startpos" }),
   );

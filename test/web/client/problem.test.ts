@@ -7,14 +7,14 @@ import { failureOf, problemOf } from "../../../web/src/client/problem.ts";
 
 const outgoing = (value: object) => ({ desc: ProblemSchema, value: create(ProblemSchema, value) });
 
-test("reads the problem that the service sends", () => {
+test("the page reads a problem that the service sends", () => {
   const error = new ConnectError("no", Code.PermissionDenied, undefined, [
     outgoing({ code: "upgrade_needed" }),
   ]);
   expect(failureOf(error)).toMatchObject({ kind: "problem", problem: { code: "upgrade_needed" } });
 });
 
-test("finds the faults that had room only once", () => {
+test("the page finds the violations in the details of an error", () => {
   const violations = [{ field: "moves[3]", reason: "ILLEGAL_MOVE", description: "No." }];
   const error = new ConnectError("no", Code.InvalidArgument, undefined, [
     { desc: BadRequestSchema, value: create(BadRequestSchema, { fieldViolations: violations }) },
@@ -37,7 +37,7 @@ test.each([
   ["a stream has no end", "missing EndStreamResponse", { kind: "cut" }],
   ["a proxy answers", new ConnectError("HTTP 502", Code.Unavailable), { kind: "foreign", said: "HTTP 502" }],
   ["the caller aborts", new DOMException("This operation was aborted", "AbortError"), { kind: "aborted" }],
-])("knows it when %s", (_, thrown, failure) => {
+])("the page knows the cause of an error: %s", (_, thrown, failure) => {
   expect(failureOf(thrown)).toEqual(failure);
   expect(failureOf(ConnectError.from(thrown))).toEqual(failure);
 });

@@ -12,7 +12,7 @@ test.each([
   [{ case: "mate", value: 0 }, Bound.EXACT, "#"],
   [{ case: "cp", value: 5 }, Bound.LOWER, "≥ +0.05"],
   [{ case: "cp", value: 5 }, Bound.UPPER, "≤ +0.05"],
-] as const)("writes %j with bound %i as %s", (value, bound, text) => {
+] as const)("the score %j with bound %i is written as %s", (value, bound, text) => {
   expect(scoreText(create(ScoreSchema, { value, bound }))).toBe(text);
 });
 
@@ -22,6 +22,6 @@ test.each([
   [999_999, "1000 k"],
   [1_250_000n, "1.25 M"],
   [12_345_678_901, "12.3 G"],
-] as const)("shortens %s to %s", (count, text) => {
+] as const)("the score %s is shortened to %s", (count, text) => {
   expect(briefly(count)).toBe(text);
 });

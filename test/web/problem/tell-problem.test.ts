@@ -17,7 +17,7 @@ function exampleOf(name: string): Problem {
   return messageFromPlain(ProblemSchema, answer);
 }
 
-test("says of a request beyond the plan what would be asked instead", () => {
+test("the page says what it would ask instead of a request beyond the plan", () => {
   const problem = exampleOf("upgrade-needed");
   expect(tellFailure({ kind: "problem", problem })).toEqual({
     title: "Upgrade needed",
@@ -28,13 +28,13 @@ test("says of a request beyond the plan what would be asked instead", () => {
   expect(pageOf(problem)).toBe("problems/upgrade-needed");
 });
 
-test("says what to do where no button does it", () => {
+test("the page says what to do if it has no button for it", () => {
   const problem = exampleOf("illegal-position");
   expect(tellFailure({ kind: "problem", problem }).advice).toBe("Correct it and ask again.");
   expect(changesOf(problem)).toBe("");
 });
 
-test("names the fields at fault, and what the suggestion has instead", () => {
+test("the page names the invalid fields, and the suggested values", () => {
   const problem = exampleOf("two-faults");
   expect(problem.errors.map(placeOfFault)).toEqual(["multipv", "depth"]);
   expect(changesOf(problem)).toBe("multipv 3, depth 20");
@@ -43,11 +43,11 @@ test("names the fields at fault, and what the suggestion has instead", () => {
 test.each([
   ["unreachable", "The service cannot be reached"],
   ["cut", "The connection was lost"],
-] as const)("says in words that nobody answers: %s", (kind, title) => {
+] as const)("the page says in words that no service answers: %s", (kind, title) => {
   expect(tellFailure({ kind }).title).toBe(title);
 });
 
-test("sends who needs a key to the operator, where the service issues none", () => {
+test("the page sends a caller who needs a key to the operator, if the service issues none", () => {
   const asking = (nextAction: string) =>
     tellFailure({
       kind: "problem",
@@ -57,7 +57,7 @@ test("sends who needs a key to the operator, where the service issues none", () 
   expect(asking("get_api_key").advice).toBeUndefined();
 });
 
-test("repeats what something else said", () => {
+test("the page repeats the error of another program", () => {
   expect(tellFailure({ kind: "foreign", said: "HTTP 502" }).detail).toContain("HTTP 502");
 });
 
@@ -65,22 +65,22 @@ describe("the suggestion", () => {
   const suggesting = (pointers: readonly string[], suggestedRequest: JsonObject) =>
     changesOf(create(ProblemSchema, { errors: pointers.map((pointer) => ({ pointer })), suggestedRequest }));
 
-  test("names each field once", () => {
+  test("the page's suggestion names each field once", () => {
     const request = { depth: 20, multipv: 5, fen: "startpos" };
     expect(suggesting(["/depth", "/multipv", "/depth"], request)).toBe("depth 20, multipv 5");
   });
 
-  test("counts a list and cuts a long text", () => {
+  test("the page's suggestion counts a list and cuts a long text", () => {
     expect(suggesting(["/moves/3"], { moves: ["e4", "e5", "Nf3"] })).toBe("moves of 3 items");
     expect(suggesting(["/fen"], { fen: "x".repeat(200) })).toHaveLength(94);
   });
 
-  test("does not recite a game", () => {
+  test("the page's suggestion does not show a whole game", () => {
     const request = { pgn: '[White "Morphy"]\n\n1. e4 e5', depth: 20 };
     expect(suggesting(["/pgn", "/depth"], request)).toBe("the beginning of the game, depth 20");
   });
 
-  test("says nothing of a field that it leaves out, nor of what objects inherit", () => {
+  test("the page's suggestion leaves out removed fields and inherited members", () => {
     expect(suggesting(["/depth", "/constructor", ""], { fen: "startpos" })).toBe("");
   });
 });
@@ -90,7 +90,7 @@ test.each([
   ["/options/skill~1level", undefined, "options.skill/level"],
   ["", undefined, ""],
   ["/pgn", { line: 3, column: 12 }, "pgn, line 3, column 12"],
-])("tells where a fault is: %s %j", (pointer, place, told) => {
+])("the page says where a violation is: %s %j", (pointer, place, told) => {
   expect(placeOfFault(create(FaultSchema, { pointer, ...place }))).toBe(told);
 });
 
@@ -100,7 +100,7 @@ test.each([
   "/problems/../x",
   "javascript:alert(1)",
   "",
-])("links to no page of others: %s", (type) => {
+])("the page links to no foreign address: %s", (type) => {
   expect(pageOf(create(ProblemSchema, { type }))).toBeUndefined();
 });
 
@@ -110,6 +110,6 @@ test.each([
   [44_001, "45 s"],
   [200_000, "3 min 20 s"],
   [18_120_000, "5 h 2 min"],
-])("%d ms are %s", (ms, told) => {
+])("the wait of %d ms is shown as %s", (ms, told) => {
   expect(duration(ms)).toBe(told);
 });

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { optionFields } from "../../../web/src/request/option-fields.ts";
 
-test("makes a field of every option that the engines have, with the schema's title, bounds and default", () => {
+test("every option of the engines becomes a field with the schema's title, bounds and default", () => {
   const example = new URL("../../../docs/examples/engines.json", import.meta.url);
   const [engine] = JSON.parse(readFileSync(example, "utf8")).answer.engines;
   expect(optionFields(engine.options_schema)).toEqual([
@@ -37,7 +37,7 @@ test("makes a field of every option that the engines have, with the schema's tit
   ]);
 });
 
-test("knows choices and texts, and leaves out what no form has", () => {
+test("option fields know choices and texts, and leave out types without a form", () => {
   const properties = {
     style: { enum: ["Solid", "Risky"], default: "Solid", title: "Style" },
     book: { type: "string" },
@@ -50,6 +50,9 @@ test("knows choices and texts, and leaves out what no form has", () => {
   ]);
 });
 
-test.each([undefined, {}, { properties: [] }])("has no fields without properties: %j", (schema) => {
-  expect(optionFields(schema)).toEqual([]);
-});
+test.each([undefined, {}, { properties: [] }])(
+  "a schema without properties has no option fields: %j",
+  (schema) => {
+    expect(optionFields(schema)).toEqual([]);
+  },
+);

@@ -44,7 +44,7 @@ test("a request becomes settings, and the same request again", () => {
   expect(settingsFromRequest(create(AnalysisRequestSchema, request))).toEqual(all);
 });
 
-test("what is not set is left to the service", () => {
+test("unset settings are left to the service", () => {
   expect(readSettings({}, options)).toEqual({ request: {}, faults: {} });
   expect(settingsFromRequest(create(AnalysisRequestSchema))).toEqual({});
 });
@@ -62,18 +62,18 @@ describe("what is out of range", () => {
     ["options.skill_level", "21", "A whole number from 0 to 20"],
     ["options.limited", "maybe", "Not one of the choices"],
     ["options.style", "Wild", "Not one of the choices"],
-  ])("%s %s is told and not asked", (name, text, fault) => {
+  ])("the page reports the setting %s %s as out of range, and does not send it", (name, text, fault) => {
     expect(readSettings({ [name]: text }, options)).toEqual({ request: {}, faults: { [name]: fault } });
   });
 });
 
-test("options that the engine does not have are not asked for", () => {
+test("the page does not send options that the engine does not have", () => {
   const settings = { "options.contempt": "24" };
   expect(readSettings(settings, options)).toEqual({ request: {}, faults: {} });
   expect(readSettings(settings, undefined)).toEqual({ request: {}, faults: {} });
 });
 
-test("takes only settings out of a record", () => {
+test("the page reads only settings from a stored record", () => {
   const record = {
     depth: "12",
     fen: "startpos",

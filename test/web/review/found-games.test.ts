@@ -15,7 +15,7 @@ const twoGames = `[Event "Paris"]\r
 1. e4 e5 2. f4 exf4 *\r
 `;
 
-test("finds the games of a text, each with its tags", async () => {
+test("the page finds the games of a text, each with its tags", async () => {
   const games = await foundGames(twoGames);
   expect(games.map(({ number, tags }) => [number, tags.get("White")])).toEqual([
     [1, "Morphy, Paul"],
@@ -24,29 +24,29 @@ test("finds the games of a text, each with its tags", async () => {
   expect(games[1]?.text).toMatch(/^\[Event "London"\]\n/);
 });
 
-test("ends lines as a text field does, so that places agree", async () => {
+test("the page ends lines of a PGN as a text field does, so that places agree", async () => {
   const [first] = await foundGames(twoGames);
   expect(first?.text).not.toContain("\r");
 });
 
-test("keeps one game whole, whatever stands in it", async () => {
+test("the page keeps a single game whole, whatever its text", async () => {
   const [game, ...others] = await foundGames("\n1. e4 zzz { no end");
   expect(game?.text).toBe("\n1. e4 zzz { no end");
   expect(others).toEqual([]);
 });
 
-test("finds nothing in blanks", async () => {
+test("the page finds no game in blanks", async () => {
   expect(await foundGames(" \n ")).toEqual([]);
 });
 
-test("finds games by words of their tags", async () => {
+test("the page finds games by words of their tags", async () => {
   const games = await foundGames(twoGames);
   expect(gamesWith("MORPHY paris", games).map(({ number }) => number)).toEqual([1]);
   expect(gamesWith("", games)).toHaveLength(2);
   expect(gamesWith("morphy london", games)).toEqual([]);
 });
 
-test("takes a question mark for unknown", () => {
+test("the page reads a question mark in a tag as unknown", () => {
   expect(known(new Map([["White", "?"]]), "White")).toBeUndefined();
   expect(known(new Map([["Date", "????.??.??"]]), "Date")).toBeUndefined();
   expect(known(new Map(), "White")).toBeUndefined();
@@ -58,6 +58,6 @@ test.each([
   [{ White: "../../etc/passwd", Black: 'a"b<c>' }, "etc-passwd-a-b-c.pgn"],
   [{ White: "Ľubomír", Black: "?" }, "Ľubomír.pgn"],
   [{}, "game.pgn"],
-])("names the file of %j %s", (tags, name) => {
+])("the downloaded file of %j is named %s", (tags, name) => {
   expect(fileNameOf(new Map(Object.entries(tags)))).toBe(name);
 });

@@ -25,37 +25,37 @@ function service(...answers: readonly (readonly (string | Error)[])[]) {
   return { messages, waits, calls: () => calls };
 }
 
-test("asks once where nothing breaks", async () => {
+test("the page asks for a stream once if it does not break", async () => {
   const { messages, calls } = service(["a", "b", "end"]);
   expect(await Array.fromAsync(messages)).toEqual(["a", "b", "end"]);
   expect(calls()).toBe(1);
 });
 
-test("wants no more behind the last message, whatever becomes of the way", async () => {
+test("the page asks for no more after the last message, even if the connection breaks then", async () => {
   const { messages, calls } = service(["a", "end", new Lost()]);
   expect(await Array.fromAsync(messages)).toEqual(["a", "end"]);
   expect(calls()).toBe(1);
 });
 
-test("asks again where the way broke, and where a stream ended early", async () => {
+test("the page asks again if the connection breaks, or if the stream ends early", async () => {
   const { messages, waits } = service(["a", new Lost()], ["a", "b"], ["a", "b", "end"]);
   expect(await Array.fromAsync(messages)).toEqual(["a", "a", "b", "a", "b", "end"]);
   expect(waits).toEqual([1, 1]);
 });
 
-test("waits longer while nobody is there", async () => {
+test("the page waits longer with each try that no service answers", async () => {
   const { messages, waits } = service([new Lost()], [new Lost()], [new Lost()], ["end"]);
   expect(await Array.fromAsync(messages)).toEqual(["end"]);
   expect(waits).toEqual([1, 2, 3]);
 });
 
-test("gives up after some tries without a message", async () => {
+test("the page gives up after some tries without a message", async () => {
   const { messages, calls } = service([new Lost()]);
   await expect(Array.fromAsync(messages)).rejects.toThrow(Lost);
   expect(calls()).toBe(triesMax);
 });
 
-test("does not ask again where the service has refused", async () => {
+test("the page does not ask again if the service has refused", async () => {
   const { messages, calls } = service(["a", new TypeError("refused")]);
   await expect(Array.fromAsync(messages)).rejects.toThrow("refused");
   expect(calls()).toBe(1);

@@ -3,21 +3,21 @@ import { lineAround, placeOfToken } from "../../../web/src/review/text-place.ts"
 
 const text = '[White "A"]\n\n1. e4 e5\n2. Ke3 *';
 
-test("marks the token that was quoted", () => {
+test("the page marks the token that the error names", () => {
   const place = placeOfToken(text, text.indexOf("Ke3"), "Ke3");
   expect(text.slice(place.start, place.end)).toBe("Ke3");
 });
 
-test("marks the word that stands there, where the token was quoted otherwise", () => {
+test("the page marks the word at the place if the error names another token", () => {
   const place = placeOfToken(text, text.indexOf("Ke3"), "Ke…");
   expect(text.slice(place.start, place.end)).toBe("Ke3");
 });
 
-test("marks nothing at the end of the text", () => {
+test("the page marks nothing at the end of the text", () => {
   expect(placeOfToken(text, text.length, "")).toEqual({ start: text.length, end: text.length });
 });
 
-test("shows the line of a place, in three parts", () => {
+test("the page shows the line of an error in three parts", () => {
   expect(lineAround(text, placeOfToken(text, text.indexOf("Ke3"), "Ke3"))).toEqual({
     before: "2. ",
     marked: "Ke3",
@@ -25,11 +25,11 @@ test("shows the line of a place, in three parts", () => {
   });
 });
 
-test("shows the first line from its beginning", () => {
+test("the page shows the first line from its beginning", () => {
   expect(lineAround("?? e4", { start: 0, end: 2 })).toEqual({ before: "", marked: "??", behind: " e4" });
 });
 
-test("cuts a long line to what is near", () => {
+test("the page cuts a long line to the part near the error", () => {
   const long = `${"a ".repeat(200)}HERE${" b".repeat(200)}`;
   const { before, marked, behind } = lineAround(long, { start: 400, end: 404 });
   expect(marked).toBe("HERE");
