@@ -3,19 +3,16 @@ import { constants, type Http2ServerRequest, type Http2ServerResponse } from "no
 import Negotiator from "negotiator";
 import { KibitzError } from "../errors/errors.ts";
 
-/** A request as Node hands it over: HTTP/1.1 and HTTP/2 come through one port. */
+/** A request over HTTP/1.1 or HTTP/2: both use one port. */
 export type NodeRequest = IncomingMessage | Http2ServerRequest;
 
 /** The answer to a {@link NodeRequest}. */
 export type NodeResponse = ServerResponse | Http2ServerResponse;
 
-/**
- * Answers a request, now or later; `false` says that the request is another handler's, and is untouched. A promise of
- * that is for what has to be found out first.
- */
+/** Answers a request, now or later. `false`: the next handler has to answer it, and the request is unread. */
 export type RequestHandler = (req: NodeRequest, res: NodeResponse) => boolean | Promise<boolean>;
 
-/** Whether a browser asks what a page may ask. The edge answers that itself. */
+/** Whether a browser asks what pages of its origin may send (CORS preflight). The listener answers that. */
 export function isPreflight({
   method,
   headers,
@@ -30,41 +27,40 @@ export function isPreflight({
   );
 }
 
-/** Whether nobody waits for the answer any more. */
+/** Whether the client has disconnected, or the response has ended. */
 export function isGone(res: NodeResponse): boolean {
   // Node's types promise `destroyed` for both, but an Http2ServerResponse has none.
   return "stream" in res ? res.stream.destroyed || res.stream.closed : res.destroyed;
 }
 
 /**
- * Whether a request whose body has ended was sent to its end. One whose stream was closed, because it did not arrive in time or its
- * caller has left, ends over HTTP/2 as one that is whole.
+ * Whether a request whose body has ended is complete. Over HTTP/2 a body also ends if its stream is closed, because the client has
+ * disconnected or the request did not arrive in time.
  */
 export function hasArrived(req: NodeRequest): boolean {
   return !("stream" in req) || !req.stream.closed;
 }
 
-/** What a request is refused for whose sender takes too long. */
 export function lateRequest(): KibitzError {
   return new KibitzError("request_timeout", "The request did not arrive in time.");
 }
 
-/** Ends an answer that cannot be finished, so that its reader does not take half of it for the whole. */
+/** Ends a response that cannot be finished, so that its client does not take the part for the whole. */
 export function cutShort(res: NodeResponse): void {
   if ("stream" in res) {
-    // To destroy it would say NO_ERROR, as for an answer that is complete (RFC 9113 section 8.1).
+    // `destroy()` would send NO_ERROR, as after a complete response (RFC 9113 section 8.1).
     res.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
   } else {
     res.destroy();
   }
 }
 
-/** Tells when the caller leaves before the answer has been written to its end: at once, if nobody waits any more. */
-export function onLeave(res: NodeResponse, tell: () => void): void {
+/** Reports if the client disconnects before the response has ended; at once if it has disconnected already. */
+export function onLeave(res: NodeResponse, report: () => void): void {
   const leave = () => {
-    // The response closes after every answer, too; nobody listens then, and an abort costs more than the call.
+    // Node emits `close` after a complete response too.
     if (!res.writableEnded) {
-      tell();
+      report();
     }
   };
   if (isGone(res)) {
@@ -74,14 +70,14 @@ export function onLeave(res: NodeResponse, tell: () => void): void {
   }
 }
 
-/** Writes a part of an answer, and waits until its reader has room for more. `false` says that the reader is gone. */
+/** Writes a part of a response, and waits until there is room for more. `false`: the client has disconnected. */
 export function writePart(res: NodeResponse, part: string | Uint8Array): Promise<boolean> {
   if (isGone(res)) {
     return Promise.resolve(false);
   }
   // Both kinds of responses take both kinds of parts, but the overloads of the two do not agree on it.
   const response = res as ServerResponse;
-  // As bytes: a text that is joined of hundreds of pieces takes several times as much while it waits.
+  // As bytes: a string that is joined from hundreds of pieces takes several times the memory while it waits.
   if (response.write(typeof part === "string" ? Buffer.from(part) : part)) {
     return Promise.resolve(true);
   }
@@ -94,7 +90,7 @@ export function writePart(res: NodeResponse, part: string | Uint8Array): Promise
   });
 }
 
-/** Lets the time of silence of a connection begin anew: its caller waits for an answer that takes minutes. */
+/** Restarts the idle timeout of a connection whose client waits for an answer that takes minutes. */
 export function keepOpen(res: NodeResponse): void {
   const connection: KeptOpen | null | undefined = "stream" in res ? res.stream?.session : res.socket;
   const { timeout } = connection ?? {};
@@ -103,19 +99,19 @@ export function keepOpen(res: NodeResponse): void {
   }
 }
 
-/** Sessions of HTTP/2 have it, too, though their types do not say so. */
+/** HTTP/2 sessions have `timeout` too, but their type does not. */
 interface KeptOpen {
   readonly timeout?: number;
   setTimeout(ms: number): unknown;
 }
 
-/** Says that an answer depends on a header of its request, beside those that it is said to depend on already. */
-export function addVary(res: NodeResponse, header: string): void {
-  const told = res.getHeader("Vary");
-  res.setHeader("Vary", told === undefined ? header : `${told}, ${header}`);
+/** Adds request headers to `Vary`. */
+export function addVary(res: NodeResponse, headers: string): void {
+  const known = res.getHeader("Vary");
+  res.setHeader("Vary", known === undefined ? headers : `${known}, ${headers}`);
 }
 
-/** Whether a request has the answer with this ETag already (RFC 9110 section 13.1.2, weak comparison). */
+/** Whether the client has the answer with this ETag already (RFC 9110 section 13.1.2, weak comparison). */
 export function isNotModified({ headers }: NodeRequest, etag: string | null | undefined): boolean {
   const known = headers["if-none-match"];
   if (!known || !etag) {
@@ -125,13 +121,12 @@ export function isNotModified({ headers }: NodeRequest, etag: string | null | un
   return known.trim() === "*" || tags.includes(etag.replace(/^W\//, ""));
 }
 
-/** Longer than any browser's or library's. What is longer is disregarded: to read 16 KiB takes milliseconds. */
+/** Longer than any browser's or library's header; a longer one is ignored, because parsing 16 KiB takes milliseconds. */
 const acceptMaxLength = 1000;
 
 /**
- * The media type that an Accept header asks for among those offered: of the highest quality, then the most exactly
- * named, then the one named first (RFC 9110 section 12.5.1). Where the header does not decide, it is the first offer.
- * Undefined if the header lets none pass.
+ * The offered media type that an Accept header prefers: the highest quality, then the most specific, then the first in the header
+ * (RFC 9110 section 12.5.1). The first offer if the header does not decide; undefined if it accepts none.
  */
 export function preferredType(accept: string | undefined, offers: readonly string[]): string | undefined {
   const [first] = offers;
@@ -141,7 +136,7 @@ export function preferredType(accept: string | undefined, offers: readonly strin
   if (accept.length > acceptMaxLength || accept.trim() === "") {
     return first;
   }
-  // All that is offered is UTF-8, and many say so: for Negotiator a range with a parameter is another type.
+  // All offers are UTF-8, and many clients name that. Negotiator takes a type with a parameter for another type.
   const spelled = offers.flatMap((offer) => [offer, `${offer};charset=utf-8`]);
   const found = new Negotiator({ headers: { accept } }).mediaType(spelled);
   return found === undefined ? undefined : offers[Math.floor(spelled.indexOf(found) / 2)];

@@ -5,7 +5,7 @@ import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
 import { KeyService } from "../../gen/chess/analysis/v1/key_service_pb.ts";
 import { readMaxBytesOf } from "../../src/calls/policy.ts";
 import { listenerLimits } from "../../src/http/listener/limits.ts";
-import { pagePolicy } from "../../src/http/pages/web-files.ts";
+import { pagePolicy } from "../../src/http/pages/web-page.ts";
 import { logFields } from "../../src/log/log.ts";
 import { plansFromJson } from "../../src/wiring/plans.ts";
 

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { describe, expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { builtInPlans, openPlan } from "../../src/access/plans.ts";
 import { createApiPages } from "../../src/http/pages/docs.ts";
 import type { ShownPlan } from "../../src/http/pages/openapi-document.ts";
@@ -12,140 +12,136 @@ const tools = async () => [{ name: "look", description: "Look at a position." }]
 const start = (plans: readonly ShownPlan[] | undefined = shownPlans(builtInPlans)) =>
   startListener([createApiPages({ plans: () => plans, tools, log })]);
 
-/** A fetch that sends the path as it is. */
+/** Unlike fetch, sends the path as it is. */
 async function raw(base: string, path: string) {
   return http2Get(base, { ":path": path });
 }
 
-describe("GET /openapi.json", () => {
-  test("is JSON that is asked for anew, and sent only if it has changed", async () => {
-    const { base } = await start();
-    const first = await fetch(`${base}/openapi.json`);
-    const tag = first.headers.get("etag") ?? "";
-    expect(first.status).toBe(200);
-    expect(Object.fromEntries(first.headers)).toMatchObject({
-      "content-type": "application/json; charset=utf-8",
-      "cache-control": "no-cache",
-      etag: expect.stringMatching(/^"[\w-]{22}"$/),
-      "x-content-type-options": "nosniff",
-      "x-request-id": expect.any(String),
-    });
-    expect(await first.json()).toMatchObject({ openapi: "3.1.1", servers: [{ url: "/" }] });
-    for (const known of [tag, `W/${tag}`, `"other", ${tag}`, "*"]) {
-      const again = await fetch(`${base}/openapi.json`, { headers: { "If-None-Match": known } });
-      expect([again.status, await again.text(), again.headers.get("etag")]).toEqual([304, "", tag]);
-    }
-    const other = await fetch(`${base}/openapi.json`, { headers: { "If-None-Match": '"other"' } });
-    expect(other.status).toBe(200);
+test("GET /openapi.json is JSON that clients ask for again and get only if it has changed", async () => {
+  const { base } = await start();
+  const first = await fetch(`${base}/openapi.json`);
+  const tag = first.headers.get("etag") ?? "";
+  expect(first.status).toBe(200);
+  expect(Object.fromEntries(first.headers)).toMatchObject({
+    "content-type": "application/json; charset=utf-8",
+    "cache-control": "no-cache",
+    etag: expect.stringMatching(/^"[\w-]{22}"$/),
+    "x-content-type-options": "nosniff",
+    "x-request-id": expect.any(String),
   });
-
-  test("answers HEAD with the same headers, and other methods with 405", async () => {
-    const { base } = await start();
-    const get = await fetch(`${base}/openapi.json`);
-    const head = await fetch(`${base}/openapi.json`, { method: "HEAD" });
-    expect([head.status, await head.text()]).toEqual([200, ""]);
-    for (const name of ["content-length", "content-type", "etag"]) {
-      expect(head.headers.get(name)).toBe(get.headers.get(name));
-    }
-    const post = await fetch(`${base}/openapi.json`, { method: "POST", body: "{}" });
-    expect([post.status, post.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
-  });
-
-  test("tells the plans in force, for people and for programs", async () => {
-    const { base } = await start();
-    const document = (await (await fetch(`${base}/openapi.json`)).json()) as {
-      readonly info: { readonly version: string; readonly description: string };
-      readonly "x-kibitz-plans": unknown;
-    };
-    const { version } = JSON.parse(readFileSync("package.json", "utf8"));
-    expect(document.info.version).toBe(version);
-    expect(document.info.description).toContain(
-      "| keyless | no | to 20 | to 2000000 | to 5 | to 5000 ms | to 120 plies | to 60 | 2 | 60 requests in 60 s, 120 refusals in 60 s, 1200 calls in 60 s |",
-    );
-    expect(document.info.description).toContain(
-      "| free | yes | to 30 | to 40000000 | to 10 | to 60000 ms | to 600 plies | to 200 | 4 | 240 requests in 60 s, 3600 s of engine time in 86400 s, 120 refusals in 60 s, 1200 calls in 60 s |",
-    );
-    expect(document["x-kibitz-plans"]).toEqual(shownPlans(builtInPlans));
-  });
-
-  test("says so where nothing is limited", async () => {
-    const { base } = await start(shownPlans([openPlan]));
-    expect(await (await fetch(`${base}/openapi.json`)).text()).toContain(
-      "| keyless | no | to 30 | to 1000000000 | to 10 | to 60000 ms | to 600 plies | to 200 | not limited | not limited |",
-    );
-  });
-
-  test("waits for the plans to be known, and is there before any engine", async () => {
-    let plans: readonly ShownPlan[] | undefined;
-    const { base } = await startListener([createApiPages({ plans: () => plans, tools, log })]);
-    const early = await fetch(`${base}/openapi.json`);
-    expect([early.status, early.headers.get("retry-after")]).toEqual([503, "1"]);
-    expect(await early.json()).toMatchObject({ code: "starting" });
-    plans = shownPlans(builtInPlans);
-    expect((await fetch(`${base}/openapi.json`)).status).toBe(200);
-  });
+  expect(await first.json()).toMatchObject({ openapi: "3.1.1", servers: [{ url: "/" }] });
+  for (const known of [tag, `W/${tag}`, `"other", ${tag}`, "*"]) {
+    const again = await fetch(`${base}/openapi.json`, { headers: { "If-None-Match": known } });
+    expect([again.status, await again.text(), again.headers.get("etag")]).toEqual([304, "", tag]);
+  }
+  const other = await fetch(`${base}/openapi.json`, { headers: { "If-None-Match": '"other"' } });
+  expect(other.status).toBe(200);
 });
 
-describe("GET /docs", () => {
-  test("is a page that may load nothing from elsewhere", async () => {
-    const { base } = await start();
-    for (const path of ["/docs", "/docs/", "/docs?x=1"]) {
-      const page = await fetch(base + path);
-      expect(page.status).toBe(200);
-      expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8");
-      const policy = page.headers.get("content-security-policy") ?? "";
-      expect(policy).toContain("default-src 'none'");
-      expect(policy).not.toMatch(/https?:|\*|unsafe/);
-      expect(await page.text()).not.toMatch(/(src|href)="(\/|\w+:)/);
-    }
-  });
+test("/openapi.json answers HEAD with the headers of GET, and other methods with 405", async () => {
+  const { base } = await start();
+  const get = await fetch(`${base}/openapi.json`);
+  const head = await fetch(`${base}/openapi.json`, { method: "HEAD" });
+  expect([head.status, await head.text()]).toEqual([200, ""]);
+  for (const name of ["content-length", "content-type", "etag"]) {
+    expect(head.headers.get(name)).toBe(get.headers.get(name));
+  }
+  const post = await fetch(`${base}/openapi.json`, { method: "POST", body: "{}" });
+  expect([post.status, post.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+});
 
-  test("finds every file that it names, over HTTP/1.1 and HTTP/2", async () => {
-    const { base } = await start();
-    const filesOf = async (path: string) => {
-      const html = await (await fetch(base + path)).text();
-      const names = [...html.matchAll(/(?:src|href)="([^"]*docs\/[^"]+)"/g)].map(([, name = ""]) => name);
-      return names.map((name) => new URL(name, base + path).pathname);
-    };
-    const files = await filesOf("/docs");
-    expect(files).toHaveLength(4);
-    expect(await filesOf("/docs/")).toEqual(files);
-    for (const path of files) {
-      const answer = await fetch(base + path);
-      const body = await answer.bytes();
-      expect(answer.status).toBe(200);
-      expect(answer.headers.get("content-type")).toMatch(
-        /^(text\/(javascript|css); charset=utf-8|image\/png)$/,
-      );
-      expect(Number(answer.headers.get("content-length"))).toBe(body.length);
-      expect((await raw(base, path)).body.length).toBeGreaterThan(0);
-    }
-  });
+test("the OpenAPI document shows the plans in force, for people and for programs", async () => {
+  const { base } = await start();
+  const document = (await (await fetch(`${base}/openapi.json`)).json()) as {
+    readonly info: { readonly version: string; readonly description: string };
+    readonly "x-kibitz-plans": unknown;
+  };
+  const { version } = JSON.parse(readFileSync("package.json", "utf8"));
+  expect(document.info.version).toBe(version);
+  expect(document.info.description).toContain(
+    "| keyless | no | to 20 | to 2000000 | to 5 | to 5000 ms | to 120 plies | to 60 | 2 | 60 requests in 60 s, 120 refusals in 60 s, 1200 calls in 60 s |",
+  );
+  expect(document.info.description).toContain(
+    "| free | yes | to 30 | to 40000000 | to 10 | to 60000 ms | to 600 plies | to 200 | 4 | 240 requests in 60 s, 3600 s of engine time in 86400 s, 120 refusals in 60 s, 1200 calls in 60 s |",
+  );
+  expect(document["x-kibitz-plans"]).toEqual(shownPlans(builtInPlans));
+});
 
-  test.each([
-    "/docs/package.json",
-    "/docs/index.html",
-    "/docs/../package.json",
-    "/docs/%2e%2e/package.json",
-    "/docs/..%2fpackage.json",
-    "/docs//swagger-ui.css",
-    "/docs/swagger-ui.css/",
-    "/docs/__proto__",
-    "/docs/constructor",
-    "/docs/\\..\\package.json",
-  ])("gives out nothing else: %s", async (path) => {
-    const { base } = await start();
-    const answer = await raw(base, path);
-    expect([answer.status, JSON.parse(answer.body).code]).toEqual([404, "not_found"]);
-  });
+test("the OpenAPI document says if nothing is limited", async () => {
+  const { base } = await start(shownPlans([openPlan]));
+  expect(await (await fetch(`${base}/openapi.json`)).text()).toContain(
+    "| keyless | no | to 30 | to 1000000000 | to 10 | to 60000 ms | to 600 plies | to 200 | not limited | not limited |",
+  );
+});
 
-  test("leaves other paths to others", async () => {
-    const { base } = await start();
-    for (const path of ["/docsx", "/openapi.jsonx", "/openapi.json/", "/doc"]) {
-      expect((await fetch(base + path)).status).toBe(404);
-    }
-    expect((await fetch(`${base}/healthz`)).status).toBe(200);
-  });
+test("GET /openapi.json is 503 until the plans are loaded", async () => {
+  let plans: readonly ShownPlan[] | undefined;
+  const { base } = await startListener([createApiPages({ plans: () => plans, tools, log })]);
+  const early = await fetch(`${base}/openapi.json`);
+  expect([early.status, early.headers.get("retry-after")]).toEqual([503, "1"]);
+  expect(await early.json()).toMatchObject({ code: "starting" });
+  plans = shownPlans(builtInPlans);
+  expect((await fetch(`${base}/openapi.json`)).status).toBe(200);
+});
+
+test("GET /docs is a page that may load nothing from other servers", async () => {
+  const { base } = await start();
+  for (const path of ["/docs", "/docs/", "/docs?x=1"]) {
+    const page = await fetch(base + path);
+    expect(page.status).toBe(200);
+    expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8");
+    const policy = page.headers.get("content-security-policy") ?? "";
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).not.toMatch(/https?:|\*|unsafe/);
+    expect(await page.text()).not.toMatch(/(src|href)="(\/|\w+:)/);
+  }
+});
+
+test("every file that GET /docs names exists, over HTTP/1.1 and HTTP/2", async () => {
+  const { base } = await start();
+  const filesOf = async (path: string) => {
+    const html = await (await fetch(base + path)).text();
+    const names = [...html.matchAll(/(?:src|href)="([^"]*docs\/[^"]+)"/g)].map(([, name = ""]) => name);
+    return names.map((name) => new URL(name, base + path).pathname);
+  };
+  const files = await filesOf("/docs");
+  expect(files).toHaveLength(4);
+  expect(await filesOf("/docs/")).toEqual(files);
+  for (const path of files) {
+    const answer = await fetch(base + path);
+    const body = await answer.bytes();
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get("content-type")).toMatch(
+      /^(text\/(javascript|css); charset=utf-8|image\/png)$/,
+    );
+    expect(Number(answer.headers.get("content-length"))).toBe(body.length);
+    expect((await raw(base, path)).body.length).toBeGreaterThan(0);
+  }
+});
+
+test.each([
+  "/docs/package.json",
+  "/docs/index.html",
+  "/docs/../package.json",
+  "/docs/%2e%2e/package.json",
+  "/docs/..%2fpackage.json",
+  "/docs//swagger-ui.css",
+  "/docs/swagger-ui.css/",
+  "/docs/__proto__",
+  "/docs/constructor",
+  "/docs/\\..\\package.json",
+])("what is not a file of GET /docs is 404: %s", async (path) => {
+  const { base } = await start();
+  const answer = await raw(base, path);
+  expect([answer.status, JSON.parse(answer.body).code]).toEqual([404, "not_found"]);
+});
+
+test("the pages of the API leave other paths to other handlers", async () => {
+  const { base } = await start();
+  for (const path of ["/docsx", "/openapi.jsonx", "/openapi.json/", "/doc"]) {
+    expect((await fetch(base + path)).status).toBe(404);
+  }
+  expect((await fetch(`${base}/healthz`)).status).toBe(200);
 });
 
 test("GET /favicon.ico is the icon of /docs", async () => {
@@ -155,35 +151,49 @@ test("GET /favicon.ico is the icon of /docs", async () => {
   expect(await icon.bytes()).toEqual(await (await fetch(`${base}/docs/favicon-32x32.png`)).bytes());
 });
 
-describe("GET /llms.txt", () => {
-  test("tells models of the tools, and of every call what the OpenAPI document says of it", async () => {
-    const { base } = await start();
-    const answer = await fetch(`${base}/llms.txt`);
-    const text = await answer.text();
-    expect(Object.fromEntries(answer.headers)).toMatchObject({
-      "content-type": "text/plain; charset=utf-8",
-      etag: expect.any(String),
-    });
-    expect(text).toMatch(/^# Kibitz\n\n> .+\n/);
-    expect(text).toContain("- `look`: Look at a position.");
-    const { paths }: { paths: Record<string, Record<string, { readonly summary: string }>> } = JSON.parse(
-      readFileSync("gen/openapi.json", "utf8"),
-    );
-    const first = Object.entries(paths).filter(([path]) => path.startsWith("/v1/"));
-    for (const [path, verbs] of first) {
-      for (const [verb, { summary }] of Object.entries(verbs)) {
-        expect(text).toContain(`- \`${verb.toUpperCase()} ${path}\`: ${summary}\n`);
-      }
+test("GET /llms.txt lists the tools, and every call with its summary in the OpenAPI document", async () => {
+  const { base } = await start();
+  const answer = await fetch(`${base}/llms.txt`);
+  const text = await answer.text();
+  expect(Object.fromEntries(answer.headers)).toMatchObject({
+    "content-type": "text/plain; charset=utf-8",
+    etag: expect.any(String),
+  });
+  expect(text).toMatch(/^# Kibitz\n\n> .+\n/);
+  expect(text).toContain("- `look`: Look at a position.");
+  const { paths }: { paths: Record<string, Record<string, { readonly summary: string }>> } = JSON.parse(
+    readFileSync("gen/openapi.json", "utf8"),
+  );
+  const first = Object.entries(paths).filter(([path]) => path.startsWith("/v1/"));
+  for (const [path, verbs] of first) {
+    for (const [verb, { summary }] of Object.entries(verbs)) {
+      expect(text).toContain(`- \`${verb.toUpperCase()} ${path}\`: ${summary}\n`);
     }
-    expect(text.match(/^- `[A-Z]+ \//gm)).toHaveLength(
-      first.flatMap(([, verbs]) => Object.keys(verbs)).length,
-    );
-  });
+  }
+  expect(text.match(/^- `[A-Z]+ \//gm)).toHaveLength(first.flatMap(([, verbs]) => Object.keys(verbs)).length);
+});
 
-  test("names nothing on this server that there is not", async () => {
-    const { base } = await start();
-    const text = await (await fetch(`${base}/llms.txt`)).text();
-    const links = [...text.matchAll(/\]\((\/[^)]+)\)/g)].map(([, path]) => path);
-    expect(links).toEqual(["/openapi.json", "/docs", "/problems", "/engines"]);
-  });
+test("GET /llms.txt links only to pages of this server", async () => {
+  const { base } = await start();
+  const text = await (await fetch(`${base}/llms.txt`)).text();
+  const links = [...text.matchAll(/\]\((\/[^)]+)\)/g)].map(([, path]) => path);
+  expect(links).toEqual(["/openapi.json", "/docs", "/problems", "/engines"]);
+});
+
+test("a page that cannot be read is 500 and logged, and the next request reads it again", async () => {
+  const logged: string[] = [];
+  const failing = vi.fn(tools).mockRejectedValueOnce(new Error("no tools"));
+  const { base } = await startListener([
+    createApiPages({
+      plans: () => undefined,
+      tools: failing,
+      log: { error: (_, message) => void logged.push(message) },
+    }),
+  ]);
+  const failed = await fetch(`${base}/llms.txt`);
+  expect([failed.status, await failed.json()]).toEqual([500, expect.objectContaining({ code: "internal" })]);
+  expect(logged).toEqual(["a page could not be read"]);
+  expect((await fetch(`${base}/llms.txt`)).status).toBe(200);
+  expect((await fetch(`${base}/llms.txt`)).status).toBe(200);
+  expect(failing).toHaveBeenCalledTimes(2);
 });

@@ -3,14 +3,20 @@ import { isNotModified, type NodeRequest } from "../../src/http/message.ts";
 
 const asking = (known: string | undefined) => ({ headers: { "if-none-match": known } }) as NodeRequest;
 
-test.each(['W/"a"', '"a"', '"b", W/"a"', "*", ' "x","a" '])("%s knows W/%j", (known) => {
-  expect(isNotModified(asking(known), 'W/"a"')).toBe(true);
-});
+test.each(['W/"a"', '"a"', '"b", W/"a"', "*", ' "x","a" '])(
+  'If-None-Match: %s matches the ETag W/"a"',
+  (known) => {
+    expect(isNotModified(asking(known), 'W/"a"')).toBe(true);
+  },
+);
 
-test.each([undefined, "", '"b"', "a", 'W/"a', '"A"', '"*"'])("%s does not", (known) => {
-  expect(isNotModified(asking(known), 'W/"a"')).toBe(false);
-});
+test.each([undefined, "", '"b"', "a", 'W/"a', '"A"', '"*"'])(
+  'If-None-Match: %s does not match the ETag W/"a"',
+  (known) => {
+    expect(isNotModified(asking(known), 'W/"a"')).toBe(false);
+  },
+);
 
-test("nothing is known of an answer without an ETag", () => {
+test("If-None-Match never matches an answer without an ETag", () => {
   expect(isNotModified(asking("*"), undefined)).toBe(false);
 });

@@ -1,66 +1,62 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createProbes } from "../../src/http/pages/probes.ts";
 import { exchange } from "./exchange.ts";
 import { startListener } from "./start-listener.ts";
 
-describe("probes", () => {
-  test("/healthz is fine even when the server is not ready", async () => {
-    const { base } = await startListener([createProbes({ ready: () => false, draining: () => true })]);
-    const answer = await fetch(`${base}/healthz`);
-    expect(answer.status).toBe(200);
-    expect(answer.headers.get("cache-control")).toBe("no-store");
-    expect(await answer.json()).toEqual({ status: "ok" });
-  });
-
-  test.each([
-    { ready: false, draining: false, status: 503, body: { code: "starting", retryable: true } },
-    { ready: true, draining: false, status: 200, body: { status: "ready" } },
-    { ready: true, draining: true, status: 503, body: { code: "shutting_down", retryable: true } },
-  ])("/readyz is $status when ready is $ready and draining $draining", async (state) => {
-    const probes = createProbes({ ready: () => state.ready, draining: () => state.draining });
-    const { base } = await startListener([probes]);
-    const answer = await fetch(`${base}/readyz`);
-    expect(answer.status).toBe(state.status);
-    expect(await answer.json()).toMatchObject(state.body);
-    expect(answer.headers.get("retry-after")).toBe(state.status === 503 ? "1" : null);
-  });
-
-  test("/readyz tells what a server that is ready does without", async () => {
-    const degraded: string[] = [];
-    const probes = createProbes({ ready: () => true, draining: () => false, degraded: () => degraded });
-    const { base } = await startListener([probes]);
-    const body = async () => (await fetch(`${base}/readyz`)).text();
-    expect(await body()).toBe('{"status":"ready"}\n');
-    degraded.push("store");
-    expect(await body()).toBe('{"status":"ready","degraded":["store"]}\n');
-  });
-
-  test("answer HEAD without a body, and other methods with 405", async () => {
-    const { base } = await startListener();
-    for (const path of ["/", "/healthz", "/readyz"]) {
-      const head = await fetch(base + path, { method: "HEAD" });
-      expect(head.status).toBe(200);
-      expect(await head.text()).toBe("");
-      const post = await fetch(base + path, { method: "POST", body: "x" });
-      expect(post.status).toBe(405);
-      expect(post.headers.get("allow")).toBe("GET, HEAD");
-      expect(await post.json()).toMatchObject({ code: "method_not_allowed" });
-    }
-  });
+test("/healthz is 200 even if the server is not ready", async () => {
+  const { base } = await startListener([createProbes({ ready: () => false, draining: () => true })]);
+  const answer = await fetch(`${base}/healthz`);
+  expect(answer.status).toBe(200);
+  expect(answer.headers.get("cache-control")).toBe("no-store");
+  expect(await answer.json()).toEqual({ status: "ok" });
 });
 
-describe("GET /", () => {
-  test("shows a request to copy, with the host that was asked", async () => {
-    const { base } = await startListener();
-    const answer = await fetch(base);
-    expect(answer.headers.get("content-type")).toBe("text/plain; charset=utf-8");
-    expect(await answer.text()).toContain(`curl ${base}/v1/eval`);
-  });
+test.each([
+  { ready: false, draining: false, status: 503, body: { code: "starting", retryable: true } },
+  { ready: true, draining: false, status: 200, body: { status: "ready" } },
+  { ready: true, draining: true, status: 503, body: { code: "shutting_down", retryable: true } },
+])("/readyz is $status when ready is $ready and draining $draining", async (state) => {
+  const probes = createProbes({ ready: () => state.ready, draining: () => state.draining });
+  const { base } = await startListener([probes]);
+  const answer = await fetch(`${base}/readyz`);
+  expect(answer.status).toBe(state.status);
+  expect(await answer.json()).toMatchObject(state.body);
+  expect(answer.headers.get("retry-after")).toBe(state.status === 503 ? "1" : null);
+});
 
-  test.each(["$(reboot)", "a'b", ";x", "`x`"])("never shows the host %s", async (host) => {
-    const { port } = await startListener();
-    const answer = await exchange(port, `GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
-    expect(answer).toMatch(/^HTTP\/1\.1 [24]00 /);
-    expect(answer).not.toContain(host);
-  });
+test("/readyz names the degraded parts of a server that is ready", async () => {
+  const degraded: string[] = [];
+  const probes = createProbes({ ready: () => true, draining: () => false, degraded: () => degraded });
+  const { base } = await startListener([probes]);
+  const body = async () => (await fetch(`${base}/readyz`)).text();
+  expect(await body()).toBe('{"status":"ready"}\n');
+  degraded.push("store");
+  expect(await body()).toBe('{"status":"ready","degraded":["store"]}\n');
+});
+
+test("the probes and GET / answer HEAD without a body, and other methods with 405", async () => {
+  const { base } = await startListener();
+  for (const path of ["/", "/healthz", "/readyz"]) {
+    const head = await fetch(base + path, { method: "HEAD" });
+    expect(head.status).toBe(200);
+    expect(await head.text()).toBe("");
+    const post = await fetch(base + path, { method: "POST", body: "x" });
+    expect(post.status).toBe(405);
+    expect(post.headers.get("allow")).toBe("GET, HEAD");
+    expect(await post.json()).toMatchObject({ code: "method_not_allowed" });
+  }
+});
+
+test("GET / shows a request to copy, with the host of the request", async () => {
+  const { base } = await startListener();
+  const answer = await fetch(base);
+  expect(answer.headers.get("content-type")).toBe("text/plain; charset=utf-8");
+  expect(await answer.text()).toContain(`curl ${base}/v1/eval`);
+});
+
+test.each(["$(reboot)", "a'b", ";x", "`x`"])("GET / never shows the host %s", async (host) => {
+  const { port } = await startListener();
+  const answer = await exchange(port, `GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+  expect(answer).toMatch(/^HTTP\/1\.1 [24]00 /);
+  expect(answer).not.toContain(host);
 });

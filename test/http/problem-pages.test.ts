@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { errorCodes, errorKind } from "../../src/errors/catalogue.ts";
 import { problemTypeOf } from "../../src/errors/problem.ts";
 import { createProblemPages } from "../../src/http/pages/problems.ts";
@@ -6,61 +6,59 @@ import { startListener } from "./start-listener.ts";
 
 const start = () => startListener([createProblemPages()]);
 
-describe("problem pages", () => {
-  test("explain every code of the catalogue, as HTML and as JSON", async () => {
-    const { base } = await start();
-    for (const code of errorCodes) {
-      const { title, about, status } = errorKind(code);
-      const page = await fetch(base + problemTypeOf(code));
-      expect(page.status).toBe(200);
-      expect(await page.text()).toContain(`<h1>${title}</h1>`);
-      const data = await fetch(base + problemTypeOf(code), { headers: { accept: "application/json" } });
-      expect(await data.json()).toMatchObject({ code, title, about, status, type: problemTypeOf(code) });
-    }
-  });
-
-  test("are listed by /problems", async () => {
-    const { base } = await start();
-    const list = await (await fetch(`${base}/problems`)).text();
-    for (const code of errorCodes) {
-      expect(list).toContain(`href=".${problemTypeOf(code)}"`);
-    }
-    const data = await (await fetch(`${base}/problems`, { headers: { accept: "application/json" } })).json();
-    expect(data).toMatchObject({ problems: errorCodes.map((code) => ({ code })) });
-  });
-
-  test("load nothing, run nothing and may be cached", async () => {
-    const { base } = await start();
-    const { headers } = await fetch(`${base}/problems/overloaded`, { headers: { accept: "text/html, */*" } });
-    expect(Object.fromEntries(headers)).toMatchObject({
-      "content-type": "text/html; charset=utf-8",
-      "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
-      "cache-control": "public, max-age=86400",
-      vary: "Origin, Accept",
-    });
-  });
-
-  test("do not exist for other codes, nor under other spellings", async () => {
-    const { base } = await start();
-    for (const path of ["/problems/nope", "/problems/", "/problems/rate_limited", "/problems/__proto__"]) {
-      const answer = await fetch(base + path);
-      expect(answer.status).toBe(404);
-      expect(await answer.json()).toMatchObject({ code: "not_found" });
-    }
-  });
-
-  test.each(["/problems/", "/problems/overloaded/"])(
-    "name the one without the slash for %s",
-    async (path) => {
-      const { base } = await start();
-      const answer = await fetch(base + path);
-      const detail = `There is nothing at ${path}. Leave out the slash at the end: ${path.slice(0, -1)}.`;
-      expect(await answer.json()).toMatchObject({ status: 404, detail });
-    },
-  );
+test("every code of the catalogue has a page that explains it, as HTML and as JSON", async () => {
+  const { base } = await start();
+  for (const code of errorCodes) {
+    const { title, about, status } = errorKind(code);
+    const page = await fetch(base + problemTypeOf(code));
+    expect(page.status).toBe(200);
+    expect(await page.text()).toContain(`<h1>${title}</h1>`);
+    const data = await fetch(base + problemTypeOf(code), { headers: { accept: "application/json" } });
+    expect(await data.json()).toMatchObject({ code, title, about, status, type: problemTypeOf(code) });
+  }
 });
 
-test("a page that is not there is not there for any method", async () => {
+test("GET /problems lists every code of the catalogue, as HTML and as JSON", async () => {
+  const { base } = await start();
+  const list = await (await fetch(`${base}/problems`)).text();
+  for (const code of errorCodes) {
+    expect(list).toContain(`href=".${problemTypeOf(code)}"`);
+  }
+  const data = await (await fetch(`${base}/problems`, { headers: { accept: "application/json" } })).json();
+  expect(data).toMatchObject({ problems: errorCodes.map((code) => ({ code })) });
+});
+
+test("problem pages load nothing, run nothing and may be cached", async () => {
+  const { base } = await start();
+  const { headers } = await fetch(`${base}/problems/overloaded`, { headers: { accept: "text/html, */*" } });
+  expect(Object.fromEntries(headers)).toMatchObject({
+    "content-type": "text/html; charset=utf-8",
+    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
+    "cache-control": "public, max-age=86400",
+    vary: "Origin, Accept",
+  });
+});
+
+test("there are no problem pages for other codes or other spellings", async () => {
+  const { base } = await start();
+  for (const path of ["/problems/nope", "/problems/", "/problems/rate_limited", "/problems/__proto__"]) {
+    const answer = await fetch(base + path);
+    expect(answer.status).toBe(404);
+    expect(await answer.json()).toMatchObject({ code: "not_found" });
+  }
+});
+
+test.each(["/problems/", "/problems/overloaded/"])(
+  "a problem page's path with a slash at its end is 404, and the error names the path without it: %s",
+  async (path) => {
+    const { base } = await start();
+    const answer = await fetch(base + path);
+    const detail = `There is nothing at ${path}. Leave out the slash at the end: ${path.slice(0, -1)}.`;
+    expect(await answer.json()).toMatchObject({ status: 404, detail });
+  },
+);
+
+test("a problem page that does not exist is 404 for every method", async () => {
   const { base } = await startListener([createProblemPages()]);
   for (const method of ["GET", "POST", "DELETE"]) {
     expect((await fetch(`${base}/problems/nope`, { method })).status).toBe(404);

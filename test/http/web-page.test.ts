@@ -3,7 +3,7 @@ import { request } from "node:http";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { brotliCompressSync, gzipSync } from "node:zlib";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createWebPage } from "../../src/http/pages/web-page.ts";
 import { createWelcome } from "../../src/http/pages/welcome.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
@@ -17,7 +17,7 @@ const scriptText = "console.log('Kibitz');\n".repeat(9000);
 const parent = useTemporaryFolder();
 let built = 0;
 
-/** A built page, as `npm run build:page` leaves it. */
+/** Writes a page as `npm run build:page` does. */
 function build(name: string, html: string, minute = ++built): URL {
   const folder = join(parent, name);
   mkdirSync(join(folder, "assets"), { recursive: true });
@@ -44,7 +44,7 @@ interface Answer {
   readonly body: Buffer;
 }
 
-/** Neither adds headers nor decodes, as fetch does. */
+/** Unlike fetch, adds no headers and decodes nothing. */
 function ask(url: string, headers: Record<string, string> = {}, method = "GET"): Promise<Answer> {
   return new Promise((resolve, reject) => {
     request(url, { method, headers }, (answer) => {
@@ -60,116 +60,115 @@ function ask(url: string, headers: Record<string, string> = {}, method = "GET"):
   });
 }
 
-describe("GET /", () => {
-  test("is the page for browsers, asked for anew and sent only if it has changed", async () => {
-    const { base } = await start();
-    const page = await ask(base, { accept: chromium });
-    expect(page).toMatchObject({ status: 200, headers: { "content-type": "text/html; charset=utf-8" } });
-    expect(page.headers).toMatchObject({
-      "cache-control": "no-cache",
-      etag: expect.stringMatching(/^"[\w-]{22}"$/),
-      vary: "Origin, Accept, Accept-Encoding",
-      "x-content-type-options": "nosniff",
-      "referrer-policy": "no-referrer",
-      "cross-origin-opener-policy": "same-origin",
-      "permissions-policy": expect.stringContaining("camera=()"),
-      "x-request-id": expect.any(String),
-    });
-    expect(page.body.toString()).toBe("<title>Page</title>");
-    const again = await ask(base, { accept: chromium, "if-none-match": String(page.headers.etag) });
-    expect([again.status, again.body.length]).toEqual([304, 0]);
+test("GET / sends browsers the page, which they ask for again and get only if it has changed", async () => {
+  const { base } = await start();
+  const page = await ask(base, { accept: chromium });
+  expect(page).toMatchObject({ status: 200, headers: { "content-type": "text/html; charset=utf-8" } });
+  expect(page.headers).toMatchObject({
+    "cache-control": "no-cache",
+    etag: expect.stringMatching(/^"[\w-]{22}"$/),
+    vary: "Origin, Accept, Accept-Encoding",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "permissions-policy": expect.stringContaining("camera=()"),
+    "x-request-id": expect.any(String),
   });
-
-  test("allows the page nothing but what is this server's", async () => {
-    const { base } = await start();
-    const policy = String((await ask(base, { accept: chromium })).headers["content-security-policy"]);
-    expect(policy.split("; ")).toEqual(
-      expect.arrayContaining([
-        "default-src 'none'",
-        "base-uri 'none'",
-        "form-action 'none'",
-        "frame-ancestors 'none'",
-        "require-trusted-types-for 'script'",
-      ]),
-    );
-    expect(policy).not.toMatch(/https?:|\*|unsafe|data:/);
-  });
-
-  test.each([
-    undefined,
-    "*/*",
-    "text/plain",
-    "application/json",
-    "text/plain, text/html;q=0.5",
-    "image/png",
-    `text/html${", image/x-of-1".repeat(100)}`,
-  ])("is the text for everybody else: Accept: %.50s", async (accept) => {
-    const { base } = await start();
-    const answer = await ask(base, accept === undefined ? {} : { accept });
-    expect(answer.headers).toMatchObject({
-      "content-type": "text/plain; charset=utf-8",
-      vary: "Origin, Accept",
-    });
-    expect(answer.body.toString()).toMatch(/^Kibitz analyses chess positions\. Try:/);
-  });
-
-  test("answers HEAD with the same headers, and other methods with 405", async () => {
-    const { base } = await start();
-    for (const path of ["/", script]) {
-      const get = await ask(base + path, { accept: chromium, "accept-encoding": "br" });
-      const head = await ask(base + path, { accept: chromium, "accept-encoding": "br" }, "HEAD");
-      const { date: _, "x-request-id": __, ...same } = get.headers;
-      expect([head.status, head.body.length]).toEqual([200, 0]);
-      expect(head.headers).toMatchObject(same);
-      const post = await ask(base + path, { accept: chromium }, "POST");
-      expect([post.status, post.headers.allow]).toEqual([405, "GET, HEAD"]);
-    }
-  });
-
-  test("tells a browser that the page is not built, and to look again", async () => {
-    const { base } = await start(pathToFileURL(`${parent}/none/`));
-    const early = await ask(base, { accept: chromium });
-    expect(early.headers).toMatchObject({ "cache-control": "no-store", refresh: "2" });
-    expect(early.body.toString()).toContain("npm run build:page");
-    expect((await ask(base)).body.toString()).toContain("Try:");
-    expect((await ask(base + script)).status).toBe(404);
-  });
-
-  test("is the new page after a build, with its files", async () => {
-    const folder = build("rebuilt", "<title>Old</title>");
-    const { base } = await start(folder);
-    expect((await ask(base, { accept: chromium })).body.toString()).toContain("Old");
-    build("next", "<title>New</title>");
-    rmSync(folder, { recursive: true });
-    expect((await ask(base, { accept: chromium })).body.toString()).toContain("being built");
-    renameSync(join(parent, "next"), folder);
-    expect((await ask(base, { accept: chromium })).body.toString()).toContain("New");
-  });
+  expect(page.body.toString()).toBe("<title>Page</title>");
+  const again = await ask(base, { accept: chromium, "if-none-match": String(page.headers.etag) });
+  expect([again.status, again.body.length]).toEqual([304, 0]);
 });
 
-describe("GET /assets/", () => {
-  test("is kept for ever, where the name holds the content", async () => {
-    const { base } = await start();
-    expect((await ask(base + script)).headers).toMatchObject({
-      "cache-control": "public, max-age=31536000, immutable",
-      "content-type": "text/javascript; charset=utf-8",
-      "x-content-type-options": "nosniff",
-      vary: "Origin, Accept-Encoding",
-    });
-    const licences = await ask(`${base}/assets/licences.txt`);
-    expect(licences.headers).toMatchObject({ "cache-control": "no-cache", etag: expect.any(String) });
-  });
+test("the policy of the page allows nothing from other servers and no inline code", async () => {
+  const { base } = await start();
+  const policy = String((await ask(base, { accept: chromium })).headers["content-security-policy"]);
+  expect(policy.split("; ")).toEqual(
+    expect.arrayContaining([
+      "default-src 'none'",
+      "base-uri 'none'",
+      "form-action 'none'",
+      "frame-ancestors 'none'",
+      "require-trusted-types-for 'script'",
+    ]),
+  );
+  expect(policy).not.toMatch(/https?:|\*|unsafe|data:/);
+});
 
-  test.each([
-    [undefined, undefined],
-    ["identity", undefined],
-    ["gzip, deflate, br, zstd", "br"],
-    ["gzip, deflate", "gzip"],
-    ["gzip, br;q=0", "gzip"],
-    ["*", "br"],
-    ["zstd", undefined],
-    [`br${", x-of-1".repeat(50)}`, undefined],
-  ])("comes as the reader has it: Accept-Encoding: %.30s is %s", async (accepted, coding) => {
+test.each([
+  undefined,
+  "*/*",
+  "text/plain",
+  "application/json",
+  "text/plain, text/html;q=0.5",
+  "image/png",
+  `text/html${", image/x-of-1".repeat(100)}`,
+])("GET / sends the text to clients that do not prefer HTML: Accept: %.50s", async (accept) => {
+  const { base } = await start();
+  const answer = await ask(base, accept === undefined ? {} : { accept });
+  expect(answer.headers).toMatchObject({
+    "content-type": "text/plain; charset=utf-8",
+    vary: "Origin, Accept",
+  });
+  expect(answer.body.toString()).toMatch(/^Kibitz analyses chess positions\. Try:/);
+});
+
+test("the page and its assets answer HEAD with the headers of GET, and other methods with 405", async () => {
+  const { base } = await start();
+  for (const path of ["/", script]) {
+    const get = await ask(base + path, { accept: chromium, "accept-encoding": "br" });
+    const head = await ask(base + path, { accept: chromium, "accept-encoding": "br" }, "HEAD");
+    const { date: _, "x-request-id": __, ...same } = get.headers;
+    expect([head.status, head.body.length]).toEqual([200, 0]);
+    expect(head.headers).toMatchObject(same);
+    const post = await ask(base + path, { accept: chromium }, "POST");
+    expect([post.status, post.headers.allow]).toEqual([405, "GET, HEAD"]);
+  }
+});
+
+test("GET / tells a browser that the page is not built, and to reload", async () => {
+  const { base } = await start(pathToFileURL(`${parent}/none/`));
+  const early = await ask(base, { accept: chromium });
+  expect(early.headers).toMatchObject({ "cache-control": "no-store", refresh: "2" });
+  expect(early.body.toString()).toContain("npm run build:page");
+  expect((await ask(base)).body.toString()).toContain("Try:");
+  expect((await ask(base + script)).status).toBe(404);
+});
+
+test("GET / sends the new page after a build", async () => {
+  const folder = build("rebuilt", "<title>Old</title>");
+  const { base } = await start(folder);
+  expect((await ask(base, { accept: chromium })).body.toString()).toContain("Old");
+  build("next", "<title>New</title>");
+  rmSync(folder, { recursive: true });
+  expect((await ask(base, { accept: chromium })).body.toString()).toContain("being built");
+  renameSync(join(parent, "next"), folder);
+  expect((await ask(base, { accept: chromium })).body.toString()).toContain("New");
+});
+
+test("assets are immutable if their name holds the hash of their content", async () => {
+  const { base } = await start();
+  expect((await ask(base + script)).headers).toMatchObject({
+    "cache-control": "public, max-age=31536000, immutable",
+    "content-type": "text/javascript; charset=utf-8",
+    "x-content-type-options": "nosniff",
+    vary: "Origin, Accept-Encoding",
+  });
+  const licences = await ask(`${base}/assets/licences.txt`);
+  expect(licences.headers).toMatchObject({ "cache-control": "no-cache", etag: expect.any(String) });
+});
+
+test.each([
+  [undefined, undefined],
+  ["identity", undefined],
+  ["gzip, deflate, br, zstd", "br"],
+  ["gzip, deflate", "gzip"],
+  ["gzip, br;q=0", "gzip"],
+  ["*", "br"],
+  ["zstd", undefined],
+  [`br${", x-of-1".repeat(50)}`, undefined],
+])(
+  "an asset comes in the smallest coding that the client accepts: Accept-Encoding: %.30s is %s",
+  async (accepted, coding) => {
     const { base } = await start();
     const headers = accepted === undefined ? {} : { "accept-encoding": accepted };
     const answer = await ask(base + script, headers);
@@ -177,38 +176,38 @@ describe("GET /assets/", () => {
     expect(answer.headers["content-length"]).toBe(String(answer.body.length));
     const bytes = { br: brotliCompressSync(scriptText), gzip: gzipSync(scriptText) };
     expect(answer.body).toEqual(coding ? bytes[coding as keyof typeof bytes] : Buffer.from(scriptText));
-  });
+  },
+);
 
-  test("has another ETag in another coding", async () => {
-    const { base } = await start();
-    const codings = ["identity", "gzip", "br"];
-    const answers = await Promise.all(
-      codings.map((coding) => ask(base + script, { "accept-encoding": coding })),
-    );
-    expect(new Set(answers.map(({ headers }) => headers.etag)).size).toBe(3);
-  });
+test("an asset has a different ETag in each coding", async () => {
+  const { base } = await start();
+  const codings = ["identity", "gzip", "br"];
+  const answers = await Promise.all(
+    codings.map((coding) => ask(base + script, { "accept-encoding": coding })),
+  );
+  expect(new Set(answers.map(({ headers }) => headers.etag)).size).toBe(3);
+});
 
-  test.each([
-    "/assets/",
-    "/assets/none.js",
-    "/assets/index-UB7cnNVR.js.br",
-    "/assets/../index.html",
-    "/assets/%2e%2e/index.html",
-    "/assets/..%2findex.html",
-    "/assets//licences.txt",
-    "/assets/licences.txt/",
-    "/assets/__proto__",
-  ])("gives out nothing else: %s", async (path) => {
-    const { base } = await start();
-    const answer = await http2Get(base, { ":path": path });
-    expect([answer.status, JSON.parse(answer.body).code]).toEqual([404, "not_found"]);
-  });
+test.each([
+  "/assets/",
+  "/assets/none.js",
+  "/assets/index-UB7cnNVR.js.br",
+  "/assets/../index.html",
+  "/assets/%2e%2e/index.html",
+  "/assets/..%2findex.html",
+  "/assets//licences.txt",
+  "/assets/licences.txt/",
+  "/assets/__proto__",
+])("what is not an asset of the build is 404: %s", async (path) => {
+  const { base } = await start();
+  const answer = await http2Get(base, { ":path": path });
+  expect([answer.status, JSON.parse(answer.body).code]).toEqual([404, "not_found"]);
+});
 
-  test("leaves other paths to others", async () => {
-    const { base } = await start();
-    for (const path of ["/assets", "/assetsx", "/index.html"]) {
-      expect((await ask(base + path, { accept: chromium })).status).toBe(404);
-    }
-    expect((await ask(`${base}/healthz`, { accept: chromium })).status).toBe(200);
-  });
+test("the page leaves other paths to other handlers", async () => {
+  const { base } = await start();
+  for (const path of ["/assets", "/assetsx", "/index.html"]) {
+    expect((await ask(base + path, { accept: chromium })).status).toBe(404);
+  }
+  expect((await ask(`${base}/healthz`, { accept: chromium })).status).toBe(200);
 });

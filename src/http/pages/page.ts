@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { KibitzError } from "../../errors/errors.ts";
+import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
+import type { Log } from "../../log/log.ts";
 import { contextOf } from "../../request/context.ts";
-import { createTimeSlicer } from "../../thread/event-loop.ts";
+import { echo } from "../../text/plain-text.ts";
 import { addVary, isNotModified, type NodeRequest, type NodeResponse, writePart } from "../message.ts";
 import { sendProblem } from "../send-problem.ts";
 
@@ -10,19 +11,34 @@ export interface Page {
   readonly contentType: string;
   readonly body: string | Buffer;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The request header that the page depends on. */
+  /** The request headers that the page depends on. */
   readonly vary?: string;
 }
 
+/** A page that browsers keep, but ask for again at every visit: they get 304 as long as it is the same. */
+export function pageWithTag(contentType: string, body: string | Buffer, headers: Page["headers"] = {}): Page {
+  const digest = createHash("sha256").update(body).digest("base64url");
+  return {
+    contentType,
+    body,
+    headers: {
+      "Cache-Control": "no-cache",
+      ETag: `"${digest.slice(0, 22)}"`,
+      "X-Content-Type-Options": "nosniff",
+      "Referrer-Policy": "no-referrer",
+      ...headers,
+    },
+  };
+}
+
 /**
- * Answers GET with the page or, where there is none now, the error; HEAD likewise, and all else with 405. Who has the
- * page already, as its ETag tells, gets 304.
+ * Answers GET and HEAD with the page, or with 304 if the client has it already; answers other methods with 405. An error is sent
+ * as it is, and `not_found` for every method.
  */
 export function answerGet(req: NodeRequest, res: NodeResponse, page: Page | KibitzError): void {
   const { id, path } = contextOf(req);
-  // What is not there cannot be read either.
-  const missing = page instanceof KibitzError && page.code === "not_found";
-  if (!missing && req.method !== "GET" && req.method !== "HEAD") {
+  const isMissing = page instanceof KibitzError && page.code === "not_found";
+  if (!isMissing && req.method !== "GET" && req.method !== "HEAD") {
     const error = new KibitzError("method_not_allowed", `${path} supports only GET and HEAD.`);
     sendProblem(req, res, error, [["Allow", "GET, HEAD"]]);
     return;
@@ -52,26 +68,33 @@ export function answerGet(req: NodeRequest, res: NodeResponse, page: Page | Kibi
   }
 }
 
-/** So much is handed over at a time: what waits tells then whether anything is taken. */
 const partBytes = 64 * 1024;
 
-/** The kernel takes megabytes for who reads nothing, and to hand them over takes milliseconds each. */
-const beginSending = createTimeSlicer();
-
+/** Sends a large body in parts: over HTTP/2, Node shows only which chunks were taken, and a slow client of one chunk would look stalled. */
 async function sendBody(res: NodeResponse, body: string | Buffer): Promise<void> {
   const bytes = typeof body === "string" ? Buffer.from(body) : body;
-  const turn = beginSending();
-  let at = 0;
-  for (; bytes.length - at > partBytes; at += partBytes) {
-    await turn();
-    if (!(await writePart(res, bytes.subarray(at, at + partBytes)))) {
+  let sent = 0;
+  for (; bytes.length - sent > partBytes; sent += partBytes) {
+    if (!(await writePart(res, bytes.subarray(sent, sent + partBytes)))) {
       return;
     }
   }
-  res.end(bytes.subarray(at));
+  res.end(bytes.subarray(sent));
 }
 
-/** The ETag of a body: other bodies have others. */
-export function tagOf(body: string | Buffer): string {
-  return `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"`;
+/** As {@link answerGet}, for a page that has to be read first. If it cannot be read, the log says why. */
+export async function answerGetWhenRead(
+  req: NodeRequest,
+  res: NodeResponse,
+  reading: Promise<Page>,
+  log: Pick<Log, "error">,
+): Promise<void> {
+  const page = await reading.catch((thrown: unknown) => {
+    if (!(thrown instanceof KibitzError)) {
+      const { id: requestId, path } = contextOf(req);
+      log.error({ err: thrown, requestId, request: echo(path) }, "a page could not be read");
+    }
+    return errorFromUnknown(thrown);
+  });
+  answerGet(req, res, page);
 }

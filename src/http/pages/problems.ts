@@ -8,114 +8,92 @@ import { answerGet, type Page } from "./page.ts";
 
 const indexPath = "/problems";
 
-const offers = ["text/html", "application/json", "application/problem+json"];
-
-/** The pages behind the `type` of problem documents, for people and as JSON, all made from the catalogue. */
+/** `/problems` and a page for each error code, behind the `type` of problem documents: HTML for people, JSON for programs. */
 export function createProblemPages(): RequestHandler {
-  const explanations = errorCodes.map(explainProblem);
-  const byPath = new Map(explanations.map((explanation) => [explanation.type, explanation]));
-
-  const page = (path: string, asJson: boolean): Page | KibitzError => {
-    if (path === indexPath) {
-      return asJson ? json({ problems: explanations }) : html(htmlFromExplanations(explanations));
-    }
-    const explanation = byPath.get(path);
-    if (explanation === undefined) {
-      const plain = path.replace(/\/$/, "");
-      if (plain === indexPath || byPath.has(plain)) {
-        const detail = `There is nothing at ${path}. Leave out the slash at the end: ${plain}.`;
-        return new KibitzError("not_found", detail);
-      }
-      return new KibitzError(
-        "not_found",
-        `There is no problem page at ${echo(path)}; GET ${indexPath} lists all of them.`,
-      );
-    }
-    return asJson ? json(explanation) : html(htmlFromExplanation(explanation));
-  };
+  const explanations = errorCodes.map(explain);
+  const pages = new Map([
+    [indexPath, pagesOf({ problems: explanations }, htmlOf("Problems", explanations, "."))],
+    ...explanations.map((each) => [each.type, pagesOf(each, htmlOf(each.title, [each], ".."))] as const),
+  ]);
 
   return (req, res) => {
     const { path } = contextOf(req);
     if (path !== indexPath && !path.startsWith(`${indexPath}/`)) {
       return false;
     }
-    answerGet(req, res, page(path, asksForJson(req)));
+    const found = pages.get(path);
+    if (found) {
+      answerGet(req, res, asksForJson(req) ? found.json : found.html);
+      return true;
+    }
+    const withoutSlash = path.replace(/\/$/, "");
+    const detail = pages.has(withoutSlash)
+      ? `There is nothing at ${path}. Leave out the slash at the end: ${withoutSlash}.`
+      : `There is no problem page at ${echo(path)}; GET ${indexPath} lists all of them.`;
+    answerGet(req, res, new KibitzError("not_found", detail));
     return true;
   };
 }
 
-/** Programs that want JSON name it; browsers and curl get HTML, and so does whoever accepts neither. */
+/** Programs that want JSON name it in `Accept`. All others get HTML, even if they accept neither. */
 function asksForJson({ headers }: NodeRequest): boolean {
+  const offers = ["text/html", "application/json", "application/problem+json"];
   return (preferredType(headers.accept, offers) ?? "text/html") !== "text/html";
 }
 
-const caching = { "Cache-Control": "public, max-age=86400" };
-const vary = "Accept";
-
-function json(value: object): Page {
-  return { contentType: "application/json", body: `${JSON.stringify(value)}\n`, headers: caching, vary };
-}
-
-function html(body: string): Page {
-  const csp = "default-src 'none'; style-src 'unsafe-inline'";
+function pagesOf(value: object, html: string): { readonly json: Page; readonly html: Page } {
+  const headers = { "Cache-Control": "public, max-age=86400" };
+  const policy = "default-src 'none'; style-src 'unsafe-inline'";
   return {
-    contentType: "text/html; charset=utf-8",
-    body,
-    headers: { ...caching, "Content-Security-Policy": csp },
-    vary,
+    json: { contentType: "application/json", body: `${JSON.stringify(value)}\n`, headers, vary: "Accept" },
+    html: {
+      contentType: "text/html; charset=utf-8",
+      body: html,
+      headers: { ...headers, "Content-Security-Policy": policy },
+      vary: "Accept",
+    },
   };
 }
 
-/** The page of one error code. Nothing in it comes from a caller. */
-export function htmlFromExplanation(problem: Explanation): string {
-  return frame(
-    problem.title,
-    `<h1>${htmlText(problem.title)}</h1>
-<p>${htmlText(problem.about)}</p>
-<h2>What to do</h2>
-<p>${htmlText(problem.next_action_about)}</p>
-<dl>
-<dt>code</dt><dd><code>${problem.code}</code></dd>
-<dt>HTTP status</dt><dd>${problem.status}</dd>
-<dt>gRPC code</dt><dd><code>${problem.grpc_code}</code></dd>
-<dt>next_action</dt><dd><code>${problem.next_action}</code>, unless the problem document names another</dd>
-</dl>
-<p><a href="../problems">All problems</a></p>`,
+/**
+ * A table of errors. Nothing in it comes from a client.
+ *
+ * @param root the path of the service, seen from the page
+ */
+function htmlOf(title: string, explanations: readonly Explanation[], root: "." | ".."): string {
+  const rows = explanations.map(
+    ({ type, status, code, grpc_code, about, next_action, next_action_about }) => `<tr>
+<td><a href="${root}${type}"><code>${code}</code></a><br>HTTP ${status}<br>gRPC <code>${grpc_code}</code></td>
+<td>${escapeHtml(about)}</td>
+<td><code>${next_action}</code>, unless the problem document names another action.<br>${escapeHtml(next_action_about)}</td>
+</tr>`,
   );
-}
-
-/** The list of all error codes. */
-export function htmlFromExplanations(problems: readonly Explanation[]): string {
-  const rows = problems.map(
-    ({ type, code, status, about }) =>
-      `<tr><td>${status}</td><td><a href=".${type}"><code>${code}</code></a></td><td>${htmlText(about)}</td></tr>`,
-  );
-  return frame("Problems", `<h1>Problems</h1>\n<table>\n${rows.join("\n")}\n</table>`);
-}
-
-function frame(title: string, content: string): string {
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
-<title>${htmlText(title)} · Kibitz</title>
+<title>${escapeHtml(title)} · Kibitz</title>
 <style>
 :root { color-scheme: light dark }
-body { font: 1rem/1.5 system-ui, sans-serif; max-width: 48rem; margin: 2rem auto; padding: 0 1rem }
-td { padding: .2rem 1rem .2rem 0; vertical-align: top }
-dt { float: left; clear: left; width: 8rem }
+body { font: 1rem/1.5 system-ui, sans-serif; max-width: 64rem; margin: 2rem auto; padding: 0 1rem }
+th, td { padding: .2rem 1rem .2rem 0; vertical-align: top; text-align: left }
 </style>
-${content}
+<h1>${escapeHtml(title)}</h1>
+<table>
+<tr><th>Problem<th>Meaning<th>What to do</tr>
+${rows.join("\n")}
+</table>
+<p><a href="${root}${indexPath}">All problems</a></p>
 </html>
 `;
 }
 
-function htmlText(text: string): string {
+function escapeHtml(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
-/** What the catalogue says of an error code, for readers who have met one. */
-export interface Explanation {
+/** The JSON of an error code. */
+interface Explanation {
   readonly type: string;
   readonly title: string;
   readonly status: number;
@@ -126,7 +104,7 @@ export interface Explanation {
   readonly grpc_code: string;
 }
 
-export function explainProblem(code: ErrorCode): Explanation {
+function explain(code: ErrorCode): Explanation {
   const { title, status, about, nextAction, rpc } = errorKind(code);
   return {
     type: problemTypeOf(code),

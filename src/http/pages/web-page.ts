@@ -1,36 +1,38 @@
+import { readdir, readFile, stat } from "node:fs/promises";
+import { extname } from "node:path";
 import Negotiator from "negotiator";
-import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
+import { KibitzError } from "../../errors/errors.ts";
 import type { Log } from "../../log/log.ts";
 import { contextOf } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
-import { type NodeRequest, type NodeResponse, preferredType, type RequestHandler } from "../message.ts";
-import { sendProblem } from "../send-problem.ts";
-import { answerGet, type Page } from "./page.ts";
-import { codings, createWebFiles, type WebFile } from "./web-files.ts";
+import { type NodeRequest, preferredType, type RequestHandler } from "../message.ts";
+import { answerGetWhenRead, type Page, pageWithTag } from "./page.ts";
 
 export interface WebPageOptions {
   readonly log: Pick<Log, "error">;
-  /** The built page, with a `/` at its end; where the build puts it, unless given. */
+  /** The folder of the built page, with a `/` at its end. */
   readonly folder?: URL;
 }
 
-/** `GET /` for browsers, and what the page loads from `/assets/`. Who wants anything else at `/` is somebody else's to answer. */
-export function createWebPage({ log, folder }: WebPageOptions): RequestHandler {
-  const files = createWebFiles(folder);
+/** `npm run build:page` writes the page there. In the package, this file is below `dist/` itself. */
+const builtFolder = new URL(
+  import.meta.url.endsWith(".ts") ? "../../../dist/web/" : "../../../web/",
+  import.meta.url,
+);
 
-  async function answer(req: NodeRequest, res: NodeResponse, path: string): Promise<void> {
-    try {
-      const found = (await files())?.get(path);
-      const otherwise =
-        path === "/"
-          ? notBuilt
-          : new KibitzError("not_found", `There is nothing at ${echo(path)}; GET / shows the page.`);
-      answerGet(req, res, found ? inCoding(req, found) : otherwise);
-    } catch (thrown) {
-      const { id: requestId } = contextOf(req);
-      log.error({ err: thrown, requestId, request: echo(path) }, "the page could not be read");
-      sendProblem(req, res, errorFromUnknown(thrown));
+/** `GET /` for browsers, and the files below `/assets/` that the page loads. Other clients get the text of `GET /`. */
+export function createWebPage({ log, folder = builtFolder }: WebPageOptions): RequestHandler {
+  const filesNow = createFileCache(folder);
+
+  async function pageAt(path: string, { headers }: NodeRequest): Promise<Page> {
+    const file = (await filesNow())?.get(path);
+    if (file) {
+      return file[codingFor(headers["accept-encoding"])];
     }
+    if (path === "/") {
+      return notBuilt;
+    }
+    throw new KibitzError("not_found", `There is nothing at ${echo(path)}; GET / shows the page.`);
   }
 
   return (req, res) => {
@@ -38,30 +40,124 @@ export function createWebPage({ log, folder }: WebPageOptions): RequestHandler {
     if (path === "/" ? !wantsPage(req) : !path.startsWith("/assets/")) {
       return false;
     }
-    void answer(req, res, path);
+    void answerGetWhenRead(req, res, pageAt(path, req), log);
     return true;
   };
 }
 
-/** Browsers name HTML; curl and programs take whatever comes. */
+/** Browsers name HTML in `Accept`; curl and programs accept anything. */
 function wantsPage({ headers }: NodeRequest): boolean {
   return preferredType(headers.accept, ["text/plain", "text/html"]) === "text/html";
 }
 
-/** Longer than any browser's; what is longer is disregarded. */
+/** Content codings with the endings of their files, the shortest file first. */
+const codings = { br: ".br", gzip: ".gz", identity: "" } as const;
+
+type Coding = keyof typeof codings;
+
+const codingNames = Object.keys(codings) as readonly Coding[];
+
+/** The build writes each file in every coding. */
+type WebFile = Readonly<Record<Coding, Page>>;
+
+/** Longer than any browser's header; a longer one is ignored, because parsing it would take milliseconds. */
 const acceptMaxLength = 200;
 
-function inCoding({ headers }: NodeRequest, file: WebFile): Page {
-  const accept = headers["accept-encoding"];
-  const isRead = typeof accept === "string" && accept.length <= acceptMaxLength;
-  const accepted: readonly string[] = isRead
-    ? new Negotiator({ headers: { "accept-encoding": accept } }).encodings([...codings])
-    : [];
-  const coding = codings.find((one) => accepted.includes(one) && file[one]) ?? "identity";
-  return file[coding] ?? file.identity;
+function codingFor(accept: string | readonly string[] | undefined): Coding {
+  if (typeof accept !== "string" || accept.length > acceptMaxLength) {
+    return "identity";
+  }
+  const accepted = new Negotiator({ headers: { "accept-encoding": accept } }).encodings(codingNames);
+  return codingNames.find((coding) => accepted.includes(coding)) ?? "identity";
 }
 
-/** In a checkout the build runs when the server has begun, and takes a second. */
+/**
+ * Reads the files at the first request, and again after a build: all of them at once, because the page names its scripts by their
+ * content. Gives undefined if there is no page, or it is being replaced.
+ */
+function createFileCache(folder: URL): () => Promise<ReadonlyMap<string, WebFile> | undefined> {
+  let known: { readonly builtAt: number; readonly files: ReturnType<typeof readFiles> } | undefined;
+  return async () => {
+    try {
+      const { mtimeMs: builtAt } = await stat(new URL("index.html", folder));
+      if (known?.builtAt !== builtAt) {
+        known = { builtAt, files: readFiles(folder) };
+      }
+      return await known.files;
+    } catch (error) {
+      known = undefined;
+      if (error instanceof Error && "code" in error && error.code === "ENOENT") {
+        return undefined;
+      }
+      throw error;
+    }
+  };
+}
+
+const contentTypes: Readonly<Record<string, string>> = {
+  ".css": "text/css; charset=utf-8",
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".svg": "image/svg+xml",
+  ".txt": "text/plain; charset=utf-8",
+};
+
+/** The built files by their path: `/`, `/assets/index-UB7cnNVR.js`. */
+async function readFiles(folder: URL): Promise<ReadonlyMap<string, WebFile>> {
+  const files = new Map<string, WebFile>();
+  const assets = (await readdir(new URL("assets/", folder))).map((name) => `assets/${name}`);
+  for (const name of ["index.html", ...assets]) {
+    const contentType = contentTypes[extname(name)];
+    if (contentType === undefined) {
+      continue;
+    }
+    const read = async (coding: Coding) =>
+      pageOf(name, contentType, await readFile(new URL(name + codings[coding], folder)), coding);
+    const [br, gzip, identity] = await Promise.all([read("br"), read("gzip"), read("identity")]);
+    files.set(name === "index.html" ? "/" : `/${name}`, { br, gzip, identity });
+  }
+  return files;
+}
+
+/** A file whose name holds the hash of its content never changes. */
+const hashed = /-[\w-]{8}\.\w+$/;
+
+function pageOf(name: string, contentType: string, body: Buffer, coding: Coding): Page {
+  const isPage = name === "index.html";
+  const page = pageWithTag(contentType, body, {
+    ...(hashed.test(name) && { "Cache-Control": "public, max-age=31536000, immutable" }),
+    "Cross-Origin-Resource-Policy": "same-origin",
+    ...(coding !== "identity" && { "Content-Encoding": coding }),
+    ...(isPage && pageHeaders),
+  });
+  return { ...page, vary: isPage ? "Accept, Accept-Encoding" : "Accept-Encoding" };
+}
+
+/** The page may run, show and request only what this server has. */
+export const pagePolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join("; ");
+
+const unusedFeatures = ["accelerometer", "camera", "display-capture", "geolocation", "gyroscope"];
+
+const pageHeaders = {
+  "Content-Security-Policy": pagePolicy,
+  "Cross-Origin-Opener-Policy": "same-origin",
+  "Permissions-Policy": [...unusedFeatures, "microphone", "payment", "usb"]
+    .map((feature) => `${feature}=()`)
+    .join(", "),
+};
+
+/** In a checkout the build begins when the server has started, and takes a second. */
 const notBuilt: Page = {
   contentType: "text/html; charset=utf-8",
   body: `<!doctype html>
