@@ -1,19 +1,24 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { preferredType } from "./message.ts";
+import { KibitzError } from "../errors/errors.ts";
+import { identifyRequest } from "../request/context.ts";
+import { type NodeRequest, preferredType, type RequestHandler } from "./message.ts";
+import { answerGet, type Page } from "./pages/page.ts";
 
-/** Where metrics are read. */
+/** The port for the operator: metrics and probes. */
 export interface MetricsServer extends AsyncDisposable {
+  /** Where the metrics are. */
   readonly url: string;
+  /** Answers `/healthz` and `/readyz` on this port too, from now on. */
+  serveProbes(probes: RequestHandler): void;
 }
 
-/** What it shows, printed anew for every reader. */
-export interface MetricsPage {
+export interface PrintedMetrics {
   print(format: "text" | "openmetrics"): Promise<string>;
 }
 
-/** Media type of the format that has exemplars. */
+/** Media type of the format with exemplars. */
 const openMetrics = "application/openmetrics-text";
 
 const contentTypes = {
@@ -21,57 +26,56 @@ const contentTypes = {
   openmetrics: `${openMetrics}; version=1.0.0; charset=utf-8`,
 };
 
-/** Text, unless the Accept header prefers OpenMetrics. Prometheus names versions and escaping of both, which do not matter here. */
+/** Text, unless the Accept header prefers OpenMetrics. The versions and escapings that Prometheus names do not matter. */
 function formatFor(accept: string | undefined): keyof typeof contentTypes {
   const types = accept?.replace(/;\s*(?:version|escaping)=[^;,]*/g, "");
   return preferredType(types, ["text/plain", openMetrics]) === openMetrics ? "openmetrics" : "text";
 }
 
-/** Scrapers come one at a time and every few seconds; who comes more often than that waits. */
+/** Room for scrapers and probes, which send a request every few seconds. */
 const connectionsMax = 16;
 const requestMaxMs = 10_000;
 
 /**
- * `GET /metrics` on a port of its own: it is for the operator alone, and must answer where the port of the service does not.
+ * `GET /metrics` and the probes on a port of their own: the operator needs them when callers have taken every connection of the port
+ * of the service.
  *
- * @throws the error of the system where it cannot listen there.
+ * @throws the error of the system if it cannot listen there
  */
 export async function openMetricsServer(
-  page: MetricsPage,
+  metrics: PrintedMetrics,
   { host, port }: { readonly host: string; readonly port: number },
 ): Promise<MetricsServer> {
-  const server = createServer(
-    { requestTimeout: requestMaxMs, headersTimeout: requestMaxMs },
-    async (req, res) => {
-      req.resume();
-      const path = req.url?.split("?", 1)[0];
-      const isRead = req.method === "GET" || req.method === "HEAD";
-      if (path !== "/metrics" || !isRead) {
-        res.writeHead(path === "/metrics" ? 405 : 404, {
-          "Content-Type": "text/plain; charset=utf-8",
-          Allow: "GET, HEAD",
-        });
-        res.end("Metrics are at GET /metrics.\n");
-        return;
-      }
-      // Who watches the service must not be what ends it.
-      const format = formatFor(req.headers.accept);
-      const text = await page.print(format).catch(() => undefined);
-      if (text === undefined) {
-        res.writeHead(500, { "Content-Type": "text/plain; charset=utf-8" });
-        res.end("Metrics could not be printed.\n");
-        return;
-      }
-      res.writeHead(200, { "Content-Type": contentTypes[format], "Cache-Control": "no-store" });
-      res.end(req.method === "HEAD" ? undefined : text);
-    },
-  );
+  let probes: RequestHandler = () => false;
+
+  async function pageAt({ headers }: NodeRequest, path: string): Promise<Page | KibitzError> {
+    if (path !== "/metrics") {
+      return new KibitzError("not_found", "This port has GET /metrics, /healthz and /readyz.");
+    }
+    const format = formatFor(headers.accept);
+    return metrics.print(format).then(
+      (body) => ({ contentType: contentTypes[format], body, headers: { "Cache-Control": "no-store" } }),
+      // A reader of metrics that fails must not end the service.
+      (cause) => new KibitzError("internal", "The metrics could not be printed.", { cause }),
+    );
+  }
+
+  const timeouts = { requestTimeout: requestMaxMs, headersTimeout: requestMaxMs };
+  const server = createServer(timeouts, async (req, res) => {
+    const { path } = identifyRequest(req, () => false);
+    if (!(await probes(req, res))) {
+      answerGet(req, res, await pageAt(req, path));
+    }
+  });
   server.maxConnections = connectionsMax;
   server.listen(port, host);
   await once(server, "listening");
   const { port: opened } = server.address() as AddressInfo;
   return {
     url: `http://${host.includes(":") ? `[${host}]` : host}:${opened}/metrics`,
+    serveProbes(handler) {
+      probes = handler;
+    },
     async [Symbol.asyncDispose]() {
       server.close();
       server.closeAllConnections();

@@ -130,6 +130,7 @@ export async function startApp(
   });
   let redis: Redis | undefined;
   const probes = createProbes({ ...readiness, degraded: degraded.names });
+  metrics?.serveProbes?.(probes);
   const tools: RequestHandler = (req, res) => opened().tools?.(req, res) ?? false;
   const besidesPage = config.page === "on";
   const door =

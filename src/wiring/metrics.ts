@@ -1,14 +1,14 @@
 import manifest from "../../package.json" with { type: "json" };
-import { openMetricsServer } from "../http/metrics-server.ts";
+import { type MetricsServer, openMetricsServer } from "../http/metrics-server.ts";
 import type { Log } from "../log/log.ts";
 import { createMetrics, type Metrics } from "../metrics/metrics.ts";
 import { ConfigError } from "./config.ts";
 import type { Config } from "./settings.ts";
 
-/** Where they are by default: the port that OpenTelemetry's exporters for Prometheus have. */
+/** The default port of OpenTelemetry's exporters for Prometheus. */
 export const defaultMetricsPort = 9464;
 
-/** Whether a port of metrics is one that the service itself is to listen on. */
+/** Whether a metrics port is the port of the service itself. */
 export function isPortOfService(
   { host, port, metricsHost }: Pick<Config, "host" | "port" | "metricsHost">,
   metricsPort: number,
@@ -18,15 +18,12 @@ export function isPortOfService(
 }
 
 /**
- * Metrics with a port of their own, as the settings say. Where the default port is taken there are none, and the log says so:
- * who starts a second server on a machine has not asked for any.
+ * Opens the metrics port that the settings name. If the default port is taken, there are no metrics and the log says so, because an
+ * operator who starts a second server on a machine has not asked for any.
  *
- * @throws ConfigError where it cannot listen on a port that was named
+ * @throws ConfigError if a named port cannot be opened
  */
-export async function openMetrics(
-  config: Config,
-  log: Log,
-): Promise<(Metrics & AsyncDisposable) | undefined> {
+export async function openMetrics(config: Config, log: Log): Promise<(Metrics & MetricsServer) | undefined> {
   const { metricsHost, metricsPort } = config;
   const metrics = createMetrics(manifest.version);
   const port = metricsPort ?? defaultMetricsPort;
@@ -35,9 +32,9 @@ export async function openMetrics(
       throw new Error("it is the port of the service, KIBITZ_PORT");
     }
     const server = await openMetricsServer(metrics, { host: metricsHost, port });
-    // Not as a field: whoever reads the log for `url` looks for the service.
+    // Not as the field `url`: programs read that for the address of the service.
     log.info({}, `metrics are at ${server.url}`);
-    return { ...metrics, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
+    return { ...metrics, ...server };
   } catch (thrown) {
     const { message } = thrown as NodeJS.ErrnoException;
     if (metricsPort !== undefined) {

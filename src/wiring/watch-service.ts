@@ -1,10 +1,11 @@
 import type { Access } from "../access/access.ts";
 import type { Engines } from "../engine/engines.ts";
+import type { MetricsServer } from "../http/metrics-server.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Degraded } from "./degraded.ts";
 import type { Service } from "./service.ts";
 
-export type ServiceMetrics = Pick<Metrics, "meter" | "watch">;
+export type ServiceMetrics = Pick<Metrics, "meter" | "watch"> & Partial<Pick<MetricsServer, "serveProbes">>;
 
 /** Has metrics read how things stand, and count what happens to engines. */
 export function watchService(

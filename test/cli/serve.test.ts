@@ -3,6 +3,7 @@ import { createServer } from "node:net";
 import { expect, test, vi } from "vitest";
 import { exitCode } from "../../src/cli/command.ts";
 import { descendantsOf, stillRunning } from "../engine/processes.ts";
+import { freePort } from "../support/free-port.ts";
 import { patienceMs } from "../support/patience.ts";
 import { serve } from "../support/served.ts";
 import { runKibitz } from "./run-kibitz.ts";
@@ -38,6 +39,25 @@ test("SIGTERM lets kibitz serve finish what is under way, end its engines and ex
   expect(await rest).toMatch(/^event: done$/m);
   expect(await stopped).toBe(0);
   expect(stillRunning(engines)).toEqual([]);
+});
+
+test("kibitz serve answers the probes on its metrics port, also while it finishes what is under way", async () => {
+  const metricsPort = await freePort();
+  const { url, stop } = await serve({ KIBITZ_METRICS_PORT: String(metricsPort) }, { args: [] });
+  const probe = async (path: string) => {
+    const answer = await fetch(`http://127.0.0.1:${metricsPort}${path}`);
+    return [answer.status, await answer.json()];
+  };
+  expect(await probe("/healthz")).toEqual([200, { status: "ok" }]);
+  expect(await probe("/readyz")).toEqual([200, { status: "ready" }]);
+  const { rest } = await searchingFor(url, 5000);
+  const stopped = stop("SIGTERM");
+  await vi.waitFor(async () =>
+    expect(await probe("/readyz")).toEqual([503, expect.objectContaining({ code: "shutting_down" })]),
+  );
+  expect(await probe("/healthz")).toEqual([200, { status: "ok" }]);
+  expect(await rest).toMatch(/^event: done$/m);
+  expect(await stopped).toBe(0);
 });
 
 test("after SIGINT a SIGHUP stops kibitz serve at once, and leaves no engine behind", async () => {

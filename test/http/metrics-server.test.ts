@@ -4,11 +4,13 @@ import { createServer } from "node:net";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { openMetricsServer } from "../../src/http/metrics-server.ts";
+import { createProbes } from "../../src/http/pages/probes.ts";
+import { startListener } from "./start-listener.ts";
 
 const page = { print: async () => "kibitz_slots 2\n" };
 const local = { host: "127.0.0.1", port: 0 };
 
-test("shows metrics, and nothing else", async () => {
+test("the metrics port answers GET /metrics; other methods are 405 and other paths 404", async () => {
   await using server = await openMetricsServer(page, local);
   const shown = await fetch(server.url);
   expect([shown.status, shown.headers.get("content-type"), await shown.text()]).toEqual([
@@ -41,7 +43,7 @@ test.each([
     "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,application/openmetrics-text;version=0.0.1;q=0.5,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2",
     "openmetrics",
   ],
-])("for Accept: %s the format is %s", async (accept, format) => {
+])("for Accept: %s the format of metrics is %s", async (accept, format) => {
   await using server = await openMetricsServer({ print: async (asked) => asked }, local);
   const answer = await get(server.url, accept === undefined ? {} : { accept });
   expect(await text(answer)).toBe(format);
@@ -58,7 +60,7 @@ async function get(url: string, headers: OutgoingHttpHeaders): Promise<IncomingM
   return answer;
 }
 
-test("prints anew each time", async () => {
+test("metrics are printed anew for every request", async () => {
   let count = 0;
   await using server = await openMetricsServer({ ...page, print: async () => `${++count}` }, local);
   expect([await (await fetch(server.url)).text(), await (await fetch(server.url)).text()]).toEqual([
@@ -67,7 +69,7 @@ test("prints anew each time", async () => {
   ]);
 });
 
-test("cannot be opened where somebody else listens", async () => {
+test("opening the metrics port fails if the port is taken", async () => {
   const other = createServer().listen(0, "127.0.0.1");
   await once(other, "listening");
   const { port } = other.address() as { port: number };
@@ -75,7 +77,7 @@ test("cannot be opened where somebody else listens", async () => {
   other.close();
 });
 
-test("says 500 where they cannot be printed, and goes on", async () => {
+test("GET /metrics is 500 if metrics cannot be printed, and 200 when they can be printed again", async () => {
   let fails = true;
   const print = async () => {
     if (fails) {
@@ -88,3 +90,37 @@ test("says 500 where they cannot be printed, and goes on", async () => {
   fails = false;
   expect((await fetch(server.url)).status).toBe(200);
 });
+
+const probesOf = (ready: boolean, draining: boolean, degraded: readonly string[] = []) =>
+  createProbes({ ready: () => ready, draining: () => draining, degraded: () => degraded });
+
+test.each([
+  ["starts", 503, probesOf(false, false)],
+  ["is ready", 200, probesOf(true, false)],
+  ["is degraded", 200, probesOf(true, false, ["store"])],
+  ["stops", 503, probesOf(true, true)],
+])(
+  "while the service %s, /readyz is %i and /healthz 200 on the metrics port, with the bodies and headers of the port of the service",
+  async (_, readyz, probes) => {
+    await using server = await openMetricsServer(page, local);
+    server.serveProbes(probes);
+    const { base } = await startListener([probes]);
+    for (const [path, status] of [["/healthz", 200] as const, ["/readyz", readyz] as const]) {
+      expect((await probe(server.url, path, "GET")).status).toBe(status);
+      for (const method of ["GET", "HEAD", "POST"]) {
+        expect(await probe(server.url, path, method)).toEqual(await probe(base, path, method));
+      }
+    }
+  },
+);
+
+async function probe(origin: string, path: string, method: string) {
+  const answer = await fetch(new URL(path, origin), { method, headers: { "X-Request-Id": "one" } });
+  const names = ["content-type", "content-length", "cache-control", "retry-after", "allow", "x-request-id"];
+  return {
+    status: answer.status,
+    headers: names.map((name) => answer.headers.get(name)),
+    // Each problem has an id of its own.
+    body: (await answer.text()).replace(/urn:uuid:[\w-]+/, ""),
+  };
+}

@@ -21,12 +21,12 @@ async function taken(port: number) {
   };
 }
 
-test("are where they were asked for", async () => {
+test("the metrics port is the one that KIBITZ_METRICS_PORT names", async () => {
   await using metrics = await openMetrics(loadConfig({ KIBITZ_METRICS_PORT: "0" }), silentLog);
   expect(await metrics?.print()).toContain("kibitz_build_info");
 });
 
-test("are left out, with a line, where the default port is taken", async () => {
+test("if the default metrics port is taken, there are no metrics and the log says so", async () => {
   using _ = await taken(defaultMetricsPort);
   const { lines, log } = recordingLog();
   expect(await openMetrics(loadConfig({}), log)).toBeUndefined();
@@ -35,7 +35,7 @@ test("are left out, with a line, where the default port is taken", async () => {
   ]);
 });
 
-test("leave the port of the service to it, and say so", async () => {
+test("metrics do not take the port of the service, and the log says so", async () => {
   const { lines, log } = recordingLog();
   expect(await openMetrics(loadConfig({ KIBITZ_PORT: "9464" }), log)).toBeUndefined();
   expect(lines).toEqual([
@@ -47,7 +47,7 @@ test("leave the port of the service to it, and say so", async () => {
   );
 });
 
-test("end the start where a port was named that is taken", async () => {
+test("if the named metrics port is taken, the start fails", async () => {
   using other = await taken(0);
   const config = loadConfig({ KIBITZ_METRICS_PORT: String(other.port) });
   const opening = openMetrics(config, silentLog);
