@@ -14,7 +14,8 @@ export function metricsPage(): string {
 
 \`kibitz serve\` answers \`GET /metrics\` on a port of its own: 9464 on this machine alone, unless
 [\`KIBITZ_METRICS_PORT\` and \`KIBITZ_METRICS_HOST\`](settings.md) say otherwise. Where 9464 is taken there are none, and the log says
-so; a port that was named and cannot be had ends the start. The text is in the format 0.0.4. For a reader whose \`Accept\` asks for it, as that of
+so; a port that was named and cannot be had ends the start. The [probes](running.md#probes-and-stopping) \`/healthz\` and \`/readyz\` are
+answered there too. The text is in the format 0.0.4. For a reader whose \`Accept\` asks for it, as that of
 Prometheus does, it is OpenMetrics, with exemplars of requests whose trace is kept,
 by [this service](tracing.md) or by a caller who sent a sampled \`traceparent\`:
 

@@ -214,7 +214,7 @@ export const settings = {
   metricsHost: {
     key: "KIBITZ_METRICS_HOST",
     default: () => "127.0.0.1",
-    about: "address that GET /metrics is answered at, for Prometheus; 0.0.0.0 or :: for all",
+    about: "address of GET /metrics for Prometheus, and of the probes beside it; 0.0.0.0 or :: for all",
     read: text,
   },
   metricsPort: {
