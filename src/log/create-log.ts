@@ -1,32 +1,80 @@
-import { write, writeSync } from "node:fs";
-import type { LevelWithSilent, Logger, LoggerOptions } from "pino";
+import type { LevelWithSilent, LoggerOptions } from "pino";
 import pino from "pino";
+import sonic from "sonic-boom";
 import { withoutControls } from "../text/plain-text.ts";
 import { type Log, type LogFields, logFields } from "./log.ts";
 
-/** JSON lines for programs; on a terminal, lines for people. */
+interface Host {
+  once(event: "exit", listener: () => void): unknown;
+}
+
+/** Logs JSON lines for programs, and readable lines on a terminal. */
 export async function createLog(
   level: LevelWithSilent,
   stream: { readonly fd: number; readonly isTTY?: boolean } = process.stdout,
-  host: { once(event: "exit", listener: () => void): unknown } = process,
+  host: Host = process,
 ): Promise<Log> {
   const options = {
     level,
     base: null,
-    timestamp: createIsoTime(),
+    timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { log: listed },
     serializers: { err: described },
   };
-  if (!stream.isTTY) {
-    // Not in step: whoever reads the log slowly must not slow the answers.
-    const onLost = (count: number) =>
-      lines.warn({ count }, "log lines were lost: there was no room for them");
-    const writer = createLineWriter(stream.fd, { onLost });
-    host.once("exit", writer.flushNow);
-    const lines: Log = writtenAtOnce(pino(options, writer));
-    return lines;
-  }
-  // Loaded where somebody looks: a server in a container has no use for it.
+  return stream.isTTY ? logToTerminal(stream.fd, options) : logToFile(stream.fd, options, host);
+}
+
+/** Bytes that wait for a slow reader or a full disk. Further lines are lost, so that memory stays bounded. */
+const waitingMaxBytes = 4_000_000;
+/** How often a full pipe is tried again, each time after 100 ms. */
+const retriesMax = 10;
+/** How long to wait after another error, such as a full disk. */
+const retryMs = 1000;
+
+/** Writes in the background: a slow reader of the log must not slow the answers down. */
+function logToFile(fd: number, options: LoggerOptions, host: Host): Log {
+  let lost = 0;
+  let retries = 0;
+  let timer: NodeJS.Timeout | undefined;
+  // `pino.destination` has an older version, which waits for ever at the end of the process if the disk is full.
+  const file = new sonic.SonicBoom({
+    fd,
+    maxLength: waitingMaxBytes,
+    retryEAGAIN: () => ++retries <= retriesMax,
+  });
+  const log: Log = pino(options, file);
+  file.on("write", () => {
+    retries = 0;
+  });
+  file.on("error", () => {
+    if (timer === undefined) {
+      timer = setTimeout(() => {
+        timer = undefined;
+        file.flush();
+      }, retryMs).unref();
+    }
+  });
+  file.on("drop", () => {
+    lost++;
+  });
+  file.on("drain", () => {
+    if (lost > 0) {
+      log.warn({ count: lost }, "log lines were lost: there was no room for them");
+      lost = 0;
+    }
+  });
+  host.once("exit", () => {
+    try {
+      file.flushSync();
+    } catch {
+      // The disk is full or the reader is gone: the process ends all the same.
+    }
+  });
+  return log;
+}
+
+async function logToTerminal(fd: number, options: LoggerOptions): Promise<Log> {
+  // Imported only here: a server in a container has no terminal.
   const { default: pretty } = await import("pino-pretty");
   const hooks: LoggerOptions["hooks"] = {
     logMethod(line, write) {
@@ -34,12 +82,11 @@ export async function createLog(
       write.apply(this, message === "call" ? [{ err: fields.err }, withoutControls(callText(fields))] : line);
     },
   };
-  const lines = pretty({ destination: stream.fd, sync: true, colorize: true, singleLine: true });
-  const log: Log = pino({ ...options, hooks }, lines);
-  return log;
+  const lines = pretty({ destination: fd, sync: true, colorize: true, singleLine: true });
+  return pino({ ...options, hooks }, lines);
 }
 
-/** A call for people, in the width of a terminal: `Evaluate (json): ok, 593 ms, stockfish-19 depth 14`. */
+/** A call in the width of a terminal: `Evaluate (json): ok, 593 ms, stockfish-19 depth 14`. */
 function callText({
   protocol,
   method,
@@ -62,160 +109,16 @@ function callText({
   return `${method} ${request ?? `(${protocol})`}: ${details.join(", ")}`;
 }
 
-/**
- * pino (10.4) writes each name and each value of a line by a `JSON.stringify` of its own; one for the whole line writes the
- * same, and spares a twenty-fifth of a cached answer. By the symbol that pino shows for this.
- */
-function writtenAtOnce(log: Logger): Logger {
-  const beginnings = new Map(
-    Object.keys(log.levels.labels).map((level) => [Number(level), `{"level":${level}`]),
-  );
-  return Object.assign(log, {
-    [pino.symbols.asJsonSym](fields: LogFields, message: string, level: number, time: string): string {
-      const { err } = fields;
-      const said = JSON.stringify(listed(err === undefined ? fields : { ...fields, err: described(err) }));
-      const rest = said === "{}" ? "" : `,${said.slice(1, -1)}`;
-      return `${beginnings.get(level)}${time}${rest},"msg":${JSON.stringify(message)}}\n`;
-    },
-  });
-}
-
-/** pino's `isoTime`, which writes the same millisecond once: to write it takes as long as the rest of a line. */
-function createIsoTime(): () => string {
-  let writtenFor = Number.NaN;
-  let written = "";
-  return () => {
-    const now = Math.floor(performance.now());
-    if (now !== writtenFor) {
-      writtenFor = now;
-      written = pino.stdTimeFunctions.isoTime();
-    }
-    return written;
-  };
-}
-
-/** What somebody hands over against the types does not get further than this. */
+/** Only the fields that may be logged, whatever else a caller passes against the types. */
 function listed(fields: object): Record<string, unknown> {
-  for (const name in fields) {
-    if (!logFields.has(name)) {
-      return Object.fromEntries(Object.entries(fields).filter(([each]) => logFields.has(each)));
-    }
-  }
-  return fields as Record<string, unknown>;
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => logFields.has(name)));
 }
 
-/** A failure without what else libraries hang on to it: headers, metadata, requests. */
+/** An error without what libraries attach to it: headers, metadata, requests. */
 function described(thrown: unknown): unknown {
   if (!(thrown instanceof Error)) {
     return String(thrown);
   }
   const { name, message, stack, cause } = thrown;
   return { type: name, message, stack, ...(cause !== undefined && { cause: described(cause) }) };
-}
-
-/** Writes lines to a file, pipe or terminal, a moment after they come and together. Never throws, and nobody waits for it. */
-export interface LineWriter {
-  write(line: string): void;
-  /** Writes what waits, before the process ends. What cannot be written is lost. */
-  flushNow(): void;
-}
-
-export interface LineWriterOptions {
-  /** Lines that wait so long, in milliseconds, travel in one write: each costs as much as half an answer from the cache. */
-  readonly togetherMs?: number;
-  /** How long until it is tried again where nothing could be written. */
-  readonly retryMs?: number;
-  /** Most that waits, in characters. A reader who is slow, or a disk that is full, costs lines and not the memory. */
-  readonly charsMax?: number;
-  /** Told how many lines were lost, when there is room again: what it writes comes next. */
-  readonly onLost?: (lines: number) => void;
-}
-
-/**
- * By hand: sonic-boom (4.2) throws the error of a full disk where nobody catches it, and then waits at the end of the
- * process for room that does not come, with the port open and nobody answered.
- */
-export function createLineWriter(fd: number, options: LineWriterOptions = {}): LineWriter {
-  const { togetherMs = 20, retryMs = 200, charsMax = 4_000_000, onLost } = options;
-  let waiting = "";
-  /** Lines that there was no room for. */
-  let lost = 0;
-  /** What is left of the lines that are being written, or are to be tried again. */
-  let current: Buffer = Buffer.alloc(0);
-  let writing = false;
-  let timer: NodeJS.Timeout | undefined;
-  let over = false;
-
-  function soon(ms: number): void {
-    if (!writing && !over && timer === undefined) {
-      // The end of the process does not wait for it: `flushNow` is for that.
-      timer = setTimeout(writeCurrent, ms).unref();
-    }
-  }
-
-  function writeCurrent(): void {
-    timer = undefined;
-    writing = true;
-    if (current.length === 0) {
-      current = Buffer.from(waiting);
-      waiting = "";
-      tellLost();
-    }
-    write(fd, current, (error, written) => {
-      writing = false;
-      // Whoever read the lines is gone.
-      over = error?.code === "EPIPE";
-      current = current.subarray(error ? 0 : written);
-      if (current.length > 0 || waiting !== "") {
-        soon(error ? retryMs : 0);
-      }
-    });
-  }
-
-  function tellLost(): void {
-    const lines = lost;
-    lost = 0;
-    if (lines > 0) {
-      onLost?.(lines);
-    }
-  }
-
-  return {
-    write(line) {
-      if (waiting.length >= charsMax) {
-        lost++;
-        return;
-      }
-      waiting += line;
-      soon(togetherMs);
-    },
-    flushNow() {
-      // What is on its way arrives, or does not: it must not come twice.
-      const rest = Buffer.concat([writing ? Buffer.alloc(0) : current, Buffer.from(waiting)]);
-      waiting = "";
-      if (!over) {
-        writePatiently(fd, rest);
-      }
-    },
-  };
-}
-
-/** How often a reader may say that it is not ready, and how long it is waited for each time, in milliseconds. */
-const notReadyMax = 100;
-const notReadyMs = 10;
-
-function writePatiently(fd: number, bytes: Buffer): void {
-  let rest = bytes;
-  for (let notReady = 0; rest.length > 0 && notReady < notReadyMax; ) {
-    try {
-      rest = rest.subarray(writeSync(fd, rest));
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EAGAIN") {
-        // A full disk: the process ends all the same.
-        return;
-      }
-      notReady++;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, notReadyMs);
-    }
-  }
 }

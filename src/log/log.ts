@@ -1,110 +1,84 @@
-/**
- * All that a log line may say beside its message: what is not listed here cannot be logged, neither by the types nor
- * by the log itself. No headers, no bodies, no credentials; of callers' text only positions, after they were judged.
- */
-export interface LogFields {
-  /** Id of the request, as in the answer. */
-  readonly requestId?: string | undefined;
-  /** Place in the trace of the caller, by the names that collectors look for. */
-  readonly trace_id?: string | undefined;
-  readonly span_id?: string | undefined;
-  readonly protocol?: string | undefined;
-  /** Name of an RPC, or the method of an HTTP request. */
-  readonly method?: string | undefined;
-  /** Path of a request, without its query, shortened. */
-  readonly request?: string | undefined;
-  /** Public id of the caller's key. */
-  readonly key?: string | undefined;
-  /** Of the caller, as `KIBITZ_LOG_ADDRESSES` says. */
-  readonly address?: string | undefined;
-  readonly ms?: number | undefined;
-  /** How many of what the message says. */
-  readonly count?: number | undefined;
-  /** How a call ended: `ok`, `canceled` or a code of the catalogue. */
-  readonly code?: string | undefined;
-  /** Which limit of which plan it was refused by. */
-  readonly limit?: string | undefined;
-  /** Of an answer: the depth that was reached, whether it was kept from before, and what it had to wait and to search. */
-  readonly depth?: number | undefined;
-  readonly cached?: boolean | undefined;
-  readonly queueMs?: number | undefined;
-  readonly engineMs?: number | undefined;
-  /** Which item of a batch. */
-  readonly index?: number | undefined;
-  /** Id of an engine version, and how it runs. */
-  readonly engine?: string | undefined;
-  readonly path?: string | undefined;
-  /** Why an engine failed. */
-  readonly kind?: string | undefined;
-  readonly attempt?: number | undefined;
-  /** A position that was judged, in normal form. */
-  readonly fen?: string | undefined;
-  /** A file that the operator named, or that was found on this machine. */
-  readonly file?: string | undefined;
-  /** What the system said of it. */
-  readonly error?: string | undefined;
-  /** A failure of the service itself. */
-  readonly err?: unknown;
-  /** Of a proxy that is not trusted. */
-  readonly proxy?: string | undefined;
-  /** Of the engines' sandbox. */
-  readonly user?: string | undefined;
-  readonly holds?: readonly string[] | undefined;
-  readonly lacks?: readonly string[] | undefined;
-  /** Without secrets. */
-  readonly settings?: Readonly<Record<string, unknown>> | undefined;
-  readonly url?: string | undefined;
-  readonly startMs?: number | undefined;
-  /** Ids of the engines that are there, the default one first; searches at a time; who may ask; what is degraded. */
-  readonly engines?: readonly string[] | undefined;
-  readonly slots?: number | undefined;
-  readonly access?: string | undefined;
-  readonly degraded?: readonly string[] | undefined;
+interface FieldTypes {
+  readonly string: string;
+  readonly number: number;
+  readonly boolean: boolean;
+  readonly strings: readonly string[];
+  readonly record: Readonly<Record<string, unknown>>;
+  readonly thrown: unknown;
 }
 
-/** The names of {@link LogFields}, for what types do not see. */
-export const logFields: ReadonlySet<string> = new Set(
-  Object.keys({
-    requestId: 0,
-    trace_id: 0,
-    span_id: 0,
-    protocol: 0,
-    method: 0,
-    request: 0,
-    key: 0,
-    address: 0,
-    ms: 0,
-    count: 0,
-    code: 0,
-    limit: 0,
-    depth: 0,
-    cached: 0,
-    queueMs: 0,
-    engineMs: 0,
-    index: 0,
-    engine: 0,
-    path: 0,
-    kind: 0,
-    attempt: 0,
-    fen: 0,
-    file: 0,
-    error: 0,
-    err: 0,
-    proxy: 0,
-    user: 0,
-    holds: 0,
-    lacks: 0,
-    settings: 0,
-    url: 0,
-    startMs: 0,
-    engines: 0,
-    slots: 0,
-    access: 0,
-    degraded: 0,
-  } satisfies Record<keyof LogFields, 0>),
-);
+/**
+ * Everything that a log line may contain besides its message. The types and the log itself refuse any other field: no headers,
+ * no bodies, no credentials; of a caller's text only its path, shortened, and positions, after validation.
+ */
+const fieldTypes = {
+  /** Id of the request, as in the answer. */
+  requestId: "string",
+  /** The request's place in its trace, under the names that log collectors look for. */
+  trace_id: "string",
+  span_id: "string",
+  protocol: "string",
+  /** Name of an RPC, or the method of an HTTP request. */
+  method: "string",
+  /** Path of a request without its query, shortened. */
+  request: "string",
+  /** Public id of the caller's key. */
+  key: "string",
+  /** Address of the caller, in the form that `KIBITZ_LOG_ADDRESSES` sets. */
+  address: "string",
+  ms: "number",
+  count: "number",
+  /** How a call ended: `ok`, `canceled` or a code of the error catalogue. */
+  code: "string",
+  /** The plan and the limit that refused the call: `keyless/minute`. */
+  limit: "string",
+  depth: "number",
+  cached: "boolean",
+  queueMs: "number",
+  engineMs: "number",
+  /** Index of an item in a batch. */
+  index: "number",
+  /** Id of an engine version. */
+  engine: "string",
+  /** How the engine runs: `native` or `wasm`. */
+  path: "string",
+  /** Why an engine failed. */
+  kind: "string",
+  attempt: "number",
+  /** A validated position, in normal form. */
+  fen: "string",
+  file: "string",
+  /** Message of a failure outside of the service: of the system, Redis, a file. */
+  error: "string",
+  /** A failure of the service itself. */
+  err: "thrown",
+  /** Address of a proxy that is not trusted. */
+  proxy: "string",
+  /** User of the engines' sandbox, and which protections it has and lacks. */
+  user: "string",
+  holds: "strings",
+  lacks: "strings",
+  /** The settings, without secrets. */
+  settings: "record",
+  url: "string",
+  startMs: "number",
+  /** Ids of the engine versions, the default one first. */
+  engines: "strings",
+  /** Searches at a time. */
+  slots: "number",
+  access: "string",
+  /** Parts of the service that do not work as they should. */
+  degraded: "strings",
+} as const satisfies Readonly<Record<string, keyof FieldTypes>>;
 
-/** The part of a logger that rooms are handed. */
+export type LogFields = {
+  readonly [Name in keyof typeof fieldTypes]?: FieldTypes[(typeof fieldTypes)[Name]] | undefined;
+};
+
+/** The names of {@link LogFields} at run time. */
+export const logFields: ReadonlySet<string> = new Set(Object.keys(fieldTypes));
+
+/** The part of a logger that modules get. */
 export interface Log {
   debug(fields: LogFields, message: string): void;
   info(fields: LogFields, message: string): void;

@@ -1,15 +1,16 @@
-import { spawnSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { EventEmitter } from "node:events";
-import { closeSync, openSync, readFileSync } from "node:fs";
+import { closeSync, constants, openSync, readFileSync, readSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { stripVTControlCharacters } from "node:util";
-import pino from "pino";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { createLog } from "../../src/log/create-log.ts";
 import type { Log, LogFields } from "../../src/log/log.ts";
+import { patienceMs } from "../support/patience.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
-/** What a process prints that logs three lines and then ends this way. */
+/** The output of a process that logs three lines and then ends in the given way. */
 function linesOf(end: string): readonly string[] {
   const source = `
     import { createLog } from "./src/log/create-log.ts";
@@ -31,18 +32,19 @@ interface Printing {
   readonly level?: "debug" | "info";
 }
 
-/** What a log writes into its file until the process ends. */
+/** The lines that a log writes into a file. */
 async function printedBy(
-  write: (log: Log, fd: number) => void,
+  write: (log: Log) => void,
   { isTTY = false, level = "info" }: Printing = {},
 ): Promise<readonly string[]> {
   const path = join(folder, "log");
   const fd = openSync(path, "w");
-  const host = new EventEmitter();
-  write(await createLog(level, { fd, isTTY }, host), fd);
-  host.emit("exit");
+  const log = await createLog(level, { fd, isTTY }, new EventEmitter());
+  write(log);
+  log.error({}, "last line");
+  await vi.waitFor(() => expect(readFileSync(path, "utf8")).toMatch(/last line.*\n$/), patienceMs);
   closeSync(fd);
-  return readFileSync(path, "utf8").split("\n").filter(Boolean);
+  return readFileSync(path, "utf8").split("\n").filter(Boolean).slice(0, -1);
 }
 
 test.each([
@@ -51,7 +53,9 @@ test.each([
   ["by an error that nobody catches", `throw new Error("a bug")`],
   ["after a while", "await new Promise((resolve) => setTimeout(resolve, 100))"],
 ])("no line is lost when the process ends %s", (_, end) => {
-  expect(linesOf(end).map((line) => JSON.parse(line))).toMatchObject(
+  // The first one may be under way in the background when the others are written at the end.
+  const lines = linesOf(end).map((line) => JSON.parse(line));
+  expect(lines.toSorted((one, other) => one.index - other.index)).toMatchObject(
     [1, 2, 3].map((index) => ({ index, msg: "line" })),
   );
 });
@@ -123,27 +127,63 @@ test("on a terminal a call is one line, and other lines have their fields on the
   ]);
 });
 
-test("a line of the log is what pino writes by itself", async () => {
+test("a line for programs has its level, time, fields and message", async () => {
   const lines = await printedBy(
-    (log, fd) => {
-      const options = { level: "debug", base: null, timestamp: pino.stdTimeFunctions.isoTime };
-      const own = pino(options, pino.destination({ dest: fd, sync: true }));
-      const settings = { port: 1, none: null, left: undefined, list: [{ a: 1 }] };
-      const said = [
-        {},
-        { requestId: "id-1", ms: 0.1, count: 0, cached: false, path: undefined, code: "ok" },
-        { ms: Number.NaN, engineMs: Number.POSITIVE_INFINITY, queueMs: -0 },
-        { fen: '"\\/\u0001\u2028\ud800é♔', holds: ["a", "\n"], lacks: [], settings },
-      ] as LogFields[];
-      for (const fields of said) {
-        for (const level of ["debug", "info", "warn", "error"] as const) {
-          own[level](fields, 'said "so"\n');
-          log[level](fields, 'said "so"\n');
-        }
-      }
+    (log) => {
+      log.debug({}, 'said "so"\n');
+      log.info({ requestId: "id-1", ms: 0.1, count: 0, cached: false, holds: ["a", "\n"] }, "line");
+      log.warn({ fen: '"\\\u0001é♔', settings: { port: 1, none: null } }, "line");
     },
     { level: "debug" },
-  ).then((all) => all.map((line) => line.replace(/"time":"[^"]+"/, '"time":"now"')));
-  expect(lines).toHaveLength(32);
-  expect(lines.slice(16)).toEqual(lines.slice(0, 16));
+  );
+  const time = /"time":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"/;
+  expect(lines.map((line) => line.replace(time, '"time":"now"'))).toEqual([
+    String.raw`{"level":20,"time":"now","msg":"said \"so\"\n"}`,
+    String.raw`{"level":30,"time":"now","requestId":"id-1","ms":0.1,"count":0,"cached":false,"holds":["a","\n"],"msg":"line"}`,
+    String.raw`{"level":40,"time":"now","fen":"\"\\\u0001é♔","settings":{"port":1,"none":null},"msg":"line"}`,
+  ]);
+});
+
+/** The text in a pipe. */
+function textIn(reader: number): string {
+  const buffer = Buffer.alloc(64 * 1024);
+  try {
+    return buffer.toString("utf8", 0, readSync(reader, buffer));
+  } catch (error) {
+    expect(error).toMatchObject({ code: "EAGAIN" });
+    return "";
+  }
+}
+
+test("a log whose reader is too slow keeps 4 MB of lines, and says how many were lost after them", async () => {
+  const path = join(folder, "pipe");
+  execFileSync("mkfifo", [path]);
+  // For reading too, because opening for writing alone waits for a reader.
+  const fd = openSync(path, "r+");
+  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const log = await createLog("info", { fd }, new EventEmitter());
+  const fen = "x".repeat(920);
+  for (let index = 0; index < 5000; index++) {
+    log.info({ index, fen }, "line");
+  }
+  let text = "";
+  const readUntil = async (end: RegExp) => {
+    while (!end.test(text.slice(-1000))) {
+      await sleep(1);
+      text += textIn(reader);
+    }
+  };
+  await readUntil(/lost.*\n$/);
+  log.info({}, "after");
+  await readUntil(/after.*\n$/);
+  const lines = text.trimEnd().split("\n");
+  const logged = lines.map((line) => JSON.parse(line));
+  const kept = logged.length - 2;
+  expect(logged.slice(0, kept).map(({ index }) => index)).toEqual(Array.from({ length: kept }, (_, i) => i));
+  expect(logged.slice(kept)).toMatchObject([
+    { level: 40, msg: "log lines were lost: there was no room for them", count: 5000 - kept },
+    { msg: "after" },
+  ]);
+  expect(kept * Buffer.byteLength(`${lines[0]}\n`)).toBeGreaterThan(3_900_000);
+  expect(kept).toBeLessThan(5000);
 });

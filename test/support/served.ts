@@ -17,7 +17,7 @@ interface LogLine {
   readonly [field: string]: unknown;
 }
 
-/** The levels of the log, as pino numbers them. */
+/** The numbers of log levels in JSON lines. */
 export const logLevel = { info: 30, warn: 40, error: 50 } as const;
 
 /** Resolves when it is ready. It is gone after the test, and its data with it. */
