@@ -1,25 +1,23 @@
+import { type ELDHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import { setImmediate } from "node:timers/promises";
 
-/** Resolves when its caller may do a piece of its work. Rejects with what the work's check throws. */
+/** Resolves when the caller may do the next piece of its work. Rejects with the error that the work's check throws. */
 export type Turn = () => Promise<void>;
 
 /**
- * Begins a work: each of its pieces is to be begun when its turn has come.
+ * Begins a piece of work. Await the returned {@link Turn} before each step of it.
  *
- * @param check is asked before each slice, and throws when the work is not worth going on with.
+ * @param check runs before each time slice, and throws to end the work
  */
 export type BeginWork = (check?: () => void) => Turn;
 
-/**
- * How long one work may take the thread in a turn of the event loop, in milliseconds: with the piece that goes over it,
- * less than the 3 ms that nobody may hold the others up.
- */
+/** Time slice of one piece of work, in milliseconds. The step that exceeds it is short, so nothing holds the thread for 3 ms. */
 const sliceMs = 1;
 
 /**
- * Slices of the thread for works of many pieces, one slice in each turn of the event loop, whoever they are for: pieces
- * that wait for nothing would else run in one go, and nobody else would be served meanwhile. A work keeps its slice
- * until that is used up, so that little of many works is in memory half done.
+ * Shares the thread between pieces of work that consist of many steps and never wait: without time slices each would run in one go,
+ * and block every other request. One time slice runs in each turn of the event loop. A piece of work uses its slice up before
+ * the next one runs, so that few results are in memory half done.
  */
 export function createTimeSlicer(now: () => number = () => performance.now()): BeginWork {
   let lastSlice: Promise<void> = Promise.resolve();
@@ -33,7 +31,7 @@ export function createTimeSlicer(now: () => number = () => performance.now()): B
     let lastTurn: Promise<void> = Promise.resolve();
     let endsAt = Number.NEGATIVE_INFINITY;
 
-    // Asked when the piece before has been begun, which may have used the slice up.
+    // Runs after the step before it has begun: that step may have used the slice up.
     async function begin(): Promise<void> {
       if (now() >= endsAt) {
         await nextSlice();
@@ -49,7 +47,7 @@ export function createTimeSlicer(now: () => number = () => performance.now()): B
   };
 }
 
-/** Runs what yields between its pieces to its end, each piece in its turn. */
+/** Runs a generator to its end, and awaits its turn before each step. */
 export async function inTurns<T>(pieces: Generator<void, T>, turn: Turn): Promise<T> {
   for (;;) {
     await turn();
@@ -60,7 +58,7 @@ export async function inTurns<T>(pieces: Generator<void, T>, turn: Turn): Promis
   }
 }
 
-/** Runs what yields between its pieces in one go: for what is short, or where nobody else is served. */
+/** Runs a generator to its end in one go: for short work, and for processes that serve nobody else. */
 export function inOneGo<T>(pieces: Generator<void, T>): T {
   let piece = pieces.next();
   while (!piece.done) {
@@ -69,106 +67,62 @@ export function inOneGo<T>(pieces: Generator<void, T>): T {
   return piece.value;
 }
 
-/** Tells whether the thread is so busy that everybody waits for it. */
+/** Detects that the thread is overloaded: everything on it begins late. */
 export interface EventLoopLag extends Disposable {
-  /**
-   * Whether it has been late at every look for a while: then there is a line, and whatever joins it makes it longer. To be
-   * asked for each request: nobody looks where nobody asks.
-   */
+  /** Whether the event loop was late at every look in the last second. Call this for every request: it also starts the measurement. */
   isLasting(): boolean;
 }
 
-export interface EventLoopLagOptions {
-  readonly now?: () => number;
-  /** Share of the time since it was last asked for which the thread was busy. */
-  readonly busyShare?: () => number;
-  /** How often to look, in milliseconds. */
-  readonly everyMs?: number;
-  /** Half of what a probe may take. */
-  readonly lateMs?: number;
-  /** How long it must have been late: a pause of the garbage collector or of the whole machine is no line. */
-  readonly lastingMs?: number;
-  /** At how many looks it must have been late: where the whole machine stands still, two can be seconds apart. */
-  readonly lastingLooks?: number;
-}
-
-/** How often it is asked whether the thread is busy, in milliseconds, and from what share of them on it is. */
-const busyEveryMs = 100;
-const busyFrom = 0.5;
+/** Interval of the timer that Node measures with, in milliseconds. It is part of each sample: an idle event loop has samples of 20 ms. */
+const sampleMs = 20;
+/**
+ * The thread is overloaded if every sample is above this, also the least: a queue does not become shorter then. One long wait says
+ * nothing. CoDel (RFC 8289) looks at the delay of packets in this way.
+ */
+const lateMs = sampleMs + 50;
+/** How often the samples are evaluated. */
+const evaluateMs = 1000;
+/** With fewer samples, a few long pauses of the garbage collector or of the machine would look like overload. */
+const samplesMin = 5;
 
 /**
- * Watches the event loop by a timer that should fire in time. As CoDel does with the delay of packets (RFC 8289), it
- * looks at the least delay of a while and not at the greatest: one long wait says nothing, many without a short one do.
- *
- * The timer begins when the thread is busy for half of the time: whose own work makes it late at every look is busy for most of it. Who
- * is late for want of a processor alone has no line. It would wake the process fifty times a second, which took nearly all of what a
- * service took that nobody asked anything.
+ * Measures the delay of the event loop while requests arrive. If none has arrived for a second, the measurement stops, because its
+ * timer wakes the process fifty times a second.
  */
-export function createEventLoopLag({
-  now = () => performance.now(),
-  busyShare = createBusyShare(),
-  everyMs = 20,
-  lateMs = 50,
-  lastingMs = 500,
-  lastingLooks = 5,
-}: EventLoopLagOptions = {}): EventLoopLag {
+export function createEventLoopLag(
+  delays: ELDHistogram = monitorEventLoopDelay({ resolution: sampleMs }),
+): EventLoopLag {
+  let isLate = false;
+  let isAsked = false;
   let timer: NodeJS.Timeout | undefined;
-  let askedAt = now();
-  let dueAt = 0;
-  let lateSince: number | undefined;
-  let lateLooks = 0;
-  let lastLook = 0;
 
-  /** Undefined where that was asked a moment ago. */
-  function isBusy(at: number): boolean | undefined {
-    if (at - askedAt < busyEveryMs) {
-      return undefined;
-    }
-    askedAt = at;
-    return busyShare() >= busyFrom;
-  }
-
-  function look(): void {
-    lastLook = now();
-    // Counted from the first late look, and not from when it was due: what came before may have been one long wait.
-    const isLate = lastLook - dueAt >= lateMs;
-    lateSince = isLate ? (lateSince ?? lastLook) : undefined;
-    lateLooks = isLate ? lateLooks + 1 : 0;
-    dueAt = lastLook + everyMs;
-    if (!isLate && isBusy(lastLook) === false) {
+  function evaluate(): void {
+    if (!isAsked) {
       stop();
+    } else if (delays.count >= samplesMin) {
+      isLate = delays.min > lateMs * 1e6;
+      isAsked = false;
+      delays.reset();
     }
   }
 
   function stop(): void {
     clearInterval(timer);
     timer = undefined;
-    lateSince = undefined;
-    lateLooks = 0;
+    isLate = false;
+    delays.disable();
+    delays.reset();
   }
 
   return {
     isLasting() {
+      isAsked = true;
       if (timer === undefined) {
-        const at = now();
-        if (isBusy(at)) {
-          dueAt = at + everyMs;
-          timer = setInterval(look, everyMs).unref();
-        }
+        delays.enable();
+        timer = setInterval(evaluate, evaluateMs).unref();
       }
-      return lateSince !== undefined && lateLooks >= lastingLooks && lastLook - lateSince > lastingMs;
+      return isLate;
     },
     [Symbol.dispose]: stop,
-  };
-}
-
-/** Asks for the share of the time since it last did for which the thread was busy: not asleep until something happens. */
-export function createBusyShare(): () => number {
-  let last = performance.eventLoopUtilization();
-  return () => {
-    const current = performance.eventLoopUtilization();
-    const { utilization } = performance.eventLoopUtilization(current, last);
-    last = current;
-    return utilization;
   };
 }

@@ -1,138 +1,112 @@
-import { setImmediate, setTimeout as sleep } from "node:timers/promises";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { createBusyShare, createEventLoopLag } from "../../src/thread/event-loop.ts";
+import { createHistogram } from "node:perf_hooks";
+import { setImmediate } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { createEventLoopLag } from "../../src/thread/event-loop.ts";
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
+describe("the decision about overload", () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
 
-/** An event loop whose turns last as long as they are told, and that does nothing else. */
-function busyLoop() {
-  let nowMs = 0;
-  let share = 1;
-  const now = () => nowMs;
-  const lag = createEventLoopLag({ now, busyShare: () => share, everyMs: 20, lateMs: 50, lastingMs: 500 });
-  nowMs = 100;
-  lag.isLasting();
-  return {
-    lag,
-    /** From now on it is busy for such a share of the time. */
-    calmTo(busyShare: number) {
-      share = busyShare;
-    },
-    /** The timer fires once in each turn, however many of its times have passed. */
-    turns(count: number, ms: number) {
-      for (let turn = 0; turn < count; turn++) {
-        nowMs += Math.max(ms, 20);
-        vi.advanceTimersByTime(20);
-      }
-    },
-  };
-}
-
-test("one long wait is no lasting lag, however long", () => {
-  const { lag, turns } = busyLoop();
-  turns(1, 10_000);
-  expect(lag.isLasting()).toBe(false);
-  turns(1, 20);
-  expect(lag.isLasting()).toBe(false);
-});
-
-test("a few long waits of a machine that stands still are none", () => {
-  const { lag, turns } = busyLoop();
-  turns(1, 80);
-  turns(3, 2_000);
-  expect(lag.isLasting()).toBe(false);
-});
-
-test("longer turns are after fewer of them, and more time", () => {
-  const { lag, turns } = busyLoop();
-  turns(4, 1_000);
-  expect(lag.isLasting()).toBe(false);
-  turns(1, 1_000);
-  expect(lag.isLasting()).toBe(true);
-});
-
-test("many short turns are none", () => {
-  const { lag, turns } = busyLoop();
-  turns(200, 30);
-  expect(lag.isLasting()).toBe(false);
-});
-
-test("long turns one behind the other are, after half a second, until a short one", () => {
-  const { lag, turns } = busyLoop();
-  turns(6, 100);
-  expect(lag.isLasting()).toBe(false);
-  turns(2, 100);
-  expect(lag.isLasting()).toBe(true);
-  turns(1, 20);
-  expect(lag.isLasting()).toBe(false);
-});
-
-test("nobody looks before somebody asks, nor while there is little to do", () => {
-  let share = 1;
-  let nowMs = 0;
-  const lag = createEventLoopLag({ now: () => nowMs, busyShare: () => share });
-  expect(vi.getTimerCount()).toBe(0);
-  nowMs = 1_000;
-  share = 0.49;
-  lag.isLasting();
-  expect(vi.getTimerCount()).toBe(0);
-  nowMs = 2_000;
-  share = 0.5;
-  lag.isLasting();
-  expect(vi.getTimerCount()).toBe(1);
-  lag[Symbol.dispose]();
-  expect(vi.getTimerCount()).toBe(0);
-});
-
-test("who asks at every turn asks the thread ten times a second", () => {
-  let nowMs = 0;
-  let asked = 0;
-  const busyShare = () => {
-    asked++;
-    return 0;
-  };
-  const lag = createEventLoopLag({ now: () => nowMs, busyShare });
-  for (; nowMs < 1_000; nowMs++) {
-    lag.isLasting();
+  /** A detector whose samples the test writes, while requests arrive. */
+  function detector() {
+    const delays = Object.assign(createHistogram(), {
+      isEnabled: false,
+      enable() {
+        delays.isEnabled = true;
+        return true;
+      },
+      disable() {
+        delays.isEnabled = false;
+        return true;
+      },
+      [Symbol.dispose]() {},
+    });
+    const lag = createEventLoopLag(delays);
+    return {
+      lag,
+      delays,
+      /** A second with a request, in which the event loop had these delays. */
+      second(...delaysMs: readonly number[]) {
+        const isLasting = lag.isLasting();
+        for (const ms of delaysMs) {
+          delays.record(ms * 1e6);
+        }
+        vi.advanceTimersByTime(1000);
+        return isLasting;
+      },
+    };
   }
-  expect(asked).toBe(9);
+
+  const inTime = Array<number>(45).fill(21);
+  const late = Array<number>(9).fill(110);
+
+  test("a thread that is late at every sample of a second is overloaded, until it is in time again", () => {
+    const { lag, second } = detector();
+    expect(second(...late)).toBe(false);
+    expect(second(...late)).toBe(true);
+    expect(second(...inTime)).toBe(true);
+    expect(lag.isLasting()).toBe(false);
+  });
+
+  test("one long pause is no overload", () => {
+    const { lag, second } = detector();
+    second(10_000, ...inTime);
+    expect(lag.isLasting()).toBe(false);
+  });
+
+  test("a machine that stands still a few times causes no overload", () => {
+    const { lag, second } = detector();
+    for (const ms of [80, 2_000, 2_000, 2_000]) {
+      second(ms);
+      expect(lag.isLasting()).toBe(false);
+    }
+  });
+
+  test("turns of a second each are overload after five of them", () => {
+    const { lag, second } = detector();
+    for (let turn = 0; turn < 4; turn++) {
+      second(1_000);
+      expect(lag.isLasting()).toBe(false);
+    }
+    second(1_000);
+    expect(lag.isLasting()).toBe(true);
+  });
+
+  test("a thread that is in time once in a second is not overloaded", () => {
+    const { lag, second } = detector();
+    second(...late, 21);
+    expect(lag.isLasting()).toBe(false);
+  });
+
+  test("many turns of 60 ms are no overload", () => {
+    const { lag, second } = detector();
+    second(...Array<number>(16).fill(60));
+    expect(lag.isLasting()).toBe(false);
+  });
+
+  test("the event loop is measured only while requests arrive", () => {
+    const { lag, delays, second } = detector();
+    expect([delays.isEnabled, vi.getTimerCount()]).toEqual([false, 0]);
+    second(...late);
+    expect([delays.isEnabled, vi.getTimerCount()]).toEqual([true, 1]);
+    vi.advanceTimersByTime(1000);
+    expect([delays.isEnabled, vi.getTimerCount()]).toEqual([false, 0]);
+    expect(lag.isLasting()).toBe(false);
+    lag[Symbol.dispose]();
+    expect([delays.isEnabled, vi.getTimerCount()]).toEqual([false, 0]);
+  });
 });
 
-test("a lag ends when there is little to do, and the next one has to last as long", () => {
-  const { lag, turns, calmTo } = busyLoop();
-  turns(8, 100);
-  expect(lag.isLasting()).toBe(true);
-  calmTo(0.2);
-  turns(1, 100);
-  expect(lag.isLasting()).toBe(true);
-  turns(5, 20);
-  expect(lag.isLasting()).toBe(false);
-  expect(vi.getTimerCount()).toBe(0);
-  calmTo(1);
-  turns(1, 100);
-  expect(lag.isLasting()).toBe(false);
-  expect(vi.getTimerCount()).toBe(1);
-  turns(6, 100);
-  expect(lag.isLasting()).toBe(false);
-  turns(2, 100);
-  expect(lag.isLasting()).toBe(true);
-});
-
-test("the busy share of a thread is larger while it works than while it sleeps", async () => {
-  vi.useRealTimers();
-  const busyShare = createBusyShare();
-  await sleep(300);
-  const asleep = busyShare();
-  for (let turn = 0; turn < 10; turn++) {
-    for (const until = performance.now() + 20; performance.now() < until; ) {}
+test("a thread that works for 100 ms in each turn is detected as overloaded", async () => {
+  using lag = createEventLoopLag();
+  const endsAt = performance.now() + 10_000;
+  while (!lag.isLasting() && performance.now() < endsAt) {
+    for (const until = performance.now() + 100; performance.now() < until; ) {}
     await setImmediate();
   }
-  const busy = busyShare();
-  expect(busy).toBeGreaterThan(0.5);
-  expect(asleep).toBeLessThan(busy);
+  expect(lag.isLasting()).toBe(true);
 });

@@ -38,7 +38,7 @@ async function ask(url: string): Promise<number> {
 const expectIdle = (pid: number) =>
   expect.poll(() => wakesPerSecond(pid), { timeout: patienceMs }).toBeLessThan(10);
 
-// With a timer that looks at the event loop fifty times a second, and metrics that look a hundred times, it took a
+// Measuring the event loop all the time, for overload and for metrics, took a
 // hundredth of a core.
 test("an idle server, with metrics, wakes less than ten times a second, before its first call and after many", async () => {
   const { url, pid } = await serve({
@@ -48,7 +48,7 @@ test("an idle server, with metrics, wakes less than ten times a second, before i
   });
   await expectIdle(pid);
   expect(await ask(url)).toBe(200);
-  // So many that it looks whether they make it late.
+  // Requests start the measurement of the event loop.
   const until = performance.now() + 1000;
   while (performance.now() < until) {
     await Promise.all(Array.from({ length: 20 }, () => ask(url)));
