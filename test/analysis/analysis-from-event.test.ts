@@ -8,7 +8,7 @@ const codesOf = ({ warnings }: { readonly warnings: readonly { readonly code: st
   warnings.map(({ code }) => code);
 
 describe("what an engine said", () => {
-  test("is given with SAN, the reply, and the time waited", () => {
+  test("an analysis has SAN, the reply, and the time waited", () => {
     const analysis = analysisFromEvent(doneOf(), judgedOf(), 17);
     expect(analysis).toMatchObject({
       best: { uci: "e2e4", san: "e4" },
@@ -22,7 +22,7 @@ describe("what an engine said", () => {
     });
   });
 
-  test("has no reply where the engine expects none", () => {
+  test("an analysis has no reply if the engine expects none", () => {
     const { ponder } = analysisFromEvent(doneOf({ ponder: undefined }), judgedOf(), 0);
     expect(ponder).toBeUndefined();
   });
@@ -38,7 +38,7 @@ describe("what an engine said", () => {
       { value: { kind: "mate", mate: 3 }, bound: "lower", wdl: undefined },
       { value: { kind: "mate", mate: -3 }, bound: "upper", wdl: undefined },
     ],
-  ])("about Black's move is turned to White's view: %s", (_, said, told) => {
+  ])("an analysis of Black's move is turned to White's view: %s", (_, said, told) => {
     const snapshot = snapshotOf({ lines: [lineOf(["e7e5"], { score: said })] });
     const done = doneOf({ snapshot, bestMove: "e7e5", ponder: undefined });
     const analysis = analysisFromEvent(done, judgedOf({ fen: blackToMove }), 0);
@@ -46,13 +46,13 @@ describe("what an engine said", () => {
     expect(analysis.lines[0]?.score).toEqual(told);
   });
 
-  test("is cut off before a move that is not legal", () => {
+  test("a line of an analysis ends before a move that is not legal", () => {
     const snapshot = snapshotOf({ lines: [lineOf(["e2e4", "e7e5", "a1a8", "h7h6"])] });
     const { lines } = analysisFromEvent(doneOf({ snapshot }), judgedOf(), 0);
     expect(lines).toMatchObject([{ moves: ["e2e4", "e7e5"], san: ["e4", "e5"] }]);
   });
 
-  test("is refused when its best move is not legal", () => {
+  test("an analysis is refused if its best move is not legal", () => {
     expect(() => analysisFromEvent(doneOf({ bestMove: "a1a8" }), judgedOf(), 0)).toThrow(
       /stockfish-19 answered a1a8, which is not legal/,
     );
@@ -60,7 +60,7 @@ describe("what an engine said", () => {
 });
 
 describe("a warning", () => {
-  test("tells of a search that time ended before its first iteration was complete", () => {
+  test("a warning says that time ended the search before its first iteration was complete", () => {
     const snapshot = snapshotOf({ complete: false, depth: 1 });
     const analysis = analysisFromEvent(
       doneOf({ snapshot, endedBy: "time" }),
@@ -70,7 +70,7 @@ describe("a warning", () => {
     expect(codesOf(analysis)).toEqual(["incomplete_iteration"]);
   });
 
-  test("tells of a search that nodes ended before its first iteration was complete, and says so", () => {
+  test("a warning says that nodes ended the search before its first iteration was complete", () => {
     const snapshot = snapshotOf({ complete: false, depth: 1 });
     const done = doneOf({ snapshot, endedBy: "nodes", bestMove: "d2d4", ponder: undefined });
     const { warnings, deterministic, stopReason } = analysisFromEvent(done, judgedOf({ nodes: 1 }), 0);
@@ -85,7 +85,7 @@ describe("a warning", () => {
     expect({ deterministic, stopReason }).toEqual({ deterministic: true, stopReason: "nodes" });
   });
 
-  test("tells that the best move is newer than the lines, and keeps both", () => {
+  test("a warning says that the best move is newer than the lines, and both are kept", () => {
     const done = doneOf({ bestMove: "d2d4", ponder: "d7d5", endedBy: "time" });
     const analysis = analysisFromEvent(done, judgedOf({ movetimeMs: 50 }), 0);
     expect(codesOf(analysis)).toEqual(["best_move_beyond_lines"]);
@@ -97,12 +97,12 @@ describe("a warning", () => {
     });
   });
 
-  test("is not given for the move of a weakened engine, which may always be another", () => {
+  test("the move of a weakened engine gets no warning, because it may always differ", () => {
     const done = doneOf({ bestMove: "d2d4", ponder: "d7d5" });
     expect(codesOf(analysisFromEvent(done, judgedOf({ weakened: true }), 0))).toEqual([]);
   });
 
-  test("compares moves and not their notations: castling is written in two ways", () => {
+  test("the best move and the lines are compared as moves, because castling has two notations", () => {
     const fen = "4k3/8/8/8/8/8/8/4K2R w K - 0 1";
     const snapshot = snapshotOf({ lines: [lineOf(["e1h1"])] });
     const done = doneOf({ snapshot, bestMove: "e1g1", ponder: undefined });
@@ -111,7 +111,7 @@ describe("a warning", () => {
     expect(analysis.best).toMatchObject({ uci: "e1g1", san: "O-O" });
   });
 
-  test("of the request comes before those of the answer", () => {
+  test("warnings of the request come before warnings of the answer", () => {
     const warnings = [{ code: "clocks_defaulted", message: "…", field: "fen" }];
     const snapshot = snapshotOf({ complete: false });
     const analysis = analysisFromEvent(doneOf({ snapshot }), judgedOf({ warnings }), 0);

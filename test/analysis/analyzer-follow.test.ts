@@ -38,7 +38,7 @@ const follow = (analyzer: Analyzer, depth: number) =>
 const next = async (events: AsyncIterator<Followed>) => briefly((await events.next()).value);
 
 describe("who follows a search", () => {
-  test("is told of its place while it waits, when that has changed, and then of its states", async () => {
+  test("a waiting search reports its queue position when it changes, and then its states", async () => {
     const { analyzer, release } = analyzerWithHolds();
     const [first, second, third] = [8, 9, 10].map((depth) => follow(analyzer, depth)) as [
       AsyncIterator<Followed>,
@@ -57,7 +57,7 @@ describe("who follows a search", () => {
     expect(await next(third)).toBe("depth");
   });
 
-  test("is not told of places where a reader was slower than the queue", async () => {
+  test("a slow reader is not told of queue positions that have passed", async () => {
     const { analyzer, release } = analyzerWithHolds();
     const first = follow(analyzer, 8);
     const begun = next(first);
@@ -71,7 +71,7 @@ describe("who follows a search", () => {
     expect((await slow.next()).done).toBe(true);
   });
 
-  test("of another's waits where that waits, and is told nothing once it has begun", async () => {
+  test("a search that joins a waiting search has its queue position, and none once it has begun", async () => {
     const { analyzer, release } = analyzerWithHolds();
     const begun = next(follow(analyzer, 8));
     const second = follow(analyzer, 9);
@@ -89,7 +89,7 @@ describe("who follows a search", () => {
   test.each([
     ["begins at once", {}, ["depth"]],
     ["is not needed, as the game is over", { fen: "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1" }, ["terminal"]],
-  ])("is told of no place where the search %s", async (_, told, expected) => {
+  ])("no queue position is reported if the search %s", async (_, told, expected) => {
     const { analyzer, release } = analyzerWithHolds();
     const events = Array.fromAsync(analyzer.follow(judgedOf(told), "somebody", never));
     if (expected.includes("depth")) {
@@ -98,7 +98,7 @@ describe("who follows a search", () => {
     expect((await events).map(briefly)).toEqual(expected);
   });
 
-  test("is told of no place where the answer is known, though all slots are taken", async () => {
+  test("no queue position is reported for a known answer, though all slots are taken", async () => {
     const { analyzer, release } = analyzerWithHolds();
     const known = analyzer.analyze(judgedOf(), "somebody", never);
     await release();
@@ -110,7 +110,7 @@ describe("who follows a search", () => {
     await holder;
   });
 
-  test("who only watches is told of states alone", async () => {
+  test("a reader without a callback for positions gets states alone", async () => {
     const { analyzer, release } = analyzerWithHolds();
     const holder = analyzer.analyze(judgedOf({ depth: 3 }), "somebody", never);
     const watched = Array.fromAsync(statesOf(analyzer, judgedOf(), "watcher", never));

@@ -28,7 +28,7 @@ function listening(): { readonly scheduler: Scheduler; readonly works: readonly 
 }
 
 describe("a search", () => {
-  test("is given the request's limits and options", async () => {
+  test("a search gets the request's limits and options", async () => {
     const { search, jobs } = scripted(doneOf());
     const asked = {
       depth: 9,
@@ -43,7 +43,7 @@ describe("a search", () => {
     expect(jobs).toEqual([{ position: request.position, ...asked, hashMb: 4 }]);
   });
 
-  test("of all legal moves is one of no moves in particular, and the answer says what was asked", async () => {
+  test("a search of all legal moves is a search without named moves, and the answer shows the request", async () => {
     const snapshot = snapshotOf({ lines: [lineOf(["e1d1"])] });
     const { search, jobs } = scripted(doneOf({ snapshot, bestMove: "e1d1", ponder: undefined }));
     const request = judgedOf({ fen: "8/8/8/8/8/4k2p/8/4K3 w - - 0 1", searchMoves: ["e1d1", "e1f1"] });
@@ -52,7 +52,7 @@ describe("a search", () => {
     expect(analysis.request.searchMoves).toEqual(["e1d1", "e1f1"]);
   });
 
-  test("is expected to take what its nodes take", () => {
+  test("a search is expected to take as long as its nodes take", () => {
     const { timeOf } = analyzerOf(endless);
     const ofNodes = (nodes: number) => timeOf(judgedOf({ depth: undefined, nodes }), 5000).expectedMs;
     expect(ofNodes(1000)).toBeLessThan(10);
@@ -60,7 +60,7 @@ describe("a search", () => {
     expect(ofNodes(1_000_000_000)).toBe(5000);
   });
 
-  test("has the hash table of its depth, whatever else is asked for", async () => {
+  test("a search has the hash table of its depth, whatever its other limits", async () => {
     for (const [depth, hashMb] of [
       [1, 1],
       [12, 4],
@@ -72,13 +72,13 @@ describe("a search", () => {
     }
   });
 
-  test("that sets no time is given the longest that the service allows", async () => {
+  test("a search without a time limit gets the longest that the service allows", async () => {
     const { search, jobs } = scripted(doneOf());
     await analyzerOf(search).analyze(judgedOf(), "somebody", never);
     expect(jobs).toMatchObject([{ movetimeMs: 9000 }]);
   });
 
-  test("asks whoever waits for a signal only where an engine is asked: what is known is answered at once", async () => {
+  test("a search asks for a signal only if an engine is needed, and a known answer comes at once", async () => {
     const { search } = scripted(doneOf({ endedBy: "depth" }));
     const analyzer = analyzerOf(search);
     const request = judgedOf();
@@ -97,7 +97,7 @@ describe("a search", () => {
     expect(looks).toBe(1);
   });
 
-  test("has the time that was agreed, on the engine and in the queue", async () => {
+  test("a search has the agreed time, on the engine and in the queue", async () => {
     const { search, jobs } = scripted(doneOf());
     const { scheduler, works } = listening();
     const cache = createMemoryCache<Findings>({ bytes: 1e6 });
@@ -109,7 +109,7 @@ describe("a search", () => {
     expect(works.map(({ flow, expectMs }) => [flow, expectMs()])).toEqual([["somebody", 4567]]);
   });
 
-  test("waits as long as such searches are known to take, what is learnt meanwhile too", async () => {
+  test("a search waits as long as such searches are known to take, including what was learnt meanwhile", async () => {
     const { search } = scripted(
       doneOf({
         snapshot: snapshotOf({ counters: { ...snapshotOf().counters, timeMs: 500 } }),
@@ -128,7 +128,7 @@ describe("a search", () => {
     expect(work?.expectMs()).toBe(analyzer.timeOf(request, 9000).expectedMs);
   });
 
-  test("is expected to take no longer than its movetime, and than the plan's where it sets none", () => {
+  test("a search is expected to take no longer than its movetime, or than the plan's if it has none", () => {
     const { timeOf } = analyzerOf(endless);
     expect(timeOf(judgedOf({ depth: 30, movetimeMs: 700 }), 5000)).toEqual({
       expectedMs: 700,
@@ -137,7 +137,7 @@ describe("a search", () => {
     expect(timeOf(judgedOf({ depth: 30 }), 5000)).toEqual({ expectedMs: 5000, longestMs: 5000 });
   });
 
-  test("is not asked for when the game is over, and takes no slot", async () => {
+  test("a finished game needs no search, and takes no slot", async () => {
     const { search, jobs } = scripted(doneOf());
     const request = judgedOf({ fen: "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", depth: 5 });
     const analyzer = analyzerOf(search, 0);
@@ -153,7 +153,7 @@ describe("a search", () => {
     expect(jobs).toEqual([]);
   });
 
-  test("is sent to an engine before the answer of the one before is described and kept", async () => {
+  test("the next search is sent to the engine before the last answer is described and cached", async () => {
     const order: string[] = [];
     const search: SearchWithRetry = async (_build, { depth }) => {
       // It is some steps down to the engine.
@@ -177,7 +177,7 @@ describe("a search", () => {
 describe("the states of a search", () => {
   const progress = { kind: "progress", snapshot: snapshotOf({ depth: 13 }) } as const;
 
-  test("can be watched, the last one with its reason to stop", async () => {
+  test("the states of a search can be watched, and the last one has the reason to stop", async () => {
     const { search } = scripted(progress, doneOf());
     const states = await Array.fromAsync(statesOf(analyzerOf(search), judgedOf(), "somebody", never));
     expect(states).toMatchObject([
@@ -192,7 +192,7 @@ describe("the states of a search", () => {
     ]);
   });
 
-  test("give the slot back to the next caller when nobody watches any more", async () => {
+  test("a search that nobody watches any more gives its slot to the next caller", async () => {
     let calls = 0;
     const analyzer = analyzerOf((...job) => (calls++ === 0 ? endless : scripted(doneOf()).search)(...job));
     const states = statesOf(analyzer, judgedOf(), "somebody", never)[Symbol.asyncIterator]();
@@ -210,7 +210,7 @@ describe("why a search stopped", () => {
     ["server_limit", doneOf({ endedBy: "time" }), judgedOf()],
     ["nodes", doneOf({ endedBy: "nodes" }), judgedOf({ nodes: 5000, movetimeMs: 500 })],
     ["server_limit", doneOf({ endedBy: "time" }), judgedOf({ nodes: 5000 })],
-  ] as const)("is %s", async (stopReason, done, request) => {
+  ] as const)("the reason why a search stopped is %s", async (stopReason, done, request) => {
     expect(await analyze(request, done)).toMatchObject({ stopReason });
   });
 });
@@ -225,7 +225,7 @@ describe("an answer is deterministic", () => {
     [false, "ended by nodes, weakened", doneOf({ endedBy: "nodes" }), { nodes: 5000, weakened: true }],
     [false, "two threads", doneOf(), { build: { ...build, settings: { hashMb: 16, threads: 2 } } }],
     [false, "weakened", doneOf(), { weakened: true }],
-  ] as const)("%s: %s", async (deterministic, _, done, told) => {
+  ] as const)("the answer's field deterministic is %s: %s", async (deterministic, _, done, told) => {
     expect(await analyze(judgedOf(told), done)).toMatchObject({ deterministic });
   });
 });
@@ -240,7 +240,7 @@ describe("a failure", () => {
     ["exited", "internal"],
     ["killed", "starting"],
     ["confused", "internal"],
-  ])("of the kind %s is %s to the caller", async (kind, code) => {
+  ])("a failure of the kind %s is %s to the caller", async (kind, code) => {
     const failure = new EngineFailure(kind, "secret of the engine");
     const error = await analyze(judgedOf(), failure).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(KibitzError);
@@ -248,17 +248,17 @@ describe("a failure", () => {
     expect((error as KibitzError).message).not.toContain("secret");
   });
 
-  test("of an engine that is being started says when to come back", async () => {
+  test("a failure of an engine that is being started says when to try again", async () => {
     const failure = new EngineFailure("no_start", "slow");
     await expect(analyze(judgedOf(), failure)).rejects.toMatchObject({ retryAfterMs: 1000, retryable: true });
   });
 
-  test("of another kind is passed on as it is", async () => {
+  test("a failure of another kind is passed on unchanged", async () => {
     const mistake = new TypeError("mistake");
     await expect(analyze(judgedOf(), mistake)).rejects.toBe(mistake);
   });
 
-  test("frees the slot", async () => {
+  test("a failed search frees its slot", async () => {
     let calls = 0;
     const analyzer = analyzerOf((build, job, signal) =>
       scripted(calls++ === 0 ? new EngineFailure("overran", "late") : doneOf()).search(build, job, signal),
@@ -271,7 +271,7 @@ describe("a failure", () => {
 describe("a caller that leaves", () => {
   const reason = new Error("gone");
 
-  test("ends the search with the reason, and frees the slot", async () => {
+  test("a caller that leaves ends the search with its abort reason, and frees the slot", async () => {
     const analyzer = analyzerOf(endless);
     for (const leaving of [new AbortController(), new AbortController()]) {
       const left = analyzer.analyze(judgedOf(), "somebody", leaving.signal);
@@ -281,7 +281,7 @@ describe("a caller that leaves", () => {
     }
   });
 
-  test("is told at once, though the slot is free only when the engine is", async () => {
+  test("a caller that leaves is answered at once, and its slot is free only when the engine is", async () => {
     const stopped = Promise.withResolvers<void>();
     const scheduler = createScheduler({ slots: 1, maxWaitMs: 60_000 });
     const search: SearchWithRetry = (_build, _job, signal) =>
@@ -301,7 +301,7 @@ describe("a caller that leaves", () => {
     expect(scheduler.counters.running).toBe(0);
   });
 
-  test("while waiting ends with the reason, and no engine is asked", async () => {
+  test("a caller that leaves while waiting gets its abort reason, and no engine is asked", async () => {
     let asked = 0;
     const analyzer = analyzerOf((...job) => {
       asked++;
@@ -321,7 +321,7 @@ describe("a caller that leaves", () => {
 describe("an answer that depth alone defines", () => {
   const first = snapshotOf({ counters: { nodes: 9, nps: 300, timeMs: 30, hashfull: 1, tbhits: 0 } });
 
-  test("is kept, and given again without an engine", async () => {
+  test("a deterministic answer is cached, and given again without an engine", async () => {
     const { search, jobs } = scripted(doneOf({ snapshot: first }));
     const analyzer = analyzerOf(search);
     const searched = await analyzer.analyze(judgedOf(), "somebody", never);
@@ -332,7 +332,7 @@ describe("an answer that depth alone defines", () => {
     expect(jobs).toHaveLength(1);
   });
 
-  test("is the one state that a watcher sees", async () => {
+  test("a cached answer is the only state that a watcher sees", async () => {
     const { search } = scripted({ kind: "progress", snapshot: snapshotOf({ depth: 13 }) }, doneOf());
     const analyzer = analyzerOf(search);
     await analyzer.analyze(judgedOf(), "somebody", never);
@@ -340,7 +340,7 @@ describe("an answer that depth alone defines", () => {
     expect(states).toMatchObject([{ cached: true, stopReason: "depth", depth: 14 }]);
   });
 
-  test("answers a request with another movetime, with that request's own warnings", async () => {
+  test("a cached answer is given for another movetime, with the warnings of that request", async () => {
     const { search, jobs } = scripted(doneOf());
     const analyzer = analyzerOf(search);
     await analyzer.analyze(judgedOf(), "somebody", never);
@@ -351,7 +351,7 @@ describe("an answer that depth alone defines", () => {
     expect(jobs).toHaveLength(1);
   });
 
-  test("is one that nodes have ended, for requests of the same nodes", async () => {
+  test("a cached answer that nodes ended is given for requests of the same nodes", async () => {
     const { search, jobs } = scripted(doneOf({ endedBy: "nodes" }));
     const analyzer = analyzerOf(search);
     const ofNodes = (nodes: number) =>
@@ -367,7 +367,7 @@ describe("an answer that depth alone defines", () => {
     ["time has ended", doneOf({ endedBy: "time" }), { movetimeMs: 500 }],
     ["a weakened engine gave", doneOf(), { weakened: true }],
     ["two threads gave", doneOf(), { build: { ...judgedOf().build, settings: { hashMb: 16, threads: 2 } } }],
-  ])("is none that %s: that is asked again", async (_, done, told) => {
+  ])("an answer that %s is not cached, and is searched again", async (_, done, told) => {
     const { search, jobs } = scripted(done);
     const analyzer = analyzerOf(search);
     for (const _ of [1, 2]) {
@@ -377,7 +377,7 @@ describe("an answer that depth alone defines", () => {
   });
 });
 
-test("more work than can be done in time is refused, and what was let in is finished", async () => {
+test("more work than the queue can do in time is refused, and admitted work is finished", async () => {
   const { search } = scripted(doneOf());
   const scheduler = createScheduler({ slots: 1, maxWaitMs: 0 });
   const cache = createMemoryCache<Findings>({ bytes: 0 });

@@ -43,7 +43,7 @@ describe("two requests have the same key", () => {
     ["moves to search are the same", { searchMoves: ["e4", "Nf3"] }, { searchMoves: ["g1f3", "e2e4", "e4"] }],
     ["no move is left out", {}, { searchMoves: allMoves }],
     ["depth ends the search, whatever time there was", {}, { movetimeMs: 5000, depth: 14 }],
-  ])("where %s", async (_, one, other) => {
+  ])("two requests have the same key if %s", async (_, one, other) => {
     expect(await keyOf(one)).toBeTypeOf("string");
     expect(await keyOf(one)).toBe(await keyOf(other));
   });
@@ -52,7 +52,7 @@ describe("two requests have the same key", () => {
 describe("two requests have different keys", () => {
   const other = (told: Partial<EngineBuild>) => keyOfJudged({ build: buildOf(told) });
 
-  test("where anything differs that the answer depends on", async () => {
+  test("two requests have different keys if anything differs that the answer depends on", async () => {
     const keys = [
       ...(await Promise.all([
         keyOf({}),
@@ -83,12 +83,12 @@ describe("two requests have different keys", () => {
     expect(new Set(keys).size).toBe(keys.length);
   });
 
-  test("under way where time may end the one before the other", () => {
+  test("two requests in flight have different keys if time may end one of them earlier", () => {
     expect(flightKeyOf("key", 50)).not.toBe(flightKeyOf("key", 60));
   });
 });
 
-test("the order of options means nothing", () => {
+test("the order of options changes no key", () => {
   const [one, two] = [
     { a: 1, b: true },
     { b: true, a: 1 },
@@ -96,12 +96,12 @@ test("the order of options means nothing", () => {
   expect(keyOfJudged({ effectiveOptions: one })).toBe(keyOfJudged({ effectiveOptions: two }));
 });
 
-test("a weakened engine plays with dice, and its answers have no key", async () => {
+test("a weakened engine is random, so its answers have no key", async () => {
   expect(await keyOf({ options: { skill_level: 3 } })).toBeUndefined();
   expect(await keyOf({ options: { uci_limit_strength: true, uci_elo: 1500 } })).toBeUndefined();
 });
 
-test("an engine is known by its file's digest, wherever the file lies", () => {
+test("the key has the digest of the engine's file, not its path", () => {
   const moved = buildOf({ file: "/elsewhere/stockfish" });
   expect(keyOfJudged({ build: moved })).toBe(keyOfJudged({}));
 });
@@ -113,6 +113,6 @@ test.each([
   [{ depth: undefined, nodes: 999 }, false],
   [{ depth: 30, nodes: 999 }, false],
   [{ depth: 5, nodes: 100_000 }, false],
-])("whether %j is worth a row on disk is %s: by its limits alone", (limits, worth) => {
+])("the answer to %j is worth a row on disk: %s", (limits, worth) => {
   expect(isWorthStoring(judgedOf(limits))).toBe(worth);
 });

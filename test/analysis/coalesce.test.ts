@@ -71,7 +71,7 @@ const last: Ask = (coalescer, key, work, signal = never) => {
 };
 
 describe("equal work under way at the same time", () => {
-  test("is done once, and all are told the same", async () => {
+  test("equal work in flight is done once, and all callers get the same result", async () => {
     const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
     const readers = [all, last, all, last].map((ask) => ask(coalescer, "a", work));
     await settle();
@@ -88,7 +88,7 @@ describe("equal work under way at the same time", () => {
     expect(coalescer.counters).toEqual({ started: 1, joined: 3 });
   });
 
-  test("is begun at once: who comes in the same turn finds it under way", () => {
+  test("equal work begins at once, so a caller of the same turn joins it", () => {
     const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
     last(coalescer, "a", work);
     last(coalescer, "a", work);
@@ -96,7 +96,7 @@ describe("equal work under way at the same time", () => {
     expect(coalescer.counters).toEqual({ started: 1, joined: 1 });
   });
 
-  test("tells the first reader what is said while it begins", async () => {
+  test("the first reader of shared work gets the states that come while it begins", async () => {
     const coalescer = createCoalescer<number, string>();
     const hasty: SharedWork<number, string> = async (publish) => {
       publish(1);
@@ -107,7 +107,7 @@ describe("equal work under way at the same time", () => {
     expect(reader.seen).toEqual([1, 2]);
   });
 
-  test("tells who comes late the newest state first", async () => {
+  test("a late reader of shared work gets the newest state first", async () => {
     const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
     all(coalescer, "a", work);
     await settle();
@@ -126,7 +126,7 @@ describe("equal work under way at the same time", () => {
     expect(lateForTheEnd.seen).toEqual([4]);
   });
 
-  test("is joined only while it is under way, and then goes on for who has joined", async () => {
+  test("work is joined only while it is in flight, and then goes on for its waiters", async () => {
     const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
     expect(coalescer.join("a", "elsewhere", never, true)).toBeUndefined();
     const leaving = new AbortController();
@@ -147,7 +147,7 @@ describe("equal work under way at the same time", () => {
     expect(coalescer.join("a", "elsewhere", never, true)).toBeUndefined();
   });
 
-  test("ends when all who have joined leave, too, also if none of them has read", async () => {
+  test("shared work ends when all its waiters leave, even if none of them has read", async () => {
     const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
     const leaving = [new AbortController(), new AbortController()] as const;
     const first = last(coalescer, "a", work, leaving[0].signal);
@@ -159,7 +159,7 @@ describe("equal work under way at the same time", () => {
     expect(runs[0]?.signal.aborted).toBe(true);
   });
 
-  test("keeps as many states as a search has depths for a reader that is slow, and skips older ones", async () => {
+  test("shared work keeps as many states for a slow reader as a search has depths, and skips older ones", async () => {
     const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
     const slow = coalescer.all("a", work, "somebody", never)[Symbol.asyncIterator]();
     const first = slow.next();
@@ -178,7 +178,7 @@ describe("equal work under way at the same time", () => {
     ["all states", all],
     ["the last state", last],
   ])(
-    "goes on when the first caller leaves, and is called off when the last one does, who ask for %s",
+    "shared work goes on when the first caller leaves, and is cancelled when the last one does, for callers who ask for %s",
     async (_, ask) => {
       const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
       const [first, second] = [new AbortController(), new AbortController()];
@@ -193,7 +193,7 @@ describe("equal work under way at the same time", () => {
     },
   );
 
-  test("is left by a reader that stops reading, and then called off", async () => {
+  test("shared work is cancelled if its reader stops reading", async () => {
     const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
     const reading = (async () => {
       for await (const state of coalescer.all("a", work, "somebody", never)) {
@@ -207,7 +207,7 @@ describe("equal work under way at the same time", () => {
     expect(runs[0]?.signal.aborted).toBe(true);
   });
 
-  test("is left by a caller that goes while it does not read", async () => {
+  test("shared work is cancelled if its caller leaves without reading", async () => {
     const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
     const leaving = new AbortController();
     const states = coalescer.all("a", work, "somebody", leaving.signal)[Symbol.asyncIterator]();
@@ -220,7 +220,7 @@ describe("equal work under way at the same time", () => {
     await expect(states.next()).rejects.toThrow("gone");
   });
 
-  test("fails for all when it fails", async () => {
+  test("shared work that fails fails for all waiters", async () => {
     const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
     const readers = [all, last, all].map((ask) => ask(coalescer, "a", work));
     await settle();
@@ -234,36 +234,39 @@ describe("equal work under way at the same time", () => {
   test.each([
     ["all states", all],
     ["the last state", last],
-  ])("that has ended, failed or been called off is joined by nobody who asks for %s", async (_, ask) => {
-    const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
-    const leaving = new AbortController();
-    const endings = [
-      () => runs.at(-1)?.end(1),
-      () => runs.at(-1)?.fail(new Error("broken")),
-      () => leaving.abort(new Error("gone")),
-    ];
-    for (const [index, end] of endings.entries()) {
-      ask(coalescer, "a", work, leaving.signal);
-      await settle();
-      expect(runs).toHaveLength(index + 1);
-      end();
-      if (index < 2) {
+  ])(
+    "work that has ended, failed or been cancelled is not joined by a caller who asks for %s",
+    async (_, ask) => {
+      const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
+      const leaving = new AbortController();
+      const endings = [
+        () => runs.at(-1)?.end(1),
+        () => runs.at(-1)?.fail(new Error("broken")),
+        () => leaving.abort(new Error("gone")),
+      ];
+      for (const [index, end] of endings.entries()) {
+        ask(coalescer, "a", work, leaving.signal);
         await settle();
+        expect(runs).toHaveLength(index + 1);
+        end();
+        if (index < 2) {
+          await settle();
+        }
       }
-    }
-    // Without a turn of the event loop in between.
-    ask(coalescer, "a", work);
-    await settle();
-    expect(runs).toHaveLength(4);
-    expect(runs[3]?.signal.aborted).toBe(false);
-  });
+      // Without a turn of the event loop in between.
+      ask(coalescer, "a", work);
+      await settle();
+      expect(runs).toHaveLength(4);
+      expect(runs[3]?.signal.aborted).toBe(false);
+    },
+  );
 });
 
 describe("work is not shared", () => {
   test.each([
     ["of different keys", "a", "b"],
     ["without a key", undefined, undefined],
-  ])("%s", async (_, one, other) => {
+  ])("work %s is not shared", async (_, one, other) => {
     const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
     all(coalescer, one, work);
     last(coalescer, other, work);
@@ -276,7 +279,7 @@ describe("work is not shared", () => {
 test.each([
   ["all states", all],
   ["the last state", last],
-])("nobody joins whose signal was aborted before, to ask for %s", async (_, ask) => {
+])("a caller whose signal was aborted before joins no work to ask for %s", async (_, ask) => {
   const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
   const reason = new Error("never mind");
   expect(await ask(coalescer, "a", work, AbortSignal.abort(reason)).ended).toBe(reason);
@@ -286,7 +289,7 @@ test.each([
 test.each([
   ["all states", all],
   ["the last state", last],
-])("who has asked for %s leaves no listener on their signal", async (_, ask) => {
+])("a caller who has asked for %s leaves no listener on its signal", async (_, ask) => {
   const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
   const { signal } = new AbortController();
   const reader = ask(coalescer, "a", work, signal);
@@ -298,7 +301,7 @@ test.each([
 });
 
 test.each([1, 2, 3, 4, 5, 6, 7, 8])(
-  "whoever stays is told the end, whoever leaves their reason, and no work goes on for nobody (seed %i)",
+  "every waiter gets the result or its own abort reason, and no work goes on without a waiter (seed %i)",
   async (seed) => {
     const random = createRandom(seed);
     const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];

@@ -40,12 +40,12 @@ describe("engine time of a search that is watched", () => {
   const silentMs = 2 * snapshotOf().counters.timeMs;
   const silent = () => new Promise((resolve) => setTimeout(resolve, silentMs));
 
-  test("is what the engine says, when it ends", async () => {
+  test("the engine time of a watched search is the engine's time when it ends", async () => {
     const { search } = scripted(doneOf());
     expect(await charged(search, (states) => Array.fromAsync(states))).toBe(snapshotOf().counters.timeMs);
   });
 
-  test("is what has passed, when it fails without a state", async () => {
+  test("the engine time of a watched search that fails without a state is the time that has passed", async () => {
     const failing: SearchWithRetry = async (_build, _job, _signal, _onProgress, _wanted, onEngine) => {
       onEngine?.(true);
       await silent();
@@ -57,7 +57,7 @@ describe("engine time of a search that is watched", () => {
     expect(engineMs).toBeGreaterThanOrEqual(silentMs - 1);
   });
 
-  test("is what has passed, when the watcher leaves after a state", async () => {
+  test("the engine time of a watched search is the time that has passed if the watcher leaves after a state", async () => {
     const engineMs = await charged(endless, async (states) => {
       for await (const _ of states) {
         await silent();
@@ -67,7 +67,7 @@ describe("engine time of a search that is watched", () => {
     expect(engineMs).toBeGreaterThanOrEqual(silentMs - 1);
   });
 
-  test("is no longer than the search, when the watcher reads no more and leaves long after its end", async () => {
+  test("the engine time of a watched search ends with the search, though the watcher leaves long after it", async () => {
     const { search } = scripted({ kind: "progress", snapshot: snapshotOf({ depth: 13 }) }, doneOf());
     const engineMs = await charged(search, async (states) => {
       for await (const _ of states) {
@@ -78,7 +78,7 @@ describe("engine time of a search that is watched", () => {
     expect(engineMs).toBe(snapshotOf().counters.timeMs);
   });
 
-  test("is no longer than until the watcher's connection was cut, when nobody reads to notice it", async () => {
+  test("the engine time of a watched search ends with the connection of its watcher", async () => {
     const analyzer = analyzerOf(endless);
     const { terms, engineMs } = metered();
     const cut = new AbortController();
@@ -113,7 +113,7 @@ describe("engine time of a caller who leaves without an answer", () => {
     return [await ask(), await ask()] as const;
   }
 
-  test("is how long their search has run, also for one who has joined it and outlasts who began it", async () => {
+  test("a caller who leaves pays for the time of its search, also if it joined the search and outlasts its first caller", async () => {
     const begunAt = performance.now();
     const [first, second] = await twoOf(analyzerOf(endless));
     await passMs(50);
@@ -128,7 +128,7 @@ describe("engine time of a caller who leaves without an answer", () => {
     expect(second.engineMs).toBeGreaterThanOrEqual(140);
   });
 
-  test("is none while they wait for an engine", async () => {
+  test("a caller who leaves pays no engine time while it waits for an engine", async () => {
     const analyzer = analyzerOf(endless);
     const holding = new AbortController();
     const held = analyzer.analyze(judgedOf({ depth: 3 }), "holder", holding.signal).catch(() => {});
@@ -172,19 +172,19 @@ describe("engine time of a search that waits for an engine that is being started
     return { engineMs: engineMs(), tookMs: performance.now() - begunAt };
   }
 
-  test("is none where none can be started", async () => {
+  test("a search that waits for an engine pays no engine time if the engine cannot start", async () => {
     const { engineMs, tookMs } = await charged({ starting: failed });
     expect(tookMs).toBeGreaterThanOrEqual(startMs - 1);
     expect(engineMs).toBe(0);
   });
 
-  test("is none for who leaves meanwhile", async () => {
+  test("a search that waits for an engine pays no engine time if its caller leaves", async () => {
     const leaving = new AbortController();
     setTimeout(() => leaving.abort(new Error("gone")), startMs / 2);
     expect((await charged({ starting: started }, leaving.signal)).engineMs).toBe(0);
   });
 
-  test("is none for a position that no engine is given", async () => {
+  test("a search of a position that gets no engine pays no engine time", async () => {
     const quarantine = createQuarantine();
     const job = { ...jobOf(), position: judgedOf().position };
     quarantine.note(judgedOf().build, job, "exited");
@@ -192,7 +192,7 @@ describe("engine time of a search that waits for an engine that is being started
     expect((await charged({}, never, quarantine)).engineMs).toBe(0);
   });
 
-  test("engine time of a search does not include the starts that fail after it", async () => {
+  test("the engine time of a search does not include the starts that fail after it", async () => {
     const { engineMs, tookMs } = await charged({
       conduct: () => "confused",
       starting: (number) => (number === 1 ? undefined : failed()),

@@ -31,21 +31,21 @@ const took = (timeMs: number, endedBy: SearchDone["endedBy"], nodes = 0): EndedS
 });
 
 describe("the time that a search is expected to take", () => {
-  test("grows with depth and with lines", () => {
+  test("the expected time of a search grows with depth and with lines", () => {
     const times = createExpectedTimes();
     const expected = Array.from({ length: 30 }, (_, index) => times.expect(build, limitsOf(index + 1)));
     expect(expected).toEqual(expected.toSorted((a, b) => a - b));
     expect(times.expect(build, limitsOf(14, { multipv: 3 }))).toBeGreaterThan(3 * 68);
   });
 
-  test("is never more than its movetime, and never more than any search takes", () => {
+  test("the expected time of a search is at most its movetime, and at most what any search takes", () => {
     const times = createExpectedTimes();
     times.learn(build, limitsOf(14), took(60_000, "depth"), "somebody");
     expect(times.expect(build, limitsOf(30, { movetimeMs: 700 }))).toBe(700);
     expect(times.expect(build, limitsOf(30))).toBe(60_000);
   });
 
-  test("follows what searches on this machine take, at other depths too, when several callers have met it", () => {
+  test("the expected time of a search follows the searches of several callers on this machine, at other depths too", () => {
     const times = createExpectedTimes();
     const before = times.expect(build, limitsOf(18));
     const everybodyMeets = (ms: number) => {
@@ -64,7 +64,7 @@ describe("the time that a search is expected to take", () => {
     );
   });
 
-  test("follows a caller who is alone half of the way: there is nobody to say that the machine is slow, and not they", () => {
+  test("the expected time follows a single caller half of the way, because no other caller confirms it", () => {
     const times = createExpectedTimes();
     const before = times.expect(build, limitsOf(18));
     for (let round = 0; round < 50; round++) {
@@ -75,7 +75,7 @@ describe("the time that a search is expected to take", () => {
     expect(ratio).toBeLessThan(3);
   });
 
-  test("grows with nodes, and is that of the limit that is reached first", () => {
+  test("the expected time grows with nodes, and is that of the limit that is reached first", () => {
     const times = createExpectedTimes();
     const ofNodes = (nodes: number, told: Partial<SearchLimits> = {}) =>
       times.expect(build, { ...limitsOf(1), depth: undefined, nodes, ...told });
@@ -88,7 +88,7 @@ describe("the time that a search is expected to take", () => {
     expect(ofNodes(100, { depth: 30 })).toBe(ofNodes(100));
   });
 
-  test("by nodes follows how many searches visit in their time, whatever ends them", () => {
+  test("the expected time by nodes follows the speed of searches, whatever ended them", () => {
     const times = createExpectedTimes();
     const million = { ...limitsOf(1), depth: undefined, nodes: 1_000_000 };
     const before = times.expect(build, million);
@@ -100,7 +100,7 @@ describe("the time that a search is expected to take", () => {
     expect(times.expect(build, million)).toBeGreaterThan(3 * before);
   });
 
-  test("by nodes is not learnt from searches of a few milliseconds, nor from engines that count none", () => {
+  test("the expected time by nodes is not learnt from searches of a few milliseconds, nor from engines that count no nodes", () => {
     const times = createExpectedTimes();
     const million = { ...limitsOf(1), depth: undefined, nodes: 1_000_000 };
     const before = times.expect(build, million);
@@ -109,7 +109,7 @@ describe("the time that a search is expected to take", () => {
     expect(times.expect(build, million)).toBe(before);
   });
 
-  test("by depth is not learnt from a search that has none, nor shortened by one that nodes have cut short", () => {
+  test("the expected time by depth is not learnt from a search without depth, nor shortened by a search that nodes ended", () => {
     const times = createExpectedTimes();
     const before = times.expect(build, limitsOf(20));
     times.learn(build, { ...limitsOf(1), depth: undefined }, took(60_000, "nodes", 1000), "somebody");
@@ -117,7 +117,7 @@ describe("the time that a search is expected to take", () => {
     expect(times.expect(build, limitsOf(20))).toBe(before);
   });
 
-  test("is learnt for each build", () => {
+  test("the expected time is learnt for each build", () => {
     const times = createExpectedTimes();
     const other = buildOf({ path: "native" });
     const before = times.expect(other, limitsOf(14));
@@ -125,7 +125,7 @@ describe("the time that a search is expected to take", () => {
     expect(times.expect(other, limitsOf(14))).toBe(before);
   });
 
-  test("of deep searches is not learnt from the rounding of shallow ones", () => {
+  test("the expected time of deep searches is not learnt from the rounding of shallow ones", () => {
     const times = createExpectedTimes();
     times.learn(build, limitsOf(20), took(2275, "depth"), "somebody");
     const before = times.expect(build, limitsOf(20));
@@ -135,7 +135,7 @@ describe("the time that a search is expected to take", () => {
     expect(times.expect(build, limitsOf(20)) / before).toBeLessThan(1.05);
   });
 
-  test("is not shortened by searches that time has cut short", () => {
+  test("the expected time is not shortened by searches that time ended", () => {
     const times = createExpectedTimes();
     const before = times.expect(build, limitsOf(20));
     times.learn(build, limitsOf(20), took(50, "time"), "somebody");
@@ -167,32 +167,40 @@ describe("whatever one caller sends, others are expected to take what they take"
     ["one other caller", 1, [0.5, 1, 2], 3],
     ["a second and a third one", 2, [0.1, 0.3, 1, 4, 10], 3],
     ["a crowd of them", 10, [0.1, 0.3, 1, 4, 10], 1.6],
-  ])("where there is %s", (_, callers, machines, most) => {
-    fc.assert(
-      fc.property(attack, attack, fc.constantFrom(...machines), (first, then, machine) => {
-        const times = createExpectedTimes();
-        const learnAll = ({ searches, rounds }: typeof first) => {
-          for (let round = 0; round < rounds; round++) {
-            for (const { depth, multipv, actualMs, endedBy } of searches) {
-              times.learn(build, limitsOf(depth, { multipv }), took(actualMs, endedBy), "adversary");
+  ])(
+    "one caller does not change the expected time of others if there is %s",
+    (_, callers, machines, most) => {
+      fc.assert(
+        fc.property(attack, attack, fc.constantFrom(...machines), (first, then, machine) => {
+          const times = createExpectedTimes();
+          const learnAll = ({ searches, rounds }: typeof first) => {
+            for (let round = 0; round < rounds; round++) {
+              for (const { depth, multipv, actualMs, endedBy } of searches) {
+                times.learn(build, limitsOf(depth, { multipv }), took(actualMs, endedBy), "adversary");
+              }
+            }
+          };
+          learnAll(first);
+          for (const factor of [...spread, ...spread, ...spread]) {
+            for (let caller = 0; caller < callers; caller++) {
+              times.learn(
+                build,
+                limitsOf(14),
+                took(typicalMs * factor * machine, "depth"),
+                `caller ${caller}`,
+              );
             }
           }
-        };
-        learnAll(first);
-        for (const factor of [...spread, ...spread, ...spread]) {
-          for (let caller = 0; caller < callers; caller++) {
-            times.learn(build, limitsOf(14), took(typicalMs * factor * machine, "depth"), `caller ${caller}`);
-          }
-        }
-        learnAll(then);
-        const ratio = times.expect(build, limitsOf(14)) / (meanMs * (callers === 0 ? 1 : machine));
-        expect(ratio).toBeLessThan(most);
-        expect(ratio).toBeGreaterThan(1 / most);
-      }),
-    );
-  });
+          learnAll(then);
+          const ratio = times.expect(build, limitsOf(14)) / (meanMs * (callers === 0 ? 1 : machine));
+          expect(ratio).toBeLessThan(most);
+          expect(ratio).toBeGreaterThan(1 / most);
+        }),
+      );
+    },
+  );
 
-  test("also where each of their batches is a flow of its own", () => {
+  test("one caller does not change the expected time of others, even if each of its batches is a flow of its own", () => {
     expect(["2001:db8::/64", "2001:db8::/64#1", "key#2"].map(callerOf)).toEqual([
       "2001:db8::/64",
       "2001:db8::/64",
@@ -201,7 +209,7 @@ describe("whatever one caller sends, others are expected to take what they take"
   });
 });
 
-test("nobody is refused at an almost empty queue because of what one caller's searches took", async () => {
+test("no caller is refused at an almost empty queue because of another caller's searches", async () => {
   const spoiler = scripted(
     doneOf({
       snapshot: snapshotOf({ counters: { ...snapshotOf().counters, timeMs: 60_000 } }),

@@ -12,7 +12,7 @@ const taken = (queue: FairQueue<string>, count: number) =>
   Array.from({ length: count }, () => queue.take()?.value);
 
 describe("virtual time", () => {
-  test("does not fall back when short work overtakes long work that has waited for long", () => {
+  test("virtual time does not fall back when short work overtakes long work that has waited for long", () => {
     const queue = createFairQueue<string>();
     queue.add(waitingOf("a", 1000, { value: "long" }));
     for (let index = 0; index < 60; index++) {
@@ -26,7 +26,7 @@ describe("virtual time", () => {
     expect(taken(queue, 10)).toEqual(Array.from({ length: 10 }, () => "b 10"));
   });
 
-  test("that somebody has waited who leaves is no credit of work of the same flow that came later", () => {
+  test("a waiter that leaves gives no credit to later work of the same flow", () => {
     const queue = createFairQueue<string>();
     const leaving = waitingOf("a", 60_000);
     queue.add(leaving);
@@ -43,7 +43,7 @@ describe("virtual time", () => {
 });
 
 describe("who comes while another has much waiting", () => {
-  test("is served next where both cost the same, and then as often", () => {
+  test("a newcomer is served next if both flows cost the same, and then as often", () => {
     const queue = createFairQueue<string>();
     for (let index = 0; index < 1000; index++) {
       queue.add(waitingOf("many", 100, { dueMs: index }));
@@ -56,7 +56,7 @@ describe("who comes while another has much waiting", () => {
     expect(taken(queue, 4)).toEqual(["newcomer 100", "many 100", "many 100", "newcomer's second"]);
   });
 
-  test("is served next also where such work was expected to cost less when the other one asked for it", () => {
+  test("a newcomer is served next, even if its work was expected to cost less when the other flow asked for it", () => {
     const queue = createFairQueue<string>();
     let learntMs = 9;
     for (let index = 0; index < 100; index++) {
@@ -76,7 +76,7 @@ describe("who comes while another has much waiting", () => {
     expect(taken(queue, 2)).toEqual(["newcomer 400", "many 3"]);
   });
 
-  test("waits behind others who came before, and had nothing either", () => {
+  test("a newcomer waits behind earlier newcomers", () => {
     const queue = createFairQueue<string>();
     for (const flow of ["many", "many", "first", "second"]) {
       queue.add(waitingOf(flow, 100));
@@ -150,7 +150,7 @@ function play(
 }
 
 describe("whatever comes, leaves and is served", () => {
-  test("everybody who stays is served once", () => {
+  test("every waiter that stays is served once, whatever comes and leaves", () => {
     fc.assert(
       fc.property(steps, (all) => {
         const { asked, removed, served } = play(all, {});
@@ -160,7 +160,7 @@ describe("whatever comes, leaves and is served", () => {
     );
   });
 
-  test("who begins to wait is not served before another who waits, beyond an equal share", () => {
+  test("a newcomer is not served before another waiter beyond an equal share", () => {
     fc.assert(
       fc.property(steps, (all) => {
         /** What each pair was served since the first of them, the newcomer, began to wait beside the other. */

@@ -27,7 +27,7 @@ describe("equal requests at the same time", () => {
     return { search: waiting, jobs, open: gate.resolve };
   }
 
-  test("share one search, and each has the answer to its own request", async () => {
+  test("equal requests at the same time share one search, and each has the answer to its own request", async () => {
     const { search, jobs, open } = held(doneOf());
     const analyzer = analyzerOf(search);
     const warnings = [{ code: "clocks_defaulted", message: "…", field: "fen" }];
@@ -44,7 +44,7 @@ describe("equal requests at the same time", () => {
     expect(jobs).toHaveLength(1);
   });
 
-  test("are read by nobody until one watches", async () => {
+  test("the states of a shared search are read by nobody until one caller watches", async () => {
     const over = Promise.withResolvers<void>();
     let wantedNow = false;
     const search: SearchWithRetry = async (_build, _job, _signal, onProgress, wanted) => {
@@ -67,7 +67,7 @@ describe("equal requests at the same time", () => {
     expect(await answer).toMatchObject({ stopReason: "depth" });
   });
 
-  test("lose nothing when the caller leaves who was first", async () => {
+  test("equal requests lose nothing when the first caller leaves", async () => {
     const { search, open } = held(doneOf());
     const analyzer = analyzerOf(search);
     const leaving = new AbortController();
@@ -80,7 +80,7 @@ describe("equal requests at the same time", () => {
     expect(await second).toMatchObject({ stopReason: "depth" });
   });
 
-  test("wait for a slot each from when it came", async () => {
+  test("each of several equal requests waits for a slot from its own arrival", async () => {
     takeClock();
     onTestFinished(giveClockBack);
     const { search, open } = held(doneOf());
@@ -101,7 +101,7 @@ describe("equal requests at the same time", () => {
     ["their depths differ", { depth: 8 }, { depth: 9 }],
     ["their nodes differ", { nodes: 800 }, { nodes: 900 }],
     ["their moves differ", { searchMoves: ["e2e4"] }, { searchMoves: ["e2e4", "d2d4"] }],
-  ])("share nothing where %s", async (_, one, other) => {
+  ])("requests share no search if %s", async (_, one, other) => {
     const { search, jobs, open } = held(doneOf());
     const analyzer = analyzerOf(search, 2);
     const answers = [one, other].map((told) => analyzer.analyze(judgedOf(told), "somebody", never));
@@ -110,7 +110,7 @@ describe("equal requests at the same time", () => {
     expect(jobs).toHaveLength(2);
   });
 
-  test("share what the longest movetime means, said or unsaid", async () => {
+  test("requests share a search if their longest movetime is the same, stated or implied", async () => {
     const { search, jobs, open } = held(doneOf({ endedBy: "time" }));
     const analyzer = analyzerOf(search, 2);
     const answers = [undefined, 9000].map((movetimeMs) =>
@@ -163,7 +163,7 @@ describe("a search that two ask for while it waits", () => {
     return { ask, finish, settle, scheduler };
   }
 
-  test("is served in the place of the single caller who joins a batch", async () => {
+  test("a search of a batch that a single caller joins has the queue position of that caller", async () => {
     const { ask, finish } = crowded();
     for (const depth of [20, 21, 22, 23, 24, 25]) {
       ask(depth, "batch");
@@ -172,7 +172,7 @@ describe("a search that two ask for while it waits", () => {
     expect(await finish()).toEqual([21, 25, 22, 23, 24]);
   });
 
-  test("is served in the place of the batch where that comes first", async () => {
+  test("a search of a batch that a single caller joins keeps the position of the batch if that is earlier", async () => {
     const { ask, finish } = crowded();
     ask(20, "other");
     for (const depth of [21, 22, 23, 24]) {
@@ -183,7 +183,7 @@ describe("a search that two ask for while it waits", () => {
     expect(await finish()).toEqual([21, 25, 22, 23, 24]);
   });
 
-  test("keeps the place of who stays, from when they came, when the other leaves", async () => {
+  test("a shared search keeps the position of the caller who stays, from its arrival", async () => {
     const { ask, finish, settle } = crowded();
     for (const depth of [20, 21, 22]) {
       ask(depth, "batch");
@@ -197,7 +197,7 @@ describe("a search that two ask for while it waits", () => {
     expect(await finish()).toEqual([21, 22, 25, 24]);
   });
 
-  test("is left in the place of who joined it when the one leaves for whom it was begun", async () => {
+  test("a shared search keeps the position of the caller who joined when its first caller leaves", async () => {
     const { ask, finish, settle } = crowded();
     ask(20, "batch");
     const first = ask(25, "single");
@@ -211,7 +211,7 @@ describe("a search that two ask for while it waits", () => {
     expect(await finish()).toEqual([21, 22, 25, 23]);
   });
 
-  test("counts once, however many ask for it", async () => {
+  test("a shared search counts once, however many callers ask for it", async () => {
     const { ask, finish, scheduler, settle } = crowded();
     ask(20, "batch");
     for (let caller = 0; caller < 20; caller++) {

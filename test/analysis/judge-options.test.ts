@@ -23,9 +23,12 @@ describe("options are taken over as they are, and those in effect told apart", (
     // The position says the variant.
     [{ uci_chess960: true }, false, {}],
     [{ uci_chess960: false, skill_level: 20 }, false, {}],
-  ])("%j, weakened: %s", (given, weakened, effective = given) => {
-    expect(judgeOptions(given, options)).toEqual({ kind: "options", values: given, effective, weakened });
-  });
+  ])(
+    "options are taken unchanged, and the effective ones are known: %j, weakened: %s",
+    (given, weakened, effective = given) => {
+      expect(judgeOptions(given, options)).toEqual({ kind: "options", values: given, effective, weakened });
+    },
+  );
 });
 
 describe("options are refused, never clamped", () => {
@@ -47,7 +50,7 @@ describe("options are refused, never clamped", () => {
     [{ uci_elo: 1500 }, "/options/uci_elo", undefined],
     [{ uci_elo: 1500, uci_limit_strength: false }, "/options/uci_elo", undefined],
     [{ uci_elo: 1500, uci_limit_strength: true, skill_level: 3 }, "/options/uci_elo", undefined],
-  ])("%j", (given, pointer, allowed) => {
+  ])("options are refused, never clamped: %j", (given, pointer, allowed) => {
     expect(faultsOf(given)).toMatchObject([{ pointer, code: "invalid_option" }]);
     expect(faultsOf(given)[0]?.allowed).toEqual(allowed);
   });
@@ -64,7 +67,7 @@ describe("options are refused, never clamped", () => {
       { hash: 1 },
       "`hash` is not an option that can be set on this engine: the options are skill_level, uci_limit_strength, uci_elo, uci_chess960.",
     ],
-  ])("in a sentence: %j", (given, message) => {
+  ])("an option is refused in a sentence: %j", (given, message) => {
     expect(faultsOf(given)).toMatchObject([{ message }]);
   });
 
@@ -85,7 +88,7 @@ describe("options are refused, never clamped", () => {
     "nodestime",
     "constructor",
     "toString",
-  ])("%s, which is not the caller's", (name) => {
+  ])("a caller may not set the option %s", (name) => {
     expect(faultsOf({ [name]: 1 })).toMatchObject([
       {
         pointer: `/options/${name}`,
@@ -95,7 +98,7 @@ describe("options are refused, never clamped", () => {
     ]);
   });
 
-  test("each with its own fault", () => {
+  test("each wrong option is refused with its own violation", () => {
     expect(faultsOf({ skill_level: 99, hash: 1, uci_chess960: 1 }).map(({ pointer }) => pointer)).toEqual([
       "/options/skill_level",
       "/options/hash",
@@ -103,7 +106,7 @@ describe("options are refused, never clamped", () => {
     ]);
   });
 
-  test("with a pointer that escapes what it must, and echoes no more than 64 characters", () => {
+  test("a wrong option is refused with an escaped pointer, and at most 64 characters of its name", () => {
     expect(faultsOf({ "a/b~c": 1 })).toMatchObject([{ pointer: "/options/a~1b~0c" }]);
     // gRPC cannot carry half of a character.
     expect(faultsOf({ [`${"x".repeat(63)}😀`]: 1 })[0]?.pointer.isWellFormed()).toBe(true);

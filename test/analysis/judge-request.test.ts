@@ -21,7 +21,7 @@ async function refusalOf(told: Partial<AnalysisRequest>): Promise<KibitzError> {
 }
 
 describe("a request", () => {
-  test("has its defaults filled in", async () => {
+  test("a request gets its defaults", async () => {
     expect(await judge({})).toMatchObject({
       position: { fen: startFen },
       build: full,
@@ -36,18 +36,18 @@ describe("a request", () => {
     });
   });
 
-  test("keeps what it sets", async () => {
+  test("a request keeps the values that it sets", async () => {
     const told = { depth: 3, multipv: 4, movetimeMs: 500, options: { skill_level: 2 } };
     expect(await judge(told)).toMatchObject({ ...told, weakened: true });
   });
 
-  test("has no depth where nodes are given without one", async () => {
+  test("a request of nodes without a depth has no depth limit", async () => {
     expect(await judge({ nodes: 5000 })).toMatchObject({ depth: undefined, nodes: 5000 });
     expect(await judge({ nodes: 5000, depth: 3 })).toMatchObject({ depth: 3, nodes: 5000 });
     expect(await judge({ nodes: 5000, movetimeMs: 60 })).toMatchObject({ depth: undefined, movetimeMs: 60 });
   });
 
-  test("names the moves to search, in UCI and each once", async () => {
+  test("a request names the moves to search, in UCI and each once", async () => {
     const { searchMoves } = await judge({ moves: ["e4"], searchMoves: ["Nf6", "e5", "e7e5"] });
     expect(searchMoves).toEqual(["e7e5", "g8f6"]);
     // Drawn by the rules, though there are moves.
@@ -55,13 +55,13 @@ describe("a request", () => {
     expect([drawn.position.terminal?.reason, drawn.searchMoves]).toEqual(["insufficient_material", ["e1d2"]]);
   });
 
-  test("is Chess960 by its option, which is the position's business and the engine's", async () => {
+  test("a request is Chess960 by its option, which the position and the engine need", async () => {
     const { position, options } = await judge({ options: { uci_chess960: true } });
     expect(position.chess960).toBe(true);
     expect(options).toEqual({ uci_chess960: true });
   });
 
-  test("of Chess960 is refused where the engine does not know it", async () => {
+  test("a request of Chess960 is refused if the engine does not know it", async () => {
     const engines = knownEngines(builds);
     const old = {
       ...engines,
@@ -76,7 +76,7 @@ describe("a request", () => {
     expect((await judgeBy(requestOf({ fen }), engines)).position.chess960).toBe(true);
   });
 
-  test("starts no engine to learn its options where it sets none", async () => {
+  test("a request without options starts no engine to learn its options", async () => {
     const engines = knownEngines(builds);
     await judgeBy(requestOf(), engines);
     expect(engines.described).toEqual([]);
@@ -94,11 +94,11 @@ describe("engine and path", () => {
     ["stockfish-19-lite", "wasm", lite],
     ["stockfish-18", "auto", native],
     ["stockfish-18", "native", native],
-  ] as const)("%s on %s choose the build", async (engine, path, build) => {
+  ] as const)("engine and path choose the build: %s on %s", async (engine, path, build) => {
     expect((await judge({ engine, path })).build).toBe(build);
   });
 
-  test("prefer native for auto, where one version has both", async () => {
+  test("auto prefers native if one version has both paths", async () => {
     const twin = buildOf({ path: "native" });
     const judged = await judgeBy(requestOf(), knownEngines([full, twin]));
     expect(judged.build).toBe(twin);
@@ -107,7 +107,7 @@ describe("engine and path", () => {
   test.each([
     ["stockfish-19-lite", "native", ["auto", "wasm"]],
     ["stockfish-18", "wasm", ["auto", "native"]],
-  ] as const)("%s on %s are refused, with the paths that there are", async (engine, path, runnable) => {
+  ] as const)("engine %s on path %s is refused, with the available paths", async (engine, path, runnable) => {
     expect(await refusalOf({ engine, path })).toMatchObject({
       code: "path_unavailable",
       nextAction: "use_auto_path",
@@ -118,7 +118,7 @@ describe("engine and path", () => {
   test.each([
     ["stockfish-19-lite", 'The engine "stockfish-19-lite" cannot run on the path "native" here'],
     ["latest", 'No engine can run on the path "native" here'],
-  ])("say in words that %s cannot be run there", async (engine, words) => {
+  ])("the refusal says in words that %s cannot run there", async (engine, words) => {
     const engines = knownEngines([full, lite]);
     await expect(judgeBy(requestOf({ engine, path: "native" }), engines)).rejects.toThrow(words);
   });
@@ -126,12 +126,12 @@ describe("engine and path", () => {
   test.each([
     ["", "`engine` is empty: the engines are latest, "],
     ["deep-thought", 'There is no engine "deep-thought" here: the engines are latest, '],
-  ])("%j is refused in a sentence", async (engine, words) => {
+  ])("the engine %j is refused in a sentence", async (engine, words) => {
     await expect(judgeBy(requestOf({ engine }), knownEngines([full, lite]))).rejects.toThrow(words);
   });
 
   test.each(["", "Stockfish-19", "stockfish-20", "LATEST", "stockfish-19 "])(
-    "%j is no engine, and those that there are are listed",
+    "the engine %j is unknown, and the refusal lists the engines",
     async (engine) => {
       expect(await refusalOf({ engine })).toMatchObject({
         code: "unknown_engine",
@@ -168,14 +168,14 @@ describe("a warning", () => {
       { fen: "7k/5Q2/6K1/8/8/8/8/8 b KQ -", multipv: 10, movetimeMs: 50 },
       ["castling_rights_removed", "clocks_defaulted"],
     ],
-  ])("%j: %j", async (told, codes) => {
+  ])("a request gets its warnings: %j: %j", async (told, codes) => {
     expect(await codesOf(told)).toEqual(codes);
   });
 
   test.each([
     [1, "1 legal move,"],
     [8, "8 legal moves,"],
-  ])("counts %i legal move in English", async (legal, words) => {
+  ])("a warning counts %i legal move in English", async (legal, words) => {
     const fens: Record<number, string> = {
       1: "7r/7k/b2n1p1p/3npr2/P3P3/BPp1KpP1/5P2/7R w - - 0 56",
       8: "4k3/8/8/8/8/7p/7P/4K2R w K - 0 1",
@@ -185,7 +185,7 @@ describe("a warning", () => {
   });
 });
 
-test("the warning of fewer lines says that the request has named so few moves", async () => {
+test("the warning of fewer lines says that the request named so few moves", async () => {
   const messageOf = async (searchMoves: readonly string[]) =>
     (await judge({ multipv: 3, searchMoves })).warnings.map(({ message }) => message);
   expect(await messageOf(["e4"])).toEqual(["`search_moves` names only 1 move, so there are no more lines."]);
@@ -206,13 +206,13 @@ describe("a refusal", () => {
       "option_not_allowed",
       ["/options/hash", "/options/skill_level"],
     ],
-  ])("of %j is %s at %j", async (told, code, pointers) => {
+  ])("a request of %j is refused as %s at %j", async (told, code, pointers) => {
     const error = await refusalOf(told);
     expect(error.code).toBe(code);
     expect(error.faults.map(({ pointer }) => pointer)).toEqual(pointers);
   });
 
-  test("judges the position before the engine, and the engine before its options", async () => {
+  test("a request is validated by position, then engine, then options", async () => {
     const legal = { fen: startFen, searchMoves: ["e4"], options: { y: 1 } };
     const everything = { fen: "bad", searchMoves: ["e5"], engine: "x", options: { y: 1 } };
     expect((await refusalOf(everything)).code).toBe("invalid_fen");
@@ -221,7 +221,7 @@ describe("a refusal", () => {
     expect((await refusalOf(legal)).code).toBe("option_not_allowed");
   });
 
-  test("of a move to search says what may stand there, and of a game that is over nothing", async () => {
+  test("the refusal of a move to search lists the legal moves, and none for a finished game", async () => {
     const fen = "8/8/8/8/8/4k3/8/4K3 w - - 0 1";
     expect((await refusalOf({ fen, searchMoves: ["Kf5"] })).faults).toMatchObject([
       { pointer: "/search_moves/0", allowed: { enum: ["e1d1", "e1f1"] } },
@@ -230,14 +230,14 @@ describe("a refusal", () => {
     expect((await refusalOf(mated)).faults[0]).not.toHaveProperty("allowed");
   });
 
-  test("of a FEN without its last fields says what it is with them", async () => {
+  test("the refusal of a FEN without its last fields suggests the completed FEN", async () => {
     const fen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR b";
     expect((await refusalOf({ fen, moves: ["e5"], depth: 3 })).faults).toMatchObject([
       { pointer: "/fen", allowed: { examples: [`${fen} KQkq - 0 1`] } },
     ]);
   });
 
-  test("says nothing of the kind where filling in fields is not enough", async () => {
+  test("the refusal of a FEN suggests nothing if its fields cannot be completed", async () => {
     const { faults } = await refusalOf({ fen: "8/8/8/8/8/8/8/8 w" });
     expect(faults.filter(({ allowed }) => allowed !== undefined)).toEqual([]);
   });

@@ -7,7 +7,7 @@ const settle = () => new Promise(setImmediate);
 
 describe("the place in the queue", () => {
   test.each([1, 2, 3, 4, 5, 6, 7, 8])(
-    "is the one in which work is let in, if nothing else comes (seed %i)",
+    "the queue position is the order in which work is admitted, if nothing else comes (seed %i)",
     async (seed) => {
       const random = createRandom(seed);
       const scheduler = createScheduler({ slots: 1, maxWaitMs: 1e9 });
@@ -37,7 +37,7 @@ describe("the place in the queue", () => {
     },
   );
 
-  test("is told with the time that the work before it should take", async () => {
+  test("the queue position is reported with the expected time of the work before it", async () => {
     const scheduler = createScheduler({ slots: 2, maxWaitMs: 1e9 });
     const places: (PlaceInQueue | undefined)[] = [];
     const enter = (expectedMs: number) =>
@@ -53,7 +53,7 @@ describe("the place in the queue", () => {
     ]);
   });
 
-  test("grows when shorter work comes", async () => {
+  test("the queue position grows when shorter work comes", async () => {
     const scheduler = createScheduler({ slots: 1, maxWaitMs: 1e9 });
     await scheduler.enter({ flow: "holder", expectMs: () => 100 }, never);
     let long: Standing = () => undefined;
@@ -71,7 +71,7 @@ describe("who waits", () => {
     vi.useRealTimers();
   });
 
-  test("is told at once and then every second, until let in", async () => {
+  test("a waiter is told its queue position at once and then every second, until it is admitted", async () => {
     vi.useFakeTimers();
     const scheduler = createScheduler({ slots: 1, maxWaitMs: 1e9 });
     const onWaiting = vi.fn();
@@ -86,7 +86,7 @@ describe("who waits", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("is told no more when it has left", async () => {
+  test("a waiter that has left is told no queue position", async () => {
     vi.useFakeTimers();
     const scheduler = createScheduler({ slots: 1, maxWaitMs: 1e9 });
     await scheduler.enter({ flow: "a", expectMs: () => 10 }, never);
@@ -97,7 +97,7 @@ describe("who waits", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("is told nothing of work that is refused", async () => {
+  test("refused work is told no queue position", async () => {
     const scheduler = createScheduler({ slots: 1, maxWaitMs: 5 });
     await scheduler.enter({ flow: "a", expectMs: () => 1000 }, never);
     const refused = scheduler.enter({ flow: "a", expectMs: () => 10 }, never, () => expect.fail("told"));

@@ -13,7 +13,7 @@ const inputOf = (told: Partial<PositionInput> = {}): PositionInput => ({
 });
 
 describe("a position that is judged again", () => {
-  test("is the same one from the second time on: those that are asked for once are not kept", () => {
+  test("a position is cached from its second use on", () => {
     const judge = createPositionCache(createTimeSlicer());
     const [first, second, third] = [judge(inputOf()), judge(inputOf()), judge(inputOf())];
     expect(second).not.toBe(first);
@@ -28,7 +28,7 @@ describe("a position that is judged again", () => {
     ["a FEN that begins like the name of a variant", { fen: `960 ${startFen}` }],
     ["a FEN with a fault", { fen: "nonsense" }],
     ["a FEN that is too long", { fen: `${startFen}${" ".repeat(200)}x` }],
-  ])("is told apart from one with %s", (_, told) => {
+  ])("the cache of positions tells a position from one with %s", (_, told) => {
     const judge = createPositionCache(createTimeSlicer());
     for (const chess960 of [false, true, false, true]) {
       judge(inputOf({ chess960 }));
@@ -36,7 +36,7 @@ describe("a position that is judged again", () => {
     expect(judge(inputOf(told))).toEqual(judgePosition(inputOf(told)));
   });
 
-  test("is not the one of a long game whose texts are cut elsewhere", async () => {
+  test("the cache of positions tells long games apart whose texts are split elsewhere", async () => {
     const judge = createPositionCache(createTimeSlicer());
     const moves = Array.from(
       { length: movesAtOnce + 8 },

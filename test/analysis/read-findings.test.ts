@@ -20,7 +20,7 @@ const searched = [
 ];
 const written = JSON.stringify(searched[0]);
 
-test.each(searched)("findings are what they were, written and read", (findings) => {
+test.each(searched)("a search result is the same when it is written and read", (findings) => {
   expect(findingsFromJson(JSON.parse(JSON.stringify(findings)))).toEqual(findings);
 });
 
@@ -28,7 +28,7 @@ test.each([
   ["progress", findingsFromEvent({ kind: "progress", snapshot: snapshotOf() }, judgedOf())],
   ["the end by time", findingsFromEvent(doneOf({ endedBy: "time" }), judgedOf())],
   ["the end by depth", findingsFromEvent(doneOf(), judgedOf())],
-])("a state is what it was, written and read: %s", (_, findings) => {
+])("a state of a search is the same when it is written and read: %s", (_, findings) => {
   const json = JSON.parse(JSON.stringify(findings));
   expect(stateFromJson(json)).toEqual(findings);
   expect(stateFromJson({ ...json, endedBy: "stop" })).toBeUndefined();
@@ -36,7 +36,7 @@ test.each([
   expect(stateFromJson({ ...json, lines: [] })).toBeUndefined();
 });
 
-test("findings that are written otherwise have another version: raise it with this", () => {
+test("a search result that is written in another format needs another version number", () => {
   const score = { value: { kind: "cp", cp: 30 }, bound: "exact", wdl: { win: 100, draw: 850, loss: 50 } };
   const move = { capture: false, check: false };
   expect({ findingsVersion, ...JSON.parse(written) }).toEqual({
@@ -69,11 +69,14 @@ test("findings that are written otherwise have another version: raise it with th
 });
 
 describe("what is no findings is none", () => {
-  test.each([[null], [undefined], [1], ["findings"], [[]], [{}], [{ lines: [] }]])("%j", (json) => {
-    expect(findingsFromJson(json)).toBeUndefined();
-  });
+  test.each([[null], [undefined], [1], ["findings"], [[]], [{}], [{ lines: [] }]])(
+    "a text that is no search result is refused: %j",
+    (json) => {
+      expect(findingsFromJson(json)).toBeUndefined();
+    },
+  );
 
-  test("nor is anything that lacks a value, or has one of another kind, wherever in it", () => {
+  test("a search result that lacks a value, or has one of another kind, is refused", () => {
     const taken: string[] = [];
     for (const [path, spoil] of placesOf(JSON.parse(written))) {
       for (const wrong of [undefined, null, "no such word", -1.5, { a: 1 }, [1]]) {
@@ -91,9 +94,12 @@ describe("what is no findings is none", () => {
     expect(taken.length).toBeGreaterThan(3);
   });
 
-  test.each([{ endedBy: "time" }, { deterministic: false }, { lines: [] }])("nor is one with %j", (wrong) => {
-    expect(findingsFromJson({ ...JSON.parse(written), ...wrong })).toBeUndefined();
-  });
+  test.each([{ endedBy: "time" }, { deterministic: false }, { lines: [] }])(
+    "a search result with %j is refused",
+    (wrong) => {
+      expect(findingsFromJson({ ...JSON.parse(written), ...wrong })).toBeUndefined();
+    },
+  );
 });
 
 type Json = Record<string, unknown>;

@@ -23,7 +23,7 @@ async function hasRoom(scheduler: Scheduler): Promise<boolean> {
 }
 
 describe("the scheduler", () => {
-  test("lets in as many as it has slots, and the next one when one leaves", async () => {
+  test("the scheduler admits as many searches as it has slots, and the next one when one leaves", async () => {
     const scheduler = schedulerOf(2);
     const first = await scheduler.enter(work, never);
     await scheduler.enter(work, never);
@@ -34,7 +34,7 @@ describe("the scheduler", () => {
     expect(await hasRoom(scheduler)).toBe(false);
   });
 
-  test("lets equal work of one caller in in the order in which it came", async () => {
+  test("the scheduler admits equal work of one caller in its order of arrival", async () => {
     const scheduler = schedulerOf(1);
     let holder = await scheduler.enter(work, never);
     const entered: number[] = [];
@@ -50,7 +50,7 @@ describe("the scheduler", () => {
     expect(entered).toEqual([1, 2, 3, 4]);
   });
 
-  test("expects no wait for work that nobody waits for any more: its engine is being stopped", async () => {
+  test("the scheduler expects no wait for work that no caller waits for, because its engine is being stopped", async () => {
     const scheduler = schedulerOf(1, 10_000);
     const leaving = new AbortController();
     const left = await scheduler.enter({ ...work, expectMs: () => 60_000 }, leaving.signal);
@@ -63,7 +63,7 @@ describe("the scheduler", () => {
     expect(told).toEqual([0]);
   });
 
-  test("measures how long a search waited for its slot", async () => {
+  test("the scheduler measures how long a search waited for its slot", async () => {
     vi.useFakeTimers({ toFake: ["performance"] });
     onTestFinished(() => void vi.useRealTimers());
     const scheduler = schedulerOf(1);
@@ -75,7 +75,7 @@ describe("the scheduler", () => {
     expect((await second).queueMs).toBe(30);
   });
 
-  test("forgets who leaves the queue, with the reason that they give", async () => {
+  test("the scheduler removes a caller that leaves the queue, with its abort reason", async () => {
     const scheduler = schedulerOf(1);
     const holder = await scheduler.enter(work, never);
     const leaving = new AbortController();
@@ -89,14 +89,14 @@ describe("the scheduler", () => {
     expect(await hasRoom(scheduler)).toBe(true);
   });
 
-  test("does not let in who has left already", async () => {
+  test("the scheduler does not admit a caller that has left already", async () => {
     const scheduler = schedulerOf(1);
     const reason = new Error("never mind");
     await expect(scheduler.enter(work, AbortSignal.abort(reason))).rejects.toBe(reason);
     expect(await hasRoom(scheduler)).toBe(true);
   });
 
-  test("frees nothing when somebody leaves the queue", async () => {
+  test("a caller that leaves the queue frees no slot", async () => {
     const scheduler = schedulerOf(1);
     await scheduler.enter(work, never);
     const leaving = new AbortController();
@@ -106,7 +106,7 @@ describe("the scheduler", () => {
     expect(await hasRoom(scheduler)).toBe(false);
   });
 
-  test("takes no place back from who leaves after they were let in", async () => {
+  test("a caller that leaves after it was admitted keeps its slot until it gives it back", async () => {
     const scheduler = schedulerOf(1);
     const leaving = new AbortController();
     const slot = await scheduler.enter(work, leaving.signal);
@@ -117,7 +117,7 @@ describe("the scheduler", () => {
     expect(await hasRoom(scheduler)).toBe(true);
   });
 
-  test("frees one place for a slot that is given back twice", async () => {
+  test("a slot that is given back twice frees one place", async () => {
     const scheduler = schedulerOf(1);
     const slot = await scheduler.enter(work, never);
     slot[Symbol.dispose]();
@@ -127,7 +127,7 @@ describe("the scheduler", () => {
   });
 
   test.each([1, 2, 3, 4, 5, 6, 7, 8])(
-    "never lets in more than it has slots, and forgets nobody, whatever happens (seed %i)",
+    "the scheduler never admits more than it has slots, and forgets no waiter, whatever happens (seed %i)",
     async (seed) => {
       const random = createRandom(seed);
       const slots = 1 + random.below(4);
@@ -194,7 +194,7 @@ describe("the scheduler", () => {
     },
   );
 
-  test("counts who is inside, who waits, who was let in and who was refused", async () => {
+  test("the scheduler counts running, waiting, admitted and refused searches", async () => {
     const scheduler = schedulerOf(1, 15);
     const holder = await scheduler.enter(work, never);
     const second = scheduler.enter(work, never);
@@ -231,12 +231,12 @@ const worksOf = (flow: string, expectedMs: number, count: number, name = flow) =
   }));
 
 describe("waiting work", () => {
-  test("of many requests of one caller does not make another caller wait for all of them", async () => {
+  test("many requests of one caller do not make another caller wait for all of them", async () => {
     const order = await orderOf([...worksOf("greedy", 100, 20), ...worksOf("modest", 100, 2)]);
     expect(order.slice(0, 4)).toEqual(["greedy1", "modest1", "greedy2", "modest2"]);
   });
 
-  test("is shared out by time and not by number", async () => {
+  test("waiting work is shared out by time and not by number", async () => {
     const order = await orderOf([...worksOf("long", 100, 4), ...worksOf("short", 25, 12)]);
     const shortBefore = (name: string) =>
       order.slice(0, order.indexOf(name)).filter((other) => other.startsWith("short")).length;
@@ -244,7 +244,7 @@ describe("waiting work", () => {
     expect([shortBefore("long1"), shortBefore("long2")]).toEqual([3, 7]);
   });
 
-  test("that is short goes ahead of long work that came before, of others and of the same caller", async () => {
+  test("short work goes ahead of earlier long work, of others and of the same caller", async () => {
     const [long, short] = [{ flow: "a", expectMs: () => 5000, name: "long" }, worksOf("b", 10, 1, "short")];
     expect(await orderOf([long, ...short])).toEqual(["short1", "long"]);
     expect(await orderOf([long, ...worksOf("a", 10, 1, "short")])).toEqual(["short1", "long"]);
@@ -254,7 +254,7 @@ describe("waiting work", () => {
     ["callers that come once and are gone", (index: number) => `visitor ${index}`],
     ["one other caller", () => "other"],
     ["its own caller", () => "patient"],
-  ])("that is long gets its turn, however much short work of %s keeps coming", async (_, flowOf) => {
+  ])("long work gets its turn, however much short work of %s keeps coming", async (_, flowOf) => {
     const scheduler = schedulerOf(1);
     let slot = await scheduler.enter(work, never);
     let entered = false;
@@ -282,7 +282,7 @@ describe("waiting work", () => {
     await Promise.all(short);
   });
 
-  test("that is called off gives its share to the others", async () => {
+  test("waiting work that is cancelled gives its share to the others", async () => {
     const scheduler = schedulerOf(1, 1000);
     const holder = await scheduler.enter(work, never);
     const leaving = new AbortController();
@@ -317,7 +317,7 @@ describe("work that would wait too long", () => {
     return scheduler;
   }
 
-  test("is refused at once, and the error says how long to wait and how to search less", async () => {
+  test("work that would wait too long is refused at once, with the time to wait and a smaller search", async () => {
     vi.useFakeTimers({ toFake: ["performance"] });
     onTestFinished(() => void vi.useRealTimers());
     const scheduler = await full(1, 10_000, 4000, 2);
@@ -328,19 +328,19 @@ describe("work that would wait too long", () => {
     expect(scheduler.counters).toMatchObject({ waiting: 2, refused: 1 });
   });
 
-  test("is never asked back earlier than in a second", async () => {
+  test("work that would wait too long is asked back after a second at least", async () => {
     const scheduler = await full(1, 10, 11, 0);
     expect((await refusalOf(scheduler, work)).retryAfterMs).toBe(1000);
   });
 
-  test("is told apart from work that is served before those who wait", async () => {
+  test("short work of another caller is admitted, though long work waits", async () => {
     const scheduler = await full(1, 10_000, 4000, 2);
     // Short work of another caller waits for what runs, and for none of those.
     scheduler.enter({ flow: "other", expectMs: () => 50 }, never).catch(() => {});
     expect(scheduler.counters).toMatchObject({ waiting: 3, refused: 0 });
   });
 
-  test("waits half as long where two slots serve it", async () => {
+  test("the expected wait is half as long if two slots serve the queue", async () => {
     const asked = { flow: "waiting", expectMs: () => 4000 };
     await refusalOf(await full(1, 10_000, 4000, 2), asked);
     const scheduler = await full(2, 10_000, 4000, 2);
@@ -348,12 +348,12 @@ describe("work that would wait too long", () => {
     expect(scheduler.counters).toMatchObject({ waiting: 3, refused: 0 });
   });
 
-  test("is not counted by length: many short ones may wait", async () => {
+  test("the expected wait is counted in time: many short searches may wait", async () => {
     const scheduler = await full(1, 10_000, 5, 1500);
     expect(scheduler.counters).toMatchObject({ waiting: 1500, refused: 0 });
   });
 
-  test("is not what was let in before", async () => {
+  test("admitted work is not refused later", async () => {
     const scheduler = schedulerOf(1, 0);
     expect(scheduler.hasFreeSlot).toBe(true);
     const holder = await scheduler.enter(work, never);
@@ -364,7 +364,7 @@ describe("work that would wait too long", () => {
     expect(scheduler.hasFreeSlot).toBe(true);
   });
 
-  test("is all work where nobody may wait, as long as no slot is free", async () => {
+  test("all work is refused if none may wait, as long as no slot is free", async () => {
     const scheduler = schedulerOf(1, 0);
     const holder = await scheduler.enter(work, never);
     await refusalOf(scheduler, work);

@@ -72,7 +72,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     return into;
   }
 
-  test("search once what all are asked at once, and answer it three times", async () => {
+  test("nodes that share a Redis search once for equal requests at the same time, and answer each", async () => {
     const all = await nodes(3);
     const answers = askAll(all);
     const held = await shared(all);
@@ -86,7 +86,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     expect(searchesOf(all)).toHaveLength(1);
   });
 
-  test("know what another one has found before, and charge no engine time for it", async () => {
+  test("nodes that share a Redis know each other's answers, and charge no engine time for them", async () => {
     const [one, other] = (await nodes(2)) as [TestNode, TestNode];
     const first = one.analyzer.analyze(judgedOf(), "caller", never);
     (await shared([one])).answer();
@@ -102,7 +102,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     expect(other.searches).toEqual([]);
   });
 
-  test("count where an answer was: each once, for whoever asked", async () => {
+  test("nodes that share a Redis count each answer once by its source", async () => {
     const [one, other, third] = (await nodes(3)) as [TestNode, TestNode, TestNode];
     const first = one.analyzer.analyze(judgedOf(), "caller", never);
     (await shared([one])).answer();
@@ -128,7 +128,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     expect(all.map(({ found }) => found.at(-1))).toEqual([undefined, undefined, undefined]);
   });
 
-  test("tell each other how a search goes, to streams and not to others", async () => {
+  test("nodes that share a Redis pass the states of a search to streams, and to no other followers", async () => {
     const all = (await nodes(2)) as [TestNode, TestNode];
     const [one, other] = all;
     const answer = one.analyzer.analyze(judgedOf(), "caller", never);
@@ -151,7 +151,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     expect((await answer).depth).toBe(14);
   });
 
-  test("charge everybody the engine time of a search that they followed", async () => {
+  test("nodes that share a Redis charge every follower the engine time of the search", async () => {
     const all = await nodes(2);
     const charged: number[] = [];
     const terms = { expectedMs: 1, longestMs: 9000, onEngineTime: (ms: number) => charged.push(ms) };
@@ -161,7 +161,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     expect(charged).toEqual([50, 50]);
   });
 
-  test("go on with a search whose asker has left, as long as others follow it", async () => {
+  test("a node goes on with a search whose caller has left, as long as others follow it", async () => {
     const all = (await nodes(3)) as [TestNode, TestNode, TestNode];
     const [leads, ...follow] = all;
     const leaving = new AbortController();
@@ -178,7 +178,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     expect(searchesOf(all)).toHaveLength(1);
   });
 
-  test("stop a search when all who asked have left, wherever they are", async () => {
+  test("a node stops a search when all its callers have left, on any node", async () => {
     const all = (await nodes(2)) as [TestNode, TestNode];
     const [leads, follows] = all;
     const leaving = [new AbortController(), new AbortController()] as const;
@@ -196,7 +196,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     expect(searchesOf(all)).toHaveLength(1);
   });
 
-  test("take over from one that is killed, and go on where their readers were", async () => {
+  test("followers of a killed node take its search over, and their streams go on", async () => {
     const all = (await nodes(3)) as [TestNode, TestNode, TestNode];
     const [leads, ...follow] = all;
     void leads.analyzer.analyze(judgedOf(), "caller", never);
@@ -223,7 +223,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     held.answer();
   });
 
-  test("take over from one that is cut off, which goes on by itself", async () => {
+  test("followers of a node that is cut off take its search over, and that node goes on by itself", async () => {
     await using line = await lineTo(redis.port);
     const prefix = `searches-${prefixes++}:`;
     const leads = await openNode({
@@ -244,7 +244,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     expect((await left).best?.uci).toBe("e2e4");
   });
 
-  test("search for themselves when the search of another one fails or is cut short", async () => {
+  test("followers search for themselves if the search of another node fails or is cut short", async () => {
     for (const end of [
       (held: HeldSearch) => held.fail(new Error("no engine")),
       (held: HeldSearch) => held.answer({ endedBy: "stop" }),
@@ -259,7 +259,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     }
   });
 
-  test("follow one another without a slot, and before waiting for one", async () => {
+  test("nodes follow one another without a slot, and before they wait for one", async () => {
     const all = (await nodes(2)) as [TestNode, TestNode];
     const [leads, busy] = all;
     const answer = leads.analyzer.analyze(judgedOf(), "caller", never);
@@ -279,7 +279,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     await other;
   });
 
-  test("refuse nobody who has followed another one, though no more would be let in", async () => {
+  test("a node refuses no follower of a finished search, though its queue is full", async () => {
     const prefix = `searches-${prefixes++}:`;
     const known = { url: redis.url, prefix, askMaxMs: 10_000 };
     const leads = await openNode({ ...known, id: "leads" });
@@ -302,7 +302,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     held.answer();
   });
 
-  test("share what time has ended with those who ask meanwhile, and keep it for nobody", async () => {
+  test("an answer that time ended is shared with its followers, and not cached", async () => {
     const all = (await nodes(2)) as [TestNode, TestNode];
     const asked = judgedOf({ movetimeMs: 500 });
     const answer = all[0].analyzer.analyze(asked, "caller", never);
@@ -317,7 +317,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     await answering(all, again, { endedBy: "time" });
   });
 
-  test("do not share what differs: another time to end by, another build of the same name", async () => {
+  test("nodes do not share a search with another time limit or another build of the same name", async () => {
     const all = (await nodes(2)) as [TestNode, TestNode];
     const [one, other] = all;
     const asked = [
@@ -338,7 +338,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     expect(known).toMatchObject({ cached: true, best: { uci: "e2e4" } });
   });
 
-  test("ask nobody about a shallow search", async () => {
+  test("nodes do not use Redis for a shallow search", async () => {
     const [node] = (await nodes(1)) as [TestNode];
     expect(isWorthSharing({ depth: 9, nodes: undefined })).toBe(false);
     expect(isWorthSharing({ depth: 10, nodes: undefined })).toBe(true);
@@ -355,7 +355,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     }
   });
 
-  test("answer all the same, once, whatever happens to Redis on the way", async () => {
+  test("nodes answer every request once, whatever happens to Redis meanwhile", async () => {
     const all = await nodes(3, 1000);
     // It goes while one leads and two follow.
     const first = askAll(all);

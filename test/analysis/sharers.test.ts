@@ -4,7 +4,7 @@ import { createCoalescer, type SharedWork } from "../../src/analysis/coalesce.ts
 
 const never = new AbortController().signal;
 
-test("work is told who joins it, and who leaves while others stay", async () => {
+test("shared work is told who joins it, and who leaves while others stay", async () => {
   const coalescer = createCoalescer<number, string>();
   const told: string[] = [];
   const end = Promise.withResolvers<number>();

@@ -21,7 +21,7 @@ function watchedWork() {
 }
 
 describe("the states of shared work", () => {
-  test("are wanted by nobody where all wait for the last one", async () => {
+  test("the states of shared work are unwanted if all waiters wait for the last one", async () => {
     const coalescer = createCoalescer<number, string>();
     const { work, wanted, end } = watchedWork();
     const both = [1, 2].map(() => coalescer.last("key", work, "somebody", never));
@@ -31,7 +31,7 @@ describe("the states of shared work", () => {
     expect(wanted()).toBe(false);
   });
 
-  test("are wanted from when the first one comes who reads them", async () => {
+  test("the states of shared work are wanted from the first reader on", async () => {
     const coalescer = createCoalescer<number, string>();
     const { work, wanted, end, say } = watchedWork();
     const last = coalescer.last("key", work, "first", never);

@@ -45,7 +45,7 @@ function startedOver(store: AnswerStore<Findings>, done: SearchDone = doneOf()) 
   return { analyzer, ask, jobs };
 }
 
-test("what one process has found, the next one does not search, and knows it from memory then", async () => {
+test("an answer that one process has stored is found by the next process, and then in its memory", async () => {
   const { store, asked } = rememberingStore();
   const searched = await startedOver(store).ask();
   expect(asked).toEqual(["get", "set"]);
@@ -64,13 +64,13 @@ test.each<[string, Parameters<typeof judgedOf>[0], SearchDone]>([
   ["the service has ended", {}, doneOf({ endedBy: "stop" })],
   ["a weakened engine has played", { weakened: true }, doneOf()],
   ["several threads have found", { build: buildOf({ settings: { hashMb: 16, threads: 2 } }) }, doneOf()],
-])("what %s is not stored", async (_, told, done) => {
+])("an answer that %s is not stored", async (_, told, done) => {
   const { store, asked } = rememberingStore();
   expect(await startedOver(store, done).ask(told)).toMatchObject({ cached: false, deterministic: false });
   expect(asked).not.toContain("set");
 });
 
-test("of a shallow search the store never hears, but memory keeps it", async () => {
+test("an answer of a shallow search is kept in memory, and not stored", async () => {
   const { store, asked } = rememberingStore();
   const { ask, jobs } = startedOver(store);
   await ask({ depth: 5 });
@@ -78,7 +78,7 @@ test("of a shallow search the store never hears, but memory keeps it", async () 
   expect([jobs.length, asked]).toEqual([1, []]);
 });
 
-test("the digest of an engine is read once, and another engine under its name gets none of its answers", async () => {
+test("the digest of an engine is read once, and another engine of its name gets none of its answers", async () => {
   const { store } = rememberingStore();
   let reads = 0;
   const digestRead = (digest: string) =>
@@ -97,7 +97,7 @@ test("the digest of an engine is read once, and another engine under its name ge
   expect(await ask({ build: digestRead("b".repeat(64)), depth: 8 })).toMatchObject({ cached: false });
 });
 
-test("without a digest nothing is kept, and the engine says for itself what is wrong", async () => {
+test("an answer of an engine without a digest is not stored, and the engine reports its error", async () => {
   const { store, asked } = rememberingStore();
   const build = buildOf({ sha256: () => Promise.reject(new Error("its file is gone")) });
   const { ask, jobs } = startedOver(store);

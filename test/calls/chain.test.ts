@@ -90,7 +90,7 @@ describe("a line in the log", () => {
     };
   }
 
-  test("tells who asked what, through which door, and for how long", async () => {
+  test("a line in the log says the caller, the call, its protocol, and its time", async () => {
     const lines: unknown[] = [];
     const log = { ...silentLog, info: (fields: object, message: string) => lines.push([message, fields]) };
     await run(
@@ -109,7 +109,7 @@ describe("a line in the log", () => {
     ]);
   });
 
-  test("about what tools ask every second is for those who look for it, but a mistake of ours is not", async () => {
+  test("a call that tools repeat every second is logged at debug, but an internal error of it is not", async () => {
     const lines: unknown[] = [];
     const write = (level: string) => (fields: { readonly code?: unknown }) =>
       lines.push([level, fields.code]);
@@ -138,15 +138,15 @@ describe("a line in the log", () => {
 
   test.each([
     ["a refusal", refusal, "info", "invalid_fen"],
-    ["a mistake of ours", new TypeError("mistake"), "error", "internal"],
+    ["an internal error", new TypeError("mistake"), "error", "internal"],
     ["a deadline", new ConnectError("late", Code.DeadlineExceeded), "info", "deadline_exceeded"],
-  ])("after %s says so, and lets it pass", async (_, error, level, code) => {
+  ])("a call after %s is logged with it, and passed on", async (_, error, level, code) => {
     const { lines, logged } = recording();
     await expect(run(logged, refuse(error))).rejects.toBe(error);
     expect(lines).toEqual([[level, code]]);
   });
 
-  test("about a caller that left is no error, whatever the reason of the signal", async () => {
+  test("a caller that left is logged as no error, whatever the abort reason", async () => {
     const { lines, logged } = recording();
     for (const reason of [new Error("the caller left"), undefined]) {
       const signal = AbortSignal.abort(reason);
@@ -160,22 +160,22 @@ describe("a line in the log", () => {
 
   test.each([
     ["a client that resets its stream is no error, whatever its code", Code.Internal, "canceled"],
-    ["a deadline that has passed calls it so", Code.DeadlineExceeded, "deadline_exceeded"],
-  ])("about %s", async (_, reason, code) => {
+    ["a deadline that has passed is deadline_exceeded", Code.DeadlineExceeded, "deadline_exceeded"],
+  ])("in the log, %s", async (_, reason, code) => {
     const { lines, logged } = recording();
     const signal = AbortSignal.abort(new ConnectError("http/2 stream closed", reason));
     await expect(run(logged, refuse(signal.reason), { signal })).rejects.toBe(signal.reason);
     expect(lines).toEqual([["info", code]]);
   });
 
-  test("about a mistake of ours stays an error when the caller has left, too", async () => {
+  test("an internal error stays an error in the log when the caller has left, too", async () => {
     const { lines, logged } = recording();
     const signal = AbortSignal.abort(new Error("the caller left"));
     await expect(run(logged, refuse(new TypeError("mistake")), { signal })).rejects.toThrow("mistake");
     expect(lines).toEqual([["error", "internal"]]);
   });
 
-  test("of a stream comes when it has ended, and once", async () => {
+  test("a stream is logged once, when it has ended", async () => {
     const { lines, logged } = recording();
     const { message } = await run(logged, streaming(1, 2));
     expect(lines).toEqual([]);
@@ -183,14 +183,14 @@ describe("a line in the log", () => {
     expect(lines).toEqual([["info", "ok"]]);
   });
 
-  test("of a stream tells how it failed", async () => {
+  test("a stream that failed is logged with its failure", async () => {
     const { lines, logged } = recording();
     const { message } = await run(logged, streaming(1, refusal));
     await expect(Array.fromAsync(message)).rejects.toBe(refusal);
     expect(lines).toEqual([["info", "invalid_fen"]]);
   });
 
-  test("of a stream tells when its reader left", async () => {
+  test("a stream whose reader left is logged as such", async () => {
     const { lines, logged } = recording();
     const { message } = await run(logged, streaming(1, 2));
     const reader = message[Symbol.asyncIterator]();
@@ -199,7 +199,7 @@ describe("a line in the log", () => {
     expect(lines).toEqual([["info", "canceled"]]);
   });
 
-  test("of a stream that could not be delivered is no error of ours", async () => {
+  test("a stream that could not be delivered is logged as no internal error", async () => {
     const { lines, logged } = recording();
     const { message } = await run(logged, streaming(1, 2));
     const reading = (message as AsyncIterable<unknown>)[Symbol.asyncIterator]();
@@ -213,7 +213,7 @@ describe("a line in the log", () => {
 describe("Connect's doors", () => {
   const ofCatalogue = expect.objectContaining({ code: Code.InvalidArgument, rawMessage: "bad" });
 
-  test("give the answer the headers that were added on the way", async () => {
+  test("calls over Connect give the answer the headers that interceptors added", async () => {
     const outcome = createOutcome([
       ["x-request-id", "id-1"],
       ["x-other", "2"],
@@ -226,11 +226,11 @@ describe("Connect's doors", () => {
     ]);
   });
 
-  test("make Connect errors of those of the catalogue", async () => {
+  test("calls over Connect turn errors of the catalogue into Connect errors", async () => {
     await expect(run(connectErrors(), refuse(refusal))).rejects.toEqual(ofCatalogue);
   });
 
-  test("also where a stream fails while it is read", async () => {
+  test("streams over Connect turn errors of the catalogue into Connect errors, also while they are read", async () => {
     const { message } = await run(connectErrors(), streaming(1, refusal));
     const read: unknown[] = [];
     const reading = (async () => {
@@ -246,7 +246,7 @@ describe("Connect's doors", () => {
 describe("the rules of the proto", () => {
   const rules = validate(createRules());
 
-  test("let a good request pass, untouched", async () => {
+  test("the rules of the proto let a valid request pass unchanged", async () => {
     let seen: unknown;
     await run(rules, (request) => {
       seen = request.message;
@@ -255,14 +255,14 @@ describe("the rules of the proto", () => {
     expect(seen).toMatchObject({ fen: "x" });
   });
 
-  test("refuse a bad one before the method is asked", async () => {
+  test("the rules of the proto refuse an invalid request before the method is called", async () => {
     await expect(run(rules, () => expect.fail("asked"), { fen: "" })).rejects.toMatchObject({
       code: "invalid_fen",
       faults: [{ pointer: "/fen" }],
     });
   });
 
-  test("refuse the bad message of a stream when it is read", async () => {
+  test("the rules of the proto refuse an invalid message of a stream when it is read", async () => {
     const reading = run(rules, async ({ message }) => Array.fromAsync(message), { fen: "", stream: true });
     await expect(reading).rejects.toMatchObject({ code: "invalid_fen" });
   });

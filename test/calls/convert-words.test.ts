@@ -20,7 +20,7 @@ function expectAll(desc: DescEnum, reached: readonly (number | undefined)[]): vo
 }
 
 describe("every word of the domain has its value of the enum", () => {
-  test("why a search stopped", () => {
+  test("every reason why a search stopped has its enum value", () => {
     const words: Readonly<Record<StopReason, pb.StopReason>> = {
       depth: pb.StopReason.DEPTH,
       nodes: pb.StopReason.NODES,
@@ -35,7 +35,7 @@ describe("every word of the domain has its value of the enum", () => {
     expectAll(pb.StopReasonSchema, Object.values(words));
   });
 
-  test("how a game has ended, and who has won", () => {
+  test("every end of a game and every winner has its enum value", () => {
     const shuffle = ["Nf3", "Nf6", "Ng1", "Ng8"];
     const ends = [
       [positionOf("R3k3/2K4R/8/8/8/8/8/8 b - - 0 1"), pb.TerminalReason.CHECKMATE, pb.Color.WHITE, "1-0"],
@@ -81,7 +81,7 @@ describe("every word of the domain has its value of the enum", () => {
     );
   });
 
-  test("which draw may be claimed", () => {
+  test("every claimable draw has its enum value", () => {
     const shuffle = ["Nf3", "Nf6", "Ng1", "Ng8"];
     const claims = [
       [positionOf("8/8/4k3/8/8/4K3/4P3/8 w - - 100 99"), pb.DrawClaim.FIFTY_MOVES],
@@ -97,7 +97,7 @@ describe("every word of the domain has its value of the enum", () => {
     );
   });
 
-  test("bounds", () => {
+  test("every bound of a score has its enum value", () => {
     const words: Readonly<Record<Bound, pb.Bound>> = {
       exact: pb.Bound.EXACT,
       lower: pb.Bound.LOWER,
@@ -110,7 +110,7 @@ describe("every word of the domain has its value of the enum", () => {
     expectAll(pb.BoundSchema, Object.values(words));
   });
 
-  test("pieces that pawns become, and sides to castle to", () => {
+  test("every promotion piece and castling side has its enum value", () => {
     const bestMoveOf = (fen: string, uci: string) => {
       const snapshot = snapshotOf({ lines: [lineOf([uci])] });
       const done = doneOf({ snapshot, bestMove: uci, ponder: undefined });

@@ -19,7 +19,7 @@ function messageOf(told: Partial<Analysis> = {}): MessageInitShape<typeof Evalua
 }
 
 describe("a request", () => {
-  test("has its defaults where the message says nothing", () => {
+  test("a request has its defaults if the message sets nothing", () => {
     expect(requestFromMessage(create(pb.AnalysisRequestSchema, { fen: startFen }))).toEqual({
       fen: startFen,
       moves: [],
@@ -34,7 +34,7 @@ describe("a request", () => {
     });
   });
 
-  test("has what the message says, and tells 0 from nothing", () => {
+  test("a request has the values of its message, and tells 0 from absent", () => {
     const told = {
       fen: "f",
       moves: ["e4"],
@@ -54,13 +54,13 @@ describe("a request", () => {
     [pb.Path.AUTO, "auto"],
     [pb.Path.WASM, "wasm"],
     [pb.Path.NATIVE, "native"],
-  ] as const)("with path %i means %s", (path, word) => {
+  ] as const)("a request with path %i means %s", (path, word) => {
     expect(requestFromMessage(create(pb.AnalysisRequestSchema, { path })).path).toBe(word);
   });
 });
 
 describe("an analysis", () => {
-  test("becomes a message with everything that it knows", () => {
+  test("an analysis becomes a message with all its fields", () => {
     const message = create(
       EvaluateResponseSchema,
       messageOf({ warnings: [{ code: "c", message: "m", field: "fen" }] }),
@@ -113,7 +113,7 @@ describe("an analysis", () => {
     });
   });
 
-  test("shares with the next answer from the cache what they have in common, which nobody can change", () => {
+  test("the answer shares its immutable parts with the next answer from the cache", () => {
     const analysis = { ...analysisFromEvent(doneOf(), judgedOf(), 3), cached: true };
     const [first, second] = [messageFromAnalysis(analysis), messageFromAnalysis({ ...analysis })];
     for (const part of ["engine", "score", "bestMove", "ponder"] as const) {
@@ -125,7 +125,7 @@ describe("an analysis", () => {
     expect(first.lines?.[0]?.score).toBe(first.score);
   });
 
-  test("keeps nothing beside what a search has found and is in no cache: the engine alone", () => {
+  test("a converted answer keeps nothing alive but the engine", () => {
     const analysis = analysisFromEvent(doneOf(), judgedOf(), 3);
     const [first, second] = [messageFromAnalysis(analysis), messageFromAnalysis(analysis)];
     expect(second).toEqual({ ...first, id: second.id });
@@ -136,11 +136,11 @@ describe("an analysis", () => {
     expect(second.lines?.[0]?.score).not.toBe(first.lines?.[0]?.score);
   });
 
-  test("has an id of its own each time", () => {
+  test("each answer has an id of its own", () => {
     expect(messageOf().id).not.toBe(messageOf().id);
   });
 
-  test("leaves unset what an engine does not report, and tells 0 from it", () => {
+  test("an answer leaves a value unset that the engine does not report, and tells 0 from it", () => {
     const score: Score = { value: { kind: "cp", cp: 0 }, bound: "exact", wdl: undefined };
     const message = messageOf({ score, warnings: [{ code: "c", message: "m", field: undefined }] });
     const expected = { value: { case: "cp", value: 0 }, bound: pb.Bound.EXACT, winPercent: 50 } as const;
@@ -151,7 +151,7 @@ describe("an analysis", () => {
     expect(timed.search?.limits).toMatchObject({ movetimeMs: 50 });
   });
 
-  test("numbers its lines from 1", () => {
+  test("an answer numbers its lines from 1", () => {
     const { lines } = analysisFromEvent(
       doneOf({ snapshot: snapshotOf({ lines: [lineOf(["e2e4"]), lineOf(["d2d4"]), lineOf(["c2c4"])] }) }),
       judgedOf({ multipv: 3 }),
@@ -171,7 +171,7 @@ describe("an engine version", () => {
   const lite = buildOf({ id: "stockfish-19-lite", net: "lite" });
   const info = { name: "Stockfish 19", author: "the authors", options, hashMinMb: 1 };
 
-  test("is told with its builds, options and digests", () => {
+  test("an engine version is listed with its builds, options and digests", () => {
     const { catalog } = knownEngines([full, native]);
     const digests = new Map([
       [full, "a".repeat(64)],
@@ -206,7 +206,7 @@ describe("an engine version", () => {
     });
   });
 
-  test("is deprecated when all of its builds go, and stable while one stays", () => {
+  test("an engine version is deprecated when all of its builds are, and stable while one is not", () => {
     const facts = { info, latest: false, digests: new Map(), available: new Set<EngineBuild>() };
     const going = buildOf({ deprecatedSince: "2026-11-22" });
     const statusOf = (builds: readonly EngineBuild[]) =>
@@ -215,7 +215,7 @@ describe("an engine version", () => {
     expect(statusOf([going, native])).toBe(pb.EngineStatus.STABLE);
   });
 
-  test("says what it is not: no licence, no Chess960, no full network", () => {
+  test("an engine version is listed without a licence, Chess960 or a full network if it has none", () => {
     const version = knownEngines([native]).catalog.latest;
     const facts = {
       info: { ...info, options: [] },
@@ -233,7 +233,7 @@ describe("an engine version", () => {
   });
 });
 
-test("a plan is told with its limits, and without those that it has not", () => {
+test("a plan is listed with its limits, and without absent ones", () => {
   expect(messageFromPlan(openPlan)).toEqual({
     id: "keyless",
     requiresKey: false,

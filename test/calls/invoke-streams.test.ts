@@ -23,7 +23,7 @@ const answering = implementing(async function* () {
 });
 
 describe("a lean stream", () => {
-  test("runs the interceptors in the order in which Connect runs them, and they see the same", async () => {
+  test("a direct stream runs the interceptors in the order of Connect, and they see the same", async () => {
     const recorder =
       (name: string, seen: unknown[]): Interceptor =>
       (next) =>
@@ -50,7 +50,7 @@ describe("a lean stream", () => {
     expect(lean).toEqual(byConnect);
   });
 
-  test("gives its answers as whole messages", async () => {
+  test("a direct stream yields whole messages", async () => {
     const answers = await Array.fromAsync(createCalls([answering], []).stream(method)(request, context));
     expect(answers).toMatchObject([
       {
@@ -64,14 +64,14 @@ describe("a lean stream", () => {
     ]);
   });
 
-  test("is refused by the rules of the proto before its method is asked", async () => {
+  test("a direct stream is refused by the rules of the proto before its method is called", async () => {
     const asked = implementing(() => expect.fail("asked"));
     const call = createCalls([asked], [validate(createRules())]).stream(method);
     const answers = call(create(AnalysisRequestSchema, { fen: "x", depth: 99 }), context);
     await expect(Array.fromAsync(answers)).rejects.toBeInstanceOf(KibitzError);
   });
 
-  test("tells its method when its reader leaves", async () => {
+  test("a direct stream aborts its method's signal when its reader leaves", async () => {
     let left = false;
     const leaving = implementing(async function* () {
       try {
@@ -90,7 +90,7 @@ describe("a lean stream", () => {
     expect(left).toBe(true);
   });
 
-  test("that has no implementation is a mistake at the start, not in a call", () => {
+  test("a direct stream without an implementation fails at the start, not in a call", () => {
     expect(() => createCalls([answering], []).stream(AnalysisService.method.evaluate)).toThrow(
       "chess.analysis.v1.AnalysisService.Evaluate has no answer as a stream",
     );

@@ -28,7 +28,7 @@ function recorder(name: string, seen: unknown[]): Interceptor {
 }
 
 describe("a lean call", () => {
-  test("runs the interceptors in the order in which Connect runs them, and they see the same", async () => {
+  test("a direct call runs the interceptors in the order of Connect, and they see the same", async () => {
     const lean: unknown[] = [];
     const byConnect: unknown[] = [];
     const chain = (seen: unknown[]) => ["outer", "middle", "inner"].map((name) => recorder(name, seen));
@@ -51,7 +51,7 @@ describe("a lean call", () => {
     expect(lean).toEqual(byConnect);
   });
 
-  test("gives the method its message, request and signal, and the answer as a message", async () => {
+  test("a direct call gives the method its message, request and signal, and returns a message", async () => {
     let given:
       | { readonly message: Message; readonly request: unknown; readonly signal: AbortSignal }
       | undefined;
@@ -75,7 +75,7 @@ describe("a lean call", () => {
     });
   });
 
-  test("does not make a signal that nobody asks for", async () => {
+  test("a direct call creates no signal if none is used", async () => {
     const lazy = {
       request: context.request,
       get signal(): AbortSignal {
@@ -86,7 +86,7 @@ describe("a lean call", () => {
     await expect(call(request, lazy)).resolves.toMatchObject({ summary: "an answer" });
   });
 
-  test("lets interceptors leave headers, and look at the path that Connect would have", async () => {
+  test("interceptors of a direct call can add headers, and see the path that Connect would have", async () => {
     const seen: unknown[] = [];
     const look: Interceptor = (next) => async (request) => {
       seen.push(request.url, request.requestMethod, [...request.header]);
@@ -108,7 +108,7 @@ describe("a lean call", () => {
       },
     ],
     ["rejects", (error) => Promise.reject(error)],
-  ])("fails with what its method %s, untouched", async (_, fail) => {
+  ])("a direct call fails with what its method %s, unchanged", async (_, fail) => {
     const mistake = new Error("mistake");
     const failing: Implementation = {
       service: AnalysisService,
@@ -117,7 +117,7 @@ describe("a lean call", () => {
     await expect(createCalls([failing], []).unary(evaluate)(request, context)).rejects.toBe(mistake);
   });
 
-  test("can be refused by an interceptor before its method is asked", async () => {
+  test("an interceptor can refuse a direct call before its method is called", async () => {
     const refusal = new Error("no");
     const refuse: Interceptor = () => () => {
       throw refusal;
@@ -135,7 +135,7 @@ describe("what has no unary implementation", () => {
     ["a stream", AnalysisService.method.streamEvaluate],
     ["another method", AnalysisService.method.findBestMove],
     ["another service's", KeyService.method.getKey],
-  ])("%s is a mistake at the start, not in a call", (_, method) => {
+  ])("a direct call of %s fails at the start, not in a call", (_, method) => {
     expect(() => createCalls([answering], []).unary(method as unknown as DescMethodUnary)).toThrow(
       `${method.parent.typeName}.${method.name} has no unary answer`,
     );

@@ -6,7 +6,7 @@ import { silentLog } from "../../src/log/log.ts";
 import { createAnalysisService } from "../../src/services/analysis-service.ts";
 import { createTimeSlicer } from "../../src/thread/event-loop.ts";
 
-test("the list of engines is one message, until an engine is there or is no more", async () => {
+test("the list of engines is the same message, until an engine comes or goes", async () => {
   let available = true;
   const build = {
     id: "x",
@@ -34,7 +34,7 @@ test("the list of engines is one message, until an engine is there or is no more
   expect(second).toMatchObject({ engines: [{ paths: [{ available: false }] }] });
 });
 
-test("an engine whose file was replaced ends the call that lists it, and not the process", async () => {
+test("an engine whose file was replaced fails the call that lists it, and not the process", async () => {
   const replaced = new Error("its file was replaced");
   const build = { id: "x", sha256: () => Promise.reject(replaced) };
   const version = { id: "x", builds: [build], defaultBuild: build };

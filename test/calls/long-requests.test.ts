@@ -19,14 +19,14 @@ describe("a long request in JSON", () => {
   const refusalOf = (text: string) => thrownBy(() => refuseLongJson(Buffer.from(text)));
   const beside = (bytes: number) => `{"pgn":"${"x".repeat(200_000)}","moves":[${" ".repeat(bytes)}]}`;
 
-  test("is one for its texts, whatever quotes and letters they have", () => {
+  test("a request in JSON is long by its texts, whatever quotes and letters they have", () => {
     for (const part of ["x", '\\"', "\\\\", "\\u00e9", "é", "[", "\\n"]) {
       expect(refusalOf(`{"depth":3,"pgn":"${part.repeat(50_000)}","moves":["e4"]}`), part).toBeUndefined();
     }
     expect(refusalOf(beside(maxBytes - 100))).toBeUndefined();
   });
 
-  test("is refused where as much stands beside them as no other request has", () => {
+  test("a long request in JSON is refused if its other parts are larger than in any valid request", () => {
     expect(refusalOf(beside(maxBytes))).toEqual(tooLarge);
     expect(refusalOf(`{"moves":[${'"",'.repeat(170_000)}""]}`)).toEqual(tooLarge);
     expect(refusalOf(`{"moves":[${'"e4",'.repeat(20_000)}"e4"]}`)).toEqual(tooLarge);
@@ -41,17 +41,17 @@ describe("a long request in binary", () => {
     return toBinary(ReviewGameRequestSchema, create(ReviewGameRequestSchema, message));
   };
 
-  test("is one for its texts", () => {
+  test("a request in binary is long by its texts", () => {
     expect(refusalOf(messageOf(maxBytes / 4))).toBeUndefined();
   });
 
-  test("is refused where as much stands beside them as no other request has", () => {
+  test("a long request in binary is refused if its other parts are larger than in any valid request", () => {
     expect(refusalOf(messageOf(maxBytes / 4 + 1))).toEqual(tooLarge);
     // Fields that nobody knows, too.
     expect(refusalOf(Buffer.alloc(maxBytes + 2, Buffer.from([15 << 3, 0])))).toEqual(tooLarge);
   });
 
-  test("is for whoever decodes it where it is no message", () => {
+  test("a binary request that is no message is left to the decoder", () => {
     expect(refusalOf(Buffer.alloc(maxBytes + 2, 0xff))).toBeUndefined();
   });
 });

@@ -17,7 +17,7 @@ import {
 import { batchItemsMax, requestBounds } from "../../src/analysis/analysis.ts";
 import { boundsOfField, boundsOfList, createRules } from "../../src/calls/rules.ts";
 
-test("the ranges of a request are those that the domain knows", () => {
+test("the ranges of a request in the proto equal those of the domain", () => {
   const rangeOf = (name: string) => {
     const field = AnalysisRequestSchema.fields.find((one) => one.name === name);
     return boundsOfField(field ?? expect.fail(`there is no ${name}`), { minimum: 0, maximum: 0 });
@@ -43,7 +43,7 @@ describe("a request within the rules has no faults", () => {
     [{ fen: "x", nodes: 1n, searchMoves: Array(218).fill("x".repeat(16)) }],
     [{ fen: "x", nodes: 1_000_000_000n }],
     [{ fen: "x", path: Path.UNSPECIFIED, options: { anything: [1, { two: null }] } }],
-  ])("%o", (init) => {
+  ])("a request within the rules has no violations: %o", (init) => {
     expect(faultsOf(AnalysisRequestSchema, init)).toEqual([]);
   });
 });
@@ -143,17 +143,20 @@ describe("a fault names its place, what is wrong and what is allowed", () => {
       /^`path` must be one of auto, wasm, native, not 4\.$/,
       undefined,
     ],
-  ])("%#: %o", (init, pointer, code, message, allowed) => {
-    const faults = faultsOf(AnalysisRequestSchema, {
-      fen: init.fen ?? (pointer === "/fen" ? "" : "x"),
-      ...init,
-    });
-    expect(faults).toEqual([
-      { pointer, code, message: expect.stringMatching(message), ...(allowed && { allowed }) },
-    ]);
-  });
+  ])(
+    "a violation has its field, the reason and the allowed range: %#: %o",
+    (init, pointer, code, message, allowed) => {
+      const faults = faultsOf(AnalysisRequestSchema, {
+        fen: init.fen ?? (pointer === "/fen" ? "" : "x"),
+        ...init,
+      });
+      expect(faults).toEqual([
+        { pointer, code, message: expect.stringMatching(message), ...(allowed && { allowed }) },
+      ]);
+    },
+  );
 
-  test("each, in the order of the proto", () => {
+  test("violations come in the order of the proto", () => {
     const faults = faultsOf(AnalysisRequestSchema, { movetimeMs: 1, multipv: 0, depth: 99, moves: [""] });
     expect(faults.map(({ pointer }) => pointer)).toEqual([
       "/fen",
@@ -164,7 +167,7 @@ describe("a fault names its place, what is wrong and what is allowed", () => {
     ]);
   });
 
-  test("of a batch only where its length is wrong: each request in it is answered on its own", () => {
+  test("a batch has violations of its length only, and each of its requests has its own", () => {
     const batchOf = (requests: readonly RequestInit[]) =>
       faultsOf(EvaluateBatchRequestSchema, { requests: [...requests] });
     expect(batchOf([{ fen: "x" }, { fen: "x", depth: 0 }, { moves: [""] }])).toEqual([]);
@@ -175,13 +178,13 @@ describe("a fault names its place, what is wrong and what is allowed", () => {
     expect(batchOf(Array(201).fill({ fen: "x" }))).toMatchObject([{ pointer: "/requests" }]);
   });
 
-  test("for every call", () => {
+  test("the rules hold for every call", () => {
     expect(faultsOf(GetPriceRequestSchema, { depth: 31 })).toMatchObject([{ pointer: "/depth" }]);
     expect(faultsOf(CreateKeyRequestSchema, { name: "x".repeat(65) })).toMatchObject([{ pointer: "/name" }]);
   });
 });
 
-test("every pattern of a request is told in words", () => {
+test("every pattern of a request has an error message in words", () => {
   const messages = [file_chess_analysis_v1_analysis, file_chess_analysis_v1_key_service]
     .flatMap((file) => file.messages)
     .filter(({ name }) => name.endsWith("Request"));

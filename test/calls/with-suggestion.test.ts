@@ -26,7 +26,7 @@ const overPlan = new KibitzError("upgrade_needed", "Too deep.", {
 const suggestionFor = async (sent: Plain, faults: readonly Fault[], judge = async (_: Plain) => {}) =>
   (await withSuggestion(errorFromFaults(faults), sent, judge)).suggestedRequest;
 
-it("moves each number to the nearest that is allowed, and leaves the sent request as it was", async () => {
+it("a suggestion moves each number to the nearest allowed one, and leaves the sent request unchanged", async () => {
   const sent = { fen: "8/8", depth: 99, movetime_ms: 1, options: { skill_level: 3 } };
   const movetime = { ...depth, pointer: "/movetime_ms", allowed: { minimum: 50, maximum: 60000 } };
   expect(await suggestionFor(sent, [depth, movetime])).toEqual({
@@ -38,17 +38,17 @@ it("moves each number to the nearest that is allowed, and leaves the sent reques
   expect(sent.depth).toBe(99);
 });
 
-it("finds numbers in lists and under keys that a pointer escapes", async () => {
+it("a suggestion finds numbers in lists and under keys that a pointer escapes", async () => {
   const sent = { requests: [{ depth: 3 }, { depth: 0, "a/b~": 77 }] };
   const faults = ["/requests/1/depth", "/requests/1/a~1b~0"].map((pointer) => ({ ...depth, pointer }));
   expect(await suggestionFor(sent, faults)).toEqual({ requests: [{ depth: 3 }, { depth: 1, "a/b~": 30 }] });
 });
 
-it("puts the example in the place of a text", async () => {
+it("a suggestion replaces a wrong text by the example", async () => {
   expect(await suggestionFor({ fen: "8/8", depth: 3 }, [shortFen])).toEqual({ fen: "8/8 w", depth: 3 });
 });
 
-it("reads a number or boolean from a string, and corrects a key, with the faults of the field that it names", async () => {
+it("a suggestion reads a number or boolean from a string, and corrects a misspelt key", async () => {
   const sent = { depth: "12", Fen: "8/8", options: { uciElo: 1500, uci_limit_strength: "true" } };
   const wrongType: Fault = { ...depth, code: "invalid_type" };
   const faults: readonly Fault[] = [
@@ -72,7 +72,7 @@ it("reads a number or boolean from a string, and corrects a key, with the faults
   expect(await suggestionFor({ ...sent, fen: "8/8" }, faults)).toBeUndefined();
 });
 
-it("has nothing to say where any fault is of another kind", async () => {
+it("an error gets no suggestion if any violation is of another kind", async () => {
   const sent = { depth: 99, path: "fast", deph: 1 };
   const path: Fault = { pointer: "/path", code: "out_of_range", message: "", allowed: { enum: ["auto"] } };
   const unknown: Fault = { pointer: "/deph", code: "unknown_field", message: "" };
@@ -84,18 +84,18 @@ it("has nothing to say where any fault is of another kind", async () => {
 });
 
 it.each(["", "/multipv", "/depth/0", "/constructor/name", "/__proto__"])(
-  "has nothing to say where %j leads to no number",
+  "an error gets no suggestion if %j leads to no number",
   async (pointer) => {
     expect(await suggestionFor({ depth: "99" }, [{ ...depth, pointer }])).toBeUndefined();
   },
 );
 
-it("does not repeat a key", async () => {
+it("a suggestion does not repeat an API key", async () => {
   const sent = { depth: 99, engine: `kbz_${"a".repeat(36)}` };
   expect(await suggestionFor(sent, [depth])).toBeUndefined();
 });
 
-it("mends what shows behind what was mended, in the order of the judges", async () => {
+it("a suggestion fixes violations that show behind fixed ones, in the order of validation", async () => {
   const judge = vi.fn(async ({ fen, depth }: Plain) => {
     if (fen === "8/8") {
       throw errorFromFaults([shortFen]);
@@ -108,7 +108,7 @@ it("mends what shows behind what was mended, in the order of the judges", async 
   expect(judge.mock.calls.map(([candidate]) => candidate.depth)).toEqual([30, 30, 20]);
 });
 
-it("has nothing to say where something is left that cannot be mended", async () => {
+it("an error gets no suggestion if a violation is left that cannot be fixed", async () => {
   const error = errorFromFaults([depth]);
   const refused = async () => {
     throw errorFromFaults([{ pointer: "/engine", code: "unknown_engine", message: "" }]);
@@ -120,21 +120,21 @@ it("has nothing to say where something is left that cannot be mended", async () 
   expect(await withSuggestion(error, { depth: 99 }, withoutFaults)).toBe(error);
 });
 
-it("gives up on judges who contradict each other", async () => {
+it("an error gets no suggestion if its validators contradict each other", async () => {
   const judge = async ({ depth: asked }: Plain) => {
     throw errorFromFaults([{ ...depth, allowed: { minimum: asked === 30 ? 1 : 30, maximum: 9 } }]);
   };
   expect(await suggestionFor({ depth: 99 }, [depth], judge)).toBeUndefined();
 });
 
-it("does not hide what fails while a candidate is judged", async () => {
+it("a suggestion does not hide a failure of the validation", async () => {
   const judge = async () => {
     throw new TypeError("a bug");
   };
   await expect(suggestionFor({ depth: 99 }, [depth], judge)).rejects.toThrow("a bug");
 });
 
-it("keeps all else that the error says, and a key is the better way", async () => {
+it("a suggestion keeps the other parts of the error, and prefers the next action of a key", async () => {
   const told = await withSuggestion(overPlan, { depth: 30 }, async () => {});
   expect(told).toMatchObject({
     code: "upgrade_needed",
@@ -149,7 +149,7 @@ it("keeps all else that the error says, and a key is the better way", async () =
   );
 });
 
-it("cuts a list of moves that is as good when it ends before an illegal one, and no other", async () => {
+it("a suggestion cuts a list of moves before its first illegal move, and no other list", async () => {
   const illegal = { pointer: "/moves/2", code: "illegal_move", message: "" } as const;
   const sent = { moves: ["e4", "e5", "Ke3", "Nf6"] };
   expect(await suggestionFor(sent, [{ ...illegal, endsList: true }])).toEqual({ moves: ["e4", "e5"] });

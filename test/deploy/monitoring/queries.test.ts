@@ -53,14 +53,14 @@ function faultsIn(query: string): readonly string[] {
 }
 
 describe("queries", () => {
-  test("of the rules name series and labels that there are", () => {
+  test("the queries of the alert rules name existing series and labels", () => {
     expect(ruleQueries.length).toBeGreaterThan(25);
     expect(ruleQueries.filter((query) => query === "")).toEqual([]);
     expect(ruleQueries.flatMap(faultsIn)).toEqual([]);
   });
 
   test.each([...panels.values()])(
-    "of the picture $title name series and labels that there are",
+    "the queries of the panel $title name existing series and labels",
     ({ lines }) => {
       expect(Object.values(lines).flatMap(faultsIn)).toEqual([]);
       // What a line is called by, too.
@@ -72,7 +72,7 @@ describe("queries", () => {
     },
   );
 
-  test("that name what there is not would be found", () => {
+  test("a query that names an unknown series or label is found", () => {
     expect(faultsIn('sum by (colour) (rate(kibitz_request_total{code="ok"}[5m]))')).toEqual([
       "kibitz_request_total{code}",
       "kibitz_request_total",
@@ -93,7 +93,7 @@ describe("the rules", () => {
   const lists = (label: string) =>
     new Set([...rulesText.matchAll(new RegExp(`^ +${label}[=!]~"(.+)"`, "gm"))].map(([, list = ""]) => list));
 
-  test("blame the service for 5xx but for what is not there and the caller's own deadline", () => {
+  test("the alert rules count 5xx as errors, except for absent pages and the caller's own deadline", () => {
     const ours = errorCodes.filter(
       (code) => errorKind(code).status >= 500 && !["unimplemented", "deadline_exceeded"].includes(code),
     );
@@ -101,13 +101,13 @@ describe("the rules", () => {
     expect([...lists("code")].toSorted()).toEqual([ours.join("|"), `ok|${ours.join("|")}`].toSorted());
   });
 
-  test("leave out the calls of tools, which are answered by what is broken, too", () => {
+  test("the alert rules leave out the calls of tools, because these are answered by a broken service, too", () => {
     const tools = [Health, ServerReflection].flatMap(({ methods }) => methods.map(({ name }) => name));
     const [left = "", ...more] = [...lists("method")];
     expect([left.split("|").toSorted(), more]).toEqual([tools.toSorted(), []]);
   });
 
-  test("are shortened in every time that they have, and in nothing else", () => {
+  test("the alert rules of a rehearsal have shorter times, and no other change", () => {
     const times = /(?<=\[|\bfor: )\d+(?:ms|[smhd])\b/g;
     const inMs = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
     const timesOf = (text: string) =>
@@ -120,10 +120,13 @@ describe("the rules", () => {
     expect(timesOf(rulesText).length).toBeGreaterThan(25);
   });
 
-  test.each(alerts)("tell of $name how bad it is, what it is, and where to read on", ({ name, text }) => {
-    expect(text).toMatch(/^ +labels: \{ severity: (critical|warning|info) \}$/m);
-    expect(text).toMatch(/^ +summary: ".+"$/m);
-    expect(text).toMatch(/^ +description: >-\n +\S+/m);
-    expect(text).toContain(`          runbook_url: docs/runbook/${name}.md\n`);
-  });
+  test.each(alerts)(
+    "the alert $name says how severe it is, what it is, and where to read on",
+    ({ name, text }) => {
+      expect(text).toMatch(/^ +labels: \{ severity: (critical|warning|info) \}$/m);
+      expect(text).toMatch(/^ +summary: ".+"$/m);
+      expect(text).toMatch(/^ +description: >-\n +\S+/m);
+      expect(text).toContain(`          runbook_url: docs/runbook/${name}.md\n`);
+    },
+  );
 });

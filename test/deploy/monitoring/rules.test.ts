@@ -20,16 +20,16 @@ function fileOf(name: string, content: string): string {
 }
 
 describeWith("prometheus")("the rules, as promtool sees them,", () => {
-  test("are rules, with Prometheus' configuration around them", () => {
+  test("promtool accepts the alert rules and the configuration of Prometheus", () => {
     expect(promtool("check", "config", join(monitoringFolder, "prometheus.yml"))).toContain("rules found");
   });
 
-  test("are rules when they are shortened for a rehearsal", () => {
+  test("promtool accepts the alert rules of a rehearsal", () => {
     const file = fileOf("short.yml", shortenRules(rulesText, 120));
     expect(promtool("check", "rules", file)).toMatch(/SUCCESS: \d+ rules found/);
   });
 
-  test("have queries on the dashboard that can be asked", () => {
+  test("promtool accepts the queries of the dashboard", () => {
     const queries = [...panels.values()].flatMap(({ lines }) => Object.values(lines));
     // JSON is YAML.
     const rules = queries.map((query, index) => ({
