@@ -8,28 +8,25 @@ import { holdsKey } from "../text/plain-text.ts";
 export type Protocol = "json" | "mcp" | "connect" | "grpc" | "grpc-web" | "cli";
 
 /**
- * Who asks, and how: what there is to know of a request before anybody answers it, whatever its protocol. What becomes
- * of it stands apart: `request/outcome`.
- *
- * Made once at the edge from the raw request, because reading and writing through `Headers` objects
- * costs a JSON call a third of its time.
+ * The facts of a request that its headers and its connection tell, whatever its protocol. The edge makes it once; it does not change.
+ * {@link RequestOutcome} holds what changes.
  */
 export interface RequestContext {
-  /** Given by the caller in X-Request-Id if sane, else made. In every answer, error and log line. */
+  /** The caller's X-Request-Id if it is well formed, else a new one. It is in every answer, error and log line. */
   readonly id: string;
   /**
-   * The request's own span as the header `traceparent` (W3C Trace Context): in the trace of its sender, or where this
-   * service keeps traces of its own, in that.
+   * The request's own span as a `traceparent` header (W3C Trace Context): in the trace of its sender, or in one of this service
+   * if that records traces.
    */
   readonly traceparent: string | undefined;
-  /** That span, where this service keeps it. */
+  /** That span, if this service records it. */
   readonly span: RequestSpan | undefined;
   readonly protocol: Protocol;
-  /** As sent, without its query; empty where the call comes from this process. */
+  /** As sent, without the query; empty if the call comes from this process. */
   readonly path: string;
-  /** Address of the other end of the connection. Kept, because that is gone when the answer has ended. */
+  /** Address of the other end of the connection. The socket has none any more when the answer has ended. */
   readonly address: string;
-  /** The header X-Forwarded-For, verbatim: only the word of whoever sent it. */
+  /** The header X-Forwarded-For, verbatim: any client can write it. */
   readonly forwardedFor: string | undefined;
   /** The Authorization header, verbatim. */
   readonly authorization: string | undefined;
@@ -37,18 +34,18 @@ export interface RequestContext {
   readonly hasXApiKey: boolean;
 }
 
-/** The span of a request that is kept. What more it is, only `tracing` knows. */
+/** The recorded span of a request. Only `tracing` knows the rest of it. */
 export interface RequestSpan {
   readonly traceparent: string;
 }
 
-/** Begins the span of a request, where its trace is kept. */
+/** Begins the span of a request, if its trace is recorded. */
 export type BeginSpan = (
   request: Pick<RawRequest, "method" | "headers">,
   about: Pick<RequestContext, "protocol" | "path">,
 ) => RequestSpan | undefined;
 
-/** Where agents are answered, in the Model Context Protocol. */
+/** Path of the Model Context Protocol. */
 export const mcpPath = "/mcp";
 
 interface RawRequest {
@@ -58,7 +55,6 @@ interface RawRequest {
   readonly socket: { readonly remoteAddress?: string | undefined };
 }
 
-// On the requests themselves: of a map with weak keys, every collection of garbage looks at every entry.
 const contextKey = Symbol("context");
 const outcomeKey = Symbol("outcome");
 
@@ -68,8 +64,8 @@ interface Identified {
 }
 
 /**
- * Makes the context of a request, which {@link contextOf} finds from then on. For the edge alone: to make it again
- * would give the request another id.
+ * Makes the context of a request, which {@link contextOf} finds from then on. Only the edge calls this: a second call would give the
+ * request another id.
  *
  * @param isRpcPath whether a path is below that of a service
  */
@@ -96,7 +92,7 @@ export function identifyRequest(
   return context;
 }
 
-/** The context of a request that came through the edge. */
+/** @throws TypeError if the edge has not identified the request */
 export function contextOf(request: object): RequestContext {
   const context = (request as Identified)[contextKey];
   if (context === undefined) {
@@ -121,24 +117,21 @@ export function localContext(): RequestContext {
 }
 
 /**
- * Media types that only RPC clients send, so that an unknown service, too, is answered in their protocol. The answer
- * has the same type: nothing else that a caller writes there comes back.
+ * Media types that only RPC clients send: a call of an unknown service is answered in its protocol, too. The answer repeats the
+ * type, so the pattern allows nothing else.
  */
 export const rpcType = /^application\/(grpc(-web(-text)?)?(\+[\w.-]{1,32})?|proto|connect\+[\w.-]{1,32})$/;
 
-/** What a Content-Type says without its parameters, in lower case: RFC 9110 section 8.3.1 makes no difference. */
+/** The media type without parameters, in lower case: it is case-insensitive (RFC 9110 section 8.3.1). */
 export function mediaTypeOf(headers: IncomingHttpHeaders): string {
   return headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
 }
 
 /**
- * At the paths of the services it is one of three, as the content type says, and GET is always Connect; elsewhere it is
- * JSON, but for what only an RPC client posts.
+ * At the paths of the services the content type tells gRPC, gRPC-Web and Connect apart, and GET is always Connect. At other paths it
+ * is JSON, unless only an RPC client would post the content type.
  */
 function protocolOf({ method, headers }: RawRequest, isOfService: boolean): Protocol {
-  if (!isOfService && headers["content-type"] === "application/json") {
-    return "json";
-  }
   const type = mediaTypeOf(headers);
   if (!isOfService && !(method === "POST" && rpcType.test(type))) {
     return "json";
@@ -149,47 +142,44 @@ function protocolOf({ method, headers }: RawRequest, isOfService: boolean): Prot
   return type.startsWith("application/grpc") ? "grpc" : "connect";
 }
 
-const saneRequestId = /^[\w.:-]{1,64}$/;
+const wellFormedId = /^[\w.:-]{1,64}$/;
 
-/** The id in an X-Request-Id header if that is sane, else a new one. It is logged: no key may be one. */
+/** The id in an X-Request-Id header if it is well formed, else a new one. An API key is no id, because ids are logged. */
 export function requestIdFrom(header: unknown): string {
-  const sane = typeof header === "string" && saneRequestId.test(header) && !holdsKey(header);
-  // This changes nothing, but makes one text of the twenty that Node puts together: `JSON.stringify` of a line in the log that
-  // had to do so would take half as long again.
-  return sane ? header : uuidv7().toLowerCase();
+  return typeof header === "string" && wellFormedId.test(header) && !holdsKey(header) ? header : uuidv7();
 }
 
 const traceparentPattern =
   /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})(-.*)?$/;
 
-/** The place in a trace that a `traceparent` header names. */
+/** The content of a `traceparent` header. */
 export interface TracePlace {
   /** 32 and 16 hexadecimal digits. */
   readonly traceId: string;
   readonly spanId: string;
-  /** Whether the sender keeps the trace: of the flags the one that is known. */
+  /** Whether the sender records the trace: the only flag that is defined. */
   readonly sampled: boolean;
 }
 
-/** W3C Trace Context: what cannot be read is ignored, as if it had not been sent. */
+/** Reads a `traceparent` header (W3C Trace Context). An invalid header is ignored, as if it had not been sent. */
 export function tracePlaceOf(header: string | readonly string[] | undefined): TracePlace | undefined {
   if (header === undefined) {
     return undefined;
   }
   const [, version, traceId, spanId, flags, more] = traceparentPattern.exec(String(header)) ?? [];
-  // Later versions may add fields, and are read as far as this one knows them.
+  // Later versions may add fields behind the known ones.
   if (traceId === undefined || spanId === undefined || (version === "00" && more !== undefined)) {
     return undefined;
   }
   return { traceId, spanId, sampled: (Number.parseInt(flags ?? "", 16) & 1) === 1 };
 }
 
-/** A place as such a header. */
+/** Writes a `traceparent` header. */
 export function traceparentOf({ traceId, spanId, sampled }: TracePlace): string {
   return `00-${traceId}-${spanId}-0${Number(sampled)}`;
 }
 
-/** A new span below the one that a `traceparent` header names, as such a header. Where there is none, it would help nobody. */
+/** A new span below the one in a `traceparent` header, as such a header; undefined without a valid header. */
 export function spanBelow(traceparent: string | readonly string[] | undefined): string | undefined {
   const place = tracePlaceOf(traceparent);
   return place && traceparentOf({ ...place, spanId: randomBytes(8).toString("hex") });
@@ -201,7 +191,7 @@ export function pathFrom(target: string): string {
   return query === -1 ? target : target.slice(0, query);
 }
 
-/** Where a request comes from, and for whom it says to be forwarded. */
+/** The address of a request's connection, and its X-Forwarded-For. */
 export function originOf(
   request: Pick<RawRequest, "headers" | "socket">,
 ): Pick<RequestContext, "address" | "forwardedFor"> {
@@ -214,37 +204,37 @@ export function originOf(
 
 function addressOf({ socket }: Pick<RawRequest, "socket">): string {
   try {
-    // The socket of a connection that is already gone has no address.
+    // The socket of a closed connection has no address.
     return socket.remoteAddress ?? "unknown";
   } catch {
-    // Node's stand-in for the socket of an HTTP/2 session throws when that is gone.
+    // Node's proxy for the socket of an HTTP/2 session throws when the session has ended.
     return "unknown";
   }
 }
 
-/** What becomes of a request: written down by whoever answers it, for its answer and its line in the log. */
+/** What happens to a request while it is answered: for the answer and the log line. */
 export interface RequestOutcome {
-  /** Headers that are added to the answer, by lower-case name. */
+  /** Headers to add to the answer, by lower-case name. */
   readonly answerHeaders: Map<string, string>;
-  /** Why it was refused. */
+  /** Code of the error that refused the request. */
   code: string | undefined;
-  /** Which limit of which plan it was refused by: `keyless/minute`. */
+  /** The plan and limit that refused the request: `keyless/minute`. */
   limit: string | undefined;
-  /** Whether it has a line, will get one, or is to have none. */
+  /** Whether the call is logged elsewhere, or must not be logged. */
   hasLine: boolean;
-  /** Bytes of the body that have been read, unpacked where that is done before it is decoded. */
+  /** Bytes of the body that have been read, after decompression if the body is decompressed before it is decoded. */
   readBytes: number;
-  /** Whether it is a batch or a review that holds one of its caller's places for those. */
+  /** Whether it is a batch or review, and counts towards its caller's batches and reviews under way. */
   isLong: boolean;
-  /** Requests of a batch that have yet to be counted. The RateLimit fields say what is left when they are. */
+  /** Requests of a batch that are not counted yet. The RateLimit fields already subtract them. */
   uncounted: number;
-  /** What the call holds until it ends; undefined from then on. See {@link releaseAtEnd}. */
+  /** Callbacks that release what the call holds; undefined when the call has ended. See {@link releaseAtEnd}. */
   held: (() => void)[] | undefined;
-  /** When the last of its answer was written, by `performance.now()`, where its connection has to stay open for a while behind it. */
+  /** Time by `performance.now()` when the last byte was written, if the connection stays open for a while after it. */
   answeredAt: number | undefined;
 }
 
-/** @param answerHeaders those that every answer to the request has */
+/** @param answerHeaders headers that every answer to the request has */
 export function createOutcome(answerHeaders?: readonly (readonly [string, string])[]): RequestOutcome {
   return {
     answerHeaders: new Map(answerHeaders),
@@ -268,7 +258,7 @@ export function releaseAtEnd({ held }: RequestOutcome, release: () => void): voi
   }
 }
 
-/** Releases all that a call holds: its answer is written, or its caller has left. */
+/** Releases everything that a call holds: its answer is written, or its client has disconnected. */
 export function endCall(outcome: RequestOutcome): void {
   const { held = [] } = outcome;
   outcome.held = undefined;
@@ -277,21 +267,21 @@ export function endCall(outcome: RequestOutcome): void {
   }
 }
 
-/** Thrown by the work on a request whose caller has left. */
+/** Thrown by the work on a request whose client has disconnected. */
 export class CallerLeft extends Error {
   constructor() {
     super("the caller left");
   }
 }
 
-/** @throws CallerLeft if the call has ended: work on its request is in vain */
+/** @throws CallerLeft if the call has ended: nobody needs the result of further work */
 export function refuseLeft({ held }: RequestOutcome): void {
   if (held === undefined) {
     throw new CallerLeft();
   }
 }
 
-/** The outcome of a request that came through the edge, the same whoever asks. */
+/** The outcome of a request that came through the edge: each call returns the same object. */
 export function outcomeOf(request: object): RequestOutcome {
   const identified: Identified = request;
   const known = identified[outcomeKey];
@@ -304,8 +294,5 @@ export function outcomeOf(request: object): RequestOutcome {
   return outcome;
 }
 
-/**
- * A UUID version 7: ids that sort by time. Node makes them from 26.1 on, ten times as fast as the
- * library, whose price would be a third of a JSON call.
- */
+/** A UUID version 7: ids that sort by time. Node makes them from version 26.1 on. */
 export const uuidv7: () => string = "randomUUIDv7" in crypto ? () => crypto.randomUUIDv7() : () => v7();

@@ -1,19 +1,19 @@
-/** JSON Pointers (RFC 6901), which say where in a request a fault is. */
+/** JSON Pointers (RFC 6901) name the place of a violation in a request. */
 
-/** Longest key of a caller that a pointer repeats, in characters. */
+/** A pointer repeats no more characters of a caller's key. */
 const keyMaxCharacters = 64;
 
-/** One step of a pointer with its slash. A longer key is cut, as is every echo of a caller's text. */
+/** One step of a pointer with its slash. A longer key is cut, like every echo of a caller's text. */
 export function pointerStep(key: string | number): string {
   if (typeof key === "number") {
     return `/${key}`;
   }
-  // The cut may go through a character.
+  // The cut may go through a surrogate pair.
   const short = key.length > keyMaxCharacters ? `${key.slice(0, keyMaxCharacters - 1).toWellFormed()}…` : key;
   return `/${short.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }
 
-/** The keys that a pointer passes, outermost first. */
+/** The keys of a pointer, outermost first. */
 export function keysOfPointer(pointer: string): string[] {
   return pointer
     .split("/")
@@ -21,7 +21,7 @@ export function keysOfPointer(pointer: string): string[] {
     .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-/** Whether a pointer is `ancestor` or leads to something inside of it. */
+/** Whether a pointer is `ancestor` or below it. */
 export function isAtOrBelow(pointer: string, ancestor: string): boolean {
   return pointer === ancestor || pointer.startsWith(`${ancestor}/`);
 }

@@ -1,7 +1,7 @@
-/** Longer names are no slip of the pen, and comparing them would take time. */
+/** Longer text is no typing error, and would take long to compare. */
 const guessMaxCharacters = 32;
 
-/** The name that was meant by one that is not among them, if that can be guessed: one or two slips from it, however it is spelled. */
+/** The most similar name if it is one or two typing errors away, whatever its case and separators. */
 export function nearestName(written: string, names: readonly string[]): string | undefined {
   if (written.length > guessMaxCharacters) {
     return undefined;
@@ -15,10 +15,10 @@ export function nearestName(written: string, names: readonly string[]): string |
 }
 
 /**
- * How a complaint about an unknown name ends: with the one that was meant, if that can be guessed.
+ * The end of a message about an unknown name: asks whether the most similar name was meant.
  *
- * @param otherwise what to say where it cannot be guessed
- * @param show how the guess is written where its reader would write it
+ * @param otherwise the end of the message if no name is similar
+ * @param show writes the name in the reader's notation
  */
 export function didYouMean(
   written: string,
@@ -30,14 +30,14 @@ export function didYouMean(
   return meant === undefined ? otherwise : `did you mean ${show(meant)}?`;
 }
 
-/** `movetimeMs`, `MoveTime-MS` and `movetime_ms` are one name to most people. */
+/** Most people write `movetimeMs`, `MoveTime-MS` or `movetime_ms` for the same name. */
 function withoutCase(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, "");
 }
 
 /**
- * Damerau's, without edits inside a swap (optimal string alignment): how many characters to put in, take out or
- * change, or neighbours to swap.
+ * Damerau-Levenshtein distance (optimal string alignment): insertions, deletions, substitutions, and swaps of neighbours, which are
+ * the most frequent typing error.
  */
 function editDistance(a: string, b: string): number {
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, column) => column)];

@@ -1,9 +1,9 @@
-/** What a caller wrote, made fit to be shown: no credential in it, and nothing that a terminal obeys. */
+/** Makes text of callers safe to show: without API keys, and without control characters. */
 
-/** Keys, also those that were cut or mistyped. See `access/api-key.ts`. */
+/** API keys, also cut or mistyped ones. See `access/keys.ts`. */
 const keys = /kbz_[0-9A-Za-z]{12,}/g;
 
-/** The text without the API keys in it: callers put them into every field and header there is. */
+/** Removes API keys: callers put them into any field and header. */
 export function withoutKeys(text: string): string {
   return text.includes("kbz_") ? text.replace(keys, "kbz_…") : text;
 }
@@ -13,10 +13,10 @@ export function holdsKey(text: string): boolean {
 }
 
 /**
- * C0, DEL and C1 (U+009B alone begins an escape sequence), the separators that some viewers take for the end of a
- * line, and what turns the direction of writing.
+ * C0, DEL and C1 (U+009B alone begins an escape sequence), separators that some viewers treat as line ends, and characters that
+ * change the direction of text.
  */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern looks for them
 const controls = /[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 /** The text with its control characters escaped. */
@@ -24,17 +24,17 @@ export function withoutControls(text: string): string {
   return text.replace(controls, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-/** The most of a caller's own text that any message repeats. */
+/** A message repeats no more of a caller's text. */
 const maxQuotedCharacters = 64;
 
-/** A caller's text for a message: at most 64 characters, without keys and without what a terminal obeys. */
+/** A caller's text for a message: at most 64 characters, without API keys and control characters. */
 export function echo(text: string): string {
   const plain = withoutKeys(text);
   const short = plain.length > maxQuotedCharacters ? `${plain.slice(0, maxQuotedCharacters - 1)}…` : plain;
   return withoutControls(JSON.stringify(short).slice(1, -1));
 }
 
-/** What a caller sent where something else must stand: `"deep"`, `an array`. */
+/** Names an unexpected JSON value in a message: `"deep"`, `an array`. */
 export function nameOfJson(json: unknown): string {
   if (typeof json === "string") {
     return `"${echo(json)}"`;
@@ -43,18 +43,18 @@ export function nameOfJson(json: unknown): string {
     return "an array";
   }
   if (typeof json === "number" && Math.abs(json) > Number.MAX_SAFE_INTEGER) {
-    // JSON.parse has rounded it, perhaps to infinity: its digits would not be the caller's.
+    // JSON.parse has rounded the number, perhaps to infinity: its digits would differ from the caller's.
     return json > 0 ? "a number that large" : "a number that far below zero";
   }
   return typeof json === "object" && json !== null ? "an object" : String(json);
 }
 
-/** A caller's text, fit for a message: cut to 64 characters, with "?" for all that is not printable ASCII. */
+/** A caller's text in quotes for a message: at most 64 characters, with "?" for everything but printable ASCII. */
 export function quote(text: string): string {
   return `'${text.slice(0, maxQuotedCharacters).replace(/[^ -~]/g, "?")}'`;
 }
 
-/** Seconds as people say them, rounded up: `45 s`, `12 min`, `23 h 56 min`. */
+/** Seconds for people, rounded up: `45 s`, `12 min`, `23 h 56 min`. */
 export function durationText(seconds: number): string {
   if (seconds <= 120) {
     return `${Math.ceil(seconds)} s`;
@@ -68,7 +68,7 @@ export function durationText(seconds: number): string {
 }
 
 /**
- * A text as the header `grpc-message` carries it: only `%` and what is not printable ASCII is escaped.
+ * A text as the value of the header `grpc-message`: only `%` and characters outside of printable ASCII are escaped.
  *
  * Connect escapes as for a URI component, and clients that read with decodeURI, such as grpc-js, then show `%3A` for a
  * colon (repair `fixGrpcMessageEncoding`); over half a surrogate pair it throws (repair `keepErrorsWellFormed`).
