@@ -1,3 +1,9 @@
+import { attacks } from "./attacks.ts";
 import { testAttacks } from "./bounded-work.ts";
 
-testAttacks("public", ({ boundBy }) => boundBy === undefined);
+for (const ofOneKind of Object.values(attacks)) {
+  testAttacks(
+    "public",
+    ofOneKind.filter(({ boundBy }) => boundBy === undefined),
+  );
+}

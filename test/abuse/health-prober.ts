@@ -1,25 +1,31 @@
-/** The process of `watchHealth`: probes until it is told to stop, and then reports how long each probe took. */
+/** The process of `watchHealth`: probes a service until it is told to stop, and then reports how long each probe took. */
 import { Agent, get } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startStopwatch } from "../support/stopwatch.ts";
+
+/** A service to watch. */
+export interface Watched {
+  readonly url: string;
+  readonly pid: number;
+  readonly probesMin: number;
+}
 
 const everyMs = 10;
 /** As load balancers do: most probes on a connection that is there, some on a new one. */
 const newConnectionEvery = 10;
 
-const [, , origin = "", pid = "", probesMin = ""] = process.argv;
-const url = `${origin}/healthz`;
-const kept = new Agent({ keepAlive: true });
-const times: number[] = [];
-let failed = 0;
-// A test that fails leaves nothing behind.
+/** From when the watch has ended, until there are enough probes. */
+const everyMsAtEnd = 3;
+
+// Whatever becomes of the test process, nothing is left behind.
 process.once("disconnect", () => process.exit());
-let stopped = false;
-process.once("message", () => {
-  stopped = true;
+process.on("message", (message: Watched | "stop") => {
+  if (message !== "stop") {
+    void watch(message);
+  }
 });
 
-function probe(agent: Agent | false): Promise<boolean> {
+function probe(url: string, agent: Agent | false): Promise<boolean> {
   return new Promise((resolve) => {
     get(url, { agent }, (res) => res.resume().on("end", () => resolve(res.statusCode === 200))).on(
       "error",
@@ -28,16 +34,26 @@ function probe(agent: Agent | false): Promise<boolean> {
   });
 }
 
-await probe(kept);
-process.send?.("ready");
-for (let count = 0; count < Number(probesMin) || !stopped; count++) {
-  const stopwatch = startStopwatch(process.pid, Number(pid));
-  if (await probe(count % newConnectionEvery === 0 ? false : kept)) {
-    times.push(stopwatch());
-  } else {
-    failed++;
+async function watch({ url, pid, probesMin }: Watched): Promise<void> {
+  const healthz = `${url}/healthz`;
+  const kept = new Agent({ keepAlive: true });
+  const times: number[] = [];
+  let failed = 0;
+  let stopped = false;
+  await probe(healthz, kept);
+  process.once("message", () => {
+    stopped = true;
+  });
+  process.send?.("ready");
+  for (let count = 0; count < probesMin || !stopped; count++) {
+    const stopwatch = startStopwatch(process.pid, pid);
+    if (await probe(healthz, count % newConnectionEvery === 0 ? false : kept)) {
+      times.push(stopwatch());
+    } else {
+      failed++;
+    }
+    await sleep(stopped ? everyMsAtEnd : everyMs);
   }
-  await sleep(everyMs);
+  kept.destroy();
+  process.send?.({ times, failed });
 }
-kept.destroy();
-process.send?.({ times, failed });

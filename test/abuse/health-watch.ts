@@ -1,7 +1,8 @@
-import { fork } from "node:child_process";
+import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
+import type { Watched } from "./health-prober.ts";
 import { forgetPeak, vitalsOf } from "./processes-of.ts";
 import type { StartedService } from "./started-service.ts";
 
@@ -23,6 +24,16 @@ export interface Health {
 
 export const mib = 1024 * 1024;
 
+/** Probers for the next watch, because a start takes longer than many an attack. They end with this process. */
+const idleProbers: ChildProcess[] = [];
+
+function startProber(): ChildProcess {
+  const prober = fork(fileURLToPath(new URL("health-prober.ts", import.meta.url)), { execArgv: [] });
+  prober.unref();
+  prober.channel?.unref();
+  return prober;
+}
+
 /**
  * Asks `/healthz` over and over until told to stop, from a process of its own: a test that is busy abusing would
  * measure itself.
@@ -35,14 +46,14 @@ export async function watchHealth(
 ): Promise<() => Promise<Health>> {
   forgetPeak(pid);
   const { rssBytes } = vitalsOf(pid);
-  const args = [url, String(pid), String(probesMin)];
-  const prober = fork(fileURLToPath(new URL("health-prober.ts", import.meta.url)), args, { execArgv: [] });
+  const prober = idleProbers.pop() ?? startProber();
+  prober.send({ url, pid, probesMin } satisfies Watched);
   await once(prober, "message");
   return async () => {
     const answered = once(prober, "message");
     prober.send("stop");
     const [{ times, failed }] = (await answered) as [Probes];
-    prober.disconnect();
+    idleProbers.push(prober);
     const { peakBytes } = vitalsOf(pid);
     return {
       probes: times.length + failed,
