@@ -60,5 +60,6 @@ test("the time of a refusal in the log ends with its answer, not with its connec
   const keptMs = performance.now() - startedAt;
   const own = () => lines().filter(({ requestId }) => requestId === id);
   await vi.waitFor(() => expect(own()).toMatchObject([{ code: "body_too_large" }]), patienceMs);
-  expect(own()[0]?.ms).toBeLessThan(keptMs - 500);
+  // However busy the machine is, the connection is kept for a second after the answer.
+  expect(keptMs - Number(own()[0]?.ms)).toBeGreaterThan(500);
 });

@@ -12,6 +12,7 @@ import { enginesRunning } from "../../engine/processes.ts";
 import { createFolder, writeScript } from "../../engine/write-script.ts";
 import { commandOfFake, type FakeEngineOptions } from "../../support/fake-engine/index.ts";
 import { testWith } from "../../support/needs.ts";
+import { patienceMs } from "../../support/patience.ts";
 
 const settings = { hashMb: 16, threads: 1 };
 const forever = new AbortController().signal;
@@ -49,7 +50,7 @@ async function discover(
 
 afterEach(async () => {
   // Whatever was asked who it is does not stay.
-  await expect.poll(enginesRunning, { timeout: 5000 }).toEqual([]);
+  await expect.poll(enginesRunning, { timeout: patienceMs }).toEqual([]);
 });
 
 describe("files that the operator names", () => {
@@ -193,7 +194,7 @@ test("a search that is no longer wanted ends with its reason, blames nobody, and
   );
   const found = backend.discover(owner.signal);
   found.catch(() => {});
-  await expect.poll(enginesRunning, { timeout: 5000 }).toHaveLength(1);
+  await expect.poll(enginesRunning, { timeout: patienceMs }).toHaveLength(1);
   owner.abort(new Error("interrupted"));
   await expect(found).rejects.toThrow("interrupted");
   expect(warnings).toEqual([]);

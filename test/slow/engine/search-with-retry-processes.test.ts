@@ -8,6 +8,7 @@ import { type Log, silentLog } from "../../../src/log/log.ts";
 import { jobOf, underWay } from "../../engine/job-of.ts";
 import { enginesRunning, processorMsOf, stillRunning } from "../../engine/processes.ts";
 import { unstoppable } from "../../engine/unstoppable.ts";
+import { patienceMs } from "../../support/patience.ts";
 
 const forever = new AbortController().signal;
 const pools: EnginePool[] = [];
@@ -63,7 +64,7 @@ function recording(): Quarantine & { readonly notes: readonly (readonly [fen: st
 
 afterEach(async () => {
   await Promise.all(pools.splice(0).map((pool) => pool[Symbol.asyncDispose]()));
-  await expect.poll(enginesRunning, { timeout: 5000 }).toEqual([]);
+  await expect.poll(enginesRunning, { timeout: patienceMs }).toEqual([]);
 });
 
 describe("an engine in a search", () => {
@@ -123,6 +124,6 @@ describe("an engine in a search", () => {
     const second = search(jobOf(), callers[1].signal);
     callers[1].abort(new Error("left, too"));
     await expect(second).rejects.toThrow("left, too");
-    await expect.poll(() => refused.notes, { timeout: 5000 }).toEqual([[unstoppable, "overran"]]);
+    await expect.poll(() => refused.notes, { timeout: patienceMs }).toEqual([[unstoppable, "overran"]]);
   });
 });
