@@ -149,7 +149,8 @@ const whole: readonly (readonly [path: string, type: string, body: string | Uint
   ],
 ];
 
-describe("02: slow clients", () => {
+// Both wait for limits of up to 15 s, so they do it at the same time.
+describe.concurrent("02: slow clients", () => {
   test("a whole message whose stream is not ended is refused after 15 s in its protocol, and not processed", async () => {
     const client = connect(service.url);
     client.on("error", () => {});

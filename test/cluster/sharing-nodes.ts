@@ -110,16 +110,17 @@ export function useSharingNodes(count: number, slots: number): SharingNodes {
     leaders,
     async askAll(leader, questions) {
       await until(leaders, ({ size }) => size === 0);
-      const askIt = (node: Server) => Promise.all(questions.map((question) => ask(node, question)));
+      const askIt = (node: Server) => {
+        const asked = Promise.all(questions.map((question) => ask(node, question)));
+        // A node that is killed answers nothing.
+        asked.catch(() => {});
+        return asked;
+      };
       const answers = new Map([[leader, askIt(leader)]]);
       await until(leaders, (seen) => seen.size === questions.length);
       expect(new Set((await leaders()).values())).toEqual(new Set([leader.url]));
       for (const node of nodes.filter((one) => one !== leader)) {
         answers.set(node, askIt(node));
-      }
-      for (const answer of answers.values()) {
-        // A node that is killed answers nothing.
-        answer.catch(() => {});
       }
       await until(async () => {
         const channels = listOf(await opened().ask("PUBSUB", [], ["CHANNELS", "*search:*"]));

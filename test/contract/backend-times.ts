@@ -9,7 +9,7 @@ import { startStopwatch, timesOf } from "../support/stopwatch.ts";
 import { middleGame } from "./determinism.ts";
 
 const forever = new AbortController().signal;
-const tries = 40;
+const tries = 20;
 
 /** The contract of every backend about time, with a warm engine. For timed tests. */
 export function testBackendTimes(
@@ -34,7 +34,7 @@ export function testBackendTimes(
     afterAll(() => session?.[Symbol.asyncDispose]());
 
     test(`${name} answers within 100 ms after the time limit of a search`, async () => {
-      const movetimeMs = 200;
+      const movetimeMs = 100;
       const { medianMs, worstMs } = await timesOf(tries, async () => {
         const job = jobOf({ fen: middleGame, depth: 245, movetimeMs });
         const answer = session.search(job, forever);

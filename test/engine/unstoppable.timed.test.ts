@@ -13,17 +13,21 @@ test("a search that does not stop fails within 1.5 s after its time limit, and l
   const backend = createWasmBackend({ hashMb: 16, threads: 1 }, noSandbox);
   const builds = await backend.discover(forever);
   const build = builds.find(({ net }) => net === "lite") ?? expect.fail("the build was not found");
-  const { medianMs, worstMs } = await timesOf(20, async () => {
-    await using session = await backend.start(build, forever);
-    // The engine need not do anything in time, so only this process is watched.
-    const sinceStart = startStopwatch();
-    const search = session.search(jobOf({ fen: unstoppable, movetimeMs }), forever);
-    await expect(search).rejects.toMatchObject({ name: "EngineFailure", kind: "overran" });
-    const tookMs = sinceStart();
-    await session.exited;
-    expect(enginesRunning()).toEqual([]);
-    return tookMs;
-  });
+  const { medianMs, worstMs } = await timesOf(
+    20,
+    async () => {
+      await using session = await backend.start(build, forever);
+      // The engine need not do anything in time, so only this process is watched.
+      const sinceStart = startStopwatch();
+      const search = session.search(jobOf({ fen: unstoppable, movetimeMs }), forever);
+      await expect(search).rejects.toMatchObject({ name: "EngineFailure", kind: "overran" });
+      const tookMs = sinceStart();
+      await session.exited;
+      return tookMs;
+    },
+    5,
+  );
+  expect(enginesRunning()).toEqual([]);
   expect(medianMs).toBeLessThan(movetimeMs + 1000);
   expect(worstMs).toBeLessThan(movetimeMs + 1500);
 });

@@ -14,7 +14,7 @@ const tries = 20;
 /** Searches for a minute, if nobody stops it. */
 const long = { fen: startFen, depth: 30 };
 const json = { "Content-Type": "application/json" };
-const deadlineMs = 300;
+const deadlineMs = 100;
 
 const engine = () => enginesRunning()[0] ?? expect.fail("no engine runs");
 
