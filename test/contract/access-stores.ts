@@ -30,7 +30,7 @@ export function issueTerms(told: Partial<IssueTerms> = {}): IssueTerms {
 /** What every store of keys promises, wherever it keeps them. `create` makes one that is empty. */
 export function testKeyStore(name: string, create: () => KeyStore): void {
   describe(`the keys in ${name}`, () => {
-    test("are found again by hash and by id, as they were given", async () => {
+    test(`keys in ${name} are found again by hash and by id, as they were given`, async () => {
       const store = create();
       const plain = keyRecord({ id: "plain" });
       const full = keyRecord({
@@ -47,7 +47,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
       }
     });
 
-    test("are not found by anything else", async () => {
+    test(`keys in ${name} are not found by anything else`, async () => {
       const store = create();
       await store.create(keyRecord({ id: "a" }));
       for (const other of ["", "A", "b", "hash of A", "' OR 1=1 --", "__proto__"]) {
@@ -56,7 +56,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
       }
     });
 
-    test("are listed oldest first, revoked ones too", async () => {
+    test(`keys in ${name} are listed oldest first, revoked ones too`, async () => {
       const store = create();
       await store.create(keyRecord({ id: "new", createdAt: 30 }));
       await store.create(keyRecord({ id: "old", createdAt: 10 }));
@@ -69,7 +69,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
       ]);
     });
 
-    test("are revoked once: the first time stays", async () => {
+    test(`keys in ${name} are revoked once, and the first time stays`, async () => {
       const store = create();
       await store.create(keyRecord({ id: "a" }));
       expect(await store.revoke("a", 100)).toBe(true);
@@ -78,7 +78,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
       expect(await store.revoke("b", 100)).toBe(false);
     });
 
-    test("remember their latest use, many at a time", async () => {
+    test(`keys in ${name} remember their latest use, many at a time`, async () => {
       const store = create();
       await store.create(keyRecord({ id: "a" }));
       await store.create(keyRecord({ id: "b" }));
@@ -91,7 +91,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
       ]);
     });
 
-    test("remember with which pepper they were hashed, as long as one of them is not revoked", async () => {
+    test(`keys in ${name} remember with which pepper they were hashed, as long as one of them is not revoked`, async () => {
       const store = create();
       expect(await store.keepPepperCheck("first")).toBe("first");
       expect(await store.keepPepperCheck("second")).toBe("second");
@@ -104,14 +104,14 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
       expect(await store.keepPepperCheck("third")).toBe("third");
     });
 
-    test("that are older than the check of the pepper are taken for hashed with the first one", async () => {
+    test(`keys in ${name} that are older than the check of the pepper count as hashed with the first one`, async () => {
       const store = create();
       await store.create(keyRecord({ id: "a" }));
       expect(await store.keepPepperCheck("first")).toBe("first");
       expect(await store.keepPepperCheck("second")).toBe("first");
     });
 
-    test("are unique by id and by hash", async () => {
+    test(`keys in ${name} are unique by id and by hash`, async () => {
       const store = create();
       await store.create(keyRecord({ id: "a" }));
       await expect(store.create(keyRecord({ id: "a", hash: "other" }))).rejects.toThrow();
@@ -124,7 +124,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
       const at = (createdAt: number, issuedTo = "a", id = `${issuedTo}${createdAt}`) =>
         keyRecord({ id, createdAt, issuedTo });
 
-      test("are refused to it after that, until the oldest leaves the window", async () => {
+      test(`keys in ${name} are refused to an address beyond its quota, until the oldest leaves the window`, async () => {
         const store = create();
         expect(await store.create(at(1000), terms)).toEqual({ kind: "created" });
         expect(await store.create(at(1050), terms)).toEqual({ kind: "created" });
@@ -144,7 +144,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
         expect(await store.list()).toHaveLength(3);
       });
 
-      test("do not count for it when a clock that ran ahead has made them, and do when it was set back a little", async () => {
+      test(`keys in ${name} that a clock far ahead has made do not count for an address, and keys of a clock slightly ahead do`, async () => {
         const store = create();
         await store.create(at(900_000), terms);
         await store.create(at(900_001), terms);
@@ -158,7 +158,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
         });
       });
 
-      test("are issued to other addresses, and by the operator", async () => {
+      test(`keys in ${name} beyond an address's quota are issued to other addresses, and by the operator`, async () => {
         const store = create();
         await store.create(at(1000), terms);
         await store.create(at(1001), terms);
@@ -168,7 +168,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
         });
       });
 
-      test("are no more when many ask at once, and no more because some were revoked", async () => {
+      test(`keys in ${name} stay within an address's quota when many are requested at once, and when some were revoked`, async () => {
         const store = create();
         const asked = Array.from({ length: 10 }, (_, index) =>
           store.create(at(1000, "a", `${index}`), terms),
@@ -188,7 +188,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
       const at = (createdAt: number, issuedTo: string) =>
         keyRecord({ id: `${issuedTo}${createdAt}`, createdAt, issuedTo });
 
-      test("are refused to all its addresses after that, and to no others", async () => {
+      test(`keys in ${name} are refused to all addresses of a network beyond its quota, and to no others`, async () => {
         const store = create();
         for (const [index, address] of ["a", "b", "c"].entries()) {
           expect(await store.create(at(1000 + index, address), terms("near"))).toEqual({ kind: "created" });
@@ -206,7 +206,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
       const of = (id: string, told: Partial<KeyRecord> = {}) =>
         keyRecord({ id, createdAt: 1000, issuedTo: id, ...told });
 
-      test("are not issued when there are so many; the operator's do not count", async () => {
+      test(`keys in ${name} are not issued to callers beyond their number in all, and the operator's do not count`, async () => {
         const store = create();
         await store.create(keyRecord({ id: "by hand" }));
         expect(await store.create(of("a"), terms)).toEqual({ kind: "created" });
@@ -217,7 +217,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
         expect(await store.list()).toHaveLength(5);
       });
 
-      test("make room when they have ended long enough ago", async () => {
+      test(`keys in ${name} make room when they have ended long enough ago`, async () => {
         const store = create();
         await store.create(of("unused", { createdAt: 200 }), terms);
         await store.create(of("revoked"), terms);
@@ -236,7 +236,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
       const at = (createdAt: number, hash: string, told: Partial<KeyRecord> = {}) =>
         keyRecord({ id: `${createdAt}`, createdAt, hash, issuedTo: "a", ...told });
 
-      test("are the same key with another secret, and no second one", async () => {
+      test(`keys in ${name} that are requested again by the same idempotency key are the same key with another secret`, async () => {
         const store = create();
         await store.create(at(1000, "first", { name: "bot" }), terms);
         const renewed = { ...at(1000, "second", { name: "bot" }) };
@@ -250,7 +250,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
         expect(await store.list()).toEqual([{ ...renewed, hash: "third" }]);
       });
 
-      test("are another one after the window, from elsewhere, by another name or without one", async () => {
+      test(`keys in ${name} are new ones after the window, from elsewhere, by another idempotency key or without one`, async () => {
         const store = create();
         const many = issueTerms({ idempotencyKey: "wish" });
         await store.create(at(1000, "first"), many);
@@ -266,7 +266,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
         expect(await store.findByHash("first")).toMatchObject({ id: "1000" });
       });
 
-      test("never come back to life when they were revoked", async () => {
+      test(`keys in ${name} that were revoked never come back by an idempotency key`, async () => {
         const store = create();
         const two = { ...terms, quota: { max: 2, windowMs: 100 }, keptMax: 10 };
         await store.create(at(1000, "first"), two);
@@ -278,7 +278,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
         expect(await store.create(at(1050, "fourth"), two)).toMatchObject({ kind: "too_many" });
       });
 
-      test("are one key, however many ask at once", async () => {
+      test(`keys in ${name} that are requested at once by one idempotency key are one key`, async () => {
         const store = create();
         const asked = Array.from({ length: 10 }, (_, index) =>
           store.create(at(1000 + index, `hash ${index}`), terms),
@@ -290,7 +290,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
     });
 
     describe("that have ended", () => {
-      test("are forgotten, so many at a time: revoked ones, and those of callers that nobody uses", async () => {
+      test(`ended keys in ${name} are deleted, a bounded number at a time: revoked ones, and unused self-service keys`, async () => {
         const store = create();
         const made = [
           keyRecord({ id: "revoked", revokedAt: 99 }),
@@ -331,7 +331,7 @@ export function testUsageStore(name: string, create: () => UsageStore): void {
     (await store.current(now)).toSorted((a, b) => (a.rate + a.subject < b.rate + b.subject ? -1 : 1));
 
   describe(`the engine time in ${name}`, () => {
-    test("adds up by rate and subject, in the window that was begun", async () => {
+    test(`engine time in ${name} adds up by rate and subject, in the window that was begun`, async () => {
       const store = create();
       await store.add([spent("free/day", "a", 100, 1000), spent("free/day", "b", 7, 1000)], 10);
       await store.add([spent("free/day", "a", 50, 1003), spent("gold/day", "a", 1, 2000)], 20);
@@ -342,7 +342,7 @@ export function testUsageStore(name: string, create: () => UsageStore): void {
       ]);
     });
 
-    test("of a clock that ran ahead does not wait until that comes true", async () => {
+    test(`engine time in ${name} of a clock that ran ahead does not last until that time`, async () => {
       const store = create();
       await store.add([spent("free/day", "a", 100, 900_000)], 800_000);
       await store.add([spent("free/day", "a", 50, 1003)], 20);
@@ -350,7 +350,7 @@ export function testUsageStore(name: string, create: () => UsageStore): void {
       expect(await store.current(1003)).toEqual([]);
     });
 
-    test("counts no more when its window has ended", async () => {
+    test(`engine time in ${name} counts no more when its window has ended`, async () => {
       const store = create();
       await store.add([spent("free/day", "a", 100, 1000)], 10);
       expect(await store.current(999)).toHaveLength(1);
@@ -359,7 +359,7 @@ export function testUsageStore(name: string, create: () => UsageStore): void {
       expect(await store.current(1000)).toEqual([spent("free/day", "a", 5, 2000)]);
     });
 
-    test("is forgotten when its window has ended, so much at a time", async () => {
+    test(`engine time in ${name} is deleted when its window has ended, a bounded number at a time`, async () => {
       const store = create();
       await store.add(
         ["a", "b", "c"].map((subject) => spent("free/day", subject, 1, 1000)),

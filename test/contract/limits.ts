@@ -49,7 +49,7 @@ export const engine: RatePolicy = { name: "engine", quota: 1000, windowS: 86_400
 export function testLimits(name: string, create: (...plans: readonly Plan[]) => Promise<Limits>): void {
   const limitsOf = create;
   describe(`limits counted in ${name}: requests`, () => {
-    test("are counted by caller, in windows that begin with the first", async () => {
+    test(`requests counted in ${name} count by caller, in windows that begin with the first`, async () => {
       const plan = planWith([minute]);
       const limits = await limitsOf(plan);
       await run(limits, keyless(plan, "a"));
@@ -62,7 +62,7 @@ export function testLimits(name: string, create: (...plans: readonly Plan[]) => 
       expect(await run(limits, keyed(plan, "key", "a"))).toMatchObject({ kind: "admitted" });
     });
 
-    test("that are refused cost nothing, in no window", async () => {
+    test(`requests counted in ${name} that are refused cost nothing, in no window`, async () => {
       const plan = planWith([minute, hour]);
       const limits = await limitsOf(plan);
       const account = keyless(plan);
@@ -72,7 +72,7 @@ export function testLimits(name: string, create: (...plans: readonly Plan[]) => 
       expect(await remainingOf(limits, account)).toEqual([0, 1]);
     });
 
-    test("wait for the window that is longest", async () => {
+    test(`requests counted in ${name} wait for the longest window`, async () => {
       const plan = planWith([hour, { ...minute, quota: 3 }]);
       const limits = await limitsOf(plan);
       for (let count = 0; count < 3; count++) {
@@ -83,7 +83,7 @@ export function testLimits(name: string, create: (...plans: readonly Plan[]) => 
       expect(entry.kind === "refused" && entry.refusal.retryAfterMs).toBeGreaterThan(3_590_000);
     });
 
-    test("that failed without engine time are given back; those that took some are not", async () => {
+    test(`requests counted in ${name} that failed without engine time are given back, and others are not`, async () => {
       const plan = planWith([hour]);
       const limits = await limitsOf(plan);
       const account = keyless(plan);
@@ -94,7 +94,7 @@ export function testLimits(name: string, create: (...plans: readonly Plan[]) => 
       expect(await remainingOf(limits, account)).toEqual([1]);
     });
 
-    test("of a plan without limits are not counted", async () => {
+    test(`requests counted in ${name} do not count in a plan without limits`, async () => {
       const limits = await limitsOf(openPlan);
       for (let count = 0; count < 1000; count++) {
         expect((await run(limits, keyless(openPlan), 1e9)).kind).toBe("admitted");
@@ -106,7 +106,7 @@ export function testLimits(name: string, create: (...plans: readonly Plan[]) => 
   describe(`limits counted in ${name}: searches at a time`, () => {
     const plan = planWith([], 2);
 
-    test("are so many for each caller, and each makes room for one when it ends, once", async () => {
+    test(`searches at a time counted in ${name} are bounded for each caller, and each gives its place back once`, async () => {
       const limits = await limitsOf(plan);
       const enter = () => limits.enter(keyless(plan), timeOf(700));
       const [first] = [await enter(), await enter()];
@@ -117,7 +117,7 @@ export function testLimits(name: string, create: (...plans: readonly Plan[]) => 
       expect([(await enter()).kind, (await enter()).kind]).toEqual(["admitted", "refused"]);
     });
 
-    test("are refused until one of them should have ended", async () => {
+    test(`searches at a time counted in ${name} are refused until one of them should have ended`, async () => {
       const limits = await limitsOf(plan);
       await limits.enter(keyless(plan), timeOf(50_000, 600_000));
       await limits.enter(keyless(plan), timeOf(10_000, 600_000));
@@ -127,7 +127,7 @@ export function testLimits(name: string, create: (...plans: readonly Plan[]) => 
       expect(waitMs).toBeLessThanOrEqual(20_000);
     });
 
-    test("are all there for them: who may have any number of them at a time takes no place", async () => {
+    test(`a caller without a bound on searches at a time takes no place counted in ${name}`, async () => {
       const counted = planWith([{ ...hour, quota: 10 }], 2);
       const limits = await limitsOf(counted);
       const enter = (concurrent: number | undefined) => {
@@ -141,7 +141,7 @@ export function testLimits(name: string, create: (...plans: readonly Plan[]) => 
       expect(kinds.map((kind) => kind === "admitted")).toEqual([true, true, true, true, true, true, false]);
     });
 
-    test("that end make room for who waits, who may leave before", async () => {
+    test(`a search that ends makes room in ${name} for a waiting caller, who may leave before`, async () => {
       const limits = await limitsOf(plan);
       const account = keyless(plan);
       const enter = () => limits.enter(account, timeOf(700));
@@ -159,7 +159,7 @@ export function testLimits(name: string, create: (...plans: readonly Plan[]) => 
   describe(`limits counted in ${name}: engine time`, () => {
     const plan = planWith([engine]);
 
-    test("is counted when it was used, and what is begun is finished", async () => {
+    test(`engine time counted in ${name} counts when it was used, and a search that is begun is finished`, async () => {
       const limits = await limitsOf(plan);
       const account = keyed(plan, "key", "a");
       await run(limits, account, 400);
@@ -171,7 +171,7 @@ export function testLimits(name: string, create: (...plans: readonly Plan[]) => 
       expect(await remainingOf(limits, account)).toEqual([0]);
     });
 
-    test("is counted by address, too: more keys are not more time", async () => {
+    test(`engine time counted in ${name} is counted by address, too: more keys are not more time`, async () => {
       const limits = await limitsOf(plan);
       await run(limits, keyed(plan, "one", "a"), 600);
       await run(limits, keyed(plan, "two", "a"), 600);
@@ -179,21 +179,21 @@ export function testLimits(name: string, create: (...plans: readonly Plan[]) => 
       expect((await run(limits, keyed(plan, "three", "b"))).kind).toBe("admitted");
     });
 
-    test("is counted by key, too: more addresses are not more time", async () => {
+    test(`engine time counted in ${name} is counted by key, too: more addresses are not more time`, async () => {
       const limits = await limitsOf(plan);
       await run(limits, keyed(plan, "one", "a"), 600);
       await run(limits, keyed(plan, "one", "b"), 600);
       expect((await run(limits, keyed(plan, "one", "c"))).kind).toBe("refused");
     });
 
-    test("of one plan is not that of another, at the same address", async () => {
+    test(`engine time counted in ${name} of one plan does not count in another, at the same address`, async () => {
       const gold: Plan = { ...plan, id: "gold" };
       const limits = await limitsOf(plan, gold);
       await run(limits, keyed(gold, "one", "a"), 5000);
       expect((await run(limits, keyed(plan, "two", "a"))).kind).toBe("admitted");
     });
 
-    test("of a caller without a key is counted once", async () => {
+    test(`engine time counted in ${name} of a caller without a key is counted once`, async () => {
       const keylessEngine: Plan = { ...keylessPlan, limits: plan.limits };
       const limits = await limitsOf(keylessEngine);
       await run(limits, keyless(keylessEngine), 400);

@@ -12,7 +12,7 @@ const madeUp = (text: string): Value => ({ text, numbers: [1, 2.5, -3] });
 /** What every cache promises, wherever it keeps its values. `create` makes one that is empty and has room for 100. */
 export function testCache(name: string, create: () => AnalysisCache<Value>): void {
   describe(`the cache in ${name}`, () => {
-    test("gives back what it was given", async () => {
+    test(`the cache in ${name} returns a stored value`, async () => {
       const cache = create();
       cache.set("a", madeUp("one"));
       cache.set("b", madeUp("two"));
@@ -20,7 +20,7 @@ export function testCache(name: string, create: () => AnalysisCache<Value>): voi
       expect(await cache.get("b", never)).toEqual(madeUp("two"));
     });
 
-    test("has nothing where it was given nothing", async () => {
+    test(`the cache in ${name} returns nothing for an unknown key`, async () => {
       const cache = create();
       cache.set("a", madeUp("one"));
       for (const key of ["A", "a ", "", "toString", "__proto__"]) {
@@ -28,7 +28,7 @@ export function testCache(name: string, create: () => AnalysisCache<Value>): voi
       }
     });
 
-    test("tells long keys apart by their last character", async () => {
+    test(`the cache in ${name} tells long keys apart by their last character`, async () => {
       const cache = create();
       const long = "e2e4 ".repeat(600);
       cache.set(`${long}1`, madeUp("one"));
@@ -37,21 +37,21 @@ export function testCache(name: string, create: () => AnalysisCache<Value>): voi
       expect(await cache.get(long, never)).toBeUndefined();
     });
 
-    test("keeps the newest value of a key", async () => {
+    test(`the cache in ${name} keeps the newest value of a key`, async () => {
       const cache = create();
       cache.set("a", madeUp("one"));
       cache.set("a", madeUp("two"));
       expect(await cache.get("a", never)).toEqual(madeUp("two"));
     });
 
-    test("takes every character", async () => {
+    test(`the cache in ${name} stores every character`, async () => {
       const cache = create();
       const odd = '♔ \u0000\n|="\\';
       cache.set(odd, madeUp(odd));
       expect(await cache.get(odd, never)).toEqual(madeUp(odd));
     });
 
-    test("answers a caller that has left, or has nothing, but never fails", async () => {
+    test(`the cache in ${name} never fails, also if its caller has left or its value is empty`, async () => {
       const cache = create();
       cache.set("a", madeUp("one"));
       const found = await cache.get("a", AbortSignal.abort(new Error("gone")));

@@ -23,13 +23,13 @@ function openBackoff(chance: number) {
   };
 }
 
-test("nothing waits while nothing has failed, then ever longer up to a limit", () => {
+test("no wait comes before the first failure, then ever longer waits up to a limit", () => {
   const { backoff, waitsOf } = openBackoff(1);
   expect(backoff.waitMs).toBe(0);
   expect(waitsOf(7)).toEqual([100, 400, 1600, 6400, 25_600, 30_000, 30_000]);
 });
 
-test("what has failed is counted until one succeeds, several together as one", () => {
+test("failures are counted until one start succeeds, and several together count as one", () => {
   const { backoff, clock, waitsOf } = openBackoff(1);
   expect(backoff.failures).toBe(0);
   waitsOf(2);
@@ -39,11 +39,11 @@ test("what has failed is counted until one succeeds, several together as one", (
   expect(backoff.failures).toBe(0);
 });
 
-test("a wait is never shorter than the least, whatever chance says", () => {
+test("a wait is never shorter than the minimum, whatever the random number", () => {
   expect(openBackoff(0).waitsOf(3)).toEqual([100, 100, 100]);
 });
 
-test("who comes later waits less", () => {
+test("a later caller waits less", () => {
   const { backoff, clock, waitsOf } = openBackoff(1);
   waitsOf(4);
   clock.ms += 6000;
@@ -61,7 +61,7 @@ test("failures of tries that were under way together count once", () => {
   expect(backoff.waitMs).toBe(93);
 });
 
-test("a success makes it forget", () => {
+test("a success resets the failures", () => {
   const { backoff, waitsOf } = openBackoff(1);
   waitsOf(3);
   backoff.succeeded();

@@ -22,7 +22,7 @@ const catalog = (builds: readonly string[], defaultEngine?: string) =>
 const debian = ["native 15.1", "wasm 19", "wasm 19 lite"];
 
 describe("versions", () => {
-  test("are newest first, as numbers and not as text", () => {
+  test("engine versions are newest first, as numbers and not as text", () => {
     const { versions } = catalog(["wasm 17.1", "native 15.1", "wasm 19", "wasm 9", "wasm 18", "native 15"]);
     expect(versions.map(({ id }) => id)).toEqual([
       "stockfish-19",
@@ -34,7 +34,7 @@ describe("versions", () => {
     ]);
   });
 
-  test("have their small network behind the full one, and what is no release behind all", () => {
+  test("engine versions have the small network behind the full one, and prereleases behind all", () => {
     const { versions } = catalog(["native dev-20260110-3a1b2c4d", "wasm 19 lite", "wasm 19", "wasm 18"]);
     expect(versions.map(({ id }) => id)).toEqual([
       "stockfish-19",
@@ -44,12 +44,12 @@ describe("versions", () => {
     ]);
   });
 
-  test("are ordered by number first, by network then", () => {
+  test("engine versions are ordered by number first, by network then", () => {
     const { versions } = catalog(["wasm 17", "wasm 17.1 lite"]);
     expect(versions.map(({ id }) => id)).toEqual(["stockfish-17.1-lite", "stockfish-17"]);
   });
 
-  test("are compared part by part, as semantic versions: 15.10 is newer than 15.2", () => {
+  test("engine versions are compared part by part, as semantic versions: 15.10 is newer than 15.2", () => {
     const { versions } = catalog(["native 15.2", "native 15.10", "native 16", "native 15.1.1", "wasm 15.1"]);
     expect(versions.map(({ id }) => id)).toEqual([
       "stockfish-16",
@@ -60,7 +60,7 @@ describe("versions", () => {
     ]);
   });
 
-  test("of other families stand behind: their numbers say nothing of Stockfish's", () => {
+  test("engine versions of other families stand behind, because their numbers say nothing of Stockfish's", () => {
     const { versions } = catalog(["native arasan-25", "native 15.1", "native berserk-13", "wasm 19"]);
     expect(versions.map(({ id }) => id)).toEqual([
       "stockfish-19",
@@ -70,13 +70,13 @@ describe("versions", () => {
     ]);
   });
 
-  test("have one order, however they were found", () => {
+  test("engine versions have one order, however they were found", () => {
     const ids = (builds: readonly string[]) => catalog(builds).versions.map(({ id }) => id);
     const some = ["native dev-b", "wasm 19", "native dev-a", "wasm 19 lite"];
     expect(ids(some)).toEqual(ids(some.toReversed()));
   });
 
-  test("have all their builds, and mean the native one if it is not said which", () => {
+  test("an engine version has all its builds, and means the native one by default", () => {
     const { versions } = catalog(["wasm 19", "native 19"]);
     expect(versions).toHaveLength(1);
     expect(versions[0]?.builds.map(({ path }) => path)).toEqual(["wasm", "native"]);
@@ -92,7 +92,7 @@ describe("latest", () => {
     ["the small network where there is nothing else", ["wasm 19 lite"], "stockfish-19-lite"],
     ["no development build where a release is", ["native dev-20260110", "wasm 18"], "stockfish-18"],
     ["the development build where there is nothing else", ["native dev-20260110"], "stockfish-dev-20260110"],
-  ])("is %s", (_, builds, id) => {
+  ])("latest is %s", (_, builds, id) => {
     expect(catalog(builds).latest.id).toBe(id);
   });
 
@@ -106,12 +106,12 @@ describe("latest", () => {
       ["native berserk-13", "native clover-9.1", "native berserk-12", "native arasan-dev"],
       "berserk-13",
     ],
-  ])("is %s", (_, builds, id) => {
+  ])("latest is %s", (_, builds, id) => {
     expect(catalog(builds).latest.id).toBe(id);
     expect(catalog(builds.toReversed()).latest.id).toBe(id);
   });
 
-  test("is no version that is to go, unless there is nothing else", () => {
+  test("latest is no deprecated version, unless there is nothing else", () => {
     const going = buildOf({ id: "stockfish-20", version: "20", deprecatedSince: "2026-11-22" });
     const { latest, versions } = createCatalog([going, build("wasm 19")], undefined);
     expect(latest.id).toBe("stockfish-19");
@@ -122,7 +122,7 @@ describe("latest", () => {
     expect(createCatalog([going], undefined).latest.id).toBe("stockfish-20");
   });
 
-  test.each(["stockfish-15.1", "stockfish-19-lite"])("is what the operator chose: %s", (id) => {
+  test.each(["stockfish-15.1", "stockfish-19-lite"])("latest is the operator's choice: %s", (id) => {
     const { latest, resolve } = catalog(debian, id);
     expect(latest.id).toBe(id);
     expect(resolve("latest", "auto")).toMatchObject({ kind: "build", build: { id } });
@@ -143,39 +143,39 @@ describe("a request for", () => {
     ["stockfish-18", "native", build("stockfish-18", "native")],
     ["stockfish-15.1", "auto", build("stockfish-15.1", "native")],
     ["stockfish-19-lite", "auto", build("stockfish-19-lite", "wasm")],
-  ] as const)("%s on %s is met", (engine, path, resolution) => {
+  ] as const)("a request for %s on %s is met", (engine, path, resolution) => {
     expect(resolve(engine, path)).toMatchObject(resolution);
   });
 
-  test("a path that the version does not have is refused, and says which it has", () => {
+  test("a request for a path that the version does not have is refused, with the paths that it has", () => {
     expect(resolve("stockfish-19", "native")).toEqual({ kind: "path_unavailable", runnable: ["wasm"] });
     expect(resolve("stockfish-15.1", "wasm")).toEqual({ kind: "path_unavailable", runnable: ["native"] });
   });
 
-  test("latest on a path that has no engine is refused", () => {
+  test("a request for latest on a path that has no engine is refused", () => {
     expect(catalog(["wasm 19"]).resolve("latest", "native")).toEqual({
       kind: "path_unavailable",
       runnable: [],
     });
   });
 
-  test("latest on a path that has only what is never latest is met by that", () => {
+  test("a request for latest on a path that has only prereleases or small networks is met by those", () => {
     expect(catalog(["wasm 19", "native dev-20260110"]).resolve("latest", "native")).toMatchObject(
       build("stockfish-dev-20260110", "native"),
     );
   });
 
-  test("latest on a path whose newest has a small network is met by an older full one", () => {
+  test("a request for latest on a path whose newest has a small network is met by an older full one", () => {
     const some = catalog(["wasm 19", "native 20 lite", "native 18"]);
     expect(some.resolve("latest", "native")).toMatchObject(build("stockfish-18", "native"));
   });
 
-  test("latest on another path than the operator's choice has is the newest release there", () => {
+  test("a request for latest on another path than the operator's choice is met by the newest release there", () => {
     const chosen = catalog([...debian, "wasm 18"], "stockfish-15.1");
     expect(chosen.resolve("latest", "wasm")).toMatchObject(build("stockfish-19", "wasm"));
   });
 
-  test("latest on a path is of the family of latest, where the path has one", () => {
+  test("a request for latest on a path is met by the family of latest, if the path has one", () => {
     const some = ["wasm 19", "native arasan-25", "native 15.1", "native berserk-13"];
     expect(catalog(some).resolve("latest", "native")).toMatchObject(build("stockfish-15.1", "native"));
     const chosen = catalog(some, "berserk-13");
@@ -186,7 +186,7 @@ describe("a request for", () => {
   });
 
   test.each(["stockfish", "stockfish-1", "Stockfish-19", "stockfish-19 ", "", "constructor", "__proto__"])(
-    "%j is a request for nothing",
+    "a request for %j is refused",
     (engine) => {
       expect(resolve(engine, "auto")).toEqual({ kind: "unknown_engine" });
     },
@@ -194,13 +194,13 @@ describe("a request for", () => {
 });
 
 describe("a catalog cannot be made", () => {
-  test("of nothing, and says what to do", () => {
+  test("a catalog of no engines is refused, with what to do", () => {
     expect(() => catalog([])).toThrow(
       "no engine was found: install the npm package `stockfish`, or set KIBITZ_NATIVE_ENGINES to a UCI binary",
     );
   });
 
-  test("with a default that is not there, and says what is", () => {
+  test("a catalog whose default is not there is refused, with the engines that are", () => {
     expect(() => catalog(debian, "stockfish-16")).toThrow(
       "KIBITZ_DEFAULT_ENGINE is stockfish-16, but the available engines are: stockfish-19, stockfish-19-lite, stockfish-15.1",
     );

@@ -35,7 +35,7 @@ function waitForLines(file: string, count: number): readonly string[] {
 }
 
 describe("lines", () => {
-  test("are whole, however they arrive", async () => {
+  test("the lines of an engine are whole, however they arrive", async () => {
     const engine = node(`
       const parts = ["read", "yok\\nbest", "move e2e4\\r\\n", "\\n", "half a line"];
       const write = () => parts.length && process.stdout.write(parts.shift(), () => setTimeout(write, 20));
@@ -44,12 +44,12 @@ describe("lines", () => {
     expect(await linesOf(engine)).toEqual(["readyok", "bestmove e2e4\r", ""]);
   });
 
-  test("of any bytes are text", async () => {
+  test("the lines of an engine are text, whatever their bytes", async () => {
     const engine = node("process.stdout.write(Buffer.from([0xff, 0xfe, 0x00, 0x0a]))");
     expect(await linesOf(engine)).toEqual(["\u00ff\u00fe\u0000"]);
   });
 
-  test("are handed over as they are printed", async () => {
+  test("the lines of an engine are passed on as they are printed", async () => {
     const engine = node(`console.log("up"); process.stdin.on("data", (data) => process.stdout.write(data))`);
     const lines: string[] = [];
     const over = engine.read((line) => lines.push(line));
@@ -62,7 +62,7 @@ describe("lines", () => {
     expect(lines).toEqual(["up", "isready", "go depth 1", "stop"]);
   });
 
-  test("end when the engine is killed", async () => {
+  test("the lines of an engine end when the engine is killed", async () => {
     const engine = node(`console.log("up"); setInterval(() => {}, 1000)`);
     const lines = linesOf(engine);
     await engine.kill();
@@ -70,22 +70,22 @@ describe("lines", () => {
     expect(await engine.ended).toBe("outside");
   });
 
-  test("end when the engine closes its pipe, though it goes on", async () => {
+  test("the lines of an engine end when it closes its pipe, though it goes on", async () => {
     const engine = node(`console.log("up"); require("fs").closeSync(1); setInterval(() => {}, 1000)`);
     expect(await linesOf(engine)).toEqual(["up"]);
     expect(enginesRunning()).toHaveLength(1);
   });
 
-  test("end with an error when there is no engine", async () => {
+  test("the lines of an engine end with an error if the engine does not start", async () => {
     await expect(linesOf(start("/nowhere/stockfish"))).rejects.toThrow("ENOENT");
   });
 
-  test("end with an error when one has no end", async () => {
+  test("the lines of an engine end with an error if one of them has no end", async () => {
     const engine = node(`process.stdout.write("x".repeat(10_000_000)); setInterval(() => {}, 1000)`);
     await expect(linesOf(engine)).rejects.toThrow("more than 65536 characters");
   });
 
-  test("end with the error of who receives them: it is this engine's end, and not the server's", async () => {
+  test("an error of the reader ends the lines of this engine, and not the server", async () => {
     const engine = node(`console.log("readyok"); setInterval(() => {}, 1000)`);
     const reading = engine.read(() => {
       throw new Error("a bug");
@@ -95,7 +95,7 @@ describe("lines", () => {
 });
 
 describe("an engine process", () => {
-  test("hears what is sent at once and together, and is heard when that is over", async () => {
+  test("an engine process gets all lines of a send at once, while the server is busy", async () => {
     const file = join(createFolder(), "heard");
     const engine = node(`
       const { appendFileSync } = require("node:fs");
@@ -122,14 +122,14 @@ describe("an engine process", () => {
     await over;
   });
 
-  test("sees nothing of the server's environment", async () => {
+  test("an engine process sees nothing of the server's environment", async () => {
     process.env.KIBITZ_TEST_SECRET = "secret";
     onTestFinished(() => void delete process.env.KIBITZ_TEST_SECRET);
     const engine = node("console.log(process.env.KIBITZ_TEST_SECRET, process.env.PATH)");
     expect(await linesOf(engine)).toEqual(["undefined undefined"]);
   });
 
-  test("may be sent lines when it is gone", async () => {
+  test("lines to an engine process that is gone are dropped", async () => {
     const engine = node("");
     expect(await linesOf(engine)).toEqual([]);
     engine.send("isready");
@@ -138,7 +138,7 @@ describe("an engine process", () => {
     await new Promise(setImmediate);
   });
 
-  test("may be sent lines when it does not listen any more", async () => {
+  test("lines to an engine process that closed its input are dropped", async () => {
     const engine = node(`require("fs").closeSync(0); console.log("up"); setInterval(() => {}, 1000)`);
     await firstLineOf(engine);
     for (let at = 0; at < 3; at++) {
@@ -147,7 +147,7 @@ describe("an engine process", () => {
     }
   });
 
-  test("is gone when it is killed, though it ignores every other signal", async () => {
+  test("an engine process that ignores every other signal is gone when it is killed", async () => {
     const engine = node(`process.on("SIGTERM", () => {}); console.log("up"); for (;;);`);
     expect(await firstLineOf(engine)).toBe("up");
     const running = enginesRunning();
@@ -157,7 +157,7 @@ describe("an engine process", () => {
     await engine.kill();
   });
 
-  test("takes with it what it has started: a wrapper script is no place to hide", async () => {
+  test("an engine process that is killed takes its own child processes with it", async () => {
     const { file, args } = commandOfFake({ misbehaviour: "hang" });
     // Without `exec`, the shell stays and the engine is its child.
     const script = writeScript(`"${file}" "${args.join('" "')}"\necho over`);
@@ -169,7 +169,7 @@ describe("an engine process", () => {
     await expect.poll(() => stillRunning(running)).toEqual([]);
   });
 
-  test("is told to be suspended only while it is", async () => {
+  test("an engine process is reported as suspended only while it is", async () => {
     const engine = node(`console.log("up"); setInterval(() => {}, 1000)`);
     await firstLineOf(engine);
     expect(engine.suspended()).toBe(false);
@@ -187,14 +187,14 @@ describe("a file that cannot be run is no engine, and says why", () => {
   const startSession = async (file: string) =>
     createUciSession(buildOf(), createChildProcess({ file, args: [] }), defaultWatchTimes, forever);
 
-  test("because it is not there", async () => {
+  test("a file that does not exist is no engine, with the reason", async () => {
     await expect(startSession("/nowhere/stockfish")).rejects.toMatchObject({
       kind: "no_start",
       message: expect.stringContaining("ENOENT"),
     });
   });
 
-  test("because it may not be executed", async () => {
+  test("a file without permission to execute is no engine, with the reason", async () => {
     const file = writeScript("echo uciok");
     chmodSync(file, 0o644);
     await expect(startSession(file)).rejects.toMatchObject({
@@ -203,11 +203,11 @@ describe("a file that cannot be run is no engine, and says why", () => {
     });
   });
 
-  test("because its name cannot be one", async () => {
+  test("a file whose name is not valid is no engine, with the reason", async () => {
     await expect(startSession("/usr/bin/\0")).rejects.toMatchObject({ kind: "no_start" });
   });
 
-  test("because the process has no file descriptor left", () => {
+  test("an engine does not start without a free file descriptor, with the reason", () => {
     const engine = start("/bin/sh", "-c", `ulimit -n 40; exec "${process.execPath}" "$0"`, scarceFile);
     return expect(linesOf(engine)).resolves.toEqual(["EngineFailure no_start", "started again"]);
   });
@@ -215,6 +215,6 @@ describe("a file that cannot be run is no engine, and says why", () => {
 
 const scarceFile = new URL("scarce-descriptors.ts", import.meta.url).pathname;
 
-test("no process of this file is left", async () => {
+test("no engine process is left after its tests", async () => {
   await expect.poll(() => descendantsOf(process.pid)).toEqual([]);
 });

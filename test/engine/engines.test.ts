@@ -54,7 +54,7 @@ function slowEngines(build = native) {
 const alive = ({ sessions }: FakeEngines) => sessions.filter((session) => session.alive).length;
 
 describe("a room that opens", () => {
-  test("has its default engine warm: the first search starts none", async () => {
+  test("engines have the default one warm at once, so the first search starts none", async () => {
     const engines = createFakeEngines({ builds: [wasm] });
     const room = await open([engines]);
     expect(room.catalog.latest.id).toBe("stockfish-18");
@@ -63,7 +63,7 @@ describe("a room that opens", () => {
     expect(engines.starts).toBe(1);
   });
 
-  test("tells when the first engine loads, before the others have been looked for", async () => {
+  test("engines report that the first one loads before the others have been found", async () => {
     const early = createFakeEngines({ builds: [native], path: "native" });
     const late = slowEngines(wasm);
     const startsWhenTold = new Promise<number>((resolve) => {
@@ -74,7 +74,7 @@ describe("a room that opens", () => {
     late.found.resolve();
   });
 
-  test("starts what the fastest backend finds while the others still look", async () => {
+  test("engines of the fastest backend start while the other backends still look", async () => {
     const early = createFakeEngines({ builds: [native], path: "native" });
     const late = slowEngines(wasm);
     const opening = open([early, late.engines]);
@@ -91,7 +91,7 @@ describe("a room that opens", () => {
     ["the newest that runs on the path that is asked for", { engine: "latest", path: "wasm" }, [1, 0]],
     ["none if there is none like it", { engine: "stockfish-19", path: "wasm" }, [0, 0]],
     ["none if nobody knows it", { engine: "stockfish-3", path: "auto" }, [0, 0]],
-  ] as const)("starts %s, and no other", async (_, asked, starts) => {
+  ] as const)("a start for one command starts %s, and no other engine", async (_, asked, starts) => {
     const early = createFakeEngines({ builds: [wasm] });
     const late = slowEngines(native);
     const opening = open([early, late.engines], { asked });
@@ -101,7 +101,7 @@ describe("a room that opens", () => {
     expect([early.starts, late.engines.starts]).toEqual(starts);
   });
 
-  test("closes the engine that it started by a wrong guess, and has the right one warm", async () => {
+  test("an engine that was started by a wrong guess is closed, and the right one is warm", async () => {
     const early = createFakeEngines({ builds: [wasm] });
     const late = slowEngines();
     const opening = open([early, late.engines]);
@@ -116,7 +116,7 @@ describe("a room that opens", () => {
     expect(late.engines.starts).toBe(1);
   });
 
-  test("is not kept waiting by a wrong guess that starts slowly, and keeps the right engine warm", async () => {
+  test("a wrong guess that starts slowly delays nothing, and the right engine stays warm", async () => {
     const ready = Promise.withResolvers<void>();
     const early = createFakeEngines({ builds: [wasm], starting: () => ready.promise });
     const late = slowEngines();
@@ -133,7 +133,7 @@ describe("a room that opens", () => {
     expect(late.engines.starts).toBe(1);
   });
 
-  test("does not mind a wrong guess that does not start", async () => {
+  test("a wrong guess that does not start has no effect", async () => {
     const failure = new EngineFailure("no_start", "no memory");
     const early = createFakeEngines({ builds: [wasm], starting: () => Promise.reject(failure) });
     const late = slowEngines();
@@ -143,7 +143,7 @@ describe("a room that opens", () => {
     expect((await opening).catalog.latest.id).toBe("stockfish-19");
   });
 
-  test("guesses nothing that the operator did not choose", async () => {
+  test("no engine is guessed that the operator did not choose", async () => {
     const early = createFakeEngines({ builds: [wasm] });
     const late = slowEngines();
     const opening = open([early, late.engines], { defaultEngine: "stockfish-19" });
@@ -153,7 +153,7 @@ describe("a room that opens", () => {
     expect(early.starts).toBe(0);
   });
 
-  test("keeps the operator's choice warm where newer ones are, also when those are asked for", async () => {
+  test("the operator's choice stays warm beside newer engines, also when those are used", async () => {
     const early = createFakeEngines({ builds: [wasm] });
     const late = slowEngines();
     late.found.resolve();
@@ -168,7 +168,7 @@ describe("a room that opens", () => {
     expect([early.starts, late.engines.starts]).toEqual([1, 1]);
   });
 
-  test("has its default engine started again at once when that dies", async () => {
+  test("the default engine is started again at once when it dies", async () => {
     const engines = createFakeEngines({ builds: [wasm] });
     const room = await open([engines]);
     engines.sessions[0]?.die(new EngineFailure("killed", "from outside"));
@@ -177,7 +177,7 @@ describe("a room that opens", () => {
     expect(engines.starts).toBe(2);
   });
 
-  test("makes do with what one backend finds, if it is the first or the last", async () => {
+  test("the engines of one backend are enough, if it is the first or the last", async () => {
     const nothing = createFakeEngines({ builds: [], path: "native" });
     for (const order of [0, 1]) {
       const engines = createFakeEngines({ builds: [wasm] });
@@ -189,16 +189,16 @@ describe("a room that opens", () => {
 });
 
 describe("a room that cannot open", () => {
-  test("because there are no engines says what to install", async () => {
+  test("a start without engines ends with what to install", async () => {
     const nothing = createFakeEngines({ builds: [] });
     await expect(open([nothing])).rejects.toThrow("no engine was found: install the npm package");
   });
 
-  test("because there is nowhere to look for them says the same, and does not wait for ever", async () => {
+  test("a start without a backend ends with what to install, and does not wait for ever", async () => {
     await expect(open([])).rejects.toThrow("no engine was found");
   });
 
-  test("because the operator's choice is not there says what is, and leaves no engine", async () => {
+  test("a start without the operator's choice ends with the engines that there are, and leaves none running", async () => {
     const engines = createFakeEngines({ builds: [wasm] });
     await expect(open([engines], { defaultEngine: "stockfish-99" })).rejects.toThrow(
       "KIBITZ_DEFAULT_ENGINE is stockfish-99, but the available engines are: stockfish-18",
@@ -206,13 +206,13 @@ describe("a room that cannot open", () => {
     expect(alive(engines)).toBe(0);
   });
 
-  test("because its default engine does not start says why", async () => {
+  test("a start whose default engine does not start ends with the reason", async () => {
     const failure = new EngineFailure("no_start", "no memory");
     const engines = createFakeEngines({ builds: [wasm], starting: () => Promise.reject(failure) });
     await expect(open([engines])).rejects.toBe(failure);
   });
 
-  test.each(["first", "last"])("because the backend that looks %s fails leaves no engine", async (which) => {
+  test.each(["first", "last"])("a start whose %s backend fails leaves no engine", async (which) => {
     const engines = createFakeEngines({ builds: [wasm] });
     const failing = Promise.withResolvers<never>();
     const broken = createFakeEngines({ path: "native", discover: () => failing.promise });
@@ -228,7 +228,7 @@ describe("a room that cannot open", () => {
     expect(alive(engines)).toBe(0);
   });
 
-  test("because it is no longer wanted says so, also if everything was found by then", async () => {
+  test("a start that is aborted ends with the abort reason, also if everything was found by then", async () => {
     const owner = new AbortController();
     const engines = createFakeEngines({ builds: [wasm] });
     const found = Promise.withResolvers<[]>();
@@ -243,7 +243,7 @@ describe("a room that cannot open", () => {
     expect(alive(engines)).toBe(0);
   });
 
-  test("because it is no longer wanted ends at once, and leaves no engine", async () => {
+  test("a start that is aborted ends at once, and leaves no engine", async () => {
     const owner = new AbortController();
     const early = createFakeEngines({ builds: [wasm] });
     const opening = open([early, slowEngines().engines], { signal: owner.signal });
@@ -257,7 +257,7 @@ describe("a room that cannot open", () => {
 });
 
 describe("closing a room", () => {
-  test("ends all of its engines, those too that are just being started", async () => {
+  test("closing the engines ends all of them, also those that are just being started", async () => {
     const engines = createFakeEngines({
       builds: [wasm],
       conduct: () => "go on",

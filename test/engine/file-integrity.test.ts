@@ -29,7 +29,7 @@ async function sealed() {
   return { module, loader, write, seal, verdict };
 }
 
-test("files that nobody touched are known without a wait", async () => {
+test("untouched files are known without a wait", async () => {
   const { seal } = await sealed();
   expect(seal.assertUnchanged()).toBeUndefined();
 });
@@ -44,19 +44,16 @@ test("files that are gone cannot be started, until they are back", async () => {
   expect(seal.assertUnchanged()).toBeUndefined();
 });
 
-test.each(["module", "loader"] as const)(
-  "another %s is a replacement, whatever it is called",
-  async (which) => {
-    const files = await sealed();
-    await files.seal.sha256();
-    files.write(files[which], "other!");
-    expect(await files.verdict()).toBe("replaced");
-    files.write(files[which], which);
-    expect(await files.verdict()).toBe("unchanged");
-  },
-);
+test.each(["module", "loader"] as const)("another %s is a replacement, whatever its name", async (which) => {
+  const files = await sealed();
+  await files.seal.sha256();
+  files.write(files[which], "other!");
+  expect(await files.verdict()).toBe("replaced");
+  files.write(files[which], which);
+  expect(await files.verdict()).toBe("unchanged");
+});
 
-test("files that only look changed are the same, where their content was read before", async () => {
+test("files that only look changed are the same, if their content was read before", async () => {
   const { module, seal, verdict } = await sealed();
   utimesSync(module, 1, 1);
   expect(await verdict()).toBe("replaced");
@@ -75,7 +72,7 @@ function forge(file: string, text: string): void {
   utimesSync(file, atime, mtime);
 }
 
-test("a file whose owner has put back its time of modification is a replacement all the same", async () => {
+test("a file whose owner has reset its time of modification is a replacement", async () => {
   const { module, seal, verdict } = await sealed();
   utimesSync(module, 1000, 1000);
   await expect(seal.sha256()).rejects.toMatchObject({ kind: "replaced" });
@@ -86,7 +83,7 @@ test("a file whose owner has put back its time of modification is a replacement 
   expect(await verdict()).toBe("replaced");
 });
 
-test("a file that got another link, before its content was read, is the same where that is known", async () => {
+test("a file that got another link, before its content was read, is the same if its digest is known", async () => {
   const { module, loader } = await sealed();
   const pin = { digested: sha256("module"), alongside: sha256("loader") };
   const seal = await fingerprintFiles([module], [loader], pin);
@@ -112,7 +109,7 @@ test("a file that gets one more link while it is read is still the same", async 
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
-test("files are genuine that are what they are known to be, or of which nothing is known", async () => {
+test("files are genuine if their digest is the known one, or if none is known", async () => {
   const { module, loader, seal } = await sealed();
   await seal.assertGenuine();
   const pin = { digested: sha256("module"), alongside: sha256("loader") };
@@ -120,7 +117,7 @@ test("files are genuine that are what they are known to be, or of which nothing 
 });
 
 test.each(["digested", "alongside"] as const)(
-  "files are not, if what is %s is something else",
+  "files are not genuine if %s is something else",
   async (part) => {
     const { module, loader } = await sealed();
     const pin = { digested: sha256("module"), alongside: sha256("loader"), [part]: sha256("else") };
@@ -132,7 +129,7 @@ test.each(["digested", "alongside"] as const)(
   },
 );
 
-test("every WebAssembly build that is installed is what it is known to be", async () => {
+test("every installed WebAssembly build has its known digest", async () => {
   const builds = await discoverWasm({ hashMb: 16, threads: 1 }, noSandbox);
   expect(builds.length).toBeGreaterThan(0);
   await Promise.all(builds.map((build) => build.assertGenuine()));

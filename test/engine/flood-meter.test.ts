@@ -1,37 +1,35 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createFloodMeter } from "../../src/engine/uci/watch.ts";
 
-describe("a flood meter", () => {
-  /** Ten of these lines, with their ends, are what may come at once. */
-  const line = "x".repeat(99_999);
+/** Ten of these lines, with their ends, are what may come at once. */
+const line = "x".repeat(99_999);
 
-  function openMeter() {
-    const clock = { ms: 5000 };
-    const meter = createFloodMeter(() => clock.ms);
-    return { clock, meter, floodsAfter: (lines: number) => pour(meter, lines) };
-  }
-  const pour = (meter: ReturnType<typeof createFloodMeter>, lines: number) =>
-    Array.from({ length: lines }, () => meter.floods(line)).at(-1);
+function openMeter() {
+  const clock = { ms: 5000 };
+  const meter = createFloodMeter(() => clock.ms);
+  return { clock, meter, floodsAfter: (lines: number) => pour(meter, lines) };
+}
+const pour = (meter: ReturnType<typeof createFloodMeter>, lines: number) =>
+  Array.from({ length: lines }, () => meter.floods(line)).at(-1);
 
-  test("lets a million characters pass at once, and not one line more", () => {
-    const { meter, floodsAfter } = openMeter();
-    expect(floodsAfter(10)).toBe(false);
-    expect(meter.floods("")).toBe(true);
-  });
+test("a flood meter lets a million characters pass at once, and not one line more", () => {
+  const { meter, floodsAfter } = openMeter();
+  expect(floodsAfter(10)).toBe(false);
+  expect(meter.floods("")).toBe(true);
+});
 
-  test("lets 250,000 more pass for every second", () => {
-    const { clock, meter, floodsAfter } = openMeter();
-    floodsAfter(10);
-    clock.ms += 2000;
-    expect(floodsAfter(5)).toBe(false);
-    expect(meter.floods("")).toBe(true);
-  });
+test("a flood meter lets 250,000 more pass for every second", () => {
+  const { clock, meter, floodsAfter } = openMeter();
+  floodsAfter(10);
+  clock.ms += 2000;
+  expect(floodsAfter(5)).toBe(false);
+  expect(meter.floods("")).toBe(true);
+});
 
-  test("counts anew when it is told to, from that time on", () => {
-    const { clock, meter, floodsAfter } = openMeter();
-    clock.ms += 60_000;
-    meter.reset();
-    expect(floodsAfter(10)).toBe(false);
-    expect(meter.floods("")).toBe(true);
-  });
+test("a flood meter counts anew from a reset on", () => {
+  const { clock, meter, floodsAfter } = openMeter();
+  clock.ms += 60_000;
+  meter.reset();
+  expect(floodsAfter(10)).toBe(false);
+  expect(meter.floods("")).toBe(true);
 });

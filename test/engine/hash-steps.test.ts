@@ -44,11 +44,11 @@ describe("the steps of hash tables", () => {
     // Making a large table takes longer than clearing it.
     [65, [[deepest, 65]]],
     [4096, [[deepest, 4096]]],
-  ])("up to %i MiB", (hashMb, steps) => {
+  ])("the steps of hash tables are right up to %i MiB", (hashMb, steps) => {
     expect(pairs(hashMb)).toEqual(steps);
   });
 
-  test("are none that the engine cannot have", () => {
+  test("the steps of hash tables are within the engine's bounds", () => {
     expect(pairs(16, 2)).toEqual([
       [8, 2],
       [12, 4],
@@ -62,7 +62,7 @@ describe("the steps of hash tables", () => {
     expect(pairs(16, 32)).toEqual([[deepest, 16]]);
   });
 
-  test("tell a search's table by its depth", () => {
+  test("the steps of hash tables choose a search's table by its depth", () => {
     const build = buildOf({ hashSteps: hashStepsUpTo(16) });
     const of = (depth: number) => hashMbFor(build, { depth });
     expect([1, 8, 9, 12, 13, 30, 245].map(of)).toEqual([1, 1, 4, 4, 16, 16, 16]);

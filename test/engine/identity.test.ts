@@ -34,11 +34,11 @@ test.each([
     { id: "stockfish-17.1", family: "stockfish", version: "17.1", net: "full", license: gpl },
   ],
   ["Fake/1.0;rm -rf", { id: "fake-1.0", family: "fake", version: "1.0", net: "full", license: undefined }],
-])("%j", (name, identity) => {
+])("the id, family and version of an engine follow from its name: %j", (name, identity) => {
   expect(identityFromName(name)).toEqual(identity);
 });
 
-test.each(["", "   ", "!!!", "-", "..", "../../etc passwd"])("%j is no name", (name) => {
+test.each(["", "   ", "!!!", "-", "..", "../../etc passwd"])("the name %j is refused", (name) => {
   expect(identityFromName(name)).toBeUndefined();
 });
 

@@ -34,16 +34,19 @@ describe("a process that is to search and", () => {
     ["hears nothing any more", "hang", 60_000, "deaf"],
     ["hears nothing any more at its limit", "hang", 100, "overran"],
     ["goes on after its limit and after stop", "go-on", 100, "overran"],
-  ])("%s fails as what it is, and is gone", async (_, misbehaviour, movetimeMs, kind) => {
-    const session = await start(misbehaviour);
-    const search = session.search(jobOf({ depth: 3, movetimeMs }), forever);
-    await expect(search).rejects.toMatchObject({ name: "EngineFailure", kind });
-    expect(await session.exited).toMatchObject({ kind });
-    expect(enginesRunning()).toEqual([]);
-  });
+  ])(
+    "an engine process that is to search and %s fails with its cause, and is gone",
+    async (_, misbehaviour, movetimeMs, kind) => {
+      const session = await start(misbehaviour);
+      const search = session.search(jobOf({ depth: 3, movetimeMs }), forever);
+      await expect(search).rejects.toMatchObject({ name: "EngineFailure", kind });
+      expect(await session.exited).toMatchObject({ kind });
+      expect(enginesRunning()).toEqual([]);
+    },
+  );
 });
 
-test("a process that hears nothing any more when it is cleaned is gone, and no later search is to blame", async () => {
+test("an engine that hangs while it is cleaned is gone, and no later search is blamed", async () => {
   const session = await start("stuck");
   await session.search(jobOf({ depth: 2 }), forever);
   const next = session.search(jobOf({ depth: 2, movetimeMs: 100 }), forever);
@@ -52,11 +55,11 @@ test("a process that hears nothing any more when it is cleaned is gone, and no l
   expect(enginesRunning()).toEqual([]);
 });
 
-test("a process that never greets did not start", async () => {
+test("a process that never greets counts as not started", async () => {
   await expect(start("mute", 500)).rejects.toMatchObject({ kind: "no_start" });
 });
 
-test("an engine that keeps its hash answers otherwise: that is why each caller has a new game", async () => {
+test("an engine that keeps its hash answers otherwise, so each caller has a new game", async () => {
   const session = await start("remember");
   const nodes = async () => (await session.search(jobOf({ depth: 2 }), forever)).snapshot.counters.nodes;
   expect(await nodes()).not.toBe(await nodes());

@@ -13,7 +13,7 @@ const options = [
   "option name UCI_Chess960 type check default false",
 ].map(optionFrom);
 
-test("only what differs is set, and what the engine lacks is left out", () => {
+test("only options that differ are set, and options that the engine lacks are left out", () => {
   const state = createOptionState(options);
   expect(
     state.set([
@@ -26,7 +26,7 @@ test("only what differs is set, and what the engine lacks is left out", () => {
   expect(state.set([["Skill Level", "20"]])).toEqual(["setoption name Skill Level value 20"]);
 });
 
-test("all that was changed is set back to its default, once", () => {
+test("all changed options are set back to their defaults, once", () => {
   const state = createOptionState(options);
   state.set([
     ["MultiPV", "4"],

@@ -11,7 +11,7 @@ function declared(...lines: readonly string[]): UciOption[] {
 }
 
 describe("the options that callers may set", () => {
-  test("are four, in their own order, whatever else an engine declares", () => {
+  test("callers may set four options, in a fixed order, whatever else an engine declares", () => {
     const options = callersOptionsFrom(
       declared(
         "Debug Log File type string default <empty>",
@@ -53,7 +53,7 @@ describe("the options that callers may set", () => {
     ]);
   });
 
-  test("are those that the engine has", () => {
+  test("callers may set only options that the engine has", () => {
     expect(callersOptionsFrom([])).toEqual([]);
     const names = callersOptionsFrom(declared("UCI_Chess960 type check default true")).map(
       ({ name }) => name,
@@ -69,7 +69,7 @@ describe("the options that callers may set", () => {
     ["without a default", "Skill Level type spin min 0 max 20"],
     ["with a default that is no integer", "Skill Level type spin default high min 0 max 20"],
     ["of another spelling", "skill level type spin default 20 min 0 max 20"],
-  ])("are none that an engine declares as %s", (_, line) => {
+  ])("callers may set no option that an engine declares as %s", (_, line) => {
     expect(callersOptionsFrom(declared(line))).toEqual([]);
   });
 });
@@ -80,14 +80,14 @@ describe("values for the engine", () => {
     { name: "uci_chess960", engineName: "UCI_Chess960", kind: "boolean", default: false },
   ];
 
-  test("have its own names, and are text", () => {
+  test("option values for the engine have its own names, and are text", () => {
     expect([...uciValuesFrom(options, { skill_level: 0, uci_chess960: true })]).toEqual([
       ["Skill Level", "0"],
       ["UCI_Chess960", "true"],
     ]);
   });
 
-  test("are only of options that callers may set", () => {
+  test("option values for the engine are only those that callers may set", () => {
     expect([...uciValuesFrom(options, { "Debug Log File": 1, hash: 4096, toString: 1 })]).toEqual([]);
     expect([...uciValuesFrom(options, {})]).toEqual([]);
   });

@@ -10,7 +10,7 @@ function infoOf(line: string): UciInfo {
 const nothing: UciInfo = { bound: "exact", pv: [] };
 
 describe("info", () => {
-  test("has every field that Stockfish prints", () => {
+  test("an info line is read with every field that Stockfish prints", () => {
     const line =
       "info depth 14 seldepth 18 multipv 2 score cp -25 wdl 3 970 27 nodes 97789 nps 752223 hashfull 44 tbhits 7 time 130 pv d2d4 g8f6";
     expect(infoOf(line)).toEqual({
@@ -68,7 +68,7 @@ describe("info", () => {
     ["much space", "  info\t depth   3  \t pv   e2e4    e7e5 \r", { depth: 3, pv: ["e2e4", "e7e5"] }],
     ["a zero", "info depth 0 nodes 0 time 0", { depth: 0, nodes: 0, time: 0 }],
     ["the greatest number", "info nodes 999999999999999", { nodes: 999_999_999_999_999 }],
-  ])("reads %s", (_, line, says) => {
+  ])("an info line is read with %s", (_, line, says) => {
     expect(infoOf(line)).toEqual({ ...nothing, ...says });
   });
 
@@ -91,7 +91,7 @@ describe("info", () => {
     ["a negative chance", "info wdl -1 500 501 nodes 4", { nodes: 4 }],
     ["a score of no kind", "info score good 5 nodes 4", { nodes: 4 }],
     ["a mate in no number", "info score mate soon nodes 4", { nodes: 4 }],
-  ])("leaves out a field that is %s, and no other", (_, line, says) => {
+  ])("an info line with %s in a field is read without this field alone", (_, line, says) => {
     expect(infoOf(line)).toEqual({ ...nothing, ...says });
   });
 
@@ -103,16 +103,16 @@ describe("info", () => {
     ["the last score", "info nodes 4 score cp", { nodes: 4 }],
     ["a wdl", "info wdl nodes 4", { nodes: 4 }],
     ["the moves", "info depth 3 pv", { depth: 3 }],
-  ])("reads on where %s is missing", (_, line, says) => {
+  ])("an info line is read on if %s is missing", (_, line, says) => {
     expect(infoOf(line)).toEqual({ ...nothing, ...says });
   });
 
-  test("knows one zero only", () => {
+  test("a score of -0 in an info line is read as 0", () => {
     const zeros = infoOf("info depth -0 score mate -0");
     expect([zeros.depth, zeros.score]).toEqual([0, { kind: "mate", mate: 0 }]);
   });
 
-  test("takes text for text, also after fields", () => {
+  test("an info string is read as text, also after fields", () => {
     expect(parseLine("info string NNUE evaluation using nn.nnue depth 5")).toEqual({ kind: "other" });
     expect(parseLine(" info \t string  nodes 5")).toEqual({ kind: "other" });
     expect(parseLine("info string")).toEqual({ kind: "other" });
@@ -120,20 +120,20 @@ describe("info", () => {
     expect(infoOf("info depth 5 string score cp 900 pv a1a8")).toEqual({ ...nothing, depth: 5 });
   });
 
-  test("lets no name of an object's own through", () => {
+  test("an info line with names of Object's members is read without them", () => {
     expect(infoOf("info __proto__ 5 constructor 6 toString 7")).toEqual(nothing);
   });
 });
 
 describe("CRITICAL ERROR", () => {
-  test("is told with its reason, but not endlessly", () => {
+  test("CRITICAL ERROR is read with its reason, up to a length", () => {
     const line = "info string CRITICAL ERROR: Position::set failed. Reason: no king";
     expect(parseLine(line)).toEqual({ kind: "critical", reason: line });
     const long = parseLine(`${line}${"!".repeat(60_000)}`);
     expect(long.kind === "critical" && long.reason.length).toBe(500);
   });
 
-  test("is only what the engine itself says so", () => {
+  test("CRITICAL ERROR is read only at the begin of an engine's own message", () => {
     expect(parseLine("CRITICAL ERROR")).toEqual({ kind: "other" });
   });
 });
@@ -153,7 +153,7 @@ describe("bestmove", () => {
     ["bestmove e7e8k", undefined, undefined],
     ["bestmove E2E4", undefined, undefined],
     ["bestmove e2e4e5", undefined, undefined],
-  ])("%j has the move %s and the reply %s", (line, move, ponder) => {
+  ])("bestmove %j is read as the move %s and the reply %s", (line, move, ponder) => {
     expect(parseLine(line)).toEqual({ kind: "bestmove", move, ponder });
   });
 });
@@ -189,7 +189,7 @@ describe("option", () => {
       "  option   name  Move  Overhead   type spin default 10 min x max",
       { name: "Move Overhead", type: "spin", default: "10" },
     ],
-  ])("%j", (line, says) => {
+  ])("the option line %j is read", (line, says) => {
     const undeclared = { default: undefined, min: undefined, max: undefined };
     expect(parseLine(line)).toEqual({ kind: "option", option: { ...undeclared, ...says } });
   });
@@ -201,7 +201,7 @@ describe("option", () => {
     "option name Hash",
     "option name Hash type",
     "option Hash spin",
-  ])("%j is none", (line) => {
+  ])("the option line %j is refused", (line) => {
     expect(parseLine(line)).toEqual({ kind: "other" });
   });
 });
@@ -216,7 +216,7 @@ test.each([
   ],
   ["id name", { kind: "id", field: "name", value: "" }],
   ["id elo 3000", { kind: "other" }],
-])("%j is understood", (line, parsed) => {
+])("the line %j is understood", (line, parsed) => {
   expect(parseLine(line)).toEqual(parsed);
 });
 
@@ -229,11 +229,11 @@ test.each([
   "readyok?",
   "info\0depth 5",
   "copyprotection ok",
-])("%j is no matter of ours", (line) => {
+])("the line %j is ignored", (line) => {
   expect(parseLine(line)).toEqual({ kind: "other" });
 });
 
-test("no line of 65 536 characters takes long or throws", () => {
+test("no line of 65,536 characters takes long or throws", () => {
   const lines = [
     " ".repeat(65_536),
     "info ".repeat(13_000),

@@ -22,7 +22,7 @@ describe("an engine's place", () => {
     ["is lent to one at a time", ["loading", "lent", "lent"]],
     ["that closes is not lent again", ["loading", "lent", "closing", "lent"]],
     ["is gone once", ["loading", "gone", "gone"]],
-  ] as const)("%s", (_, way) => {
+  ] as const)("the state of a place for an engine changes correctly: %s", (_, way) => {
     const places = createPlaces();
     const place = places.add(build);
     const [last, ...before] = way.toReversed();

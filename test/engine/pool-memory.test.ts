@@ -21,7 +21,7 @@ function poolOf(memoryMaxBytes: number, options: FakeEnginesOptions = {}, search
 }
 
 describe("a memory budget", () => {
-  test("retires idle engines, longest idle first, to make room for one that is needed", async () => {
+  test("a memory budget retires idle engines, longest idle first, to make room for a needed one", async () => {
     const { engines, pool } = poolOf(700e6);
     const first = await pool.lend(lite, forever);
     const second = await pool.lend(lite, forever);
@@ -32,7 +32,7 @@ describe("a memory budget", () => {
     expect(engines.sessions.map(({ state }) => state)).toEqual(["idle", "dead", "idle"]);
   });
 
-  test("counts engines that are still being started", async () => {
+  test("a memory budget counts engines that are still being started", async () => {
     const gate = Promise.withResolvers<void>();
     // Room for three: one is idle, two more come up at the same time, and a fourth.
     const { engines, pool } = poolOf(400e6, {
@@ -52,7 +52,7 @@ describe("a memory budget", () => {
     ]);
   });
 
-  test("forgets engines that did not start", async () => {
+  test("a memory budget forgets engines that did not start", async () => {
     const failure = new EngineFailure("no_start", "no memory");
     const { engines, pool } = poolOf(400e6, {
       starting: (number) => (number === 2 || number === 3 ? Promise.reject(failure) : undefined),
@@ -66,14 +66,14 @@ describe("a memory budget", () => {
     expect(engines.sessions.map(({ alive }) => alive)).toEqual([true, true]);
   });
 
-  test("never ends an engine that is lent, and never refuses to start one", async () => {
+  test("a memory budget never ends an acquired engine, and never refuses to start one", async () => {
     const { engines, pool } = poolOf(100e6);
     await pool.lend(full, forever);
     await pool.lend(full, forever);
     expect(engines.sessions.map(({ alive }) => alive)).toEqual([true, true]);
   });
 
-  test("is kept when an engine comes back that has grown", async () => {
+  test("a memory budget is kept when an engine is released that has grown", async () => {
     let bytes = 100e6;
     const { engines, pool } = poolOf(350e6, { memoryBytes: () => bytes });
     const [one, two] = [await pool.lend(lite, forever), await pool.lend(lite, forever)];
@@ -87,7 +87,7 @@ describe("a memory budget", () => {
 });
 
 describe("an engine is replaced", () => {
-  test("after many searches", async () => {
+  test("an engine is recycled after many searches", async () => {
     const { engines, pool } = poolOf(1e9, {}, 2);
     for (let round = 0; round < 300; round++) {
       const session = await pool.lend(lite, forever);
@@ -99,7 +99,7 @@ describe("an engine is replaced", () => {
     expect(engines.sessions.slice(0, -1).filter(({ alive }) => alive)).toEqual([]);
   });
 
-  test("when it has grown far beyond what it took at first", async () => {
+  test("an engine is recycled when it has grown far beyond its first size", async () => {
     let bytes = 130e6;
     const { engines, pool } = poolOf(1e9, { memoryBytes: () => bytes });
     for (let round = 0; round < 129; round++) {
@@ -113,7 +113,7 @@ describe("an engine is replaced", () => {
   });
 });
 
-test("an engine whose memory was not to be learnt at first is not taken for one that has grown", async () => {
+test("an engine whose first size is unknown is not taken for one that has grown", async () => {
   let looks = 0;
   const { engines, pool } = poolOf(1e9, { memoryBytes: () => (looks++ < 3 ? undefined : 400e6) });
   for (let round = 0; round < 300; round++) {
@@ -126,7 +126,7 @@ test("an engine whose memory was not to be learnt at first is not taken for one 
   expect(engines.sessions.map(({ alive }) => alive)).toEqual([true]);
 });
 
-test("an engine that fails is told to the operator, with what it died of", async () => {
+test("an engine that fails is reported to the operator, with its cause", async () => {
   const warn = vi.spyOn(silentLog, "warn");
   onTestFinished(() => warn.mockRestore());
   const { pool } = poolOf(1e9, { conduct: () => "exited" });

@@ -19,71 +19,69 @@ function createFakePool(options: FakeEnginesOptions = {}, idleMax = 2) {
 const lendMany = (pool: ReturnType<typeof createFakePool>["pool"], count: number) =>
   Array.from({ length: count }, () => pool.lend(build, forever).catch((error) => error));
 
-describe("engines that are started together", () => {
-  test("do not wait for each other: nothing has failed", async () => {
-    const gate = Promise.withResolvers<void>();
-    const { engines, pool } = createFakePool({ starting: () => gate.promise });
-    const lent = lendMany(pool, 8);
-    await turn();
-    expect(engines.starts).toBe(8);
-    gate.resolve();
-    await Promise.all(lent);
-  });
+test("engines that are started together do not wait for each other", async () => {
+  const gate = Promise.withResolvers<void>();
+  const { engines, pool } = createFakePool({ starting: () => gate.promise });
+  const lent = lendMany(pool, 8);
+  await turn();
+  expect(engines.starts).toBe(8);
+  gate.resolve();
+  await Promise.all(lent);
+});
 
-  test("make the next caller wait for one backoff if they fail together, not for one each", async () => {
-    // Each backoff is nearly the longest possible, so that a second one is seen.
-    const random = vi.spyOn(Math, "random").mockReturnValue(0.99);
-    onTestFinished(() => random.mockRestore());
-    const { engines, pool } = createFakePool({
-      starting: (number) => (number <= 8 ? Promise.reject(failure) : undefined),
-    });
-    await Promise.all(lendMany(pool, 8));
-    const next = pool.lend(build, forever);
-    await turn();
-    expect(engines.starts).toBe(8);
-    // After three backoffs it would be refused, because no caller waits longer than a second.
-    await next;
-    expect(engines.starts).toBe(9);
+test("engines that fail to start together delay the next caller by one backoff", async () => {
+  // Each backoff is nearly the longest possible, so that a second one is seen.
+  const random = vi.spyOn(Math, "random").mockReturnValue(0.99);
+  onTestFinished(() => random.mockRestore());
+  const { engines, pool } = createFakePool({
+    starting: (number) => (number <= 8 ? Promise.reject(failure) : undefined),
   });
+  await Promise.all(lendMany(pool, 8));
+  const next = pool.lend(build, forever);
+  await turn();
+  expect(engines.starts).toBe(8);
+  // After three backoffs it would be refused, because no caller waits longer than a second.
+  await next;
+  expect(engines.starts).toBe(9);
+});
 
-  test("go on when their callers leave, each for the next caller of its build", async () => {
-    const gate = Promise.withResolvers<void>();
-    const { engines, pool } = createFakePool({
-      starting: (number) => (number <= 2 ? gate.promise : undefined),
-    });
-    for (let round = 0; round < 20; round++) {
-      const caller = new AbortController();
-      const left = [pool.lend(build, caller.signal), pool.lend(build, caller.signal)];
-      await turn();
-      caller.abort(new Error("left"));
-      for (const one of left) {
-        await expect(one).rejects.toThrow("left");
-      }
-    }
-    expect(engines.starts).toBe(2);
-    const next = pool.lend(build, forever);
-    gate.resolve();
-    const lent = await next;
-    await turn();
-    // The other one is idle.
-    expect(await pool.lend(build, forever)).not.toBe(lent);
-    expect(engines.starts).toBe(2);
+test("engine starts go on when their callers leave, each for the next caller of its build", async () => {
+  const gate = Promise.withResolvers<void>();
+  const { engines, pool } = createFakePool({
+    starting: (number) => (number <= 2 ? gate.promise : undefined),
   });
-
-  test("that fail when their callers have left fail nobody else", async () => {
-    const gate = Promise.withResolvers<void>();
-    const { pool } = createFakePool({
-      starting: (number) => (number === 1 ? gate.promise : undefined),
-    });
+  for (let round = 0; round < 20; round++) {
     const caller = new AbortController();
-    const left = pool.lend(build, caller.signal);
+    const left = [pool.lend(build, caller.signal), pool.lend(build, caller.signal)];
     await turn();
     caller.abort(new Error("left"));
-    await expect(left).rejects.toThrow("left");
-    gate.reject(failure);
-    await turn();
-    await pool.lend(build, forever);
+    for (const one of left) {
+      await expect(one).rejects.toThrow("left");
+    }
+  }
+  expect(engines.starts).toBe(2);
+  const next = pool.lend(build, forever);
+  gate.resolve();
+  const lent = await next;
+  await turn();
+  // The other one is idle.
+  expect(await pool.lend(build, forever)).not.toBe(lent);
+  expect(engines.starts).toBe(2);
+});
+
+test("engine starts that fail after their callers have left fail no other caller", async () => {
+  const gate = Promise.withResolvers<void>();
+  const { pool } = createFakePool({
+    starting: (number) => (number === 1 ? gate.promise : undefined),
   });
+  const caller = new AbortController();
+  const left = pool.lend(build, caller.signal);
+  await turn();
+  caller.abort(new Error("left"));
+  await expect(left).rejects.toThrow("left");
+  gate.reject(failure);
+  await turn();
+  await pool.lend(build, forever);
 });
 
 describe("a build", () => {
@@ -103,7 +101,7 @@ describe("a build", () => {
   const fail = (pool: ReturnType<typeof createFakePool>["pool"]) =>
     expect(pool.lend(build, forever)).rejects.toThrow();
 
-  test("is unavailable after three starts that failed, one after the other, and others are not", async () => {
+  test("a build is unavailable after three failed starts in a row, and others are not", async () => {
     const { pool, changes } = createBrokenPool();
     await fail(pool);
     await fail(pool);
@@ -114,7 +112,7 @@ describe("a build", () => {
     await pool[Symbol.asyncDispose]();
   });
 
-  test("that is unavailable is started again without a caller, and its engine waits for the next one", async () => {
+  test("a build that is unavailable is started again without a caller, and its engine waits for the next one", async () => {
     const { engines, pool, changes, mend } = createBrokenPool();
     await fail(pool);
     await fail(pool);
@@ -129,7 +127,7 @@ describe("a build", () => {
     await pool[Symbol.asyncDispose]();
   });
 
-  test("that is unavailable does not keep the pool from closing", async () => {
+  test("a build that is unavailable does not keep the pool from closing", async () => {
     const { engines, pool } = createBrokenPool();
     await fail(pool);
     await fail(pool);
@@ -141,7 +139,7 @@ describe("a build", () => {
   });
 });
 
-test("an engine whose file is not genuine is ended before anybody is lent it", async () => {
+test("an engine whose file is not genuine is ended before a caller acquires it", async () => {
   const { engines, pool } = createFakePool();
   const replaced = new EngineFailure("replaced", "something else");
   const forged = buildOf({ assertGenuine: () => Promise.reject(replaced) });
@@ -149,7 +147,7 @@ test("an engine whose file is not genuine is ended before anybody is lent it", a
   expect(engines.sessions.map(({ alive }) => alive)).toEqual([false]);
 });
 
-test("closing the pool waits for those too that were retired or replaced a moment ago", async () => {
+test("closing the pool waits also for engines that were retired or recycled a moment ago", async () => {
   const { engines, pool } = createFakePool({}, 0);
   pool.giveBack(await pool.lend(build, forever));
   expect(engines.sessions.map(({ alive }) => alive)).toEqual([true]);

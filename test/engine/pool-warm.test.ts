@@ -38,7 +38,7 @@ async function readyPool(memoryMaxBytes = roomy, options: FakeEnginesOptions = {
 }
 
 describe("the build that is kept warm", () => {
-  test("stays when others are asked for, though there is one slot", async () => {
+  test("the warm build stays when others are used, though there is one slot", async () => {
     const { engines, search, alive } = await readyPool();
     for (const build of [lite, other, lite]) {
       await search(build);
@@ -48,7 +48,7 @@ describe("the build that is kept warm", () => {
     expect(engines.sessions.filter(({ build }) => build === full)).toHaveLength(1);
   });
 
-  test("and another one that callers take turns with are each started once", async () => {
+  test("the warm build and another one that callers take turns with are each started once", async () => {
     const { engines, search } = await readyPool();
     for (let turn = 0; turn < 10; turn++) {
       await search(lite);
@@ -58,7 +58,7 @@ describe("the build that is kept warm", () => {
     expect(engines.starts).toBe(3);
   });
 
-  test("is the last to go when memory is short, and others that are idle go before it", async () => {
+  test("the warm build is evicted last when memory is short, after other idle engines", async () => {
     const { search, alive } = await readyPool(700e6);
     await search(lite);
     await search(other);
@@ -66,7 +66,7 @@ describe("the build that is kept warm", () => {
     expect(alive()).toEqual(["full", "other"]);
   });
 
-  test("goes where memory has no room for both, and is back as soon as the other one is free", async () => {
+  test("the warm build is evicted if memory has no room for both, and is back when the other one is idle", async () => {
     const { engines, pool, search, alive } = await readyPool(600e6);
     const session = await pool.lend(lite, forever);
     await settled();
@@ -82,7 +82,7 @@ describe("the build that is kept warm", () => {
   test.each([
     ["died while it was idle", 1, new EngineFailure("killed", "from outside")],
     ["was closed by somebody", 1, undefined],
-  ])("is started again at once when its engine %s", async (_, count, failure) => {
+  ])("the warm build is started again at once when its engine %s", async (_, count, failure) => {
     const { engines, alive } = await readyPool();
     engines.sessions[0]?.die(failure);
     await settled();
@@ -90,7 +90,7 @@ describe("the build that is kept warm", () => {
     expect(engines.starts).toBe(2);
   });
 
-  test("is started again at once when its engine was worn", async () => {
+  test("the warm build is started again at once when its engine was recycled", async () => {
     const { engines, search, alive } = await readyPool(roomy, {}, 1);
     await search(full);
     await settled();
@@ -98,7 +98,7 @@ describe("the build that is kept warm", () => {
     expect(alive()).toEqual(["full"]);
   });
 
-  test("has one engine started, also for a caller who comes before it is ready", async () => {
+  test("the warm build has one engine started, also for a caller who comes before it is ready", async () => {
     const gate = Promise.withResolvers<void>();
     const { engines, search } = await readyPool(roomy, {
       starting: (number) => (number === 2 ? gate.promise : undefined),
@@ -111,7 +111,7 @@ describe("the build that is kept warm", () => {
     expect(engines.starts).toBe(2);
   });
 
-  test("has its engine kept for the next caller, if the one who waited for it leaves", async () => {
+  test("the warm build keeps its engine for the next caller, if the waiting caller leaves", async () => {
     const gate = Promise.withResolvers<void>();
     const { engines, pool, search } = await readyPool(roomy, {
       starting: (number) => (number === 2 ? gate.promise : undefined),
@@ -128,7 +128,7 @@ describe("the build that is kept warm", () => {
     expect(engines.starts).toBe(2);
   });
 
-  test("is tried again until it starts, with growing pauses", async () => {
+  test("the warm build is tried again until it starts, with growing pauses", async () => {
     const failure = new EngineFailure("no_start", "no memory");
     const { engines, alive } = await readyPool(roomy, {
       starting: (number) => (number === 2 || number === 3 ? Promise.reject(failure) : undefined),
@@ -138,14 +138,14 @@ describe("the build that is kept warm", () => {
     expect(engines.starts).toBe(4);
   });
 
-  test("is not started again by a pool that is closed", async () => {
+  test("the warm build is not started again by a closed pool", async () => {
     const { engines, pool } = await readyPool();
     await pool[Symbol.asyncDispose]();
     await settled();
     expect(engines.starts).toBe(1);
   });
 
-  test("is not started a second time by the search that is run again after a crash", async () => {
+  test("the warm build is not started a second time by the retry of a search after a crash", async () => {
     const { engines, pool } = await readyPool(roomy, {
       conduct: (number) => (number === 1 ? "exited" : "answer"),
     });
@@ -159,7 +159,7 @@ describe("the build that is kept warm", () => {
   });
 });
 
-test("no more engines of a build are kept idle than may be, whatever others have", async () => {
+test("the pool keeps no more idle engines of a build than allowed, whatever other builds have", async () => {
   const { engines, pool } = await readyPool();
   const lent = [await pool.lend(lite, forever), await pool.lend(lite, forever)];
   lent.forEach(pool.giveBack);

@@ -18,7 +18,7 @@ function createFakePool(idleMax = 2, options: FakeEnginesOptions = {}) {
 }
 
 describe("an idle engine", () => {
-  test("is lent again, and no other is started", async () => {
+  test("an idle engine is acquired again, and no other is started", async () => {
     const { engines, pool } = createFakePool();
     const first = await pool.lend(build, forever);
     pool.giveBack(first);
@@ -26,7 +26,7 @@ describe("an idle engine", () => {
     expect(engines.starts).toBe(1);
   });
 
-  test("that was used last is lent first: it is the warmest", async () => {
+  test("the most recently used idle engine is acquired first, because it is the warmest", async () => {
     const { pool } = createFakePool();
     const [first, second] = [await pool.lend(build, forever), await pool.lend(build, forever)];
     pool.giveBack(second);
@@ -35,7 +35,7 @@ describe("an idle engine", () => {
     expect(await pool.lend(build, forever)).toBe(second);
   });
 
-  test("that has such a hash table is lent before warmer ones, and any before a new one is started", async () => {
+  test("an idle engine with the right hash table is acquired before warmer ones, and any before a new start", async () => {
     const { engines, pool } = createFakePool(3);
     const all = await Promise.all([1, 4, 16].map((hashMb) => pool.lend(build, forever, hashMb)));
     for (const [at, hashMb] of [1, 4, 16].entries()) {
@@ -48,7 +48,7 @@ describe("an idle engine", () => {
     expect(engines.starts).toBe(3);
   });
 
-  test("that is still in another's search is lent last", async () => {
+  test("an engine that is still in another search is acquired last", async () => {
     const { pool } = createFakePool(2, { conduct: (number) => (number === 1 ? "go on" : "answer") });
     const [left, ready] = [await pool.lend(build, forever), await pool.lend(build, forever)];
     const caller = new AbortController();
@@ -61,21 +61,21 @@ describe("an idle engine", () => {
     expect(await pool.lend(build, forever)).toBe(left);
   });
 
-  test("is lent to one at a time", async () => {
+  test("an idle engine is acquired by one caller at a time", async () => {
     const { pool } = createFakePool();
     pool.giveBack(await pool.lend(build, forever));
     const lent = await Promise.all([pool.lend(build, forever), pool.lend(build, forever)]);
     expect(new Set(lent).size).toBe(2);
   });
 
-  test("of another build is no substitute", async () => {
+  test("an idle engine of another build is no substitute", async () => {
     const { pool } = createFakePool();
     pool.giveBack(await pool.lend(build, forever));
     const lite = buildOf({ id: "stockfish-19-lite" });
     expect((await pool.lend(lite, forever)).build).toBe(lite);
   });
 
-  test("is closed when it is idle longest, and more are idle than may be", async () => {
+  test("the longest idle engine is closed if more are idle than allowed", async () => {
     const { engines, pool } = createFakePool(2);
     const lent = [
       await pool.lend(build, forever),
@@ -90,7 +90,7 @@ describe("an idle engine", () => {
     expect(await pool.lend(build, forever)).toBe(lent[2]);
   });
 
-  test("that dies is forgotten", async () => {
+  test("an idle engine that dies is forgotten", async () => {
     const { engines, pool } = createFakePool();
     const first = await pool.lend(build, forever);
     pool.giveBack(first);
@@ -98,7 +98,7 @@ describe("an idle engine", () => {
     expect(await pool.lend(build, forever)).not.toBe(first);
   });
 
-  test("takes no place when it is dead", async () => {
+  test("a dead engine takes no place", async () => {
     const { engines, pool } = createFakePool(2);
     const [first, second] = [await pool.lend(build, forever), await pool.lend(build, forever)];
     const [diesIdle, diesLent] = [await pool.lend(build, forever), await pool.lend(build, forever)];
@@ -113,7 +113,7 @@ describe("an idle engine", () => {
     expect(engines.sessions.map(({ alive }) => alive)).toEqual([true, true, false, false]);
   });
 
-  test("is none that was given back dead", async () => {
+  test("an engine that was released dead is not acquired again", async () => {
     const { engines, pool } = createFakePool();
     const first = await pool.lend(build, forever);
     engines.sessions[0]?.die(new EngineFailure("deaf", "killed in a search"));
@@ -123,7 +123,7 @@ describe("an idle engine", () => {
 });
 
 describe("what a build says of itself", () => {
-  test("needs one engine, however often and at once it is asked", async () => {
+  test("the pool starts one engine to learn its greeting, however often callers ask", async () => {
     const { engines, pool } = createFakePool();
     const infos = await Promise.all([pool.describe(build), pool.describe(build)]);
     infos.push(await pool.describe(build));
@@ -132,7 +132,7 @@ describe("what a build says of itself", () => {
     expect(engines.sessions[0]?.alive).toBe(false);
   });
 
-  test("is asked of one build after the other", async () => {
+  test("the pool learns the greeting of one build after the other", async () => {
     const begun = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const { engines, pool } = createFakePool(2, { starting: (number) => begun[number - 1]?.promise });
     const infos = [pool.describe(build), pool.describe(buildOf({ id: "other" }))];
@@ -145,14 +145,14 @@ describe("what a build says of itself", () => {
     expect(engines.starts).toBe(2);
   });
 
-  test("needs none if one has run before", async () => {
+  test("the pool starts no engine to learn a greeting if one has run before", async () => {
     const { engines, pool } = createFakePool();
     await pool.lend(build, forever);
     expect((await pool.describe(build)).name).toBe(build.name);
     expect(engines.starts).toBe(1);
   });
 
-  test("can be asked again after a failure", async () => {
+  test("the pool can learn a greeting again after a failure", async () => {
     const failure = new EngineFailure("no_start", "not this time");
     const { engines, pool } = createFakePool(2, {
       starting: (number) => (number === 1 ? Promise.reject(failure) : undefined),
@@ -164,7 +164,7 @@ describe("what a build says of itself", () => {
 });
 
 describe("starting an engine", () => {
-  test("ends with the reason of a caller that leaves", async () => {
+  test("an engine start ends with the abort reason of a caller that leaves", async () => {
     const { engines, pool } = createFakePool(2, { starting: () => new Promise(() => {}) });
     const caller = new AbortController();
     const lent = pool.lend(build, caller.signal);
@@ -173,14 +173,14 @@ describe("starting an engine", () => {
     expect(engines.sessions).toEqual([]);
   });
 
-  test("says that it cannot when no backend has the path", async () => {
+  test("an engine start fails if no backend has the path", async () => {
     const { pool } = createFakePool();
     await expect(pool.lend(buildOf({ path: "native" }), forever)).rejects.toThrow("native");
   });
 });
 
 describe("closing the pool", () => {
-  test("ends every engine, idle or lent, and waits until they are gone", async () => {
+  test("closing the pool ends every engine, idle or acquired, and waits until they are gone", async () => {
     const { engines, pool } = createFakePool();
     const [idle] = [await pool.lend(build, forever), await pool.lend(build, forever)];
     pool.giveBack(idle);
@@ -188,7 +188,7 @@ describe("closing the pool", () => {
     expect(engines.sessions.map(({ alive }) => alive)).toEqual([false, false]);
   });
 
-  test("ends the start of an engine", async () => {
+  test("closing the pool ends the start of an engine", async () => {
     const { engines, pool } = createFakePool(2, { starting: () => new Promise(() => {}) });
     const starts = [pool.lend(build, forever), pool.describe(build)];
     const outcomes = Promise.allSettled(starts);
@@ -201,7 +201,7 @@ describe("closing the pool", () => {
 
   // Wherever the start is in its last steps, its engine does not stay.
   test.each([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])(
-    "ends an engine that gets ready %i steps before",
+    "closing the pool ends an engine that gets ready %i steps before",
     async (steps) => {
       const gate = Promise.withResolvers<void>();
       const { engines, pool } = createFakePool(2, { starting: () => gate.promise });
@@ -216,7 +216,7 @@ describe("closing the pool", () => {
     },
   );
 
-  test("waits for an engine that is ready before it hears of the end", async () => {
+  test("closing the pool waits for an engine that is ready before its abort arrives", async () => {
     const gate = Promise.withResolvers<void>();
     const engines = createFakeEngines({ starting: () => gate.promise });
     // A backend may be past the point where it listens to its signal.
@@ -231,7 +231,7 @@ describe("closing the pool", () => {
     await expect(lent).rejects.toThrow("closed");
   });
 
-  test("is final: nothing is started, and nothing taken back is kept", async () => {
+  test("a closed pool starts nothing, and keeps no released engine", async () => {
     const { engines, pool } = createFakePool();
     const lent = await pool.lend(build, forever);
     await pool[Symbol.asyncDispose]();

@@ -25,7 +25,7 @@ function supervise(options: FakeEnginesOptions) {
 
 describe("a search whose engine fails", () => {
   test.each<FailureKind>(["exited", "confused", "deaf", "suspended"])(
-    "because it is %s is answered by another engine",
+    "a search whose engine is %s is answered by another engine",
     async (kind) => {
       const { engines, search } = supervise({ conduct: (number) => (number === 1 ? kind : "answer") });
       expect(await search(build, job, forever)).toEqual(fakeAnswer);
@@ -33,7 +33,7 @@ describe("a search whose engine fails", () => {
     },
   );
 
-  test("because it does not start is answered by another engine", async () => {
+  test("a search whose engine does not start is answered by another engine", async () => {
     const failure = new EngineFailure("no_start", "not this time");
     const { engines, search } = supervise({
       starting: (number) => (number === 1 ? Promise.reject(failure) : undefined),
@@ -42,19 +42,19 @@ describe("a search whose engine fails", () => {
     expect(engines.starts).toBe(2);
   });
 
-  test("because it overran is not tried again: the time is used up", async () => {
+  test("a search whose engine overran is not tried again, because its time is used up", async () => {
     const { engines, search } = supervise({ conduct: () => "overran" });
     await expect(search(build, job, forever)).rejects.toMatchObject({ kind: "overran" });
     expect(engines.starts).toBe(1);
   });
 
-  test("is tried three times, and then fails as the last engine did", async () => {
+  test("a search whose engines fail is tried three times, and then fails as the last engine did", async () => {
     const { engines, search } = supervise({ conduct: (number) => (number < 3 ? "confused" : "deaf") });
     await expect(search(build, job, forever)).rejects.toMatchObject({ kind: "deaf" });
     expect(engines.starts).toBe(3);
   });
 
-  test("of itself twice is refused for a while on that position, and on no other", async () => {
+  test("a position that engines crashed on twice is refused for a while, and no other", async () => {
     const { engines, search } = supervise({ conduct: (number) => (number < 3 ? "exited" : "answer") });
     await expect(search(build, job, forever)).rejects.toMatchObject({ kind: "exited" });
     await expect(search(build, job, forever)).rejects.toMatchObject({ kind: "quarantined" });
@@ -63,20 +63,20 @@ describe("a search whose engine fails", () => {
     expect(await search(build, other, forever)).toEqual(fakeAnswer);
   });
 
-  test("because it is killed from outside is tried again, however often that is", async () => {
+  test("a search whose engine is killed from outside is tried again, however often that happens", async () => {
     const { engines, search } = supervise({ conduct: (number) => (number < 9 ? "killed" : "answer") });
     expect(await search(build, job, forever)).toEqual(fakeAnswer);
     expect(engines.starts).toBe(9);
   });
 
-  test("because it is killed from outside never counts against the position", async () => {
+  test("a kill from outside never counts against the position", async () => {
     const { search } = supervise({ conduct: (number) => (number % 3 === 0 ? "answer" : "killed") });
     for (let round = 0; round < 5; round++) {
       expect(await search(build, job, forever)).toEqual(fakeAnswer);
     }
   });
 
-  test("is tried again only for as long as its caller may have to wait", async () => {
+  test("a search whose engine fails is tried again only for as long as its caller may have to wait", async () => {
     takeClock();
     onTestFinished(giveClockBack);
     const elapsedMs = [0, 700, 300];
@@ -91,7 +91,7 @@ describe("a search whose engine fails", () => {
     expect(engines.jobs.map(({ movetimeMs }) => movetimeMs)).toEqual([500, 500, 400]);
   });
 
-  test("because it was killed is tried again with all its time: that costs time, not the answer", async () => {
+  test("a search whose engine was killed is tried again with all its time", async () => {
     takeClock();
     onTestFinished(giveClockBack);
     const { engines, search } = supervise({
@@ -104,7 +104,7 @@ describe("a search whose engine fails", () => {
     expect(engines.jobs.map(({ movetimeMs }) => movetimeMs)).toEqual([500, 500]);
   });
 
-  test("leaves an engine that comes too late for it to the next one", async () => {
+  test("an engine that comes too late for a search is left to the next one", async () => {
     takeClock();
     onTestFinished(giveClockBack);
     const late = Promise.withResolvers<void>();
@@ -123,7 +123,7 @@ describe("a search whose engine fails", () => {
     expect(engines.starts).toBe(2);
   });
 
-  test("is not tried again when no time is left for it", async () => {
+  test("a search whose engine fails is not tried again when no time is left for it", async () => {
     takeClock();
     onTestFinished(giveClockBack);
     const { engines, search } = supervise({
@@ -138,7 +138,7 @@ describe("a search whose engine fails", () => {
     expect(engines.jobs).toHaveLength(1);
   });
 
-  test("asks for no timer of less than no time when its own process stood still meanwhile", async () => {
+  test("a retry sets no negative timer if its own process stood still meanwhile", async () => {
     takeClock();
     // Not a spy: vitest restores those once more after the file, when the clock that it has seen is gone.
     const { setTimeout } = globalThis;
@@ -156,7 +156,7 @@ describe("a search whose engine fails", () => {
     expect(ask.mock.calls.filter(([, ms]) => ms !== undefined && ms < 0)).toEqual([]);
   });
 
-  test("when its caller has left counts against the position all the same", async () => {
+  test("an engine that crashes after its caller has left counts against the position", async () => {
     const { engines, search } = supervise({ conduct: () => "go on" });
     for (const at of [0, 1]) {
       const caller = new AbortController();
@@ -170,7 +170,7 @@ describe("a search whose engine fails", () => {
     await expect(search(build, job, forever)).rejects.toMatchObject({ kind: "quarantined" });
   });
 
-  test("long after its caller has left, in somebody else's search, does not", async () => {
+  test("an engine that crashes long after its caller has left, in another search, does not count against the position", async () => {
     const { engines, search } = supervise({ conduct: (number) => (number < 3 ? "go on" : "answer") });
     const other = jobOf({ fen: "8/8/8/4k3/8/8/4P3/4K3 w - - 0 1" });
     for (const at of [0, 1]) {
@@ -189,7 +189,7 @@ describe("a search whose engine fails", () => {
     expect(await search(build, job, forever)).toEqual(fakeAnswer);
   });
 
-  test("whose engine goes when it has long been idle does not count either", async () => {
+  test("an engine that ends after a long idle time does not count against the position", async () => {
     takeClock();
     onTestFinished(giveClockBack);
     const { engines, search } = supervise({ conduct: (number) => (number < 3 ? "go on" : "answer") });
@@ -205,7 +205,7 @@ describe("a search whose engine fails", () => {
     expect(await search(build, job, forever)).toEqual(fakeAnswer);
   });
 
-  test("is not tried again when the caller has left", async () => {
+  test("a search whose engine fails is not tried again when the caller has left", async () => {
     const caller = new AbortController();
     const { engines, search } = supervise({ conduct: () => "exited" });
     const running = search(build, job, caller.signal, () => {
@@ -216,7 +216,7 @@ describe("a search whose engine fails", () => {
     expect(engines.starts).toBe(1);
   });
 
-  test("for another reason than its engine is not tried again", async () => {
+  test("a search that fails for another reason than its engine is not tried again", async () => {
     const bug = new Error("bug");
     const { engines, search } = supervise({ starting: () => Promise.reject(bug) });
     await expect(search(build, job, forever)).rejects.toBe(bug);
@@ -225,14 +225,14 @@ describe("a search whose engine fails", () => {
 });
 
 describe("the states of a search", () => {
-  test("are told as they come, and not after the answer", async () => {
+  test("the states of a search are reported as they come, and not after the answer", async () => {
     const { search } = supervise({});
     const events: SearchEvent[] = [];
     events.push(await search(build, job, forever, (progress) => events.push(progress)));
     expect(events).toEqual([fakeProgress, fakeAnswer]);
   });
 
-  test("begin again when another engine is asked", async () => {
+  test("the states of a search begin again when another engine runs it", async () => {
     const { search } = supervise({ conduct: (number) => (number === 1 ? "exited" : "answer") });
     const events: SearchEvent[] = [];
     events.push(await search(build, job, forever, (progress) => events.push(progress)));
@@ -241,14 +241,14 @@ describe("the states of a search", () => {
 });
 
 describe("the engine of a search", () => {
-  test("serves the next one", async () => {
+  test("the engine of a search serves the next one", async () => {
     const { engines, search } = supervise({});
     await search(build, job, forever);
     await search(build, job, forever);
     expect(engines.starts).toBe(1);
   });
 
-  test("serves the next one when its caller leaves, who gets its own reason", async () => {
+  test("the engine of a search serves the next one when its caller leaves, and the caller gets its own abort reason", async () => {
     const { engines, pool, search } = supervise({ conduct: () => "go on" });
     const caller = new AbortController();
     const { answer } = await underWay((onProgress) => search(build, job, caller.signal, onProgress));
@@ -258,7 +258,7 @@ describe("the engine of a search", () => {
   });
 });
 
-test("a search that its caller has left is over when its engine is: until then that has no time for others", async () => {
+test("a search that its caller has left ends when its engine does", async () => {
   const stopping = Promise.withResolvers<void>();
   const { pool, search } = supervise({ conduct: () => "go on", stopping: stopping.promise });
   const caller = new AbortController();
@@ -278,7 +278,7 @@ test("a search that its caller has left is over when its engine is: until then t
   expect(await left).toBe(caller.signal.reason);
 });
 
-test("a search under way when the pool is closed ends, and starts no other engine", async () => {
+test("a search in flight when the pool is closed ends, and starts no other engine", async () => {
   const { engines, pool, search } = supervise({ conduct: () => "go on" });
   const { answer } = await underWay((onProgress) => search(build, job, forever, onProgress));
   await pool[Symbol.asyncDispose]();

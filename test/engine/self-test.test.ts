@@ -33,21 +33,24 @@ async function engine(
 }
 
 describe("an engine is trusted", () => {
-  test("that sees the mate in two, and does the same twice", async () => {
+  test("an engine is trusted that sees the mate in two, and does the same twice", async () => {
     await selfTest(await engine(2, () => 100), 1, forever);
   });
 
-  test("that does not do the same twice, because it has more than one thread", async () => {
+  test("an engine is trusted that differs between two runs because it has more than one thread", async () => {
     await selfTest(await engine(2, (number) => number), 2, forever);
   });
 });
 
 describe("an engine is not trusted", () => {
-  test.each([undefined, 1, 3, -2])("that sees mate in %s instead of two", async (mate) => {
-    await expect(selfTest(await engine(mate, () => 100), 1, forever)).rejects.toThrow("the mate in two");
-  });
+  test.each([undefined, 1, 3, -2])(
+    "an engine is not trusted that sees mate in %s instead of two",
+    async (mate) => {
+      await expect(selfTest(await engine(mate, () => 100), 1, forever)).rejects.toThrow("the mate in two");
+    },
+  );
 
-  test("that does not do the same twice with one thread", async () => {
+  test("an engine is not trusted that differs between two runs with one thread", async () => {
     const forgetful = await engine(2, (number) => number);
     await expect(selfTest(forgetful, 1, forever)).rejects.toThrow("the same search visited 2 and 3 nodes");
   });

@@ -29,7 +29,7 @@ async function answered(job = jobOf()) {
   return { session, conversation, writes: () => conversation.writes.slice(3) };
 }
 
-test("an engine that ends in its cleaning is not what the search behind that broke", async () => {
+test("an engine that ends in its cleaning is not blamed on the next search", async () => {
   const { session, conversation } = await answered();
   conversation.expect("ucinewgame").expect(start).expect(go);
   const next = session.search(jobOf(), forever);
@@ -38,7 +38,7 @@ test("an engine that ends in its cleaning is not what the search behind that bro
   await expect(next).rejects.toMatchObject({ kind: "no_start", cause: { kind: "exited" } });
 });
 
-test("a word of an idle engine does not end the watch over its cleaning", async () => {
+test("a line of an idle engine does not end the watch over its cleaning", async () => {
   const { session, conversation } = await answered();
   conversation.expect("ucinewgame").expect("isready");
   await turn();
@@ -51,7 +51,7 @@ test("a word of an idle engine does not end the watch over its cleaning", async 
 });
 
 describe("an engine that has answered", () => {
-  test("and is not asked again at once is cleaned, and idle when it says that it is ready", async () => {
+  test("an engine that has answered and has no next search is cleaned, and idle when it says that it is ready", async () => {
     const { session, conversation, writes } = await answered(jobOf({ multipv: 2 }));
     conversation.expect("setoption name MultiPV value 1").expect("ucinewgame").expect("isready");
     expect(session.state).toBe("stopping");
@@ -67,7 +67,7 @@ describe("an engine that has answered", () => {
     expect(writes()).toHaveLength(1);
   });
 
-  test("is sent a search that follows at once together with the cleaning, and woken once", async () => {
+  test("an engine that has answered gets the next search together with the cleaning, and is woken once", async () => {
     const { session, conversation, writes } = await answered(jobOf({ multipv: 2 }));
     conversation.expect("setoption name MultiPV value 1").expect("ucinewgame");
     conversation.expect("setoption name Skill Level value 3").expect(start).expect(go);
@@ -93,7 +93,7 @@ describe("an engine that has answered", () => {
     expect(session.state).toBe("idle");
   });
 
-  test("is set what the next search wants, though the one before wanted the same", async () => {
+  test("an engine that has answered is set the options of the next search, though the last one had the same", async () => {
     const { session, conversation, writes } = await answered(jobOf({ multipv: 2 }));
     conversation.expect("setoption name MultiPV value 1").expect("ucinewgame");
     conversation.expect("setoption name MultiPV value 2").expect(start).expect(go);
@@ -105,7 +105,7 @@ describe("an engine that has answered", () => {
     await next;
   });
 
-  test("has many searches one after the other, each in one write with the cleaning after the last", async () => {
+  test("an engine that has many searches in a row gets each in one write with the cleaning after the last", async () => {
     const { session, conversation, writes } = await answered();
     for (let search = 0; search < 3; search++) {
       conversation
@@ -121,7 +121,7 @@ describe("an engine that has answered", () => {
     expect(session.state).toBe("idle");
   });
 
-  test("is cleaned while nobody waits for that: the next search lies in the pipe behind it", async () => {
+  test("an engine that has answered is cleaned without a wait: the next search lies in the pipe behind it", async () => {
     const { session, conversation, writes } = await answered();
     conversation.expect("ucinewgame").expect("isready");
     await turn();
@@ -140,7 +140,7 @@ describe("an engine that has answered", () => {
     expect(session.state).toBe("idle");
   });
 
-  test("is cleaned, though the next caller has left before their search began", async () => {
+  test("an engine that has answered is cleaned, though the next caller has left before its search began", async () => {
     const { session, conversation, writes } = await answered();
     conversation.expect("ucinewgame").expect("isready", ["readyok"]);
     const gone = AbortSignal.abort(new Error("gone"));
@@ -153,7 +153,7 @@ describe("an engine that has answered", () => {
 
 describe("a caller that leaves while the engine is being cleaned", () => {
   test.each(["in the same write", "a turn before"])(
-    "%s need not wait for that, and does no harm",
+    "a caller that leaves %s while the engine is cleaned need not wait, and does no harm",
     async (when) => {
       const { session, conversation, writes } = await answered();
       conversation.expect("ucinewgame");
@@ -190,7 +190,7 @@ describe("an engine that is busy for a caller who has left", () => {
     return { session, conversation, writes: () => conversation.writes.slice(4) };
   };
 
-  test("is sent the next search after its bestmove, together with the cleaning", async () => {
+  test("an engine whose caller has left gets the next search after its bestmove, together with the cleaning", async () => {
     const { session, conversation, writes } = await left();
     const next = session.search(jobOf(), forever);
     await turn();
@@ -205,7 +205,7 @@ describe("an engine that is busy for a caller who has left", () => {
     conversation.expect("ucinewgame").expect("isready", ["readyok"]);
   });
 
-  test("is left at once by one who waits for it, and is sent nothing for that one", async () => {
+  test("an engine whose caller has left is sent nothing for a waiting caller that leaves, too", async () => {
     const { session, conversation, writes } = await left();
     const caller = new AbortController();
     const next = session.search(jobOf(), caller.signal);
@@ -225,7 +225,7 @@ describe("a hash table of another size", () => {
   const goShallow = "go depth 8 movetime 60000";
   const resize = (hashMb: number) => `setoption name Hash value ${hashMb}`;
 
-  test("is made before the new game, in the same write, and not made again for the next search", async () => {
+  test("a hash table of another size is made before the new game, in the same write, and once", async () => {
     const { session, conversation, writes } = await answered();
     for (const before of [[resize(1), "ucinewgame"], ["ucinewgame"]]) {
       for (const sent of [...before, start]) {
@@ -249,7 +249,7 @@ describe("a hash table of another size", () => {
     ]);
   });
 
-  test("is followed by a new game where the engine is clean already: it need not come empty", async () => {
+  test("a hash table of another size is followed by a new game if the engine is clean already", async () => {
     const { session, conversation, writes } = await answered();
     conversation.expect("ucinewgame").expect("isready", ["readyok"]);
     await turn();
@@ -261,7 +261,7 @@ describe("a hash table of another size", () => {
     conversation.expect("ucinewgame").expect("isready", ["readyok"]);
   });
 
-  test("is made before the search: that is not what broke an engine that ends or hangs in it", async () => {
+  test("a hash table is made before the search, so a crash in it is not blamed on the search", async () => {
     takeClock();
     onTestFinished(giveClockBack);
     const making = async () => {
@@ -286,17 +286,14 @@ describe("a hash table of another size", () => {
     ["native", 16 - 1],
     // Its memory never shrinks, and it began with the largest.
     ["wasm", 0],
-  ] as const)(
-    "takes as much memory as the largest one in the eyes of who counts: %s",
-    async (path, missingMb) => {
-      const conversation = Object.assign(greetedScript(), { memoryBytes: () => 100 * 2 ** 20 });
-      const session = await createUciSession(buildOf({ path }), conversation, defaultWatchTimes, forever);
-      expect(session.memoryBytes()).toBe(100 * 2 ** 20);
-      conversation.expect(resize(1)).expect("ucinewgame").expect(start);
-      conversation.expect(goShallow, [line(8, "e2e4"), "bestmove e2e4"]);
-      await session.search(shallow, forever);
-      expect(session.memoryBytes()).toBe((100 + missingMb) * 2 ** 20);
-      conversation.expect("ucinewgame").expect("isready", ["readyok"]);
-    },
-  );
+  ] as const)("a hash table counts as the largest one that the engine had: %s", async (path, missingMb) => {
+    const conversation = Object.assign(greetedScript(), { memoryBytes: () => 100 * 2 ** 20 });
+    const session = await createUciSession(buildOf({ path }), conversation, defaultWatchTimes, forever);
+    expect(session.memoryBytes()).toBe(100 * 2 ** 20);
+    conversation.expect(resize(1)).expect("ucinewgame").expect(start);
+    conversation.expect(goShallow, [line(8, "e2e4"), "bestmove e2e4"]);
+    await session.search(shallow, forever);
+    expect(session.memoryBytes()).toBe((100 + missingMb) * 2 ** 20);
+    conversation.expect("ucinewgame").expect("isready", ["readyok"]);
+  });
 });

@@ -34,7 +34,7 @@ describe("an engine that fails in a search", () => {
       "e7e5",
     ],
     ["answers without a line", ["bestmove e2e4"], "no line"],
-  ])("because it %s is confused, and killed", async (_, lines, message) => {
+  ])("an engine that %s in a search is a protocol error, and killed", async (_, lines, message) => {
     const { session, conversation, search } = await searching();
     conversation.say(...lines);
     await expect(search).rejects.toMatchObject({
@@ -47,7 +47,7 @@ describe("an engine that fails in a search", () => {
     expect(await session.exited).toMatchObject({ kind: "confused" });
   });
 
-  test("because its pipe ends has exited", async () => {
+  test("an engine whose pipe ends in a search has exited", async () => {
     const { session, conversation, search } = await searching();
     conversation.say(firstLine);
     conversation.hangUp();
@@ -56,7 +56,7 @@ describe("an engine that fails in a search", () => {
     expect(session.alive).toBe(false);
   });
 
-  test("fails once: what else goes wrong then changes nothing", async () => {
+  test("an engine that fails in a search fails once, and later errors change nothing", async () => {
     const { session, conversation, search } = await searching();
     conversation.say("info string CRITICAL ERROR", "bestmove (none)", "bestmove e2e4");
     conversation.hangUp();
@@ -67,7 +67,7 @@ describe("an engine that fails in a search", () => {
 });
 
 describe("a session that is closed", () => {
-  test("ends its engine and tells who still waits for an answer", async () => {
+  test("a session that is closed ends its engine and fails the waiting search", async () => {
     const { session, conversation, search } = await searching();
     await session[Symbol.asyncDispose]();
     await expect(search).rejects.toMatchObject({ kind: "exited" });
@@ -79,7 +79,7 @@ describe("a session that is closed", () => {
   test.each([
     ["idle", ["readyok"]],
     ["being cleaned", []],
-  ])("while it is %s ends its engine", async (_, ready) => {
+  ])("a session that is closed while it is %s ends its engine", async (_, ready) => {
     const { session, conversation } = await openScripted();
     conversation
       .expect(start)
@@ -94,7 +94,7 @@ describe("a session that is closed", () => {
     expect(await session.exited).toBeUndefined();
   });
 
-  test("right after an answer ends its engine without cleaning it", async () => {
+  test("a session that is closed right after an answer ends its engine without cleaning it", async () => {
     const { session, conversation } = await openScripted();
     conversation.expect(start).expect(go, [firstLine, "bestmove e2e4"]);
     await session.search(jobOf(), forever);
@@ -105,13 +105,13 @@ describe("a session that is closed", () => {
     expect(await session.exited).toBeUndefined();
   });
 
-  test("may be closed again", async () => {
+  test("a session may be closed twice", async () => {
     const { session } = await openScripted();
     await Promise.all([session[Symbol.asyncDispose](), session[Symbol.asyncDispose]()]);
     await session[Symbol.asyncDispose]();
   });
 
-  test("takes no more searches", async () => {
+  test("a closed session takes no more searches", async () => {
     const { session } = await openScripted();
     await session[Symbol.asyncDispose]();
     // Not a failure of this search: it may be tried elsewhere, and its position is not to blame.
@@ -126,7 +126,7 @@ test("an engine that dies while idle is known to be gone", async () => {
   expect(session.alive).toBe(false);
 });
 
-test("a search that comes when the pipe has just ended is to be tried elsewhere: it is not what ended it", async () => {
+test("a search that comes when the pipe has just ended is to be tried on another engine, and is not blamed", async () => {
   const { session, conversation } = await openScripted();
   conversation.hangUp();
   while (session.alive) {
@@ -139,7 +139,7 @@ test("a search that comes when the pipe has just ended is to be tried elsewhere:
 });
 
 describe("a session that is asked for what may not follow", () => {
-  test("says what that was, and asks its engine no more", async () => {
+  test("a session that gets a wrong command reports it, and uses its engine no more", async () => {
     const { session, conversation } = await openScripted();
     const failure = {
       kind: "confused",
@@ -150,7 +150,7 @@ describe("a session that is asked for what may not follow", () => {
     expect(conversation.killed).toBe(true);
   });
 
-  test("starts no search before its greeting is over", async () => {
+  test("a session starts no search before its greeting is over", async () => {
     const conversation = script().expect("uci");
     const session = new UciSession(buildOf(), conversation, defaultWatchTimes);
     const greeted = session.greet();

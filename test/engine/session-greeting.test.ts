@@ -10,7 +10,7 @@ const start = (conversation: Script, build = buildOf(), signal = new AbortContro
   createUciSession(build, conversation, defaultWatchTimes, signal);
 
 describe("the greeting", () => {
-  test("learns who the engine is, and of its options those that callers may set", async () => {
+  test("the greeting learns the name of the engine, and the options that callers may set", async () => {
     const { session } = await openScripted();
     expect(session.info).toEqual({
       name: "Scripted 1",
@@ -31,7 +31,7 @@ describe("the greeting", () => {
     expect(session.alive).toBe(true);
   });
 
-  test("sets what the operator fixed, threads before hash, and only what is not the default", async () => {
+  test("the greeting sets the operator's options, threads before hash, and only if they differ from the default", async () => {
     const both = script()
       .expect("uci", greeting)
       .expect("setoption name Threads value 2")
@@ -44,32 +44,38 @@ describe("the greeting", () => {
     expect(settings).toHaveLength(4);
   });
 
-  test("sets nothing that the engine does not declare", async () => {
+  test("the greeting sets no option that the engine does not declare", async () => {
     const bare = script().expect("uci", ["id name Bare", "uciok"]).expect("isready", ["readyok"]);
     const session = await start(bare, buildOf({ settings: { threads: 4, hashMb: 256 } }));
     expect(session.info).toEqual({ name: "Bare", author: "", options: [], hashMinMb: undefined });
   });
 
-  test.each(["uciok", "readyok"])("fails soon when the engine is suspended before its %s", async (last) => {
-    takeClock();
-    onTestFinished(giveClockBack);
-    const stopped =
-      last === "uciok"
-        ? script().expect("uci")
-        : script().expect("uci", greeting).expect("setoption name UCI_ShowWDL value true").expect("isready");
-    stopped.suspendedFromOutside = true;
-    const starting = start(stopped);
-    starting.catch(() => {});
-    await wait(defaultWatchTimes.silenceMs);
-    await expect(starting).rejects.toMatchObject({
-      kind: "no_start",
-      message: expect.stringContaining("suspended"),
-    });
-    expect(stopped.killed).toBe(true);
-    expect(openTimers()).toBe(0);
-  });
+  test.each(["uciok", "readyok"])(
+    "the greeting fails soon if the engine is suspended before its %s",
+    async (last) => {
+      takeClock();
+      onTestFinished(giveClockBack);
+      const stopped =
+        last === "uciok"
+          ? script().expect("uci")
+          : script()
+              .expect("uci", greeting)
+              .expect("setoption name UCI_ShowWDL value true")
+              .expect("isready");
+      stopped.suspendedFromOutside = true;
+      const starting = start(stopped);
+      starting.catch(() => {});
+      await wait(defaultWatchTimes.silenceMs);
+      await expect(starting).rejects.toMatchObject({
+        kind: "no_start",
+        message: expect.stringContaining("suspended"),
+      });
+      expect(stopped.killed).toBe(true);
+      expect(openTimers()).toBe(0);
+    },
+  );
 
-  test("is not disturbed by what an engine prints besides", async () => {
+  test("the greeting ignores other lines of an engine", async () => {
     const talkative = script()
       .expect("uci", ["Stockfish by the developers", "", "info string hello", "id elo 3000", ...greeting])
       .expect("setoption name UCI_ShowWDL value true", ["No such option: nonsense"])
@@ -86,7 +92,7 @@ describe("an engine that does not start", () => {
     ["is silent", script, []],
     ["greets without an end", script, ["id name Endless"]],
     ["never gets ready", script, greeting],
-  ])("because it %s is killed after the time for starting", async (_, create, answer) => {
+  ])("an engine that %s is killed after the time for starting", async (_, create, answer) => {
     const conversation = create().expect("uci", answer);
     if (answer.includes("uciok")) {
       conversation.expect("setoption name UCI_ShowWDL value true").expect("isready");
@@ -102,7 +108,7 @@ describe("an engine that does not start", () => {
     ["before a word", []],
     ["in the middle", ["id name Short"]],
     ["right after its greeting", greeting],
-  ])("because it ends %s is told at once", async (_, answer) => {
+  ])("an engine that ends %s is reported at once", async (_, answer) => {
     const conversation = script().expect("uci", answer).thenHangUp();
     await expect(start(conversation)).rejects.toMatchObject({ kind: "no_start" });
     expect(conversation.killed).toBe(true);
@@ -111,7 +117,7 @@ describe("an engine that does not start", () => {
 });
 
 describe("a caller that leaves during the greeting", () => {
-  test("gets its own reason, and the engine is gone", async () => {
+  test("a caller that leaves during the greeting gets its own abort reason, and the engine is gone", async () => {
     const conversation = script().expect("uci");
     const caller = new AbortController();
     const session = start(conversation, buildOf(), caller.signal);
@@ -121,7 +127,7 @@ describe("a caller that leaves during the greeting", () => {
     expect(conversation.killed).toBe(true);
   });
 
-  test("before it began starts nothing", async () => {
+  test("a caller that leaves before the greeting began starts nothing", async () => {
     const conversation = script();
     await expect(start(conversation, buildOf(), AbortSignal.abort(new Error("too late")))).rejects.toThrow(
       "too late",
@@ -131,7 +137,7 @@ describe("a caller that leaves during the greeting", () => {
 
   // Wherever the greeting is in its last steps: the caller has a living engine, or its reason and no engine.
   test.each(Array.from({ length: 16 }, (_, steps) => steps))(
-    "%i steps after its last word",
+    "a caller that leaves %i steps after the last line of the greeting harms nothing",
     async (steps) => {
       const caller = new AbortController();
       const conversation = script().expect("uci", ["id name Bare", "uciok"]).expect("isready");
@@ -149,7 +155,7 @@ describe("a caller that leaves during the greeting", () => {
     },
   );
 
-  test("after it was over leaves the engine alone", async () => {
+  test("a caller that leaves after the greeting was over leaves the engine alone", async () => {
     const caller = new AbortController();
     const conversation = greetedScript();
     const session = await start(conversation, buildOf(), caller.signal);

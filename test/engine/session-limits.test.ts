@@ -9,7 +9,7 @@ const line = (depth: number, move: string, more = "") =>
   `info depth ${depth} seldepth ${depth + 2} score cp 30 wdl 80 900 20 nodes ${depth * 100} nps 1000 hashfull 1 tbhits 0 time ${depth} ${more}pv ${move}`;
 
 describe("a search", () => {
-  test("is told of each limit that it has, and last of the moves that it may search", async () => {
+  test("a search sends each of its limits, and last the moves that it may search", async () => {
     const { session, conversation } = await openScripted();
     const both = "go depth 20 nodes 5000 movetime 60000 searchmoves d2d4 e2e4";
     conversation
@@ -24,7 +24,7 @@ describe("a search", () => {
   test.each([
     ["until its nodes are used up", 40, "nodes"],
     ["to the greatest depth that there is", 245, "depth"],
-  ])("without a depth goes on %s", async (_, depth, endedBy) => {
+  ])("a search without a depth goes on %s", async (_, depth, endedBy) => {
     const { session, conversation } = await openScripted();
     conversation
       .expect(start)
@@ -35,7 +35,7 @@ describe("a search", () => {
     expect(done).toMatchObject({ endedBy, snapshot: { depth } });
   });
 
-  test("is ended by its nodes where the engine does not say the last count: it may have found that it loses", async () => {
+  test("a search ends by its nodes if the engine does not print the last count", async () => {
     const { session, conversation } = await openScripted();
     conversation
       .expect(start)
@@ -46,7 +46,7 @@ describe("a search", () => {
     expect(done).toMatchObject({ endedBy: "nodes", snapshot: { depth: 9, counters: { nodes: 900 } } });
   });
 
-  test("is never said to be ended by its nodes when its time was up as well", async () => {
+  test("a search does not end by its nodes if its time was up as well", async () => {
     const { session, conversation } = await openScripted();
     conversation.expect(start).expect("go nodes 900 movetime 5");
     conversation.expect("ucinewgame").expect("isready", ["readyok"]);
@@ -60,7 +60,7 @@ describe("a search", () => {
   test.each([
     ["in a line", [line(1, "g1f3")]],
     ["as its answer", [line(1, "e2e4"), "bestmove d2d4"]],
-  ])("is lost with an engine that names %s a move that it was not to search", async (_, said) => {
+  ])("a search fails if the engine names %s a move that it was not to search", async (_, said) => {
     const { session, conversation } = await openScripted();
     conversation.expect(start).expect("go depth 14 movetime 60000 searchmoves e2e4", said);
     // Somebody has to read the line.
@@ -71,7 +71,7 @@ describe("a search", () => {
     });
   });
 
-  test("has no more lines than moves that it may search", async () => {
+  test("a search has no more lines than moves that it may search", async () => {
     const { session, conversation } = await openScripted();
     conversation
       .expect("setoption name MultiPV value 5")

@@ -19,14 +19,14 @@ async function searching(movetimeMs: number, signal = forever) {
   return { session, answer };
 }
 
-test("an engine is not killed for an answer that was there before the server looked", async () => {
+test("an engine is not killed if its answer was there before the server read it", async () => {
   const { session, answer } = await searching(50);
   standStill(defaultWatchTimes.lateMs + defaultWatchTimes.stopMs + 1000);
   expect((await answer).endedBy).toBe("time");
   expect(session.alive).toBe(true);
 });
 
-test("an engine that stopped in time is not killed because the server did not look", async () => {
+test("an engine that stopped in time is not killed because the server read late", async () => {
   const caller = new AbortController();
   const { session, answer } = await searching(60_000, caller.signal);
   caller.abort(new Error("left"));

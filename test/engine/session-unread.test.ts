@@ -40,7 +40,7 @@ async function unread() {
 }
 
 describe("a search that nobody watches", () => {
-  test("tells nothing on its way, and has the whole answer at its end", async () => {
+  test("a search that nobody watches reports no states, and has the whole answer at its end", async () => {
     const { answer, told, say, cleaned } = await unread();
     cleaned();
     await say(line(12, "d2d4"), line(13, "d2d4"), line(14, "e2e4"), "bestmove e2e4 ponder e7e5");
@@ -66,7 +66,7 @@ describe("a search that nobody watches", () => {
     expect(told).toEqual([]);
   });
 
-  test("is watched from when somebody wants to: the newest state at once, then each one", async () => {
+  test("a search reports the newest state at once to a late watcher, then each one", async () => {
     const { answer, told, want, say, cleaned } = await unread();
     await say(
       line(1, "e2e4"),
@@ -84,7 +84,7 @@ describe("a search that nobody watches", () => {
     expect(told).toEqual([2, 3, 4, 14]);
   });
 
-  test("has nothing to tell who comes before its first line, or when it is over", async () => {
+  test("a search has no state for a watcher before its first line, or after its end", async () => {
     const early = await unread();
     await early.want();
     expect(early.told).toEqual([]);
@@ -98,7 +98,7 @@ describe("a search that nobody watches", () => {
     expect(late.told).toEqual([]);
   });
 
-  test("is cut short at the iteration that was complete by then", async () => {
+  test("a search that nobody watches and that is cut short has its last complete iteration", async () => {
     const { session, conversation, answer, told, say, cleaned } = await unread();
     await say(line(1, "e2e4"), line(2, "d2d4"));
     conversation.expect("stop");
@@ -109,7 +109,7 @@ describe("a search that nobody watches", () => {
     expect(told).toEqual([2]);
   });
 
-  test("is cut short at its first line where it has none yet", async () => {
+  test("a search that nobody watches and that is cut short without an iteration has its first line", async () => {
     const { session, conversation, answer, say, cleaned } = await unread();
     session.cutShort();
     await turn();
@@ -125,14 +125,14 @@ describe("a search that nobody watches", () => {
     ["an illegal best move", [line(14, "e2e4"), "bestmove e2e5"], /e2e5 is not legal/],
     ["no line", ["info depth 1 currmove e2e4 currmovenumber 1", "bestmove e2e4"], /after no line/],
     ["that it refuses the position", [line(1, "e2e4"), "info string CRITICAL ERROR: no king"], /no king/],
-  ])("fails when its engine answers with %s", async (_, lines, message) => {
+  ])("a search that nobody watches fails if its engine answers with %s", async (_, lines, message) => {
     const { answer, session, say } = await unread();
     await say(...lines);
     await expect(answer).rejects.toMatchObject({ kind: "confused", message: expect.stringMatching(message) });
     expect(session.alive).toBe(false);
   });
 
-  test("counts its lines as signs of life and towards what an engine may print, though unread", async () => {
+  test("a search that nobody watches counts unread lines as signs of life and towards the output limit", async () => {
     const { answer, say } = await unread();
     await say(...Array.from({ length: 20_000 }, () => line(1, "e2e4")));
     await expect(answer).rejects.toMatchObject({ kind: "flooded" });

@@ -36,7 +36,7 @@ async function searching(movetimeMs: number, signal = forever) {
 }
 
 describe("an engine that searches in silence", () => {
-  test("is asked for a sign of life, and left alone if it gives one", async () => {
+  test("an engine that searches in silence is asked for a sign of life, and left alone if it gives one", async () => {
     const { session, conversation, search } = await searching(60_000);
     for (const again of [2, 3, 4]) {
       conversation.expect("isready", ["readyok"]);
@@ -49,7 +49,7 @@ describe("an engine that searches in silence", () => {
     expect(session.alive).toBe(true);
   });
 
-  test("is not asked while it prints", async () => {
+  test("an engine that prints is not asked for a sign of life", async () => {
     const { conversation, search } = await searching(60_000);
     for (let ms = 0; ms < 4 * silenceMs; ms += silenceMs / 2) {
       await wait(silenceMs / 2);
@@ -61,7 +61,7 @@ describe("an engine that searches in silence", () => {
     await search;
   });
 
-  test("is deaf and killed if it gives none", async () => {
+  test("an engine that gives no sign of life is unresponsive and killed", async () => {
     const { session, conversation, search, outcome } = await searching(60_000);
     conversation.expect("isready");
     await wait(silenceMs + deafMs - 1);
@@ -72,7 +72,7 @@ describe("an engine that searches in silence", () => {
     expect(await session.exited).toMatchObject({ kind: "deaf" });
   });
 
-  test("is not asked, but killed at once, if somebody has suspended it: that is no fault of its own", async () => {
+  test("an engine that is suspended from outside is killed at once, and not blamed", async () => {
     const { conversation, search } = await searching(60_000);
     conversation.suspendedFromOutside = true;
     await wait(silenceMs);
@@ -80,7 +80,7 @@ describe("an engine that searches in silence", () => {
     expect(conversation.killed).toBe(true);
   });
 
-  test("is no fault of its own either if it is suspended when it has been asked", async () => {
+  test("an engine that is suspended after it was asked for a sign of life is not blamed either", async () => {
     const { conversation, search } = await searching(60_000);
     conversation.expect("isready");
     await wait(silenceMs);
@@ -92,7 +92,7 @@ describe("an engine that searches in silence", () => {
 });
 
 describe("an engine that does not end by its limit", () => {
-  test("is told to stop, and its answer counts", async () => {
+  test("an engine that does not end by its limit is told to stop, and its answer counts", async () => {
     const { session, conversation, search } = await searching(300);
     conversation
       .expect("stop", [someLine, "bestmove e2e4"])
@@ -105,7 +105,7 @@ describe("an engine that does not end by its limit", () => {
     expect(session.alive).toBe(true);
   });
 
-  test("nor when it is told to stop has overrun, and is killed in time for an answer within 1.5 s", async () => {
+  test("an engine that does not stop when told has overrun, and is killed in time for an answer within 1.5 s", async () => {
     const { session, conversation, search, outcome } = await searching(300);
     conversation.expect("stop");
     await wait(300 + lateMs + stopMs - 1);
@@ -117,7 +117,7 @@ describe("an engine that does not end by its limit", () => {
     expect(lateMs + stopMs).toBeLessThan(1500);
   });
 
-  test("and is told to stop is not told again when its caller leaves, and has no more time for it", async () => {
+  test("an engine that was told to stop is not told again when its caller leaves, and has no more time", async () => {
     const caller = new AbortController();
     const { session, conversation, search } = await searching(300, caller.signal);
     conversation.expect("stop");
@@ -132,7 +132,7 @@ describe("an engine that does not end by its limit", () => {
     expect(conversation.sent.filter((line) => line === "stop")).toHaveLength(1);
   });
 
-  test("and is told to stop is not told again when it is cut short, and says that it was", async () => {
+  test("an engine that was told to stop is not told again when it is cut short, and says that it was", async () => {
     const { session, conversation, search } = await searching(300);
     conversation.expect("stop").expect("ucinewgame").expect("isready", ["readyok"]);
     conversation.say(someLine);
@@ -142,14 +142,14 @@ describe("an engine that does not end by its limit", () => {
     expect(await search).toMatchObject({ kind: "done", endedBy: "stop" });
   });
 
-  test("because it was suspended has not overrun, and is not told to stop", async () => {
+  test("an engine that was suspended during its search has not overrun, and is not told to stop", async () => {
     const { conversation, search } = await searching(300);
     conversation.suspendedFromOutside = true;
     await wait(300 + lateMs);
     await expect(search).rejects.toMatchObject({ kind: "suspended" });
   });
 
-  test("because it was suspended when it was told to stop has not overrun either", async () => {
+  test("an engine that was suspended when it was told to stop has not overrun either", async () => {
     const { conversation, search } = await searching(300);
     conversation.expect("stop");
     await wait(300 + lateMs);
@@ -160,7 +160,7 @@ describe("an engine that does not end by its limit", () => {
 });
 
 describe("an engine whose caller has left", () => {
-  test("is killed if it does not stop, and nobody else hears of that as a failed search", async () => {
+  test("an engine whose caller has left is killed if it does not stop, and no other search fails", async () => {
     const caller = new AbortController();
     const { session, conversation, search } = await searching(60_000, caller.signal);
     conversation.expect("stop");
@@ -179,28 +179,31 @@ describe("an engine whose caller has left", () => {
   });
 
   // Wherever the answer is on its way to them, or when they have it.
-  test.each([1, 2, 3, 4, 5, 6, 7, 8])("%i steps after its bestmove is not stopped", async (steps) => {
-    const { session, conversation } = await openScripted();
-    conversation.expect(start).expect(go, [someLine]);
-    const caller = new AbortController();
-    const search = session.search(jobOf(), caller.signal);
-    await wait(0);
-    conversation.say("bestmove e2e4");
-    for (let step = 0; step < steps; step++) {
-      await Promise.resolve();
-    }
-    conversation.expect("ucinewgame").expect("isready", ["readyok"]);
-    caller.abort(new Error("left"));
-    expect(await search).toMatchObject({ bestMove: "e2e4" });
-    await wait(10 * stopMs);
-    expect(conversation.sent).not.toContain("stop");
-    expect(conversation.killed).toBe(false);
-    expect(session.state).toBe("idle");
-    // Nor does anything of them stay.
-    conversation.expect(start).expect(go, [someLine, "bestmove d2d4"]);
-    conversation.expect("ucinewgame").expect("isready", ["readyok"]);
-    expect(await session.search(jobOf(), forever)).toMatchObject({ bestMove: "d2d4" });
-  });
+  test.each([1, 2, 3, 4, 5, 6, 7, 8])(
+    "an engine whose caller leaves %i steps after its bestmove is not stopped",
+    async (steps) => {
+      const { session, conversation } = await openScripted();
+      conversation.expect(start).expect(go, [someLine]);
+      const caller = new AbortController();
+      const search = session.search(jobOf(), caller.signal);
+      await wait(0);
+      conversation.say("bestmove e2e4");
+      for (let step = 0; step < steps; step++) {
+        await Promise.resolve();
+      }
+      conversation.expect("ucinewgame").expect("isready", ["readyok"]);
+      caller.abort(new Error("left"));
+      expect(await search).toMatchObject({ bestMove: "e2e4" });
+      await wait(10 * stopMs);
+      expect(conversation.sent).not.toContain("stop");
+      expect(conversation.killed).toBe(false);
+      expect(session.state).toBe("idle");
+      // Nor does anything of them stay.
+      conversation.expect(start).expect(go, [someLine, "bestmove d2d4"]);
+      conversation.expect("ucinewgame").expect("isready", ["readyok"]);
+      expect(await session.search(jobOf(), forever)).toMatchObject({ bestMove: "d2d4" });
+    },
+  );
 });
 
 describe("an engine that does not get clean", () => {
@@ -225,7 +228,7 @@ describe("an engine that does not get clean", () => {
     return { session, conversation, next, outcome };
   }
 
-  test("is killed, though nobody waits for it", async () => {
+  test("an engine that does not finish its cleaning is killed, though no caller waits for it", async () => {
     const { session, conversation, search } = await searching(60_000);
     conversation.expect("ucinewgame").expect("isready");
     conversation.say(someLine, "bestmove e2e4");
@@ -238,7 +241,7 @@ describe("an engine that does not get clean", () => {
   });
 
   test.each(["at once", "later"] as const)(
-    "is killed, and a search that followed %s is to be tried elsewhere",
+    "an engine that does not finish its cleaning is killed, and a search that followed %s is to be tried elsewhere",
     async (when) => {
       const { session, conversation, next } = await stuck(when, 60_000);
       conversation.expect("isready");
@@ -250,7 +253,7 @@ describe("an engine that does not get clean", () => {
   );
 
   test.each(["at once", "later"] as const)(
-    "is not blamed on a search that followed %s when its time is over",
+    "an engine that does not finish its cleaning is not blamed on a search that followed %s when its time is over",
     async (when) => {
       const { session, conversation, next, outcome } = await stuck(when, 300);
       conversation.expect("stop");
@@ -264,7 +267,7 @@ describe("an engine that does not get clean", () => {
   );
 
   test.each(["at once", "later"] as const)(
-    "is killed when the caller leaves whose search followed %s",
+    "an engine that does not finish its cleaning is killed when the caller leaves whose search followed %s",
     async (when) => {
       const caller = new AbortController();
       const { session, conversation, next } = await stuck(when, 60_000, caller.signal);
@@ -277,7 +280,7 @@ describe("an engine that does not get clean", () => {
     },
   );
 
-  test("is no longer meant by what goes wrong after the first line of the search behind it", async () => {
+  test("a failure after the first line of the next search is not blamed on the cleaning", async () => {
     const { session, conversation, next } = await stuck("at once", 60_000);
     conversation.say("info string NNUE evaluation");
     conversation.expect("isready");

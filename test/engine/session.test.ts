@@ -14,7 +14,7 @@ const line = (depth: number, move: string, more = "") =>
   `info depth ${depth} seldepth ${depth + 2} score cp 30 wdl 80 900 20 nodes ${depth * 100} nps 1000 hashfull 1 tbhits 0 time ${depth} ${more}pv ${move}`;
 
 describe("a search", () => {
-  test("is told the root, how long and how deep; it reports states, then one answer", async () => {
+  test("a search sends the root, the time and the depth, and reports states, then one answer", async () => {
     const { session, conversation } = await openScripted();
     conversation
       .expect(start)
@@ -52,7 +52,7 @@ describe("a search", () => {
     });
   });
 
-  test("gives the history as root and moves, so that the engine sees repetitions", async () => {
+  test("a search sends the history as root and moves, so that the engine sees repetitions", async () => {
     const { session, conversation } = await openScripted();
     const moves = ["g1f3", "g8f6", "f3g1", "f6g8"];
     conversation
@@ -63,7 +63,7 @@ describe("a search", () => {
     await session.search(jobOf({ moves }), forever);
   });
 
-  test("that is cut short before its first line is stopped at that: an answer needs a score", async () => {
+  test("a search that is cut short before its first line stops at that line, because an answer needs a score", async () => {
     const { session, conversation } = await openScripted();
     conversation.expect(start).expect(go);
     const answer = session.search(jobOf(), forever);
@@ -77,7 +77,7 @@ describe("a search", () => {
     expect(await answer).toMatchObject({ bestMove: "e2e4", endedBy: "stop" });
   });
 
-  test("that is cut short answers with its last complete iteration, not with the one it breaks off", async () => {
+  test("a search that is cut short answers with its last complete iteration, not with a partial one", async () => {
     const { session, conversation } = await openScripted();
     conversation
       .expect(start)
@@ -96,7 +96,7 @@ describe("a search", () => {
     });
   });
 
-  test("reports a state as soon as it is complete, and each one, though they come many at a time", async () => {
+  test("a search reports each state as soon as it is complete, though many come at a time", async () => {
     const { session, conversation } = await openScripted();
     conversation.expect(start).expect("go depth 60 movetime 60000");
     conversation.expect("ucinewgame").expect("isready", ["readyok"]);
@@ -119,7 +119,7 @@ describe("a search", () => {
     expect(depths).toEqual(Array.from({ length: 51 }, (_, at) => at + 1));
   });
 
-  test("sets options before, and sets them back after its answer", async () => {
+  test("a search sets options before, and sets them back after its answer", async () => {
     const { session, conversation } = await openScripted();
     conversation
       .expect("setoption name Skill Level value 3")
@@ -143,7 +143,7 @@ describe("a search", () => {
     await session.search(jobOf(), forever);
   });
 
-  test("switches to Chess960 and back by the position", async () => {
+  test("a search switches to Chess960 and back by the position", async () => {
     const { session, conversation } = await openScripted();
     const job = jobOf({ fen: "4k3/8/8/8/8/8/8/RK5R w HA - 0 1", chess960: true });
     conversation
@@ -156,7 +156,7 @@ describe("a search", () => {
     expect((await session.search(job, forever)).bestMove).toBe("b1h1");
   });
 
-  test("sends nothing that the engine does not declare", async () => {
+  test("a search sends nothing that the engine does not declare", async () => {
     const bare = script()
       .expect("uci", ["id name Bare", "uciok"])
       .expect("isready", ["readyok"])
@@ -169,7 +169,7 @@ describe("a search", () => {
     expect((await session.search(jobOf({ multipv: 2, options }), forever)).bestMove).toBe("e2e4");
   });
 
-  test("ends by its depth only if that depth is complete", async () => {
+  test("a search ends by its depth only if that depth is complete", async () => {
     const { session, conversation } = await openScripted();
     conversation
       .expect(start)
@@ -182,7 +182,7 @@ describe("a search", () => {
     });
   });
 
-  test("sends no value that the engine has by itself, and no option that callers may not set", async () => {
+  test("a search sends no default values, and no option that callers may not set", async () => {
     const { session, conversation } = await openScripted();
     conversation
       .expect(start)
@@ -193,7 +193,7 @@ describe("a search", () => {
     await session.search(jobOf({ options }), forever);
   });
 
-  test("has one answer, and an engine that says another one after it is asked no more", async () => {
+  test("an engine that gives a second answer to a search is used no more", async () => {
     const { session, conversation } = await openScripted();
     const stutter = ["bestmove e2e4", "bestmove d2d4", line(15, "d2d4"), "bestmove (none)"];
     conversation.expect(start).expect(go, [line(14, "e2e4"), ...stutter]);
@@ -205,7 +205,7 @@ describe("a search", () => {
     expect(await session.exited).toMatchObject({ kind: "confused" });
   });
 
-  test("has no answer that was said before it began: the engine is asked no more", async () => {
+  test("an engine that answers before its search began is used no more", async () => {
     const { session, conversation } = await openScripted();
     conversation
       .expect(start)
@@ -216,7 +216,7 @@ describe("a search", () => {
     expect(await session.exited).toMatchObject({ kind: "confused" });
   });
 
-  test("refuses to run beside another one", async () => {
+  test("a search is refused beside another one", async () => {
     const { session, conversation } = await openScripted();
     conversation.expect(start).expect(go).expect("ucinewgame").expect("isready", ["readyok"]);
     const first = session.search(jobOf(), forever);
@@ -238,7 +238,7 @@ describe("a caller that leaves", () => {
     return { session, conversation, caller, search, depths };
   };
 
-  test("gets its own reason at once, and the engine is stopped", async () => {
+  test("a caller that leaves gets its own abort reason at once, and the engine is stopped", async () => {
     const { session, conversation, caller, search } = await searching();
     conversation.expect("stop");
     caller.abort(new Error("the deadline has passed"));
@@ -248,7 +248,7 @@ describe("a caller that leaves", () => {
     expect(session.state).toBe("stopping");
   });
 
-  test("leaves an engine that is busy until its bestmove, and is cleaned then", async () => {
+  test("a caller that leaves has an engine that is busy until its bestmove, and is cleaned then", async () => {
     const { session, conversation, caller, search } = await searching();
     conversation.expect("stop");
     caller.abort();
@@ -273,7 +273,7 @@ describe("a caller that leaves", () => {
       (engine: Script) => engine.expect("ucinewgame").expect("isready", ["readyok"]).say("bestmove e2e4"),
     ],
     ["is gone", (engine: Script) => engine.hangUp()],
-  ])("leaves an engine that is not free until it %s", async (_, change) => {
+  ])("a caller that leaves has an engine that is not free until it %s", async (_, change) => {
     const { session, conversation, caller, search } = await searching();
     conversation.expect("stop");
     caller.abort();
@@ -289,7 +289,7 @@ describe("a caller that leaves", () => {
     await session.free;
   });
 
-  test("after the first states is told no more of them, and the engine is stopped and cleaned", async () => {
+  test("a caller that leaves after the first states gets no more of them, and the engine is stopped and cleaned", async () => {
     const { session, conversation, caller, search, depths } = await searching();
     conversation.say(line(1, "e2e4"));
     await turn();
@@ -305,7 +305,7 @@ describe("a caller that leaves", () => {
   test.each([
     ["before its first line", "bestmove e2e4"],
     ["and has no move", "bestmove (none)"],
-  ])("keeps an engine that stops %s", async (_, answer) => {
+  ])("a caller that leaves keeps an engine that stops %s", async (_, answer) => {
     const { session, conversation, caller, search } = await searching();
     conversation.expect("stop", [answer]).expect("ucinewgame").expect("isready", ["readyok"]);
     caller.abort();
@@ -314,13 +314,13 @@ describe("a caller that leaves", () => {
     expect(session.alive).toBe(true);
   });
 
-  test("before the search began gives the engine nothing to do", async () => {
+  test("a caller that leaves before the search began sends the engine nothing", async () => {
     const { session } = await openScripted();
     const gone = AbortSignal.abort(new Error("gone"));
     await expect(session.search(jobOf(), gone)).rejects.toThrow("gone");
   });
 
-  test("leaves no listener on its signal", async () => {
+  test("a caller that leaves has no listener left on its signal", async () => {
     const { session, conversation } = await openScripted();
     const { signal } = new AbortController();
     conversation

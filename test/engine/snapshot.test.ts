@@ -41,19 +41,22 @@ describe("what Stockfish printed, searching three lines to depth 6", () => {
   test.each([
     ["stockfish-15.1", ["e1g1", "b1d2", "b2b3"], 4089],
     ["stockfish-19-lite", ["b1d2", "e1g1", "b2b3"], 4005],
-  ])("%s: every iteration is complete, the last one is the answer", (engine, moves, nodes) => {
-    const { complete, final } = foldRecorded(`${engine}-multipv3-depth6`, {
-      lineCount: 3,
-      movetimeMs: 60_000,
-    });
-    expect(depthsOf(complete)).toEqual([1, 2, 3, 4, 5, 6]);
-    expect(complete.map(({ lines }) => lines.length)).toEqual([3, 3, 3, 3, 3, 3]);
-    expect(final).toEqual(complete.at(-1));
-    expect(firstMovesOf(final)).toEqual(moves);
-    expect(final?.counters.nodes).toBe(nodes);
-  });
+  ])(
+    "every complete iteration of three lines to depth 6 is a state, and the last one is the answer: %s",
+    (engine, moves, nodes) => {
+      const { complete, final } = foldRecorded(`${engine}-multipv3-depth6`, {
+        lineCount: 3,
+        movetimeMs: 60_000,
+      });
+      expect(depthsOf(complete)).toEqual([1, 2, 3, 4, 5, 6]);
+      expect(complete.map(({ lines }) => lines.length)).toEqual([3, 3, 3, 3, 3, 3]);
+      expect(final).toEqual(complete.at(-1));
+      expect(firstMovesOf(final)).toEqual(moves);
+      expect(final?.counters.nodes).toBe(nodes);
+    },
+  );
 
-  test("a line is as it was printed", () => {
+  test("a line of a state is as Stockfish printed it", () => {
     const { final } = foldRecorded("stockfish-15.1-multipv3-depth6", { lineCount: 3, movetimeMs: 60_000 });
     expect(final?.lines[2]).toEqual({
       depth: 6,
@@ -67,13 +70,13 @@ describe("what Stockfish printed, searching three lines to depth 6", () => {
 describe("what Stockfish printed when 60 ms were over", () => {
   const limits = { lineCount: 3, nodes: undefined, movetimeMs: 60 };
 
-  test("an iteration broken off, with the lines of the one before among its own, is left out", () => {
+  test("a partial iteration at the end of the time, with lines of the one before, is left out", () => {
     const { complete, final } = foldRecorded("stockfish-15.1-movetime60", limits);
     expect(depthsOf(complete)).toEqual([1, 2, 3, 4, 5, 6, 7]);
     expect(firstMovesOf(final)).toEqual(["e1g1", "b2b3", "f3e5"]);
   });
 
-  test("an iteration that is nothing but old lines under a new depth is left out", () => {
+  test("an iteration that is only old lines under a new depth is left out", () => {
     const { complete, final } = foldRecorded("stockfish-19-lite-movetime60", limits);
     expect(depthsOf(complete)).toEqual([1, 2, 3, 4, 5, 6]);
     expect(firstMovesOf(final)).toEqual(["b1d2", "e1g1", "b2b3"]);
@@ -85,7 +88,7 @@ describe("what Stockfish printed when 60 ms were over", () => {
     expect(firstMovesOf(final)).toEqual(["b1d2", "b2b3", "e1g1"]);
   });
 
-  test("the lines are those of the newest complete iteration, the counters those of the whole search", () => {
+  test("the answer has the lines of the newest complete iteration, and the counters of the whole search", () => {
     const { complete, final } = foldRecorded("stockfish-15.1-movetime60", limits);
     expect(final).toEqual({ ...complete.at(-1), counters: expect.objectContaining({ nodes: 16_765 }) });
     expect(complete.at(-1)?.counters).toEqual({
@@ -102,19 +105,22 @@ describe("what Stockfish printed when 1 ms was over", () => {
   test.each([
     ["stockfish-15.1", 3, 5, ["e1g1", "c5d4"]],
     ["stockfish-19-lite", 1, 1, ["a2a3"]],
-  ])("%s: without a complete iteration, line 1 is as last printed", (engine, lineCount, depth, moves) => {
-    const { complete, final } = foldRecorded(`${engine}-movetime1`, { lineCount, movetimeMs: 1 });
-    expect(complete).toEqual([]);
-    expect(final).toMatchObject({ complete: false, depth, lines: [{ depth, moves }] });
-    expect(final?.lines).toHaveLength(1);
-  });
+  ])(
+    "a search of 1 ms without a complete iteration has line 1 as last printed: %s",
+    (engine, lineCount, depth, moves) => {
+      const { complete, final } = foldRecorded(`${engine}-movetime1`, { lineCount, movetimeMs: 1 });
+      expect(complete).toEqual([]);
+      expect(final).toMatchObject({ complete: false, depth, lines: [{ depth, moves }] });
+      expect(final?.lines).toHaveLength(1);
+    },
+  );
 });
 
 describe("what Stockfish printed when its nodes were used up", () => {
   test.each([
     ["stockfish-15.1", 6, ["e1g1", "b1d2", "b2b3"], 5002],
     ["stockfish-19", 5, ["e1g1", "b1d2", "d3c2"], 5000],
-  ])("%s: the iteration broken off is left out", (engine, depth, moves, nodes) => {
+  ])("a partial iteration at the end of the nodes is left out: %s", (engine, depth, moves, nodes) => {
     const limits = { lineCount: 3, nodes: 5000, movetimeMs: 60_000 };
     const { complete, final } = foldRecorded(`${engine}-nodes5000`, limits);
     expect(depthsOf(complete)).toEqual(Array.from({ length: depth }, (_, at) => at + 1));
@@ -126,7 +132,7 @@ describe("what Stockfish printed when its nodes were used up", () => {
     ["stockfish-15.1", 53],
     ["stockfish-19-lite", 58],
   ])(
-    "%s: an iteration that took more nodes than there were is whole where the next was begun",
+    "an iteration that took more nodes than its limit is complete if the next one was begun: %s",
     (engine, nodes) => {
       const { complete, final } = foldRecorded(`${engine}-nodes1`, {
         lineCount: 1,
@@ -139,7 +145,7 @@ describe("what Stockfish printed when its nodes were used up", () => {
   );
 
   test.each(["stockfish-15.1", "stockfish-19-lite"])(
-    "%s: lines that look whole and were not searched are left out",
+    "lines that look complete and were not searched are left out at the end of the nodes: %s",
     (engine) => {
       const limits = { lineCount: 3, nodes: 1, movetimeMs: 60_000 };
       const { complete, final } = foldRecorded(`${engine}-multipv3-nodes1`, limits);
@@ -153,14 +159,14 @@ describe("what Stockfish printed when its nodes were used up", () => {
 describe("what Stockfish printed in 8 s, all lines after each one since the third", () => {
   const limits = { lineCount: 2, movetimeMs: 8000 };
 
-  test("an iteration of which only the first line was searched is left out, however whole it looks", () => {
+  test("an iteration of which only the first line was searched is left out, however complete it looks", () => {
     // Its second line, of the new depth and with an exact score, is the move that was best before.
     const { complete, final } = foldRecorded("stockfish-15.1-multipv2-movetime8000", limits);
     expect(depthsOf(complete).slice(-3)).toEqual([19, 20, 21]);
     expect(final).toMatchObject({ depth: 21, complete: true });
   });
 
-  test("and comes when it is whole, once", () => {
+  test("an iteration counts when it is complete, once", () => {
     const { complete, final } = foldRecorded("stockfish-15.1-multipv2-movetime8000-again", limits);
     expect(depthsOf(complete).slice(-3)).toEqual([20, 21, 22]);
     expect(complete.at(-1)?.counters.timeMs).toBeGreaterThan(6000);
@@ -168,7 +174,7 @@ describe("what Stockfish printed in 8 s, all lines after each one since the thir
   });
 });
 
-test("a score with a bound is no state: the engine is about to try again at the same depth", () => {
+test("a score with a bound is no state, because the engine is about to try again at the same depth", () => {
   const { complete, final } = foldRecorded("stockfish-15.1-bounds", { lineCount: 1, movetimeMs: 60_000 });
   expect(complete.map(({ depth, lines: [line] }) => [depth, line?.score.bound, line?.score.value])).toEqual([
     [25, "exact", { kind: "cp", cp: 3 }],
@@ -183,7 +189,7 @@ describe("lines made up", () => {
   const line = (depth: number, multipv: number, more = "") =>
     `info depth ${depth} multipv ${multipv} score cp 1 ${more} time 5 pv e2e4`;
 
-  test("nothing gives nothing", () => {
+  test("no lines give no state", () => {
     expect(foldOf([], limits)).toEqual({ complete: [], final: undefined });
     expect(foldOf(["info depth 1", "info nodes 5"], limits).final).toBeUndefined();
   });
@@ -192,7 +198,7 @@ describe("lines made up", () => {
     ["depth", "info score cp 1 pv e2e4"],
     ["score", "info depth 3 pv e2e4"],
     ["moves", "info depth 3 score cp 1"],
-  ])("a line without %s is none", (_, without) => {
+  ])("a line without %s is left out", (_, without) => {
     expect(foldOf([without], { ...limits, lineCount: 1 })).toEqual({ complete: [], final: undefined });
   });
 
@@ -203,16 +209,16 @@ describe("lines made up", () => {
     ["the second line has only a bound", [line(1, 1), line(1, 2, "upperbound")]],
     ["the first line has only a bound", [line(1, 1, "lowerbound"), line(1, 2)]],
     ["a line comes twice", [line(1, 1), line(1, 3), line(1, 1)]],
-  ])("an iteration is not complete when %s", (_, lines) => {
+  ])("an iteration is not complete if %s", (_, lines) => {
     expect(foldOf(lines, limits).complete).toEqual([]);
   });
 
-  test("an iteration that is printed again, line by line, counts when it is whole", () => {
+  test("an iteration that is printed again, line by line, counts when it is complete", () => {
     const lines = [line(1, 1), line(1, 1), line(1, 2)];
     expect(depthsOf(foldOf(lines, limits).complete)).toEqual([1]);
   });
 
-  test("lines that more than were asked for are left out", () => {
+  test("lines beyond the requested number are left out", () => {
     const { complete } = foldOf([line(1, 1), line(1, 2), line(1, 3)], limits);
     expect(complete.map(({ lines }) => lines.length)).toEqual([2]);
   });
@@ -247,13 +253,13 @@ describe("lines made up", () => {
     ],
     ["it is the first so late, and nothing follows", [late(1, 1), late(1, 2)], [], 1],
     ["it is the second so late", [late(1, 1), late(1, 2), late(2, 1), late(2, 2)], [1, 2], 2],
-  ])("an engine tells of moves, and %s: what is complete is told then", (_, lines, told, last) => {
+  ])("currmove lines tell when an iteration is complete: %s", (_, lines, told, last) => {
     const { complete, final } = foldOf(lines, limits);
     expect(depthsOf(complete)).toEqual(told);
     expect(final?.complete ? final.depth : undefined).toBe(last);
   });
 
-  test("of one line alone, moves tell nothing", () => {
+  test("a currmove line completes nothing in a search of one line", () => {
     const { complete } = foldOf([moving(1), line(1, 1), moving(1)], { ...limits, lineCount: 1 });
     expect(depthsOf(complete)).toEqual([1]);
   });
@@ -278,7 +284,7 @@ describe("lines made up", () => {
     expect(final).toMatchObject({ depth: last, complete: depths.length > 0 });
   });
 
-  test("an iteration is not found to be whole after the search was cut short", () => {
+  test("an iteration does not become complete after the search was cut short", () => {
     const fold = createSnapshotFold(byNodes);
     const add = (text: string) => {
       const parsed = parseLine(text);
@@ -290,7 +296,7 @@ describe("lines made up", () => {
     expect(fold.final()).toMatchObject({ depth: 2, complete: false });
   });
 
-  test("counters stay when a line does not tell them", () => {
+  test("counters stay if a line does not have them", () => {
     const { final } = foldOf(["info nodes 7 nps 8 hashfull 9 tbhits 10 time 11", line(1, 1)], limits);
     expect(final?.counters).toEqual({ nodes: 7, nps: 8, hashfull: 9, tbhits: 10, timeMs: 5 });
   });
@@ -346,34 +352,37 @@ describe("lines that are kept", () => {
     [1, 6],
     [2, 6],
     [3, 6],
-  ])("say at any time what they say read one by one, with %i lines and %s nodes", (lineCount, nodes) => {
-    const limits = { lineCount, nodes, movetimeMs: 60 };
-    let complete = 0;
-    for (const stream of streams) {
-      const read = createSnapshotFold(limits);
-      let newest: Snapshot | undefined;
-      // Of long ones, at some times.
-      const step = Math.ceil(stream.length / 60);
-      for (const [at, text] of stream.entries()) {
-        for (const info of infoOf(text)) {
-          newest = read.add(info) ?? newest;
+  ])(
+    "unread lines give the same states as lines that are read one by one, with %i lines and %s nodes",
+    (lineCount, nodes) => {
+      const limits = { lineCount, nodes, movetimeMs: 60 };
+      let complete = 0;
+      for (const stream of streams) {
+        const read = createSnapshotFold(limits);
+        let newest: Snapshot | undefined;
+        // Of long ones, at some times.
+        const step = Math.ceil(stream.length / 60);
+        for (const [at, text] of stream.entries()) {
+          for (const info of infoOf(text)) {
+            newest = read.add(info) ?? newest;
+          }
+          if (at % step > 0) {
+            continue;
+          }
+          const kept = createSearchLines(limits);
+          stream.slice(0, at + 1).forEach(kept.keep);
+          expectEqual(kept.final(), read.final(), stream);
+          // Also of those that were not enough to tell.
+          expectEqual(kept.readKept(), newest, stream);
+          expectEqual(kept.final(), read.final(), stream);
         }
-        if (at % step > 0) {
-          continue;
-        }
-        const kept = createSearchLines(limits);
-        stream.slice(0, at + 1).forEach(kept.keep);
-        expectEqual(kept.final(), read.final(), stream);
-        // Also of those that were not enough to tell.
-        expectEqual(kept.readKept(), newest, stream);
-        expectEqual(kept.final(), read.final(), stream);
+        complete += Number(newest !== undefined);
       }
-      complete += Number(newest !== undefined);
-    }
-    expect(complete).toBeGreaterThan(10);
-  });
+      expect(complete).toBeGreaterThan(10);
+    },
+  );
 
-  test("say the same where there are more than are kept", () => {
+  test("unread lines give the same states if there are more than are kept", () => {
     const limits = { lineCount: 3, nodes: undefined, movetimeMs: 60 };
     const [kept, read] = [createSearchLines(limits), createSnapshotFold(limits)];
     for (const text of Array.from({ length: 400 }, (_, at) => iteration(at + 1)).flat()) {
@@ -384,7 +393,7 @@ describe("lines that are kept", () => {
     expect(kept.final()).toEqual(read.final());
   });
 
-  test("are read on from where somebody wants to know", () => {
+  test("unread lines are read on from the first watcher on", () => {
     const limits = { lineCount: 2, nodes: undefined, movetimeMs: 60 };
     const lines = createSearchLines(limits);
     const add = (text: string) => infoOf(text).map(lines.add).at(-1);

@@ -39,7 +39,7 @@ async function startWrapped(): Promise<Wrapped> {
 const gone = (...pids: readonly number[]) => expect.poll(() => stillRunning(pids)).toEqual([]);
 
 testWith("native")(
-  "a search whose engine's script is killed fails as killed, and both are gone",
+  "a search whose engine's script is killed fails as killed, and both processes are gone",
   async () => {
     const { session, shell, engine } = await startWrapped();
     const job = jobOf({ depth: 245 });
@@ -52,16 +52,13 @@ testWith("native")(
 );
 
 // One that is well ends by itself when its input does.
-testWith("native")(
-  "an engine that hears nothing any more is not left behind by its script's death",
-  async () => {
-    const { session, shell, engine } = await startWrapped();
-    process.kill(engine, "SIGSTOP");
-    process.kill(shell, "SIGKILL");
-    await gone(shell, engine);
-    expect(await session.exited).toMatchObject({ kind: "killed" });
-  },
-);
+testWith("native")("an unresponsive engine does not outlive its script", async () => {
+  const { session, shell, engine } = await startWrapped();
+  process.kill(engine, "SIGSTOP");
+  process.kill(shell, "SIGKILL");
+  await gone(shell, engine);
+  expect(await session.exited).toMatchObject({ kind: "killed" });
+});
 
 testWith("native")("a script ends with its engine when its session is closed", async () => {
   const { session, shell, engine } = await startWrapped();
@@ -70,7 +67,7 @@ testWith("native")("a script ends with its engine when its session is closed", a
 });
 
 testWith("native")(
-  "no script and no engine is left when a pool is closed, also where scripts were killed",
+  "no script and no engine is left when a pool is closed, also if scripts were killed",
   async () => {
     const backend = wrapped();
     const [build] = await backend.discover(forever);
@@ -96,13 +93,13 @@ testWith("native")(
   },
 );
 
-testWith("native")("what an engine in a script takes is its own memory, and not the shell's", async () => {
+testWith("native")("the memory of an engine in a script is its own, and not the shell's", async () => {
   const { session } = await startWrapped();
   // Debian's Stockfish 15.1 with 16 MiB of hash takes 130 MB, a shell one or two.
   expect(session.memoryBytes()).toBeGreaterThan(50e6);
 });
 
-testWith("native")("an engine that is suspended behind its script is found out as that", async () => {
+testWith("native")("an engine that is suspended behind its script is found to be suspended", async () => {
   const { session, engine } = await startWrapped();
   const { answer } = await underWay((onProgress) =>
     session.search(jobOf({ depth: 245 }), forever, onProgress),
