@@ -2,12 +2,12 @@ import { create, type DescMethod, type MessageShape } from "@bufbuild/protobuf";
 import type { Transport } from "@connectrpc/connect";
 import { localAccount } from "../access/account.ts";
 import { judgeSearchMoves } from "../analysis/judge-request.ts";
+import { localCall } from "../calls/call.ts";
 import { requestFromMessage } from "../calls/convert.ts";
-import type { CallContext, Calls } from "../calls/invoke.ts";
+import type { Calls } from "../calls/register.ts";
 import { withSuggestion } from "../calls/suggest.ts";
 import { judgePosition } from "../chess/judge-position.ts";
 import { errorFromJudgement } from "../chess/position-error.ts";
-import { localContext } from "../request/context.ts";
 import type { Answering } from "./answering.ts";
 import type { CommandInput } from "./command.ts";
 import { type Local, openLocal } from "./open-local.ts";
@@ -56,13 +56,13 @@ function transportTo(open: () => Promise<Calls>): Transport {
   return {
     async unary(method, signal, _timeoutMs, _header, input) {
       const calls = await open();
-      const message = await calls.unary(method)(create(method.input, input), contextOf(signal));
+      const message = await calls.unary(method)(create(method.input, input), localCall(method, signal));
       return { ...responseOf(method), stream: false, message: message as MessageShape<typeof method.output> };
     },
     async stream(method, signal, _timeoutMs, _header, inputs) {
       const calls = await open();
       for await (const input of inputs) {
-        const messages = calls.stream(method)(create(method.input, input), contextOf(signal));
+        const messages = calls.stream(method)(create(method.input, input), localCall(method, signal));
         return {
           ...responseOf(method),
           stream: true,
@@ -72,10 +72,6 @@ function transportTo(open: () => Promise<Calls>): Transport {
       throw new TypeError(`${method.name} was asked nothing`);
     },
   };
-}
-
-function contextOf(signal = new AbortController().signal): CallContext {
-  return { request: localContext(), signal };
 }
 
 function responseOf<M extends DescMethod>(method: M) {

@@ -4,10 +4,10 @@ import {
   ListEnginesRequestSchema,
   ListEnginesResponseSchema,
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { localCall } from "../calls/call.ts";
 import type { EngineVersion } from "../engine/catalog.ts";
 import type { EngineInfo } from "../engine/engine.ts";
 import { createMessageWriter } from "../protocols/json/codec/write-message.ts";
-import { localContext } from "../request/context.ts";
 import { type Command, exitCode, UsageError } from "./command.ts";
 import { openLocal } from "./open-local.ts";
 
@@ -22,8 +22,9 @@ export const enginesCommand: Command = {
     }
     await using local = await openLocal(host, signal);
     if (values.json) {
-      const call = local.calls.unary(AnalysisService.method.listEngines);
-      const answer = await call(create(ListEnginesRequestSchema), { request: localContext(), signal });
+      const method = AnalysisService.method.listEngines;
+      const list = local.calls.unary(method);
+      const answer = await list(create(ListEnginesRequestSchema), localCall(method, signal));
       host.stdout.write(`${createMessageWriter(ListEnginesResponseSchema)(answer)}\n`);
       return exitCode.ok;
     }

@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { Writable } from "node:stream";
 import manifest from "../../package.json" with { type: "json" };
+import { fromThisProcess } from "../calls/call.ts";
 import { errorFromUnknown } from "../errors/errors.ts";
 import { createCaller } from "../protocols/mcp/make-caller.ts";
 import type { Peer } from "../protocols/mcp/server.ts";
-import { localContext } from "../request/context.ts";
 import { withoutControls } from "../text/plain-text.ts";
 import { type Command, type CommandInput, exitCode, UsageError } from "./command.ts";
 import { type OpenedAnswerers, openHere, openThere } from "./mcp/open-answerers.ts";
@@ -72,7 +72,7 @@ function peerOf(
 ): Peer {
   return {
     left,
-    callerFor: (signal) => createCaller({ plain, rulebook, context: { request: localContext(), signal } }),
+    callerFor: (signal) => createCaller({ plain, rulebook, context: fromThisProcess(signal) }),
     async refused(error) {
       const { code, cause } = error;
       if (code === "internal") {

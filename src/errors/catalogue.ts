@@ -333,15 +333,17 @@ export type ErrorCode = keyof typeof catalogue;
 export const errorCodes = Object.keys(catalogue) as readonly ErrorCode[];
 
 /**
- * Why a request was refused: because something is wrong with it or too much, or because its caller comes too early. Who
- * is not known, and what failed here, is neither.
+ * Why a request was rejected: because something is wrong with it or too much for the plan, or because its caller comes too early. An
+ * unknown caller, and a failure of the server, are neither.
  */
 export function refusalKind(code: ErrorCode): "wrong" | "early" | "other" {
   const { status } = errorKind(code);
   if (status === 429) {
     return "early";
   }
-  return status >= 400 && status < 500 && status !== 401 ? "wrong" : "other";
+  // gRPC has 501 for an unknown method, which is the caller's mistake.
+  const isMistake = code === "unimplemented" || (status >= 400 && status < 500 && status !== 401);
+  return isMistake ? "wrong" : "other";
 }
 
 /** What the catalogue says of a code. */

@@ -1,5 +1,4 @@
 import { type DescMethod, isMessage, type Message, type MessageShape } from "@bufbuild/protobuf";
-import type { ContextValues } from "@connectrpc/connect";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
 import type { Access } from "../access/access.ts";
@@ -21,47 +20,34 @@ import type { Analyzer } from "../analysis/analyzer.ts";
 import type { SearchTime } from "../analysis/expected-time.ts";
 import type { Terms } from "../analysis/flight.ts";
 import { judgeRequest, type KnownEngines } from "../analysis/judge-request.ts";
-import { accountKey, outcomeKey, requestKey } from "../calls/context-keys.ts";
+import type { Call } from "../calls/call.ts";
 import { requestFromMessage } from "../calls/convert.ts";
 import { reviewFromMessage } from "../calls/convert-review.ts";
 import type { Rules } from "../calls/rules.ts";
 import { errorFromFaults, KibitzError, withCost } from "../errors/errors.ts";
-import type { RequestOutcome } from "../request/context.ts";
 import type { BeginWork } from "../thread/event-loop.ts";
 import { type JudgedReview, judgeReview } from "./judge-review.ts";
 
-/** Who asks, and in which request: its answer tells how the windows of the account stand. */
-export interface Asker {
-  readonly account: Account;
-  readonly requestId: string;
-  readonly outcome: RequestOutcome;
-}
-
-export function askerOf(values: ContextValues): Asker {
-  return {
-    account: values.get(accountKey),
-    requestId: values.get(requestKey).id,
-    outcome: values.get(outcomeKey),
-  };
-}
+/** The part of a call that admission needs: its account, and the outcome in which it writes the RateLimit fields. */
+export type Admissible = Pick<Call, "account" | "outcome">;
 
 /** Lets requests in that there is quota for. */
 export interface AdmissionControl {
   /** At once, or with a promise. @throws KibitzError `rate_limited`, `quota_exhausted`, `concurrency_limited` */
-  admit(request: JudgedRequest, asker: Asker, options?: AdmissionOptions): Admitted | Promise<Admitted>;
+  admit(request: JudgedRequest, call: Admissible, options?: AdmissionOptions): Admitted | Promise<Admitted>;
   /**
    * The review of a game, which counts for several requests; its first search is let in with it.
    *
    * @param positions that are to be evaluated
    * @throws KibitzError as `admit`
    */
-  admitReview(first: JudgedRequest, positions: number, asker: Asker): Promise<AdmittedReview>;
+  admitReview(first: JudgedRequest, positions: number, call: Admissible): Promise<AdmittedReview>;
   /**
    * A question that the rules of chess answer: it counts as a request, and takes no engine time.
    *
    * @throws KibitzError as `admit`
    */
-  admitRules(asker: Asker): Promise<void>;
+  admitRules(call: Admissible): Promise<void>;
   /**
    * Refuses what could not be admitted now, whatever it asks, and says when it could.
    *
@@ -104,8 +90,12 @@ export interface Admitted extends Disposable {
 
 /** @param timeOf what searches take on this machine. */
 export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"]): AdmissionControl {
-  function admit(request: JudgedRequest, asker: Asker, options?: AdmissionOptions): Meter | Promise<Meter> {
-    const { account, outcome } = asker;
+  function admit(
+    request: JudgedRequest,
+    call: Admissible,
+    options?: AdmissionOptions,
+  ): Meter | Promise<Meter> {
+    const { account, outcome } = call;
     const { waiting, requests = 1 } = options ?? {};
     const time = timeOf(request, account.plan.limits.movetimeMaxMs);
     const follow = (entry: Entry): Meter | Promise<Meter> => {
@@ -115,7 +105,7 @@ export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"
         return new Meter(entry.admission, time);
       }
       if (waiting && entry.refusal.code === "concurrency_limited") {
-        return limits.placeFree(account, waiting).then(() => admit(request, asker, options));
+        return limits.placeFree(account, waiting).then(() => admit(request, call, options));
       }
       const error = errorFromRefusal(entry.refusal, account, requests);
       throw withCost(error, costOfMoves(request.position.moves.length));
@@ -126,13 +116,13 @@ export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"
 
   return {
     admit,
-    async admitReview(first, positions, asker) {
-      const meter = await admit(first, asker, { requests: requestsOfReview(positions) });
+    async admitReview(first, positions, call) {
+      const meter = await admit(first, call, { requests: requestsOfReview(positions) });
       let hasBegun = false;
       return {
         async admit(request, signal) {
           if (hasBegun) {
-            const next = await admit(request, asker, { waiting: signal, requests: 0 });
+            const next = await admit(request, call, { waiting: signal, requests: 0 });
             const dispose = () => {
               // Whoever leaves before the first move has had an engine all the same.
               if (next.hasEngineTime) {

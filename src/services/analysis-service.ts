@@ -1,23 +1,21 @@
 import { isDeepStrictEqual } from "node:util";
-import type { ServiceImpl } from "@connectrpc/connect";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import type { Access } from "../access/access.ts";
 import { estimateOf, keyUrl } from "../access/over-plan.ts";
 import { depthLimitOf, type JudgedRequest, requestBounds } from "../analysis/analysis.ts";
 import type { Analyzer } from "../analysis/analyzer.ts";
 import type { KnownEngines } from "../analysis/judge-request.ts";
-import { unreadableKey } from "../calls/context-keys.ts";
+import type { Call, Implementation } from "../calls/call.ts";
 import { messageFromAnalysis, messageFromPlace, numberFromLong } from "../calls/convert.ts";
 import { messageFromEstimate, messageFromPlan } from "../calls/convert-access.ts";
 import { type EngineList, messageFromVersions, type VersionFacts } from "../calls/convert-engines.ts";
-import type { Implementation } from "../calls/invoke.ts";
 import type { EngineVersion } from "../engine/catalog.ts";
 import type { EngineBuild } from "../engine/engine.ts";
 import type { Log } from "../log/log.ts";
 import { uuidv7 } from "../request/context.ts";
 import { freezeWhole } from "../text/frozen.ts";
 import type { BeginWork } from "../thread/event-loop.ts";
-import { type AdmissionControl, type Admitted, type Asker, askerOf, type Preflight } from "./admission.ts";
+import type { AdmissionControl, Admitted, Preflight } from "./admission.ts";
 import { createBatchEvaluation, type EachWatched } from "./batch.ts";
 
 export interface AnalysisServiceOptions {
@@ -35,7 +33,7 @@ export interface AnalysisServiceOptions {
   readonly watched?: EachWatched | undefined;
 }
 
-type Methods = ServiceImpl<typeof AnalysisService>;
+type Methods = Implementation<typeof AnalysisService>["methods"];
 
 /** AnalysisService over the domain: messages in, messages out, and no rule of its own. */
 export function createAnalysisService(
@@ -48,55 +46,38 @@ export function createAnalysisService(
   let listed: { readonly facts: readonly VersionFacts[]; readonly message: EngineList } | undefined;
 
   /** @throws KibitzError as `gate.admit` */
-  function letIn(
-    request: JudgedRequest,
-    asker: Asker,
-    caller: { readonly signal: AbortSignal },
-  ): Admitted | Promise<Admitted> {
-    const { subject } = asker.account;
+  async function admit(request: JudgedRequest, call: Call): Promise<Admitted> {
+    const { subject } = call.account;
     return longCalls.callers.has(subject)
-      ? longCalls.between(subject, caller.signal, (waiting) =>
-          gate.admit(request, asker, waiting && { waiting }),
+      ? longCalls.between(subject, call.signal, (waiting) =>
+          gate.admit(request, call, waiting && { waiting }),
         )
-      : gate.admit(request, asker);
+      : gate.admit(request, call);
   }
 
-  const analyze: Methods["evaluate"] & Methods["findBestMove"] = async (message, context) => {
-    const asker = askerOf(context.values);
-    const judging = judge.request(message, asker.account);
-    const request = judging instanceof Promise ? await judging : judging;
-    const entering = letIn(request, asker, context);
-    // By hand, here and for the slot: V8 takes a twentieth of a shallow search for two `using`.
-    const admitted = entering instanceof Promise ? await entering : entering;
-    try {
-      // Whole: its signal is made when it is first asked for, and what is known needs none.
-      const answering = analyzer.answer(request, asker.account.subject, context, admitted.terms);
-      const analysis = answering instanceof Promise ? await answering : answering;
-      admitted.answered();
-      return messageFromAnalysis(analysis);
-    } finally {
-      admitted[Symbol.dispose]();
-    }
+  const analyze: Methods["evaluate"] = async (message, call) => {
+    const { account, signal } = call;
+    const request = await judge.request(message, account);
+    using admitted = await admit(request, call);
+    const analysis = await analyzer.analyze(request, account.subject, signal, admitted.terms);
+    admitted.answered();
+    return messageFromAnalysis(analysis);
   };
 
   return {
     service: AnalysisService,
     methods: {
       evaluate: analyze,
-      findBestMove: analyze,
-      async *streamEvaluate(message, { signal, values }) {
-        const asker = askerOf(values);
-        const request = await judge.request(message, asker.account);
-        using admitted = await letIn(request, asker, { signal });
+      // The answers have the same fields.
+      findBestMove: analyze as unknown as Methods["findBestMove"],
+      async *streamEvaluate(message, call) {
+        const { account, signal } = call;
+        const request = await judge.request(message, account);
+        using admitted = await admit(request, call);
         const id = uuidv7();
         let depth = 0;
         // The analyzer's states never wait for their reader: one that is slow, or gone without a word, skips some.
-        for await (const followed of analyzer.follow(
-          request,
-          asker.account.subject,
-          signal,
-          admitted.terms,
-        )) {
+        for await (const followed of analyzer.follow(request, account.subject, signal, admitted.terms)) {
           if (followed.kind === "waiting") {
             yield { event: { case: "queued" as const, value: messageFromPlace(followed.at) } };
             continue;
@@ -111,8 +92,7 @@ export function createAnalysisService(
           }
         }
       },
-      evaluateBatch: (message, { signal, values }) =>
-        evaluateBatch(message, askerOf(values), values.get(unreadableKey), signal),
+      evaluateBatch,
       async listEngines() {
         const { versions, latest } = known.catalog;
         const describe = async (version: EngineVersion): Promise<VersionFacts> => {
@@ -136,7 +116,7 @@ export function createAnalysisService(
         }
         return listed.message;
       },
-      getPrice(message) {
+      async getPrice(message) {
         const { depth, multipv, movetimeMs } = message;
         const nodes = numberFromLong(message.nodes);
         const asked = [depth, nodes, multipv, movetimeMs].some((limit) => limit !== undefined);

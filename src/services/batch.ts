@@ -5,7 +5,7 @@ import type { Access } from "../access/access.ts";
 import type { Account } from "../access/account.ts";
 import { refuseSpent, tellWindows } from "../access/entrance.ts";
 import type { Analyzer } from "../analysis/analyzer.ts";
-import type { UnreadableItem } from "../calls/context-keys.ts";
+import type { Call, UnreadableItem } from "../calls/call.ts";
 import { messageFromAnalysis, messageFromPlain, plainFromMessage } from "../calls/convert.ts";
 import { problemMessage } from "../calls/convert-problem.ts";
 import { withSuggestion } from "../calls/suggest.ts";
@@ -13,7 +13,7 @@ import type { ErrorCode } from "../errors/catalogue.ts";
 import { errorFromUnknown, KibitzError } from "../errors/errors.ts";
 import type { Log } from "../log/log.ts";
 import type { BeginWork, Turn } from "../thread/event-loop.ts";
-import type { AdmissionControl, Asker, Preflight } from "./admission.ts";
+import type { AdmissionControl, Preflight } from "./admission.ts";
 
 export interface BatchOptions {
   readonly analyzer: Analyzer;
@@ -41,6 +41,8 @@ const { evaluate: single, evaluateBatch: batch } = AnalysisService.method;
 type RequestMessage = MessageShape<typeof single.input>;
 type Item = MessageInitShape<typeof batch.output>;
 
+const noneUnreadable: ReadonlyMap<number, UnreadableItem> = new Map();
+
 /** Refusals that every further item would meet, too, until their time is over. */
 const lasting: ReadonlySet<ErrorCode> = new Set(["rate_limited", "quota_exhausted"]);
 
@@ -49,17 +51,16 @@ export function createBatchEvaluation(options: BatchOptions) {
   const { analyzer, judge, gate, access, beginWork, searchesAtOnce, log, watched = unwatched } = options;
   async function evaluate(
     message: RequestMessage,
-    asker: Asker,
-    flow: string,
+    call: Call,
     progressedAt: () => number,
     signal: AbortSignal,
     counted: () => void,
   ) {
-    const request = await judge.item(message, asker.account);
+    const request = await judge.item(message, call.account);
     // Admitted anew each time: an item that waits to be tried again must not take a place from the caller's other searches.
     const run = async () => {
-      using admitted = await gate.admit(request, asker, { waiting: signal, counted });
-      const analysis = await analyzer.analyze(request, flow, signal, admitted.terms);
+      using admitted = await gate.admit(request, call, { waiting: signal, counted });
+      const analysis = await analyzer.analyze(request, flowOf(call), signal, admitted.terms);
       admitted.answered();
       return analysis;
     };
@@ -88,16 +89,10 @@ export function createBatchEvaluation(options: BatchOptions) {
     });
   }
 
-  return async function* (
-    { requests }: MessageShape<typeof batch.input>,
-    asker: Asker,
-    unreadable: ReadonlyMap<number, UnreadableItem>,
-    signal: AbortSignal,
-  ): AsyncGenerator<Item> {
-    // A flow of its own: beside the caller's single requests a batch is one more caller, not two hundred.
-    const { account, requestId } = asker;
-    const flow = flowOf(asker);
-    using _ = access.longCalls.begin(account, asker.outcome);
+  return async function* ({ requests }: MessageShape<typeof batch.input>, call: Call): AsyncGenerator<Item> {
+    const { account, outcome, signal, unreadable = noneUnreadable } = call;
+    const requestId = call.request.id;
+    using _ = access.longCalls.begin(account, outcome);
     judge.batch(requests.length, account);
     // An item waits as long as the others go on: what keeps it waiting may be its own batch.
     let progressedAt = performance.now();
@@ -106,10 +101,10 @@ export function createBatchEvaluation(options: BatchOptions) {
     let used = false;
     // What could not be read is refused, and counts for no request.
     const uncounted = new Set(requests.keys().filter((index) => !unreadable.has(index)));
-    asker.outcome.uncounted = uncounted.size;
+    outcome.uncounted = uncounted.size;
     const settle = (index: number) => {
       uncounted.delete(index);
-      asker.outcome.uncounted = uncounted.size;
+      outcome.uncounted = uncounted.size;
     };
     const answer = async (index: number, either: AbortSignal): Promise<Item> => {
       const message = requests[index] as RequestMessage;
@@ -125,8 +120,7 @@ export function createBatchEvaluation(options: BatchOptions) {
         }
         const analysis = await evaluate(
           message,
-          asker,
-          flow,
+          call,
           () => progressedAt,
           either,
           () => settle(index),
@@ -137,7 +131,7 @@ export function createBatchEvaluation(options: BatchOptions) {
         const error = errorFromUnknown(thrown);
         used ||= lasting.has(error.code);
         settle(index);
-        await tellWindows(access.limits, account, asker.outcome);
+        await tellWindows(access.limits, account, outcome);
         if (error.code === "internal") {
           log.error({ err: thrown, requestId, index }, "an item of a batch failed");
         }
@@ -153,9 +147,9 @@ export function createBatchEvaluation(options: BatchOptions) {
   };
 }
 
-/** The flow of one call that asks for many searches. */
-export function flowOf({ account, requestId }: Asker): string {
-  return `${account.subject}#${requestId}`;
+/** The queue's flow of a call with many searches: beside its caller's single requests it is one more caller, not two hundred. */
+export function flowOf({ account, request }: Call): string {
+  return `${account.subject}#${request.id}`;
 }
 
 /** How many searches of one call may be under way: as many as their caller may have. */

@@ -1,13 +1,12 @@
-import type { ServiceImpl } from "@connectrpc/connect";
 import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
 import type { Access } from "../access/access.ts";
 import type { Analyzer } from "../analysis/analyzer.ts";
+import type { Implementation } from "../calls/call.ts";
 import { messageFromPlace } from "../calls/convert.ts";
 import { type MoveReviewMessage, messageFromMoveReview, messageFromReview } from "../calls/convert-review.ts";
-import type { Implementation } from "../calls/invoke.ts";
 import { type Openings, readOpenings } from "../game/openings.ts";
 import type { BeginWork } from "../thread/event-loop.ts";
-import { type AdmissionControl, askerOf, type Preflight } from "./admission.ts";
+import type { AdmissionControl, Preflight } from "./admission.ts";
 import { atOnceOf, type EachWatched, flowOf } from "./batch.ts";
 import { reviewGame } from "./review-game.ts";
 
@@ -47,26 +46,25 @@ export function createGameService({
     }
   }
 
-  const methods: ServiceImpl<typeof GameService> = {
-    async *reviewGame(message, { signal, values }) {
-      const asker = askerOf(values);
-      const { account } = asker;
+  const methods: Implementation<typeof GameService>["methods"] = {
+    async *reviewGame(message, call) {
+      const { account, outcome, signal } = call;
       // Before the game is read: that takes many times as long as to look at the windows.
       await gate.refuseUsedUp(account);
-      using _ = access.longCalls.begin(account, asker.outcome);
+      using _ = access.longCalls.begin(account, outcome);
       const judged = await judge.review(message, account);
       const { requests } = judged;
       const searches = requests.filter(({ position }) => !position.terminal);
       // Where none is asked about, the game is still read and explained: that counts, too.
       const first = searches[0] ?? requests[0];
-      using admitted = first && (await gate.admitReview(first, searches.length, asker));
+      using admitted = first && (await gate.admitReview(first, searches.length, call));
       const moves: MoveReviewMessage[] = [];
       const steps = reviewGame(
         judged,
         {
           analyzer,
           openings: await openingsRead(),
-          flow: flowOf(asker),
+          flow: flowOf(call),
           searchesAtOnce: atOnceOf(account, searchesAtOnce),
           turn: beginWork(() => signal.throwIfAborted()),
           ...(admitted && { admit: admitted.admit }),

@@ -1,19 +1,17 @@
-import type { ServiceImpl } from "@connectrpc/connect";
 import { KeyService } from "../../gen/chess/analysis/v1/key_service_pb.ts";
 import type { Access } from "../access/access.ts";
 import { keyRequired } from "../access/entrance.ts";
 import type { TooManyKeys } from "../access/keys.ts";
-import { accountKey, outcomeKey } from "../calls/context-keys.ts";
+import type { Call, Implementation } from "../calls/call.ts";
 import { messageFromKey, messageFromNewKey } from "../calls/convert-access.ts";
-import type { Implementation, MethodContext } from "../calls/invoke.ts";
 import { errorFromFaults, KibitzError } from "../errors/errors.ts";
 import { durationText, holdsKey } from "../text/plain-text.ts";
 
 /** KeyService over the issuer of keys. */
 export function createKeyService(access: Access): Implementation<typeof KeyService> {
-  const methods: ServiceImpl<typeof KeyService> = {
-    async createKey({ name, idempotencyKey }, context) {
-      keepPrivate(context);
+  const methods: Implementation<typeof KeyService>["methods"] = {
+    async createKey({ name, idempotencyKey }, call) {
+      keepPrivate(call);
       const { selfService } = access;
       if (selfService === undefined) {
         throw new KibitzError(
@@ -22,7 +20,7 @@ export function createKeyService(access: Access): Implementation<typeof KeyServi
         );
       }
       refuseSecrets({ name, idempotency_key: idempotencyKey });
-      const { address } = context.values.get(accountKey);
+      const { address } = call.account;
       const issued = await selfService.issue({ address, name, idempotencyKey });
       switch (issued.kind) {
         case "issued":
@@ -36,20 +34,19 @@ export function createKeyService(access: Access): Implementation<typeof KeyServi
           );
       }
     },
-    async getKey(_, context) {
-      keepPrivate(context);
-      const { account, key } = keyOf(context);
+    async getKey(_, call) {
+      keepPrivate(call);
+      const { account, key } = keyOf(call);
       return messageFromKey(key, account.plan, await access.limits.allWindowsOf(account));
     },
-    async revokeKey(_, context) {
-      keepPrivate(context);
-      await access.keys.revoke(keyOf(context).key.id);
+    async revokeKey(_, call) {
+      keepPrivate(call);
+      await access.keys.revoke(keyOf(call).key.id);
       return {};
     },
   };
 
-  function keyOf({ values }: Pick<MethodContext, "values">) {
-    const account = values.get(accountKey);
+  function keyOf({ account }: Call) {
     if (account.key === undefined) {
       throw keyRequired(access);
     }
@@ -82,7 +79,7 @@ function tooMany({ of, max, waitMs }: TooManyKeys): KibitzError {
   );
 }
 
-/** No store on the way may keep the answer. */
-function keepPrivate({ values }: Pick<MethodContext, "values">): void {
-  values.get(outcomeKey).answerHeaders.set("cache-control", "no-store");
+/** Keeps caches from storing the answer. */
+function keepPrivate({ outcome }: Call): void {
+  outcome.answerHeaders.set("cache-control", "no-store");
 }

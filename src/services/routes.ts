@@ -6,7 +6,7 @@ import { file_google_rpc_error_details } from "../../gen/google/rpc/error_detail
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionV1alpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
-import type { Implementation } from "../calls/invoke.ts";
+import type { Implementation } from "../calls/call.ts";
 import { type AnalysisServiceOptions, createAnalysisService } from "./analysis-service.ts";
 import { createGameService, type GameServiceOptions } from "./game-service.ts";
 import { createKeyService } from "./key-service.ts";

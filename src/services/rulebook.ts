@@ -5,7 +5,7 @@ import { costOfBytes, errorFromFaults, KibitzError, withCost } from "../errors/e
 import { replayMoves, replayPgn } from "../game/game.ts";
 import { readPgn } from "../game/read-pgn.ts";
 import { type BeginWork, inTurns } from "../thread/event-loop.ts";
-import { type AdmissionControl, type Asker, costOfMoves } from "./admission.ts";
+import { type Admissible, type AdmissionControl, costOfMoves } from "./admission.ts";
 
 /** Where a game has come to: its start, and the moves played from there. */
 export interface PlayedMoves {
@@ -38,7 +38,7 @@ export interface Rulebook {
    * @throws KibitzError `invalid_fen`, `illegal_position`, `illegal_move` for the fields `fen` and `moves`; what the
    * asker's limits say
    */
-  play(from: PlayedMoves, check?: () => void, asker?: Asker): Promise<PlayedPosition>;
+  play(from: PlayedMoves, check?: () => void, asker?: Admissible): Promise<PlayedPosition>;
   /**
    * The moves of one game in PGN.
    *
@@ -46,7 +46,12 @@ export interface Rulebook {
    * @param asker as in {@link play}, but the game is a part of a call that is counted later
    * @throws KibitzError for the fields `pgn` and `ply`; what the asker's limits say
    */
-  readGame(pgn: string, ply: number | undefined, check?: () => void, asker?: Asker): Promise<PlayedMoves>;
+  readGame(
+    pgn: string,
+    ply: number | undefined,
+    check?: () => void,
+    asker?: Admissible,
+  ): Promise<PlayedMoves>;
 }
 
 export interface RulebookOptions {

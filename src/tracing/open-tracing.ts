@@ -78,7 +78,7 @@ export function openTracing({
     beginSpan: createBeginSpan(spans, paths),
     handlers: (handlers) => tracedHandlers(spans, handlers),
     callLine: (write) => tracedCallLine(spans, write),
-    chain: (chain) => [inSpanOfRequest(spans), ...chain],
+    middleware: (middleware) => [inSpanOfRequest(spans), ...middleware],
     each: tracedEach(spans),
     work: (work) => tracedWork(spans, work),
     scheduler: (scheduler) => tracedScheduler(spans, scheduler),

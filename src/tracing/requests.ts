@@ -1,4 +1,3 @@
-import type { Interceptor, StreamResponse, UnaryResponse } from "@connectrpc/connect";
 import {
   type Context,
   createTraceState,
@@ -19,7 +18,7 @@ import {
   ATTR_URL_SCHEME,
   RPC_SYSTEM_NAME_VALUE_GRPC,
 } from "@opentelemetry/semantic-conventions";
-import { requestKey } from "../calls/context-keys.ts";
+import type { Middleware } from "../calls/middleware.ts";
 import { type ErrorCode, errorCodes, errorKind } from "../errors/catalogue.ts";
 import { isPreflight, type NodeResponse, type RequestHandler } from "../http/message.ts";
 import type { CallEnd, CallLine } from "../log/call-line.ts";
@@ -271,33 +270,27 @@ export function tracedCallLine(spans: Spans, write: CallLine): CallLine {
 }
 
 /**
- * In front of the chain. By then a body may have been read, which is told by the connection, and the span of the request
- * would be lost.
+ * Outermost. By then a body may have been read, whose events are the connection's: the span of the request would not be the current
+ * one.
  */
-export function inSpanOfRequest(spans: Spans): Interceptor {
-  return (next) => (request) => {
-    const context = request.contextValues.get(requestKey);
-    const own = serverSpanOf(context);
+export function inSpanOfRequest(spans: Spans): Middleware {
+  return (handler) => (request, call) => {
+    const own = serverSpanOf(call.request);
     if (own === undefined) {
-      return next(request);
+      return handler(request, call);
     }
     const span =
-      context.protocol === "mcp" ? spans.within(own.span, () => spans.begin(request.method.name)) : own.span;
-    return spans.within(span, async () => streamIn(spans, span, await next(request)));
+      call.request.protocol === "mcp"
+        ? spans.within(own.span, () => spans.begin(call.method.name))
+        : own.span;
+    const answer = spans.within(span, () => handler(request, call));
+    return Symbol.asyncIterator in answer ? streamIn(spans, span, answer) : answer;
   };
 }
 
 /** A stream goes on where it is read. */
-function streamIn(
-  spans: Spans,
-  span: Span | undefined,
-  response: UnaryResponse | StreamResponse,
-): UnaryResponse | StreamResponse {
-  if (!response.stream) {
-    return response;
-  }
-  const { message: messages } = response;
-  const message = {
+function streamIn<T>(spans: Spans, span: Span | undefined, messages: AsyncIterable<T>): AsyncIterable<T> {
+  return {
     [Symbol.asyncIterator]() {
       const read = messages[Symbol.asyncIterator]();
       return {
@@ -307,5 +300,4 @@ function streamIn(
       };
     },
   };
-  return { ...response, message };
 }

@@ -1,6 +1,6 @@
-import type { Interceptor } from "@connectrpc/connect";
 import type { SharedWork } from "../analysis/coalesce.ts";
 import type { Scheduler } from "../analysis/scheduler.ts";
+import type { Middleware } from "../calls/middleware.ts";
 import type { Engines } from "../engine/engines.ts";
 import type { SearchWithRetry } from "../engine/search-with-retry.ts";
 import type { RequestHandler } from "../http/message.ts";
@@ -22,7 +22,7 @@ export interface Tracing {
   /** What a call's line says, the span of its request says. */
   callLine(write: CallLine): CallLine;
   /** Calls work in the span of their request; those of agents, of which one request may make several, in their own. */
-  chain(chain: readonly Interceptor[]): readonly Interceptor[];
+  middleware(middleware: readonly Middleware[]): readonly Middleware[];
   /** One of the things that a call asks for at once. The outcome of one that was refused says its code. */
   readonly each: EachWatched | undefined;
   /** A search that several may share: who joins it gets a link to it. */
@@ -46,7 +46,7 @@ export const untraced: Tracing = {
   beginSpan: undefined,
   handlers: same,
   callLine: same,
-  chain: same,
+  middleware: same,
   each: undefined,
   work: undefined,
   scheduler: same,

@@ -1,15 +1,15 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { Access } from "../access/access.ts";
 import { createEntrance } from "../access/entrance.ts";
-import { createToolChain } from "../calls/chain.ts";
-import { createCalls } from "../calls/invoke.ts";
+import { withLog } from "../calls/middleware.ts";
 import { batchMethods, kindOfCall, readMaxBytesOf } from "../calls/policy.ts";
+import { createCalls } from "../calls/register.ts";
 import type { Engines } from "../engine/engines.ts";
-import { assertMayFollow } from "../errors/errors.ts";
-import { createBodyBudget } from "../http/body-budget.ts";
+import { assertMayFollow, errorFromUnknown } from "../errors/errors.ts";
+import { type BodyBudget, createBodyBudget } from "../http/body-budget.ts";
 import { createCors } from "../http/listener/cors.ts";
 import { createListener } from "../http/listener/listener.ts";
-import type { NodeRequest, RequestHandler } from "../http/message.ts";
+import type { NodeRequest, NodeResponse, RequestHandler } from "../http/message.ts";
 import { createApiPages } from "../http/pages/docs.ts";
 import { createProbes, createReadiness } from "../http/pages/probes.ts";
 import { createProblemPages } from "../http/pages/problems.ts";
@@ -17,14 +17,17 @@ import { createWebPage } from "../http/pages/web-page.ts";
 import { createWelcome } from "../http/pages/welcome.ts";
 import { createAddressShower, createCallLine, createRefusalLog } from "../log/call-line.ts";
 import type { Log } from "../log/log.ts";
+import { type ConnectAdapter, createConnectAdapter } from "../protocols/connect/adapter.ts";
+import { createAdmittance } from "../protocols/connect/admittance.ts";
 import { createBodyDecoder } from "../protocols/connect/decode-body.ts";
-import { errorFromConnect } from "../protocols/connect/errors.ts";
-import { createGrpcDoor } from "../protocols/connect/grpc/door.ts";
-import { connectErrors, createAdmittance, suggest } from "../protocols/connect/interceptors.ts";
+import { connectErrorFrom } from "../protocols/connect/errors.ts";
+import { createHandlers } from "../protocols/connect/handlers.ts";
+import { unknownMethod } from "../protocols/connect/refuse-call.ts";
+import { suggest } from "../protocols/connect/suggest.ts";
 import { createGateway } from "../protocols/json/gateway.ts";
 import { contextOf, outcomeOf, type RequestContext } from "../request/context.ts";
 import { costOf } from "../services/admission.ts";
-import { createToolImplementations, serviceNames } from "../services/routes.ts";
+import { apiServices, createToolImplementations, serviceNames } from "../services/routes.ts";
 import type { Redis } from "../storage/redis/connection.ts";
 import { createEventLoopLag, type EventLoopLag } from "../thread/event-loop.ts";
 import { type Tracing, untraced } from "../tracing/tracing.ts";
@@ -36,7 +39,6 @@ import { createDegraded } from "./degraded.ts";
 import { shownPlans } from "./plans.ts";
 import { connectRedis, type SharingTimes, shareAnswers } from "./redis.ts";
 import { checkCredential, noRoom, refuse, refuseUnknown } from "./refuse.ts";
-import { createRpc } from "./rpc.ts";
 import { createService, type Service } from "./service.ts";
 import type { Config } from "./settings.ts";
 import { openStore } from "./store.ts";
@@ -188,18 +190,7 @@ export async function startApp(
     const node = redis && open.use((await import("./nodes.ts")).joinOthers(redis, log, redisTimes));
     const sharing = redis && node && { redis, nodes: () => node.count };
     const access = open.use(await openAccess(config, log, storeTimes, { sharing, degraded }));
-    const toolCalls = createRpc({
-      implementations: createToolImplementations({ ...readiness, addressOf: access.addressOf }),
-      chain: [
-        connectErrors(),
-        ...createToolChain(
-          createCallLine(log, () => undefined, "debug", meter),
-          errorFromConnect,
-        ),
-      ],
-      bodies,
-      log,
-    });
+    const toolCalls = createTools({ ...readiness, addressOf: access.addressOf }, bodies, log, meter);
     move({ kind: "starting", access, tools: toolCalls });
     const engines = await opening;
     const store = openStore(config, log, degraded);
@@ -278,18 +269,17 @@ interface DoorsOptions extends Pick<AgentsOptions, "bodies" | "config" | "stoppi
   readonly headWaitMs: number | undefined;
 }
 
-/** Every way to call the service, in front of one chain of interceptors. */
+/** Every way to call the service, in front of the same handlers. */
 function createDoors(
   service: Service,
   { access, lag, bodies, config, stopping, headWaitMs, writeLine, log }: DoorsOptions,
 ): readonly RequestHandler[] {
-  const { implementations, chain, rules, judge, beginWork, calls } = service;
+  const { rules, judge, beginWork, calls } = service;
   const entrance = createEntrance(access, lag.isLasting);
-  const services = implementations.map(({ service }) => service);
   const enter = (req: NodeRequest, method: DescMethod | undefined) =>
     entrance.enter(contextOf(req), outcomeOf(req), method === undefined ? "call" : kindOfCall(method));
   const gateway = createGateway({
-    services,
+    services: apiServices,
     enter,
     calls,
     faultsOf: rules,
@@ -304,18 +294,63 @@ function createDoors(
   const admittance = createAdmittance(entrance, access.limits);
   const { limits } = access;
   const decodeBody = createBodyDecoder({ methods: batchMethods, readMaxBytesOf, beginWork, limits });
-  const rpcChain = [connectErrors(), suggest(judge.message), ...chain];
-  const grpc = createGrpcDoor({
-    services,
-    enter,
-    calls: createCalls(implementations, rpcChain),
-    isShort: (method) => !batchMethods.includes(method),
+  const connect = createConnectAdapter({
+    handlers: createHandlers({
+      services: apiServices,
+      calls,
+      readMaxBytesOf,
+      bodies,
+      admittance,
+      explain: (thrown, message, call) => suggest(thrown, message, call, judge.message),
+    }),
+    refusing: admittance.refusing,
+    explain: connectErrorFrom,
+    decodeBody,
     readMaxBytesOf,
     bodies,
-    connect: createRpc({ implementations, chain: rpcChain, admittance, decodeBody, bodies, log }),
     log,
   });
-  return [gateway, grpc, createAgentsDoor({ service, entrance, bodies, config, stopping, writeLine, log })];
+  /** Rejects a call of an unknown method as Connect's handlers reject a bad call of a known method. */
+  const rejectUnknown = async (req: NodeRequest, res: NodeResponse) => {
+    const error = unknownMethod(req);
+    try {
+      await admittance.refusing(req, undefined, error);
+      return refuse(error, req, res);
+    } catch (thrown) {
+      return refuse(errorFromUnknown(thrown), req, res);
+    }
+  };
+  const rpc: RequestHandler = (req, res) =>
+    connect(req, res) || (isApiPath(contextOf(req).path) && rejectUnknown(req, res));
+  return [gateway, rpc, createAgentsDoor({ service, entrance, bodies, config, stopping, writeLine, log })];
+}
+
+/**
+ * Health and reflection. They need no account: a monitor must see that the server lives also with a revoked key. Nothing is counted, and
+ * as load balancers ask every second, their lines are at the level `debug`.
+ */
+function createTools(
+  state: Parameters<typeof createToolImplementations>[0],
+  bodies: BodyBudget,
+  log: Log,
+  meter: ServiceMetrics["meter"] | undefined,
+): ConnectAdapter {
+  const implementations = createToolImplementations(state);
+  const write = createCallLine(log, () => undefined, "debug", meter);
+  const calls = createCalls(implementations, [withLog(write)]);
+  const services = implementations.map(({ service }) => service);
+  return createConnectAdapter({
+    handlers: createHandlers({ services, calls, readMaxBytesOf, bodies }),
+    explain: connectErrorFrom,
+    readMaxBytesOf,
+    bodies,
+    log,
+  });
+}
+
+/** Whether a path is below that of a service that counts its calls. */
+function isApiPath(path: string): boolean {
+  return apiServices.some(({ typeName }) => path.startsWith(`/${typeName}/`));
 }
 
 /** Whether a path is below that of a service, also if the service has no such method. */

@@ -1,4 +1,3 @@
-import type { Interceptor } from "@connectrpc/connect";
 import type { Access } from "../access/access.ts";
 import { openPlan } from "../access/plans.ts";
 import type { Findings } from "../analysis/analysis.ts";
@@ -7,15 +6,14 @@ import { errorFromFailure } from "../analysis/error-from-failure.ts";
 import { createPositionCache, type KnownEngines } from "../analysis/judge-request.ts";
 import { createScheduler, type Scheduler } from "../analysis/scheduler.ts";
 import { createSharing, type SharingOptions } from "../analysis/share-searches.ts";
-import { createChain } from "../calls/chain.ts";
-import { type Calls, createCalls, type Implementation } from "../calls/invoke.ts";
+import { apiMiddleware } from "../calls/middleware.ts";
+import { type Calls, createCalls } from "../calls/register.ts";
 import { createRules, type Rules } from "../calls/rules.ts";
 import { EngineFailure } from "../engine/engine.ts";
 import type { Engines } from "../engine/engines.ts";
 import { type CallLine, createAddressShower, createCallLine } from "../log/call-line.ts";
 import type { Log } from "../log/log.ts";
 import type { Meter } from "../metrics/meter.ts";
-import { errorFromConnect } from "../protocols/connect/errors.ts";
 import { createAdmissionControl, createPreflight, type Preflight } from "../services/admission.ts";
 import { createImplementations } from "../services/routes.ts";
 import { createRulebook, type Rulebook } from "../services/rulebook.ts";
@@ -31,14 +29,12 @@ export interface Service {
   readonly analyzer: Analyzer;
   readonly scheduler: Scheduler;
   readonly engines: KnownEngines;
-  readonly implementations: readonly Implementation[];
-  readonly chain: readonly Interceptor[];
   readonly rules: Rules;
   readonly judge: Preflight;
   readonly rulebook: Rulebook;
   /** Slices of the thread, for all works that take long. */
   readonly beginWork: BeginWork;
-  /** Every method, behind the chain. */
+  /** Every method, behind its middleware. */
   readonly calls: Calls;
 }
 
@@ -94,7 +90,6 @@ export function createService(
   };
   const rules = createRules();
   const judge = createPreflight({ access, engines, rules, beginWork });
-  const chain = tracing.chain(createChain(access, rules, writeLine, errorFromConnect));
   const gate = createAdmissionControl(access.limits, analyzer.timeOf);
   const implementations = createImplementations({
     analyzer,
@@ -107,9 +102,9 @@ export function createService(
     watched: tracing.each,
     log,
   });
-  const calls = createCalls(implementations, chain);
+  const calls = createCalls(implementations, tracing.middleware(apiMiddleware(access, rules, writeLine)));
   const rulebook = createRulebook({ beginWork, gate });
-  return { analyzer, scheduler, engines, implementations, chain, rules, judge, rulebook, beginWork, calls };
+  return { analyzer, scheduler, engines, rules, judge, rulebook, beginWork, calls };
 }
 
 /** @throws ConfigError where there is no room for it */

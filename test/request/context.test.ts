@@ -1,6 +1,4 @@
-import { createContextValues } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
-import { outcomeKey, requestKey } from "../../src/calls/context-keys.ts";
 import { contextOf, identifyRequest, outcomeOf, spanBelow } from "../../src/request/context.ts";
 
 const trace = "0af7651916cd43dd8448eb211c80319c";
@@ -94,10 +92,3 @@ describe("a request that came through the edge", () => {
     expect(() => outcomeOf(raw())).toThrow(TypeError);
   });
 });
-
-test.each([requestKey, outcomeKey])(
-  "a call has what it was told, and nothing that all calls share",
-  (key) => {
-    expect(() => createContextValues().get<unknown>(key)).toThrow(TypeError);
-  },
-);

@@ -6,14 +6,14 @@ import { keylessPlan } from "../../src/access/plans.ts";
 import type { JudgedRequest } from "../../src/analysis/analysis.ts";
 import { KibitzError } from "../../src/errors/errors.ts";
 import { createOutcome } from "../../src/request/context.ts";
-import { type Asker, createAdmissionControl } from "../../src/services/admission.ts";
+import { type Admissible, createAdmissionControl } from "../../src/services/admission.ts";
 import type { LimitStore } from "../../src/storage/ports.ts";
 
 const position = { position: { moves: [] } } as unknown as JudgedRequest;
 const asker = {
   account: { subject: "somebody", plan: { limits: {} } },
   outcome: { answerHeaders: new Map() },
-} as unknown as Asker;
+} as unknown as Admissible;
 
 /** Lets a review in, and tells what its parts left with: engine time, and whether something was answered. */
 async function admitReview() {
@@ -68,7 +68,7 @@ test.each([
   ],
 ])("limits %s let whoever searches as often as they may ask for the rules alone", async (_, limits) => {
   const account: Account = { subject: "1.2.3.4", address: "1.2.3.4", plan: keylessPlan, key: undefined };
-  const somebody = { account, outcome: createOutcome() } as unknown as Asker;
+  const somebody = { account, outcome: createOutcome() } as unknown as Admissible;
   const control = createAdmissionControl(limits, () => ({ expectedMs: 1, longestMs: 1 }));
   const search = async () => control.admit(position, somebody);
   const searching = [await search()];

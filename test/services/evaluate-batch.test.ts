@@ -2,10 +2,9 @@ import { create } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { createLocalAccess } from "../../src/access/access.ts";
-import { localAccount } from "../../src/access/account.ts";
+import { localCall } from "../../src/calls/call.ts";
 import { KibitzError } from "../../src/errors/errors.ts";
 import { silentLog } from "../../src/log/log.ts";
-import { createOutcome } from "../../src/request/context.ts";
 import { createBatchEvaluation } from "../../src/services/batch.ts";
 import { createTimeSlicer } from "../../src/thread/event-loop.ts";
 
@@ -49,8 +48,7 @@ async function evaluate(count: number, { analyze, admit = () => {}, refuseUsedUp
     log: silentLog,
   } as never);
   const message = create(input, { requests: Array.from({ length: count }, () => ({ fen: "x" })) });
-  const asker = { account: localAccount, requestId: "id-1", outcome: createOutcome() };
-  const answers = Array.fromAsync(evaluateBatch(message, asker, new Map(), new AbortController().signal));
+  const answers = Array.fromAsync(evaluateBatch(message, localCall(AnalysisService.method.evaluateBatch)));
   return { held, answers };
 }
 

@@ -6,7 +6,7 @@ import type {
 } from "@bufbuild/protobuf";
 import type { Transport } from "@connectrpc/connect";
 import { localAccount } from "../../access/account.ts";
-import type { Calls } from "../../calls/invoke.ts";
+import type { Calls } from "../../calls/register.ts";
 import { createRules } from "../../calls/rules.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import { createPlainCalls, type PlainCalls } from "../../protocols/json/plain-calls.ts";
@@ -49,10 +49,10 @@ export function openHere({ host, signal }: Pick<CommandInput, "host" | "signal">
     }
   };
   const calls: Calls = {
-    unary: (method) => async (message, context) => (await local()).calls.unary(method)(message, context),
+    unary: (method) => async (message, call) => (await local()).calls.unary(method)(message, call),
     stream: (method) =>
-      async function* (message, context) {
-        yield* (await local()).calls.stream(method)(message, context);
+      async function* (message, call) {
+        yield* (await local()).calls.stream(method)(message, call);
       },
   };
   return {

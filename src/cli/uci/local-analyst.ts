@@ -4,8 +4,8 @@ import {
   type StreamEvaluateResponse,
 } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { judgeRequest } from "../../analysis/judge-request.ts";
+import { localCall } from "../../calls/call.ts";
 import { requestFromMessage } from "../../calls/convert.ts";
-import { localContext } from "../../request/context.ts";
 import type { Local } from "../open-local.ts";
 import type { Analyst, Question } from "./analyst.ts";
 import { watchByStream } from "./analyst-of-stream.ts";
@@ -20,7 +20,7 @@ const method = AnalysisService.method.streamEvaluate;
 export function createLocalAnalyst(opening: Promise<Local>, template: AnalysisRequest): Analyst {
   const watch = watchByStream(async function* (request, signal) {
     const { calls } = await opening;
-    for await (const message of calls.stream(method)(request, { request: localContext(), signal })) {
+    for await (const message of calls.stream(method)(request, localCall(method, signal))) {
       yield message as StreamEvaluateResponse;
     }
   }, template);

@@ -1,19 +1,17 @@
 /**
- * Where a request comes into this room unless `grpc/` answers it: from Node to Connect's `handlers`, and its answer back.
- * Who calls is asked by `interceptors`, before and around the services; bodies are read by `decode-body`; what is
- * refused is written by `errors` and `error-details`, or by `refuse-call` where no handler takes it. What Connect would
- * get wrong on the way stands in `repairs`.
+ * Brings a request from Node to Connect's `handlers`, and the answer back. `admittance` authenticates the caller before the body is
+ * read; `decode-body` reads bodies; `errors` and `error-details` write errors, and `refuse-call` those of requests that no handler
+ * takes. `repairs` holds what Connect would get wrong.
  */
 
 import type { DescMethod } from "@bufbuild/protobuf";
-import { Code, ConnectError, type ContextValues, createContextValues } from "@connectrpc/connect";
+import { Code, ConnectError, type ContextValues } from "@connectrpc/connect";
 import type {
   UniversalHandler,
   UniversalServerRequest,
   UniversalServerResponse,
 } from "@connectrpc/connect/protocol";
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
-import { outcomeKey, requestKey } from "../../calls/context-keys.ts";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import type { BodyBudget, CountBytes } from "../../http/body-budget.ts";
 import { discardAfterAnswer } from "../../http/lingering-close.ts";
@@ -34,6 +32,7 @@ import { echo } from "../../text/plain-text.ts";
 import { requestCompression } from "./compressions.ts";
 import { type Refusal, refusalFromReply } from "./refuse-call.ts";
 import { cancelOnDisconnect, dropLongTimeout } from "./repairs.ts";
+import { valuesFor } from "./state.ts";
 import { unpackBody } from "./unpack-body.ts";
 
 export interface ConnectAdapterOptions {
@@ -60,8 +59,7 @@ export interface ConnectAdapterOptions {
   readonly log: Pick<Log, "error">;
 }
 
-/** @param read what somebody has read of the body before */
-export type ConnectAdapter = (req: NodeRequest, res: NodeResponse, read?: Uint8Array) => boolean;
+export type ConnectAdapter = (req: NodeRequest, res: NodeResponse) => boolean;
 
 /**
  * Connect, gRPC and gRPC-Web: brings the requests for the paths of the RPCs to Connect's handlers. What is not among
@@ -82,13 +80,8 @@ export function createConnectAdapter(options: ConnectAdapterOptions): ConnectAda
   } = options;
   const handlerByPath = new Map(handlers.map((handler) => [handler.requestPath, handler]));
 
-  async function answer(
-    handler: UniversalHandler,
-    req: NodeRequest,
-    res: NodeResponse,
-    read: Uint8Array | undefined,
-  ): Promise<void> {
-    const values = createContextValues().set(requestKey, contextOf(req)).set(outcomeKey, outcomeOf(req));
+  async function answer(handler: UniversalHandler, req: NodeRequest, res: NodeResponse): Promise<void> {
+    const values = valuesFor(req);
     const call = callFromRequest(req, res, values);
     if (call instanceof KibitzError) {
       await refuse(handler, req, res, { error: call, headers: [] });
@@ -104,7 +97,7 @@ export function createConnectAdapter(options: ConnectAdapterOptions): ConnectAda
         throw explain(cause, contextOf(req).id);
       }
     };
-    const body = unpackBody(call.header, bodyOf(req, read, count), maxBytes, inflate);
+    const body = unpackBody(call.header, bodyOf(req, count), maxBytes, inflate);
     call.body = decodeBody(handler.method, call.header, values, body);
     let reply = await handler(call);
     const refusal = refusalFromReply(reply, handler, req);
@@ -141,15 +134,8 @@ export function createConnectAdapter(options: ConnectAdapterOptions): ConnectAda
     sendProblem(req, res, told, told === error ? [...answerHeaders, ...headers] : [...answerHeaders]);
   }
 
-  async function* bodyOf(
-    req: NodeRequest,
-    read: Uint8Array | undefined,
-    count: CountBytes,
-  ): AsyncGenerator<Uint8Array> {
+  async function* bodyOf(req: NodeRequest, count: CountBytes): AsyncGenerator<Uint8Array> {
     try {
-      if (read) {
-        yield read;
-      }
       // Repair `goOnAfterTooLarge`: Connect's own iterator destroys the request, and its connection is of no more use.
       for await (const chunk of req.iterator({ destroyOnReturn: false })) {
         count(chunk.length);
@@ -186,12 +172,12 @@ export function createConnectAdapter(options: ConnectAdapterOptions): ConnectAda
     }
   }
 
-  return (req, res, read) => {
+  return (req, res) => {
     const handler = handlerByPath.get(contextOf(req).path);
     if (handler === undefined) {
       return false;
     }
-    answer(handler, req, res, read).catch((thrown) => fail(req, res, thrown));
+    answer(handler, req, res).catch((thrown) => fail(req, res, thrown));
     return true;
   };
 }

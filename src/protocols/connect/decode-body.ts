@@ -4,7 +4,6 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ContextValues } from "@connectrpc/connect";
 import { refuseSpent } from "../../access/entrance.ts";
 import type { Limits } from "../../access/limits.ts";
-import { accountKey, decodedKey, outcomeKey, requestKey } from "../../calls/context-keys.ts";
 import { requestMaxBytes } from "../../calls/policy.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import { CallerLeft, refuseLeft } from "../../request/context.ts";
@@ -13,6 +12,7 @@ import { compressedFlag, encodingOf } from "./compressions.ts";
 import { decodeInPieces } from "./decode-batch.ts";
 import { connectErrorFrom } from "./errors.ts";
 import { refuseLong, refuseManyMembers, telling } from "./look-through.ts";
+import { stateKey } from "./state.ts";
 import { envelopeOf, headBytes } from "./unpack-body.ts";
 
 /** The bytes of a call's request, as they come, and what Connect is to be given of them. */
@@ -34,7 +34,7 @@ export interface BodyDecoderOptions {
 
 /**
  * Decodes the requests of batches item by item, in slices of the thread, and gives Connect an empty message in their
- * stead; its interceptor `connectErrors` puts the decoded one back. Connect decodes a message in one go: a megabyte of
+ * stead; `handlers` puts the decoded one back. Connect decodes a message in one go: a megabyte of
  * JSON with 350,000 empty requests held the thread for 260 ms, before anybody could count them (repair `decodeInPieces`).
  *
  * Of other requests it only refuses those with more keys than any that means something, and those that may be
@@ -47,8 +47,9 @@ export function createBodyDecoder({
   limits,
 }: BodyDecoderOptions): DecodeBody {
   return async function* (method, header, values, body) {
-    const { id: requestId } = values.get(requestKey);
-    const outcome = values.get(outcomeKey);
+    const state = values.get(stateKey);
+    const { outcome } = state;
+    const requestId = state.request.id;
     const json = isJson(header);
     const isBatch = methods.includes(method);
     if (encodingOf(header).isOfBody || (!json && !isBatch && readMaxBytesOf(method) <= requestMaxBytes)) {
@@ -89,11 +90,11 @@ export function createBodyDecoder({
     }
     const turn = beginWork(() => {
       refuseLeft(outcome);
-      refuseSpent(limits, values.get(accountKey));
+      refuseSpent(limits, state.account);
     });
     const pieces = decodeInPieces(payload, method, json);
     try {
-      values.set(decodedKey, await inTurns(pieces, turn));
+      state.decoded = await inTurns(pieces, turn);
     } catch (thrown) {
       throw thrown instanceof KibitzError || thrown instanceof CallerLeft
         ? connectErrorFrom(thrown, requestId)

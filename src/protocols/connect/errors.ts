@@ -37,12 +37,14 @@ export function connectErrorFrom(thrown: unknown, requestId: string): ConnectErr
 }
 
 function errorFromThrown(thrown: unknown): KibitzError {
-  // Connect itself counts the time of a call, and says no more than that it is over.
-  return thrown instanceof ConnectError
-    ? new KibitzError("deadline_exceeded", "The deadline of the call passed before the search ended.", {
-        cause: thrown,
-      })
-    : errorFromUnknown(thrown);
+  return thrown instanceof ConnectError ? deadlineExceeded(thrown) : errorFromUnknown(thrown);
+}
+
+/** Connect watches the deadline of a call. */
+export function deadlineExceeded(cause: ConnectError): KibitzError {
+  return new KibitzError("deadline_exceeded", "The deadline of the call passed before the search ended.", {
+    cause,
+  });
 }
 
 /**

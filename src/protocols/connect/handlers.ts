@@ -1,55 +1,60 @@
-/** What takes a request from the `adapter`: Connect's handlers, as we want them. */
+/** Connect's handlers for all methods, each for gRPC, gRPC-Web and Connect. */
 
-import type { DescMethod } from "@bufbuild/protobuf";
-import {
-  type ConnectRouter,
-  createConnectRouter,
-  type HandlerContext,
-  type Interceptor,
-} from "@connectrpc/connect";
+import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
+import { Code, ConnectError, createConnectRouter, type HandlerContext } from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
-import { requestKey, responseHeaderKey } from "../../calls/context-keys.ts";
-import type { Implementation } from "../../calls/invoke.ts";
+import type { Call } from "../../calls/call.ts";
+import type { Calls } from "../../calls/register.ts";
 import type { KibitzError } from "../../errors/errors.ts";
 import type { BodyBudget } from "../../http/body-budget.ts";
 import type { NodeRequest } from "../../http/message.ts";
+import { CallerLeft } from "../../request/context.ts";
 import { answerCompressions, packedFromBytes, refuseEncoding } from "./compressions.ts";
+import { connectErrorFrom, deadlineExceeded, errorFromConnect } from "./errors.ts";
 import { lookThroughQuery } from "./look-through.ts";
 import { type CountRefusal, completeErrors, fixGrpcMessageEncoding } from "./repairs.ts";
+import { stateKey } from "./state.ts";
 
 /**
  * Fields that are not known are ignored as protobuf wants it, and not kept: each would be an object, and 32,000 of them
  * held the thread for 15 ms.
  */
-export const binaryOptions = { readUnknownFields: false } as const;
+const binaryOptions = { readUnknownFields: false } as const;
 
-/** Who is let in to Connect's handlers. */
+/** What is decided about a call before Connect reads its body. */
 export interface Admittance {
-  /** Finds out who calls, before anything of the body is read. @throws ConnectError */
-  letIn(context: HandlerContext): Promise<void>;
+  /** Authenticates the caller by the headers, and checks its error quota. @throws ConnectError */
+  admit(context: HandlerContext): Promise<void>;
   readonly countRefusal: CountRefusal;
-  /** Asked before what is no call yet is refused: rejects where its sender is not known, or has been refused too often. */
-  refusing(req: NodeRequest, method: DescMethod, error: KibitzError): Promise<void>;
+  /**
+   * Asked before a request is rejected for its HTTP method or media type, which Connect does without the request gate. Rejects if
+   * the caller is unknown, or has used up its error quota. The method is undefined if there is none of that name.
+   */
+  refusing(req: NodeRequest, method: DescMethod | undefined, error: KibitzError): Promise<void>;
 }
 
-/** Whoever asks for health or reflection. */
-const openToAll: Admittance = { async letIn() {}, countRefusal() {}, async refusing() {} };
+/** For health checks and reflection, which need no account. */
+const openToAll: Admittance = { async admit() {}, countRefusal() {}, async refusing() {} };
 
-/**
- * Connect's handlers of all methods, each for gRPC, gRPC-Web and Connect: with the options in which we differ from its
- * defaults, and the repairs that have to be there before anything of a body is read.
- *
- * @param interceptors outermost first
- */
-export function createHandlers(
-  implementations: readonly Implementation[],
-  interceptors: readonly Interceptor[],
-  readMaxBytesOf: (method: DescMethod) => number,
-  bodies: BodyBudget,
-  { letIn, countRefusal }: Admittance = openToAll,
-): readonly UniversalHandler[] {
-  const router: ConnectRouter = createConnectRouter({
-    interceptors: [...interceptors],
+export interface HandlersOptions {
+  readonly services: readonly DescService[];
+  readonly calls: Calls;
+  readonly readMaxBytesOf: (method: DescMethod) => number;
+  readonly bodies: BodyBudget;
+  readonly admittance?: Admittance | undefined;
+  /** Completes the error of a call, as with a suggested request. */
+  readonly explain?: (thrown: unknown, message: Message, call: Call) => Promise<unknown>;
+}
+
+export function createHandlers({
+  services,
+  calls,
+  readMaxBytesOf,
+  bodies,
+  admittance: { admit, countRefusal } = openToAll,
+  explain = async (thrown) => thrown,
+}: HandlersOptions): readonly UniversalHandler[] {
+  const router = createConnectRouter({
     // By default, fields that are not known are ignored, and a typing error would go unseen.
     jsonOptions: { ignoreUnknownFields: false },
     binaryOptions,
@@ -59,22 +64,103 @@ export function createHandlers(
       decompress: (bytes, maxBytes) => bodies.inflate(bytes, () => compression.decompress(bytes, maxBytes)),
     })),
     compressMinBytes: packedFromBytes,
-    // Before anything is read: what Connect itself refuses carries the id and the details, too.
+    // Before anything is read, so that Connect's own errors carry the request id and the details, too.
     async requestGate(context) {
-      context.responseHeader.set("X-Request-Id", context.values.get(requestKey).id);
-      context.values.set(responseHeaderKey, context.responseHeader);
+      context.responseHeader.set("X-Request-Id", context.values.get(stateKey).request.id);
       completeErrors(context, countRefusal);
       fixGrpcMessageEncoding(context.responseTrailer);
-      await letIn(context);
+      await admit(context);
       refuseEncoding(context);
       await lookThroughQuery(context, readMaxBytesOf(context.method), bodies);
     },
   });
-  for (const { service, methods } of implementations) {
-    for (const method of service.methods) {
-      // The default is 4 GiB.
-      router.rpc(method, methods[method.localName] as never, { readMaxBytes: readMaxBytesOf(method) });
+  const failed = async (thrown: unknown, message: Message, call: Call) =>
+    connectErrorFrom(await explain(thrown, message, call), call.request.id);
+
+  function implementationOf(method: DescMethod) {
+    if (method.methodKind === "unary") {
+      const handle = calls.unary(method);
+      return async (message: Message, context: HandlerContext) => {
+        const call = callOf(context);
+        try {
+          return await handle(message, call);
+        } catch (thrown) {
+          throw await failed(thrown, message, call);
+        } finally {
+          setAnswerHeaders(context, call);
+        }
+      };
     }
+    const handle = calls.stream(method);
+    return async function* (sent: Message, context: HandlerContext) {
+      const message =
+        method.methodKind === "bidi_streaming"
+          ? readable(sent, method)
+          : (context.values.get(stateKey).decoded ?? sent);
+      const call = callOf(context);
+      try {
+        for await (const answer of handle(message, call)) {
+          // Connect sends the header fields with the first message.
+          setAnswerHeaders(context, call);
+          yield answer;
+        }
+      } catch (thrown) {
+        throw await failed(thrown, message, call);
+      } finally {
+        setAnswerHeaders(context, call);
+      }
+    };
+  }
+
+  for (const method of services.flatMap((service) => service.methods)) {
+    // Connect's own limit is 4 GiB.
+    router.rpc(method, implementationOf(method) as never, { readMaxBytes: readMaxBytesOf(method) });
   }
   return router.handlers;
+}
+
+/** The messages of a client, whose errors become Kibitz's: they are read within the handler. */
+function readable(messages: unknown, { input }: DescMethod): Message {
+  async function* read() {
+    try {
+      yield* messages as AsyncIterable<Message>;
+    } catch (thrown) {
+      if (!(thrown instanceof ConnectError)) {
+        throw thrown;
+      }
+      throw thrown.code === Code.Canceled ? new CallerLeft() : errorFromConnect(thrown, input);
+    }
+  }
+  return read() as unknown as Message;
+}
+
+function callOf({ method, values, signal, requestMethod }: HandlerContext): Call {
+  const { request, outcome, account } = values.get(stateKey);
+  const isGet = requestMethod === "GET";
+  return { method, request, outcome, account, signal: withOwnReason(signal), isGet };
+}
+
+/**
+ * The same signal with the reasons that handlers know. Connect aborts with errors of its own: one for the deadline, and others when
+ * the client has gone. Its gRPC client resets a stream with INTERNAL_ERROR when a deadline has passed (repair `expectDeadlineResets`).
+ */
+function withOwnReason(signal: AbortSignal): AbortSignal {
+  const controller = new AbortController();
+  const abort = () => {
+    const { reason } = signal;
+    const isDeadline = reason instanceof ConnectError && reason.code === Code.DeadlineExceeded;
+    controller.abort(isDeadline ? deadlineExceeded(reason) : new CallerLeft());
+  };
+  if (signal.aborted) {
+    abort();
+  } else {
+    signal.addEventListener("abort", abort, { once: true });
+  }
+  return controller.signal;
+}
+
+function setAnswerHeaders({ responseHeader }: HandlerContext, { outcome }: Call): void {
+  for (const [name, value] of outcome.answerHeaders) {
+    responseHeader.set(name, value);
+  }
 }

@@ -3,13 +3,13 @@
 import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
 import { base64Decode } from "@bufbuild/protobuf/wire";
 import type { HandlerContext } from "@connectrpc/connect";
-import { outcomeKey, requestKey } from "../../calls/context-keys.ts";
 import { refuseLongBinary, refuseLongJson } from "../../calls/long-requests.ts";
 import { errorFromFaults, KibitzError } from "../../errors/errors.ts";
 import type { BodyBudget } from "../../http/body-budget.ts";
 import { countMembers, membersMax } from "../../text/json-scan.ts";
 import { requestCompression } from "./compressions.ts";
 import { connectErrorFrom } from "./errors.ts";
+import { stateKey } from "./state.ts";
 
 /** @throws KibitzError where a request is long, or has many keys, for another reason than its texts (repair `refuseManyKeys`). */
 export function refuseLong(payload: Uint8Array, { input }: DescMethod, json: boolean): void {
@@ -35,8 +35,7 @@ export async function lookThroughQuery(
   if (requestMethod !== "GET") {
     return;
   }
-  const request = values.get(requestKey);
-  const outcome = values.get(outcomeKey);
+  const { request, outcome } = values.get(stateKey);
   const query = new URL(url).searchParams;
   const sent = messageOfQuery(query, request.id);
   const call = { outcome, count: bodies.countOf(request, outcome) };

@@ -6,12 +6,12 @@
 import type { ConnectError } from "@connectrpc/connect";
 import type { UniversalHandler, UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { codeToHttpStatus, endStreamFlag, errorToJson } from "@connectrpc/connect/protocol-connect";
+import { headerGrpcMessage, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { KibitzError } from "../../errors/errors.ts";
 import { endBeforeBody } from "../../http/lingering-close.ts";
 import type { NodeRequest, NodeResponse } from "../../http/message.ts";
 import { contextOf, mediaTypeOf, outcomeOf, rpcType } from "../../request/context.ts";
-import { echo } from "../../text/plain-text.ts";
-import { trailersFromError } from "./grpc/trailers.ts";
+import { echo, grpcMessage } from "../../text/plain-text.ts";
 
 /**
  * Refuses a call before any service sees it, in the protocol of the caller, so that its library says what is wrong, and
@@ -32,12 +32,16 @@ export function refuseCall(
   if (req.method !== "POST" || !isCall) {
     return false;
   }
-  outcomeOf(req).code = error.code;
+  const outcome = outcomeOf(req);
+  outcome.code = error.code;
   const explained = explain(error, requestId);
   const answer = protocol === "connect" ? connectAnswer(type, explained) : grpcAnswer(type, explained);
   res.statusCode = answer.status;
-  res.setHeader("X-Request-Id", requestId);
-  for (const [name, value] of [...explained.metadata, ...Object.entries(answer.headers)]) {
+  for (const [name, value] of [
+    ...outcome.answerHeaders,
+    ...explained.metadata,
+    ...Object.entries(answer.headers),
+  ]) {
     res.setHeader(name, value);
   }
   endBeforeBody(req, res, answer.body);
@@ -50,8 +54,14 @@ export function refuseUnknownCall(
   res: NodeResponse,
   explain: (error: KibitzError, requestId: string) => ConnectError,
 ): boolean {
-  const detail = `${echo(contextOf(req).path.slice(1))} is not a method of this service.`;
-  return refuseCall(req, res, new KibitzError("unimplemented", detail), explain);
+  return refuseCall(req, res, unknownMethod(req), explain);
+}
+
+export function unknownMethod(req: NodeRequest): KibitzError {
+  return new KibitzError(
+    "unimplemented",
+    `${echo(contextOf(req).path.slice(1))} is not a method of this service.`,
+  );
 }
 
 interface Answer {
@@ -60,9 +70,12 @@ interface Answer {
   readonly body?: Buffer;
 }
 
-/** Headers that end the stream are gRPC's Trailers-Only. */
+/** Header fields that end the stream are gRPC's Trailers-Only. */
 function grpcAnswer(type: string, error: ConnectError): Answer {
-  return { status: 200, headers: { "Content-Type": type, ...trailersFromError(error) } };
+  const trailers = setTrailerStatus(new Headers(), error);
+  // Connect escapes the message as a URI component (repair `fixGrpcMessageEncoding`).
+  trailers.set(headerGrpcMessage, grpcMessage(error.rawMessage));
+  return { status: 200, headers: { "Content-Type": type, ...Object.fromEntries(trailers) } };
 }
 
 /** Connect's protocol has a status for each code; but streams are always 200, and end with the error. */

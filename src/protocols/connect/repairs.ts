@@ -5,11 +5,11 @@ import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import type { Compression, UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { compressionBrotli as slowBrotli } from "@connectrpc/connect-node";
 import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
-import { outcomeKey, requestKey } from "../../calls/context-keys.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import type { NodeRequest, NodeResponse } from "../../http/message.ts";
 import { grpcMessage } from "../../text/plain-text.ts";
 import { connectErrorFrom, errorFromConnect } from "./errors.ts";
+import { stateKey } from "./state.ts";
 
 /** What a library does wrong, and where that is worked around, below `src`. */
 interface Repair {
@@ -81,7 +81,7 @@ export const repairs: readonly RepairedLibrary[] = [
       },
       expectDeadlineResets: {
         worksAround: "Its gRPC client resets a stream with INTERNAL_ERROR when the deadline has passed.",
-        places: ["calls/chain.ts"],
+        places: ["protocols/connect/handlers.ts"],
       },
       compressionBrotli: {
         worksAround: "Answers are packed at brotli's highest quality, a hundred times slower than gzip.",
@@ -104,11 +104,11 @@ export const repairs: readonly RepairedLibrary[] = [
       },
       dropLongTimeout: {
         worksAround: "A deadline further away than timers count has passed at once.",
-        places: ["protocols/connect/adapter.ts", "protocols/connect/grpc/call.ts"],
+        places: ["protocols/connect/adapter.ts"],
       },
       fixGrpcMessageEncoding: {
         worksAround: "`grpc-message` is escaped as a URI component: clients that read decodeURI show `%3A`.",
-        places: ["protocols/connect/handlers.ts", "protocols/connect/grpc/trailers.ts", "text/plain-text.ts"],
+        places: ["protocols/connect/handlers.ts", "protocols/connect/refuse-call.ts", "text/plain-text.ts"],
       },
       keepErrorsWellFormed: {
         worksAround: "Half of a surrogate pair in the message of an error throws where gRPC writes it.",
@@ -132,11 +132,7 @@ export const repairs: readonly RepairedLibrary[] = [
       },
       decodeInPieces: {
         worksAround: "A message is decoded in one go, however long that holds the thread.",
-        places: [
-          "protocols/connect/decode-body.ts",
-          "protocols/connect/decode-batch.ts",
-          "protocols/connect/interceptors.ts",
-        ],
+        places: ["protocols/connect/decode-body.ts", "protocols/connect/decode-batch.ts"],
       },
       refuseManyKeys: {
         worksAround: "A message may have any number of keys, and all are decoded.",
@@ -228,8 +224,8 @@ type AbortableContext = HandlerContext & { abort(reason?: unknown): void };
  */
 export function completeErrors(context: HandlerContext, count: CountRefusal): void {
   const { values, method } = context;
-  const { id: requestId } = values.get(requestKey);
-  const outcome = values.get(outcomeKey);
+  const { request, outcome } = values.get(stateKey);
+  const requestId = request.id;
   const abortable = context as AbortableContext;
   const { abort } = abortable;
   abortable.abort = (reason) => {

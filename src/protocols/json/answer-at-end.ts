@@ -14,10 +14,10 @@ import { contextOf, outcomeOf } from "../../request/context.ts";
 import { createStreamAnswer } from "./answer-stream.ts";
 import {
   type Answer,
+  callOf,
   eventStream,
   headersOfParts,
   jsonLines,
-  ResponseContext,
   type StreamAnswerOptions,
   sendHead,
 } from "./call.ts";
@@ -103,7 +103,7 @@ export function createAnswerAtEnd(route: Route, options: StreamAnswerOptions): A
     if (reading.kind === "left") {
       return;
     }
-    const messages = call(reading.message, new ResponseContext(req, res, entry, route));
+    const messages = call(reading.message, callOf(req, res, entry, route));
     try {
       await (type === jsonLines ? sendLines : sendWhole)(req, res, messages);
     } catch (thrown) {

@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
-import type { CallContext } from "../../calls/invoke.ts";
+import type { Call } from "../../calls/call.ts";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import { problemFromError } from "../../errors/problem.ts";
 import { isGone, writePart } from "../../http/message.ts";
 import {
   type Answer,
   accepts,
+  callOf,
   headersOfParts,
   jsonLines as lines,
   prefers,
-  ResponseContext,
   type StreamAnswerOptions,
   sendHead,
 } from "./call.ts";
@@ -53,7 +53,7 @@ export function createBatchAnswer(route: Route, options: StreamAnswerOptions): A
   };
 
   /** Before any answer: what refuses the call as a whole refuses it with a status. */
-  async function begin(batch: Batch, context: CallContext) {
+  async function begin(batch: Batch, context: Call) {
     try {
       return await peekStream(call(batch.message, context));
     } catch (thrown) {
@@ -62,7 +62,7 @@ export function createBatchAnswer(route: Route, options: StreamAnswerOptions): A
   }
 
   /** What is answered at all costs: an error that ends the call once it has begun is that of every item still open. */
-  async function* answersOf(batch: Batch, context: CallContext): AsyncGenerator<ItemAnswer> {
+  async function* answersOf(batch: Batch, context: Call): AsyncGenerator<ItemAnswer> {
     const { all } = await begin(batch, context);
     const open = new Set(Array.from({ length: batch.count }, (_, index) => index));
     let error = new KibitzError("internal", "The batch ended before this item was answered.");
@@ -93,7 +93,7 @@ export function createBatchAnswer(route: Route, options: StreamAnswerOptions): A
     if (batch.kind === "left") {
       return;
     }
-    const context = new ResponseContext(req, res, entry, route, batch.unreadable);
+    const context = callOf(req, res, entry, route, batch.unreadable);
     const texts = textsOf(answersOf(batch, context), asReady);
     const all = asReady ? (await peekStream(texts)).all : await gather(texts, headWaitMs);
     sendHead(res, 200, headersOfParts(asReady ? lines : `${json}; charset=utf-8`), context.outcome);

@@ -6,9 +6,9 @@ import { contextOf, outcomeOf } from "../../request/context.ts";
 import {
   type Answer,
   accepts,
+  callOf,
   eventStream,
   headersOfParts,
-  ResponseContext,
   type StreamAnswerOptions,
   sendHead,
 } from "./call.ts";
@@ -45,7 +45,7 @@ export function createStreamAnswer(route: Route, options: StreamAnswerOptions): 
     }
     let states: BegunStream<Message>;
     try {
-      states = await peekStream(call(reading.message, new ResponseContext(req, res, entry, route)));
+      states = await peekStream(call(reading.message, callOf(req, res, entry, route)));
     } catch (thrown) {
       throw await reading.explain(thrown);
     }

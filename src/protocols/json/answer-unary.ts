@@ -2,7 +2,7 @@ import type { Message } from "@bufbuild/protobuf";
 import { KibitzError } from "../../errors/errors.ts";
 import { addVary, isNotModified } from "../../http/message.ts";
 import { outcomeOf } from "../../request/context.ts";
-import { type Answer, accepts, ResponseContext, send, type UnaryAnswerOptions } from "./call.ts";
+import { type Answer, accepts, callOf, send, type UnaryAnswerOptions } from "./call.ts";
 import { createMessageWriter } from "./codec/write-message.ts";
 import { createRequestReader } from "./read-request.ts";
 import type { Route } from "./routes.ts";
@@ -27,7 +27,7 @@ export function createUnaryAnswer(route: Route, options: UnaryAnswerOptions): An
     }
     let answer: Message;
     try {
-      answer = await call(reading.message, new ResponseContext(req, res, entry, route));
+      answer = await call(reading.message, callOf(req, res, entry, route));
     } catch (thrown) {
       throw await reading.explain(thrown);
     }

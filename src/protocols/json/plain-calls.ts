@@ -1,6 +1,7 @@
 import { create, type DescMessage, type DescMethod, type Message } from "@bufbuild/protobuf";
-import { type Account, localAccount } from "../../access/account.ts";
-import type { CallContext, Calls } from "../../calls/invoke.ts";
+import type { Account } from "../../access/account.ts";
+import type { Call } from "../../calls/call.ts";
+import type { Calls } from "../../calls/register.ts";
 import { errorFromFaults } from "../../errors/errors.ts";
 import { createMessageWriter } from "./codec/write-message.ts";
 import { createPlainReader, type RequestReaderOptions } from "./read-request.ts";
@@ -10,17 +11,12 @@ type Plain = Readonly<Record<string, unknown>>;
 /** Calls whose requests and answers are plain JSON, as `/v1` has them, without HTTP. They reject with KibitzErrors. */
 export interface PlainCalls {
   /** @returns the answer, as it would be read from JSON */
-  once(method: DescMethod, request: Plain, context: CallContext): Promise<unknown>;
+  once(request: Plain, call: Call): Promise<unknown>;
   /**
    * @param leaveOut fields of what an envelope holds that nobody reads: they come empty, and cost nothing
    * @returns the messages, as they would be read from JSON: of an envelope, what is unset is null
    */
-  stream(
-    method: DescMethod,
-    request: Plain,
-    context: CallContext,
-    leaveOut?: readonly string[],
-  ): AsyncIterable<unknown>;
+  stream(request: Plain, call: Call, leaveOut?: readonly string[]): AsyncIterable<unknown>;
   /** What is said of the fields of a request alone. */
   check(method: DescMethod, request: Plain, account: Account): Promise<void>;
   /**
@@ -42,20 +38,22 @@ export function createPlainCalls({ calls, ...options }: PlainCallsOptions): Plai
     return known;
   };
   return {
-    async once(method, request, context) {
+    async once(request, call) {
+      const { method, account } = call;
       const { read, write } = codec(method);
-      const { message, explain } = await read(request, context.account ?? localAccount);
+      const { message, explain } = await read(request, account);
       try {
-        return write(await calls.unary(method)(message, context));
+        return write(await calls.unary(method)(message, call));
       } catch (thrown) {
         throw await explain(thrown);
       }
     },
-    async *stream(method, request, context, leaveOut = []) {
+    async *stream(request, call, leaveOut = []) {
+      const { method, account } = call;
       const { read, write } = codec(method);
-      const { message, explain } = await read(request, context.account ?? localAccount);
+      const { message, explain } = await read(request, account);
       try {
-        for await (const answer of calls.stream(method)(message, context)) {
+        for await (const answer of calls.stream(method)(message, call)) {
           yield write(leaveOut.length === 0 ? answer : lean(answer, method.output, leaveOut));
         }
       } catch (thrown) {

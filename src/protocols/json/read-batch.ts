@@ -1,6 +1,6 @@
 import { create, type DescField, type DescMessage, type DescMethod, type Message } from "@bufbuild/protobuf";
 import type { Entry } from "../../access/entrance.ts";
-import type { UnreadableItem } from "../../calls/context-keys.ts";
+import type { UnreadableItem } from "../../calls/call.ts";
 import { refuseLongParts } from "../../calls/policy.ts";
 import { boundsOfList } from "../../calls/rules.ts";
 import { errorFromFaults, errorFromUnknown, type Fault, type KibitzError } from "../../errors/errors.ts";

@@ -14,7 +14,7 @@ import {
 import { sendProblem } from "../../http/send-problem.ts";
 import type { CallLine } from "../../log/call-line.ts";
 import type { Log } from "../../log/log.ts";
-import { contextOf, mcpPath, outcomeOf } from "../../request/context.ts";
+import { CallerLeft, contextOf, mcpPath, outcomeOf } from "../../request/context.ts";
 import type { Plain } from "./caller.ts";
 import { sendResponse, webRequest } from "./exchange.ts";
 import type { HttpHandler } from "./http-handler.ts";
@@ -161,7 +161,7 @@ export function createMcpDoor(options: McpDoorOptions): RequestHandler {
 
   async function exchange(req: NodeRequest, res: NodeResponse, body: Plain, entry: Entry): Promise<void> {
     const leaving = new AbortController();
-    onLeave(res, () => leaving.abort(new Error("the caller left")));
+    onLeave(res, () => leaving.abort(new CallerLeft()));
     const working = setInterval(() => keepOpen(res), keepOpenMs);
     try {
       const sdk = await handler();
@@ -231,7 +231,7 @@ function peerOf(
         rulebook,
         context: { request, outcome, account, signal },
         check: () => entry.check(),
-        asker: { account, requestId: request.id, outcome },
+        asker: { account, outcome },
       });
       return {
         ...caller,

@@ -1,26 +1,16 @@
 import type { DescMethod } from "@bufbuild/protobuf";
-import { type Account, localAccount } from "../../access/account.ts";
-import type { CallContext } from "../../calls/invoke.ts";
-import type { RequestOutcome } from "../../request/context.ts";
+import type { Account } from "../../access/account.ts";
+import type { Call } from "../../calls/call.ts";
 import type { Caller, Plain, PlayedMoves, PlayedPosition } from "./caller.ts";
 
-/** Who is let in for what no engine is asked. */
-interface Asker {
-  readonly account: Account;
-  readonly requestId: string;
-  readonly outcome: RequestOutcome;
-}
+/** The caller whose question to the rules of chess counts as a request. */
+type Asker = Pick<Call, "account" | "outcome">;
 
 /** What answers the tools: the calls of the service in plain JSON, and the rules of chess. */
 export interface Answerers {
   readonly plain: {
-    once(method: DescMethod, request: Plain, context: CallContext): Promise<unknown>;
-    stream(
-      method: DescMethod,
-      request: Plain,
-      context: CallContext,
-      leaveOut?: readonly string[],
-    ): AsyncIterable<unknown>;
+    once(request: Plain, call: Call): Promise<unknown>;
+    stream(request: Plain, call: Call, leaveOut?: readonly string[]): AsyncIterable<unknown>;
     check(method: DescMethod, request: Plain, account: Account): Promise<void>;
     judge(method: DescMethod, request: Plain, account: Account): Promise<void>;
   };
@@ -31,7 +21,8 @@ export interface Answerers {
 }
 
 export interface CallerOptions extends Answerers {
-  readonly context: CallContext;
+  /** Of each call that the tool makes, but for its method. */
+  readonly context: Omit<Call, "method">;
   /** Asked between the pieces of what takes long; throws what is to end it. */
   readonly check?: () => void;
   /** Whose moves are counted as requests; nobody's if unset. */
@@ -40,14 +31,14 @@ export interface CallerOptions extends Answerers {
 
 /** The caller of one call of a tool. */
 export function createCaller({ plain, rulebook, context, check, asker }: CallerOptions): Caller {
-  const { account = localAccount, signal } = context;
+  const { account, signal } = context;
   const goOn = () => {
     signal.throwIfAborted();
     check?.();
   };
   return {
-    once: (method, request) => plain.once(method, request, context),
-    stream: (method, request, leaveOut) => plain.stream(method, request, context, leaveOut),
+    once: (method, request) => plain.once(request, { ...context, method }),
+    stream: (method, request, leaveOut) => plain.stream(request, { ...context, method }, leaveOut),
     check: (method, request) => plain.check(method, request, account),
     judge: (method, request) => plain.judge(method, request, account),
     play: (from) => rulebook.play(from, goOn, asker),

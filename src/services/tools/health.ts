@@ -6,7 +6,7 @@ import {
   type HealthCheckResponseSchema,
   HealthCheckResponse_ServingStatus as Status,
 } from "../../../gen/grpc/health/v1/health_pb.ts";
-import type { Implementation, MethodContext } from "../../calls/invoke.ts";
+import type { Call, Implementation } from "../../calls/call.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import type { RequestContext } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
@@ -36,7 +36,7 @@ export function createHealth(options: HealthOptions): Implementation<typeof Heal
 
   async function* watch(
     { service }: HealthCheckRequest,
-    { signal }: Pick<MethodContext, "signal">,
+    { signal }: Pick<Call, "signal">,
   ): AsyncGenerator<MessageInitShape<typeof HealthCheckResponseSchema>> {
     const isKnown = names.includes(service);
     let sent: Status | undefined;
@@ -60,13 +60,13 @@ export function createHealth(options: HealthOptions): Implementation<typeof Heal
   return {
     service: Health,
     methods: {
-      check({ service }) {
+      async check({ service }) {
         if (!names.includes(service)) {
           throw new KibitzError("not_found", `There is no service "${echo(service)}" here.`);
         }
         return { status: status() };
       },
-      list() {
+      async list() {
         return { statuses: Object.fromEntries(names.map((name) => [name, { status: status() }])) };
       },
       watch: limitStreams({ ...watcherLimits, addressOf }, watch),

@@ -1,5 +1,4 @@
-import { requestKey } from "../../calls/context-keys.ts";
-import type { MethodContext } from "../../calls/invoke.ts";
+import type { Call } from "../../calls/call.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import type { RequestContext } from "../../request/context.ts";
 
@@ -11,7 +10,7 @@ export interface StreamLimits {
   readonly addressOf: (request: RequestContext) => string;
 }
 
-type Method<Q, A> = (request: Q, context: Pick<MethodContext, "signal" | "values">) => AsyncIterable<A>;
+type Method<Q, A> = (request: Q, call: Call) => AsyncIterable<A>;
 
 /** Refuses further streams of a method while a limit is reached. Health and reflection have no other limit. */
 export function limitStreams<Q, A>(
@@ -20,8 +19,8 @@ export function limitStreams<Q, A>(
 ): Method<Q, A> {
   /** The address of each open stream. */
   const open: string[] = [];
-  return async function* (request, context) {
-    const address = addressOf(context.values.get(requestKey));
+  return async function* (request, call) {
+    const address = addressOf(call.request);
     const isAddressFull = open.filter((other) => other === address).length >= perAddress;
     if (isAddressFull || open.length >= inAll) {
       const most = isAddressFull
@@ -31,7 +30,7 @@ export function limitStreams<Q, A>(
     }
     open.push(address);
     try {
-      yield* method(request, context);
+      yield* method(request, call);
     } finally {
       open.splice(open.indexOf(address), 1);
     }

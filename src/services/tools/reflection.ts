@@ -14,7 +14,7 @@ import {
   type ServerReflectionResponseSchema,
 } from "../../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionV1alpha } from "../../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
-import type { Implementation, MethodContext } from "../../calls/invoke.ts";
+import type { Call, Implementation } from "../../calls/call.ts";
 import type { RequestContext } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
 import { limitStreams } from "./limit-streams.ts";
@@ -45,7 +45,7 @@ export function createReflection(options: ReflectionOptions): readonly Implement
 
   async function* info(
     requests: AsyncIterable<ServerReflectionRequest>,
-    { signal }: Pick<MethodContext, "signal">,
+    { signal }: Pick<Call, "signal">,
   ): AsyncGenerator<Response> {
     // Made at the first request, because most servers are never asked.
     schema ??= createSchema(services, options.files);

@@ -25,13 +25,13 @@ import {
   ListEnginesResponseSchema,
 } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
-import { requestKey } from "../../../src/calls/context-keys.ts";
 import { createBodyBudget } from "../../../src/http/body-budget.ts";
 import { createCors } from "../../../src/http/listener/cors.ts";
 import { silentLog } from "../../../src/log/log.ts";
 import { createConnectAdapter } from "../../../src/protocols/connect/adapter.ts";
 import { connectErrorFrom } from "../../../src/protocols/connect/errors.ts";
 import { refuseUnknownCall } from "../../../src/protocols/connect/refuse-call.ts";
+import { stateKey } from "../../../src/protocols/connect/state.ts";
 import { identifyRequest, type Protocol } from "../../../src/request/context.ts";
 import { exchange, open, problemOf } from "../../http/exchange.ts";
 import { http2Get } from "../../http/http2-get.ts";
@@ -53,7 +53,7 @@ function createDoor(router: ConnectRouter) {
 /** ListEngines answers with the door that the call came through; StreamEvaluate with the FEN. */
 function analysisRouter(): ConnectRouter {
   return createConnectRouter({ readMaxBytes: 1000 }).service(AnalysisService, {
-    listEngines: (_, context) => ({ latest: context.values.get(requestKey).protocol }),
+    listEngines: (_, context) => ({ latest: context.values.get(stateKey).request.protocol }),
     async *streamEvaluate({ fen }) {
       yield { event: { case: "evaluation" as const, value: { fen } } };
     },

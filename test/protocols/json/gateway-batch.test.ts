@@ -5,13 +5,13 @@ import {
   type EvaluateBatchRequest,
   EvaluateBatchResponseSchema,
 } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import type { UnreadableItem } from "../../../src/calls/context-keys.ts";
+import type { UnreadableItem } from "../../../src/calls/call.ts";
 import { problemMessage } from "../../../src/calls/convert-problem.ts";
-import type { StreamCall } from "../../../src/calls/invoke.ts";
+import type { StreamHandler } from "../../../src/calls/register.ts";
 import { KibitzError } from "../../../src/errors/errors.ts";
 import { type ServedGateway, serveGateway } from "./serve-gateway.ts";
 
-const call = vi.fn<StreamCall>();
+const call = vi.fn<StreamHandler>();
 
 let served: ServedGateway;
 beforeAll(async () => {

@@ -4,10 +4,10 @@ import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:
 import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { EvaluateResponseSchema } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import type { UnaryCall } from "../../../src/calls/invoke.ts";
+import type { UnaryHandler } from "../../../src/calls/register.ts";
 import { type ServedGateway, serveGateway, startFen } from "./serve-gateway.ts";
 
-const evaluate = vi.fn<UnaryCall>(async () => create(EvaluateResponseSchema, { id: "a1" }));
+const evaluate = vi.fn<UnaryHandler>(async () => create(EvaluateResponseSchema, { id: "a1" }));
 const request = JSON.stringify({ fen: startFen });
 
 let served: ServedGateway;

@@ -3,10 +3,10 @@ import { type ClientHttp2Session, connect, constants, type IncomingHttpHeaders }
 import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { EvaluateResponseSchema } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import type { UnaryCall } from "../../../src/calls/invoke.ts";
+import type { UnaryHandler } from "../../../src/calls/register.ts";
 import { type ServedGateway, serveGateway, startFen } from "./serve-gateway.ts";
 
-const evaluate = vi.fn<UnaryCall>(async (_, { outcome }) => {
+const evaluate = vi.fn<UnaryHandler>(async (_, { outcome }) => {
   outcome?.answerHeaders.set("ratelimit", "x");
   return create(EvaluateResponseSchema, { summary: "♞" });
 });

@@ -7,13 +7,13 @@ import {
   EvaluateResponseSchema,
   StreamEvaluateResponseSchema,
 } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import type { StreamCall, UnaryCall } from "../../../src/calls/invoke.ts";
+import type { StreamHandler, UnaryHandler } from "../../../src/calls/register.ts";
 import { KibitzError } from "../../../src/errors/errors.ts";
 import { patienceMs } from "../../support/patience.ts";
 import { depthFault, type ServedGateway, serveGateway, startFen } from "./serve-gateway.ts";
 
-const stream = vi.fn<StreamCall>();
-const evaluate = vi.fn<UnaryCall>(async () => create(EvaluateResponseSchema, { id: "whole" }));
+const stream = vi.fn<StreamHandler>();
+const evaluate = vi.fn<UnaryHandler>(async () => create(EvaluateResponseSchema, { id: "whole" }));
 
 let served: ServedGateway;
 beforeAll(async () => {

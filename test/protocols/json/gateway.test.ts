@@ -10,13 +10,13 @@ import {
   CreateKeyResponseSchema,
   RevokeKeyResponseSchema,
 } from "../../../gen/chess/analysis/v1/key_service_pb.ts";
-import type { UnaryCall } from "../../../src/calls/invoke.ts";
+import type { UnaryHandler } from "../../../src/calls/register.ts";
 import { errorFromFaults, KibitzError } from "../../../src/errors/errors.ts";
 import { startListener } from "../../http/start-listener.ts";
 import { depthFault, madeUpGateway, type ServedGateway, serveGateway, startFen } from "./serve-gateway.ts";
 
-const evaluate = vi.fn<UnaryCall>();
-const getPrice = vi.fn<UnaryCall>(async () => create(GetPriceResponseSchema, { operation: "eval" }));
+const evaluate = vi.fn<UnaryHandler>();
+const getPrice = vi.fn<UnaryHandler>(async () => create(GetPriceResponseSchema, { operation: "eval" }));
 
 let served: ServedGateway;
 beforeAll(async () => {

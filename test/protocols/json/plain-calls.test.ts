@@ -3,15 +3,14 @@ import { describe, expect, test } from "vitest";
 import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { GameService, ReviewGameResponseSchema } from "../../../gen/chess/analysis/v1/game_service_pb.ts";
 import { localAccount } from "../../../src/access/account.ts";
-import type { Calls } from "../../../src/calls/invoke.ts";
+import { localCall } from "../../../src/calls/call.ts";
+import type { Calls } from "../../../src/calls/register.ts";
 import { createRules } from "../../../src/calls/rules.ts";
 import { errorFromFaults, KibitzError } from "../../../src/errors/errors.ts";
 import { createPlainCalls } from "../../../src/protocols/json/plain-calls.ts";
-import { localContext } from "../../../src/request/context.ts";
 
 const { evaluate } = AnalysisService.method;
 const { reviewGame } = GameService.method;
-const context = { request: localContext(), signal: new AbortController().signal };
 const tooDeep = errorFromFaults([
   { pointer: "/depth", code: "out_of_range", message: "Too deep.", allowed: { minimum: 1, maximum: 9 } },
 ]);
@@ -35,7 +34,7 @@ describe("calls in plain JSON", () => {
         return create(method.output);
       },
     });
-    const answer = await calls.once(evaluate, { fen: "startpos", depth: 5 }, context);
+    const answer = await calls.once({ fen: "startpos", depth: 5 }, localCall(evaluate));
     expect(answer).toMatchObject({ fen: "", lines: [], best_move: null });
   });
 
@@ -44,7 +43,7 @@ describe("calls in plain JSON", () => {
     [{ fen: "startpos", dept: 5 }, "unknown_field", "/dept"],
   ])("refuse %j before they ask", async (request, code, pointer) => {
     const faults = [expect.objectContaining({ pointer })];
-    await expect(callsOf({}).once(evaluate, request, context)).rejects.toMatchObject({ code, faults });
+    await expect(callsOf({}).once(request, localCall(evaluate))).rejects.toMatchObject({ code, faults });
     await expect(callsOf({}).check(evaluate, request, localAccount)).rejects.toMatchObject({ code, faults });
   });
 
@@ -61,7 +60,7 @@ describe("calls in plain JSON", () => {
 
   test("suggest what would be answered, in plain JSON", async () => {
     const calls = callsOf({ unary: () => () => Promise.reject(tooDeep) });
-    await expect(calls.once(evaluate, { fen: "startpos", depth: 12 }, context)).rejects.toMatchObject({
+    await expect(calls.once({ fen: "startpos", depth: 12 }, localCall(evaluate))).rejects.toMatchObject({
       suggestedRequest: { fen: "startpos", depth: 9 },
     });
   });
@@ -77,7 +76,7 @@ describe("calls in plain JSON", () => {
         },
     });
     const read = async (leaveOut?: readonly string[]) =>
-      Array.fromAsync(calls.stream(reviewGame, { moves: ["e4"] }, context, leaveOut));
+      Array.fromAsync(calls.stream({ moves: ["e4"] }, localCall(reviewGame), leaveOut));
     expect(await read(["moves", "pgn"])).toMatchObject([
       { queued: { place: 3 }, review: null },
       { queued: null, review: { pgn: "", summary: "Short.", moves: [] } },

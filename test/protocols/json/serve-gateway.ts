@@ -7,7 +7,7 @@ import { AnalysisRequestSchema } from "../../../gen/chess/analysis/v1/analysis_p
 import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { KeyService } from "../../../gen/chess/analysis/v1/key_service_pb.ts";
 import { localAccount } from "../../../src/access/account.ts";
-import type { StreamCall, UnaryCall } from "../../../src/calls/invoke.ts";
+import type { StreamHandler, UnaryHandler } from "../../../src/calls/register.ts";
 import { errorFromFaults, type Fault } from "../../../src/errors/errors.ts";
 import { createBodyBudget } from "../../../src/http/body-budget.ts";
 import type { NodeRequest, NodeResponse, RequestHandler } from "../../../src/http/message.ts";
@@ -27,8 +27,8 @@ export interface ServedGateway extends AsyncDisposable {
 }
 
 export interface MadeUpCalls {
-  readonly calls?: Readonly<Record<string, UnaryCall>>;
-  readonly streams?: Readonly<Record<string, StreamCall>>;
+  readonly calls?: Readonly<Record<string, UnaryHandler>>;
+  readonly streams?: Readonly<Record<string, StreamHandler>>;
   /** Told of a call that is let in, and of one that is refused. */
   readonly entered?: () => void;
   readonly refused: () => Promise<void>;
@@ -62,9 +62,9 @@ export function madeUpGateway({ calls = {}, streams = {}, entered, refused }: Ma
 }
 
 export async function serveGateway(
-  calls: Readonly<Record<string, UnaryCall>>,
+  calls: Readonly<Record<string, UnaryHandler>>,
   protocol: "http1" | "h2c" = "http1",
-  streams: Readonly<Record<string, StreamCall>> = {},
+  streams: Readonly<Record<string, StreamHandler>> = {},
 ): Promise<ServedGateway> {
   const entries = { entered: 0, refused: 0 };
   const gateway = madeUpGateway({

@@ -1,4 +1,4 @@
-import { Code, type ConnectError, createClient, createRouterTransport } from "@connectrpc/connect";
+import { Code, type ConnectError, createClient } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { KeyService } from "../../../gen/chess/analysis/v1/key_service_pb.ts";
@@ -6,24 +6,21 @@ import {
   Health,
   HealthCheckResponse_ServingStatus as Status,
 } from "../../../gen/grpc/health/v1/health_pb.ts";
+import type { Implementation } from "../../../src/calls/call.ts";
 import { createReadiness } from "../../../src/http/pages/probes.ts";
-import { connectErrors } from "../../../src/protocols/connect/interceptors.ts";
 import { createHealth } from "../../../src/services/tools/health.ts";
-import { fromThisProcess } from "../../support/from-this-process.ts";
+import { transportTo } from "../../support/transport-to.ts";
 
 const names = ["", AnalysisService.typeName, KeyService.typeName];
 
 function start() {
   const readiness = createReadiness();
-  const { methods } = createHealth({
+  const health = createHealth({
     services: [AnalysisService, KeyService],
     ...readiness,
     addressOf: ({ address }) => address,
   });
-  const transport = createRouterTransport(({ service }) => service(Health, methods), {
-    router: { interceptors: [fromThisProcess, connectErrors()] },
-  });
-  const client = createClient(Health, transport);
+  const client = createClient(Health, transportTo([health as unknown as Implementation]));
   const watch = (service: string, signal?: AbortSignal) =>
     client.watch({ service }, signal ? { signal } : {})[Symbol.asyncIterator]();
   return { readiness, client, watch };

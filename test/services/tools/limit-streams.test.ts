@@ -1,7 +1,6 @@
-import { createContextValues } from "@connectrpc/connect";
 import { expect, test } from "vitest";
-import { requestKey } from "../../../src/calls/context-keys.ts";
-import { localContext } from "../../../src/request/context.ts";
+import { Health } from "../../../gen/grpc/health/v1/health_pb.ts";
+import { localCall } from "../../../src/calls/call.ts";
 import { limitStreams } from "../../../src/services/tools/limit-streams.ts";
 
 /** Opens streams of a method with limits. Each has sent its first message. */
@@ -11,8 +10,8 @@ function start(inAll: number, perAddress: number) {
     yield "second";
   });
   return async (address: string) => {
-    const values = createContextValues().set(requestKey, { ...localContext(), address });
-    const stream = method("", { values, signal: new AbortController().signal })[Symbol.asyncIterator]();
+    const call = localCall(Health.method.watch);
+    const stream = method("", { ...call, request: { ...call.request, address } })[Symbol.asyncIterator]();
     expect(await stream.next()).toEqual({ done: false, value: "first" });
     return stream;
   };

@@ -1,12 +1,6 @@
 import { create, createFileRegistry, fromBinary, type MessageInitShape } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
-import {
-  Code,
-  type ConnectError,
-  type ConnectRouter,
-  createClient,
-  createRouterTransport,
-} from "@connectrpc/connect";
+import { Code, type ConnectError, createClient } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { file_google_rpc_error_details } from "../../../gen/google/rpc/error_details_pb.ts";
@@ -16,9 +10,8 @@ import {
   type ServerReflectionResponse,
 } from "../../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionV1alpha } from "../../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
-import { connectErrors } from "../../../src/protocols/connect/interceptors.ts";
 import { createReflection } from "../../../src/services/tools/reflection.ts";
-import { fromThisProcess } from "../../support/from-this-process.ts";
+import { transportTo } from "../../support/transport-to.ts";
 
 type Question = NonNullable<MessageInitShape<typeof ServerReflectionRequestSchema>["messageRequest"]>;
 type Answer = ServerReflectionResponse["messageResponse"];
@@ -34,15 +27,7 @@ function start(lifeMs?: number, version = versions[0] ?? expect.fail()) {
     addressOf: ({ address }) => address,
     ...(lifeMs !== undefined && { lifeMs }),
   });
-  const routes = ({ service }: ConnectRouter) => {
-    for (const one of implementations) {
-      service(one.service, one.methods);
-    }
-  };
-  const transport = createRouterTransport(routes, {
-    router: { interceptors: [fromThisProcess, connectErrors()] },
-  });
-  const client = createClient(version, transport);
+  const client = createClient(version, transportTo(implementations));
   return { stop: () => stopping.abort(), client };
 }
 

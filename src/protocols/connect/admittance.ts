@@ -1,0 +1,50 @@
+import type { HandlerContext } from "@connectrpc/connect";
+import { type Entrance, tellWindows } from "../../access/entrance.ts";
+import type { Limits } from "../../access/limits.ts";
+import { isCounted, kindOfCall } from "../../calls/policy.ts";
+import { errorFromUnknown } from "../../errors/errors.ts";
+import { contextOf, outcomeOf } from "../../request/context.ts";
+import { connectErrorFrom } from "./errors.ts";
+import type { Admittance } from "./handlers.ts";
+import { stateKey } from "./state.ts";
+
+/**
+ * What is decided about a call before Connect reads its body. Connect rejects a broken, too large or unknown message before any
+ * handler is called: here such a call gets its account, its RateLimit fields and its place in the error quota.
+ */
+export function createAdmittance(entrance: Entrance, limits: Limits): Admittance {
+  async function admit({ values, method, responseHeader }: HandlerContext): Promise<void> {
+    const state = values.get(stateKey);
+    const { request, outcome } = state;
+    try {
+      const { account } = await entrance.enter(request, outcome, kindOfCall(method));
+      state.account = account;
+      if (isCounted(method)) {
+        await tellWindows(limits, account, outcome);
+      }
+    } catch (thrown) {
+      const error = errorFromUnknown(thrown);
+      outcome.code = error.code;
+      throw connectErrorFrom(error, request.id);
+    } finally {
+      for (const [name, value] of outcome.answerHeaders) {
+        responseHeader.set(name, value);
+      }
+    }
+  }
+
+  return {
+    admit,
+    async refusing(req, method, error) {
+      const kind = method === undefined || isCounted(method) ? "limited" : "call";
+      const entry = await entrance.enter(contextOf(req), outcomeOf(req), kind);
+      await entry.refused(error);
+    },
+    countRefusal(error, { values, method }) {
+      if (isCounted(method)) {
+        const { account, outcome } = values.get(stateKey);
+        limits.refusals.count(account, error, outcome.readBytes);
+      }
+    },
+  };
+}

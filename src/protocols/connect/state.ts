@@ -1,0 +1,27 @@
+import type { Message } from "@bufbuild/protobuf";
+import { type ContextKey, type ContextValues, createContextValues } from "@connectrpc/connect";
+import { type Account, localAccount } from "../../access/account.ts";
+import { contextOf, outcomeOf, type RequestContext, type RequestOutcome } from "../../request/context.ts";
+
+/** One request on its way through Connect's handlers. */
+export interface RpcState {
+  readonly request: RequestContext;
+  readonly outcome: RequestOutcome;
+  /** Set by the request gate, where calls have accounts. */
+  account: Account;
+  /** The message of a batch, which was decoded before Connect could: Connect got an empty one. */
+  decoded?: Message;
+}
+
+/** Where the state is in Connect's context values. It has no default: the state of one request is never another's. */
+export const stateKey: ContextKey<RpcState> = {
+  id: Symbol("state"),
+  get defaultValue(): RpcState {
+    throw new TypeError("the request did not come through the adapter");
+  },
+};
+
+export function valuesFor(req: object): ContextValues {
+  const state = { request: contextOf(req), outcome: outcomeOf(req), account: localAccount };
+  return createContextValues().set(stateKey, state);
+}

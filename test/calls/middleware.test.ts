@@ -1,0 +1,177 @@
+import { create, type DescMethod, type Message } from "@bufbuild/protobuf";
+import { expect, test } from "vitest";
+import { AnalysisRequestSchema } from "../../gen/chess/analysis/v1/analysis_pb.ts";
+import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { type Answer, type Call, localCall } from "../../src/calls/call.ts";
+import { type Middleware, withEtag, withLog, withRules } from "../../src/calls/middleware.ts";
+import { createRules } from "../../src/calls/rules.ts";
+import { KibitzError } from "../../src/errors/errors.ts";
+import { createCallLine } from "../../src/log/call-line.ts";
+import { type Log, silentLog } from "../../src/log/log.ts";
+import { CallerLeft } from "../../src/request/context.ts";
+
+const { evaluate, streamEvaluate } = AnalysisService.method;
+const request = create(AnalysisRequestSchema, { fen: "x" });
+const mistake = new TypeError("mistake");
+const rejection = new KibitzError("invalid_fen", "bad");
+
+/** Calls a handler of a method in its middleware. */
+function ask(
+  method: DescMethod,
+  middleware: Middleware,
+  handler: (call: Call) => Answer,
+  call: Partial<Call> & { readonly message?: Message } = {},
+): Answer {
+  const { message = request, ...rest } = call;
+  return middleware((_, asked) => handler(asked))(message, { ...localCall(method), ...rest });
+}
+
+async function* messages(...items: readonly (Message | Error)[]): AsyncGenerator<Message> {
+  for (const item of items) {
+    if (item instanceof Error) {
+      throw item;
+    }
+    yield item;
+  }
+}
+
+const one = create(evaluate.output, { summary: "one" });
+const two = create(evaluate.output, { summary: "two" });
+const answersOf = (answer: Answer) => Array.fromAsync(answer as AsyncIterable<Message>);
+
+/** A log line's middleware, and level and code of the lines that it wrote. */
+function recording(level?: "debug") {
+  const lines: unknown[] = [];
+  const write = (of: string) => (fields: Parameters<Log["info"]>[0]) => lines.push([of, fields.code]);
+  const log = { ...silentLog, debug: write("debug"), info: write("info"), error: write("error") };
+  return { lines, log: withLog(createCallLine(log, () => undefined, level)) };
+}
+
+test("a call that ends has a log line with its method, protocol, code and duration", async () => {
+  const lines: unknown[] = [];
+  const log = { ...silentLog, info: (fields: object, message: string) => lines.push([message, fields]) };
+  const { request: context } = localCall(evaluate);
+  await ask(evaluate, withLog(createCallLine(log, () => undefined)), async () => one, {
+    request: { ...context, id: "id-1", protocol: "grpc" },
+  });
+  expect(lines).toEqual([
+    ["call", { requestId: "id-1", protocol: "grpc", method: "Evaluate", ms: expect.any(Number), code: "ok" }],
+  ]);
+});
+
+test("calls of health checks are logged at the level debug, their internal errors at the level error", async () => {
+  const { lines, log } = recording("debug");
+  await ask(evaluate, log, async () => one);
+  await expect(ask(evaluate, log, () => Promise.reject(mistake))).rejects.toBe(mistake);
+  expect(lines).toEqual([
+    ["debug", "ok"],
+    ["error", "internal"],
+  ]);
+});
+
+test.each([
+  ["a rejection", rejection, "info", "invalid_fen"],
+  ["a TypeError", mistake, "error", "internal"],
+  ["a deadline", new KibitzError("deadline_exceeded", "late"), "info", "deadline_exceeded"],
+])(
+  "a call that fails with %s is logged with its code and fails with the same error",
+  async (_, error, level, code) => {
+    const { lines, log } = recording();
+    await expect(ask(evaluate, log, () => Promise.reject(error))).rejects.toBe(error);
+    expect(lines).toEqual([[level, code]]);
+  },
+);
+
+test.each([
+  ["CallerLeft", new CallerLeft(), "canceled"],
+  ["any other reason", new Error("interrupted"), "canceled"],
+  ["a deadline", new KibitzError("deadline_exceeded", "late"), "deadline_exceeded"],
+])("a call that fails with its signal's reason, %s, is logged as no error", async (_, reason, code) => {
+  const { lines, log } = recording();
+  const signal = AbortSignal.abort(reason);
+  const aborted = new DOMException("aborted", "AbortError");
+  for (const thrown of [reason, aborted]) {
+    await expect(ask(evaluate, log, () => Promise.reject(thrown), { signal })).rejects.toBe(thrown);
+  }
+  expect(lines).toEqual([
+    ["info", code],
+    ["info", code],
+  ]);
+});
+
+test("a TypeError is logged as an error even if the caller has left", async () => {
+  const { lines, log } = recording();
+  const signal = AbortSignal.abort(new CallerLeft());
+  await expect(ask(evaluate, log, () => Promise.reject(mistake), { signal })).rejects.toBe(mistake);
+  expect(lines).toEqual([["error", "internal"]]);
+});
+
+test("a stream has one log line, when it has ended", async () => {
+  const { lines, log } = recording();
+  const answer = ask(streamEvaluate, log, () => messages(one, two));
+  expect(lines).toEqual([]);
+  expect(await answersOf(answer)).toEqual([one, two]);
+  expect(lines).toEqual([["info", "ok"]]);
+});
+
+test("a stream that fails is logged with the code of its error", async () => {
+  const { lines, log } = recording();
+  const answer = ask(streamEvaluate, log, () => messages(one, rejection));
+  await expect(answersOf(answer)).rejects.toBe(rejection);
+  expect(lines).toEqual([["info", "invalid_fen"]]);
+});
+
+test.each([
+  ["stops reading", (reader: AsyncIterator<Message>) => reader.return?.()],
+  ["fails", (reader: AsyncIterator<Message>) => reader.throw?.(mistake).catch(() => {})],
+])("a stream whose reader %s is logged as canceled, and its handler ends", async (_, leave) => {
+  const { lines, log } = recording();
+  let ended = false;
+  const answer = ask(streamEvaluate, log, async function* () {
+    try {
+      yield* messages(one, two);
+    } finally {
+      ended = true;
+    }
+  });
+  const reader = (answer as AsyncIterable<Message>)[Symbol.asyncIterator]();
+  expect((await reader.next()).value).toBe(one);
+  await leave(reader);
+  expect(lines).toEqual([["info", "canceled"]]);
+  expect(ended).toBe(true);
+});
+
+test("a request that keeps the rules of its proto reaches its handler", async () => {
+  await expect(ask(evaluate, withRules(createRules()), async () => one)).resolves.toBe(one);
+});
+
+test.each([evaluate, streamEvaluate])(
+  "a request to $name that breaks a rule of its proto is rejected before its handler sees it",
+  async (method) => {
+    const message = create(AnalysisRequestSchema, { fen: "" });
+    const answer = ask(method, withRules(createRules()), () => expect.fail("called"), { message });
+    const failing = method.methodKind === "unary" ? answer : answersOf(answer);
+    await expect(failing).rejects.toMatchObject({ code: "invalid_fen", faults: [{ pointer: "/fen" }] });
+  },
+);
+
+test("only an answer to GET whose search is deterministic gets an ETag, the same for each repetition", async () => {
+  const tagOf = async (isGet: boolean, deterministic: boolean, id: string) => {
+    const call = { ...localCall(evaluate), isGet };
+    await ask(
+      evaluate,
+      withEtag(),
+      async () => create(evaluate.output, { id, search: { deterministic } }),
+      call,
+    );
+    return Object.fromEntries(call.outcome.answerHeaders);
+  };
+  const first = await tagOf(true, true, "1");
+  expect(first).toEqual({
+    etag: expect.stringMatching(/^W\/"[\w-]{22}"$/),
+    "cache-control": "private, no-cache",
+  });
+  expect(await tagOf(true, true, "2")).toEqual(first);
+  expect(await tagOf(true, false, "3")).toEqual({ "cache-control": "no-store" });
+  expect(await tagOf(false, true, "4")).toEqual({});
+});

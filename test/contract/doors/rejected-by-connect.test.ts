@@ -1,0 +1,148 @@
+import { once } from "node:events";
+import { connect, type IncomingHttpHeaders } from "node:http2";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test, vi } from "vitest";
+import { createMetrics } from "../../../src/metrics/metrics.ts";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { patienceMs } from "../../support/patience.ts";
+import { rateOf, usePlansFile } from "../../support/plans-file.ts";
+import { useApp } from "../../support/running-app.ts";
+
+/** Messages that Connect rejects by itself, before it calls a handler: the middleware does not see them. */
+const quota = 3;
+const metrics = createMetrics("1.2.3");
+const app = useApp(
+  {
+    KIBITZ_ACCESS: "public",
+    KIBITZ_TRUST_PROXY: "127.0.0.1",
+    KIBITZ_PLANS: usePlansFile(
+      {
+        id: "keyless",
+        limits: { rates: [rateOf("minute", 9, 60), rateOf("refusals", quota, 60, "refusal")] },
+      },
+      { id: "free", limits: {} },
+    ),
+  },
+  { engines: createEnginesInProcess(), metrics },
+);
+
+const service = "/chess.analysis.v1.AnalysisService";
+
+function envelope(message: Buffer): Buffer<ArrayBuffer> {
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(message.length, 1);
+  return Buffer.concat([head, message]);
+}
+
+interface Protocol {
+  readonly name: string;
+  readonly protocol: string;
+  readonly type: string;
+  readonly method: string;
+  readonly framed: boolean;
+  readonly h2: boolean;
+}
+
+const protocols: readonly Protocol[] = [
+  {
+    name: "Connect",
+    protocol: "connect",
+    type: "application/proto",
+    method: "Evaluate",
+    framed: false,
+    h2: false,
+  },
+  {
+    name: "Connect streaming",
+    protocol: "connect",
+    type: "application/connect+proto",
+    method: "StreamEvaluate",
+    framed: true,
+    h2: false,
+  },
+  { name: "gRPC", protocol: "grpc", type: "application/grpc", method: "Evaluate", framed: true, h2: true },
+  {
+    name: "gRPC-Web",
+    protocol: "grpc-web",
+    type: "application/grpc-web",
+    method: "Evaluate",
+    framed: true,
+    h2: false,
+  },
+];
+
+const rejections = [
+  { what: "a message that cannot be decoded", code: "invalid_type", message: Buffer.from([0x0a, 0xff]) },
+  { what: "a message that is too large", code: "body_too_large", message: Buffer.alloc(70_000) },
+  { what: "a call of an unknown method", code: "unimplemented", message: Buffer.of(), method: "Devaluate" },
+];
+
+async function send(
+  { type, framed, h2 }: Protocol,
+  method: string,
+  message: Buffer,
+  headers: Record<string, string>,
+) {
+  const body = framed ? envelope(message) : Buffer.from(message);
+  const all = { "content-type": type, te: "trailers", ...headers };
+  if (!h2) {
+    const { te: _, ...sent } = all;
+    const answer = await fetch(`${app.url}${service}/${method}`, { method: "POST", headers: sent, body });
+    const text = Buffer.from(await answer.arrayBuffer()).toString("latin1");
+    return { rateLimit: answer.headers.get("ratelimit"), text: JSON.stringify([...answer.headers]) + text };
+  }
+  const session = connect(app.url);
+  try {
+    const request = session.request({ ":method": "POST", ":path": `${service}/${method}`, ...all });
+    let trailers: IncomingHttpHeaders = {};
+    request.on("trailers", (got) => {
+      trailers = got;
+    });
+    request.end(body);
+    const [head]: [IncomingHttpHeaders] = (await once(request, "response")) as never;
+    request.resume();
+    await once(request, "close");
+    return { rateLimit: head.ratelimit ?? null, text: JSON.stringify({ ...head, ...trailers }) };
+  } finally {
+    session.destroy();
+  }
+}
+
+async function counted(code: string, protocol: string): Promise<number> {
+  const lines = (await metrics.print())
+    .split("\n")
+    .filter((line) => line.startsWith("kibitz_requests_total{"));
+  return lines
+    .filter((line) => line.includes(`code="${code}"`) && line.includes(`protocol="${protocol}"`))
+    .reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
+}
+
+const linesOf = (requestId: string) =>
+  app.logged.filter((line) => (line as { requestId?: string }).requestId === requestId);
+
+let callers = 0;
+
+for (const protocol of protocols) {
+  test.each(rejections)(
+    `over ${protocol.name}, $what has one log line, one count, the RateLimit fields and its share of the error quota`,
+    async ({ code, message, method = protocol.method }) => {
+      const caller = { "x-forwarded-for": `203.0.113.${++callers}` };
+      const requestId = `rejected-${callers}`;
+      const before = await counted(code, protocol.protocol);
+      const { rateLimit } = await send(protocol, method, message, {
+        ...caller,
+        "x-request-id": requestId,
+      });
+      expect(rateLimit).toBe('"minute";r=9;t=60');
+      await vi.waitFor(() => expect(linesOf(requestId)).not.toEqual([]), patienceMs);
+      await sleep(20);
+      expect(linesOf(requestId)).toMatchObject([{ message: "call", protocol: protocol.protocol, code }]);
+      expect(await counted(code, protocol.protocol)).toBe(before + 1);
+      for (let sent = 1; sent < quota; sent++) {
+        await send(protocol, method, message, caller);
+      }
+      const { text } = await send(protocol, method, message, caller);
+      expect(text).toContain("refusals in this window is reached");
+    },
+  );
+}
