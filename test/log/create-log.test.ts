@@ -1,7 +1,8 @@
-import { execFileSync, spawnSync } from "node:child_process";
-import { EventEmitter } from "node:events";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { EventEmitter, once } from "node:events";
 import { closeSync, constants, openSync, readFileSync, readSync } from "node:fs";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { stripVTControlCharacters } from "node:util";
 import { expect, test, vi } from "vitest";
@@ -58,6 +59,25 @@ test.each([
   expect(lines.toSorted((one, other) => one.index - other.index)).toMatchObject(
     [1, 2, 3].map((index) => ({ index, msg: "line" })),
   );
+});
+
+test("a process whose log nobody reads any more goes on to its end", async () => {
+  const source = `
+    import { createLog } from "./src/log/create-log.ts";
+    const log = await createLog("info");
+    for (let index = 0; index < 50; index++) {
+      log.info({ index }, "line");
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    console.error("the end");
+  `;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", source], {
+    cwd: new URL("../..", import.meta.url),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  child.stdout.once("data", () => child.stdout.destroy());
+  const [printed, [code]] = await Promise.all([text(child.stderr), once(child, "exit")]);
+  expect([code, printed]).toEqual([0, "the end\n"]);
 });
 
 test("the log leaves out what is not listed, and what a library hangs on to its errors", async () => {
@@ -166,17 +186,17 @@ test("a log whose reader is too slow keeps 4 MB of lines, and says how many were
   for (let index = 0; index < 5000; index++) {
     log.info({ index, fen }, "line");
   }
-  let text = "";
+  let read = "";
   const readUntil = async (end: RegExp) => {
-    while (!end.test(text.slice(-1000))) {
+    while (!end.test(read.slice(-1000))) {
       await sleep(1);
-      text += textIn(reader);
+      read += textIn(reader);
     }
   };
   await readUntil(/lost.*\n$/);
   log.info({}, "after");
   await readUntil(/after.*\n$/);
-  const lines = text.trimEnd().split("\n");
+  const lines = read.trimEnd().split("\n");
   const logged = lines.map((line) => JSON.parse(line));
   const kept = logged.length - 2;
   expect(logged.slice(0, kept).map(({ index }) => index)).toEqual(Array.from({ length: kept }, (_, i) => i));
