@@ -16,6 +16,7 @@ test("nobody waits for a file of stored answers that another process has locked,
   onTestFinished(() => other.close());
   const rows = () => Number(other.prepare("SELECT count(*) AS rows FROM answer").get()?.rows);
 
+  const turnMs = 10;
   const asking: number[] = [];
   const release = await timesOf(20, async (round) => {
     other.exec("BEGIN IMMEDIATE");
@@ -23,8 +24,9 @@ test("nobody waits for a file of stored answers that another process has locked,
       const stop = startStopwatch();
       store.set(`${round} ${turn}`, { text: "x".repeat(1000) });
       store.get("unknown");
-      asking.push(stop());
-      await sleep(5);
+      // Answers are written in between, by this thread: a write that waited for the lock would hold up this timer.
+      await sleep(turnMs);
+      asking.push(stop() - turnMs);
     }
     other.exec("ROLLBACK");
     const stop = startStopwatch();
@@ -34,7 +36,7 @@ test("nobody waits for a file of stored answers that another process has locked,
     return stop();
   });
   asking.sort((a, b) => a - b);
-  expect(asking[100]).toBeLessThan(2);
+  expect(asking[100]).toBeLessThan(5);
   expect(asking.at(-1)).toBeLessThan(50);
   expect(release.medianMs).toBeLessThan(500);
   expect(release.worstMs).toBeLessThan(1000);
