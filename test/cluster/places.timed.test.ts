@@ -71,8 +71,7 @@ describeWith("redis")("two nodes with one Redis", () => {
     for (const answer of await Promise.all(lost)) {
       expect(answer).toBeInstanceOf(Error);
     }
-    const sorted = backMs.toSorted((a, b) => a - b);
-    expect(sorted[10], "the median").toBeLessThan(8000 + askEveryMs);
-    expect(sorted.at(-1), "the worst").toBeLessThan(8000 + askEveryMs);
+    // No median: a node renews all its places in one call, so they end at the same time.
+    expect(Math.max(...backMs), "the worst").toBeLessThan(8000 + askEveryMs);
   });
 });

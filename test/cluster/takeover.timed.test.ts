@@ -33,7 +33,8 @@ describeWith("redis")("two nodes with one Redis", () => {
         return tookMs.size === searches;
       }).finally(() => signal === "SIGSTOP" && process.kill(leader.pid, "SIGCONT"));
       const sorted = [...tookMs.values()].toSorted((a, b) => a - b);
-      expect(sorted[searches / 2], "the median").toBeLessThan(2000);
+      // A lease of 1.2 s, and one beat of 0.4 s until a follower looks.
+      expect(sorted[searches / 2], "the median").toBeLessThan(1600);
       expect(sorted.at(-1), "the worst").toBeLessThan(2000);
     },
   );
