@@ -3,12 +3,11 @@ import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
-import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import { gzipSync } from "node:zlib";
 import { expect } from "vitest";
 import { patienceMs } from "../support/patience.ts";
 import { ask } from "./ask.ts";
 import { envelope, rpcOf } from "./calls.ts";
-import { mib } from "./health-watch.ts";
 import { rawRequest } from "./raw-http.ts";
 import { type StartedService, startFen } from "./started-service.ts";
 
@@ -63,13 +62,6 @@ function refusedPosts(
         /"isError":true|"error":\{|grpc-(status|message)/.test(JSON.stringify(answer.headers) + answer.body);
       expect(isRefused, `${answer.status} ${answer.body.slice(0, 300)}`).toBe(true);
     }
-  };
-}
-
-function get(count: number, path: string, headers: Headers = {}): Attack["send"] {
-  return ({ url }, localAddress) => {
-    const signal = AbortSignal.timeout(attackMaxMs);
-    return Promise.allSettled(times(count, () => ask(url + path, { headers, localAddress, signal })));
   };
 }
 
@@ -155,12 +147,6 @@ const shuffle = "Nf3 Nf6 Ng1 Ng8 ".repeat(16_000);
 const longestGame = times(150, () => ["Nf3", "Nf6", "Ng1", "Ng8"]).flat();
 /** Two moves and 29,000 variations. */
 const bushy = `1. e4 ${"(d4!{a})".repeat(29_000)} e5 *`;
-/** Sixteen megabytes of blanks: its stream declares a window of the same size. */
-const brotli = brotliCompressSync(Buffer.alloc(16 * mib, " "), {
-  params: { [constants.BROTLI_PARAM_LGWIN]: 24, [constants.BROTLI_PARAM_QUALITY]: 9 },
-});
-const brotliText = brotli.toString("base64url");
-
 /** Two slow searches, and 58 items that nobody can read: 1 MB of JSON in about 1 kB. */
 const waitingBatch = gzipSync(
   JSON.stringify({
@@ -261,36 +247,6 @@ export const attacks: Readonly<Record<string, readonly Attack[]>> = {
         rpcOf("EvaluateBatch"),
         { "content-type": "application/connect+json" },
         envelope(Buffer.from(emptyItems)),
-      ),
-    },
-  ],
-  "packed bodies": [
-    {
-      name: "100 bodies in brotli with a window of 16 MB",
-      send: refusedPosts(100, "/v1/review", { ...json, "content-encoding": "br" }, brotli),
-    },
-    {
-      name: "50 requests for a key in brotli",
-      send: refusedPosts(50, "/v1/keys", { ...json, "content-encoding": "br" }, brotli),
-    },
-    {
-      name: "50 MCP messages in brotli",
-      send: refusedPosts(50, "/mcp", { ...mcp, "content-encoding": "br" }, brotli),
-    },
-    {
-      name: "50 Connect GETs in brotli",
-      send: get(
-        50,
-        `${rpcOf("GetPrice")}?connect=v1&encoding=json&compression=br&base64=1&message=${brotliText}`,
-      ),
-    },
-    {
-      name: "40 gRPC-Web calls in brotli",
-      send: refusedPosts(
-        40,
-        rpcOf("Evaluate"),
-        { "content-type": "application/grpc-web+proto", "grpc-encoding": "br" },
-        envelope(brotli, 1),
       ),
     },
   ],
