@@ -34,6 +34,24 @@ describeWith(
     }
   }
 
+  test.each([
+    ["SIGKILL", null],
+    ["SIGTERM", 0],
+  ] as const)(
+    "no call fails when one node after the other is ended by %s and started again",
+    async (signal, code) => {
+      const { cluster, answerAllWhile, isTaken } = loaded;
+      await answerAllWhile(async () => {
+        for (const node of cluster.nodes) {
+          expect(await node.stop(signal)).toBe(code);
+          await isTaken(node, false);
+          await node.start();
+          await isTaken(node);
+        }
+      });
+    },
+  );
+
   test("no call fails when a node behind nginx is ended by SIGKILL", async () => {
     const { cluster, answerAllWhile, isTaken } = loaded;
     const [first = "", second = "", third = ""] = cluster.nodes.map(({ url }) => new URL(url).host);

@@ -124,6 +124,9 @@ def make_sense_of_review(request) -> str:
     depth, nodes, moves = request.get("depth"), request.get("nodes"), request.get("moves")
     if is_integer(depth) and 1 <= depth <= 30:
         request["depth"] = quick(depth)
+    elif depth is None and nodes is None:
+        # The default depth takes seconds for a game.
+        request["depth"] = 1 + number % 6
     if is_integer(nodes) and 1 <= nodes <= 1_000_000_000:
         request["nodes"] = 1 + nodes % 1000
     fits_moves = moves is None or (isinstance(moves, list) and len(moves) <= 600 and all(isinstance(move, str) and 1 <= len(move) <= 16 for move in moves))

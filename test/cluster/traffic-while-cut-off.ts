@@ -1,0 +1,23 @@
+import { expect, vi } from "vitest";
+import { grpcCaller, jsonCaller, nextQuestion, startTraffic } from "./traffic.ts";
+
+/** How long a state is waited for. */
+export const patience = { timeout: 60_000, interval: 50 };
+
+/** Makes something happen while callers ask. Fails unless every call was answered. */
+export async function answerAllWhile(
+  url: string,
+  happen: (callsMore: (count: number) => Promise<void>) => Promise<void>,
+): Promise<void> {
+  using grpc = grpcCaller(url);
+  const callers = [...Array.from({ length: 5 }, () => jsonCaller(url)), grpc, grpc];
+  const traffic = startTraffic(callers, () => nextQuestion(8));
+  const callsMore = async (count: number) => {
+    const before = traffic.counts.calls;
+    await vi.waitFor(() => expect(traffic.counts.calls).toBeGreaterThan(before + count), patience);
+  };
+  await callsMore(20);
+  await happen(callsMore);
+  await traffic.stop();
+  expect(traffic.failures).toEqual([]);
+}
