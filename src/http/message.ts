@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants, type Http2ServerRequest, type Http2ServerResponse } from "node:http2";
 import Negotiator from "negotiator";
 import { KibitzError } from "../errors/errors.ts";
@@ -13,13 +13,7 @@ export type NodeResponse = ServerResponse | Http2ServerResponse;
 export type RequestHandler = (req: NodeRequest, res: NodeResponse) => boolean | Promise<boolean>;
 
 /** Whether a browser asks what pages of its origin may send (CORS preflight). The listener answers that. */
-export function isPreflight({
-  method,
-  headers,
-}: {
-  readonly method?: string | undefined;
-  readonly headers: IncomingHttpHeaders;
-}): boolean {
+export function isPreflight({ method, headers }: Pick<IncomingMessage, "method" | "headers">): boolean {
   return (
     method === "OPTIONS" &&
     headers.origin !== undefined &&

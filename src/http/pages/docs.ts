@@ -28,13 +28,14 @@ export function createApiPages({ plans, tools, log }: ApiPagesOptions): RequestH
     return pageWithTag("application/json; charset=utf-8", await openapiDocument(known));
   };
   const icon = viewerFile("favicon-32x32.png", "image/png");
+  const html = "text/html; charset=utf-8";
   const script = "text/javascript; charset=utf-8";
   const readers: Readonly<Record<string, () => Promise<Page>>> = {
     "/openapi.json": document,
     "/llms.txt": async () => pageWithTag("text/plain; charset=utf-8", await llmsText(await tools())),
     "/favicon.ico": icon,
-    "/docs": async () => docsPage(""),
-    "/docs/": async () => docsPage("../"),
+    "/docs": async () => pageWithTag(html, docsHtml(""), { "Content-Security-Policy": docsPolicy }),
+    "/docs/": async () => pageWithTag(html, docsHtml("../"), { "Content-Security-Policy": docsPolicy }),
     "/docs/favicon-32x32.png": icon,
     "/docs/start.js": async () => pageWithTag(script, docsScript),
     "/docs/swagger-ui-bundle.js": viewerFile("swagger-ui-bundle.js", script),
@@ -81,12 +82,11 @@ function viewerFile(name: string, contentType: string): () => Promise<Page> {
   };
 }
 
-/** @param root the path of the service, seen from the page */
-function docsPage(root: "" | "../"): Page {
-  return pageWithTag("text/html; charset=utf-8", docsHtml(root), { "Content-Security-Policy": docsPolicy });
-}
-
-/** The page that shows the OpenAPI document. It loads only files of this server, also if a proxy strips a prefix of the path. */
+/**
+ * The page that shows the OpenAPI document. It loads only files of this server, also if a proxy strips a prefix of the path.
+ *
+ * @param root the path of the service, seen from the page
+ */
 const docsHtml = (root: "" | "../"): string => `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 
-/** A tool that agents have. */
+/** A tool for agents. */
 export interface ShownTool {
   readonly name: string;
   readonly description: string;
@@ -10,16 +10,16 @@ interface Operation {
   readonly summary: string;
 }
 
-/** Beside `src/` in a checkout, and likewise in `dist/`. Made by `npm run generate`. */
+/** `npm run generate` makes it. It is beside `src/` in a checkout, and in `dist/` of the package. */
 const file = new URL("../../../gen/openapi.json", import.meta.url);
 
-/** What a language model should know to use this service: https://llmstxt.org. Says of the calls what the OpenAPI document says. */
+/** The text that tells a language model how to use this service (https://llmstxt.org). Calls have their summary in the OpenAPI document. */
 export async function llmsText(tools: readonly ShownTool[]): Promise<string> {
   const { paths }: { paths: Readonly<Record<string, Readonly<Record<string, Operation>>>> } = JSON.parse(
     await readFile(file, "utf8"),
   );
   const calls = Object.entries(paths)
-    // Those that have a second, shorter path are named once.
+    // A call that has a second path without `/v1` is listed once.
     .filter(([path]) => !(`/v1${path}` in paths))
     .flatMap(([path, verbs]) =>
       Object.entries(verbs).map(([verb, { summary }]) => `- \`${verb.toUpperCase()} ${path}\`: ${summary}`),

@@ -20,10 +20,10 @@ export interface ShownPlan {
   };
 }
 
-/** Beside `src/` in a checkout, and likewise in `dist/`. Made by `npm run generate`. */
+/** `npm run generate` makes it. It is beside `src/` in a checkout, and in `dist/` of the package. */
 const file = new URL("../../../gen/openapi.json", import.meta.url);
 
-/** The OpenAPI document of this service: what the proto says, and the plans that are in force. */
+/** The OpenAPI document of this service, made from the proto, with the plans in force. */
 export async function openapiDocument(plans: readonly ShownPlan[]): Promise<string> {
   const { info, ...rest } = JSON.parse(await readFile(file, "utf8"));
   const description = `${info.description}\n${tableOf(plans)}`;
@@ -59,10 +59,5 @@ function rowOf({ id, requires_key, limits }: ShownPlan): string {
 }
 
 function amountOf(quota: number, unit: string): string {
-  switch (unit) {
-    case "engine_ms":
-      return `${quota / 1000} s of engine time`;
-    default:
-      return `${quota} ${unit}s`;
-  }
+  return unit === "engine_ms" ? `${quota / 1000} s of engine time` : `${quota} ${unit}s`;
 }

@@ -5,20 +5,20 @@ import type { RequestHandler } from "../message.ts";
 import { answerGet, type Page } from "./page.ts";
 
 export interface ProbesOptions {
-  /** Whether requests for analysis would be answered. Asked at every probe: must be cheap. */
+  /** Whether requests for analysis would be answered. Called for every probe, so it must be cheap. */
   ready(): boolean;
   /** Whether the server is stopping. */
   draining(): boolean;
-  /** What a server that is ready does without for now, in words. */
+  /** The parts that a server that is ready does without. */
   degraded?(): readonly string[];
 }
 
-/** When a load balancer may look again. */
+/** When a load balancer may ask again. */
 const retryAfterMs = 1000;
 
 /**
- * `/healthz` and `/readyz`. Neither asks an engine, waits in a queue or looks at a credential, so that a busy server is
- * not taken for a dead one. As probes come every second, the log is not for them.
+ * `/healthz` and `/readyz`. They ask no engine, wait in no queue and check no credential, so that a busy server does not look dead.
+ * Probes come every second and have no line in the log.
  */
 export function createProbes({ ready, draining, degraded = () => [] }: ProbesOptions): RequestHandler {
   const readiness = () => {
@@ -30,48 +30,45 @@ export function createProbes({ ready, draining, degraded = () => [] }: ProbesOpt
       : new KibitzError("starting", "The engine is being started.", { retryAfterMs });
   };
   return (req, res) => {
-    switch (contextOf(req).path) {
-      case "/healthz":
-        outcomeOf(req).hasLine = true;
-        answerGet(req, res, status("ok"));
-        return true;
-      case "/readyz":
-        outcomeOf(req).hasLine = true;
-        answerGet(req, res, readiness());
-        return true;
-      default:
-        return false;
+    const { path } = contextOf(req);
+    if (path !== "/healthz" && path !== "/readyz") {
+      return false;
     }
+    outcomeOf(req).hasLine = true;
+    answerGet(req, res, path === "/healthz" ? status("ok") : readiness());
+    return true;
   };
 }
 
 function status(word: string, degraded: readonly string[] = []): Page {
-  const told = { status: word, ...(degraded.length > 0 && { degraded }) };
+  const value = { status: word, ...(degraded.length > 0 && { degraded }) };
   return {
     contentType: "application/json",
-    body: `${JSON.stringify(told)}\n`,
+    body: `${JSON.stringify(value)}\n`,
     headers: { "Cache-Control": "no-store" },
   };
 }
 
-/** Whether calls are answered: the one truth behind `/readyz` and `grpc.health.v1`. */
+type State = "starting" | "ready" | "draining";
+
+/** Whether calls are answered, for `/readyz` and `grpc.health.v1`. */
 export interface Readiness {
   /** Whether requests for analysis that name no engine would be answered. */
   ready(): boolean;
   /** Whether the server is stopping. */
   draining(): boolean;
-  /** Emits `change` at once when one of these changes. */
+  /** Emits `change` when one of these changes. */
   readonly changes: EventEmitter<{ change: [] }>;
-  /** Aborted when the server begins to stop: what would else stay open ends. */
+  /** Aborted when the server begins to stop, to end streams that would stay open. */
   readonly stopping: AbortSignal;
-  become(state: "starting" | "ready" | "draining"): void;
+  become(state: State): void;
 }
 
 export function createReadiness(): Readiness {
-  let state: "starting" | "ready" | "draining" = "starting";
+  let state: State = "starting";
   const stopping = new AbortController();
   const changes = new EventEmitter<{ change: [] }>();
-  // Every caller that watches is one more.
+  // Every health watcher is a listener.
   changes.setMaxListeners(0);
   return {
     ready: () => state === "ready",

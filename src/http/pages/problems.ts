@@ -92,19 +92,10 @@ function escapeHtml(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
-/** The JSON of an error code. */
-interface Explanation {
-  readonly type: string;
-  readonly title: string;
-  readonly status: number;
-  readonly code: ErrorCode;
-  readonly about: string;
-  readonly next_action: NextAction;
-  readonly next_action_about: string;
-  readonly grpc_code: string;
-}
+type Explanation = ReturnType<typeof explain>;
 
-function explain(code: ErrorCode): Explanation {
+/** The JSON of an error code. */
+function explain(code: ErrorCode) {
   const { title, status, about, nextAction, rpc } = errorKind(code);
   return {
     type: problemTypeOf(code),

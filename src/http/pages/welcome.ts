@@ -3,26 +3,26 @@ import { holdsKey } from "../../text/plain-text.ts";
 import type { RequestHandler } from "../message.ts";
 import { answerGet, type Page } from "./page.ts";
 
-/** A host that can be copied into a shell. */
+/** A host that is safe to paste into a shell. */
 const saneHost = /^([\w.-]{1,253}|\[[\da-f:.]{2,45}\])(:\d{1,5})?$/i;
 
 export interface WelcomeOptions {
-  /** Whether browsers get something else at the same address. */
+  /** Whether browsers get the page at the same path. */
   readonly besidesPage?: boolean;
 }
 
-/** `GET /`: a first request to copy, and where the rest is. */
+/** `GET /`: a first request to copy, and the other paths. */
 export function createWelcome({ besidesPage = false }: WelcomeOptions = {}): RequestHandler {
   return (req, res) => {
-    const isWanted = contextOf(req).path === "/";
-    if (isWanted) {
-      answerGet(req, res, { ...welcome(req.headers.host), ...(besidesPage && { vary: "Accept" }) });
+    if (contextOf(req).path !== "/") {
+      return false;
     }
-    return isWanted;
+    answerGet(req, res, { ...welcome(req.headers.host), ...(besidesPage && { vary: "Accept" }) });
+    return true;
   };
 }
 
-/** The address of this server as a command for a shell can have it. */
+/** The URL of this server for a shell command. */
 export function shownBase(host: string | undefined): string {
   return `http://${host && saneHost.test(host) && !holdsKey(host) ? host : "localhost:8080"}`;
 }
