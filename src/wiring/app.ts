@@ -29,7 +29,7 @@ import { contextOf, outcomeOf, type RequestContext } from "../request/context.ts
 import { costOf } from "../services/admission.ts";
 import { apiServices, createToolImplementations, serviceNames } from "../services/routes.ts";
 import type { Redis } from "../storage/redis/connection.ts";
-import { createEventLoopLag, type EventLoopLag } from "../thread/event-loop.ts";
+import { createEventLoopLag, createTimeSlicer, type EventLoopLag } from "../thread/event-loop.ts";
 import { type Tracing, untraced } from "../tracing/tracing.ts";
 import { accessTimes, connectionLimits, openAccess } from "./access.ts";
 import { type AgentsOptions, agentsTools, createAgentsDoor } from "./agents.ts";
@@ -120,6 +120,7 @@ export async function startApp(
   const showAddress = createAddressShower(config.logAddresses);
   const meter = metrics?.meter;
   const degraded = createDegraded();
+  const beginWork = createTimeSlicer();
   const writeLine = tracing.callLine(createCallLine(log, showAddress, "info", meter));
   const addressOf = (request: RequestContext) => opened().access?.addressOf(request) ?? request.address;
   const bodies = createBodyBudget({
@@ -150,13 +151,14 @@ export async function startApp(
       door(rpcDoor),
       door(agentsDoor),
       (req, res) => "access" in state && checkCredential(state.access, req, res),
-      ...(besidesPage ? [createWebPage({ log })] : []),
+      ...(besidesPage ? [createWebPage({ log, beginWork })] : []),
       createWelcome({ besidesPage }),
       createProblemPages(),
       createApiPages({
         plans: () => ("access" in state ? shownPlans(state.access.plans) : undefined),
         tools: agentsTools,
         log,
+        beginWork,
       }),
       (req, res) => state.kind !== "serving" && refuse(notServing(state.kind), req, res),
       refuseUnknown,
@@ -198,7 +200,14 @@ export async function startApp(
       open.use(store);
     }
     const shared = redis && node && (await shareAnswers(redis, config, node.id, redisTimes));
-    const service = createService(engines, access, config, log, { store, shared, writeLine, meter, tracing });
+    const service = createService(engines, access, config, log, {
+      store,
+      shared,
+      writeLine,
+      meter,
+      tracing,
+      beginWork,
+    });
     node?.present(engines, service, config, port);
     if (metrics) {
       watchService(metrics, service, engines, access, degraded);

@@ -52,6 +52,8 @@ export interface ServiceOptions {
   readonly writeLine?: CallLine;
   readonly meter?: Meter | undefined;
   readonly tracing?: Tracing | undefined;
+  /** The time slices of the process, if others share them. */
+  readonly beginWork?: BeginWork;
 }
 
 export function createService(
@@ -64,10 +66,10 @@ export function createService(
     shared,
     meter,
     tracing = untraced,
+    beginWork = createTimeSlicer(),
     writeLine = createCallLine(log, createAddressShower(config.logAddresses), "info", meter),
   }: ServiceOptions = {},
 ): Service {
-  const beginWork = createTimeSlicer();
   const scheduler = createScheduler({ slots: config.slots, maxWaitMs: config.queueMaxWaitMs });
   const cache = openCache(config);
   const answers = shared && tracing.cache("shared", shared.answers);

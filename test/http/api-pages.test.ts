@@ -3,14 +3,16 @@ import { expect, test, vi } from "vitest";
 import { builtInPlans, openPlan } from "../../src/access/plans.ts";
 import { createApiPages } from "../../src/http/pages/docs.ts";
 import type { ShownPlan } from "../../src/http/pages/openapi-document.ts";
+import { createTimeSlicer } from "../../src/thread/event-loop.ts";
 import { shownPlans } from "../../src/wiring/plans.ts";
 import { http2Get } from "./http2-get.ts";
 import { startListener } from "./start-listener.ts";
 
+const beginWork = createTimeSlicer();
 const log = { error: (fields: object) => expect.fail(JSON.stringify(fields)) };
 const tools = async () => [{ name: "look", description: "Look at a position." }];
 const start = (plans: readonly ShownPlan[] | undefined = shownPlans(builtInPlans)) =>
-  startListener([createApiPages({ plans: () => plans, tools, log })]);
+  startListener([createApiPages({ plans: () => plans, tools, log, beginWork })]);
 
 /** Unlike fetch, sends the path as it is. */
 async function raw(base: string, path: string) {
@@ -76,7 +78,7 @@ test("the OpenAPI document says if nothing is limited", async () => {
 
 test("GET /openapi.json is 503 until the plans are loaded", async () => {
   let plans: readonly ShownPlan[] | undefined;
-  const { base } = await startListener([createApiPages({ plans: () => plans, tools, log })]);
+  const { base } = await startListener([createApiPages({ plans: () => plans, tools, log, beginWork })]);
   const early = await fetch(`${base}/openapi.json`);
   expect([early.status, early.headers.get("retry-after")]).toEqual([503, "1"]);
   expect(await early.json()).toMatchObject({ code: "starting" });
@@ -188,6 +190,7 @@ test("a page that cannot be read is 500 and logged, and the next request reads i
       plans: () => undefined,
       tools: failing,
       log: { error: (_, message) => void logged.push(message) },
+      beginWork,
     }),
   ]);
   const failed = await fetch(`${base}/llms.txt`);

@@ -2,24 +2,22 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { KibitzError } from "../../errors/errors.ts";
-import type { Log } from "../../log/log.ts";
 import { contextOf } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
 import type { RequestHandler } from "../message.ts";
 import { llmsText, type ShownTool } from "./llms.ts";
 import { openapiDocument, type ShownPlan } from "./openapi-document.ts";
-import { answerGet, answerGetWhenRead, type Page, pageWithTag } from "./page.ts";
+import { answerGet, answerGetWhenRead, type Page, type PageTools, pageWithTag } from "./page.ts";
 
-export interface ApiPagesOptions {
+export interface ApiPagesOptions extends PageTools {
   /** The plans in force; undefined until they are loaded. They do not change later. */
   plans(): readonly ShownPlan[] | undefined;
   /** The tools of agents, read at the first request for `/llms.txt`. */
   tools(): Promise<readonly ShownTool[]>;
-  readonly log: Pick<Log, "error">;
 }
 
 /** `/openapi.json`, `/docs` which shows it, `/llms.txt`, and the icon that browsers ask every server for. */
-export function createApiPages({ plans, tools, log }: ApiPagesOptions): RequestHandler {
+export function createApiPages({ plans, tools, ...pageTools }: ApiPagesOptions): RequestHandler {
   const document = async () => {
     const known = plans();
     if (known === undefined) {
@@ -47,7 +45,7 @@ export function createApiPages({ plans, tools, log }: ApiPagesOptions): RequestH
     const { path } = contextOf(req);
     const page = pages.get(path);
     if (page) {
-      void answerGetWhenRead(req, res, page(), log);
+      void answerGetWhenRead(req, res, page(), pageTools);
       return true;
     }
     const isMissing = path.startsWith("/docs/");

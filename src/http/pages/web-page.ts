@@ -2,14 +2,12 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { extname } from "node:path";
 import Negotiator from "negotiator";
 import { KibitzError } from "../../errors/errors.ts";
-import type { Log } from "../../log/log.ts";
 import { contextOf } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
 import { type NodeRequest, preferredType, type RequestHandler } from "../message.ts";
-import { answerGetWhenRead, type Page, pageWithTag } from "./page.ts";
+import { answerGetWhenRead, type Page, type PageTools, pageWithTag } from "./page.ts";
 
-export interface WebPageOptions {
-  readonly log: Pick<Log, "error">;
+export interface WebPageOptions extends PageTools {
   /** The folder of the built page, with a `/` at its end. */
   readonly folder?: URL;
 }
@@ -21,7 +19,7 @@ const builtFolder = new URL(
 );
 
 /** `GET /` for browsers, and the files below `/assets/` that the page loads. Other clients get the text of `GET /`. */
-export function createWebPage({ log, folder = builtFolder }: WebPageOptions): RequestHandler {
+export function createWebPage({ folder = builtFolder, ...pageTools }: WebPageOptions): RequestHandler {
   const filesNow = createFileCache(folder);
 
   async function pageAt(path: string, { headers }: NodeRequest): Promise<Page> {
@@ -40,7 +38,7 @@ export function createWebPage({ log, folder = builtFolder }: WebPageOptions): Re
     if (path === "/" ? !wantsPage(req) : !path.startsWith("/assets/")) {
       return false;
     }
-    void answerGetWhenRead(req, res, pageAt(path, req), log);
+    void answerGetWhenRead(req, res, pageAt(path, req), pageTools);
     return true;
   };
 }
