@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import { type Analysis, isWorthSharing } from "../../src/analysis/analysis.ts";
 import type { SearchDone } from "../../src/engine/engine.ts";
 import { buildOf } from "../engine/build-of.ts";
-import { lineTo } from "../support/line-to.ts";
 import { describeWith } from "../support/needs.ts";
 import { until, useRedis } from "../support/redis.ts";
+import { startRelay } from "../support/relay.ts";
 import { statesOf } from "../support/states-of.ts";
 import { judgedOf } from "./made-up.ts";
 import { type HeldSearch, openNode, type TestNode } from "./open-node.ts";
@@ -224,11 +224,11 @@ describeWith("redis")("nodes that share a Redis", () => {
   });
 
   test("followers of a node that is cut off take its search over, and that node goes on by itself", async () => {
-    await using line = await lineTo(redis.port);
+    await using relay = await startRelay(redis.port);
     const prefix = `searches-${prefixes++}:`;
     const leads = await openNode({
       id: "cut-off",
-      url: `redis://127.0.0.1:${line.port}`,
+      url: `redis://127.0.0.1:${relay.port}`,
       prefix,
       askMaxMs: 10_000,
     });
@@ -237,7 +237,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     const held = await shared([leads, follows], 0);
     const answer = follows.analyzer.analyze(judgedOf(), "caller", never);
     await shared([leads, follows]);
-    line.cut();
+    relay.isFrozen = true;
     (await until(() => follows.searches[0], Boolean))?.answer({ bestMove: "d2d4", ponder: undefined });
     expect((await answer).best?.uci).toBe("d2d4");
     held.answer();

@@ -5,8 +5,8 @@ import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { freePort } from "../../support/free-port.ts";
 import { patienceMs } from "../../support/patience.ts";
 import { rateOf, usePlansFile } from "../../support/plans-file.ts";
+import { startRelay } from "../../support/relay.ts";
 import { useApp } from "../../support/running-app.ts";
-import { openNetwork } from "./open-network.ts";
 import { startUci, type UciTalk } from "./start-session.ts";
 
 /** Its engines need no processor; a search for more than 19 plies goes on until its time is up or it is told to stop. */
@@ -74,11 +74,11 @@ test("kibitz uci --url waits as long as the service says if it asks more often t
 });
 
 test("kibitz uci --url says why the connection broke, and stop still brings the best move so far", async () => {
-  const { url, fail } = await openNetwork(Number(new URL(app.url).port));
-  const { say, until } = uciAt(url);
+  await using relay = await startRelay(Number(new URL(app.url).port));
+  const { say, until } = uciAt(`http://127.0.0.1:${relay.port}`);
   say("go infinite");
   await until(/^info depth 19 /);
-  fail();
+  await relay[Symbol.asyncDispose]();
   const [broken = "", refused] = await until(/^info string nothing is listening/);
   expect(broken).toMatch(/^info string the connection to .+ broke off .+; asking again in 200 ms$/);
   expect(refused).toMatch(/^info string nothing is listening at .+ \(ECONNREFUSED\)/);

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from "vitest";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { startRelay } from "../../support/relay.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startStopwatch, timesOf } from "../../support/stopwatch.ts";
-import { openNetwork } from "./open-network.ts";
 import { startUci, type UciTalk } from "./start-session.ts";
 
 /** docs/uci.md: `stop` is answered within 200 ms. */
@@ -52,11 +52,11 @@ test("kibitz uci --url answers stop within 200 ms while a service searches", asy
 
 test("kibitz uci --url answers stop within 200 ms after its connection broke during the search", async () => {
   const { medianMs, worstMs } = await timesOf(tries, async () => {
-    const { url, fail } = await openNetwork(Number(new URL(app.url).port));
-    const talk = startUci(["--url", url]);
+    await using relay = await startRelay(Number(new URL(app.url).port));
+    const talk = startUci(["--url", `http://127.0.0.1:${relay.port}`]);
     talk.say("go infinite");
     await talk.until(/^info depth 19 /);
-    fail();
+    await relay[Symbol.asyncDispose]();
     await talk.until(/^info string /);
     const stopwatch = startStopwatch();
     talk.say("stop");

@@ -1,66 +1,31 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { openRedis, type Redis } from "../../../src/storage/redis/connection.ts";
 import { describeWith } from "../../support/needs.ts";
 import { patienceMs } from "../../support/patience.ts";
 import { until } from "../../support/redis.ts";
+import { type Relay, startRelay } from "../../support/relay.ts";
 import { type RedisProcess, startRedis } from "../../support/start-redis.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const operate = ({ port }: RedisProcess, ...words: readonly string[]) =>
   execFileSync("redis-cli", ["-p", String(port), ...words], { encoding: "utf8" });
 
-/** The name of Redis, as far as a node sees it: what connects gets to whoever has the name then, and stays there. */
-async function openName() {
-  let owner = 0;
-  const open = new Set<Socket>();
-  const server = createServer((near) => {
-    const far = connect(owner, "127.0.0.1");
-    for (const [from, to] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      open.add(from);
-      from.pipe(to);
-      from.on("error", () => {});
-      from.on("close", () => {
-        open.delete(from);
-        to.destroy();
-      });
-    }
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return {
-    url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    connections: () => open.size / 2,
-    give({ port }: RedisProcess) {
-      owner = port;
-    },
-    async [Symbol.asyncDispose]() {
-      for (const socket of open) {
-        socket.destroy();
-      }
-      server.close();
-      await once(server, "close");
-    },
-  };
-}
-
 describeWith("redis")("a Redis whose primary has changed without cutting its clients", () => {
   const folders = [useTemporaryFolder(), useTemporaryFolder()] as const;
   const started = new AsyncDisposableStack();
   let one: RedisProcess;
   let other: RedisProcess;
-  let name: Awaited<ReturnType<typeof openName>>;
+  /** The name of Redis, as a node sees it: a new connection gets to the Redis that has the name then, and stays there. */
+  let name: Relay;
   beforeAll(async () => {
     const quick = ["--repl-diskless-sync-delay", "0"];
     [one, other] = await Promise.all([startRedis(folders[0], quick), startRedis(folders[1], quick)]);
     started.defer(() => one.stop());
     started.defer(() => other.stop());
-    name = started.use(await openName());
+    name = started.use(await startRelay(one.port));
   });
   afterAll(() => started.disposeAsync());
 
@@ -69,11 +34,11 @@ describeWith("redis")("a Redis whose primary has changed without cutting its cli
     operate(one, "replicaof", "no", "one");
     operate(other, "replicaof", "127.0.0.1", String(one.port));
     await until(() => operate(other, "info", "replication").includes("master_link_status:up"));
-    name.give(one);
+    name.target = one.port;
   });
 
   async function open() {
-    const redis = await openRedis({ url: name.url, prefix: "x:" });
+    const redis = await openRedis({ url: `redis://127.0.0.1:${name.port}`, prefix: "x:" });
     const seen: string[] = [];
     redis.changes.on("change", () => {
       const { health } = redis;
@@ -99,7 +64,7 @@ describeWith("redis")("a Redis whose primary has changed without cutting its cli
     expect(await redis.ask("GET", ["before"])).toBe("a");
 
     operate(other, "replicaof", "no", "one");
-    name.give(other);
+    name.target = other.port;
     await isUp(redis);
     await redis.ask("SET", ["after"], ["b"]);
     expect(operate(other, "get", "x:after")).toBe("b\n");
@@ -108,7 +73,7 @@ describeWith("redis")("a Redis whose primary has changed without cutting its cli
       await redis.tell("news", "here");
       return heard.length > 0;
     });
-    await until(() => name.connections() === 1);
+    await until(() => name.connections === 1);
     expect(seen).toHaveLength(2);
   });
 
@@ -118,7 +83,7 @@ describeWith("redis")("a Redis whose primary has changed without cutting its cli
     operate(one, "config", "set", "min-replicas-to-write", "2");
     await until(() => redis.health.kind === "unwritable", Boolean, patienceMs);
     operate(other, "replicaof", "no", "one");
-    name.give(other);
+    name.target = other.port;
     await isUp(redis);
     await redis.ask("SET", ["chosen"], ["b"]);
     expect(operate(other, "get", "x:chosen")).toBe("b\n");
@@ -134,7 +99,7 @@ describeWith("redis")("a Redis whose primary has changed without cutting its cli
     operate(one, "replicaof", "127.0.0.1", "1");
     try {
       await until(() => redis.health.kind !== "up", Boolean, patienceMs);
-      name.give(other);
+      name.target = other.port;
       await isUp(redis);
       await redis.ask("SET", ["stale"], ["b"]);
       expect(operate(other, "get", "x:stale")).toBe("b\n");
