@@ -7,9 +7,11 @@ export default defineConfig({
     ...lane(),
     include: ["test/page/**/*.test.ts"],
     exclude: otherLanes,
-    globalSetup: ["test/support/require-components.ts"],
+    globalSetup: ["test/support/require-components.ts", "test/page/shared-page.ts"],
     provide: { needs: ["chromium"] },
     fileParallelism: false,
+    // One process reads what all files import.
+    isolate: false,
     expect: { poll: { timeout: 20_000 } },
   },
 });

@@ -93,6 +93,8 @@ async function shoot(
   const page = await browser.newPage({ viewport, colorScheme, reducedMotion: "reduce" });
   await page.goto(`${server.url}/${address}`);
   await reach(page);
+  // Pieces have been drawn.
+  await page.waitForLoadState("networkidle");
   await page.screenshot({ path, fullPage });
   await page.close();
 }

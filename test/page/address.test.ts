@@ -12,7 +12,7 @@ describeWith("chromium")("the address", () => {
     return { page, ...analysisOf(page) };
   };
 
-  test("brings position, moves, side and settings back, in another window", async () => {
+  test("a link brings position, moves, side and settings back in another window", async () => {
     const first = await open("#depth=3");
     await first.move.fill("e4 e5 Nf3");
     await first.move.press("Enter");
@@ -34,7 +34,7 @@ describeWith("chromium")("the address", () => {
     await second.lines.nth(1).waitFor();
   });
 
-  test("is copied with a visible sign, also where the browser has no clipboard for the page", async () => {
+  test("a link is copied with a visible sign, even if the browser has no clipboard for the page", async () => {
     const { page, fen } = await open("#moves=e4");
     await page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })");
     const copy = page.getByRole("button", { name: "Copy link" });
@@ -46,7 +46,7 @@ describeWith("chromium")("the address", () => {
     expect(await fen.inputValue()).toMatch(/#moves=e4$/);
   });
 
-  test("leads back and forward between positions, not between moves", async () => {
+  test("Back and Forward lead from position to position, not from move to move", async () => {
     const { page, move, fen } = await open("#depth=3");
     await move.fill("e4");
     await move.press("Enter");
@@ -60,7 +60,7 @@ describeWith("chromium")("the address", () => {
     await page.getByRole("gridcell", { name: "e5, Black king" }).waitFor();
   });
 
-  test("keeps the analysis while the review is looked at", async () => {
+  test("the analysis is kept while the review is shown", async () => {
     const { page } = await open(`#fen=${endgame.replaceAll(" ", "_")}&depth=3`);
     await page.getByRole("gridcell", { name: "e5, Black king" }).waitFor();
     await page.getByRole("link", { name: "Game review" }).click();
@@ -71,7 +71,7 @@ describeWith("chromium")("the address", () => {
     await page.getByRole("heading", { name: "Game review" }).waitFor();
   });
 
-  test("is a matter of one tab", async () => {
+  test("a move in one tab changes no other tab", async () => {
     const { page, fen } = await open(`#fen=${endgame.replaceAll(" ", "_")}&depth=3`);
     const other = await page.context().newPage();
     await other.goto(`${kibitz.url}/#moves=d4&depth=3`);
@@ -83,14 +83,14 @@ describeWith("chromium")("the address", () => {
     expect(page.url()).toContain("#fen=8/8/8/4k3");
   });
 
-  test("that cannot be read is explained, and the board is there", async () => {
+  test("a link that cannot be read is explained, and the board is there", async () => {
     const { page } = await open("#fen=8/8/8/8/8/8/8/9_w");
     await page.getByRole("alert").filter({ hasText: "The link cannot be read" }).waitFor();
     expect(await page.locator("mark").textContent()).toBe("9");
     await page.getByRole("gridcell", { name: "e1, White king" }).waitFor();
   });
 
-  test("that cannot be read lets the start position be played from", async () => {
+  test("after a link that cannot be read, the start position can be played from", async () => {
     const { page, move, moves } = await open("#fen=8/8/nonsense_w&moves=Kf2&depth=2");
     await page.getByRole("alert").filter({ hasText: "The link cannot be read" }).waitFor();
     await move.fill("e4");
@@ -101,13 +101,13 @@ describeWith("chromium")("the address", () => {
     expect(await page.getByRole("alert").count()).toBe(0);
   });
 
-  test("whose moves end in nonsense shows those before, and says where it ends", async () => {
+  test("a link whose moves end in nonsense shows the moves before it, and says where it ends", async () => {
     const { page, moves } = await open("#moves=e4_e5_Ke4_Nf3&depth=3");
     await page.getByRole("alert").filter({ hasText: "'Ke4' is not a legal move for White." }).waitFor();
     expect(await moves.allTextContents()).toEqual(["Start", "e4", "e5"]);
   });
 
-  test("is never sent to the server", async () => {
+  test("the fragment of a link is never sent to the server", async () => {
     const asked: string[] = [];
     const page = await kibitz.open({
       address: "#moves=e4&depth=3",

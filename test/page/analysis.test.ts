@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { describeWith } from "../support/needs.ts";
-import { analysisOf, paste, withClipboard } from "./support/analysis-page.ts";
+import { analysisOf, paste, settle, withClipboard } from "./support/analysis-page.ts";
 import { usePage } from "./support/open-page.ts";
 
 const mateInOne = "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - - 0 1";
@@ -17,14 +17,14 @@ function searchesOf(page: Page): readonly string[] {
   return searches;
 }
 
-describeWith("chromium")("live analysis", () => {
+describeWith("chromium")("the analysis", () => {
   const kibitz = usePage();
   const open = async (address = "") => {
     const page = await kibitz.open({ address, ...withClipboard });
     return { page, ...analysisOf(page) };
   };
 
-  test("deepens before one's eyes: score, lines, chances, figures and the graph", async () => {
+  test("an analysis shows score, lines, chances, figures and the graph as it deepens", async () => {
     const { page, lines, score, heard } = await open("#moves=e4_e5_Nf3&depth=8&multipv=2");
     await page.getByText("Depth 8", { exact: true }).waitFor();
     expect(await lines.count()).toBe(2);
@@ -39,7 +39,7 @@ describeWith("chromium")("live analysis", () => {
     expect(await page.locator(".board-arrow").count()).toBe(2);
   });
 
-  test("shows where a line leads, and plays it", async () => {
+  test("an analysis shows on the board where a line leads, and plays the line at a click", async () => {
     const { page, lines, fen, moves } = await open(`#fen=${mateInOne.replaceAll(" ", "_")}&depth=4`);
     const before = await fen.inputValue();
     const mate = lines.getByRole("button", { name: "Re8#" });
@@ -57,18 +57,18 @@ describeWith("chromium")("live analysis", () => {
     ["7k/8/6QK/8/8/8/8/8 b - - 0 1", "Stalemate. The game is drawn."],
     ["7k/8/7K/8/8/8/8/8 b - - 0 1", "Neither side can mate any more. The game is drawn."],
     ["7k/8/7K/8/8/8/8/R7 w - - 100 80", "White may claim a draw: 50 moves without a capture or pawn move."],
-  ])("says of %s: %s", async (fen, words) => {
+  ])("the analysis of %s says: %s", async (fen, words) => {
     const { page } = await open(`#fen=${fen.replaceAll(" ", "_")}&depth=2`);
     await page.locator(".search-outcome").filter({ hasText: words }).waitFor();
   });
 
-  test("counts repetitions, because it sends the moves", async () => {
+  test("an analysis counts repetitions, because the page sends the moves", async () => {
     const shuffle = "Nf3_Nf6_Ng1_Ng8_".repeat(2).slice(0, -1);
     const { page } = await open(`#moves=${shuffle}&depth=2`);
     await page.locator(".search-outcome").filter({ hasText: "White may claim a draw" }).waitFor();
   });
 
-  test("is stopped, and keeps what it has said", async () => {
+  test("an analysis that is stopped keeps the lines that it has found", async () => {
     const { page, stop, start, lines } = await open("#moves=e4_c5&depth=30");
     await lines.first().waitFor();
     await stop.click();
@@ -77,7 +77,7 @@ describeWith("chromium")("live analysis", () => {
     await start.waitFor();
   });
 
-  test("ends the old search when there is another position, and asks nothing that it knows", async () => {
+  test("a new position ends the search of the old one, and a position that is known is not searched again", async () => {
     const { page, lines, stop, move } = await open("#moves=e4_c5&depth=30");
     const searches = searchesOf(page);
     await lines.first().waitFor();
@@ -96,7 +96,7 @@ describeWith("chromium")("live analysis", () => {
     expect(searches.length).toBe(asked + 1);
   });
 
-  test("tells the move and the score of a position that is known", async () => {
+  test("screen readers hear the move and the score of a position that is known", async () => {
     const { page, move, heard } = await open("#moves=e4_c5&depth=3");
     await heard.filter({ hasText: "Depth 3. " }).waitFor();
     await move.fill("Nf3");
@@ -107,7 +107,7 @@ describeWith("chromium")("live analysis", () => {
     await heard.filter({ hasText: /Black pawn c7 to c5.* Depth 3\. / }).waitFor();
   });
 
-  test("tells what comes twice a second time", async () => {
+  test("screen readers hear the same words again if they are said again", async () => {
     const { page, heard } = await open();
     await page.evaluate(`{
       globalThis.told = 0;
@@ -121,7 +121,7 @@ describeWith("chromium")("live analysis", () => {
     await expect.poll(() => page.evaluate("told")).toBe(2);
   });
 
-  test("asks once where it is told to before a change has settled", async () => {
+  test("a click on Analyse before a new setting has settled sends one request", async () => {
     const { page, start } = await open("#moves=e4&depth=3");
     await page.getByText("Depth 3", { exact: true }).waitFor();
     const searches = searchesOf(page);
@@ -134,11 +134,11 @@ describeWith("chromium")("live analysis", () => {
       document.querySelector(".search-buttons .first").click();
     }`);
     await page.getByText("Depth 4", { exact: true }).waitFor();
-    await page.waitForTimeout(600);
+    await settle(page);
     expect(searches).toHaveLength(1);
   });
 
-  test("asks nobody before there is a position, nor while it is told not to", async () => {
+  test('the page sends no search before there is a position, nor if "Every position" is off', async () => {
     const { page, move, start, lines } = await open();
     const searches = searchesOf(page);
     await page.getByRole("checkbox", { name: "Every position" }).uncheck();
@@ -146,14 +146,14 @@ describeWith("chromium")("live analysis", () => {
     await move.fill("e4");
     await move.press("Enter");
     await page.getByRole("gridcell", { name: "e4, White pawn" }).waitFor();
-    await page.waitForTimeout(400);
+    await settle(page);
     expect(searches).toEqual([]);
     await start.click();
     await lines.first().waitFor();
     expect(searches).toHaveLength(1);
   });
 
-  test("takes a FEN that is pasted anywhere", async () => {
+  test("a FEN can be pasted anywhere on the page", async () => {
     const { page, fen, heard } = await open("#depth=3");
     await page.getByRole("checkbox", { name: "Every position" }).uncheck();
     await paste(page, ` ${mateInOne}\n`);
@@ -163,7 +163,7 @@ describeWith("chromium")("live analysis", () => {
     await expect.poll(() => page.url()).toContain("#fen=6k1/5ppp/8/8/8/8/5PPP/4R1K1_w_-_-_0_1");
   });
 
-  test("takes a FEN from the review, and a PGN to it", async () => {
+  test("a FEN that is pasted into the review opens the analysis, and a PGN opens the review", async () => {
     const { page, fen } = await open("#review");
     await page.getByRole("heading", { name: "Game review" }).waitFor();
     await paste(page, mateInOne);
@@ -173,7 +173,7 @@ describeWith("chromium")("live analysis", () => {
     await page.getByRole("heading", { name: "Game review" }).waitFor();
   });
 
-  test("takes a file that is dropped anywhere", async () => {
+  test("a file with a FEN can be dropped anywhere on the page", async () => {
     const { page, fen } = await open("#depth=3");
     // A hand that drags a file is beyond what browsers can be driven to; the event is the one that it makes.
     await page.evaluate(`{
@@ -185,7 +185,7 @@ describeWith("chromium")("live analysis", () => {
     expect(await fen.inputValue()).toBe(mateInOne);
   });
 
-  test("explains a FEN that cannot be read at the place where it goes wrong", async () => {
+  test("a FEN that cannot be read is explained at the place where it goes wrong", async () => {
     const { page, fen } = await open("#depth=3");
     await paste(page, "rnbqkbnr/ppppxppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1");
     await page.getByText("This FEN cannot be read", { exact: true }).waitFor();
@@ -200,7 +200,7 @@ describeWith("chromium")("live analysis", () => {
     expect(await page.locator("mark").count()).toBe(0);
   });
 
-  test("runs nothing of what is pasted", async () => {
+  test("the page runs no script in a FEN", async () => {
     const { page, fen } = await open("#depth=3");
     await fen.fill("<img/src=x/onerror=document.title='run'/> w - - 0 1");
     await fen.press("Enter");

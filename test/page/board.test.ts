@@ -12,7 +12,7 @@ describeWith("chromium")("the board", () => {
   };
   const depth = "&depth=3";
 
-  test("takes a move by dragging, and refuses one that is not legal", async () => {
+  test("the board takes a move by dragging, and refuses one that is not legal", async () => {
     const { page, square, moves, fen } = await open(`#analysis${depth}`);
     await drag(page, square("e2"), square("e5"));
     await drag(page, square("e2"), square("e4"));
@@ -21,7 +21,7 @@ describeWith("chromium")("the board", () => {
     expect(await fen.inputValue()).toBe("rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1");
   });
 
-  test("takes a move by two clicks", async () => {
+  test("the board takes a move by two clicks", async () => {
     const { page, square, moves } = await open(`#analysis${depth}`);
     await clickAt(page, square("g1"));
     await clickAt(page, square("f3"));
@@ -29,7 +29,7 @@ describeWith("chromium")("the board", () => {
     expect(await square("f3").getAttribute("aria-label")).toBe("f3, White knight");
   });
 
-  test("takes moves by keys, and says what is held and where it may go", async () => {
+  test("the board takes moves by keys, and says which piece is held and where it may go", async () => {
     const { page, square, moves, heard } = await open(`#analysis${depth}`);
     await square("e2").focus();
     await page.keyboard.press("Enter");
@@ -47,7 +47,7 @@ describeWith("chromium")("the board", () => {
     expect(await page.getByRole("gridcell", { selected: true }).count()).toBe(0);
   });
 
-  test("takes moves as text in SAN and UCI, and keeps what is none", async () => {
+  test("the field for moves takes SAN and UCI, and keeps text that is no legal move", async () => {
     const { page, move, moves } = await open(`#analysis${depth}`);
     await move.fill("1. e4 e7e5 Nf3 Ke4");
     await move.press("Enter");
@@ -56,7 +56,7 @@ describeWith("chromium")("the board", () => {
     expect(await move.inputValue()).toBe("Ke4");
   });
 
-  test("asks what a pawn becomes, and takes the move back where nobody answers", async () => {
+  test("the board asks what a pawn becomes, and takes the move back if nobody answers", async () => {
     const { page, square, moves } = await open(`#fen=7k/P7/8/8/8/8/8/K7_w_-_-_0_1${depth}`);
     await drag(page, square("a7"), square("a8"));
     await page.getByRole("dialog", { name: "What does the pawn become?" }).waitFor();
@@ -68,7 +68,7 @@ describeWith("chromium")("the board", () => {
     await moves.filter({ hasText: "a8=N" }).waitFor();
   });
 
-  test("castles by the king's own move, and in Chess960 onto the rook", async () => {
+  test("the board castles by the king's own move, and in Chess960 onto the rook", async () => {
     const standard = await open(`#fen=4k3/8/8/8/8/8/8/4K2R_w_K_-_0_1${depth}`);
     await drag(standard.page, standard.square("e1"), standard.square("g1"));
     await standard.moves.filter({ hasText: "O-O" }).waitFor();
@@ -80,7 +80,7 @@ describeWith("chromium")("the board", () => {
     await chess960.lines.first().waitFor();
   });
 
-  test("goes back and forward, and replaces what followed by a new move", async () => {
+  test("the board goes back and forward in a game, and a new move replaces the moves after it", async () => {
     const { page, moves, move, board } = await open(`#moves=e4_e5_Nf3_Nc6${depth}`);
     await moves.filter({ hasText: "Nc6" }).waitFor();
     await page.keyboard.press("ArrowLeft");
@@ -99,7 +99,7 @@ describeWith("chromium")("the board", () => {
     expect(await moves.allTextContents()).toEqual(["Start", "d4"]);
   });
 
-  test("is turned, for eyes and keys", async () => {
+  test("the board is turned for the eye, for arrow keys and in the address", async () => {
     const { page, square } = await open(`#analysis${depth}`);
     await page.getByRole("button", { name: "Flip board" }).click();
     await square("e7").focus();
@@ -110,14 +110,14 @@ describeWith("chromium")("the board", () => {
     await expect.poll(() => page.url()).toContain("board=black");
   });
 
-  test("tells the whole position, the side to move and a check in words", async () => {
+  test("the board tells screen readers the whole position, the side to move and a check", async () => {
     const { page } = await open(`#fen=4k3/8/8/8/8/8/4r3/4K2R_w_K_-_0_1${depth}`);
     await page
       .getByText("White to move. Check. White: king e1, rook h1. Black: king e8, rook e2.")
       .waitFor({ state: "attached" });
   });
 
-  test("is set up piece by piece, by pointer and by key", async () => {
+  test("a position is set up piece by piece, by pointer and by key", async () => {
     const { page, fen } = await open(`#analysis${depth}`);
     await page.getByRole("button", { name: "Set up" }).click();
     const squares = page.getByRole("grid", { name: "Board, being set up" });

@@ -1,10 +1,10 @@
-import { execFileSync } from "node:child_process";
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { describeWith } from "../support/needs.ts";
-import { rateOf, usePlansFile } from "../support/plans-file.ts";
-import { hasFocus, paste, withClipboard } from "./support/analysis-page.ts";
-import { type OpenOptions, type UsedPage, usePage } from "./support/open-page.ts";
+import { hasFocus, paste, settle, withClipboard } from "./support/analysis-page.ts";
+import { type OpenOptions, type UsedPage, usePage, useServiceInProcess } from "./support/open-page.ts";
 
 /** The API, shown: the call that was made, what came of it, and the ways out of what goes wrong. */
 
@@ -29,21 +29,21 @@ async function answered(page: Page): Promise<void> {
 }
 
 describeWith("chromium")("the call behind the page", () => {
-  const kibitz = usePage({ KIBITZ_ACCESS: "public" });
+  const kibitz = usePage(useServiceInProcess({ KIBITZ_ACCESS: "public" }));
 
-  test("is copied as curl, and runs in a shell", async () => {
-    const page = await open(kibitz, { context: { permissions: ["clipboard-read", "clipboard-write"] } });
+  test("the call behind the page is copied as curl, and runs in a shell", async () => {
+    const page = await open(kibitz, withClipboard);
     await ask(page, 3);
     await answered(page);
     await call(page).getByRole("button", { name: "Copy curl" }).click();
     await call(page).getByText("Copied").waitFor();
     const copied = await page.evaluate("navigator.clipboard.readText()");
-    const printed = execFileSync("sh", ["-c", String(copied)], { stdio: ["ignore", "pipe", "ignore"] });
+    const { stdout: printed } = await promisify(execFile)("sh", ["-c", String(copied)]);
     expect(copied).toContain(`curl -N '${kibitz.url}/v1/eval/stream'`);
-    expect(printed.toString()).toContain("event: done");
+    expect(printed).toContain("event: done");
   });
 
-  test("is shown in five languages, from one to the next by arrow keys", async () => {
+  test("the call behind the page is shown in five languages, from one to the next by arrow keys", async () => {
     const page = await open(kibitz);
     await ask(page, 2);
     const tabs = call(page).getByRole("tablist", { name: "Languages" });
@@ -60,7 +60,7 @@ describeWith("chromium")("the call behind the page", () => {
     expect(shown).toHaveLength(5);
   });
 
-  test("has its answer as a tree that opens, with the names of plain JSON", async () => {
+  test("the answer to the call is shown as a tree that opens, with the names of plain JSON", async () => {
     const page = await open(kibitz);
     await ask(page, 2);
     await answered(page);
@@ -79,7 +79,7 @@ describeWith("chromium")("the call behind the page", () => {
       .waitFor();
   });
 
-  test("tells what is left of the caller's requests", async () => {
+  test("the page shows how many requests its user has left", async () => {
     const page = await open(kibitz);
     await ask(page, 2);
     await answered(page);
@@ -88,7 +88,7 @@ describeWith("chromium")("the call behind the page", () => {
     await limits.getByText(/^all back in \d+ s$/).waitFor();
   });
 
-  test("has its number checked beside the field, by the rules of the API and of the plan", async () => {
+  test("a depth is checked beside its field, by the rules of the API and of the plan", async () => {
     const page = await open(kibitz);
     await page.getByText("up to 20 plies").waitFor();
     await depth(page).fill("31");
@@ -99,7 +99,7 @@ describeWith("chromium")("the call behind the page", () => {
     expect(await depth(page).getAttribute("aria-invalid")).toBe("false");
   });
 
-  test("is told what the service offers once it answers, where it did not at first", async () => {
+  test("the page asks again what the service offers if it could not read it at first", async () => {
     const offers = /AnalysisService\/(ListEngines|GetPrice)/;
     const page = await open(kibitz, {
       prepare: async (page) => void (await page.route(offers, (route) => route.abort())),
@@ -110,7 +110,7 @@ describeWith("chromium")("the call behind the page", () => {
     await page.getByText("up to 20 plies").waitFor();
   });
 
-  test("sends the options of the engine as its schema has them", async () => {
+  test("the page sends the options of the engine as its schema has them", async () => {
     const page = await open(kibitz);
     await page.getByText("More settings").click();
     await page.getByRole("spinbutton", { name: /Playing strength by level/ }).fill("5");
@@ -121,7 +121,7 @@ describeWith("chromium")("the call behind the page", () => {
       .waitFor();
   });
 
-  test("of a link with options waits until the service has said which there are", async () => {
+  test("the search of a link with options waits until the service has said which options there are", async () => {
     const searches: string[] = [];
     const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
     const page = await kibitz.open({
@@ -138,8 +138,7 @@ describeWith("chromium")("the call behind the page", () => {
         });
       },
     });
-    // Longer than a position is left to settle.
-    await page.waitForTimeout(600);
+    await settle(page);
     expect(searches).toEqual([]);
     expect(await analyse(page).isDisabled()).toBe(true);
     letGo();
@@ -147,7 +146,7 @@ describeWith("chromium")("the call behind the page", () => {
     expect(searches).toEqual([expect.stringContaining('"skill_level":5')]);
   });
 
-  test("that asks for too much is asked again as the service suggests, by a button", async () => {
+  test("a call that asks for too much is made again as the service suggests, by a button", async () => {
     const page = await open(kibitz);
     await page.getByText("up to 20 plies").waitFor();
     await depth(page).fill("21");
@@ -169,14 +168,13 @@ describeWith("chromium")("the call behind the page", () => {
     await problem.waitFor({ state: "detached" });
     expect(await hasFocus(page)).toBe(true);
     expect(await depth(page).inputValue()).toBe("20");
-    // Longer than new settings are left to settle, before they are asked about by themselves.
-    await page.waitForTimeout(600);
+    await settle(page);
     expect(searches).toHaveLength(1);
     await page.getByRole("button", { name: "Stop", exact: true }).click();
     await call(page).getByText("stopped", { exact: true }).waitFor();
   });
 
-  test("gets a key by a button and is asked again with it; the key is nowhere to be read", async () => {
+  test("a button gets a key and makes the call again with it, and the key can be read nowhere on the page", async () => {
     const page = await open(kibitz);
     await page.getByText("up to 20 plies").waitFor();
     await page.getByRole("spinbutton", { name: "Lines" }).fill("6");
@@ -202,7 +200,7 @@ describeWith("chromium")("the call behind the page", () => {
     expect(await page.evaluate("sessionStorage.length")).toBe(0);
   });
 
-  test("is not made of a key that is pasted beside its field: the field is shown", async () => {
+  test("a key that is pasted beside its field is not sent, and the field is shown", async () => {
     const page = await open(kibitz, withClipboard);
     const sent: string[] = [];
     page.on("request", (request) => sent.push(request.postData() ?? ""));
@@ -214,7 +212,7 @@ describeWith("chromium")("the call behind the page", () => {
     expect(sent.join()).not.toContain("kbz_");
   });
 
-  test("is not made with what is no key, and a wrong key is told where it is", async () => {
+  test("a text that is no key is not taken, and a wrong key can be corrected where it stands", async () => {
     const page = await open(kibitz);
     const field = page.getByLabel("Key", { exact: true });
     await field.fill("two words");
@@ -229,8 +227,8 @@ describeWith("chromium")("the call behind the page", () => {
     await expect.poll(() => field.evaluate((one) => one === one.ownerDocument.activeElement)).toBe(true);
   });
 
-  test("is told in words where the service is gone, and made again when there is a network", async () => {
-    const page = await open(kibitz);
+  test("a call to a service that cannot be reached says so, and is made again when there is a network", async () => {
+    const page = await open(kibitz, { ownTab: true });
     await page.getByText("up to 20 plies").waitFor();
     await page.context().setOffline(true);
     await page.getByLabel("Key", { exact: true }).fill("kbz_wrong");
@@ -241,30 +239,10 @@ describeWith("chromium")("the call behind the page", () => {
   });
 });
 
-describeWith("chromium")("the call behind the page, of a caller with few requests", () => {
-  const limits = { rates: [rateOf("burst", 1, 15)] };
-  const kibitz = usePage({
-    KIBITZ_ACCESS: "public",
-    KIBITZ_PLANS: usePlansFile({ id: "keyless", limits }),
-  });
-
-  test("waits with a countdown, and is asked again by itself", async () => {
-    const page = await open(kibitz);
-    await ask(page, 1);
-    await answered(page);
-    await ask(page, 2);
-    const problem = page.getByRole("region", { name: "Rate limited" });
-    await problem.getByRole("timer").waitFor();
-    expect(await problem.getByRole("timer").textContent()).toMatch(/^Asks again by itself in \d+ s$/);
-    await problem.waitFor({ state: "detached" });
-    await answered(page);
-  });
-});
-
 describeWith("chromium")("the call behind the page of a service that answers only with a key", () => {
-  const kibitz = usePage({ KIBITZ_ACCESS: "keys" });
+  const kibitz = usePage(useServiceInProcess({ KIBITZ_ACCESS: "keys" }));
 
-  test("needs a key, says so, and shows where it goes", async () => {
+  test("the page of a service that answers only with a key says so, and shows where the key goes", async () => {
     const page = await open(kibitz);
     await page.getByText("This service answers only with a key.").waitFor();
     await ask(page, 2);

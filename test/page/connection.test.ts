@@ -1,61 +1,71 @@
 import { expect, test } from "vitest";
 import { describeWith } from "../support/needs.ts";
 import { rateOf, usePlansFile } from "../support/plans-file.ts";
-import { analysisOf, hasFocus } from "./support/analysis-page.ts";
-import { startCuttingProxy } from "./support/cutting-proxy.ts";
-import { usePage } from "./support/open-page.ts";
+import { startRelay } from "../support/relay.ts";
+import { analysisOf, hasFocus, settle } from "./support/analysis-page.ts";
+import { usePage, useServiceInProcess } from "./support/open-page.ts";
 
 describeWith("chromium")("the connection", () => {
-  // Whoever waits is not refused, however long it seems.
-  const kibitz = usePage({ KIBITZ_SLOTS: "1", KIBITZ_QUEUE_MAX_WAIT_MS: "600000" });
+  const kibitz = usePage(
+    // A search that waits is not refused, however long its wait seems.
+    useServiceInProcess({ KIBITZ_SLOTS: "1", KIBITZ_QUEUE_MAX_WAIT_MS: "600000" }),
+  );
+  const relayed = async () => {
+    const relay = await startRelay(Number(new URL(kibitz.url).port));
+    return {
+      relay,
+      base: `http://127.0.0.1:${relay.port}/`,
+      [Symbol.asyncDispose]: () => relay[Symbol.asyncDispose](),
+    };
+  };
 
-  test("that is lost is told, what was shown stays, and it goes on by itself", async () => {
-    const way = await startCuttingProxy(kibitz.url);
+  test("the page says that the connection is lost, keeps what it shows, and goes on by itself", async () => {
+    await using way = await relayed();
     const page = await kibitz.open({ base: way.base, address: "#moves=e4_c5_Nf3&depth=30" });
     const { lines, heard, stop } = analysisOf(page);
     await lines.first().waitFor();
-    way.letIn(false);
-    way.cut();
+    way.relay.isRefusing = true;
+    way.relay.reset();
     await page.getByText("The service does not answer.").and(page.locator(".search-lost")).waitFor();
     await heard.filter({ hasText: "The service does not answer." }).waitFor();
     expect(await lines.count()).toBe(1);
-    way.letIn(true);
+    way.relay.isRefusing = false;
     await page.getByText(/^Depth \d+ …$/).waitFor();
     await stop.click();
   });
 
-  test("that comes back is asked at once by who does not want to wait", async () => {
-    const way = await startCuttingProxy(kibitz.url);
+  test("a user who does not want to wait for the next try after a lost connection can ask at once", async () => {
+    await using way = await relayed();
     const page = await kibitz.open({ base: way.base, address: "#depth=3" });
     const { lines, start } = analysisOf(page);
     await page.getByRole("grid", { name: "Board" }).waitFor();
-    way.letIn(false);
-    way.cut();
+    way.relay.isRefusing = true;
+    way.relay.reset();
     await start.click();
     await page.getByText(/Asking again in ([4-9]|1\d) s/).waitFor();
-    way.letIn(true);
+    way.relay.isRefusing = false;
     await page.getByRole("button", { name: "Ask now" }).click();
     await lines.first().waitFor();
     expect(await hasFocus(page)).toBe(true);
   });
 
-  test("that is slow is told, and can be given up", async () => {
-    const way = await startCuttingProxy(kibitz.url);
+  test("a search whose answer is slow says so, and can be stopped", async () => {
+    await using way = await relayed();
     const page = await kibitz.open({ base: way.base, address: "#depth=3" });
     const { start, stop, lines } = analysisOf(page);
     await page.getByRole("grid", { name: "Board" }).waitFor();
-    // Longer than anybody needs to see it and to give it up; who asks again does not wait for it.
-    way.delay(30_000);
+    // Longer than the test needs to see it and to give it up. A new connection does not wait for it.
+    way.relay.answerDelayMs = 30_000;
     await start.click();
     await page.getByText("Asking …", { exact: true }).and(page.locator(".search-state")).waitFor();
     await stop.click();
     await page.getByText("Stopped", { exact: true }).and(page.locator(".search-state")).waitFor();
-    way.delay(0);
+    way.relay.answerDelayMs = 0;
     await start.click();
     await lines.first().waitFor();
   });
 
-  test("to a busy service tells the place in the queue", async () => {
+  test("a search at a busy service shows its queue position", async () => {
     const page = await kibitz.open({ address: "#depth=2" });
     const { start, lines } = analysisOf(page);
     await page.getByRole("grid", { name: "Board" }).waitFor();
@@ -77,7 +87,7 @@ describeWith("chromium")("the connection", () => {
     await lines.first().waitFor();
   });
 
-  test("that is refused shows the problem and what to do", async () => {
+  test("a search that is refused shows the problem and what to do", async () => {
     const page = await kibitz.open({ address: "#moves=e4&engine=stockfish-0" });
     await page.getByRole("heading", { name: /engine/i, level: 3 }).waitFor();
     await page.getByText("Refused", { exact: true }).waitFor();
@@ -85,13 +95,15 @@ describeWith("chromium")("the connection", () => {
 });
 
 describeWith("chromium")("a service that says to wait", () => {
-  const limits = { rates: [rateOf("burst", 1, 15)] };
-  const kibitz = usePage({
-    KIBITZ_ACCESS: "public",
-    KIBITZ_PLANS: usePlansFile({ id: "keyless", limits }),
-  });
+  const limits = { rates: [rateOf("burst", 1, 8)] };
+  const kibitz = usePage(
+    useServiceInProcess({
+      KIBITZ_ACCESS: "public",
+      KIBITZ_PLANS: usePlansFile({ id: "keyless", limits }),
+    }),
+  );
 
-  test("is not asked about every position meanwhile, and then about the one on the board", async () => {
+  test("a service that says to wait is not asked meanwhile, and when the countdown ends about the position on the board", async () => {
     let asked = 0;
     const page = await kibitz.open({
       address: "#moves=e4&depth=2",
@@ -108,9 +120,8 @@ describeWith("chromium")("a service that says to wait", () => {
     await move.fill("Nf3");
     await move.press("Enter");
     await page.getByRole("gridcell", { name: "f3, White knight" }).waitFor();
-    // Longer than a position has to be on the board before it is asked about.
-    await page.waitForTimeout(400);
-    await page.getByRole("timer").waitFor();
+    await settle(page);
+    expect(await page.getByRole("timer").textContent()).toMatch(/^Asks again by itself in \d+ s$/);
     expect(asked).toBe(2);
     await lines.first().waitFor();
     await page
@@ -119,7 +130,7 @@ describeWith("chromium")("a service that says to wait", () => {
       .waitFor();
   });
 
-  test("is asked about every position again by who has got a key", async () => {
+  test("a service that said to wait is asked about every position again when its user has got a key", async () => {
     const page = await kibitz.open({ address: "#moves=e4&depth=2" });
     const { lines, move, start } = analysisOf(page);
     await lines.first().or(page.getByRole("timer")).waitFor();

@@ -2,16 +2,17 @@ import type { Browser, Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { describeWith } from "../support/needs.ts";
 import { startStopwatch, timesOf } from "../support/stopwatch.ts";
-import { usePage } from "./support/open-page.ts";
+import { usePage, useService } from "./support/open-page.ts";
 import { makeSlow } from "./support/slow-device.ts";
 
 describeWith("chromium")("the page's first visit", () => {
-  const kibitz = usePage({ KIBITZ_ACCESS: "public" });
+  const kibitz = usePage(useService({ KIBITZ_ACCESS: "public" }));
 
   test("a first visitor with a slow device and a slow network sees the board with its pieces within two seconds", async () => {
     const { medianMs, worstMs, all } = await timesOf(20, async () => {
       let stopwatch = () => Number.NaN;
       const page = await kibitz.open({
+        ownTab: true,
         prepare: async (page) => {
           // Chromium gives a page a process when it loads it. A visit whose files are forgotten makes that process known.
           await page.goto(kibitz.url);

@@ -1,5 +1,5 @@
-import type { Page } from "playwright-core";
-import { expect, onTestFinished, test } from "vitest";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { describeWith } from "../support/needs.ts";
 import { analysisOf } from "./support/analysis-page.ts";
 import { launchChromium } from "./support/launch-chromium.ts";
@@ -8,15 +8,19 @@ import { usePage } from "./support/open-page.ts";
 /** Browsers keep a page that was left, with all that its script knows, and show it again as it was. */
 describeWith("chromium")("a page that the browser has kept", () => {
   const kibitz = usePage();
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await launchChromium({ keepsPages: true });
+  });
+  afterAll(() => browser.close());
   const open = async (address: string) => {
-    const browser = await launchChromium({ keepsPages: true });
-    onTestFinished(() => browser.close());
     const page = await browser.newPage();
+    onTestFinished(() => page.close());
     await page.goto(`${kibitz.url}/${address}`);
     return { page, ...analysisOf(page) };
   };
 
-  test("analyses on when it is shown again", async () => {
+  test("a page that the browser has kept analyses on when it is shown again", async () => {
     const { page, moves, move, lines } = await open("#moves=e4&depth=4");
     await page.getByText("Depth 4", { exact: true }).waitFor();
     expect(await leaveAndComeBack(page), "the browser has kept the page").toBe(true);
@@ -33,12 +37,12 @@ describeWith("chromium")("a page that the browser has kept", () => {
     expect(await lines.count()).toBe(1);
   });
 
-  test("whose search was under way when it was left ends it, once", async () => {
-    const { page } = await open("#moves=e4_e5_Nf3&depth=17&multipv=2");
+  test("a page that was left during its search ends the search when it is shown again", async () => {
+    const { page } = await open("#moves=e4_e5_Nf3&depth=15&multipv=2");
     await page.getByText(/^Depth \d+ …$/).waitFor();
     // Whether it is kept then is the browser's matter.
     await leaveAndComeBack(page);
-    await page.getByText("Depth 17", { exact: true }).waitFor();
+    await page.getByText("Depth 15", { exact: true }).waitFor();
     expect(await page.getByRole("button", { name: "Stop" }).count()).toBe(0);
   });
 });

@@ -11,7 +11,7 @@ describeWith("chromium")("what is seen", () => {
   const promoting = "#fen=8/P6k/8/8/8/8/p6K/8_w_-_-_0_1&depth=2";
 
   test.each([telephone, { width: 1280, height: 800 }])(
-    "says on the first screen of $width px what this is, with the board and how it is evaluated",
+    "the first screen of $width px shows the name of the page, the board and how to evaluate it",
     async (size) => {
       const page = await kibitz.open({ size });
       const first = [
@@ -27,18 +27,17 @@ describeWith("chromium")("what is seen", () => {
     },
   );
 
-  test("has a large board where the window is large", async () => {
+  test("a large window has a large board", async () => {
     const page = await kibitz.open({ size: { width: 1920, height: 1080 } });
     const { y, height } = await boxOf(page.getByRole("grid", { name: "Board" }));
     expect(height).toBeGreaterThan(1080 * 0.75);
     expect(y + height).toBeLessThan(1080);
   });
 
-  test.each(["white", "black"])(
-    "writes ranks and files readably on light and dark, seen by %s",
-    async (side) => {
-      const page = await kibitz.open({ address: `#moves=e4&depth=2&board=${side}` });
-      await page.locator("coords.files coord").first().waitFor();
+  test("ranks and files can be read on light and dark squares, seen by White and by Black", async () => {
+    const page = await kibitz.open({ address: "#moves=e4&depth=2" });
+    for (const side of ["white", "black"]) {
+      await page.locator(`.orientation-${side} coords.files coord`).first().waitFor();
       const colours = await page.evaluate<string[]>(
         "[...document.querySelectorAll('coords coord')].map((coord) => getComputedStyle(coord).color)",
       );
@@ -46,14 +45,15 @@ describeWith("chromium")("what is seen", () => {
       for (const colour of colours) {
         // The board's light squares, and the same under a fifth of black.
         for (const square of ["rgb(240, 217, 181)", "rgb(192, 174, 145)"]) {
-          expect(contrast(colour, square), `${colour} on ${square}`).toBeGreaterThan(4.5);
+          expect(contrast(colour, square), `${colour} on ${square}, seen by ${side}`).toBeGreaterThan(4.5);
         }
       }
-    },
-  );
+      await page.getByRole("button", { name: "Flip board" }).click();
+    }
+  });
 
   test.each([telephone, { width: 1280, height: 800 }])(
-    "asks what a pawn becomes where it becomes it, the queen nearest, at $width px",
+    "the choice of what a pawn becomes lies over its square, the queen nearest, at $width px",
     async (size) => {
       const page = await kibitz.open({ address: promoting, size });
       const { square, moves } = analysisOf(page);
@@ -78,7 +78,7 @@ describeWith("chromium")("what is seen", () => {
     },
   );
 
-  test("stays where it is while a search deepens, for 320 px and wide", async () => {
+  test("nothing on the page moves while a search deepens, at 320 px and at 1280 px", async () => {
     for (const size of [telephone, { width: 1280, height: 800 }]) {
       const page = await kibitz.open({ address: "#moves=e4_e5&depth=13&multipv=2", size });
       const { lines, start } = analysisOf(page);
@@ -90,8 +90,8 @@ describeWith("chromium")("what is seen", () => {
     }
   });
 
-  test("stays where it is while something is copied, and says each time for as long that it is", async () => {
-    const page = await kibitz.open({ address: "#moves=e4&depth=2", ...withClipboard });
+  test("a button to copy keeps its place, and says each time for as long that it has copied", async () => {
+    const page = await kibitz.open({ address: "#moves=e4&depth=2", ownTab: true, ...withClipboard });
     const [link, fen] = ["Copy link", "Copy FEN"].map((name) => page.getByRole("button", { name }));
     if (!link || !fen) {
       throw new Error("there are two");
@@ -111,7 +111,7 @@ describeWith("chromium")("what is seen", () => {
     expect(await fen.textContent()).toBe("Copy FEN");
   });
 
-  test("has what is wrong with a game in sight, also at 320 px", async () => {
+  test("the illegal move of a game is in sight at 320 px", async () => {
     const page = await kibitz.open({ address: "#review", size: telephone });
     await page.getByLabel("A game in PGN").fill("1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Bxc9 dxc6");
     await page.getByRole("button", { name: "Review the game" }).click();

@@ -2,21 +2,22 @@ import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { describeWith } from "../support/needs.ts";
 import { usePlansFile } from "../support/plans-file.ts";
-import { usePage } from "./support/open-page.ts";
-import { analysisScene, reviewScene } from "./support/scenes.ts";
+import { analysisOf } from "./support/analysis-page.ts";
+import { usePage, useService } from "./support/open-page.ts";
+import { analysisScene } from "./support/scenes.ts";
 import { makeSlow } from "./support/slow-device.ts";
 import { testAccessibility } from "./support/test-accessibility.ts";
 
 describeWith("chromium")("the page, for everybody", () => {
   // As everybody is limited, but for how often.
   const plans = usePlansFile({ id: "keyless", limits: { rates: [] } });
-  const kibitz = usePage({ KIBITZ_ACCESS: "public", KIBITZ_PLANS: plans });
+  const kibitz = usePage(useService({ KIBITZ_ACCESS: "public", KIBITZ_PLANS: plans }));
 
   // The wider one is tested at night.
   testAccessibility(kibitz, { width: 320, height: 640 });
 
   test("the page is drawn after its document, one style sheet and one script, and its parts stay in place", async () => {
-    const page = await kibitz.open({ prepare: (page) => makeSlow(page) });
+    const page = await kibitz.open({ ownTab: true, prepare: (page) => makeSlow(page) });
     await page.locator("cg-board piece").first().waitFor();
     const { blocking, scripts, shift } = await page.evaluate<Loaded>(loadedInPage);
     expect(blocking).toEqual([expect.stringMatching(/\.css$/)]);
@@ -54,6 +55,23 @@ describeWith("chromium")("the page, for everybody", () => {
     await page.getByLabel("A game in PGN").waitFor();
   });
 
+  test("a line is reached from the board and played by keyboard alone", async () => {
+    const page = await kibitz.open({ address: "#moves=e4_e5&depth=4&multipv=2" });
+    const { lines, square, moves } = analysisOf(page);
+    await lines.nth(1).waitFor();
+    await square("e2").focus();
+    for (let presses = 0; presses < 40; presses++) {
+      await page.keyboard.press("Tab");
+      if ((await page.locator(".line-move:focus").count()) > 0) {
+        break;
+      }
+    }
+    await page.keyboard.press("ArrowRight");
+    await page.locator(".shown-board-preview").waitFor();
+    await page.keyboard.press("Enter");
+    await expect.poll(() => moves.count()).toBe(5);
+  });
+
   test("the page animates nothing if its user wants reduced motion", async () => {
     const page = await kibitz.open({ address: analysisScene.address, reducedMotion: true });
     const moving = page.evaluate<number>(`new Promise((resolve) => {
@@ -67,13 +85,13 @@ describeWith("chromium")("the page, for everybody", () => {
     await analysisScene.reach(page);
     await page.getByRole("button", { name: "One move back" }).click();
     // However long the way there took, what it ends with is seen.
-    await page.evaluate("globalThis.lookUntil = performance.now() + 2000");
+    await page.evaluate("globalThis.lookUntil = performance.now() + 500");
     expect(await moving).toBe(0);
   });
 
   test("the page comes back as it was left: by Back, by Forward, and by its link in another tab", async () => {
-    const page = await kibitz.open({ address: analysisScene.address });
-    await analysisScene.reach(page);
+    const page = await kibitz.open({ address: "#moves=e4_e5&depth=2" });
+    await page.getByText("Depth 2", { exact: true }).waitFor();
     const fen = page.getByRole("textbox", { name: "FEN" });
     const before = await fen.inputValue();
     await page.getByRole("link", { name: "Game review" }).click();
@@ -90,14 +108,15 @@ describeWith("chromium")("the page, for everybody", () => {
 
     const other = await page.context().newPage();
     await other.goto(page.url());
-    await analysisScene.reach(other);
+    await other.getByText("Depth 2", { exact: true }).waitFor();
     expect(await other.getByRole("textbox", { name: "FEN" }).inputValue()).toBe(before);
   });
 
   test("the page sends a key only from the tab into which it was put", async () => {
-    const first = await kibitz.open({ address: analysisScene.address });
+    const first = await kibitz.open({ address: "#moves=e4&depth=2" });
     const second = await first.context().newPage();
-    await second.goto(`${kibitz.url}/${reviewScene.address}`);
+    await second.goto(`${kibitz.url}/#moves=d4&depth=2`);
+    await second.getByText("Depth 2", { exact: true }).waitFor();
     const sent: (string | undefined)[] = [];
     for (const tab of [first, second]) {
       tab.on("request", (request) => sent.push(request.headers().authorization));
@@ -106,7 +125,13 @@ describeWith("chromium")("the page, for everybody", () => {
     await first.getByRole("button", { name: "Use this key" }).click();
     await expect.poll(() => sent).toContain(`Bearer kbz_${"x".repeat(40)}`);
     sent.length = 0;
-    await reviewScene.reach(second);
+    await analysisOf(second).move.fill("d5");
+    await analysisOf(second).move.press("Enter");
+    await second
+      .getByRole("toolbar", { name: /^Line 1/ })
+      .getByText(/^2\./)
+      .first()
+      .waitFor();
     expect(sent.length).toBeGreaterThan(0);
     expect(sent.filter(Boolean)).toEqual([]);
     expect(await first.getByRole("heading", { name: "Analysis" }).count()).toBe(1);

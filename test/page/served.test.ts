@@ -6,7 +6,6 @@ import { expect, test } from "vitest";
 import { describeWith } from "../support/needs.ts";
 import { usePage } from "./support/open-page.ts";
 import { startPrefixProxy } from "./support/prefix-proxy.ts";
-import { analysisScene } from "./support/scenes.ts";
 
 const built = fileURLToPath(new URL("../../dist/web", import.meta.url));
 
@@ -17,9 +16,9 @@ const loadedAssets =
 describeWith("chromium")("the page, as it is served", () => {
   const kibitz = usePage();
 
-  test("opens without a complaint, and asks nobody but this server", async () => {
+  test("the page opens without a complaint, and sends requests to its own server alone", async () => {
     const asked: string[] = [];
-    const page = await kibitz.open({ prepare: noteAsked(asked) });
+    const page = await kibitz.open({ ownTab: true, prepare: noteAsked(asked) });
     await page.locator("cg-board piece").first().waitFor();
     await page.getByRole("link", { name: "Game review" }).click();
     await page.getByRole("heading", { name: "Game review" }).waitFor();
@@ -27,15 +26,15 @@ describeWith("chromium")("the page, as it is served", () => {
     expect(asked.filter((url) => !url.startsWith(`${kibitz.url}/`))).toEqual([]);
   });
 
-  test("is less than 300 kB, all of it, for whoever takes gzip", () => {
+  test("the whole page has less than 300 kB if the browser accepts gzip", () => {
     const files = globSync("**/*.gz", { cwd: built }).filter((file) => !file.includes("licences"));
     const bytes = files.map((file) => statSync(`${built}/${file}`).size);
     expect(files).toContain("index.html.gz");
     expect(bytes.reduce((sum, size) => sum + size, 0)).toBeLessThan(300_000);
   });
 
-  test("is loaded once: the next visit asks for the page alone, which has not changed", async () => {
-    const page = await kibitz.open();
+  test("a second visit loads the document alone, which has not changed", async () => {
+    const page = await kibitz.open({ ownTab: true });
     const loaded = async () => new Map(await page.evaluate<readonly [string, number][]>(loadedAssets));
     const atFirst = await loaded();
     const answers: (readonly [string, number])[] = [];
@@ -52,15 +51,15 @@ describeWith("chromium")("the page, as it is served", () => {
     );
   });
 
-  test("works behind a proxy that strips a prefix: page, assets, calls and the API reference", async () => {
+  test("page, assets, calls and the API reference work behind a proxy that strips a prefix", async () => {
     const base = await startPrefixProxy(kibitz.url, "/chess/kibitz");
     const asked: string[] = [];
     const page = await kibitz.open({
       base,
-      address: analysisScene.address,
+      address: "#moves=e4&depth=2",
       prepare: noteAsked(asked),
     });
-    await analysisScene.reach(page);
+    await page.getByText("Depth 2", { exact: true }).waitFor();
     await page.getByRole("navigation").getByRole("link", { name: "API reference" }).click();
     await page.locator(".opblock").first().waitFor();
     expect(asked.filter((url) => !url.startsWith(base) && !url.startsWith("data:"))).toEqual([]);
@@ -68,7 +67,7 @@ describeWith("chromium")("the page, as it is served", () => {
     expect(asked).toContain(`${base}openapi.json`);
   });
 
-  test("is given out whatever the Host is called", async () => {
+  test("the page is served under any name in the Host header", async () => {
     for (const host of ["kibitz.example", "[::1]:1", "a_b:80", "xn--bcher-kva.example"]) {
       const answer = await new Promise<string>((resolve, reject) => {
         request(kibitz.url, { headers: { host, accept: "text/html" } }, (got) => {
@@ -82,7 +81,7 @@ describeWith("chromium")("the page, as it is served", () => {
     }
   });
 
-  test("turns no text into HTML, and reaches no other server", async () => {
+  test("the page turns no text into HTML, and reaches no other server", async () => {
     const page = await kibitz.open({ provoked: /TrustedHTML|kibitz\.example/ });
     const outcome = await page.evaluate<Record<string, string>>(`(async () => {
       const broken = [];

@@ -41,6 +41,11 @@ export async function clickAt(page: Page, square: Locator): Promise<void> {
   await page.mouse.click(...(await middleOf(square)));
 }
 
+/** Waits until the page has sent the search that it sends by itself, if it does: its own timer of 250 ms began earlier than this one. */
+export async function settle(page: Page): Promise<void> {
+  await page.evaluate("new Promise((resolve) => setTimeout(resolve, 350))");
+}
+
 /** Whether something has the focus: else keys and screen readers begin at the top again. */
 export function hasFocus(page: Page): Promise<boolean> {
   return page.evaluate<boolean>("document.activeElement !== document.body");

@@ -63,8 +63,7 @@ export const problemScene: Scene = {
 
 export const scenes: readonly Scene[] = [analysisScene, reviewScene, problemScene];
 
-/** Pieces have been drawn, and nothing moves any more. */
+/** Nothing moves any more. */
 async function isStill(page: Page): Promise<void> {
-  await page.waitForLoadState("networkidle");
   await page.evaluate("Promise.all(document.getAnimations().map(({ finished }) => finished))");
 }
