@@ -77,7 +77,7 @@ async function expectOpen(clients: readonly Client[], expected: readonly boolean
 }
 
 describe("an address that holds as many connections as it may", () => {
-  test("gives the one that has been idle longest for each new one, and nobody else gives any", async () => {
+  test("an address with all its connections gives the longest idle one for each new one, and other addresses give none", async () => {
     const { enter, warnings } = await start({}, { connectionsPerAddress: 3 });
     const others = [await enter("127.0.0.3"), await enter("127.0.0.3"), await enter("127.0.0.3")];
     const own = [await enter("127.0.0.2"), await enter("127.0.0.2"), await enter("127.0.0.2")];
@@ -101,7 +101,7 @@ describe("an address that holds as many connections as it may", () => {
     ["taking no answer", get("/large")],
     ["in the middle of the HTTP/2 preface", "PRI * HTTP/2.0\r\n"],
     ["silent over HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0"],
-  ])("gives one that is %s", async (_, bytes) => {
+  ])("an address with all its connections gives one that is %s", async (_, bytes) => {
     const { enter } = await start({}, { connectionsPerAddress: 1 });
     const first = await enter("127.0.0.2");
     first.socket.pause().write(Buffer.from(bytes, "latin1"));
@@ -112,7 +112,7 @@ describe("an address that holds as many connections as it may", () => {
     await first.closed;
   });
 
-  test("keeps those with calls under way, and gets on another one an answer to its probe and to nothing else", async () => {
+  test("an address with all its connections keeps those in use, and gets only its probe answered on another one", async () => {
     const { enter, work, busy } = await start({}, { connectionsPerAddress: 2 });
     const working = [await work("127.0.0.2"), await work("127.0.0.2")];
     const probe = await enter("127.0.0.2", get("/healthz") + get("/healthz"));
@@ -131,7 +131,7 @@ describe("an address that holds as many connections as it may", () => {
     await expectOpen(working, [false, true]);
   });
 
-  test("gets over HTTP/2 an answer to its probe, and a goodbye", async () => {
+  test("an address with all its connections gets over HTTP/2 an answer to its probe, and a goodbye", async () => {
     const { base, work } = await start({}, { connectionsPerAddress: 1 });
     await work("127.0.0.2");
     const client = http2From(base, "127.0.0.2");
@@ -143,7 +143,7 @@ describe("an address that holds as many connections as it may", () => {
     await closed;
   });
 
-  test("may replace all of them once, and is then closed unread; its probes too, but nobody else's", async () => {
+  test("an address may replace all of its connections once, and is then closed unread, without harm to others", async () => {
     const { enter } = await start({ spareConnectionsPerAddress: 2 }, { connectionsPerAddress: 20 });
     const clients: Client[] = [];
     for (let count = 0; count < 60; count++) {
@@ -157,13 +157,13 @@ describe("an address that holds as many connections as it may", () => {
     expect(await ask(await enter("127.0.0.3"))).toContain("200 OK");
   });
 
-  test("is not limited where it is counted only in all", async () => {
+  test("an address is not limited if its connections count only in all", async () => {
     const { enter } = await start({}, { connectionsPerAddress: 1, addressOf: () => undefined });
     const clients = [await enter("127.0.0.2"), await enter("127.0.0.2"), await enter("127.0.0.2")];
     await expectOpen(clients, [true, true, true]);
   });
 
-  test("is any that addressOf makes one", async () => {
+  test("connections are counted by the name that addressOf gives an address", async () => {
     const { enter } = await start({}, { connectionsPerAddress: 1, addressOf: () => "one network" });
     const clients = [await enter("127.0.0.2"), await enter("127.0.0.3")];
     await expectOpen(clients, [false, true]);
@@ -171,7 +171,7 @@ describe("an address that holds as many connections as it may", () => {
 });
 
 describe("where every connection is taken", () => {
-  test("the address that holds most gives for a new one", async () => {
+  test("if all connections are taken, the address that holds most gives one for a new one", async () => {
     const { enter, warnings } = await start({ connectionsMax: 6 });
     const most: Client[] = [];
     for (let count = 0; count < 4; count++) {
@@ -187,7 +187,7 @@ describe("where every connection is taken", () => {
     }
   });
 
-  test("no call is cut, and probes are answered, although a hundred addresses hold them and as many come", async () => {
+  test("if a hundred addresses hold all connections, no call is cut, and probes are answered", async () => {
     const { enter, busy } = await start({ connectionsMax: 100, spareConnectionsMax: 10 });
     const working: Client[] = [];
     for (let host = 2; host < 102; host++) {
@@ -209,7 +209,7 @@ describe("where every connection is taken", () => {
     await expect.poll(() => working.every(({ received }) => received().includes("done"))).toBe(true);
   });
 
-  test("connections that are counted only in all are not taken away", async () => {
+  test("connections that count only in all are not taken away", async () => {
     const addressOf = (peer: string) => (peer === "127.0.0.9" ? undefined : peer);
     const { enter } = await start({ connectionsMax: 4 }, { addressOf });
     const proxied = [await enter("127.0.0.9"), await enter("127.0.0.9"), await enter("127.0.0.9")];
@@ -217,7 +217,7 @@ describe("where every connection is taken", () => {
     await expectOpen([...proxied, ...others], [true, true, true, false, false, true]);
   });
 
-  test("places of connections that are gone are free again", async () => {
+  test("places of closed connections are free again", async () => {
     const { enter, warnings } = await start({ connectionsMax: 3 }, { connectionsPerAddress: 2 });
     for (let round = 0; round < 20; round++) {
       const clients = [await enter("127.0.0.2"), await enter("127.0.0.2"), await enter("127.0.0.3")];
@@ -250,7 +250,7 @@ describe("calls under way", () => {
 
   const callerOf: ListenerOptions["callerOf"] = ({ address, forwardedFor }) => forwardedFor ?? address;
 
-  test("are so many of one caller, over all its connections and both protocols", async () => {
+  test("calls in flight are bounded for a caller, over all its connections and both protocols", async () => {
     const { base, busy, enter, work, warnings } = await start({}, { callerOf, callsPerCaller: () => 3 });
     const { begin, codes } = beginnerOf(base);
     begin("127.0.0.2", 2);
@@ -274,7 +274,7 @@ describe("calls under way", () => {
     expect(warnings).toEqual([expect.stringContaining("KIBITZ_CONNECTIONS_PER_ADDRESS")]);
   });
 
-  test("are given back by HEAD requests that are cancelled over HTTP/2, at once or while they are under way", async () => {
+  test("calls in flight are given back by HEAD requests that are cancelled over HTTP/2, at any time", async () => {
     const { base, busy } = await start({}, { callerOf, callsPerCaller: () => 3 });
     const { begin, codes } = beginnerOf(base);
     const client = http2From(base, "127.0.0.2");
@@ -296,7 +296,7 @@ describe("calls under way", () => {
     expect(codes).toEqual([]);
   });
 
-  test("are counted by the caller for whom a request was forwarded", async () => {
+  test("calls in flight are counted by the caller that a proxy forwards for", async () => {
     const { base, busy } = await start({}, { callerOf, callsPerCaller: () => 2 });
     const { begin, codes } = beginnerOf(base);
     begin("127.0.0.9", 3, { "x-forwarded-for": "192.0.2.1" });
@@ -305,7 +305,7 @@ describe("calls under way", () => {
     await expect.poll(() => codes).toEqual([7]);
   });
 
-  test("are so many in all, and probes are answered beside them", async () => {
+  test("calls in flight are bounded in all, and probes are answered beside them", async () => {
     const { base, busy, enter } = await start({ callsMax: 2 });
     const { begin, codes } = beginnerOf(base);
     begin("127.0.0.2", 2);
@@ -315,7 +315,7 @@ describe("calls under way", () => {
     expect(await ask(await enter("127.0.0.4"))).toContain("200 OK");
   });
 
-  test("end the connection of a client that goes on to begin more than it may", async () => {
+  test("a client that begins more calls than allowed and goes on loses its connection", async () => {
     const { base, busy } = await start({ streamsRefusedMax: 5 }, { callerOf, callsPerCaller: () => 1 });
     const { begin, codes } = beginnerOf(base);
     const patient = begin("127.0.0.2", 6);
@@ -331,7 +331,7 @@ describe("calls under way", () => {
 });
 
 describe("pipelined requests over HTTP/1.1", () => {
-  test("are begun one after the other", async () => {
+  test("pipelined requests over HTTP/1.1 are begun one after the other", async () => {
     const { enter, busy } = await start({});
     const client = await enter("127.0.0.2", get("/busy").repeat(3) + get("/healthz"));
     for (const count of [1, 2, 3]) {
@@ -343,7 +343,7 @@ describe("pipelined requests over HTTP/1.1", () => {
     await expect.poll(client.received).toMatch(/answer 1[\s\S]*answer 2[\s\S]*answer 3[\s\S]*"ok"/);
   });
 
-  test("that are sent in pieces, with bodies, are read as they were sent", async () => {
+  test("pipelined requests that are sent in pieces, with bodies, are read correctly", async () => {
     const { port } = await startListener([
       (req, res) => {
         let text = "";
@@ -382,7 +382,7 @@ describe("pipelined requests over HTTP/1.1", () => {
     await gone;
   });
 
-  test("beyond what is kept for a connection are not answered: it ends with the answer that is under way", async () => {
+  test("pipelined requests beyond the buffer of a connection are not answered, and the connection ends with the answer in flight", async () => {
     const { enter, busy } = await start({});
     const client = await enter("127.0.0.2", get("/busy") + get("/healthz").repeat(5000));
     await expect.poll(() => busy.length).toBe(1);

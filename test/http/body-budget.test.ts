@@ -52,7 +52,7 @@ async function start(options: BodyBudgetOptions) {
 
 const limits = { maxBytes: 100_000, maxBytesPerAddress: 40_000, freeBytes: 1000 };
 
-test("one address that sends slowly has its share of the memory for bodies, and others have theirs", async () => {
+test("an address that sends slowly has its share of the memory for bodies, and other addresses have theirs", async () => {
   const send = await start(limits);
   const slow = await send("127.0.0.2", 41_000, { length: 50_000 });
   const more = problemOf(await (await send("127.0.0.2", 2000)).closed);
@@ -64,7 +64,7 @@ test("one address that sends slowly has its share of the memory for bodies, and 
   await expect.poll(async () => (await send("127.0.0.2", 41_000)).closed).toContain("read");
 });
 
-test("all addresses together have what there is", async () => {
+test("all addresses together share the memory for bodies", async () => {
   const send = await start(limits);
   for (const from of ["127.0.0.2", "127.0.0.3"]) {
     await send(from, 41_000, { length: 50_000 });
@@ -74,7 +74,7 @@ test("all addresses together have what there is", async () => {
   expect(await (await send("127.0.0.4", 1000)).closed).toContain("read");
 });
 
-test("an address is the one that a caller is known by", async () => {
+test("the memory for bodies is counted by the caller's name for an address", async () => {
   const send = await start({ ...limits, addressOf: ({ forwardedFor }) => forwardedFor ?? "" });
   await send("127.0.0.2", 41_000, { length: 50_000, forwardedFor: "192.0.2.1" });
   expect(await (await send("127.0.0.2", 41_000, { forwardedFor: "192.0.2.2" })).closed).toContain("read");
@@ -89,7 +89,7 @@ test("a body counts until its call ends, also when all of it has come", async ()
   await expect.poll(async () => (await send("127.0.0.2", 41_000)).closed).toContain("read");
 });
 
-test("batches and reviews have a budget of their own, and all their bytes count", async () => {
+test("batches and reviews have a memory budget of their own, and all their bytes count", async () => {
   const send = await start({ freeBytes: 1000, maxBytesOfLong: 1500 });
   const waiting = await send("127.0.0.2", 900, { path: "/long", wait: true });
   const refused = problemOf(await (await send("127.0.0.3", 700, { path: "/long" })).closed);
@@ -107,7 +107,7 @@ describe("inflating", () => {
     return { outcome, count: () => {} };
   };
 
-  test("is done of four bodies at a time, and the others wait in their order", async () => {
+  test("four bodies are inflated at a time, and the others wait in their order", async () => {
     const { inflate } = createBodyBudget();
     const begun: number[] = [];
     const gates = Array.from({ length: 7 }, () => Promise.withResolvers<Buffer>());
@@ -134,7 +134,7 @@ describe("inflating", () => {
     expect(begun).toEqual([0, 1, 2, 3, 4, 5, 6]);
   });
 
-  test("waits for nobody who has left", async () => {
+  test("inflating waits for no caller who has left", async () => {
     const { inflate } = createBodyBudget();
     const gate = Promise.withResolvers<Buffer>();
     const running = Array.from({ length: 4 }, () => inflate(packed, () => gate.promise, anyCall()));
@@ -149,7 +149,7 @@ describe("inflating", () => {
     await Promise.all(running);
   });
 
-  test("counts what comes out instead of what was sent, until the call ends", async () => {
+  test("an inflated body counts by its inflated size, until the call ends", async () => {
     const { inflate, countOf } = createBodyBudget({ freeBytes: 0, maxBytesPerAddress: 100 });
     const call = () => {
       const outcome = createOutcome();

@@ -161,7 +161,7 @@ describe("watchers of health", () => {
   const app = useService({ KIBITZ_ACCESS: "public", KIBITZ_TRUST_PROXY: "127.0.0.9" });
   const { enterHttp2 } = callersOf(app);
 
-  test("a hundred watchers of health of one address are let in, by whomever it is forwarded; Check always answers", async () => {
+  test("a hundred watchers of health of one address are admitted, by any proxy, and Check is always answered", async () => {
     const from = (address: string) => ({ "x-forwarded-for": address });
     const proxy = enterHttp2("127.0.0.9");
     const watching = Array.from({ length: 100 }, () => health(proxy, "Watch", from("192.0.2.1")));

@@ -16,7 +16,7 @@ const get = (path: string, more = "") => `GET ${path} HTTP/1.1\r\nHost: x\r\n${m
 const last = "Connection: close\r\n";
 
 describe("one port", () => {
-  test("speaks HTTP/1.1 and HTTP/2", async () => {
+  test("one port speaks HTTP/1.1 and HTTP/2", async () => {
     const { base } = await startListener();
     expect(await (await fetch(`${base}/healthz`)).json()).toEqual({ status: "ok" });
     expect(await http2Get(base, { ":path": "/healthz" })).toMatchObject({
@@ -25,14 +25,14 @@ describe("one port", () => {
     });
   });
 
-  test("understands HTTP/1.1 that arrives byte by byte", async () => {
+  test("the port understands HTTP/1.1 that arrives byte by byte", async () => {
     const { port } = await startListener();
     const { socket, closed } = await open(port);
     await dribble(socket, get("/healthz", last));
     expect(await closed).toMatch(/^HTTP\/1.1 200 OK/);
   });
 
-  test("understands methods that begin like the HTTP/2 preface", async () => {
+  test("the port understands methods that begin like the HTTP/2 preface", async () => {
     const { port } = await startListener();
     for (const method of ["POST", "PUT", "PROPFIND"]) {
       const answer = await exchange(port, `${method} /healthz HTTP/1.1\r\nHost: x\r\n${last}\r\n`);
@@ -40,7 +40,7 @@ describe("one port", () => {
     }
   });
 
-  test("understands HTTP/2 that arrives byte by byte", async () => {
+  test("the port understands HTTP/2 that arrives byte by byte", async () => {
     const { port } = await startListener();
     const { socket, received } = await open(port);
     // Preface, empty SETTINGS, HEADERS for GET http: /healthz of x in HPACK.
@@ -59,13 +59,13 @@ describe("one port", () => {
     socket.destroy();
   });
 
-  test("answers pipelined requests in their order", async () => {
+  test("the port answers pipelined requests in their order", async () => {
     const { port } = await startListener();
     const answer = await exchange(port, get("/healthz") + get("/nope") + get("/readyz", last));
     expect(answer.match(/HTTP\/1.1 \d+/g)).toEqual(["HTTP/1.1 200", "HTTP/1.1 404", "HTTP/1.1 200"]);
   });
 
-  test("answers all of many pipelined requests, in their order, on one connection", async () => {
+  test("the port answers many pipelined requests in their order, on one connection", async () => {
     const { port } = await startListener();
     const answer = await exchange(
       port,
@@ -78,7 +78,7 @@ describe("one port", () => {
     expect(answer.match(/Connection: close/g)).toHaveLength(1);
   });
 
-  test("keeps a connection for the next request, also after a refusal", async () => {
+  test("the port keeps a connection for the next request, also after a refusal", async () => {
     const { port } = await startListener();
     const { socket, received } = await open(port);
     socket.write("POST /nope HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbody");
@@ -88,35 +88,38 @@ describe("one port", () => {
     socket.destroy();
   });
 
-  test.each(["the first", "a later"])("reads only what is asked for of %s request's body", async (which) => {
-    const usual = getDefaultHighWaterMark(false);
-    onTestFinished(() => setDefaultHighWaterMark(false, usual));
-    // As in `main.ts`: less than a first packet.
-    setDefaultHighWaterMark(false, 16 * 1024);
-    const held = Promise.withResolvers<NodeRequest>();
-    const hold: RequestHandler = (req) => {
-      if (req.url !== "/held") {
-        return false;
+  test.each(["the first", "a later"])(
+    "the port reads only as much of %s request's body as the handler asks for",
+    async (which) => {
+      const usual = getDefaultHighWaterMark(false);
+      onTestFinished(() => setDefaultHighWaterMark(false, usual));
+      // As in `main.ts`: less than a first packet.
+      setDefaultHighWaterMark(false, 16 * 1024);
+      const held = Promise.withResolvers<NodeRequest>();
+      const hold: RequestHandler = (req) => {
+        if (req.url !== "/held") {
+          return false;
+        }
+        held.resolve(req.on("data", () => {}).pause());
+        return true;
+      };
+      const { port } = await startListener([hold]);
+      const { socket, received } = await open(port);
+      if (which === "a later") {
+        socket.write(get("/healthz"));
+        await expect.poll(received).toContain("200 OK");
       }
-      held.resolve(req.on("data", () => {}).pause());
-      return true;
-    };
-    const { port } = await startListener([hold]);
-    const { socket, received } = await open(port);
-    if (which === "a later") {
-      socket.write(get("/healthz"));
-      await expect.poll(received).toContain("200 OK");
-    }
-    const bytes = 32 * 1024 * 1024;
-    const head = `POST /held HTTP/1.1\r\nHost: x\r\nContent-Length: ${bytes}\r\n\r\n`;
-    socket.write(Buffer.concat([Buffer.from(head), Buffer.alloc(bytes)]));
-    const req = await held.promise;
-    await sleep(300);
-    expect(req.socket.bytesRead).toBeLessThan(512 * 1024);
-    socket.destroy();
-  });
+      const bytes = 32 * 1024 * 1024;
+      const head = `POST /held HTTP/1.1\r\nHost: x\r\nContent-Length: ${bytes}\r\n\r\n`;
+      socket.write(Buffer.concat([Buffer.from(head), Buffer.alloc(bytes)]));
+      const req = await held.promise;
+      await sleep(300);
+      expect(req.socket.bytesRead).toBeLessThan(512 * 1024);
+      socket.destroy();
+    },
+  );
 
-  test("says which port it got, and rejects where it gets none", async () => {
+  test("a listener reports its port, and rejects if it gets none", async () => {
     const { port } = await startListener();
     const second = createListener({ handlers: [], cors: createCors([]), log: silentLog });
     await expect(second.listen("127.0.0.1", port)).rejects.toThrow("EADDRINUSE");
@@ -125,7 +128,7 @@ describe("one port", () => {
 });
 
 describe("a handler", () => {
-  test("is asked only for what those before it left", async () => {
+  test("a handler gets only requests that earlier handlers left", async () => {
     const { base } = await startListener([
       (req, res) => req.url === "/mine" && Boolean(res.end("first")),
       (_req, res) => Boolean(res.end("second")),
@@ -134,7 +137,7 @@ describe("a handler", () => {
     expect(await (await fetch(`${base}/other`)).text()).toBe("second");
   });
 
-  test("that throws costs its caller a 500, which is logged, and nobody else anything", async () => {
+  test("a handler that throws costs its caller a 500, which is logged, and no other caller anything", async () => {
     const bug = new Error("bug");
     const { base, errors } = await startListener([
       (req) => {
@@ -152,7 +155,7 @@ describe("a handler", () => {
     expect((await fetch(`${base}/healthz`)).status).toBe(200);
   });
 
-  test("that throws in the middle of an answer breaks it off", async () => {
+  test("a handler that throws in the middle of an answer breaks it off", async () => {
     const { base } = await startListener([
       (_req, res) => {
         (res as ServerResponse).write("half");
@@ -163,7 +166,7 @@ describe("a handler", () => {
     await expect(http2Get(base, { ":path": "/" })).rejects.toThrow("NGHTTP2_INTERNAL_ERROR");
   });
 
-  test("that writes after the end does not end the process", async () => {
+  test("a handler that writes after the end does not end the process", async () => {
     const { base, errors } = await startListener([
       (req, res) => {
         if (req.url !== "/bug") {
@@ -182,7 +185,7 @@ describe("a handler", () => {
     expect((await fetch(`${base}/healthz`)).status).toBe(200);
   });
 
-  test("may take longer than a request may take to arrive", async () => {
+  test("a handler may take longer than a request may take to arrive", async () => {
     const limits = { headersTimeoutMs: 100, requestTimeoutMs: 150, checkIntervalMs: 20 };
     const { base } = await startListener(
       [(_req, res) => Boolean(setTimeout(() => res.end("at last"), 400))],
@@ -208,7 +211,7 @@ describe("connections that waste time", () => {
   test.each([
     ["nothing", ""],
     ["half an HTTP/2 preface", "PRI * HTTP/2.0\r\n"],
-  ])("are closed after %s", async (_, bytes) => {
+  ])("a connection is closed after %s", async (_, bytes) => {
     const { port } = await startListener([], limits);
     expect(await exchange(port, bytes)).toBe("");
   });
@@ -217,14 +220,14 @@ describe("connections that waste time", () => {
     ["half a request line", "GET /hea"],
     ["half a header", "GET /healthz HTTP/1.1\r\nHos"],
     ["half a body", "POST /slow HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf"],
-  ])("get 408 after %s", async (_, bytes) => {
+  ])("a connection gets 408 after %s", async (_, bytes) => {
     const { port } = await startListener([(req) => req.url === "/slow"], limits);
     const answer = problemOf(await exchange(port, bytes));
     expect(answer).toMatchObject({ status: 408, code: "request_timeout" });
     expect(answer.head).toContain("Connection: close");
   });
 
-  test("get 408 over HTTP/2 after half a body, and no second answer", async () => {
+  test("a connection over HTTP/2 gets 408 after half a body, and no second answer", async () => {
     const answerLate: RequestHandler = (req, res) => {
       if (req.url !== "/slow") {
         return false;
@@ -244,7 +247,7 @@ describe("connections that waste time", () => {
     expect((await fetch(`${base}/healthz`)).status).toBe(200);
   });
 
-  test("are closed when a whole preface is all that they send", async () => {
+  test("a connection that sends only an HTTP/2 preface is closed", async () => {
     const { port } = await startListener([], limits);
     expect(await exchange(port, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")).not.toBe("");
   });
@@ -259,7 +262,7 @@ describe("connections that waste time", () => {
       "pings and nothing else",
       Array.from({ length: 100 }, () => Buffer.from(`000008060000000000${"00".repeat(8)}`, "hex")),
     ],
-  ])("are closed over %s", async (_, pieces) => {
+  ])("a connection of %s is closed", async (_, pieces) => {
     const { port } = await startListener([], limits);
     const { socket, closed } = await open(port);
     socket.write(Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0", "latin1"));
@@ -277,12 +280,12 @@ describe("connections that waste time", () => {
     expect(written).toBeLessThan(Math.max(pieces.length, 2));
   });
 
-  test("are closed when they are idle", async () => {
+  test("an idle connection is closed", async () => {
     const { port } = await startListener([], { ...limits, keepAliveTimeoutMs: 1 });
     expect(await exchange(port, get("/healthz"))).toContain("200 OK");
   });
 
-  test("may leave in the middle of anything, and are forgotten at once", async () => {
+  test("a connection that ends in the middle of anything is forgotten at once", async () => {
     const { port, base, errors } = await startListener([(req) => req.url === "/slow"]);
     for (const bytes of ["", "P", "PRI * HTTP/2.0\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", get("/slow")]) {
       const { socket } = await open(port);
@@ -305,7 +308,7 @@ function headersFrame(stream: number, ended: boolean): Buffer {
   return Buffer.concat([Buffer.of(0, 0, block.length, 1, ended ? 5 : 1, 0, 0, 0, stream), block]);
 }
 
-test("a client that cancels calls as fast as it can is sent away", async () => {
+test("a client that cancels calls as fast as it can loses its connection", async () => {
   const { base } = await startListener([(req) => req.url === "/slow"], { streamResetsBurst: 20 });
   const client = connectHttp2(base);
   onTestFinished(() => client.destroy());

@@ -133,15 +133,18 @@ describe("over HTTP/1.1, a problem document and a closed connection answer", () 
       "malformed_http",
     ],
     ["a target of 20 kB", `GET /${"x".repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 414, "uri_too_long"],
-  ])("%s", async (_, bytes, status, code) => {
-    const { port, base, errors } = await startListener([echoLength]);
-    const answer = problemOf(await exchange(port, bytes));
-    expect(answer).toMatchObject({ status, code });
-    expect(answer.head).toContain("Content-Type: application/problem+json");
-    expect(answer.head).toContain("Connection: close");
-    expect(await isAlive(base)).toBe(true);
-    expect(errors).toEqual([]);
-  });
+  ])(
+    "HTTP/1.1 answers with a problem document and closes the connection: %s",
+    async (_, bytes, status, code) => {
+      const { port, base, errors } = await startListener([echoLength]);
+      const answer = problemOf(await exchange(port, bytes));
+      expect(answer).toMatchObject({ status, code });
+      expect(answer.head).toContain("Content-Type: application/problem+json");
+      expect(answer.head).toContain("Connection: close");
+      expect(await isAlive(base)).toBe(true);
+      expect(errors).toEqual([]);
+    },
+  );
 });
 
 describe("over HTTP/1.1, it is fine to send", () => {
@@ -183,13 +186,13 @@ describe("over HTTP/1.1, it is fine to send", () => {
       `POST /length HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 3\r\n${close}\r\nabc`,
       "length 3",
     ],
-  ])("%s", async (_, bytes, expected) => {
+  ])("HTTP/1.1 accepts %s", async (_, bytes, expected) => {
     const { port } = await startListener([echoLength]);
     expect(await exchange(port, bytes)).toContain(expected);
   });
 });
 
-test("100 Continue asks for a body that somebody reads, and never for one that is refused by its headers", async () => {
+test("100 Continue is sent for a body that a handler reads, and never for one that is refused by its headers", async () => {
   const { port, base } = await startListener([echoLength]);
   const asking = `HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 3\r\n${close}\r\n`;
   expect(await exchange(port, `POST /length ${asking}abc`)).toMatch(
@@ -211,7 +214,7 @@ test("100 Continue asks for a body that somebody reads, and never for one that i
   expect(headers[":status"]).toBe(404);
 });
 
-test("a connection ends with the answer to who waits for 100 Continue in vain, since a body may come or may not", async () => {
+test("a connection ends with the answer if its client waits for 100 Continue in vain, because a body may still come", async () => {
   const { port } = await startListener([echoLength]);
   const asking = "HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n";
   for (const line of ["POST /nope", "GET /healthz", "HEAD /healthz"]) {
@@ -273,7 +276,7 @@ describe("over HTTP/2, a problem document answers", () => {
     [{ origin: "x".repeat(301) }, 400, "malformed_http"],
     [{ ":path": `/healthz?${"a=1&".repeat(64)}b` }, 400, "malformed_http"],
     [{ a: "x".repeat(20_000) }, 431, "headers_too_large"],
-  ])("%o", async (headers: Record<string, string>, status, code) => {
+  ])("HTTP/2 answers with a problem document: %o", async (headers: Record<string, string>, status, code) => {
     const { base } = await startListener();
     const isConnect = headers[":method"] === "CONNECT";
     const answer = await http2Get(base, isConnect ? headers : { ":path": "/healthz", ...headers });
@@ -284,7 +287,7 @@ describe("over HTTP/2, a problem document answers", () => {
   });
 
   test.each([{ ":authority": "a b" }, { ":authority": "" }, { ":path": "x" }, { a: "x".repeat(70_000) }])(
-    "or the stream is refused: %o",
+    "HTTP/2 refuses the stream: %o",
     async (headers) => {
       const { base } = await startListener();
       await expect(http2Get(base, { ":path": "/healthz", ...headers })).rejects.toThrow("NGHTTP2");

@@ -92,7 +92,7 @@ describe("metrics of a service", () => {
     expect(await counted("kibitz_cache_hits_total")).toEqual(['{tier="memory"} 6']);
   });
 
-  test("metrics tell the slots and the engines that there are", async () => {
+  test("metrics show the slots and the engines", async () => {
     expect(await metrics.print()).toMatch(/^kibitz_slots 1$/m);
     const engine = 'engine="stockfish-19-lite",path="wasm"';
     expect(await counted("kibitz_engines")).toEqual([`{${engine},state="idle"} 1`]);

@@ -9,7 +9,7 @@ function response(complete: boolean): ServerResponse & EventEmitter {
   return Object.assign(new EventEmitter(), { req: { complete }, shouldKeepAlive: true }) as never;
 }
 
-test("a connection that breaks between two requests begins no request that was not read to its end", () => {
+test("a connection that breaks between two requests begins no incomplete request", () => {
   const begun: ServerResponse[] = [];
   const socket = Object.assign(new EventEmitter(), { destroyed: true }) as Socket;
   const queue = createRequestQueue(socket, (res) => begun.push(res), createTurns());
@@ -23,7 +23,7 @@ test("a connection that breaks between two requests begins no request that was n
   expect(queue.open).toEqual([]);
 });
 
-test("what waits for a turn of the event loop has one of its own, in the order in which it came", async () => {
+test("requests that wait for a turn of the event loop get one each, in their order", async () => {
   const inTurn = createTurns();
   const done: string[] = [];
   inTurn(() => {

@@ -58,7 +58,7 @@ describe("a problem document", () => {
     expect(await head.text()).toBe("");
   });
 
-  test("a body is thrown away as fast as ever after many clients that were cut", async () => {
+  test("a refused body is discarded at full speed, also after many clients were cut off", async () => {
     const { port } = await startListener([refuse]);
     const send = async (announced: number) => {
       const { socket, closed } = await open(port);

@@ -48,7 +48,7 @@ test.each([
   ["of a page", "/page", {}, undefined],
   ["of an error", "/nothing", {}, undefined],
 ])(
-  "a short answer %s that nobody takes costs its caller the call after a while",
+  "a short answer %s that its client does not read ends its call after a while",
   async (_, path, headers, body) => {
     const page: RequestHandler = (req, res) => {
       if (req.url === "/page") {
@@ -121,7 +121,7 @@ describe("a long message that nobody takes", () => {
     return { base, client, call, ended, errors };
   }
 
-  test("ends the stream when its caller leaves", async () => {
+  test("a stream ends when its caller leaves during a long message", async () => {
     const { base, call, ended, errors } = await startLong(60_000);
     await sleep(50);
     expect(ended).toEqual([]);
@@ -131,7 +131,7 @@ describe("a long message that nobody takes", () => {
     expect(errors).toEqual([]);
   });
 
-  test("costs its caller the call after a while, but not the connection", async () => {
+  test("a long message that its client does not read ends its call after a while, but not the connection", async () => {
     const { client, call, ended, errors } = await startLong(200);
     const alive = setInterval(() => client.ping(() => {}), 20);
     await once(call, "close");

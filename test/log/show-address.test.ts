@@ -10,7 +10,7 @@ test.each([
   expect([show(address), show("198.51.100.1"), show(address)]).toEqual([network, "198.51.100.0/24", network]);
 });
 
-test("hashes tell callers apart for a day, and no longer, and not from one server to the next", () => {
+test("hashes of addresses tell callers apart for a day and on one server, and no longer", () => {
   let now = 0;
   const show = createAddressShower("hashed", () => now);
   const first = show("203.0.113.77");
@@ -22,7 +22,7 @@ test("hashes tell callers apart for a day, and no longer, and not from one serve
   expect(show("203.0.113.77")).not.toBe(first);
 });
 
-test("nothing is shown, or all of it, where the operator wants that", () => {
+test("the log has no address, or the whole one, if the operator wants that", () => {
   expect(createAddressShower("none")("203.0.113.77")).toBeUndefined();
   expect(createAddressShower("full")("203.0.113.77")).toBe("203.0.113.77");
 });

@@ -31,7 +31,7 @@ async function familiesOf(metrics: ReturnType<typeof createMetrics>) {
 }
 
 describe("metrics", () => {
-  test("count requests by protocol, method and code, and refusals by code", async () => {
+  test("metrics count requests by protocol, method and code, and refusals by code", async () => {
     const metrics = createMetrics("1.2.3");
     metrics.meter.call(call);
     metrics.meter.call(call);
@@ -54,7 +54,7 @@ describe("metrics", () => {
     expect(await seriesOf(metrics, "kibitz_build_info")).toEqual(['kibitz_build_info{version="1.2.3"} 1']);
   });
 
-  test("lose nothing of what waits to be told, however much it is and whoever looks meanwhile", async () => {
+  test("metrics lose none of many updates, whenever they are read", async () => {
     const metrics = createMetrics("1.2.3");
     const total = 1000;
     const counts: string[] = [];
@@ -84,7 +84,7 @@ describe("metrics", () => {
     ]);
   });
 
-  test("of Node make sense from the first time on", async () => {
+  test("metrics of Node make sense from the first time on", async () => {
     const text = await createMetrics("1.2.3").print();
     const lags = [...text.matchAll(/^nodejs_eventloop_lag_(?:min|mean|p50|max)_seconds (.+)$/gm)];
     const seconds = lags.map(([, value]) => Number(value));
@@ -92,7 +92,7 @@ describe("metrics", () => {
     expect(seconds.filter((each) => !(each > 0 && each < 10))).toEqual([]);
   });
 
-  test("stay bounded, whatever is sent: what comes beyond is counted together", async () => {
+  test("metrics stay bounded, whatever labels are sent: values beyond the bound are counted together", async () => {
     const metrics = createMetrics("1.2.3");
     const total = 1000;
     for (let index = 0; index < total; index++) {
@@ -104,7 +104,7 @@ describe("metrics", () => {
     expect(series.at(-1)).toBe(`kibitz_requests_total{protocol="other",method="other",code="other"} ${rest}`);
   });
 
-  test("of every family stay bounded, whatever comes", async () => {
+  test("metrics of every family stay bounded, whatever comes", async () => {
     const metrics = createMetrics("1.2.3");
     const { meter } = metrics;
     for (let index = 0; index < 1000; index++) {
@@ -125,7 +125,7 @@ describe("metrics", () => {
     expect(counts.filter(([, count]) => count > 0.9 * seriesMax).length).toBeGreaterThanOrEqual(8);
   });
 
-  test("have room for every operation of Redis, each under its name", async () => {
+  test("metrics have room for every operation of Redis, each under its name", async () => {
     const metrics = createMetrics("1.2.3");
     const operations = Array.from({ length: 27 }, (_, index) => `operation_${index}`);
     for (const name of operations) {
@@ -136,7 +136,7 @@ describe("metrics", () => {
     expect(counts.some((line) => line.includes('"other"'))).toBe(false);
   });
 
-  test("tell how operations of Redis went: what was not asked took no time", async () => {
+  test("metrics show how operations of Redis went, and an unsent one took no time", async () => {
     const metrics = createMetrics("1.2.3");
     metrics.meter.redisOperation({ name: "get", seconds: 0.003, failure: undefined });
     metrics.meter.redisOperation({ name: "get", seconds: 0.5, failure: "timeout" });
@@ -150,7 +150,7 @@ describe("metrics", () => {
     expect(lines).toContain('kibitz_redis_operation_duration_seconds_bucket{le="0.01",operation="get"} 1');
   });
 
-  test("read what rooms have counted since the start, as often as somebody looks", async () => {
+  test("metrics read the counters of all modules since the start, whenever they are read", async () => {
     const metrics = createMetrics("1.2.3");
     let looks = 0;
     metrics.watch({
@@ -170,11 +170,11 @@ describe("metrics", () => {
     expect(await counted("kibitz_key_look_ups_total")).toEqual(['from="memory"} 100', 'from="store"} 4']);
   });
 
-  test("have room for every error code", () => {
+  test("metrics have room for every error code", () => {
     expect(errorCodes.length).toBeLessThan(seriesMax);
   });
 
-  test("show the trace of a request as an exemplar, if its sender keeps it", async () => {
+  test("metrics show the trace of a request as an exemplar, if its trace is kept", async () => {
     const metrics = createMetrics("1.2.3");
     const trace = "0af7651916cd43dd8448eb211c80319c";
     const kept = `00-${trace}-b7ad6b7169203331-01`;
@@ -200,7 +200,7 @@ describe("metrics", () => {
     expect(told).toBeLessThanOrEqual(Date.now() / 1000);
   });
 
-  test("tell what engines have done", async () => {
+  test("metrics show the work of engines", async () => {
     const metrics = createMetrics("1.2.3");
     const counters = { nodes: 500, timeMs: 30 };
     metrics.meter.search({
@@ -219,7 +219,7 @@ describe("metrics", () => {
     expect(await sumOf("kibitz_search_depth_plies")).toBe("12");
   });
 
-  test("read how things stand when somebody looks, and forget engines that are gone", async () => {
+  test("metrics read the state when they are read, and forget engines that are gone", async () => {
     const metrics = createMetrics("1.2.3");
     const build = { id: "stockfish-19", path: "wasm" };
     let states = ["idle", "idle", "lent"];
@@ -242,7 +242,7 @@ describe("metrics", () => {
     ]);
   });
 
-  test("that cannot be read reject, whatever fails", async () => {
+  test("metrics that cannot be read reject, for any cause", async () => {
     const metrics = createMetrics("1.2.3");
     metrics.watch({
       engines: () => {
@@ -252,7 +252,7 @@ describe("metrics", () => {
     await expect(Promise.resolve().then(() => metrics.print().catch(() => "caught"))).resolves.toBe("caught");
   });
 
-  test("are named by the conventions of Prometheus", () => {
+  test("metrics are named by the conventions of Prometheus", () => {
     for (const { name, type } of describeMetrics().filter((one) => one.name.startsWith("kibitz_"))) {
       expect(name).toMatch(/^[a-z_]+$/);
       expect(name.endsWith("_total"), name).toBe(type === "counter");

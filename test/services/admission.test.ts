@@ -66,7 +66,7 @@ test.each([
     "of nodes whose store is away",
     createSharedLimits({ plans: [keylessPlan], store: storeAway, nodes: () => 2 }),
   ],
-])("limits %s let whoever searches as often as they may ask for the rules alone", async (_, limits) => {
+])("a caller without limits on searches is only checked against the rules: limits %s", async (_, limits) => {
   const account: Account = { subject: "1.2.3.4", address: "1.2.3.4", plan: keylessPlan, key: undefined };
   const somebody = { account, outcome: createOutcome() } as unknown as Admissible;
   const control = createAdmissionControl(limits, () => ({ expectedMs: 1, longestMs: 1 }));

@@ -69,7 +69,7 @@ test("a request of a batch that waits to be tried again holds no place of its ca
   expect([tries, held.places]).toEqual([2, 0]);
 });
 
-test("further requests of a batch are not judged, and told when they may come at the moment that they are refused", async () => {
+test("the rest of a refused batch is not validated, and has the time to wait of its refusal", async () => {
   let retryAfterMs = 9000;
   const limited = () => new KibitzError("rate_limited", "Later.", { retryAfterMs });
   let admitted = 0;

@@ -52,7 +52,7 @@ function review({ follow, options, signal = new AbortController().signal }: Fake
 const kindsOf = (steps: readonly ReviewStep[]) =>
   steps.map((step) => (step.kind === "move" ? step.move.move.san : step.kind));
 
-test("moves are told in their order, in whatever order their positions are found", async () => {
+test("moves are reported in their order, in whatever order their positions are searched", async () => {
   const steps = await Array.fromAsync(
     review({
       async *follow(ply) {
@@ -67,7 +67,7 @@ test("moves are told in their order, in whatever order their positions are found
   expect(analyses.map(({ score }) => score)).toEqual(evaluations.map(({ score }) => score));
 });
 
-test("places are told of the first position alone, and only until an engine was asked", async () => {
+test("queue positions are reported for the first position alone, and only until an engine runs", async () => {
   const steps = await Array.fromAsync(
     review({
       async *follow(ply) {
@@ -84,7 +84,7 @@ test("places are told of the first position alone, and only until an engine was 
   expect(kindsOf(steps).slice(2)).toEqual(["e4", "e5", "Nf3", "Nc6", "review"]);
 });
 
-test("a review whose first search is refused is refused, and has no search under way", async () => {
+test("a review whose first search is refused is refused, and runs no search", async () => {
   const stopped: number[] = [];
   const asked = review({
     async *follow(ply, signal) {
@@ -98,7 +98,7 @@ test("a review whose first search is refused is refused, and has no search under
   expect(stopped).toEqual([1, 2]);
 });
 
-test("a search that is refused later is tried again, and holds no place meanwhile", async () => {
+test("a search of a review that is refused later is tried again, and holds no place meanwhile", async () => {
   let tries = 0;
   let held = 0;
   let most = 0;
@@ -126,7 +126,7 @@ test("a search that is refused later is tried again, and holds no place meanwhil
   expect([tries, held, most]).toEqual([3, 0, 2]);
 });
 
-test("each search holds its place until it has ended", async () => {
+test("each search of a review holds its place until it has ended", async () => {
   let held = 0;
   const heldInSearch: number[] = [];
   const admit: ReviewOptions["admit"] = async () => {
@@ -151,7 +151,7 @@ test("each search holds its place until it has ended", async () => {
   expect(heldInSearch).toEqual([1, 1, 1, 1, 1]);
 });
 
-test("a review with a search that was cut short is none", async () => {
+test("a review fails if one of its searches was cut short", async () => {
   const asked = review({
     async *follow(ply) {
       yield { kind: "state", analysis: analysisOf(ply, { cutShort: ply === 2 }) };

@@ -13,18 +13,15 @@ test.each([
   ["movetiem_ms", "movetime_ms"],
   ["multi_pv", "multipv"],
   ["egnine", "engine"],
-])("%s was meant to be %s", (written, meant) => {
+])("the name %s is corrected to %s", (written, meant) => {
   expect(nearestName(written, fields)).toBe(meant);
 });
 
-test.each(["position", "x", "", "d".repeat(33), "htped"])(
-  "nobody knows what %j was meant to be",
-  (written) => {
-    expect(nearestName(written, fields)).toBeUndefined();
-  },
-);
+test.each(["position", "x", "", "d".repeat(33), "htped"])("the name %j is not corrected", (written) => {
+  expect(nearestName(written, fields)).toBeUndefined();
+});
 
-test("an engine's own name of an option is a spelling of ours", () => {
+test("an engine's own name of an option is corrected to ours", () => {
   expect(nearestName("Skill Level", ["skill_level", "uci_elo"])).toBe("skill_level");
   expect(nearestName("UCI_LimitStrength", ["uci_limit_strength"])).toBe("uci_limit_strength");
 });

@@ -8,7 +8,7 @@ import { echo } from "../../src/text/plain-text.ts";
 
 const key = createApiKey();
 
-test("no error repeats a key, whole or cut", () => {
+test("no error repeats an API key, whole or cut", () => {
   for (const text of [key, `x${key}y`, key.slice(0, 30), `${"x".repeat(30)}${key}`]) {
     const fault = { pointer: `/${text}`, code: "unknown_field", message: `not "${echo(text)}"` } as const;
     const error = new KibitzError("unknown_field", `not "${echo(text)}"`, { faults: [fault] });
@@ -17,13 +17,13 @@ test("no error repeats a key, whole or cut", () => {
   expect(new KibitzError("api_key_required", "Send Bearer kbz_…").message).toBe("Send Bearer kbz_…");
 });
 
-test("a key is no request id and no host, for both are repeated", () => {
+test("an API key is refused as a request id and as a host, because both are repeated", () => {
   expect(requestIdFrom(key)).not.toContain(key);
   expect(requestIdFrom("my-request:1")).toBe("my-request:1");
   expect(welcome(key).body).not.toContain(key);
 });
 
-test("what a caller wrote comes back without anything that a terminal obeys", () => {
+test("a caller's text comes back without control characters", () => {
   expect(echo("a\u009b31m\u007f\u2028\u202eb\n\u001b")).toBe("a\\u009b31m\\u007f\\u2028\\u202eb\\n\\u001b");
   expect(echo("Läufer schlägt ♔")).toBe("Läufer schlägt ♔");
 });

@@ -5,7 +5,7 @@ import { inOneGo } from "../../src/thread/event-loop.ts";
 
 const split = (text: string, itemsMax = 200) => inOneGo(splitList(text, "requests", itemsMax));
 
-test("takes an object apart at its list", () => {
+test("an object is split at its list", () => {
   expect(
     split(' { "a" : [1, 2], "requests" : [ {"x": [1, "]"]} , 7,"a,b" ], "b": {"requests": [3]} } '),
   ).toEqual({
@@ -22,15 +22,15 @@ test.each([
   ["no object", '["requests", [1]]'],
   ["nothing", ""],
   ["a list that does not end", '{"requests": [1, 2'],
-])("leaves %s as it is", (_, text) => {
+])("the text %s is left whole", (_, text) => {
   expect(split(text)).toEqual({ frame: text, items: [], count: undefined });
 });
 
-test("knows the name however it is written", () => {
+test("the name of the list is known however it is written", () => {
   expect(split('{"req\\u0075ests": [1]}')).toMatchObject({ items: ["1"], count: 1 });
 });
 
-test("counts all items, and keeps no more than there may be", () => {
+test("all items of a list are counted, and a bounded number is kept", () => {
   expect(split(`{"requests":[${"{},".repeat(9999)}{}]}`, 3)).toEqual({
     frame: '{"requests":[]}',
     items: ["{}", "{}", "{}"],
@@ -41,11 +41,11 @@ test("counts all items, and keeps no more than there may be", () => {
   expect(split('{"requests":[1,,2]}')).toMatchObject({ items: ["1", "", "2"] });
 });
 
-test("does not go deeper than JSON may be nested", () => {
+test("an object that nests too deeply is not split", () => {
   expect(split(`{"requests":[${"[".repeat(31)}`)).toBeUndefined();
 });
 
-test("does a megabyte in hundreds of pieces", () => {
+test("a megabyte is split in hundreds of time slices", () => {
   let pieces = 0;
   for (const _ of splitList(`{"requests":[${"{},".repeat(340_000)}{}]}`, "requests", 200)) {
     pieces++;
@@ -60,7 +60,7 @@ test.each([
   ["a long name before many lists", `${stringOf("a", 400_000)}":${"[]".repeat(300_000)}`],
   ["a name of escaped quotes", `${stringOf('\\"', 500_000)}":[]}`],
   ["names that are no JSON", `{${'"\\q":[],'.repeat(125_000)}}`],
-])("walks %s in pieces, in linear time", { timeout: 30_000 }, (_, text) => {
+])("%s are walked through in time slices, in linear time", { timeout: 30_000 }, (_, text) => {
   let pieces = 0;
   for (const _ of splitList(text, "requests", 200)) {
     pieces++;
@@ -68,7 +68,7 @@ test.each([
   expect(pieces).toBeGreaterThan(15);
 });
 
-test("whatever the JSON, the parts are what JSON.parse finds", () => {
+test("the parts of any JSON are what JSON.parse finds", () => {
   fc.assert(
     fc.property(
       fc.record({

@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 import { createBeginSpan } from "../../src/tracing/requests.ts";
 import type { Spans } from "../../src/tracing/spans.ts";
 
-test("no span is begun for what the edge answers before anybody could end it", () => {
+test("no span is begun for a request that is answered before a span could end", () => {
   const beginFirst = vi.fn(() => undefined);
   const paths = { isCall: () => true, isLeftOut: () => false };
   const begin = createBeginSpan({ beginFirst } as unknown as Spans, paths);

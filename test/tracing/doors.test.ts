@@ -52,7 +52,7 @@ let depth = 1;
 describe.each(doors)("through $name", ({ name, ask }) => {
   const [spanName, status] = calls[name] ?? grpcWebCall;
 
-  test("a search is in the trace of its caller, with its wait, its engine and how it went", async () => {
+  test(`a search through ${name} is in the trace of its caller, with its wait, its engine and its outcome`, async () => {
     const { traceId, headers } = caller();
     depth++;
     await ask(app.url, { fen: startFen, depth }, headers);
@@ -83,7 +83,7 @@ describe.each(doors)("through $name", ({ name, ask }) => {
     });
   });
 
-  test("an answer from the cache says where it was kept", async () => {
+  test(`an answer through ${name} from the cache says in its trace where it was kept`, async () => {
     const { traceId, headers } = caller();
     await ask(app.url, { fen: startFen, depth: 1 }, {});
     await ask(app.url, { fen: startFen, depth: 1 }, headers);
@@ -96,7 +96,7 @@ describe.each(doors)("through $name", ({ name, ask }) => {
     expect(tree.span.attributes["kibitz.cached"]).toBe(true);
   });
 
-  test("a refusal says its code, and is no failure of the server", async () => {
+  test(`a refusal through ${name} has its code in the trace, and is no failure of the server`, async () => {
     const { traceId, headers } = caller();
     await ask(app.url, { fen: startFen, depth: 30 }, headers);
     const { span, below } = await kept.trace(traceId);
@@ -108,7 +108,7 @@ describe.each(doors)("through $name", ({ name, ask }) => {
     ]);
   });
 
-  test("who is not known is refused in the trace, too", async () => {
+  test(`a caller through ${name} with an unknown key is refused in the trace, too`, async () => {
     const { traceId, headers } = caller();
     await ask(app.url, { fen: startFen, depth: 1 }, { ...headers, Authorization: "Bearer nonsense" });
     const { span } = await kept.trace(traceId);
@@ -116,7 +116,7 @@ describe.each(doors)("through $name", ({ name, ask }) => {
     expect(JSON.stringify(span.attributes)).not.toContain("nonsense");
   });
 
-  test("the id of the trace is in the log", async () => {
+  test(`the log has the id of the trace of a call through ${name}`, async () => {
     const { traceId, headers } = caller();
     await ask(app.url, { fen: startFen, depth: 1 }, headers);
     const { span } = await kept.trace(traceId);
@@ -126,7 +126,7 @@ describe.each(doors)("through $name", ({ name, ask }) => {
     );
   });
 
-  test("a trace that cannot be read is ignored, and a new one begins", async () => {
+  test(`an invalid trace of a call through ${name} is ignored, and a new one begins`, async () => {
     await ask(app.url, { fen: startFen, depth: 1 }, { traceparent: "00-nonsense-b7ad6b7169203331-01" });
     await expect.poll(() => kept.all.map((span) => span.name), patient).toContain(spanName);
     const span = kept.all.find((each) => each.name === spanName);
@@ -143,7 +143,7 @@ function post(path: string, body: object, headers: Readonly<Record<string, strin
 }
 
 describe("calls that ask for many things", () => {
-  test("a batch has a span for each item, with what was wrong with it", async () => {
+  test("a batch has a span for each item, with its errors", async () => {
     const { traceId, headers } = caller();
     const item = { fen: startFen, depth: 12 };
     await post("/v1/eval/batch", { requests: [item, { fen: "nonsense" }] }, headers);
@@ -179,7 +179,7 @@ describe("calls that ask for many things", () => {
     expect(tree.below.map(({ span }) => span.attributes["kibitz.index"])).toEqual([0, 1, 2, 3]);
   });
 
-  test("a tool of an agent has a span for each call that it makes", async () => {
+  test("a tool of an agent has a span for each of its calls", async () => {
     const { traceId, headers } = caller();
     const message = oldMessage("tools/call", {
       name: "analyze_position",
@@ -194,7 +194,7 @@ describe("calls that ask for many things", () => {
     ]);
   });
 
-  test("moves that an agent plays are a call, too", async () => {
+  test("moves that an agent plays have a span, too", async () => {
     const { traceId, headers } = caller();
     const message = oldMessage("tools/call", {
       name: "play_moves",
@@ -207,7 +207,7 @@ describe("calls that ask for many things", () => {
 
 describe("what is no call", () => {
   test.each(["/", "/problems", "/nothing/at-all"])(
-    "GET %s is a request of its own, without its path",
+    "GET %s has a span of its own, without its path",
     async (path) => {
       const { traceId, headers } = caller();
       await fetch(app.url + path, { headers });
@@ -217,7 +217,7 @@ describe("what is no call", () => {
     },
   );
 
-  test("a method that nobody has is named as no method", async () => {
+  test("an unknown method has a span without its name", async () => {
     const { traceId, headers } = caller();
     await fetch(`${app.url}/${service}/Nothing`, {
       method: "POST",
@@ -231,7 +231,7 @@ describe("what is no call", () => {
     ]);
   });
 
-  test("probes have none", async () => {
+  test("probes have no span", async () => {
     const { traceId, headers } = caller();
     const answer = await fetch(`${app.url}/healthz`, { headers });
     expect(answer.headers.get("traceparent")).toMatch(new RegExp(`^00-${traceId}`));
@@ -240,7 +240,7 @@ describe("what is no call", () => {
   });
 });
 
-test("nothing that a caller sends comes into a span, but a trace", async () => {
+test("no text of a caller comes into a span, except its trace", async () => {
   const { traceId, headers } = caller();
   const secret = "kbz_0123456789abcdefghijklmnopqrstuv";
   const fen = "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3";

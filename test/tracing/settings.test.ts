@@ -16,7 +16,7 @@ describe("traces are kept", () => {
     { OTEL_TRACES_EXPORTER: "otlp" },
     { ...endpoint, OTEL_SDK_DISABLED: "false" },
     { ...endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: "http/protobuf" },
-  ])("where %o asks for it", (environment) => {
+  ])("traces are kept if %o asks for it", (environment) => {
     expect(tracingAsked(environment)).toMatchObject({ kind: "on", warnings: [] });
   });
 
@@ -27,7 +27,7 @@ describe("traces are kept", () => {
     { ...endpoint, OTEL_TRACES_EXPORTER: "none" },
     { OTEL_EXPORTER_OTLP_ENDPOINT: "" },
     { OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: "http://localhost:4318" },
-  ])("and not where there is %o", (environment) => {
+  ])("traces are not kept with %o", (environment) => {
     expect(tracingAsked(environment)).toEqual({ kind: "off", warnings: [] });
   });
 
@@ -35,17 +35,17 @@ describe("traces are kept", () => {
     [{ OTEL_TRACES_EXPORTER: "zipkin" }, /^no traces: of the exporters .* otlp and none$/],
     [{ ...endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" }, /^no traces: .* http\/protobuf, .* port 4318$/],
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: "localhost:4318" }, /^no traces: .* must be the URL of a collector/],
-  ])("and not where %o asks for what there is not: the log says so", (environment, said) => {
+  ])("traces are not kept if %o asks for an unknown exporter, and the log says so", (environment, said) => {
     expect(tracingAsked(environment)).toEqual({ kind: "off", warnings: [expect.stringMatching(said)] });
   });
 });
 
 describe("the sampler", () => {
-  test("is that of the specification by default", () => {
+  test("the sampler is the specification's by default", () => {
     expect(settingsOf({})).toMatchObject({ sampler: "parentbased_always_on", ratio: 1 });
   });
 
-  test("is the one that is named, with its ratio", () => {
+  test("the sampler is the named one, with its ratio", () => {
     const settings = { OTEL_TRACES_SAMPLER: "parentbased_traceidratio", OTEL_TRACES_SAMPLER_ARG: "0.01" };
     expect(settingsOf(settings)).toMatchObject({ sampler: "parentbased_traceidratio", ratio: 0.01 });
   });
@@ -55,7 +55,7 @@ describe("the sampler", () => {
     { OTEL_TRACES_SAMPLER_ARG: "1.5" },
     { OTEL_TRACES_SAMPLER_ARG: "some" },
     { OTEL_BSP_SCHEDULE_DELAY: "-1" },
-  ])("%o is warned of, and the default is used", (environment) => {
+  ])("the sampler %o is unknown: the log warns, and the default is used", (environment) => {
     const asked = tracingAsked({ ...endpoint, ...environment });
     expect(asked).toMatchObject({
       kind: "on",
@@ -65,12 +65,12 @@ describe("the sampler", () => {
   });
 });
 
-test("it is tried to send spans for less than ten seconds, unless somebody says how long", () => {
+test("sending spans is tried for less than ten seconds, unless a setting says how long", () => {
   expect(settingsOf({}).exportMaxMs).toBe(3000);
   expect(settingsOf({ OTEL_EXPORTER_OTLP_TIMEOUT: "20000" }).exportMaxMs).toBeUndefined();
 });
 
-test("what waits to be sent is bounded as somebody says", () => {
+test("the queue of spans is bounded by its setting", () => {
   const settings = { OTEL_BSP_MAX_QUEUE_SIZE: "100", OTEL_BSP_MAX_EXPORT_BATCH_SIZE: "50" };
   expect(settingsOf(settings)).toMatchObject({ maxQueueSize: 100, maxExportBatchSize: 50 });
 });

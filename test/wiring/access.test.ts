@@ -50,7 +50,7 @@ test("keys, when they were used, and engine time survive a restart", async () =>
   ]);
 });
 
-test("a database of a newer Kibitz is left alone, and the way out is told", async () => {
+test("a database of a newer Kibitz is left alone, and the error names the way out", async () => {
   const newer = join(folder, "newer");
   await (await open({ KIBITZ_DATA_DIR: newer }))[Symbol.asyncDispose]();
   const database = new DatabaseSync(join(newer, "kibitz.db"));
@@ -76,15 +76,18 @@ describe("keys that were made with a pepper", () => {
     ["another one", pepper, "another pepper than this one", /made with another pepper.*set the pepper that/],
     ["none", pepper, undefined, /made with a pepper, and none is set.*set the pepper that/],
     ["one, and there was none", undefined, pepper, /made without a pepper.*unset it/],
-  ])("keep a server from starting with %s", async (name, made, started, message) => {
-    await makeKey(name, made);
-    const opening = openWith(name, started);
-    await expect(opening).rejects.toThrow(ConfigError);
-    await expect(opening).rejects.toThrow(message);
-    await expect(opening).rejects.toThrow(join(folder, name, "kibitz.db"));
-  });
+  ])(
+    "keys that were made with a pepper keep a server from starting with %s",
+    async (name, made, started, message) => {
+      await makeKey(name, made);
+      const opening = openWith(name, started);
+      await expect(opening).rejects.toThrow(ConfigError);
+      await expect(opening).rejects.toThrow(message);
+      await expect(opening).rejects.toThrow(join(folder, name, "kibitz.db"));
+    },
+  );
 
-  test("work with it, and in a database from before it was checked", async () => {
+  test("keys that were made with a pepper work with it, and in a database from before the check", async () => {
     const authorization = await makeKey("older", pepper);
     const database = new DatabaseSync(join(folder, "older", "kibitz.db"));
     database.exec("DROP TABLE pepper_check; PRAGMA user_version = 2");
@@ -96,7 +99,7 @@ describe("keys that were made with a pepper", () => {
     await expect(openWith("older", undefined)).rejects.toThrow(ConfigError);
   });
 
-  test("do not bind the pepper any more when all of them are revoked", async () => {
+  test("keys with a pepper do not bind it any more when all of them are revoked", async () => {
     await makeKey("revoked", pepper);
     {
       await using access = await openWith("revoked", pepper);
@@ -114,7 +117,7 @@ describe("keys that an address got by itself", () => {
     return issued?.kind === "issued" ? `Bearer ${issued.key}` : issued?.kind;
   };
 
-  test("are one caller, for the limits and the queue; those of the operator are each their own", async () => {
+  test("self-service keys of an address are one caller for the limits and the queue, and operators' keys are not", async () => {
     await using access = await open({ KIBITZ_DATA_DIR: join(folder, "one caller") });
     const [one, other] = [await get(access, "198.51.100.1"), await get(access, "198.51.100.1")];
     const elsewhere = await get(access, "198.51.100.2");
@@ -127,7 +130,7 @@ describe("keys that an address got by itself", () => {
     expect(new Set(others).size).toBe(5);
   });
 
-  test("are one caller after a restart, too, which goes on with the engine time that all of them used", async () => {
+  test("self-service keys of an address are one caller after a restart, too, with their engine time", async () => {
     const env = { KIBITZ_DATA_DIR: join(folder, "restarted") };
     const before = await open(env);
     const [one, other] = [await get(before, "198.51.100.1"), await get(before, "198.51.100.1")];
@@ -151,7 +154,7 @@ describe("keys that an address got by itself", () => {
     }
   });
 
-  test("with a secret of before a wish that was repeated are refused at once", async () => {
+  test("the old secret of a self-service key is refused at once after a repeated request", async () => {
     await using access = await open({ KIBITZ_DATA_DIR: join(folder, "repeated") });
     const first = await get(access, "198.51.100.1", "a wish of 16 characters");
     const account = await accountOf(access, first);
@@ -160,7 +163,7 @@ describe("keys that an address got by itself", () => {
     expect((await accountOf(access, second)).key?.id).toBe(account.key?.id);
   });
 
-  test("are no more than the settings say, which the log says once", async () => {
+  test("self-service keys are bounded in all by the settings, which the log says once", async () => {
     const warned: string[] = [];
     const log = { ...silentLog, warn: (_: unknown, text: string) => warned.push(text) };
     const env = { KIBITZ_DATA_DIR: join(folder, "full"), KIBITZ_SELF_SERVICE_KEYS_MAX: "2" };
@@ -174,7 +177,7 @@ describe("keys that an address got by itself", () => {
     await newKey(access);
   });
 
-  test("are ten times as many for a /48 as for one of its addresses", async () => {
+  test("self-service keys for a /48 are ten times as many as for one of its addresses", async () => {
     const env = { KIBITZ_DATA_DIR: join(folder, "network"), KIBITZ_KEYS_PER_DAY: "2" };
     await using access = await open(env);
     const asked = Array.from({ length: 30 }, (_, index) =>
@@ -186,7 +189,7 @@ describe("keys that an address got by itself", () => {
     expect(await get(access, "198.51.100.1")).toMatch(/^Bearer/);
   });
 
-  test("and that nobody has used for long are deleted, a few at a time", async () => {
+  test("self-service keys that are unused for long are deleted, a few at a time", async () => {
     const env = { KIBITZ_DATA_DIR: join(folder, "pruned"), KIBITZ_KEY_EXPIRY_DAYS: "10" };
     await using access = await open(env);
     for (let count = 0; count < 25; count++) {
@@ -210,7 +213,7 @@ describe("keys that an address got by itself", () => {
 });
 
 describe("a caller", () => {
-  test("without a key is known by address, in the keyless plan", async () => {
+  test("a caller without a key is known by address, in the keyless plan", async () => {
     await using access = await open();
     expect(await accountOf(access)).toMatchObject({
       subject: "192.0.2.1",
@@ -220,29 +223,32 @@ describe("a caller", () => {
     });
   });
 
-  test("with a key is known by it, in its plan; if that is gone, in the free one", async () => {
+  test("a caller with a key is known by it, in its plan, or in the free one if that plan is gone", async () => {
     await using access = await open();
     const account = await accountOf(access, await newKey(access));
     expect(account).toMatchObject({ subject: account.key?.id, address: "192.0.2.1", plan: { id: "free" } });
     expect(await accountOf(access, await newKey(access, "gone"))).toMatchObject({ plan: { id: "free" } });
   });
 
-  test.each(["public", "keys"])("who sends X-API-Key is refused with the form to use: %s", async (mode) => {
-    await using access = await open({ KIBITZ_ACCESS: mode });
-    expect(() => access.accountOf({ ...caller, hasXApiKey: true })).toThrow(
-      expect.objectContaining({
-        code: "invalid_api_key",
-        message: "The request has an X-API-Key header: send your API key as `Authorization: Bearer kbz_…`.",
-      }),
-    );
-    // With a valid key, the other header says nothing that matters.
-    const authorization = await newKey(access);
-    expect(await access.accountOf({ ...caller, authorization, hasXApiKey: true })).toMatchObject({
-      plan: { id: "free" },
-    });
-  });
+  test.each(["public", "keys"])(
+    "a caller who sends X-API-Key is refused with the right form: %s",
+    async (mode) => {
+      await using access = await open({ KIBITZ_ACCESS: mode });
+      expect(() => access.accountOf({ ...caller, hasXApiKey: true })).toThrow(
+        expect.objectContaining({
+          code: "invalid_api_key",
+          message: "The request has an X-API-Key header: send your API key as `Authorization: Bearer kbz_…`.",
+        }),
+      );
+      // With a valid key, the other header says nothing that matters.
+      const authorization = await newKey(access);
+      expect(await access.accountOf({ ...caller, authorization, hasXApiKey: true })).toMatchObject({
+        plan: { id: "free" },
+      });
+    },
+  );
 
-  test("has an X-API-Key ignored in an open network: a proxy may have added it", async () => {
+  test("X-API-Key is ignored in open mode, because a proxy may have added it", async () => {
     await using access = await open({ KIBITZ_ACCESS: "open" });
     expect(access.accountOf({ ...caller, hasXApiKey: true })).toMatchObject({ plan: openPlan });
   });
@@ -254,7 +260,7 @@ describe("a caller", () => {
     ["secret word", "of another form"],
     ["", "of another form"],
   ])(
-    "is told the scheme that is no key's, and nothing that may be secret: %j",
+    "a caller with another scheme is told its name, and nothing that may be secret: %j",
     async (authorization, what) => {
       await using access = await open();
       await expect(accountOf(access, authorization)).rejects.toMatchObject({
@@ -264,7 +270,7 @@ describe("a caller", () => {
     },
   );
 
-  test("has no limits in an open network, with a key or without", async () => {
+  test("a caller has no limits in open mode, with a key or without", async () => {
     await using access = await open({ KIBITZ_ACCESS: "open" });
     expect((await accountOf(access)).plan).toBe(openPlan);
     expect((await accountOf(access, await newKey(access))).plan).toBe(openPlan);
@@ -278,7 +284,7 @@ test.each([
   [{ KIBITZ_ACCESS: "keys" }, undefined],
   [{ KIBITZ_ACCESS: "open" }, undefined],
   [{ KIBITZ_ACCESS: "keys", KIBITZ_SELF_SERVICE_KEYS: "true" }, 5],
-])("with %o callers get so many keys by themselves: %s", async (env, max) => {
+])("with %o callers get so many self-service keys: %s", async (env, max) => {
   await using access = await open(env as unknown as Record<string, string>);
   expect(access.selfService?.quota.max).toBe(max);
 });

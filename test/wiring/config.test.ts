@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { ConfigError, describeSettings, loadConfig, settingsForLog } from "../../src/wiring/config.ts";
 
 describe("settings", () => {
-  test("have defaults that work", () => {
+  test("settings have defaults that work", () => {
     expect(loadConfig({})).toMatchObject({
       host: "127.0.0.1",
       port: 8080,
@@ -15,7 +15,7 @@ describe("settings", () => {
     expect(loadConfig({}).slots).toBeGreaterThanOrEqual(1);
   });
 
-  test("are frozen", () => {
+  test("settings are frozen", () => {
     expect(Object.isFrozen(loadConfig({}))).toBe(true);
   });
 
@@ -53,7 +53,7 @@ describe("settings", () => {
     ["KIBITZ_CORS_ORIGINS", "https://App.example.com"],
     ["KIBITZ_CORS_ORIGINS", "https://app.example.com:443"],
     ["KIBITZ_CORS_ORIGINS", "https://a.example https://b.example"],
-  ])("refuse %s=%j and name the key", (key, value) => {
+  ])("the setting %s=%j is refused by its name", (key, value) => {
     expect(() => loadConfig({ [key]: value })).toThrow(ConfigError);
     expect(() => loadConfig({ [key]: value })).toThrow(key);
   });
@@ -61,7 +61,7 @@ describe("settings", () => {
   test.each([
     ["KIBITZ_PORT", "abc", 'KIBITZ_PORT is "abc", but must be an integer from 0 to 65535'],
     ["KIBITZ_LOG_LEVEL", "loud", /^KIBITZ_LOG_LEVEL is "loud", but must be one of fatal, .*, silent$/],
-  ])("say what %s=%j must be instead", (key, value, message) => {
+  ])("the refusal says what %s=%j must be instead", (key, value, message) => {
     expect(() => loadConfig({ [key]: value })).toThrow(message);
   });
 
@@ -69,14 +69,14 @@ describe("settings", () => {
     expect(loadConfig({ [key]: "" })).toEqual(loadConfig({}));
   });
 
-  test("that cannot be used are told all at once", () => {
+  test("wrong settings are reported all at once", () => {
     const wrong = { KIBITZ_SLOTS: "none", KIBITZ_PORT: "80a", KIBITZ_PROT: "80", KIBITZ_HASH_MB: "16" };
     expect(() => loadConfig(wrong)).toThrow(
       /^unknown setting KIBITZ_PROT; .*\nKIBITZ_PORT is .*\nKIBITZ_SLOTS is [^\n]*$/,
     );
   });
 
-  test("read what the environment says", () => {
+  test("settings are read from the environment", () => {
     const config = loadConfig({
       KIBITZ_PORT: "0",
       KIBITZ_NATIVE_ENGINES: "/a/b:/c",
@@ -87,13 +87,13 @@ describe("settings", () => {
     expect(loadConfig({ KIBITZ_NATIVE_ENGINES: "none" }).nativeEngines).toEqual([]);
   });
 
-  test("with a name that is not known are an error, so that none is silently without effect", () => {
+  test("a setting with an unknown name is an error, so that none is silently without effect", () => {
     expect(() => loadConfig({ KIBITZ_PROT: "80", KIBITZ_ACCES: "keys", KIBITZ_COLOUR: "red" })).toThrow(
       /^unknown setting KIBITZ_PROT; did you mean KIBITZ_PORT\?\nunknown setting KIBITZ_ACCES; did you mean KIBITZ_ACCESS\?\nunknown setting KIBITZ_COLOUR; kibitz serve --help lists the settings$/,
     );
   });
 
-  test("leave what Kubernetes injects for a Service named kibitz alone", () => {
+  test("variables that Kubernetes injects for a Service named kibitz are ignored", () => {
     const injected = {
       KIBITZ_PORT: "tcp://10.0.0.1:8080",
       KIBITZ_PORT_8080_TCP_ADDR: "10.0.0.1",
@@ -102,12 +102,12 @@ describe("settings", () => {
     expect(loadConfig(injected).port).toBe(8080);
   });
 
-  test("leaves KIBITZ_API_KEY and KIBITZ_CACHE to clients and tests", () => {
+  test("KIBITZ_API_KEY and KIBITZ_CACHE are left to clients and tests", () => {
     expect(loadConfig({ KIBITZ_API_KEY: "kbz_1", KIBITZ_CACHE: "/tmp" })).toEqual(loadConfig({}));
     expect(() => loadConfig({ KIBITZ_API_KEYS: "kbz_1" })).toThrow(/unknown setting KIBITZ_API_KEYS/);
   });
 
-  test("that are secret are shown nowhere", () => {
+  test("secret settings are shown nowhere", () => {
     const secret = "canary canary canary";
     const shown = JSON.stringify(settingsForLog(loadConfig({ KIBITZ_KEY_PEPPER: secret })));
     expect(shown).toContain('"keyPepper":"set"');
@@ -116,7 +116,7 @@ describe("settings", () => {
     expect(JSON.stringify(settingsForLog(loadConfig({})))).not.toContain("keyPepper");
   });
 
-  test("do not show the password of Redis", () => {
+  test("settings do not show the password of Redis", () => {
     const shown = JSON.stringify(
       settingsForLog(loadConfig({ KIBITZ_REDIS_URL: "redis://:canary@localhost" })),
     );
@@ -126,7 +126,7 @@ describe("settings", () => {
     expect(() => loadConfig(wrong)).toThrow(/^KIBITZ_REDIS_URL is not usable, but must be redis:\/\/host/);
   });
 
-  test("take a list of proxies", () => {
+  test("a setting takes a list of proxies", () => {
     const { trustProxy } = loadConfig({ KIBITZ_TRUST_PROXY: "10.0.0.0/8, 192.0.2.1,2001:db8::/32" });
     expect(trustProxy).toEqual(["10.0.0.0/8", "192.0.2.1", "2001:db8::/32"]);
     const { corsOrigins } = loadConfig({
@@ -142,7 +142,7 @@ describe("settings", () => {
     ]);
   });
 
-  test("are described for people, each with its default", () => {
+  test("settings are described for people, each with its default", () => {
     expect(describeSettings()).toContainEqual(
       expect.objectContaining({ key: "KIBITZ_HASH_MB", default: "16" }),
     );

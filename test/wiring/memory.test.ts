@@ -3,7 +3,7 @@ import { expect, test, vi } from "vitest";
 import { loadConfig } from "../../src/wiring/config.ts";
 import { memoryBytes, memoryLimit } from "../../src/wiring/memory.ts";
 
-test("in a container what there is is its limit, and defaults go by that", () => {
+test("the memory of a container is its limit, and the defaults follow it", () => {
   using _ = vi.spyOn(process, "constrainedMemory").mockReturnValue(1e9);
   expect([memoryLimit(), memoryBytes()]).toEqual([1e9, 1e9]);
   expect(loadConfig({})).toMatchObject({ slots: 1, engineMemoryMb: 500 });
@@ -12,7 +12,7 @@ test("in a container what there is is its limit, and defaults go by that", () =>
 test.each([
   ["is said to be none", 0],
   ["is greater than the memory, as where there is none", 2 ** 63],
-])("a limit that %s is none", (_, said) => {
+])("the limit %s counts as none", (_, said) => {
   using spied = vi.spyOn(process, "constrainedMemory").mockReturnValue(said);
   expect([memoryLimit(), memoryBytes()]).toEqual([undefined, totalmem()]);
   expect(spied).toHaveBeenCalled();

@@ -6,7 +6,7 @@ import { plansFromJson, shownPlans } from "../../src/wiring/plans.ts";
 const read = (...plans: readonly unknown[]) => plansFromJson(JSON.stringify({ plans }));
 
 describe("a file of plans", () => {
-  test("that says nothing leaves the built-in ones", () => {
+  test("an empty file of plans leaves the built-in ones", () => {
     expect(read()).toEqual({ kind: "plans", plans: builtInPlans });
     expect(read({ id: "free" }, { id: "keyless", limits: {} })).toEqual({
       kind: "plans",
@@ -14,7 +14,7 @@ describe("a file of plans", () => {
     });
   });
 
-  test("changes what it names, and leaves the rest", () => {
+  test("a file of plans changes the values that it names, and no others", () => {
     expect(read({ id: "keyless", limits: { depth_max: 18, concurrent: null } })).toEqual({
       kind: "plans",
       plans: [
@@ -24,7 +24,7 @@ describe("a file of plans", () => {
     });
   });
 
-  test("adds plans, which start from free", () => {
+  test("a file of plans adds plans, which start from free", () => {
     const rates = [{ name: "day", quota: 1000, window_s: 86_400, unit: "request" }];
     expect(read({ id: "gold", limits: { rates } })).toEqual({
       kind: "plans",
@@ -43,7 +43,7 @@ describe("a file of plans", () => {
     });
   });
 
-  test("lifts limits: null for searches at a time, an empty list for rates", () => {
+  test("a file of plans lifts limits: null for searches at a time, an empty list for rates", () => {
     const reading = read({ id: "free", limits: { concurrent: null, rates: [] } });
     expect(reading.kind === "plans" && reading.plans[1]?.limits).toMatchObject({
       concurrent: undefined,
@@ -108,14 +108,14 @@ describe("a file of plans", () => {
       /one of request, engine_ms, refusal, call.*, not "calls"/,
     ],
     [rates(rate, rate), "/plans/0/limits/rates/1/name", /a rate "minute" already/],
-  ])("%# is refused with the place of what is wrong", (reading, pointer, message) => {
+  ])("a file of plans is refused with the place of its error: %#", (reading, pointer, message) => {
     expect(reading).toEqual({
       kind: "faults",
       faults: [expect.objectContaining({ pointer, message: expect.stringMatching(message) })],
     });
   });
 
-  test("tells all that is wrong at once", () => {
+  test("a file of plans is refused with all its errors at once", () => {
     const reading = plansFromJson(
       JSON.stringify({
         plan: [],
@@ -169,7 +169,7 @@ describe("what GET /price shows", () => {
       })),
     );
 
-  test("can be read back, whatever the plans are", () => {
+  test("the plans in GET /price can be read back, whatever they are", () => {
     fc.assert(
       fc.property(plans, (some) => {
         expect(read(...shownPlans(some))).toEqual({ kind: "plans", plans: some });
@@ -177,7 +177,7 @@ describe("what GET /price shows", () => {
     );
   });
 
-  test("of the plans that are built in can be read back, and of the open one", () => {
+  test("the built-in plans and the open plan in GET /price can be read back", () => {
     expect(read(...shownPlans(builtInPlans))).toEqual({ kind: "plans", plans: builtInPlans });
     expect(read(...shownPlans([openPlan]))).toEqual({ kind: "plans", plans: [openPlan, freePlan] });
   });

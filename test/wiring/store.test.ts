@@ -29,7 +29,7 @@ test("answers are stored in the data folder, unless the settings leave no room f
   expect(later?.get("a")).toEqual(findings);
 });
 
-test("a file that was damaged is begun anew, and the log says once where the old one is", () => {
+test("a damaged file is begun anew, and the log says once where the old one is", () => {
   const folder = join(root, "damaged");
   mkdirSync(folder);
   writeFileSync(join(folder, "answers.db"), "damaged".repeat(1000));
@@ -45,7 +45,7 @@ test("a file that was damaged is begun anew, and the log says once where the old
   ]);
 });
 
-test("a folder that cannot be made is told once, and answers go on without", () => {
+test("a folder that cannot be made is logged once, and answers go on without it", () => {
   const file = join(root, "file");
   writeFileSync(file, "");
   const { store, said } = openIn(join(file, "data"));

@@ -38,7 +38,7 @@ describe.each(streamClients)("$name", ({ open }) => {
   });
   afterAll(() => client[Symbol.asyncDispose]());
 
-  test("gets an answer for every request, and one that is bad is bad alone", async () => {
+  test("a batch gets an answer for each request, and an invalid request fails alone", async () => {
     const answers = client.stream("evaluateBatch", { requests: mixed }, never);
     const items = ((await Array.fromAsync(answers)) as unknown as Item[]).toSorted(
       (a, b) => a.index - b.index,
@@ -55,7 +55,7 @@ describe.each(streamClients)("$name", ({ open }) => {
     expect(items[1]?.problem).toMatchObject({ status: 400, errors: [{ pointer: "/depth" }] });
   });
 
-  test("gets for each request what its own limits and moves are", async () => {
+  test("a batch answers each request by its own limits and moves", async () => {
     const requests = [
       { fen: startFen, nodes: 2000 },
       { fen: "startpos", depth: 3, search_moves: ["a3"] },
@@ -79,14 +79,14 @@ describe.each(streamClients)("$name", ({ open }) => {
   test.each([
     ["empty", []],
     ["of 201 requests", Array.from({ length: 201 }, () => ({ fen: startFen, depth: 1 }))],
-  ])("is refused a batch that is %s", async (_, requests) => {
+  ])("a batch is refused that is %s", async (_, requests) => {
     const answers = client.stream("evaluateBatch", { requests }, never);
     await expect(Array.fromAsync(answers)).rejects.toThrow();
   });
 });
 
 describe("plain JSON", () => {
-  test("answers in the order of the requests, whatever is ready first", async () => {
+  test("a batch in plain JSON is answered in the order of its requests, whatever is ready first", async () => {
     const { status, headers, body } = await ask({
       requests: [{ fen: startFen, depth: 9 }, { fen: 7 }, ...mixed, { fen: startFen, deph: 1 }],
     });
@@ -105,7 +105,7 @@ describe("plain JSON", () => {
     });
   });
 
-  test("sends lines as they are ready", async () => {
+  test("a batch in plain JSON is sent in lines as they are ready", async () => {
     const body = JSON.stringify({ requests: [{ fen: startFen, depth: 12 }, { fen: "bad" }] });
     const headers = { "Content-Type": "application/json", Accept: ready };
     const response = await fetch(`${app.url}/v1/eval/batch`, { method: "POST", headers, body });
@@ -119,7 +119,7 @@ describe("plain JSON", () => {
     ["null", { requests: null }],
     ["empty", { requests: [] }],
     ["longer than 200", { requests: Array.from({ length: 201 }, () => ({ fen: startFen })) }],
-  ])("refuses a batch whose requests are %s", async (_, body) => {
+  ])("a batch in plain JSON is refused whose requests are %s", async (_, body) => {
     const reply = await ask(body, ready);
     expect([reply.status, reply.body]).toMatchObject([
       400,
@@ -127,7 +127,7 @@ describe("plain JSON", () => {
     ]);
   });
 
-  test("reads 1 MiB, and not a byte more", async () => {
+  test("a batch in plain JSON may have 1 MiB, and not a byte more", async () => {
     const body = JSON.stringify({ requests: [{ fen: startFen, depth: 1 }] });
     const full = body.padEnd(1024 * 1024);
     expect((await ask(full)).status).toBe(200);

@@ -34,7 +34,7 @@ test("the same request again is answered from memory, the same in all but its id
   expect(again.id).not.toBe(id);
 });
 
-test("what nodes have ended is answered from memory, and so are the same moves in other words", async () => {
+test("an answer that nodes ended is cached, also for the same moves in other notation", async () => {
   const { id, search, ...first } = await ask({ fen, nodes: 3000, search_moves: ["Nf6", "Bc5"] });
   const again = await ask({ fen, nodes: 3000, search_moves: ["f8c5", "g8f6", "Nf6"], movetime_ms: 60_000 });
   expect(again).toEqual({
@@ -49,7 +49,7 @@ test("what nodes have ended is answered from memory, and so are the same moves i
   });
 });
 
-test("another way to write the same position is the same request, with warnings of its own", async () => {
+test("another notation of a position gets the cached answer, with its own warnings", async () => {
   const first = await ask({ fen, depth: 8 });
   const other = await ask({
     fen: fen.replace(" - 3 3", " e6 3 3").replace("b KQkq e6", "b KQkq e3"),
@@ -67,12 +67,12 @@ test.each([
   ["a history", { fen, moves: ["Nf6"], depth: 7 }],
   ["nodes", { fen, depth: 7, nodes: 1_000_000_000 }],
   ["moves to search", { fen, depth: 7, search_moves: ["Nf6"] }],
-])("%s are another request", async (_, request) => {
+])("a request with %s is another request, and searched anew", async (_, request) => {
   await ask({ fen, depth: 7 });
   expect((await ask(request)).search.cached).toBe(false);
 });
 
-test("a weakened engine is asked every time, and so is one that time ended", async () => {
+test("a weakened engine is asked every time, and so is a search that time ended", async () => {
   for (const request of [
     { fen, depth: 5, options: { skill_level: 3 } },
     { fen, depth: 30, movetime_ms: 60 },

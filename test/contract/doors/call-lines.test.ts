@@ -88,36 +88,42 @@ const refused: readonly Refused[] = [
 ];
 
 describe("what is refused before it becomes a call has one line", () => {
-  test.each(refused)("%s", async (name, path, init, code, protocol) => {
-    const requestId = `refused-${name.replaceAll(/\W/g, "-")}`;
-    const headers = { ...init.headers, "X-Request-Id": requestId, "X-Forwarded-For": "203.0.113.7" };
-    const response = await fetch(app.url + path, { ...init, headers });
-    await response.arrayBuffer();
-    expect(await linesOf(requestId)).toEqual([
-      {
-        message: "call",
-        requestId,
-        protocol,
-        method: init.method,
-        request: path,
-        code,
-        ms: expect.any(Number),
-        address: "203.0.113.0/24",
-      },
-    ]);
-  });
+  test.each(refused)(
+    "a refusal before the call has one line in the log: %s",
+    async (name, path, init, code, protocol) => {
+      const requestId = `refused-${name.replaceAll(/\W/g, "-")}`;
+      const headers = { ...init.headers, "X-Request-Id": requestId, "X-Forwarded-For": "203.0.113.7" };
+      const response = await fetch(app.url + path, { ...init, headers });
+      await response.arrayBuffer();
+      expect(await linesOf(requestId)).toEqual([
+        {
+          message: "call",
+          requestId,
+          protocol,
+          method: init.method,
+          request: path,
+          code,
+          ms: expect.any(Number),
+          address: "203.0.113.0/24",
+        },
+      ]);
+    },
+  );
 
-  test.each(["Evaluate", "StreamEvaluate"])("gRPC's %s with a field that is not known", async (call) => {
-    const requestId = `grpc-${call}`;
-    await trailersOf(app.url, call, { fen: startFen, x: 1 }, { "x-request-id": requestId });
-    expect(await linesOf(requestId)).toMatchObject([
-      { message: "call", protocol: "grpc", code: "unknown_field", address: "127.0.0.0/24" },
-    ]);
-  });
+  test.each(["Evaluate", "StreamEvaluate"])(
+    "a refusal before the call has one line in the log: gRPC's %s with a field that is not known",
+    async (call) => {
+      const requestId = `grpc-${call}`;
+      await trailersOf(app.url, call, { fen: startFen, x: 1 }, { "x-request-id": requestId });
+      expect(await linesOf(requestId)).toMatchObject([
+        { message: "call", protocol: "grpc", code: "unknown_field", address: "127.0.0.0/24" },
+      ]);
+    },
+  );
 });
 
 test.each(["/v1/eval", "/v1/eval/stream", `${rpc}/Evaluate`])(
-  "a call of %s whose body breaks off in the middle has one line, with the id of its answer",
+  "a call of %s whose body breaks off in the middle has one line in the log, with the id of its answer",
   async (path) => {
     const requestId = `broken-${path.replaceAll("/", "-")}`;
     const socket = connect(Number(new URL(app.url).port), "127.0.0.1");
@@ -134,7 +140,7 @@ test.each(["/v1/eval", "/v1/eval/stream", `${rpc}/Evaluate`])(
 );
 
 test.each(["/v1/eval", "/v1/eval/stream", `${rpc}/Evaluate`])(
-  "what the rules of %s refuse has one line as well",
+  "a refusal by the rules of %s has one line in the log",
   async (path) => {
     const requestId = `rules-${path.replaceAll("/", "-")}`;
     const body = JSON.stringify({ fen: startFen, depth: 99 });
@@ -145,7 +151,7 @@ test.each(["/v1/eval", "/v1/eval/stream", `${rpc}/Evaluate`])(
 );
 
 test.each(["/v1/eval", "/v1/eval/stream", `${rpc}/Evaluate`])(
-  "an answer of %s says what it took",
+  "the log line of an answer of %s says its cost",
   async (path) => {
     const told = async (requestId: string) => {
       const body = JSON.stringify({ fen: startFen, depth: 3, engine: "stockfish-19-lite" });
@@ -161,7 +167,7 @@ test.each(["/v1/eval", "/v1/eval/stream", `${rpc}/Evaluate`])(
 );
 
 test.each(["/v1/eval", "/v1/eval/stream", `${rpc}/Evaluate`])(
-  "an answer of %s to a finished game names no engine",
+  "the log line of an answer of %s to a finished game names no engine",
   async (path) => {
     const requestId = `mated-${path.replaceAll("/", "-")}`;
     const body = JSON.stringify({ fen: "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1" });
@@ -174,7 +180,7 @@ test.each(["/v1/eval", "/v1/eval/stream", `${rpc}/Evaluate`])(
   },
 );
 
-test("probes and pages have none", async () => {
+test("probes and pages have no line in the log", async () => {
   const headers = { "X-Request-Id": "probe" };
   for (const path of ["/healthz", "/readyz", "/problems", "/"]) {
     await (await fetch(app.url + path, { headers })).arrayBuffer();

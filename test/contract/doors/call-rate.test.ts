@@ -81,7 +81,7 @@ test("a call of gRPC beyond the rate is RESOURCE_EXHAUSTED", async () => {
   expect(statuses).toEqual(["0", "0", "0", "8"]);
 });
 
-test("a tool of agents counts by its own windows, whatever was listed before", async () => {
+test("an MCP tool counts by its own windows, whatever was listed before", async () => {
   const headers = { "X-Forwarded-For": "203.0.113.201", "Content-Type": "application/json", ...mcp };
   const body = message("tools/call", { name: "play_moves", arguments: { moves: ["e4"] } });
   for (let call = 0; call < 2 * quota; call++) {

@@ -14,7 +14,7 @@ const evaluate = (body: Plain | string, headers: Readonly<Record<string, string>
   });
 
 describe("Connect with JSON", () => {
-  test("answers in canonical ProtoJSON: camel case, enum names, 64 bits as text, nothing that is unset", async () => {
+  test("Connect with JSON answers in canonical ProtoJSON: camel case, enum names, 64 bits as text, nothing that is unset", async () => {
     const { status, body } = await evaluate({ fen: startFen, depth: 4, path: "PATH_WASM" });
     expect(status).toBe(200);
     expect(body).toMatchObject({
@@ -25,18 +25,18 @@ describe("Connect with JSON", () => {
     expect(body).not.toHaveProperty("terminal");
   });
 
-  test.each(["movetimeMs", "movetime_ms"])("takes the field name %s", async (name) => {
+  test.each(["movetimeMs", "movetime_ms"])("Connect with JSON reads the field name %s", async (name) => {
     const { body } = await evaluate({ fen: startFen, depth: 4, [name]: 5000 });
     expect(body).toMatchObject({ search: { limits: { movetimeMs: 5000 } } });
   });
 
-  test("takes PATH_UNSPECIFIED for auto", async () => {
+  test("Connect with JSON reads PATH_UNSPECIFIED as auto", async () => {
     const { status, body } = await evaluate({ fen: startFen, depth: 2, path: "PATH_UNSPECIFIED" });
     expect(status).toBe(200);
     expect(body).toMatchObject({ engine: { path: "PATH_WASM" } });
   });
 
-  test("needs no header of Connect's, so that curl works", async () => {
+  test("Connect with JSON needs no header of Connect's, so that curl works", async () => {
     const { status } = await evaluate({ fen: startFen, depth: 2 });
     expect(status).toBe(200);
   });
@@ -65,7 +65,7 @@ describe("what Connect itself refuses carries the request's id, too", () => {
     ],
     ["an unknown compression", "x", { "Content-Encoding": "zstd" }, 501, "unimplemented"],
     ["a message of more than 64 KiB", { fen: "x".repeat(70_000) }, {}, 429, "resource_exhausted"],
-  ])("%s", async (_, body, headers, status, code) => {
+  ])("a refusal by Connect itself carries the request's id: %s", async (_, body, headers, status, code) => {
     const reply = await evaluate(body, { ...headers, "X-Request-Id": "mine" });
     expect(reply.status).toBe(status);
     expect(reply.body).toMatchObject({ code, message: expect.any(String) });
@@ -86,7 +86,7 @@ test("a message of more than 4 KiB is refused before it is decoded if the call i
 });
 
 test.each(["!!", "e", "e30{"])(
-  "the message %j of a GET, which is no base64, is refused as the caller's fault",
+  "the message %j of a GET, which is not base64, is refused as an invalid argument",
   async (message) => {
     const query = `encoding=proto&base64=1&message=${message}`;
     const path = `${app.url}/chess.analysis.v1.AnalysisService/Evaluate?${query}`;
@@ -124,7 +124,7 @@ test("a call that no service has is refused with the details of every error", as
 });
 
 describe("X-Request-Id", () => {
-  test("is taken over, and echoed with answers and errors", async () => {
+  test("X-Request-Id is kept, and sent back with answers and errors", async () => {
     const good = await evaluate({ fen: startFen, depth: 1 }, { "X-Request-Id": "mine" });
     expect(good.headers.get("x-request-id")).toBe("mine");
     const bad = await evaluate({ fen: "bad" }, { "X-Request-Id": "mine" });

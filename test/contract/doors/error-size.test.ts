@@ -37,26 +37,32 @@ describe.each(doors)("$name is told what is wrong, and how much more is", ({ ope
   });
   afterAll(() => door[Symbol.asyncDispose]());
 
-  test.each(faulty)("with %s", async (_, request) => {
-    const outcome = await door.call("evaluate", request);
-    expect(outcome).toMatchObject({ kind: "refusal", status: "invalid_argument" });
-    if (outcome.kind === "refusal") {
-      const { faults, message } = outcome.refusal;
-      expect(faults.length).toBeGreaterThan(0);
-      const leftOut = Number(/ (\d+) faults? had no room in this error\.$/.exec(message)?.[1] ?? 0);
-      expect(faults.length + leftOut).toBe(countOf(request));
-    }
-  });
+  test.each(faulty)(
+    "a caller over RPC is told the violations that have room, and the number of the others, with %s",
+    async (_, request) => {
+      const outcome = await door.call("evaluate", request);
+      expect(outcome).toMatchObject({ kind: "refusal", status: "invalid_argument" });
+      if (outcome.kind === "refusal") {
+        const { faults, message } = outcome.refusal;
+        expect(faults.length).toBeGreaterThan(0);
+        const leftOut = Number(/ (\d+) faults? had no room in this error\.$/.exec(message)?.[1] ?? 0);
+        expect(faults.length + leftOut).toBe(countOf(request));
+      }
+    },
+  );
 });
 
 describe.each(["Evaluate", "StreamEvaluate"])(
   "the trailers of %s are no more than every client takes",
   (call) => {
-    test.each(faulty)("with %s", async (_, request) => {
-      const trailers = await trailersOf(app.url, call, request);
-      expect(trailers["grpc-status"]).toBe("3");
-      expect(listBytesOf(trailers)).toBeLessThan(trailersMaxBytes);
-    });
+    test.each(faulty)(
+      `the trailers of ${call} are small enough for every client, with %s`,
+      async (_, request) => {
+        const trailers = await trailersOf(app.url, call, request);
+        expect(trailers["grpc-status"]).toBe("3");
+        expect(listBytesOf(trailers)).toBeLessThan(trailersMaxBytes);
+      },
+    );
   },
 );
 

@@ -25,7 +25,7 @@ const plainCases = cases.filter((one) => one.kind === "answer" || !one.rpcOnly);
 describe("with a real engine", () => {
   const ask = useDoor(json, useApp());
 
-  test.each(plainCases)("plain JSON $kind: $name", async (one) => {
+  test.each(plainCases)("plain JSON answers as recorded, $kind: $name", async (one) => {
     check(one, await ask(one), 0);
   });
 });

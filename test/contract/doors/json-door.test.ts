@@ -180,7 +180,7 @@ describe("GET", () => {
     ["depth=deep", "invalid_type", "/depth"],
     ["depth=1&depth=2", "invalid_type", "/depth"],
     ["fen=8", "unknown_field", "/fen"],
-  ])("/price?%s is %s at %s", async (query, code, pointer) => {
+  ])("GET /price?%s is %s at %s", async (query, code, pointer) => {
     const { status, body } = await get(`${app.url}/price?${query}`);
     expect(status).toBe(400);
     expect(body).toMatchObject({ code, errors: [{ pointer, code }] });

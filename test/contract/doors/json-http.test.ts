@@ -10,7 +10,7 @@ const app = useApp({}, { engines: createEnginesInProcess() });
 
 const json = { "Content-Type": "application/json" };
 
-test("a problem has every field", async () => {
+test("a problem has every field of the contract", async () => {
   const { status, headers, body } = await post(`${app.url}/v1/eval`, { fen: startFen, depth: 0 });
   expect(status).toBe(400);
   expect(headers.get("content-type")).toBe("application/problem+json");
@@ -44,7 +44,7 @@ test("a problem has every field", async () => {
   });
 });
 
-test("a credential that is wrong is told how to authenticate", async () => {
+test("a wrong credential is refused with how to authenticate", async () => {
   const headers = { ...json, Authorization: "Bearer kbz_x" };
   const { status, headers: given, body } = await post(`${app.url}/v1/eval`, { fen: startFen }, headers);
   expect(status).toBe(401);
@@ -54,7 +54,7 @@ test("a credential that is wrong is told how to authenticate", async () => {
 
 describe("HTTP", () => {
   test.each(["/v1/nope", "/v1", "/v1/eval/", "/V1/eval", "/v1/eval%2f", "/v2/eval"])(
-    "%s is 404",
+    "the path %s is 404",
     async (path) => {
       const { status, body } = await post(app.url + path, { fen: startFen });
       expect(status).toBe(404);
@@ -69,14 +69,14 @@ describe("HTTP", () => {
     ["DELETE", "/v1/price", "GET, HEAD, OPTIONS"],
     ["PATCH", "/v1/keys/self", "GET, HEAD, DELETE, OPTIONS"],
     ["POST", "/healthz", "GET, HEAD"],
-  ])("%s %s is 405, and says what is allowed", async (method, path, allow) => {
+  ])("%s %s is 405, and lists the allowed methods", async (method, path, allow) => {
     const { status, headers, body } = await get(app.url + path, { method });
     expect(status).toBe(405);
     expect(headers.get("allow")).toBe(allow);
     expect(body).toMatchObject({ code: "method_not_allowed" });
   });
 
-  test("HEAD answers as GET does, without the body", async () => {
+  test("HEAD answers like GET, without the body", async () => {
     const whole = await fetch(`${app.url}/price`);
     const head = await fetch(`${app.url}/price`, { method: "HEAD" });
     expect(head.status).toBe(200);
@@ -114,12 +114,15 @@ describe("HTTP", () => {
     ["a form, as curl -d sends it", { "Content-Type": "application/x-www-form-urlencoded" }],
     ["another character set", { "Content-Type": "application/json; charset=latin1" }],
     ["an unknown encoding", { ...json, "Content-Encoding": "zstd" }],
-  ])("%s is 415, and shows the header to add", async (_, headers: Record<string, string>) => {
-    const { status, body } = await post(`${app.url}/v1/eval`, "{}", headers);
-    expect(status).toBe(415);
-    expect(body).toMatchObject({ code: "unsupported_media_type" });
-    expect(body.detail).toMatch(/Content-Type: application\/json|without that header/);
-  });
+  ])(
+    "a body of %s is 415, and the refusal shows the header to add",
+    async (_, headers: Record<string, string>) => {
+      const { status, body } = await post(`${app.url}/v1/eval`, "{}", headers);
+      expect(status).toBe(415);
+      expect(body).toMatchObject({ code: "unsupported_media_type" });
+      expect(body.detail).toMatch(/Content-Type: application\/json|without that header/);
+    },
+  );
 
   test("an Accept header without JSON is 406", async () => {
     const headers = { ...json, Accept: "text/html" };
@@ -130,23 +133,26 @@ describe("HTTP", () => {
 });
 
 describe("the page of a problem's type", () => {
-  test.each(Object.entries(statuses))("explains %s", async (code, [status, grpcCode]) => {
-    const page = `${app.url}/problems/${code.replaceAll("_", "-")}`;
-    const { status: found, body } = await get(page, { headers: { Accept: "application/json" } });
-    expect(found).toBe(200);
-    expect(body).toMatchObject({ code, status, grpc_code: grpcCode, type: new URL(page).pathname });
-    const html = await fetch(page);
-    expect(html.status).toBe(200);
-    expect(html.headers.get("content-type")).toBe("text/html; charset=utf-8");
-    expect(await html.text()).toContain(`<code>${code}</code>`);
-  });
+  test.each(Object.entries(statuses))(
+    "the page of a problem's type explains %s",
+    async (code, [status, grpcCode]) => {
+      const page = `${app.url}/problems/${code.replaceAll("_", "-")}`;
+      const { status: found, body } = await get(page, { headers: { Accept: "application/json" } });
+      expect(found).toBe(200);
+      expect(body).toMatchObject({ code, status, grpc_code: grpcCode, type: new URL(page).pathname });
+      const html = await fetch(page);
+      expect(html.status).toBe(200);
+      expect(html.headers.get("content-type")).toBe("text/html; charset=utf-8");
+      expect(await html.text()).toContain(`<code>${code}</code>`);
+    },
+  );
 
-  test("is where the problem says", async () => {
+  test("the page of a problem's type is at the address in the problem", async () => {
     const { body } = await post(`${app.url}/v1/eval`, {});
     expect((await fetch(app.url + String(body.type))).status).toBe(200);
   });
 
-  test("exists for no code beside those of the contract", async () => {
+  test("the page of a problem's type exists only for codes of the contract", async () => {
     const { body } = await get(`${app.url}/problems`, { headers: { Accept: "application/json" } });
     const listed = (body.problems as readonly { code: string }[]).map(({ code }) => code);
     expect(listed.toSorted()).toEqual(Object.keys(statuses).toSorted());

@@ -40,7 +40,7 @@ test.each(["/v1/eval", "/v1/bestmove", "/v1/eval/stream", "/v1/eval/batch", "/v1
   },
 );
 
-test("a PGN that is sent as a bare string is refused with the form to use", async () => {
+test("a PGN that is sent as a bare string is refused with the right form", async () => {
   const { status, body } = await post(`${app.url}/v1/review`, '"1. e4 e5"');
   expect([status, body.detail]).toEqual([
     400,
@@ -55,13 +55,13 @@ describe("what is accepted", () => {
     ["a key written with escapes", `{"fen": "${fen}", "dep\\u0074h": 4}`, 4],
     ["white space anywhere", `\n{ "fen" :\t"${fen}" , "depth" : 4 }\r\n`, 4],
     ["a byte order mark", `\ufeff{"fen": "${fen}", "depth": 4}`, 4],
-  ])("%s", async (_, text, depth) => {
+  ])("plain JSON accepts %s", async (_, text, depth) => {
     const { status, body } = await post(`${app.url}/v1/eval`, text);
     expect(status).toBe(200);
     expect(body).toMatchObject({ search: { limits: { depth } } });
   });
 
-  test("null for every optional field, which then has its default", async () => {
+  test("plain JSON accepts null for every optional field, which then has its default", async () => {
     const absent = [
       "moves",
       "depth",
@@ -87,7 +87,7 @@ describe("what is accepted", () => {
     });
   });
 
-  test("every word of path", async () => {
+  test("plain JSON accepts every word of path", async () => {
     for (const path of ["auto", "wasm"]) {
       const { body } = await post(`${app.url}/v1/eval`, { fen, depth: 1, path });
       expect(body).toMatchObject({ engine: { path: "wasm" } });
@@ -119,11 +119,11 @@ describe("what is refused, with its place", () => {
     ["options that are a list", { options: [] }, "/options", "invalid_type"],
     ["null for an option", { options: { skill_level: null } }, "/options/skill_level", "invalid_option"],
     ["an object for an option", { options: { skill_level: {} } }, "/options/skill_level", "invalid_option"],
-  ])("%s", async (_, wrong, pointer, code) => {
+  ])("plain JSON refuses, with its pointer, %s", async (_, wrong, pointer, code) => {
     expect(await faultsOf({ fen, ...wrong })).toMatchObject([{ pointer, code }]);
   });
 
-  test("a field that every object inherits", async () => {
+  test("plain JSON refuses, with its pointer, a field that every object inherits", async () => {
     const faults = await faultsOf(`{"fen": "${fen}", "__proto__": {"depth": 3}, "constructor": 1}`);
     expect(faults.map(({ pointer, code }) => [pointer, code])).toEqual([
       ["/__proto__", "unknown_field"],
@@ -131,7 +131,7 @@ describe("what is refused, with its place", () => {
     ]);
   });
 
-  test("a number that is infinite", async () => {
+  test("plain JSON refuses, with its pointer, a number that is infinite", async () => {
     const faults = await faultsOf(`{"fen": "${fen}", "depth": 1e999}`);
     expect(faults).toMatchObject([{ pointer: "/depth", code: "out_of_range" }]);
   });
@@ -147,17 +147,17 @@ describe("what is refused, with its place", () => {
     ["nothing", "", ""],
     ["a thousand open brackets", "[".repeat(1000), ""],
     ["what is not UTF-8", Uint8Array.of(0x7b, 0x22, 0xff, 0x22, 0x7d), ""],
-  ])("%s", async (_, text, pointer) => {
+  ])("plain JSON refuses, with its pointer, %s", async (_, text, pointer) => {
     expect(await faultsOf(text)).toMatchObject([{ pointer, code: "malformed_json" }]);
   });
 
-  test.each(["[]", "null", "7", '"fen"'])("%s for a body", async (text) => {
+  test.each(["[]", "null", "7", '"fen"'])("plain JSON refuses %s as a body", async (text) => {
     expect(await faultsOf(text)).toMatchObject([{ pointer: "", code: "invalid_type" }]);
   });
 });
 
 describe("faults", () => {
-  test("of one stage are told at once, the first one giving the code", async () => {
+  test("violations of one stage are reported at once, and the first one gives the code", async () => {
     const faults = await faultsOf({ deph: 3, depth: "x", multipv: 11, moves: ["e4", 1] });
     expect(faults.map(({ pointer, code }) => [pointer, code])).toEqual([
       ["/deph", "unknown_field"],
@@ -172,18 +172,18 @@ describe("faults", () => {
     ["fields before the position", { fen: "bad", depth: 0 }, "out_of_range"],
     ["the position before the engine", { fen: "bad", engine: "x" }, "invalid_fen"],
     ["the engine before its options", { fen, engine: "x", options: { y: 1 } }, "unknown_engine"],
-  ])("are judged in stages: %s", async (_, request, code) => {
+  ])("requests are validated in stages: %s", async (_, request, code) => {
     expect(new Set((await faultsOf(request)).map((fault) => fault.code))).toEqual(new Set([code]));
   });
 
-  test("are at most 20", async () => {
+  test("at most 20 violations are reported", async () => {
     const unknown = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`x${index}`, 1]));
     expect(await faultsOf({ fen, ...unknown })).toHaveLength(20);
     expect(await faultsOf({ fen, moves: Array(50).fill(7) })).toHaveLength(20);
     expect(await faultsOf({ fen, options: unknown })).toHaveLength(20);
   });
 
-  test("repeat at most 64 characters of the caller", async () => {
+  test("violations repeat at most 64 characters of the caller", async () => {
     const long = "y".repeat(1000);
     const requests = [
       { fen, [long]: 1 },
@@ -202,7 +202,7 @@ describe("faults", () => {
     }
   });
 
-  test("of a name say which name was meant, and what is allowed", async () => {
+  test("a violation of a name says which name was meant, and the allowed ones", async () => {
     expect(await faultsOf({ fen, movetimeMs: 5 })).toMatchObject([
       { message: expect.stringContaining("did you mean `movetime_ms`?") },
     ]);
@@ -218,7 +218,7 @@ describe("faults", () => {
     ]);
   });
 
-  test("that moving a number mends come with the request that is answered", async () => {
+  test("a violation that another number fixes comes with a suggested request, which is answered", async () => {
     const request = { fen: startFen, depth: 99, multipv: 0, moves: ["e4"] };
     const { body } = await post(`${app.url}/v1/eval`, request);
     expect(body).toMatchObject({
@@ -227,7 +227,7 @@ describe("faults", () => {
     });
   });
 
-  test("of a FEN without its last fields come with a request that is answered", async () => {
+  test("a FEN without its last fields is refused with a suggested request, which is answered", async () => {
     const { body } = await post(`${app.url}/v1/eval`, { fen: "8/8/4k3/8/8/4K3/4P3/8 b", depth: 3 });
     const suggested = body.suggested_request as Plain;
     expect(suggested).toEqual({ fen: "8/8/4k3/8/8/4K3/4P3/8 b - - 0 1", depth: 3 });

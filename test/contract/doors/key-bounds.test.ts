@@ -40,7 +40,7 @@ test("a key that was not used for the set time is refused, with what to do", asy
   ]);
 });
 
-test("a /48 gets ten times the keys of an address, and is told when it gets more", async () => {
+test("a /48 gets ten times the keys of an address, and is refused more", async () => {
   for (let index = 0; index < 10; index++) {
     expect((await newKey(`2001:db8:7:${index}::1`)).status).toBe(200);
   }
@@ -55,7 +55,7 @@ test("a /48 gets ten times the keys of an address, and is told when it gets more
   expect(Number(headers.get("retry-after"))).toBeGreaterThan(86_000);
 });
 
-test("where there are as many keys as there may be, callers are sent to the operator", async () => {
+test("a caller is sent to the operator if the number of keys is used up", async () => {
   const wish = { idempotency_key: "a wish of its own".replaceAll(" ", "-") };
   const last = await newKey("198.51.100.3", wish);
   // The one that has expired makes room.

@@ -49,7 +49,7 @@ describe.each([json, ...rpcDoors])("through $name", (kind) => {
   const call = async (name: Call, request: Plain, headers: Readonly<Record<string, string>>) =>
     door.call(name, request, headers);
 
-  test("a key is issued, tells of itself, does what it allows, and is given up", async () => {
+  test("a key is issued, describes itself, works, and is revoked", async () => {
     const caller = newCaller();
     const made = (await call("createKey", { name: "my bot" }, caller)) as Answered;
     expect(made).toMatchObject({
@@ -93,7 +93,7 @@ describe.each([json, ...rpcDoors])("through $name", (kind) => {
     }
   });
 
-  test("an address gets so many keys a day, and another one its own", async () => {
+  test("an address gets its daily quota of keys, and another address its own", async () => {
     const caller = newCaller();
     const codes: unknown[] = [];
     for (let count = 0; count < 3; count++) {
@@ -108,7 +108,7 @@ describe.each([json, ...rpcDoors])("through $name", (kind) => {
     expect(await call("createKey", {}, newCaller())).toMatchObject({ kind: "answer" });
   });
 
-  test("a wish that is sent again is the same key, with a secret of its own, and counts once", async () => {
+  test("a repeated request with an idempotency key returns the same key with a new secret, and counts once", async () => {
     const caller = newCaller();
     const wish = { name: "my bot", idempotency_key: randomUUID() };
     const made = ((await call("createKey", wish, caller)) as Answered).answer;
@@ -150,7 +150,7 @@ describe.each([json, ...rpcDoors])("through $name", (kind) => {
     });
   });
 
-  test("a text that is kept is no place for a key", async () => {
+  test("a name and an idempotency key may not contain an API key", async () => {
     const secret = createApiKey();
     const request = { name: secret, idempotency_key: `again-${secret}` };
     const outcome = await call("createKey", request, newCaller());
@@ -180,7 +180,7 @@ describe.each(heads)("through $name, a credential", ({ ask, unauthenticated, ok,
     ["that is mistyped", () => ({ authorization: `Bearer ${createApiKey().slice(0, -1)}#` })],
     ["that is not known", () => ({ authorization: `Bearer ${createApiKey()}` })],
     ["in the header X-API-Key", () => ({ "x-api-key": createApiKey() })],
-  ])("%s is refused, and the answer says how to authenticate", async (_, credential) => {
+  ])("a credential %s is refused, and the answer says how to authenticate", async (_, credential) => {
     const { status, headers, trailers } = await ask(
       app.url,
       { fen: startFen, depth: 1 },
@@ -191,7 +191,7 @@ describe.each(heads)("through $name, a credential", ({ ask, unauthenticated, ok,
     expect(how).toBe(errorsHaveHeaders ? 'Bearer error="invalid_token"' : null);
   });
 
-  test("that is valid is counted by itself, whatever the address", async () => {
+  test("a valid credential is counted by itself, whatever the address", async () => {
     const { key } = await newKey();
     const states: unknown[] = [];
     for (let count = 0; count < 2; count++) {
@@ -212,7 +212,7 @@ describe.each(heads)("through $name, a credential", ({ ask, unauthenticated, ok,
   });
 });
 
-test("all keys that one address got share the limits of one, wherever they are used", async () => {
+test("all keys of an address share the limits of one, wherever they are used", async () => {
   const caller = newCaller();
   const headers = { "Content-Type": "application/json", ...caller };
   const keys = [await post(keysUrl(), {}, headers), await post(keysUrl(), {}, headers)].map(
@@ -232,7 +232,7 @@ test("all keys that one address got share the limits of one, wherever they are u
   expect(remainingOf(body, "minute")).toBe(236);
 });
 
-test("searches at a time are those of all keys that one address got", async () => {
+test("searches at a time are bounded for all keys of an address together", async () => {
   const caller = newCaller();
   const headers = { "Content-Type": "application/json", ...caller };
   const [one, other] = [await post(keysUrl(), {}, headers), await post(keysUrl(), {}, headers)].map(
@@ -257,7 +257,7 @@ test("searches at a time are those of all keys that one address got", async () =
   expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
 });
 
-test("an answer with a key in it, or about one, is kept by nobody on the way", async () => {
+test("no proxy keeps an answer with a key in it, or about one", async () => {
   const { status, headers, body } = await post(
     keysUrl(),
     {},
@@ -268,7 +268,7 @@ test("an answer with a key in it, or about one, is kept by nobody on the way", a
   expect([self.status, self.headers.get("cache-control")]).toEqual([200, "no-store"]);
 });
 
-test("GET /v1/keys/self tells what is left: requests, and engine time as the answers told it", async () => {
+test("GET /v1/keys/self says what is left of requests and engine time", async () => {
   const { key, id } = await newKey();
   const headers = { "Content-Type": "application/json", ...bearer(key) };
   const { body } = await post(`${app.url}/v1/eval`, { fen: startFen, depth: 16, multipv: 2 }, headers);
@@ -304,7 +304,7 @@ test("GET /v1/keys/self tells what is left: requests, and engine time as the ans
 });
 
 test.each(["/v1/eval", "/v1/eval/stream"])(
-  "who leaves %s in the middle of a search pays for the engine time until then",
+  "a caller that leaves %s in the middle of a search pays for the engine time until then",
   async (path) => {
     const { key } = await newKey();
     // What others at this address have used would count, too.
@@ -361,7 +361,7 @@ describe("the command line, beside a server that runs", () => {
   });
 });
 
-test("no key and no pepper stands in the log, or in what was answered about one that is wrong", async () => {
+test("no key and no pepper stands in the log, or in the answer to a wrong key", async () => {
   const canary = createApiKey();
   const { key } = await newKey({ name: "canary" });
   const answers: string[] = [];

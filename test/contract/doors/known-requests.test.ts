@@ -19,7 +19,7 @@ describe.each([json, grpc])("what is known through $name", (kind) => {
   });
   afterAll(() => door[Symbol.asyncDispose]());
 
-  test("is held against the plan of whoever asks, each time", async () => {
+  test("a known request is checked against the plan of each caller", async () => {
     const created = await door.call("createKey", {});
     const authorization = { authorization: `Bearer ${(created as { answer: Plain }).answer.key}` };
     const request = { fen: "8/8/8/8/8/5k2/6q1/7K w - - 0 1", depth: 16 };
@@ -33,7 +33,7 @@ describe.each([json, grpc])("what is known through $name", (kind) => {
     expect(asked).toEqual(Array.from({ length: times }, () => ["answer", "upgrade_needed"]).flat());
   });
 
-  test("is another request in other words, however like they are", async () => {
+  test("a request with other words is another request, however similar", async () => {
     const fen = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1";
     for (let time = 0; time < times; time++) {
       for (const depth of [3, 4, 5]) {

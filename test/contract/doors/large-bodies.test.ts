@@ -109,7 +109,7 @@ describe("bodies that are not sent to their end", () => {
   });
 });
 
-test("bodies that were sent to their end make room for the next", async () => {
+test("bodies that were sent to their end make room for the next ones", async () => {
   // Those of the tests before are gone in a moment.
   await expect.poll(statusOfLarge, patience).toBe(200);
   for (let sent = 0; sent < 1.5 * budgetBytes; sent += large.length) {

@@ -44,25 +44,28 @@ describeWith("redis")("three nodes with one Redis", () => {
   let asked = 0;
   const next = () => nodes[asked++ % nodes.length]?.url ?? "";
 
-  test.each(heads)("let through $name as many requests as one would, and say what is left", async (kind) => {
-    const caller = newAddress();
-    const startedAt = performance.now();
-    for (let left = 5; left >= 0; left--) {
-      const answer = await kind.ask(next(), quick, caller);
-      expect(answer.status).toBe(kind.ok);
-      expect(answer.headers.get("ratelimit")).toMatch(new RegExp(`^"minute";r=${left};t=\\d+$`));
-    }
-    for (const _ of nodes) {
-      expect((await kind.ask(next(), quick, caller)).status).toBe(kind.later);
-    }
-    const { headers } = await post(`${next()}/v1/eval`, quick, { ...json, ...caller });
-    const seconds = Number(headers.get("retry-after"));
-    expect(seconds).toBeGreaterThanOrEqual(Math.floor(60 - (performance.now() - startedAt) / 1000));
-    expect(seconds).toBeLessThanOrEqual(60);
-    expect(headers.get("ratelimit")).toBe(`"minute";r=0;t=${seconds}`);
-  });
+  test.each(heads)(
+    "three nodes with one Redis admit as many requests through $name as one node would, and say what is left",
+    async (kind) => {
+      const caller = newAddress();
+      const startedAt = performance.now();
+      for (let left = 5; left >= 0; left--) {
+        const answer = await kind.ask(next(), quick, caller);
+        expect(answer.status).toBe(kind.ok);
+        expect(answer.headers.get("ratelimit")).toMatch(new RegExp(`^"minute";r=${left};t=\\d+$`));
+      }
+      for (const _ of nodes) {
+        expect((await kind.ask(next(), quick, caller)).status).toBe(kind.later);
+      }
+      const { headers } = await post(`${next()}/v1/eval`, quick, { ...json, ...caller });
+      const seconds = Number(headers.get("retry-after"));
+      expect(seconds).toBeGreaterThanOrEqual(Math.floor(60 - (performance.now() - startedAt) / 1000));
+      expect(seconds).toBeLessThanOrEqual(60);
+      expect(headers.get("ratelimit")).toBe(`"minute";r=0;t=${seconds}`);
+    },
+  );
 
-  test("count the items of a batch and what a review costs in the same window", async () => {
+  test("three nodes with one Redis count the items of a batch and the cost of a review in the same window", async () => {
     const caller = newCaller();
     const { body } = await post(`${next()}/v1/eval/batch`, { requests: [quick, quick, quick] }, caller);
     expect(body).toMatchObject([{ result: {} }, { result: {} }, { result: {} }]);
@@ -74,7 +77,7 @@ describeWith("redis")("three nodes with one Redis", () => {
     expect((await post(`${next()}/v1/review`, review, caller)).status).toBe(429);
   });
 
-  test("have as many searches of a caller under way as one would, and give places back to who leaves", async () => {
+  test("three nodes with one Redis run as many searches of a caller as one node would, and free the places of a caller that leaves", async () => {
     const caller = newCaller();
     const leaving = new AbortController();
     // The same position would be one search of both.
@@ -95,7 +98,7 @@ describeWith("redis")("three nodes with one Redis", () => {
     await expect.poll(async () => (await post(`${last}/v1/eval`, quick, caller)).status).toBe(200);
   });
 
-  test("count refusals together: no node reads more than one in vain when the budget is spent", async () => {
+  test("three nodes with one Redis count refusals together, and each reads at most one request too many", async () => {
     const caller = newCaller();
     const statuses: number[] = [];
     for (let count = 0; count < 15; count++) {
@@ -105,7 +108,7 @@ describeWith("redis")("three nodes with one Redis", () => {
     expect(new Set(statuses.slice(-8))).toEqual(new Set([429]));
   });
 
-  test("know the keys that any of them has issued, and none that one has revoked", async () => {
+  test("three nodes with one Redis know each other's keys, and refuse a key that one has revoked", async () => {
     const caller = newCaller();
     const [one, two, three] = nodes.map(({ url }) => url);
     const issued = await post(`${one}/v1/keys`, { name: "bot" }, { ...caller, "Idempotency-Key": "wish" });
@@ -121,7 +124,7 @@ describeWith("redis")("three nodes with one Redis", () => {
     }
   });
 
-  test("issue an address as many keys together as one would", async () => {
+  test("three nodes with one Redis issue an address as many keys as one node would", async () => {
     const caller = newCaller();
     const kinds = await Promise.all(Array.from({ length: 9 }, () => post(`${next()}/v1/keys`, {}, caller)));
     expect(kinds.filter(({ status }) => status === 200)).toHaveLength(5);

@@ -127,7 +127,7 @@ test.each(heads)(
 );
 
 describe("a request over the plan", () => {
-  test("is 402 with what is too much, the plan that allows it and one that may be sent at once", async () => {
+  test("a request over the plan is 402 with the violation, the plan that allows it and a request that works at once", async () => {
     const caller = newCaller();
     const request = { fen: startFen, depth: 30, multipv: 6, movetime_ms: 2000, options: { skill_level: 3 } };
     const { status, body } = await ask(request, caller);
@@ -156,7 +156,7 @@ describe("a request over the plan", () => {
     expect((await ask(body.suggested_request as Plain, caller)).status).toBe(200);
   });
 
-  test("that no plan allows is to be reduced", async () => {
+  test("a request that no plan allows is to be reduced", async () => {
     const { body } = await ask({ fen: startFen, movetime_ms: 3000 }, newCaller());
     expect(body).toMatchObject({
       code: "upgrade_needed",
@@ -166,12 +166,12 @@ describe("a request over the plan", () => {
     });
   });
 
-  test("is 400 if it is also wrong", async () => {
+  test("a request over the plan that is also invalid is 400", async () => {
     const { status } = await ask({ fen: startFen, depth: 30, engine: "deep-blue" }, newCaller());
     expect(status).toBe(400);
   });
 
-  test("is 402 also when the window is used up", async () => {
+  test("a request over the plan is 402 also when the window is used up", async () => {
     const caller = newCaller();
     for (let count = 0; count < 4; count++) {
       await ask(quick, caller);
@@ -179,7 +179,7 @@ describe("a request over the plan", () => {
     expect((await ask({ ...quick, depth: 30 }, caller)).status).toBe(402);
   });
 
-  test("costs nothing, as one that is wrong does", async () => {
+  test("a request over the plan costs nothing, and neither does an invalid one", async () => {
     const caller = newCaller();
     for (let count = 0; count < 5; count++) {
       expect((await ask({ ...quick, depth: 30 }, caller)).status).toBe(402);
@@ -226,7 +226,7 @@ describe("a batch", () => {
       ({ problem }) => problem?.code ?? "ok",
     );
 
-  test("costs a request an item, and one over the limit is refused alone", async () => {
+  test("a batch costs a request an item, and an item over the limit is refused alone", async () => {
     const caller = newCaller();
     await ask(quick, caller);
     const { status, headers, body } = await ask({ requests: items(3) }, caller, "/v1/eval/batch");
@@ -239,7 +239,7 @@ describe("a batch", () => {
     });
   });
 
-  test("whose items are over the plan or wrong tells each one so, and counts the others", async () => {
+  test("a batch refuses items that are invalid or over the plan one by one, and counts the others", async () => {
     const caller = newCaller();
     const requests = [{ ...quick, depth: 30 }, { fen: "8/8" }, quick];
     const { body } = await ask({ requests }, caller, "/v1/eval/batch");
@@ -251,7 +251,7 @@ describe("a batch", () => {
     expect((await ask(quick, caller)).headers.get("ratelimit")).toMatch(/^"burst";r=1/);
   });
 
-  test("that the plan can never afford is 402, and as much as it can is suggested", async () => {
+  test("a batch that the plan can never afford is 402, and a smaller one is suggested", async () => {
     const caller = newCaller();
     const { status, body } = await ask({ requests: items(5) }, caller, "/v1/eval/batch");
     expect([status, body]).toMatchObject([
@@ -267,7 +267,7 @@ describe("a batch", () => {
     expect([again.status, codesOf(again.body)]).toEqual([200, ["ok", "ok", "ok"]]);
   });
 
-  test("waits if single searches of the caller are under way, instead of failing", async () => {
+  test("a batch waits if single searches of the caller are running, instead of failing", async () => {
     const caller = newCaller();
     const fens = [startFen, "4k3/pppppppp/8/8/8/8/PPPPPPPP/4K3 w - - 0 1"];
     const running = fens.map((fen) => ask({ fen, depth: 20, multipv: 5, movetime_ms: 600 }, caller));
@@ -279,7 +279,7 @@ describe("a batch", () => {
 });
 
 describe("what is not counted", () => {
-  test("are engines, price, pages and probes", async () => {
+  test("engines, price, pages and probes cost no request", async () => {
     const caller = newCaller();
     for (const path of ["/engines", "/price?depth=20", "/healthz", "/readyz", "/problems"]) {
       const { status, headers } = await fetch(app.url + path, { headers: caller });
@@ -288,7 +288,7 @@ describe("what is not counted", () => {
     expect((await ask(quick, caller)).headers.get("ratelimit")).toMatch(/^"burst";r=2/);
   });
 
-  test("is nothing that the cache or the rules answer: it costs a request", async () => {
+  test("an answer from the cache or the rules costs a request, and no engine time", async () => {
     const caller = newCaller();
     const mated = { fen: "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1" };
     await ask(quick, caller);
@@ -348,7 +348,7 @@ describe("gRPC", () => {
     }
   });
 
-  test("says in details which quota is used up, and when to come again", async () => {
+  test("a gRPC error has in its details which quota is used up, and when to try again", async () => {
     const caller = newCaller();
     for (let count = 0; count < 3; count++) {
       await ask(quick, caller);
@@ -365,7 +365,7 @@ describe("gRPC", () => {
     expect(retry?.retryDelay?.nanos).toBe(0);
   });
 
-  test("says in details what is over the plan", async () => {
+  test("a gRPC error has in its details what is over the plan", async () => {
     const error = await clientOf(newCaller())(30);
     expect(error.findDetails(ErrorInfoSchema)).toMatchObject([
       { reason: "UPGRADE_NEEDED", metadata: { next_action: "get_api_key" } },

@@ -145,7 +145,7 @@ const isRefused = /maximum of 1 batch or review at a time is reached/;
 const [asJson] = ways as [Way];
 
 describe.each(ways)("$name", (way) => {
-  test("is refused, before its body has come, while its caller has another one under way", async () => {
+  test("a batch or review is refused before its body has come, while its caller has another one in flight", async () => {
     const caller = newCaller();
     const { answerTo } = useClient();
     const { socket } = await holdPlace(caller);
@@ -162,7 +162,7 @@ describe.each(ways)("$name", (way) => {
     await expect.poll(() => answerTo(way, caller), patience).not.toMatch(isRefused);
   });
 
-  test("gives its place back when it is answered, or refused for what is in it", async () => {
+  test("a batch or review gives its place back when it is answered, or refused for its content", async () => {
     const caller = newCaller();
     const { answerTo } = useClient();
     const wrong = { ...way, body: Buffer.from(way.body).fill(0x7b, way.body.length - 1) };
@@ -173,7 +173,7 @@ describe.each(ways)("$name", (way) => {
   });
 });
 
-test("a connection of HTTP/1.1 is asked for one batch after the other without a wait between them", async () => {
+test("an HTTP/1.1 connection sends one batch after the other without a wait between them", async () => {
   const headers = { ...json, "X-Forwarded-For": newCaller() };
   for (let round = 0; round < 20; round++) {
     const answer = await fetch(`${app.url}/v1/eval/batch`, { method: "POST", headers, body: batch });
@@ -183,7 +183,7 @@ test("a connection of HTTP/1.1 is asked for one batch after the other without a 
 });
 
 test.each(["/v1/eval/batch", "/v1/review"])(
-  "nothing is read of a batch or review if nothing is left of its caller's window: %s",
+  "a batch or review is not read if its caller's window is used up: %s",
   async (path) => {
     const caller = newCaller();
     const { answerTo } = useClient();
@@ -220,14 +220,14 @@ describe("review_game over MCP", () => {
     return answer.text();
   };
 
-  test("is refused, before its PGN is read, while its caller has a batch under way", async () => {
+  test("review_game over MCP is refused before its PGN is read, while its caller has a batch in flight", async () => {
     const caller = newCaller();
     await holdPlace(caller);
     expect(await call(caller, { pgn: "no game" })).toMatch(/concurrency_limited/);
     expect(await call(newCaller(), { pgn: "no game" })).toMatch(/invalid_pgn/);
   });
 
-  test("leaves its caller no place for a batch, until it ends", async () => {
+  test("review_game over MCP holds its caller's place for a batch, until it ends", async () => {
     const caller = newCaller();
     const { answerTo } = useClient();
     const leaving = new AbortController();

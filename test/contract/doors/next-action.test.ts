@@ -84,22 +84,25 @@ describe("where a key is required", () => {
     { engines: createEnginesInProcess() },
   );
 
-  test.each(["/v1/eval", "/v1/bestmove", "/v1/eval/stream"])("%s is 401 without one", async (path) => {
-    const { status, headers, body } = await post(app.url + path, { fen: startFen, depth: 1 });
-    expect([status, headers.get("www-authenticate"), body]).toMatchObject([
-      401,
-      "Bearer",
-      { code: "api_key_required", next_action: "get_api_key" },
-    ]);
-  });
+  test.each(["/v1/eval", "/v1/bestmove", "/v1/eval/stream"])(
+    "if a key is required, %s is 401 without one",
+    async (path) => {
+      const { status, headers, body } = await post(app.url + path, { fen: startFen, depth: 1 });
+      expect([status, headers.get("www-authenticate"), body]).toMatchObject([
+        401,
+        "Bearer",
+        { code: "api_key_required", next_action: "get_api_key" },
+      ]);
+    },
+  );
 
-  test("what tells of the service needs none, and shows the plans of keys", async () => {
+  test("if a key is required, pages about the service need none, and show the plans of keys", async () => {
     expect((await fetch(`${app.url}/engines`)).status).toBe(200);
     const price = (await (await fetch(`${app.url}/price`)).json()) as Plain;
     expect(price).toMatchObject({ plans: [{ id: "free" }], key_url: "/v1/keys" });
   });
 
-  test("a key is had, and does", async () => {
+  test("a key that is required can be had, and works", async () => {
     const { body } = await post(`${app.url}/v1/keys`, {});
     const headers = { "Content-Type": "application/json", Authorization: `Bearer ${body.key}` };
     const answer = await post(`${app.url}/v1/eval`, { fen: startFen, depth: 1 }, headers);
@@ -116,7 +119,7 @@ describe("in a private network", () => {
     { engines: createEnginesInProcess() },
   );
 
-  test("nobody is limited, and nobody told of limits", async () => {
+  test("in open mode no caller has limits or RateLimit fields", async () => {
     const asked = Array.from({ length: 70 }, () => post(`${app.url}/v1/eval`, { fen: startFen, depth: 1 }));
     const replies = await Promise.all(asked);
     expect(replies.filter(({ status }) => status !== 200)).toEqual([]);
@@ -125,7 +128,7 @@ describe("in a private network", () => {
     ).toEqual([]);
   });
 
-  test("a credential that is there is checked", async () => {
+  test("in open mode a credential that is present is checked", async () => {
     const ask = (key: unknown) =>
       post(
         `${app.url}/v1/eval`,

@@ -41,7 +41,7 @@ test.each([
   ["POST", `${service}/Evaluate`, "application/grpc", 415],
   ["POST", `${service}/EvaluateBatch`, "application/json", 415],
   ["POST", "/chess.analysis.v1.GameService/ReviewGame", "application/json", 415],
-])("%s %s %s with an invalid key is 401, and else %i", async (method, path, type, status) => {
+])("%s %s %s with an invalid key is 401, and without one %i", async (method, path, type, status) => {
   const headers = { "X-Forwarded-For": `203.0.113.${++callers}`, ...(type && { "Content-Type": type }) };
   expect((await send(method, path, headers)).status).toBe(status);
   const refused = await send(method, path, { ...headers, Authorization: "Bearer kbz_wrong" });
@@ -52,7 +52,7 @@ test.each([
   expect(refused.fields.get("allow")).toBeNull();
 });
 
-test("a body of a type that a call does not take counts as a refusal, and its answer tells of the limits", async () => {
+test("a body of the wrong type counts as a refusal, and its answer has the rate windows", async () => {
   const headers = { "X-Forwarded-For": "198.51.100.1", "Content-Type": "text/plain" };
   for (let refused = 0; refused < budget; refused++) {
     const { status, fields } = await send("POST", `${service}/Evaluate`, headers);

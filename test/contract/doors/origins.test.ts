@@ -38,20 +38,23 @@ describe("scripts of every origin", () => {
   const app = useApp({ KIBITZ_ACCESS: "public" }, { engines: createEnginesInProcess() });
 
   describe.each(heads)("through $name", ({ ask, ...kind }) => {
-    test.each(requests)("may read the answer: %s", async (outcome, request, headers) => {
-      const answer = await ask(app.url, request, { ...asked, ...headers });
-      expect(answer.status).toBe(kind[outcome]);
-      expect(answer.headers.get("access-control-allow-origin")).toBe("*");
-      const exposed = answer.headers.get("access-control-expose-headers")?.toLowerCase().split(", ");
-      expect(exposed).toEqual(
-        expect.arrayContaining(["ratelimit", "ratelimit-policy", "retry-after", "x-request-id", "etag"]),
-      );
-      expect(answer.headers.get("access-control-allow-credentials")).toBeNull();
-    });
+    test.each(requests)(
+      "a script of any origin may read the answer: %s",
+      async (outcome, request, headers) => {
+        const answer = await ask(app.url, request, { ...asked, ...headers });
+        expect(answer.status).toBe(kind[outcome]);
+        expect(answer.headers.get("access-control-allow-origin")).toBe("*");
+        const exposed = answer.headers.get("access-control-expose-headers")?.toLowerCase().split(", ");
+        expect(exposed).toEqual(
+          expect.arrayContaining(["ratelimit", "ratelimit-policy", "retry-after", "x-request-id", "etag"]),
+        );
+        expect(answer.headers.get("access-control-allow-credentials")).toBeNull();
+      },
+    );
   });
 
   test.each(others)(
-    "may read what GET %s answers, and a cache knows that it depends on them",
+    "a script of any origin may read the answer of GET %s, and caches keep it by origin",
     async (path) => {
       const { headers } = await fetch(app.url + path, { headers: asked });
       expect(headers.get("access-control-allow-origin")).toBe("*");
@@ -62,32 +65,35 @@ describe("scripts of every origin", () => {
     },
   );
 
-  test.each(others)("may ask before they call %s, and need not ask again for two hours", async (path) => {
-    const { status, headers } = await preflightOf(app.url + path, asked);
-    expect(status).toBe(204);
-    expect(headers.get("access-control-allow-origin")).toBe("*");
-    expect(headers.get("access-control-allow-methods")?.split(", ")).toEqual(
-      expect.arrayContaining(["GET", "POST", "DELETE"]),
-    );
-    expect(headers.get("access-control-allow-headers")?.toLowerCase().split(", ")).toEqual(
-      expect.arrayContaining([
-        "authorization",
-        "content-type",
-        "connect-protocol-version",
-        "connect-timeout-ms",
-        "x-grpc-web",
-        "x-user-agent",
-        "grpc-timeout",
-        "if-none-match",
-        "traceparent",
-        "x-request-id",
-      ]),
-    );
-    expect(headers.get("access-control-max-age")).toBe("7200");
-    expect(headers.get("x-request-id")).not.toBeNull();
-  });
+  test.each(others)(
+    "a script of any origin may send a preflight for %s, which is kept for two hours",
+    async (path) => {
+      const { status, headers } = await preflightOf(app.url + path, asked);
+      expect(status).toBe(204);
+      expect(headers.get("access-control-allow-origin")).toBe("*");
+      expect(headers.get("access-control-allow-methods")?.split(", ")).toEqual(
+        expect.arrayContaining(["GET", "POST", "DELETE"]),
+      );
+      expect(headers.get("access-control-allow-headers")?.toLowerCase().split(", ")).toEqual(
+        expect.arrayContaining([
+          "authorization",
+          "content-type",
+          "connect-protocol-version",
+          "connect-timeout-ms",
+          "x-grpc-web",
+          "x-user-agent",
+          "grpc-timeout",
+          "if-none-match",
+          "traceparent",
+          "x-request-id",
+        ]),
+      );
+      expect(headers.get("access-control-max-age")).toBe("7200");
+      expect(headers.get("x-request-id")).not.toBeNull();
+    },
+  );
 
-  test("may read that their headers are too large, or their request no HTTP", async () => {
+  test("a script of any origin may read that its headers are too large, or its request malformed", async () => {
     for (const [request, status] of [
       [`GET / HTTP/1.1\r\nHost: a\r\nOrigin: ${page}\r\nX-A: ${"a".repeat(20_000)}\r\n\r\n`, "431"],
       [`GET / HTTP/1.1\r\nHost: a\r\nOrigin: ${page}\r\nX A\r\n\r\n`, "400"],
@@ -101,7 +107,7 @@ describe("scripts of every origin", () => {
     }
   });
 
-  test("get nothing more for an OPTIONS that is no preflight", async () => {
+  test("an OPTIONS that is no preflight gets no CORS fields", async () => {
     const { status, headers } = await fetch(`${app.url}/v1/eval`, { method: "OPTIONS", headers: asked });
     expect([status, headers.get("allow")]).toEqual([204, "POST, OPTIONS"]);
     expect(headers.get("access-control-allow-methods")).toBeNull();
@@ -114,7 +120,7 @@ describe("with a list of origins", () => {
     { engines: createEnginesInProcess() },
   );
 
-  test("each of them may read answers", async () => {
+  test("a script of a listed origin may read answers", async () => {
     const { headers } = await fetch(`${app.url}/price`, { headers: asked });
     expect(headers.get("access-control-allow-origin")).toBe(page);
     expect(headers.get("vary")).toBe("Origin, Authorization");
@@ -122,7 +128,7 @@ describe("with a list of origins", () => {
   });
 
   test.each(["https://page.example.org", "http://page.example", "null", "https://PAGE.example"])(
-    "scripts of %s may not",
+    "a script of %s may not read answers, because only other origins are listed",
     async (origin) => {
       for (const answer of [
         await fetch(`${app.url}/price`, { headers: { Origin: origin } }),
@@ -140,17 +146,20 @@ describe.each(["keys", "open"])("with KIBITZ_ACCESS=%s", (mode) => {
   describe("and no origins named", () => {
     const app = useApp({ KIBITZ_ACCESS: mode }, { engines: createEnginesInProcess() });
 
-    test.each(others)("no scripts of other origins may read what GET %s answers, or ask to", async (path) => {
-      for (const answer of [
-        await fetch(app.url + path, { headers: asked }),
-        await preflightOf(app.url + path, asked),
-      ]) {
-        expect(permissionsIn(answer)).toEqual([]);
-      }
-    });
+    test.each(others)(
+      `with KIBITZ_ACCESS=${mode}, scripts of other origins may not read the answer of GET %s, or send a preflight`,
+      async (path) => {
+        for (const answer of [
+          await fetch(app.url + path, { headers: asked }),
+          await preflightOf(app.url + path, asked),
+        ]) {
+          expect(permissionsIn(answer)).toEqual([]);
+        }
+      },
+    );
 
     test.each(heads)(
-      "no scripts may read answers or errors through $name",
+      `with KIBITZ_ACCESS=${mode}, scripts may not read answers or errors through $name`,
       async ({ ask, unauthenticated }) => {
         const request = { fen: startFen, depth: 1 };
         expect(permissionsIn(await ask(app.url, request, asked))).toEqual([]);
@@ -160,7 +169,7 @@ describe.each(["keys", "open"])("with KIBITZ_ACCESS=%s", (mode) => {
       },
     );
 
-    test("no scripts may read that their request was no HTTP", async () => {
+    test(`with KIBITZ_ACCESS=${mode}, scripts may not read that their request was malformed`, async () => {
       const { socket, closed } = await open(Number(new URL(app.url).port));
       socket.write(`GET / HTTP/1.1\r\nHost: a\r\nOrigin: ${page}\r\nX A\r\n\r\n`);
       const answer = await closed;
@@ -178,7 +187,7 @@ describe.each(["keys", "open"])("with KIBITZ_ACCESS=%s", (mode) => {
       { engines: createEnginesInProcess() },
     );
 
-    test("they may", async () => {
+    test(`with KIBITZ_ACCESS=${mode}, scripts of the listed origins may read answers`, async () => {
       const { headers } = await fetch(`${app.url}/price`, { headers: asked });
       expect(headers.get("access-control-allow-origin")).toBe(allowed);
     });

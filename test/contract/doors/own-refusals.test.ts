@@ -238,24 +238,29 @@ const wrongs: readonly Wrong[] = [
 ];
 
 describe.each(protocols)("what Connect itself refuses has the details of every error: $name", (protocol) => {
-  test.each(wrongs)("%s", async (_, send, rpc, code, fields, message) => {
-    const error = await send(protocol);
-    expect(error.rawMessage).toMatch(message);
-    expect(codeToString(error.code)).toBe(rpc);
-    expect(error.findDetails(ErrorInfoSchema)).toMatchObject([
-      {
-        domain: "kibitz",
-        reason: code.toUpperCase(),
-        metadata: { code, next_action: "fix_request", request_id: "mine" },
-      },
-    ]);
-    const violations = error.findDetails(BadRequestSchema).flatMap(({ fieldViolations }) => fieldViolations);
-    expect(violations.map(({ field }) => field)).toEqual(fields);
-  });
+  test.each(wrongs)(
+    "a refusal by Connect itself has the details of every error: %s",
+    async (_, send, rpc, code, fields, message) => {
+      const error = await send(protocol);
+      expect(error.rawMessage).toMatch(message);
+      expect(codeToString(error.code)).toBe(rpc);
+      expect(error.findDetails(ErrorInfoSchema)).toMatchObject([
+        {
+          domain: "kibitz",
+          reason: code.toUpperCase(),
+          metadata: { code, next_action: "fix_request", request_id: "mine" },
+        },
+      ]);
+      const violations = error
+        .findDetails(BadRequestSchema)
+        .flatMap(({ fieldViolations }) => fieldViolations);
+      expect(violations.map(({ field }) => field)).toEqual(fields);
+    },
+  );
 });
 
 test.each(protocols.filter((protocol) => protocol !== unary))(
-  "a message that is marked as compressed, when no header says how, is the caller's fault: $name",
+  "a message that is marked as compressed without an encoding in its headers is an invalid argument: $name",
   async (protocol) => {
     const headers = { ...id, [protocol.encoding]: "identity" };
     const error = await protocol.send(asJson({ fen: startFen }), true, headers);

@@ -55,7 +55,7 @@ test.each([
     `${service}/EvaluateBatch`,
     batch(`{"requests":[${`${item},`.repeat(400)}{]}`),
   ],
-])("%s counts for as much as it takes to find", async (_, path, init) => {
+])("the refusal of %s counts by the cost of finding it", async (_, path, init) => {
   const caller = `198.51.100.${++callers}`;
   expect(await codeOf(path, init, caller)).not.toBe("RATE_LIMITED");
   expect(await codeOf(`${service}/Evaluate?connect=v1&encoding=json&message={}`, {}, caller)).toBe(
@@ -68,7 +68,7 @@ const padded = JSON.stringify({ fen: startFen, options: { a: "x".repeat(40_000) 
 test.each([
   ["plain JSON", "/v1/eval"],
   ["Connect", `${service}/Evaluate`],
-])("through %s, a long request that is wrong counts for more than one", async (_, path) => {
+])("an invalid long request through %s counts for more than one", async (_, path) => {
   const caller = `198.51.100.${++callers}`;
   const init = { method: "POST", headers: { "Content-Type": "application/json" }, body: padded };
   expect(await codeOf(path, init, caller)).toMatch(/option.not.allowed/i);
@@ -184,7 +184,7 @@ test.each([
   expect(told).toMatch(/extra input message/);
 });
 
-test("a message that is no base64 counts for one", async () => {
+test("a message that is not base64 counts as one refusal", async () => {
   const caller = `198.51.100.${++callers}`;
   for (let refused = 0; refused < budget; refused++) {
     expect(await codeOf(brokenMessage, {}, caller)).toBe("MALFORMED_HTTP");

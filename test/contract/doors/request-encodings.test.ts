@@ -45,7 +45,7 @@ async function askGrpc(encoding: string, pack: Pack) {
 }
 
 describe("a request in brotli", () => {
-  test("over Connect is unimplemented, and the answer names gzip", async () => {
+  test("a request in brotli over Connect is unimplemented, and the answer names gzip", async () => {
     const headers = { "Content-Type": "application/json", "Content-Encoding": "br" };
     const answer = await ask(`${service}/Evaluate`, headers, brotliCompressSync(message));
     expect(answer.status).toBe(501);
@@ -54,7 +54,7 @@ describe("a request in brotli", () => {
     expect(answer.text).toContain('The encoding \\"br\\" is not one of gzip.');
   });
 
-  test("in the query of a GET is unimplemented, and the answer names gzip", async () => {
+  test("a request in brotli in the query of a GET is unimplemented, and the answer names gzip", async () => {
     const packed = brotliCompressSync("{}").toString("base64url");
     const query = `connect=v1&encoding=json&compression=br&base64=1&message=${packed}`;
     const answer = await ask(`${service}/GetPrice?${query}`, {});
@@ -63,27 +63,27 @@ describe("a request in brotli", () => {
     expect(answer.text).toContain('"code":"unimplemented"');
   });
 
-  test("over a stream of Connect is unimplemented, and the answer names gzip", async () => {
+  test("a request in brotli over a stream of Connect is unimplemented, and the answer names gzip", async () => {
     const headers = streamHeaders("br");
     const answer = await ask(`${service}/StreamEvaluate`, headers, envelope(brotliCompressSync(message), 1));
     expect(answer.headers.get("connect-accept-encoding")).toBe("gzip");
     expect(answer.text).toContain('"code":"unimplemented"');
   });
 
-  test("over gRPC-Web is unimplemented, and the answer names gzip", async () => {
+  test("a request in brotli over gRPC-Web is unimplemented, and the answer names gzip", async () => {
     const headers = { "Content-Type": "application/grpc-web+json", "grpc-encoding": "br" };
     const answer = await ask(`${service}/Evaluate`, headers, envelope(brotliCompressSync(message), 1));
     expect(answer.headers.get("grpc-accept-encoding")).toBe("gzip");
     expect(answer.text).toMatch(/grpc-status: ?12/);
   });
 
-  test("over gRPC is unimplemented, and the answer names gzip", async () => {
+  test("a request in brotli over gRPC is unimplemented, and the answer names gzip", async () => {
     const { headers, trailers } = await askGrpc("br", (text) => brotliCompressSync(text));
     expect(headers["grpc-accept-encoding"]).toBe("gzip");
     expect(trailers["grpc-status"]).toBe("12");
   });
 
-  test("to health is unimplemented, too", async () => {
+  test("a request in brotli to health is unimplemented, too", async () => {
     const headers = { "Content-Type": "application/json", "Content-Encoding": "br" };
     const answer = await ask("/grpc.health.v1.Health/Check", headers, brotliCompressSync("{}"));
     expect(answer.status).toBe(501);
@@ -93,7 +93,7 @@ describe("a request in brotli", () => {
 describe("a request in gzip is answered", () => {
   const packed = gzipSync(message);
 
-  test("over Connect, in gzip if its sender does not say what it accepts", async () => {
+  test("a request in gzip over Connect is answered in gzip if its caller does not say what it accepts", async () => {
     const client = connect(app.url);
     onTestFinished(() => client.destroy());
     const stream = client.request({
@@ -107,7 +107,7 @@ describe("a request in gzip is answered", () => {
     expect(headers).toMatchObject({ ":status": 200, "content-encoding": "gzip" });
   });
 
-  test("over Connect, by POST and by GET", async () => {
+  test("a request in gzip over Connect is answered, by POST and by GET", async () => {
     const headers = { "Content-Type": "application/json", "Content-Encoding": "gzip" };
     expect((await ask(`${service}/Evaluate`, headers, packed)).status).toBe(200);
     const query = `connect=v1&encoding=json&compression=gzip&base64=1&message=${packed.toString("base64url")}`;
@@ -118,29 +118,32 @@ describe("a request in gzip is answered", () => {
     ["a stream of Connect", "StreamEvaluate", "connect", "Connect-Content-Encoding"],
     ["gRPC-Web", "Evaluate", "grpc-web", "grpc-encoding"],
     ["a stream of gRPC-Web", "StreamEvaluate", "grpc-web", "grpc-encoding"],
-  ])("over %s, also if its message comes in pieces", async (_, call, protocol, encoding) => {
-    const bytes = envelope(packed, 1);
-    const body = new ReadableStream({
-      async start(controller) {
-        for (const byte of bytes) {
-          controller.enqueue(Uint8Array.of(byte));
-        }
-        controller.close();
-      },
-    });
-    const headers = { "Content-Type": `application/${protocol}+json`, [encoding]: "gzip" };
-    const init = { method: "POST", headers, body, duplex: "half" } as RequestInit;
-    const text = await (await fetch(`${app.url}${service}/${call}`, init)).text();
-    expect(text).not.toMatch(/"error"|grpc-status: ?[1-9]/);
-    expect(text.length).toBeGreaterThan(100);
-  });
+  ])(
+    "a request in gzip over %s is answered, also if its message comes in pieces",
+    async (_, call, protocol, encoding) => {
+      const bytes = envelope(packed, 1);
+      const body = new ReadableStream({
+        async start(controller) {
+          for (const byte of bytes) {
+            controller.enqueue(Uint8Array.of(byte));
+          }
+          controller.close();
+        },
+      });
+      const headers = { "Content-Type": `application/${protocol}+json`, [encoding]: "gzip" };
+      const init = { method: "POST", headers, body, duplex: "half" } as RequestInit;
+      const text = await (await fetch(`${app.url}${service}/${call}`, init)).text();
+      expect(text).not.toMatch(/"error"|grpc-status: ?[1-9]/);
+      expect(text.length).toBeGreaterThan(100);
+    },
+  );
 
-  test("over gRPC", async () => {
+  test("a request in gzip over gRPC is answered", async () => {
     const { trailers } = await askGrpc("gzip", (text) => gzipSync(text));
     expect(trailers["grpc-status"]).toBe("0");
   });
 
-  test("but not two messages of it where a call has one", async () => {
+  test("two messages in gzip are refused if the call has one", async () => {
     const headers = streamHeaders("gzip");
     const two = Buffer.concat([envelope(packed, 1), envelope(packed, 1)]);
     const answer = await ask(`${service}/StreamEvaluate`, headers, two);

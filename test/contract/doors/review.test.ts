@@ -59,7 +59,7 @@ describe.each(streamClients)("$name", (kind) => {
   afterAll(() => client[Symbol.asyncDispose]());
   const fen = startFen.replace(/1$/, String(1 + streamClients.indexOf(kind)));
 
-  test("gets each move once, in their order, and then the review with all of them", async () => {
+  test("a review has each move once, in order, and then the review with all of them", async () => {
     const request = { fen, moves: ["e4", "e5", "Nf3"], depth: 3 };
     const events = await Array.fromAsync(client.stream("reviewGame", request, never));
     const moves = events.flatMap(({ move }) => (move ? [move] : []));
@@ -68,7 +68,7 @@ describe.each(streamClients)("$name", (kind) => {
     expect(events.map((event) => Object.keys(event)[0])).toEqual(["move", "move", "move", "review"]);
   });
 
-  test("frees the engines by leaving in the middle of it", async () => {
+  test("a review whose caller leaves in the middle frees its engines", async () => {
     const leave = new AbortController();
     const reading = Array.fromAsync(
       client.stream("reviewGame", { fen, moves: ["d4", "d5"], ...endless }, leave.signal),
@@ -80,7 +80,7 @@ describe.each(streamClients)("$name", (kind) => {
   });
 });
 
-test("the same review twice is the same but for its id and the counts and times of its search, and asks no engine again", async () => {
+test("the same review twice differs only in its id and in the counts and times of its search, and runs no engine again", async () => {
   const request = { pgn: "1. e4 e5 2. Bc4 Nc6 3. Qh5 Nf6 4. Qxf7#", depth: 4, lines: 2 };
   const first = await review(request);
   const { begun } = engines;
@@ -95,7 +95,7 @@ test("the same review twice is the same but for its id and the counts and times 
   expect(second.body.id).not.toBe(first.body.id);
 });
 
-test("what was finished of a review is kept when its caller leaves", async () => {
+test("the finished positions of a review are cached when its caller leaves", async () => {
   const leave = new AbortController();
   const request = { moves: ["a3", "a6", "b3"], depth: 5 };
   const response = await fetch(`${app.url}/v1/review`, {
@@ -113,7 +113,7 @@ test("what was finished of a review is kept when its caller leaves", async () =>
 });
 
 describe("what a review costs", () => {
-  test("is a request for every ten positions that are to be evaluated", async () => {
+  test("a review costs a request for every ten positions that are to be evaluated", async () => {
     const caller = newCaller();
     const answers = [
       await review({ moves: first(9), depth: 2 }, caller),
@@ -124,14 +124,14 @@ describe("what a review costs", () => {
     expect(answers.map(leftOf)).toEqual(["39", "37", "36"]);
   });
 
-  test("is a request where all positions are finished, as it is for one of them", async () => {
+  test("a review whose positions are all finished costs one request", async () => {
     const kings = { fen: "4k3/8/8/8/8/8/8/4K3 w - - 0 1", moves: ["Kd2", "Kd7"] };
     const answer = await review(kings);
     expect(answer.body).toMatchObject({ engine: null, search: { positions: 0, searched: 0 } });
     expect(leftOf(answer)).toBe("39");
   });
 
-  test("is nothing where there is not enough left of it, and the refusal says when there is", async () => {
+  test("a review costs nothing if its caller has not enough left, and the refusal says when to try again", async () => {
     const caller = newCaller();
     const ask = (plies: number) => review({ moves: first(plies), depth: 1 }, caller);
     for (let time = 0; time < 9; time++) {
@@ -151,7 +151,7 @@ describe("what a review costs", () => {
   });
 });
 
-test("a review whose searches were ended by time says so, and takes the engine time of all of them", async () => {
+test("a review whose searches time ended says so, and costs the engine time of all of them", async () => {
   const { body: key } = await post(`${app.url}/v1/keys`, {});
   const headers = { ...newCaller(), Authorization: `Bearer ${key.key}` };
   const { body } = await review({ moves: ["c4"], depth: 22 }, headers);
@@ -167,7 +167,7 @@ test("a review whose searches were ended by time says so, and takes the engine t
   );
 });
 
-test("a review takes the engine time of its later searches, too", async () => {
+test("a review costs the engine time of its later searches, too", async () => {
   // Keys that one address got share its engine time.
   const caller = newCaller();
   const { body: key } = await post(`${app.url}/v1/keys`, {}, caller);
@@ -182,7 +182,7 @@ test("a review takes the engine time of its later searches, too", async () => {
 });
 
 describe("a game that is longer than the plan has", () => {
-  test("in moves is refused with as many as it has", async () => {
+  test("a game as moves that is longer than the plan is refused, and its allowed part is suggested", async () => {
     const { status, body } = await review({ moves: first(31), depth: 1 });
     expect(status).toBe(402);
     expect(body).toMatchObject({
@@ -194,7 +194,7 @@ describe("a game that is longer than the plan has", () => {
     });
   });
 
-  test("in PGN is refused with its text up to there, which is answered", async () => {
+  test("a game as PGN that is longer than the plan is refused, and its allowed part is suggested, which is answered", async () => {
     const pgn = first(32)
       .map((move, ply) => (ply % 2 === 0 ? `${ply / 2 + 1}. ${move} {one}` : `${move} (Nc6)`))
       .join("\n");
@@ -208,7 +208,7 @@ describe("a game that is longer than the plan has", () => {
     expect(answered.body.moves).toHaveLength(30);
   });
 
-  test("than anybody's has is wrong", async () => {
+  test("a game that is longer than every plan is invalid", async () => {
     const knights = ["Nf3", "Nf6", "Ng1", "Ng8"];
     const pgn = Array.from({ length: 602 }, (_, ply) =>
       ply % 2 === 0 ? `${ply / 2 + 1}. ${knights[ply % 4]}` : knights[ply % 4],
@@ -228,14 +228,14 @@ describe("a game that is longer than the plan has", () => {
 });
 
 describe("a game that is too large", () => {
-  test("for a PGN is refused by its field", async () => {
+  test("a game that is too large for a PGN is refused by its field", async () => {
     const { status, body } = await review({ pgn: `1. e4 {${"é".repeat(131_100)}}` });
     expect([status, body.code]).toEqual([400, "out_of_range"]);
     expect(body.detail).toMatch(/^`pgn` must have at most 262144 bytes, not 262\d{3}\.$/);
     expect(body.errors).toMatchObject([{ pointer: "/pgn" }]);
   });
 
-  test("for a body is refused unread", async () => {
+  test("a game that is too large for a body is refused unread", async () => {
     const { status, body } = await review({ pgn: "x".repeat(512 * 1024) });
     expect([status, body.code]).toEqual([413, "body_too_large"]);
     expect(body.detail).toContain("524288");

@@ -53,7 +53,7 @@ describe.each(streamClients)("$name", (kind) => {
   afterAll(() => client[Symbol.asyncDispose]());
   const depth = 2 + streamClients.indexOf(kind);
 
-  test("tells the place of a search that waits, and then its states", async () => {
+  test("a stream reports the queue position of its search, and then its states", async () => {
     const events = await whileBusy(async (release) => {
       const told: Plain[] = [];
       for await (const event of client.stream("streamEvaluate", { fen: startFen, depth }, never)) {
@@ -68,7 +68,7 @@ describe.each(streamClients)("$name", (kind) => {
     expect(search).toMatchObject({ stop_reason: "depth", queue_ms: expect.toSatisfy((ms) => ms > 0) });
   });
 
-  test("tells no place of what needs no engine", async () => {
+  test("a stream reports no queue position if it needs no engine", async () => {
     const mated = { fen: "rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 1 3" };
     await whileBusy(async () => {
       for (const request of [mated, { fen: startFen, depth }]) {
@@ -78,13 +78,13 @@ describe.each(streamClients)("$name", (kind) => {
     });
   });
 
-  test("tells no place of a search that begins at once", async () => {
+  test("a stream reports no queue position if its search begins at once", async () => {
     const request = { fen: startFen, depth, multipv: 2 };
     const events = await Array.fromAsync(client.stream("streamEvaluate", request, never));
     expect(kindsOf(events)).toEqual(["evaluation"]);
   });
 
-  test("leaves the queue with its reader", async () => {
+  test("a stream whose reader leaves leaves the queue", async () => {
     await whileBusy(async () => {
       const leave = new AbortController();
       const read = async () => {
@@ -116,7 +116,7 @@ const ask = (headers: Readonly<Record<string, string>>, depth: number, signal?: 
     ...(signal && { signal }),
   });
 
-test("the events of plain JSON begin with the place, and the last evaluation alone is done", async () => {
+test("the events of plain JSON begin with the queue position, and the last evaluation alone is done", async () => {
   const text = await whileBusy(async (release) => {
     const response = await ask({}, 15);
     let all = "";
@@ -133,7 +133,7 @@ test("the events of plain JSON begin with the place, and the last evaluation alo
   expect(events.at(-1)?.[1]).toBe(events.findLast(([name]) => name === "evaluation")?.[1]);
 });
 
-test("places move up as the queue does", async () => {
+test("queue positions move up as the queue does", async () => {
   await whileBusy(async (release) => {
     const [first, second] = await Promise.all([ask({}, 16), ask({}, 17)]);
     const told = (response: Response) => {
@@ -155,7 +155,7 @@ test("places move up as the queue does", async () => {
   });
 });
 
-test("the line of a stream that was left in the queue says that, and of one that waited, how long", async () => {
+test("the log line of a stream that was left in the queue says so, and of one that waited, how long", async () => {
   const lineOf = async (requestId: string) => {
     const find = () =>
       app.logged.find((line) => (line as { requestId?: string }).requestId === requestId) as Plain;
@@ -204,7 +204,7 @@ describe("what is not let in is a problem with its status, not an event", () => 
       ...(signal && { signal }),
     });
 
-  test("overloaded, upgrade needed, rate limited", async () => {
+  test("a stream that is not admitted is a problem with its status, not an event: overloaded, upgrade needed, rate limited", async () => {
     const leave = new AbortController();
     const holding = await events(20, leave.signal);
     expect(holding.status).toBe(200);

@@ -90,7 +90,7 @@ describe.each(streamClients)("$name", (kind) => {
 
 describe("plain JSON", () => {
   test.each(["*/*", "text/event-stream"])(
-    "has problems before the first state, with Accept: %s",
+    "a stream in plain JSON has problems before the first state, with Accept: %s",
     async (Accept) => {
       const headers = { "Content-Type": "application/json", Accept };
       const { status, body } = await post(`${app.url}/v1/eval/stream`, { fen: startFen, depth: 99 }, headers);
@@ -98,7 +98,7 @@ describe("plain JSON", () => {
     },
   );
 
-  test("knows a stream by Accept", async () => {
+  test("POST /v1/eval in plain JSON is a stream by its Accept header", async () => {
     const headers = { "Content-Type": "application/json", Accept: "text/event-stream" };
     const body = JSON.stringify({ fen: startFen, depth: 3 });
     const response = await fetch(`${app.url}/v1/eval`, { method: "POST", headers, body });
@@ -106,12 +106,15 @@ describe("plain JSON", () => {
     expect((await response.text()).match(/^event: \w+$/gm)?.at(-1)).toBe("event: done");
   });
 
-  test.each(["/v1/eval/stream", "/v1/eval/batch"])("answers only POST: %s", async (path) => {
-    const response = await fetch(app.url + path);
-    expect([response.status, response.headers.get("allow")]).toEqual([405, "POST, OPTIONS"]);
-    const options = await fetch(app.url + path, { method: "OPTIONS" });
-    expect(options.status).toBe(204);
-  });
+  test.each(["/v1/eval/stream", "/v1/eval/batch"])(
+    "a stream in plain JSON answers only POST: %s",
+    async (path) => {
+      const response = await fetch(app.url + path);
+      expect([response.status, response.headers.get("allow")]).toEqual([405, "POST, OPTIONS"]);
+      const options = await fetch(app.url + path, { method: "OPTIONS" });
+      expect(options.status).toBe(204);
+    },
+  );
 });
 
 test("a stream that nobody reads delays no other request", async () => {

@@ -46,7 +46,7 @@ describe("to a caller", () => {
     return [code, next_action, suggested_request];
   }
 
-  test("what is out of range is suggested as far as the plan goes", async () => {
+  test("a value out of range is suggested as far as the plan goes", async () => {
     expect(await adviceFor({ fen: startFen, depth: 99, multipv: 0, movetime_ms: 1 })).toEqual([
       "out_of_range",
       "send_suggested_request",
@@ -71,7 +71,7 @@ describe("to a caller", () => {
       "invalid_option",
       { options: { uci_limit_strength: true, uci_elo: 1500 } },
     ],
-  ])("a wrong type or a misspelt key is corrected: %j", async (sent, code, suggested) => {
+  ])("a wrong type or a misspelt key is corrected in the suggestion: %j", async (sent, code, suggested) => {
     const advice = [code, "send_suggested_request", { fen: startFen, ...suggested }];
     expect(await adviceFor({ fen: startFen, ...sent })).toEqual(advice);
     const { body } = await post(`${app.url}/v1/eval/batch`, { requests: [{ fen: startFen, ...sent }] });
@@ -80,7 +80,7 @@ describe("to a caller", () => {
     expect((await post(`${app.url}/v1/eval`, { fen: startFen, ...suggested })).status).toBe(200);
   });
 
-  test("a misspelt key of a required field, of a batch and of a game is corrected", async () => {
+  test("a misspelt key of a required field, of a batch and of a game is corrected in the suggestion", async () => {
     for (const [path, sent, suggested] of [
       ["/v1/eval", { FEN: "startpos", depth: 2 }, { depth: 2, fen: "startpos" }],
       ["/v1/eval/batch", { request: [{ fen: "startpos" }] }, { requests: [{ fen: "startpos" }] }],
@@ -103,7 +103,7 @@ describe("to a caller", () => {
     [{ deeper: 3 }, "unknown_field"],
     [{ options: { uci_limit_strength: 1 } }, "invalid_option"],
     [{ options: { uci_elo: "2000" } }, "invalid_option"],
-  ])("what cannot be corrected for certain is not: %j", async (sent, code) => {
+  ])("a request that cannot be corrected for certain gets no suggestion: %j", async (sent, code) => {
     expect(await adviceFor({ fen: startFen, ...sent })).toEqual([code, "fix_request", null]);
   });
 
@@ -127,7 +127,7 @@ describe("to a caller", () => {
     ]);
   });
 
-  test("a FEN is completed, and the rest of the request mended with it", async () => {
+  test("a suggestion completes a FEN, and fixes the rest of the request with it", async () => {
     expect(await adviceFor({ fen: board, depth: 99, path: "wasm", engine: null })).toEqual([
       "out_of_range",
       "send_suggested_request",
@@ -149,13 +149,13 @@ describe("to a caller", () => {
     ["the engine has no such option", { fen: board, options: { contempt: 1 } }, "invalid_fen"],
     ["a move is not legal", { fen: board, moves: ["e5"], depth: 99 }, "out_of_range"],
     ["a move to search is not", { fen: board, search_moves: ["e5"], depth: 99 }, "out_of_range"],
-  ])("nothing is suggested where %s", async (_, request, code) => {
+  ])("a request gets no suggestion if %s", async (_, request, code) => {
     for (const path of ["/v1/eval", "/v1/bestmove", "/v1/eval/stream"]) {
       expect(await adviceFor(request, path)).toEqual([code, "fix_request", null]);
     }
   });
 
-  test("the items of a batch are mended as single requests are", async () => {
+  test("the items of a batch get suggestions like single requests", async () => {
     const bad = { fen: "8/8/8/8/8/8/8/8", depth: 99 };
     const deep = { fen: board, depth: 99 };
     const { body } = await post(`${app.url}/v1/eval/batch`, {
@@ -179,7 +179,7 @@ describe("to a caller", () => {
     ]);
   });
 
-  test("the items of a batch by RPC are mended, too", async () => {
+  test("the items of a batch over RPC get suggestions, too", async () => {
     const transport = createConnectTransport({ baseUrl: app.url, httpVersion: "1.1" });
     const client = createClient(AnalysisService, transport);
     const requests = [
@@ -201,7 +201,7 @@ describe("to a caller", () => {
     ]);
   });
 
-  test("what a key allows is suggested to whoever has one", async () => {
+  test("a caller with a key gets suggestions up to the limits of the key", async () => {
     const { body } = await post(`${app.url}/v1/keys`, {});
     const keyed = { ...json, Authorization: `Bearer ${body.key}` };
     expect(await adviceFor({ fen: startFen, depth: 99 }, "/v1/eval", keyed)).toEqual([
@@ -211,7 +211,7 @@ describe("to a caller", () => {
     ]);
   });
 
-  test("whose key is wrong nothing is suggested: it would be refused again", async () => {
+  test("a caller with a wrong key gets no suggestion, because it would be refused again", async () => {
     const wrong = { ...json, Authorization: "Bearer kbz_wrong" };
     expect(await adviceFor({ fen: startFen, depth: -1 }, "/v1/eval", wrong)).toEqual([
       "invalid_api_key",
@@ -261,7 +261,7 @@ describe("to a caller", () => {
   });
 });
 
-test("where a key is required, nothing is suggested to a caller without one", async () => {
+test("a caller without a key gets no suggestion if a key is required", async () => {
   const { body } = await post(`${keysOnly.url}/v1/eval`, { fen: startFen, depth: -1 });
   expect([body.next_action, body.suggested_request]).toEqual(["contact_operator", null]);
 });

@@ -9,19 +9,22 @@ const busy = { isLasting: () => true, [Symbol.dispose]() {} };
 const app = useApp({ KIBITZ_ACCESS: "public" }, { engines: createEnginesInProcess(), lag: busy });
 
 describe("a server whose thread is busy for long", () => {
-  test.each([json, ...rpcDoors])("refuses analyses unread, through $name", async ({ open }) => {
-    await using door = open(app.url);
-    expect(await door.call("evaluate", { fen: startFen, depth: 1 })).toMatchObject({
-      kind: "refusal",
-      refusal: {
-        code: "overloaded",
-        nextAction: "retry_later",
-        message: "The server is too busy to read this request.",
-      },
-    });
-  });
+  test.each([json, ...rpcDoors])(
+    "a server whose event loop is busy for long refuses analyses unread, through $name",
+    async ({ open }) => {
+      await using door = open(app.url);
+      expect(await door.call("evaluate", { fen: startFen, depth: 1 })).toMatchObject({
+        kind: "refusal",
+        refusal: {
+          code: "overloaded",
+          nextAction: "retry_later",
+          message: "The server is too busy to read this request.",
+        },
+      });
+    },
+  );
 
-  test("still answers probes", async () => {
+  test("a server whose event loop is busy for long answers probes", async () => {
     expect((await fetch(`${app.url}/healthz`)).status).toBe(200);
     expect((await fetch(`${app.url}/readyz`)).status).toBe(200);
   });

@@ -61,7 +61,7 @@ function useTransport(open: ToolClient["open"]): () => Transport {
 describe.each(toolClients)("health through $name", ({ open }) => {
   const transport = useTransport(open);
 
-  test("is told without a key, with the caller's id and no limits", async () => {
+  test("health is answered without a key, with the caller's id and no limits", async () => {
     let headers = new Headers();
     const answer = await createClient(Health, transport()).check(
       { service: "chess.analysis.v1.AnalysisService" },
@@ -77,7 +77,7 @@ describe.each(toolClients)("health through $name", ({ open }) => {
     expect(headers.get("ratelimit")).toBeNull();
   });
 
-  test("of a service that is not known is not found, with the details of every error", async () => {
+  test("health of an unknown service is not found, with the details of every error", async () => {
     const check = createClient(Health, transport()).check({ service: "nope" });
     const error = await check.catch(ConnectError.from);
     expect(error).toMatchObject({ code: Code.NotFound });
@@ -86,7 +86,7 @@ describe.each(toolClients)("health through $name", ({ open }) => {
     ]);
   });
 
-  test("can be watched, and who leaves is forgotten", async () => {
+  test("health can be watched, and a watcher who leaves is forgotten", async () => {
     const leaving = new AbortController();
     const watch = createClient(Health, transport()).watch({ service: "nope" }, { signal: leaving.signal });
     const stream = watch[Symbol.asyncIterator]();
@@ -96,7 +96,7 @@ describe.each(toolClients)("health through $name", ({ open }) => {
     await expect(next).rejects.toMatchObject({ code: Code.Canceled });
   });
 
-  test("a watch ends when its deadline passes", async () => {
+  test("a watch of health ends when its deadline passes", async () => {
     const endOf = async (timeoutMs: number) => {
       const seen: Status[] = [];
       const watched = createClient(Health, transport()).watch({}, { timeoutMs });
@@ -113,7 +113,7 @@ describe.each(toolClients)("health through $name", ({ open }) => {
     expect(end).toEqual({ seen: [Status.SERVING], code: Code.DeadlineExceeded });
   });
 
-  test("is told whatever credential comes with the question", async () => {
+  test("health is answered with any credential", async () => {
     const headers = { Authorization: "Bearer kbz_wrong" };
     const answer = await createClient(Health, transport()).check({}, { headers });
     expect(answer).toMatchObject({ status: Status.SERVING });
@@ -123,21 +123,24 @@ describe.each(toolClients)("health through $name", ({ open }) => {
 describe.each(toolClients.filter(({ duplex }) => duplex))("reflection through $name", ({ open }) => {
   const transport = useTransport(open);
 
-  test("answers whatever credential comes with the question", async () => {
+  test("reflection is answered with any credential", async () => {
     const client = createClient(ServerReflection, transport());
     const headers = { Authorization: "Bearer kbz_wrong" };
     expect(await Array.fromAsync(client.serverReflectionInfo(listServices(), { headers }))).toHaveLength(1);
   });
 
-  test.each([ServerReflection, ServerReflectionV1alpha])("$typeName lists what there is", async (version) => {
-    const client = createClient(version as typeof ServerReflection, transport());
-    const answers = await Array.fromAsync(client.serverReflectionInfo(listServices()));
-    expect(answers).toMatchObject([
-      { messageResponse: { value: { service: services.map((name) => ({ name })) } } },
-    ]);
-  });
+  test.each([ServerReflection, ServerReflectionV1alpha])(
+    "reflection lists the services by $typeName",
+    async (version) => {
+      const client = createClient(version as typeof ServerReflection, transport());
+      const answers = await Array.fromAsync(client.serverReflectionInfo(listServices()));
+      expect(answers).toMatchObject([
+        { messageResponse: { value: { service: services.map((name) => ({ name })) } } },
+      ]);
+    },
+  );
 
-  test("questions are answered one after the other, and too long a one ends it", async () => {
+  test("reflection answers questions one after the other, and ends at one that is too long", async () => {
     const questions: string[] = [];
     let wake = () => {};
     const requests = (async function* () {
@@ -182,7 +185,7 @@ describe("grpc-js, which knows the protos only", () => {
     return client as any;
   };
 
-  test("checks, is told what is not found, and watches", async () => {
+  test("grpc-js checks health, gets not found, and watches", async () => {
     const client = open(grpc.health.v1.Health);
     const check = (service: string) =>
       new Promise<{ error: ServiceError | null; answer?: unknown }>((resolve) =>
@@ -199,7 +202,7 @@ describe("grpc-js, which knows the protos only", () => {
     watch.cancel();
   });
 
-  test("asks for files", async () => {
+  test("grpc-js gets the proto files by reflection", async () => {
     const stream = open(grpc.reflection.v1.ServerReflection).serverReflectionInfo();
     stream.write({ fileContainingSymbol: "chess.analysis.v1.KeyService.CreateKey" });
     stream.end();
@@ -210,7 +213,7 @@ describe("grpc-js, which knows the protos only", () => {
   });
 });
 
-test("every service of the protos is listed, and every call of theirs is answered", async () => {
+test("reflection lists every service of the protos, and each of their calls is answered", async () => {
   const protos = globSync(["proto/**/*.proto", "third_party/grpc/**/*.proto"]).map((path) =>
     readFileSync(path, "utf8"),
   );
@@ -232,7 +235,7 @@ test("every service of the protos is listed, and every call of theirs is answere
   }
 });
 
-test("Connect is answered in JSON, as curl asks it", async () => {
+test("health over Connect is answered in JSON, as curl asks", async () => {
   const answer = await fetch(`${app.url}${checkPath}`, json('{"service": "chess.analysis.v1.KeyService"}'));
   expect([answer.status, await answer.json()]).toEqual([200, { status: "SERVING" }]);
   const all = await fetch(`${app.url}/grpc.health.v1.Health/List`, json("{}"));
@@ -256,55 +259,64 @@ describe("what is no call of these services is refused, and the process is alive
     ["a call that is not known", "/grpc.health.v1.Health/Nope", json("{}"), 501],
     ["a service that is not known", "/grpc.health.v1.Nope/Check", json("{}", "application/proto"), 501],
     ["an older version", "/grpc.health.v1alpha.Health/Check", json("{}"), 404],
-  ])("%s", async (_, path, init, status) => {
-    const answer = await fetch(app.url + path, init);
-    expect(answer.status).toBe(status);
-    expect(answer.headers.get("x-request-id")).toMatch(/./);
-    expect(await answer.json()).toMatchObject({ code: expect.any(String) });
-    expect(await isAlive()).toBe(true);
-  });
+  ])(
+    "an invalid call of health or reflection is refused, and the process stays alive: %s",
+    async (_, path, init, status) => {
+      const answer = await fetch(app.url + path, init);
+      expect(answer.status).toBe(status);
+      expect(answer.headers.get("x-request-id")).toMatch(/./);
+      expect(await answer.json()).toMatchObject({ code: expect.any(String) });
+      expect(await isAlive()).toBe(true);
+    },
+  );
 
-  test("a content type of no conversation, over HTTP/2", async () => {
+  test("a content type that no stream has is refused over HTTP/2, and the process stays alive", async () => {
     const answer = await http2Get(app.url, { ...conversation, "content-type": "application/json" }, "{}");
     expect(answer.status).toBe(415);
     expect(JSON.parse(answer.body).detail).toContain("Content-Type: application/connect+json.");
     expect(await isAlive()).toBe(true);
   });
 
-  test.each([checkPath, reflectionPath])("a host that is broken, for %s", async (path) => {
-    const port = Number(new URL(app.url).port);
-    const head = `POST ${path} HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n`;
-    for (const host of ["Host: [\r\n", "Host: a b\r\n", "Host: %\r\n", "Host: x:99999\r\n", ""]) {
-      expect(problemOf(await exchange(port, `${head}${host}\r\n{}`))).toMatchObject({
-        status: 400,
-        code: "malformed_http",
-      });
-    }
-    for (const authority of ["[", "%", "x:99999"]) {
-      const headers = { ":method": "POST", ":path": path, ":authority": authority };
-      const answer = await http2Get(app.url, { ...headers, "content-type": "application/grpc" }, "");
-      expect(answer).toMatchObject({ status: 400 });
-    }
-    expect(await isAlive()).toBe(true);
-  });
+  test.each([checkPath, reflectionPath])(
+    "a malformed host is refused, and the process stays alive, for %s",
+    async (path) => {
+      const port = Number(new URL(app.url).port);
+      const head = `POST ${path} HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n`;
+      for (const host of ["Host: [\r\n", "Host: a b\r\n", "Host: %\r\n", "Host: x:99999\r\n", ""]) {
+        expect(problemOf(await exchange(port, `${head}${host}\r\n{}`))).toMatchObject({
+          status: 400,
+          code: "malformed_http",
+        });
+      }
+      for (const authority of ["[", "%", "x:99999"]) {
+        const headers = { ":method": "POST", ":path": path, ":authority": authority };
+        const answer = await http2Get(app.url, { ...headers, "content-type": "application/grpc" }, "");
+        expect(answer).toMatchObject({ status: 400 });
+      }
+      expect(await isAlive()).toBe(true);
+    },
+  );
 
   test.each([
     ["nothing", Buffer.alloc(0), { "grpc-status": "0" }],
     ["half a message", Buffer.from([0, 0, 0, 0, 9, 1]), { "grpc-status": "3" }],
     ["bytes that are no message", Buffer.from([0, 0, 0, 0, 2, 0x0a, 0xff]), { "grpc-status": "3" }],
     ["a length beyond all bounds", Buffer.from([0, 255, 255, 255, 255, 1]), { "grpc-status": "8" }],
-  ])("%s in a conversation", async (_, body, trailers) => {
-    const client = connectHttp2(app.url);
-    onTestFinished(() => client.destroy());
-    const call = client.request(conversation);
-    const ended = new Promise((resolve) => call.on("trailers", resolve));
-    call.resume().end(body);
-    expect(await ended).toMatchObject(trailers);
-    expect(await isAlive()).toBe(true);
-  });
+  ])(
+    "a stream of reflection with %s is refused or ended, and the process stays alive",
+    async (_, body, trailers) => {
+      const client = connectHttp2(app.url);
+      onTestFinished(() => client.destroy());
+      const call = client.request(conversation);
+      const ended = new Promise((resolve) => call.on("trailers", resolve));
+      call.resume().end(body);
+      expect(await ended).toMatchObject(trailers);
+      expect(await isAlive()).toBe(true);
+    },
+  );
 });
 
-test("who leaves a conversation in any way is forgotten, and the process is alive", async () => {
+test("a caller that leaves a stream of reflection in any way is forgotten, and the process stays alive", async () => {
   for (let round = 0; round < 30; round++) {
     const client = connectHttp2(app.url);
     client.on("error", () => {});

@@ -30,13 +30,13 @@ describe.each(heads)("through $name", ({ ask }) => {
     },
   );
 
-  test.each(requests)("%s has an id of its own where none came, and no trace", async (_, request) => {
+  test.each(requests)("%s gets a new id if its request has none, and no trace", async (_, request) => {
     const { headers } = await ask(app.url, request);
     expect(headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
     expect(headers.get("traceparent")).toBeNull();
   });
 
-  test("an id that is not sane is replaced, and a trace that cannot be read is left out", async () => {
+  test("an invalid request id is replaced, and an invalid trace is left out", async () => {
     const { headers } = await ask(
       app.url,
       { fen: startFen, depth: 1 },
@@ -47,8 +47,11 @@ describe.each(heads)("through $name", ({ ask }) => {
   });
 });
 
-test.each(["/", "/healthz", "/problems", "/nothing", "/engines"])("GET %s carries both", async (path) => {
-  const { headers } = await fetch(app.url + path, { headers: traced });
-  expect(headers.get("x-request-id")).toBe("order-66");
-  expect(headers.get("traceparent")).toMatch(new RegExp(`^00-${traceId}-[0-9a-f]{16}-01$`));
-});
+test.each(["/", "/healthz", "/problems", "/nothing", "/engines"])(
+  "GET %s carries the request id and the trace",
+  async (path) => {
+    const { headers } = await fetch(app.url + path, { headers: traced });
+    expect(headers.get("x-request-id")).toBe("order-66");
+    expect(headers.get("traceparent")).toMatch(new RegExp(`^00-${traceId}-[0-9a-f]{16}-01$`));
+  },
+);

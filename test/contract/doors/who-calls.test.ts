@@ -232,7 +232,7 @@ describe.each(modes)("in the mode %s", (mode) => {
   }
 
   test.each([...jsonRoutes, ...rpcRoutes, health, unknownCall].map((route) => [route.name, route] as const))(
-    `authenticates the caller of %s in the mode ${mode}`,
+    `the caller of %s in the mode ${mode} is authenticated`,
     async (_, route) => {
       for (const credential of credentials) {
         let authorization = await headerOf(credential);

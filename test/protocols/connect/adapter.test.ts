@@ -88,7 +88,7 @@ const clients: ClientKind[] = [
 ];
 
 describe.each(clients)("a client of %s", (_, door, transportTo) => {
-  test("is answered, and its door is known", async () => {
+  test("a client of %s is answered, and its protocol is known", async () => {
     const { base } = await start();
     const client = createClient(AnalysisService, transportTo(base));
     expect(await client.listEngines({})).toMatchObject({ latest: door });
@@ -105,7 +105,7 @@ describe.each(clients)("a client of %s", (_, door, transportTo) => {
     ["Connect-Timeout-Ms", "9999999999"],
     ["Grpc-Timeout", "597H"],
     ["Grpc-Timeout", "99999999H"],
-  ])("has the time that it gives, weeks and years too: %s %s", async (header, value) => {
+  ])("a client of %s has its deadline, of weeks and years too: %s %s", async (header, value) => {
     const slow = createConnectRouter().rpc(AnalysisService.method.listEngines, async (_, { signal }) => {
       await sleep(20);
       return { latest: signal.aborted ? "late" : "in time" };
@@ -117,7 +117,7 @@ describe.each(clients)("a client of %s", (_, door, transportTo) => {
     });
   });
 
-  test("gets unimplemented, with the name, for a call that no service has", async () => {
+  test("a client gets unimplemented, with the name, for a call that no service has", async () => {
     const { base } = await start(createConnectRouter().rpc(AnalysisService.method.evaluate, () => ({})));
     const client = createClient(AnalysisService, transportTo(base));
     const unimplemented = (call: string) => ({
@@ -129,7 +129,7 @@ describe.each(clients)("a client of %s", (_, door, transportTo) => {
     expect(await stream.next().catch(ConnectError.from)).toMatchObject(unimplemented("StreamEvaluate"));
   });
 
-  test("gets the details of every error for a call that no service has", async () => {
+  test("a client gets the details of every error for a call that no service has", async () => {
     const { base } = await start(createConnectRouter().rpc(AnalysisService.method.evaluate, () => ({})));
     const client = createClient(AnalysisService, transportTo(base));
     const headers = { "X-Request-Id": "mine" };
@@ -147,7 +147,7 @@ describe.each(clients)("a client of %s", (_, door, transportTo) => {
     }
   });
 
-  test("is told that its message is too large, whatever its size, and can go on", async () => {
+  test("a client is told that its message is too large, whatever its size, and can go on", async () => {
     const { base } = await start();
     const client = createClient(AnalysisService, transportTo(base));
     for (const length of [2_000, 200_000, 2_000_000]) {
@@ -174,22 +174,25 @@ describe("grpc-js", () => {
     });
   }
 
-  test("is answered", async () => {
+  test("grpc-js is answered", async () => {
     const { port } = await start();
     const answer = await call(port, `${service}/ListEngines`);
     expect(fromBinary(ListEnginesResponseSchema, answer)).toMatchObject({ latest: "grpc" });
   });
 
-  test.each([`${service}/Nope`, "/some.other.Service/Call"])("gets UNIMPLEMENTED for %s", async (path) => {
-    const { port } = await start();
-    const error: ServiceError = await call(port, path).catch((thrown) => thrown);
-    expect(error.code).toBe(status.UNIMPLEMENTED);
-    expect(error.details).toBe(`${path.slice(1)} is not a method of this service.`);
-  });
+  test.each([`${service}/Nope`, "/some.other.Service/Call"])(
+    "grpc-js gets UNIMPLEMENTED for %s",
+    async (path) => {
+      const { port } = await start();
+      const error: ServiceError = await call(port, path).catch((thrown) => thrown);
+      expect(error.code).toBe(status.UNIMPLEMENTED);
+      expect(error.details).toBe(`${path.slice(1)} is not a method of this service.`);
+    },
+  );
 });
 
 describe("Connect by GET", () => {
-  test("is answered", async () => {
+  test("Connect by GET is answered", async () => {
     const { base } = await start();
     const transport = createConnectTransport({ baseUrl: base, httpVersion: "1.1", useHttpGet: true });
     expect(await createClient(AnalysisService, transport).listEngines({})).toMatchObject({
@@ -201,7 +204,7 @@ describe("Connect by GET", () => {
     ["", /needs the query .*: `encoding` and `message` are missing\./],
     ["?message=%7B%7D", /needs the query .*: `encoding` is missing\./],
     ["?encoding=xml&message=%7B%7D", /`encoding` must be json or proto, not "xml"\./],
-  ])("says what is missing in the query %j", async (query, detail) => {
+  ])("Connect by GET says what is missing in the query %j", async (query, detail) => {
     const { base } = await start();
     const answer = await fetch(`${base}${service}/ListEngines${query}`);
     expect(answer.status).toBe(400);
@@ -213,7 +216,7 @@ describe("Connect by GET", () => {
     });
   });
 
-  test("needs no more than what it names", async () => {
+  test("Connect by GET needs only the parameters that it names", async () => {
     const { base } = await start();
     const answer = await fetch(`${base}${service}/ListEngines?encoding=json&message=%7B%7D`);
     expect(await answer.json()).toEqual({ latest: "connect" });
@@ -224,7 +227,7 @@ describe("a problem document, never an empty body, answers", () => {
   const post = (base: string, path: string, type: string) =>
     fetch(base + path, { method: "POST", body: "{}", headers: { "content-type": type } });
 
-  test("a content type that the call does not read, with those that it does", async () => {
+  test("a wrong content type is refused by a problem document, with the right ones", async () => {
     const { base } = await start();
     const unary = await post(base, `${service}/ListEngines`, "text/plain");
     expect(unary.status).toBe(415);
@@ -242,7 +245,7 @@ describe("a problem document, never an empty body, answers", () => {
     });
   });
 
-  test("a method that the call does not have, with those that it does", async () => {
+  test("a wrong method is refused by a problem document, with the right ones", async () => {
     const { base } = await start();
     for (const [call, allow] of [
       ["ListEngines", "POST, GET"],
@@ -255,14 +258,14 @@ describe("a problem document, never an empty body, answers", () => {
     }
   });
 
-  test("gRPC over HTTP/1.1", async () => {
+  test("gRPC over HTTP/1.1 is refused by a problem document", async () => {
     const { base } = await start();
     const answer = await post(base, `${service}/ListEngines`, "application/grpc");
     expect(answer.status).toBe(415);
     expect(await answer.json()).toMatchObject({ detail: expect.stringContaining("HTTP/2") });
   });
 
-  test("a call that streams both ways, over HTTP/1.1", async () => {
+  test("a call that streams both ways is refused over HTTP/1.1 by a problem document", async () => {
     // Connect's handler answers so for all calls that do.
     const [handler] = analysisRouter().handlers;
     const refuses = Object.assign(async () => ({ status: 505 }), { ...handler, requestPath: "/x.Y/Talk" });
@@ -280,7 +283,7 @@ describe("a problem document, never an empty body, answers", () => {
     expect(await answer.json()).toMatchObject({ detail: expect.stringContaining("HTTP/2") });
   });
 
-  test("a call that nobody has, from a client that is no RPC client", async () => {
+  test("an unknown call from a client that is no RPC client is refused by a problem document", async () => {
     const { base } = await start();
     for (const answer of [
       await fetch(`${base}${service}/Nope`),
@@ -298,43 +301,49 @@ describe("a broken host cannot end the process", () => {
     `POST ${service}/ListEngines HTTP/1.1\r\n${host}Content-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}`;
   const hosts = ["Host: [\r\n", "Host: a b\r\n", "Host: %\r\n", "Host: x:99999\r\n", "Host:\r\n"];
 
-  test.each(hosts)("over HTTP/1.1, even without the listener before the door: %s", async (host) => {
-    const door = createDoor(analysisRouter());
-    const server = createServer((req, res) => {
-      identifyRequest(req, () => true);
-      door(req, res);
-    }).listen(0, "127.0.0.1");
-    onTestFinished(async () => void (await server[Symbol.asyncDispose]()));
-    await once(server, "listening");
-    const { port } = server.address() as AddressInfo;
-    expect(problemOf(await exchange(port, request(host)))).toMatchObject({
-      status: 400,
-      code: "malformed_http",
-    });
-    expect(await exchange(port, request("Host: x\r\n"))).toContain('{"latest":"connect"}');
-  });
+  test.each(hosts)(
+    "a malformed host over HTTP/1.1 does not end the process, even without the listener: %s",
+    async (host) => {
+      const door = createDoor(analysisRouter());
+      const server = createServer((req, res) => {
+        identifyRequest(req, () => true);
+        door(req, res);
+      }).listen(0, "127.0.0.1");
+      onTestFinished(async () => void (await server[Symbol.asyncDispose]()));
+      await once(server, "listening");
+      const { port } = server.address() as AddressInfo;
+      expect(problemOf(await exchange(port, request(host)))).toMatchObject({
+        status: 400,
+        code: "malformed_http",
+      });
+      expect(await exchange(port, request("Host: x\r\n"))).toContain('{"latest":"connect"}');
+    },
+  );
 
-  test.each(["[", "%", "x:99999"])("over HTTP/2: %s", async (authority) => {
-    const { base } = await start();
-    const headers = {
-      ":path": `${service}/ListEngines`,
-      ":method": "POST",
-      "content-type": "application/json",
-    };
-    expect(await http2Get(base, { ...headers, ":authority": authority }, "{}")).toMatchObject({
-      status: 400,
-    });
-    expect(await http2Get(base, headers, "{}")).toMatchObject({ body: '{"latest":"connect"}' });
-  });
+  test.each(["[", "%", "x:99999"])(
+    "a malformed host over HTTP/2 does not end the process: %s",
+    async (authority) => {
+      const { base } = await start();
+      const headers = {
+        ":path": `${service}/ListEngines`,
+        ":method": "POST",
+        "content-type": "application/json",
+      };
+      expect(await http2Get(base, { ...headers, ":authority": authority }, "{}")).toMatchObject({
+        status: 400,
+      });
+      expect(await http2Get(base, headers, "{}")).toMatchObject({ body: '{"latest":"connect"}' });
+    },
+  );
 
-  test("and a missing one on HTTP/1.0 is no fault", async () => {
+  test("a missing host on HTTP/1.0 is accepted", async () => {
     const { port } = await start();
     const answer = await exchange(port, request("").replace("HTTP/1.1", "HTTP/1.0"));
     expect(answer).toContain('{"latest":"connect"}');
   });
 });
 
-test("a caller who leaves while an answer waits for the one before it cannot end the process", async () => {
+test("a caller who leaves while an answer waits for the one before it does not end the process", async () => {
   const waits = createConnectRouter().rpc(AnalysisService.method.listEngines, async (_, { signal }) => {
     await once(signal, "abort");
     return {};
@@ -349,7 +358,7 @@ test("a caller who leaves while an answer waits for the one before it cannot end
   expect((await fetch(`${base}/healthz`)).status).toBe(200);
 });
 
-test("a caller who leaves aborts its call, and nobody else's", async () => {
+test("a caller who leaves aborts its own call only", async () => {
   let begun = 0;
   const aborted: unknown[] = [];
   const router = createConnectRouter().rpc(AnalysisService.method.listEngines, async (_, { signal }) => {

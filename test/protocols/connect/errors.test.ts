@@ -24,7 +24,7 @@ function encodedBytesOf(error: ConnectError): number {
 const infoOf = (error: ConnectError) => error.findDetails(ErrorInfoSchema)[0];
 
 describe("an error of the catalogue", () => {
-  test.each(errorCodes)("%s has the contract's code and an ErrorInfo", (code) => {
+  test.each(errorCodes)("the error %s has the contract's code and an ErrorInfo", (code) => {
     const error = connectErrorFrom(new KibitzError(code, "what is wrong"), "id-1");
     expect(codeToString(error.code)).toBe(statuses[code]?.[1]);
     expect(error.rawMessage).toBe("what is wrong");
@@ -32,7 +32,7 @@ describe("an error of the catalogue", () => {
     expect(infoOf(error)?.metadata).toMatchObject({ code, request_id: "id-1" });
   });
 
-  test("carries its problem document, with a request to send", () => {
+  test("an error carries its problem document, with a suggested request", () => {
     const error = connectErrorFrom(
       new KibitzError("invalid_fen", "short", { suggestedRequest: { fen: "long" } }),
       "id-1",
@@ -50,7 +50,7 @@ describe("an error of the catalogue", () => {
     ]);
   });
 
-  test("has the faults in BadRequest alone where both have no room", () => {
+  test("an error has its violations in BadRequest alone if both have no room", () => {
     const faults = Array.from({ length: 20 }, (_, index): Fault => {
       return { pointer: `/moves/${index}`, code: "illegal_move", message: "m".repeat(100) };
     });
@@ -60,7 +60,7 @@ describe("an error of the catalogue", () => {
     expect(encodedBytesOf(error)).toBeLessThanOrEqual(6144);
   });
 
-  test("says to mend the request where the one to send has no room", () => {
+  test("an error says to fix the request if the suggested one has no room", () => {
     const suggestedRequest = { fen: "x", moves: Array(600).fill("e2e4") };
     const fault: Fault = { pointer: "/fen", code: "invalid_fen", message: "short" };
     const error = connectErrorFrom(errorFromFaults([fault], { suggestedRequest }), "id-1");
@@ -71,7 +71,7 @@ describe("an error of the catalogue", () => {
   });
 
   test.each(["list_engines", "use_auto_path", "retry_later", "contact_operator"] as const)(
-    "names the next action %s",
+    "an error names the next action %s",
     (nextAction) => {
       const error = new KibitzError("internal", "bad", { nextAction });
       expect(infoOf(connectErrorFrom(error, "id-1"))?.metadata.next_action).toBe(nextAction);
@@ -95,7 +95,7 @@ describe("the place of a fault in a text", () => {
       "send_suggested_request",
     ],
     ["alone where a request to send has no room", 100_000, "fix_request"],
-  ])("is told %s", (_, characters, nextAction) => {
+  ])("the place of a violation in a text is reported %s", (_, characters, nextAction) => {
     const pgn = "e".repeat(characters);
     const error = connectErrorFrom(errorFromFaults([faultIn(pgn)], { suggestedRequest: { pgn } }), "id-1");
     expect(error.findDetails(ProblemSchema)).toMatchObject([
@@ -116,7 +116,7 @@ describe("faults", () => {
     ["/options/skill_level", "options.skill_level"],
     ["/options/a~1b~0c", "options.a/b~c"],
     ["", ""],
-  ])("at %j are field violations at %j", (pointer, field) => {
+  ])("violations at %j are field violations at %j", (pointer, field) => {
     const fault: Fault = { pointer, code: "out_of_range", message: "too much" };
     const error = connectErrorFrom(errorFromFaults([fault]), "id-1");
     expect(error.findDetails(BadRequestSchema)[0]?.fieldViolations).toMatchObject([
@@ -124,7 +124,7 @@ describe("faults", () => {
     ]);
   });
 
-  test("that have no room are counted in the message, and when to come back is told before them", () => {
+  test("violations without room are counted in the message, after the time to wait", () => {
     const message = "\u{1f600}".repeat(32);
     const faults = Array.from({ length: 20 }, (_, index): Fault => {
       return {
@@ -145,7 +145,7 @@ describe("faults", () => {
     expect(encodedBytesOf(error)).toBeLessThanOrEqual(6144);
   });
 
-  test("that are not there make no BadRequest", () => {
+  test("an error without violations has no BadRequest", () => {
     expect(
       connectErrorFrom(new KibitzError("internal", "bad"), "id-1").findDetails(BadRequestSchema),
     ).toEqual([]);
@@ -158,13 +158,16 @@ describe("an error that passes", () => {
     [1, 0n, 1_000_000, "1"],
     [1500, 1n, 500_000_000, "2"],
     [60_000, 60n, 0, "60"],
-  ])("in %i ms says so in RetryInfo and Retry-After", (retryAfterMs, seconds, nanos, header) => {
-    const error = connectErrorFrom(new KibitzError("overloaded", "busy", { retryAfterMs }), "id-1");
-    expect(error.findDetails(RetryInfoSchema)[0]?.retryDelay).toMatchObject({ seconds, nanos });
-    expect(error.metadata.get("retry-after")).toBe(header);
-  });
+  ])(
+    "an error that may be retried in %i ms says so in RetryInfo and Retry-After",
+    (retryAfterMs, seconds, nanos, header) => {
+      const error = connectErrorFrom(new KibitzError("overloaded", "busy", { retryAfterMs }), "id-1");
+      expect(error.findDetails(RetryInfoSchema)[0]?.retryDelay).toMatchObject({ seconds, nanos });
+      expect(error.metadata.get("retry-after")).toBe(header);
+    },
+  );
 
-  test("at an unknown time says nothing of it", () => {
+  test("an error that may be retried at an unknown time has no RetryInfo", () => {
     const error = connectErrorFrom(new KibitzError("body_too_large", "big"), "id-1");
     expect(error.findDetails(RetryInfoSchema)).toEqual([]);
     expect(error.metadata.get("retry-after")).toBeNull();
@@ -172,7 +175,7 @@ describe("an error that passes", () => {
 });
 
 test.each(["x".repeat(9000), "é".repeat(9000), "\u{1f600}".repeat(9000), "%".repeat(9000)])(
-  "a message that no client takes is cut: %#",
+  "a message that is too large for clients is cut: %#",
   (message) => {
     const error = connectErrorFrom(new KibitzError("rate_limited", message, { quota: "a/b" }), "id-1");
     expect(error.rawMessage).toMatch(/^.{50,1020}…$/u);
@@ -184,14 +187,14 @@ test.each(["x".repeat(9000), "é".repeat(9000), "\u{1f600}".repeat(9000), "%".re
 test.each([
   ["invalid_api_key", 'Bearer error="invalid_token"'],
   ["api_key_required", "Bearer"],
-] as const)("%s says how to authenticate", (code, challenge) => {
+] as const)("the error %s says how to authenticate", (code, challenge) => {
   expect(connectErrorFrom(new KibitzError(code, "who?"), "id-1").metadata.get("www-authenticate")).toBe(
     challenge,
   );
 });
 
 describe("what was not thrown on purpose", () => {
-  test("is internal, and what it says stays inside", () => {
+  test("an unexpected error is internal, and its text stays inside", () => {
     const mistake = new TypeError("password is 1234");
     const error = connectErrorFrom(mistake, "id-1");
     expect(error.code).toBe(Code.Internal);
@@ -203,12 +206,12 @@ describe("what was not thrown on purpose", () => {
     });
   });
 
-  test("but by Connect is Connect's to say", () => {
+  test("an error of Connect keeps its code", () => {
     const error = new ConnectError("protocol error", Code.InvalidArgument);
     expect(connectErrorFrom(error, "id-1")).toBe(error);
   });
 
-  test("but by Connect's clock is the catalogue's deadline_exceeded", () => {
+  test("a timeout of Connect is the catalogue's deadline_exceeded", () => {
     const error = connectErrorFrom(
       new ConnectError("the operation timed out", Code.DeadlineExceeded),
       "id-1",

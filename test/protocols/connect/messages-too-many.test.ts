@@ -14,7 +14,7 @@ const message = Buffer.concat([Buffer.from([0, 0, 0, 0, text.length + 2, 0x0a, t
 const body = Buffer.concat(Array.from({ length: 2000 }, () => message));
 
 test.each(["application/grpc+proto", "application/gRPC+PROTO", "application/grpc-web+proto"])(
-  "2,000 messages in the body of %s are one refusal, and leave nothing open",
+  "2,000 messages in the body of %s are refused once, and leave nothing open",
   async (type) => {
     const session = connect(app.url);
     onTestFinished(() => session.destroy());
@@ -39,7 +39,7 @@ test.each(["application/grpc+proto", "application/gRPC+PROTO", "application/grpc
   },
 );
 
-test("over HTTP/1.1 the next request on the connection is answered", async () => {
+test("the next request on an HTTP/1.1 connection is answered after too many messages", async () => {
   const { socket, received } = await open(Number(new URL(app.url).port));
   onTestFinished(() => void socket.destroy());
   const post = `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/grpc-web+proto\r\n`;

@@ -40,7 +40,7 @@ describe("a deadline", () => {
     ["grpc-timeout", "99999999H"],
     ["grpc-timeout", "99999999M"],
     ["grpc-timeout", "99999999S"],
-  ])("%s: %s is further than Node can count, and none", (name, value) => {
+  ])("a deadline beyond what Node can count is none: %s: %s", (name, value) => {
     expect(withoutLong({ [name]: value })).toEqual({});
   });
 
@@ -53,7 +53,7 @@ describe("a deadline", () => {
     ["grpc-timeout", "99999999n"],
     ["grpc-timeout", "596H"],
     ["grpc-timeout", "1"],
-  ])("%s: %s stays as it is", (name, value) => {
+  ])("a deadline that Node can count is kept: %s: %s", (name, value) => {
     expect(withoutLong({ [name]: value })).toEqual({ [name]: value });
   });
 });
@@ -68,7 +68,7 @@ test("brotli packs answers at quality 4, which costs about as much as gzip, and 
   expect(Buffer.from(await compressionBrotli.decompress(packed, bytes.length)).toString()).toBe(text);
 });
 
-test("a stream over HTTP/2 ends when its reader has left with the window full", async () => {
+test("a stream over HTTP/2 ends when its reader has left with a full window", async () => {
   const ended = Promise.withResolvers<string>();
   const router = createConnectRouter().rpc(AnalysisService.method.streamEvaluate, async function* () {
     try {
@@ -91,7 +91,7 @@ test("a stream over HTTP/2 ends when its reader has left with the window full", 
   expect(told).toEqual([]);
 });
 
-test("what fails outside of its handler is answered, and told to the log", async () => {
+test("a request that fails outside of its handler is answered, and logged", async () => {
   const broken = { ...compressionGzip, compress: () => Promise.reject(new Error("broken")) };
   const answer = () => ({ latest: "x".repeat(3000) });
   const options = { acceptCompression: [broken] };
@@ -105,7 +105,7 @@ test("what fails outside of its handler is answered, and told to the log", async
   expect(told).toMatchObject([[{ err: { message: "broken" } }, "an RPC failed outside of its handler"]]);
 });
 
-test("half a surrogate pair in an error of Connect's can be written", () => {
+test("an error of Connect with half a surrogate pair is answered", () => {
   const refused = new ConnectError("cannot read \ud800", Code.InvalidArgument);
   const told = connectErrorFrom(errorFromConnect(refused, AnalysisRequestSchema), "id-1");
   expect(told.rawMessage).toBe("cannot read \ufffd");

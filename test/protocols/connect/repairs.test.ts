@@ -26,17 +26,17 @@ describe.each(repairs)("$library $version", ({ library, version, repairs: listed
   const shown = faults[library] ?? {};
   const some = Object.entries(listed).map(([name, repair]) => ({ name, ...repair }));
 
-  test("is what is installed: after an upgrade, look at every repair again, then write its version here", () => {
+  test("$library $version is the installed version: after an upgrade, check each workaround, then write the new version here", () => {
     expect(manifest.dependencies).toHaveProperty([library], version);
     const installed = new URL(`node_modules/${library}/package.json`, root);
     expect(JSON.parse(readFileSync(installed, "utf8"))).toMatchObject({ name: library, version });
   });
 
-  test("has a fault shown for every repair, and a repair for every fault", () => {
+  test("every workaround for $library shows its fault, and every shown fault has its workaround", () => {
     expect(Object.keys(shown).toSorted()).toEqual(Object.keys(listed).toSorted());
   });
 
-  test.each(some)("still needs $name: $worksAround", async ({ name, places }) => {
+  test.each(some)("the workaround $name is still needed: $worksAround", async ({ name, places }) => {
     expect(shown).toHaveProperty(name);
     try {
       await shown[name]?.();
@@ -46,14 +46,14 @@ describe.each(repairs)("$library $version", ({ library, version, repairs: listed
     }
   });
 
-  test.each(some)("$name is where the list says", ({ name, places }) => {
+  test.each(some)("the workaround $name is in the listed file", ({ name, places }) => {
     const naming = sources.filter(({ text }) => new RegExp(`\\b${name}\\b`).test(text));
     const expected = ["protocols/connect/repairs.ts", ...places];
     expect(naming.map(({ path }) => path).toSorted()).toEqual([...new Set(expected)].toSorted());
   });
 });
 
-test("no place names a repair that the list does not have", () => {
+test("no file names a workaround that the list does not have", () => {
   const known = repairs.flatMap(({ repairs: listed }) => Object.keys(listed));
   const named = sources.flatMap(({ path, text }) =>
     [...text.matchAll(/\b[Rr]epair\s[\s*]*`(\w+)`/g)].map(([, name = ""]) => ({ path, name })),
@@ -62,7 +62,7 @@ test("no place names a repair that the list does not have", () => {
   expect(named.filter(({ name }) => !known.includes(name))).toEqual([]);
 });
 
-test("only the list names versions: what is worked around elsewhere would be forgotten", () => {
+test("only the list of workarounds names versions", () => {
   const version = /\b(connect(-node)?|protobuf(-es)?|protovalidate) \(?\d+\.\d+/i;
   expect(sources.filter(({ text }) => version.test(text)).map(({ path }) => path)).toEqual([]);
 });

@@ -64,7 +64,7 @@ const lines = async (response: Response) =>
     .map((line) => short(JSON.parse(line)));
 
 describe("a batch", () => {
-  it("is answered as an array in the order of its requests", async () => {
+  it("a batch is answered as an array in the order of its requests", async () => {
     const response = await post(fens("a", "b", "c"));
     expect(Object.fromEntries(response.headers)).toMatchObject({
       "content-type": "application/json; charset=utf-8",
@@ -78,7 +78,7 @@ describe("a batch", () => {
     ]);
   });
 
-  it("is answered by a line for each request, as ready, where Accept asks for lines", async () => {
+  it("a batch is answered with a line for each request, as ready, if Accept asks for lines", async () => {
     const response = await post(fens("a", "b", "c"), ndjson);
     expect(response.headers.get("content-type")).toBe(ndjson);
     expect(await lines(response)).toEqual([
@@ -98,7 +98,7 @@ describe("a request of a batch that cannot be read", () => {
     requests: [{ fen: "a" }, { fen: "b", deph: 3 }, 7, { fen: "c" }, { depth: "x" }, null, { fen: "d" }],
   };
 
-  it("is answered by its problem, at its place, and the others are asked for", async () => {
+  it("an invalid request of a batch is answered by its problem at its place, and the others are run", async () => {
     expect(await array(await post(mixed))).toEqual([
       [0, "a"],
       [1, "unknown_field"],
@@ -120,7 +120,7 @@ describe("a request of a batch that cannot be read", () => {
     expect((await lines(await post(mixed, ndjson))).toSorted()).toEqual(await array(await post(mixed)));
   });
 
-  it("is told its faults with pointers that begin at the request, and those of the rules with them", async () => {
+  it("an invalid request of a batch has violations with pointers that begin at the request", async () => {
     const items = (await (await post(mixed)).json()) as readonly Item[];
     expect(items[4]).toMatchObject({
       index: 4,
@@ -131,12 +131,12 @@ describe("a request of a batch that cannot be read", () => {
     expect(Object.keys(items[0] ?? {})).toEqual(Object.keys(items[1] ?? {}));
   });
 
-  it("is a call as every other where there are only such: who calls, and how much, is asked there", async () => {
+  it("a batch of invalid requests only is a call with its caller and its cost", async () => {
     expect(await array(await post({ requests: [1] }))).toEqual([[0, "invalid_type"]]);
     expect(call).toHaveBeenCalledOnce();
   });
 
-  it("can be read anew, for a suggestion", async () => {
+  it("an invalid request of a batch can be read again for a suggestion", async () => {
     const sent = { fen: "a", depth: -5 };
     let unread: UnreadableItem | undefined;
     call.mockImplementation(async function* (_, { unreadable }) {
@@ -155,13 +155,13 @@ describe("a batch as a whole is refused", () => {
     ["where it is no object", [], "", "invalid_type"],
     ["for a field that is not known", { ...fens("a"), rquests: [] }, "/rquests", "unknown_field"],
     ["where its requests are no array", { requests: {} }, "/requests", "invalid_type"],
-  ])("%s", async (_, body, pointer, code) => {
+  ])("a batch as a whole is refused: %s", async (_, body, pointer, code) => {
     const response = await post(body);
     expect([response.status, await response.json()]).toMatchObject([400, { code, errors: [{ pointer }] }]);
     expect(call).not.toHaveBeenCalled();
   });
 
-  it("with a status while nothing is answered yet, though one of its requests cannot be read", async () => {
+  it("a batch is refused with a status while nothing is answered yet, though one of its requests is invalid", async () => {
     call.mockImplementation(() => {
       throw new KibitzError("overloaded", "busy", { retryAfterMs: 2000 });
     });
@@ -171,20 +171,23 @@ describe("a batch as a whole is refused", () => {
 });
 
 describe("an error that ends a batch which has begun", () => {
-  it.each(["*/*", ndjson])("is the problem of every request still open, with Accept: %s", async (accept) => {
-    call.mockImplementation(async function* () {
-      yield answer(1, "b");
-      throw new KibitzError("shutting_down", "bye");
-    });
-    const response = await post(fens("a", "b", "c"), accept);
-    expect(response.status).toBe(200);
-    const told = accept === ndjson ? await lines(response) : await array(response);
-    expect(told.toSorted()).toEqual([
-      [0, "shutting_down"],
-      [1, "b"],
-      [2, "shutting_down"],
-    ]);
-  });
+  it.each(["*/*", ndjson])(
+    "an error in a batch that has begun is the problem of every open request, with Accept: %s",
+    async (accept) => {
+      call.mockImplementation(async function* () {
+        yield answer(1, "b");
+        throw new KibitzError("shutting_down", "bye");
+      });
+      const response = await post(fens("a", "b", "c"), accept);
+      expect(response.status).toBe(200);
+      const told = accept === ndjson ? await lines(response) : await array(response);
+      expect(told.toSorted()).toEqual([
+        [0, "shutting_down"],
+        [1, "b"],
+        [2, "shutting_down"],
+      ]);
+    },
+  );
 });
 
 it("a caller that leaves aborts the signal of its batch", async () => {

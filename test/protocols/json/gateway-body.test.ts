@@ -46,7 +46,7 @@ describe("a query beside a body", () => {
     fetch(`${served.url}${target}`, { method: "POST", body: request, headers });
 
   it.each(["/v1/eval", "/v1/eval/stream", "/v1/eval/batch", "/v1/bestmove"])(
-    "is refused, and its fields are said to go into the body: %s",
+    "a query beside a body is refused, and its fields belong into the body: %s",
     async (path) => {
       const response = await ask(`${path}?depth=5&a%2Fb=1&depth=6`);
       expect(response.status).toBe(400);
@@ -60,25 +60,25 @@ describe("a query beside a body", () => {
     },
   );
 
-  it("is told before the type of the body, which who writes a query leaves out", async () => {
+  it("a query beside a body is refused before the type of the body", async () => {
     expect(await codeOf(await ask("/v1/eval?depth=5", {}))).toEqual([400, "unknown_field"]);
   });
 
-  it.each(["?", "?&"])("that is empty is none: %s", async (query) => {
+  it.each(["?", "?&"])("an empty query beside a body is ignored: %s", async (query) => {
     expect((await ask(`/v1/eval${query}`)).status).toBe(200);
   });
 });
 
 describe("Content-Type", () => {
   it.each(["application/json", "application/json; charset=UTF-8", "APPLICATION/JSON;profile=x"])(
-    "%s is read",
+    "Content-Type %s is read",
     async (type) => {
       expect((await post(request, { "Content-Type": type })).status).toBe(200);
     },
   );
 
   it.each(["text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin1"])(
-    "%s is refused, and the answer shows the header to add",
+    "Content-Type %s is refused, and the answer shows the header to add",
     async (type) => {
       const response = await post(request, { "Content-Type": type });
       expect(await response.clone().text()).toContain("-H 'Content-Type: application/json'");
@@ -86,7 +86,7 @@ describe("Content-Type", () => {
     },
   );
 
-  it("is missed, and the answer shows the header to add", async () => {
+  it("a missing Content-Type is refused, and the answer shows the header to add", async () => {
     const response = await readAll(rawRequest("Content-Length: 2", "Connection: close", "", "{}"));
     expect(response).toMatch(/^HTTP\/1\.1 415 /);
     expect(response).toContain("The request has no Content-Type: add the header, in curl with -H");
@@ -100,13 +100,13 @@ describe("Content-Encoding", () => {
     ["x-gzip", gzipSync(request)],
     ["deflate", deflateSync(request)],
     ["identity", Buffer.from(request)],
-  ])("%s is inflated", async (encoding, body) => {
+  ])("Content-Encoding %s is inflated", async (encoding, body) => {
     expect((await post(new Uint8Array(body), { ...json, "Content-Encoding": encoding })).status).toBe(200);
     expect(evaluate.mock.lastCall?.[0]).toMatchObject({ fen: startFen });
   });
 
   it.each(["br", "zstd", "compress", "gzip, br", "nonsense"])(
-    "%s is refused, and the answer lists what is accepted",
+    "Content-Encoding %s is refused, and the answer lists the accepted ones",
     async (encoding) => {
       const body = new Uint8Array(encoding === "br" ? brotliCompressSync(request) : Buffer.from(request));
       const response = await post(body, { ...json, "Content-Encoding": encoding });
@@ -121,7 +121,7 @@ describe("Content-Encoding", () => {
     ["gzip", new Uint8Array(gzipSync(request).subarray(0, -9))],
     ["deflate", new Uint8Array(deflateRawSync(request))],
     ["gzip", ""],
-  ])("%s that is none is refused", async (encoding, body) => {
+  ])("a body that is not valid %s is refused", async (encoding, body) => {
     const response = await post(body, { ...json, "Content-Encoding": encoding });
     expect(await codeOf(response)).toEqual([400, "malformed_http"]);
   });
@@ -129,7 +129,7 @@ describe("Content-Encoding", () => {
   it.each([
     ["gzip", gzipSync(Buffer.alloc(32 * 1024 * 1024))],
     ["deflate", deflateSync(Buffer.alloc(65 * 1024))],
-  ])("%s does not get past the limit", async (encoding, body) => {
+  ])("a body in %s does not get past the limit", async (encoding, body) => {
     expect(body.length).toBeLessThan(64 * 1024);
     const response = await post(new Uint8Array(body), { ...json, "Content-Encoding": encoding });
     expect(await codeOf(response)).toEqual([413, "body_too_large"]);
@@ -139,15 +139,15 @@ describe("Content-Encoding", () => {
 describe("the size of a body", () => {
   const sized = (bytes: number) => request + " ".repeat(bytes - request.length);
 
-  it("may be 64 KiB", async () => {
+  it("a body may have 64 KiB", async () => {
     expect((await post(sized(64 * 1024), json)).status).toBe(200);
   });
 
-  it("may not be a byte more", async () => {
+  it("a body of 64 KiB and a byte is refused", async () => {
     expect(await codeOf(await post(sized(64 * 1024 + 1), json))).toEqual([413, "body_too_large"]);
   });
 
-  it("is judged by Content-Length before the body comes", async () => {
+  it("a body is refused by its Content-Length before it comes", async () => {
     const socket = rawRequest("Content-Type: application/json", "Content-Length: 100000000");
     const [answer] = (await once(socket, "data")) as [Buffer];
     socket.destroy();
@@ -155,7 +155,7 @@ describe("the size of a body", () => {
     expect(answer.toString()).toMatch(/\r\nconnection: close\r\n/i);
   });
 
-  it("is counted where no Content-Length tells it, and the connection ends", async () => {
+  it("a body without Content-Length is counted, and the connection ends at the limit", async () => {
     const socket = rawRequest("Content-Type: application/json", "Transfer-Encoding: chunked");
     const chunk = `8000\r\n${"x".repeat(0x8000)}\r\n`;
     const pump = setInterval(() => socket.write(chunk), 5);
@@ -169,7 +169,7 @@ describe("the size of a body", () => {
   });
 });
 
-it("reads a body that comes in pieces, and keeps the connection", async () => {
+it("a body that comes in pieces is read, and the connection is kept", async () => {
   const socket = rawRequest("Content-Type: application/json", `Content-Length: ${request.length}`);
   for (const piece of [request.slice(0, 10), request.slice(10, 11), request.slice(11)]) {
     socket.write(piece);
@@ -181,7 +181,7 @@ it("reads a body that comes in pieces, and keeps the connection", async () => {
   expect(await readAll(socket)).toMatch(/^HTTP\/1\.1 200 /);
 });
 
-it("answers nobody where the caller left while sending", async () => {
+it("a caller that leaves while sending is not answered", async () => {
   evaluate.mockClear();
   const socket = rawRequest("Content-Type: application/json", `Content-Length: ${request.length}`);
   socket.write(request.slice(0, 20));
@@ -193,7 +193,7 @@ it("answers nobody where the caller left while sending", async () => {
   expect(evaluate).toHaveBeenCalledTimes(1);
 });
 
-it("ignores the body of a GET", async () => {
+it("the body of a GET is ignored", async () => {
   const socket = connect(served.port, "127.0.0.1");
   socket.write("GET /engines HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nConnection: close\r\n\r\n{{{");
   expect(await readAll(socket)).toMatch(/^HTTP\/1\.1 200 /);
@@ -211,7 +211,7 @@ describe("the signal of a call", () => {
     });
   }
 
-  it("is aborted when the caller leaves", async () => {
+  it("the signal of a call is aborted when the caller leaves", async () => {
     const signalMade = nextSignal();
     const socket = rawRequest("Content-Type: application/json", `Content-Length: ${request.length}`);
     socket.write(request);
@@ -222,7 +222,7 @@ describe("the signal of a call", () => {
     expect(signal.reason).toEqual(new Error("the caller left"));
   });
 
-  it("is aborted at once where the caller has left before anybody asked for it", async () => {
+  it("the signal of a call is aborted at once if the caller left before its first use", async () => {
     const gone = Promise.withResolvers<void>();
     const asked = Promise.withResolvers<AbortSignal>();
     const called = Promise.withResolvers<void>();
@@ -242,7 +242,7 @@ describe("the signal of a call", () => {
     expect((await asked.promise).aborted).toBe(true);
   });
 
-  it("is left alone when the answer is sent", async () => {
+  it("the signal of a call is not aborted when the answer is sent", async () => {
     let kept: AbortSignal | undefined;
     evaluate.mockImplementationOnce(async (_, { signal }) => {
       kept = signal;

@@ -40,7 +40,7 @@ async function ask(method: string, path: string, body = "", more: Record<string,
 
 const json = { "content-type": "application/json" };
 
-it("answers over HTTP/2 as over HTTP/1.1", async () => {
+it("plain JSON over HTTP/2 is answered as over HTTP/1.1", async () => {
   const { status, headers, text } = await ask("POST", "/v1/eval", request, json);
   expect(status).toBe(200);
   expect(headers).toMatchObject({
@@ -52,7 +52,7 @@ it("answers over HTTP/2 as over HTTP/1.1", async () => {
   expect(JSON.parse(text)).toMatchObject({ summary: "♞", lines: [] });
 });
 
-it("answers GET, HEAD, OPTIONS and what is not allowed", async () => {
+it("plain JSON over HTTP/2 answers GET, HEAD and OPTIONS, and refuses other methods", async () => {
   const whole = await ask("GET", "/engines");
   const head = await ask("HEAD", "/engines");
   expect([head.status, head.text]).toEqual([200, ""]);
@@ -62,7 +62,7 @@ it("answers GET, HEAD, OPTIONS and what is not allowed", async () => {
   expect(await ask("GET", "/v1/eval")).toMatchObject({ status: 405, headers: allow });
 });
 
-it("answers problems without a Connection header", async () => {
+it("a problem over HTTP/2 has no Connection header", async () => {
   const { status, headers, text } = await ask("POST", "/v1/eval", '{"deph":3}', json);
   expect([status, headers["content-type"]]).toEqual([400, "application/problem+json"]);
   expect(headers.connection).toBeUndefined();
@@ -72,13 +72,13 @@ it("answers problems without a Connection header", async () => {
 it.each([
   ["told", { ...json, "content-length": "200000" }],
   ["counted", json],
-])("refuses a body that is too large, %s, and the session goes on", async (_, headers) => {
+])("a body that is too large over HTTP/2 is refused, %s, and the session goes on", async (_, headers) => {
   const { status, text } = await ask("POST", "/v1/eval", "x".repeat(200_000), headers);
   expect([status, JSON.parse(text).code]).toEqual([413, "body_too_large"]);
   expect((await ask("GET", "/engines")).status).toBe(200);
 });
 
-it("ends the stream of a body that is too large while it is still being sent", async () => {
+it("a stream of HTTP/2 ends if its body is too large while it is still being sent", async () => {
   const stream = session.request({ ":method": "POST", ":path": "/v1/eval", ...json });
   stream.write("x".repeat(70_000));
   const [headers] = (await once(stream, "response")) as [IncomingHttpHeaders & { ":status": number }];
@@ -88,7 +88,7 @@ it("ends the stream of a body that is too large while it is still being sent", a
   expect(stream.rstCode).toBe(constants.NGHTTP2_NO_ERROR);
 });
 
-it("answers nobody where the caller left while sending", async () => {
+it("a caller over HTTP/2 that leaves while sending is not answered", async () => {
   evaluate.mockClear();
   const stream = session.request({ ":method": "POST", ":path": "/v1/eval", ...json });
   stream.write(request);
@@ -101,7 +101,7 @@ it("answers nobody where the caller left while sending", async () => {
   expect(evaluate).not.toHaveBeenCalled();
 });
 
-it("aborts the signal of a call when the caller leaves", async () => {
+it("the signal of a call over HTTP/2 is aborted when the caller leaves", async () => {
   const { promise, resolve } = Promise.withResolvers<AbortSignal>();
   evaluate.mockImplementationOnce(async (_, context) => {
     resolve(context.signal);
@@ -117,7 +117,7 @@ it("aborts the signal of a call when the caller leaves", async () => {
   expect((await ask("GET", "/engines")).status).toBe(200);
 });
 
-it("aborts the signal at once where the caller has left before anybody asked for it", async () => {
+it("the signal of a call over HTTP/2 is aborted at once if the caller left before its first use", async () => {
   const asked = Promise.withResolvers<AbortSignal>();
   const called = Promise.withResolvers<void>();
   evaluate.mockImplementationOnce(async (_, context) => {

@@ -61,7 +61,7 @@ function eventsOf(text: string): readonly (readonly [string, Record<string, unkn
 }
 
 describe("a stream of events", () => {
-  it("sends an event for every state, and the last one again as done", async () => {
+  it("a stream of events has an event for every state, and the last one again as done", async () => {
     const response = await post("/v1/eval/stream", { "X-Request-Id": "mine" });
     expect(response.status).toBe(200);
     expect(Object.fromEntries(response.headers)).toMatchObject({
@@ -81,7 +81,7 @@ describe("a stream of events", () => {
     expect(events[0]?.[1]).toMatchObject({ best_move: null, lines: [], summary: "½\n♞" });
   });
 
-  it("names each event after what it says, and only the answer comes again as done", async () => {
+  it("a stream of events names each event after its kind, and only the answer comes again as done", async () => {
     stream.mockImplementation(async function* () {
       yield queued(2);
       yield queued(1);
@@ -101,7 +101,7 @@ describe("a stream of events", () => {
   });
 
   it.each(["text/event-stream", "text/event-stream, application/json;q=0.9"])(
-    "is what /v1/eval answers to Accept: %s",
+    "a stream of events is the answer of /v1/eval to Accept: %s",
     async (accept) => {
       const text = await (await post("/v1/eval", { accept })).text();
       expect(text).toBe(await (await post("/v1/eval/stream")).text());
@@ -109,18 +109,18 @@ describe("a stream of events", () => {
   );
 
   it.each(["*/*", "application/json", "application/json, text/event-stream", "text/event-stream;q=0, */*"])(
-    "is not what /v1/eval answers to Accept: %s",
+    "a stream of events is not the answer of /v1/eval to Accept: %s",
     async (accept) => {
       expect(await (await post("/v1/eval", { accept })).json()).toMatchObject({ id: "whole" });
     },
   );
 
-  it("is refused to who accepts none", async () => {
+  it("a stream of events is refused if its caller accepts none", async () => {
     const response = await post("/v1/eval/stream", { accept: "application/json" });
     expect([response.status, await response.json()]).toMatchObject([406, { code: "not_acceptable" }]);
   });
 
-  it("says that it lives while nothing happens, and only until its end", async () => {
+  it("a stream of events has keep-alive comments while nothing happens, until its end", async () => {
     const release = Promise.withResolvers<void>();
     stream.mockImplementation(async function* () {
       yield state("a");
@@ -140,7 +140,7 @@ describe("a stream of events", () => {
 
 describe("an error", () => {
   it.each(["*/*", "text/event-stream"])(
-    "before the first state is a problem like any other, with Accept: %s",
+    "an error before the first state of a stream is an ordinary problem, with Accept: %s",
     async (accept) => {
       stream.mockImplementation(() =>
         states(new KibitzError("out_of_range", "too deep", { faults: [depthFault] })),
@@ -157,7 +157,7 @@ describe("an error", () => {
     },
   );
 
-  it("in the request is found before the call is made", async () => {
+  it("an invalid request for a stream is refused before the call", async () => {
     const response = await post("/v1/eval/stream", {}, '{"deph":3}');
     expect(response.status).toBe(400);
     expect(stream).not.toHaveBeenCalled();
@@ -166,7 +166,7 @@ describe("an error", () => {
   it.each([
     [new KibitzError("engine_timeout", "slow"), "engine_timeout", 504],
     [new Error("secret"), "internal", 500],
-  ])("after the first state is the last event: %s", async (error, code, status) => {
+  ])("an error after the first state of a stream is the last event: %s", async (error, code, status) => {
     stream.mockImplementation(() => states("a", error));
     const response = await post("/v1/eval/stream", { "X-Request-Id": "mine" });
     const text = await response.text();
@@ -211,7 +211,7 @@ const head = (port: number) =>
   `POST /v1/eval/stream HTTP/1.1\r\nHost: localhost:${port}\r\nContent-Type: application/json\r\nContent-Length: ${startFen.length + 10}\r\n\r\n{"fen":"${startFen}"}`;
 
 describe("a reader", () => {
-  it("that does not read is waited for over HTTP/1.1, and one that leaves ends the call", async () => {
+  it("a stream over HTTP/1.1 waits for a slow reader, and a reader that leaves ends the call", async () => {
     const seen = endless();
     const socket = connect(served.port, "127.0.0.1");
     socket.pause();
@@ -222,7 +222,7 @@ describe("a reader", () => {
     expect((await seen.left).aborted).toBe(true);
   });
 
-  it("that does not read is waited for over HTTP/2, and one that leaves ends the call", async () => {
+  it("a stream over HTTP/2 waits for a slow reader, and a reader that leaves ends the call", async () => {
     await using served2 = await serveGateway({}, "h2c", { StreamEvaluate: stream });
     const seen = endless();
     const session = connect2(served2.url);
@@ -240,7 +240,7 @@ describe("a reader", () => {
     session.destroy();
   });
 
-  it("that leaves while the next state is thought about aborts the signal", async () => {
+  it("a reader that leaves between two states aborts the signal of its stream", async () => {
     const left = Promise.withResolvers<AbortSignal>();
     stream.mockImplementation(async function* (_, { signal }) {
       yield state("a");

@@ -61,7 +61,7 @@ async function problemOf(response: Response) {
 }
 
 describe("an answer", () => {
-  it("is one line of JSON with its length, its request id, and never stored", async () => {
+  it("an answer is one line of JSON with its length and its request id, and is never stored", async () => {
     const response = await post("/v1/eval", JSON.stringify({ fen: startFen }), { "X-Request-Id": "mine-1" });
     const body = Buffer.from(await response.arrayBuffer());
     expect(response.status).toBe(200);
@@ -75,12 +75,12 @@ describe("an answer", () => {
     expect(JSON.parse(body.toString())).toMatchObject({ id: "a1", fen: startFen, best_move: null });
   });
 
-  it("has the headers that were added on the way", async () => {
+  it("an answer has the headers that interceptors added", async () => {
     const response = await post("/v1/keys", "{}");
     expect(response.headers.get("ratelimit")).toBe('"minute";r=59;t=60');
   });
 
-  it("comes at every path of a call", async () => {
+  it("an answer comes at every path of a call", async () => {
     for (const path of ["/engines", "/v1/engines", "/engines?"]) {
       const response = await get(path);
       expect(response.headers.get("cache-control")).toBe("no-store");
@@ -88,20 +88,20 @@ describe("an answer", () => {
     }
   });
 
-  it("to HEAD is that to GET without its body", async () => {
+  it("an answer to HEAD is that to GET without its body", async () => {
     const [head, whole] = await Promise.all([get("/engines", { method: "HEAD" }), get("/engines")]);
     expect(head.status).toBe(200);
     expect(head.headers.get("content-length")).toBe(whole.headers.get("content-length"));
     expect(await head.text()).toBe("");
   });
 
-  it("comes to DELETE too", async () => {
+  it("an answer comes to DELETE, too", async () => {
     const response = await get("/v1/keys/self", { method: "DELETE" });
     expect([response.status, await response.text()]).toEqual([200, "{}\n"]);
   });
 });
 
-it("hands the message of the body and who asks to the call", async () => {
+it("a call gets the message of the body and its caller", async () => {
   await post("/v1/eval", JSON.stringify({ fen: startFen, movetime_ms: 500 }), { Authorization: "Bearer x" });
   expect(evaluate.mock.lastCall?.[0]).toMatchObject({ fen: startFen, movetimeMs: 500 });
   expect(evaluate.mock.lastCall?.[1].request).toMatchObject({
@@ -112,7 +112,7 @@ it("hands the message of the body and who asks to the call", async () => {
   expect(evaluate.mock.lastCall?.[1].signal.aborted).toBe(false);
 });
 
-it("hands the message of the query to the call", async () => {
+it("a call gets the message of the query", async () => {
   await get("/price?depth=20&movetime_ms=500");
   expect(getPrice.mock.lastCall?.[0]).toMatchObject({ depth: 20, movetimeMs: 500 });
   const problem = await problemOf(await get("/price?depth=abc"));
@@ -120,20 +120,23 @@ it("hands the message of the query to the call", async () => {
 });
 
 describe("places", () => {
-  it("that are not in the proto are left to others", async () => {
+  it("a path that is not in the proto is left to other handlers", async () => {
     for (const path of ["/", "/v1/eval/", "/v1/Eval", "/v1/evals", "/v1", "/__proto__"]) {
       expect((await get(path)).status).toBe(404);
     }
   });
 
-  it.each(["/v1/eval/", "/engines/"])("are named where only the slash is too much: %s", async (path) => {
-    expect(await problemOf(await get(path))).toMatchObject({
-      code: "not_found",
-      detail: `There is nothing at ${path}. Leave out the slash at the end: ${path.slice(0, -1)}.`,
-    });
-  });
+  it.each(["/v1/eval/", "/engines/"])(
+    "a path with a slash too many is named without it: %s",
+    async (path) => {
+      expect(await problemOf(await get(path))).toMatchObject({
+        code: "not_found",
+        detail: `There is nothing at ${path}. Leave out the slash at the end: ${path.slice(0, -1)}.`,
+      });
+    },
+  );
 
-  it("with events tell an EventSource why it gets none", async () => {
+  it("a path of events tells an EventSource why it gets none", async () => {
     expect(await problemOf(await get("/v1/eval/stream"))).toMatchObject({
       code: "method_not_allowed",
       detail: `This path supports POST, OPTIONS. EventSource cannot POST: read the events with fetch(). Send the request as JSON: curl ${served.url}/v1/eval/stream -H 'Content-Type: application/json' -d '{"fen":"startpos"}'`,
@@ -145,7 +148,7 @@ describe("places", () => {
     ["/v1/bestmove", '{"fen":"startpos"}'],
     ["/v1/eval/batch", '{"requests":[{"fen":"startpos"}]}'],
     ["/v1/keys", "{}"],
-  ])("tell a browser what to send instead: %s", async (target, body) => {
+  ])("a path tells a browser what to send instead: %s", async (target, body) => {
     const [path] = target.split("?");
     const response = await get(target);
     expect([response.status, response.headers.get("allow")]).toEqual([405, "POST, OPTIONS"]);
@@ -159,7 +162,7 @@ describe("places", () => {
     ["HEAD", "/v1/eval", "POST, OPTIONS"],
     ["POST", "/engines", "GET, HEAD, OPTIONS"],
     ["PUT", "/v1/keys/self?x=1", "GET, HEAD, DELETE, OPTIONS"],
-  ])("say which methods work: %s %s", async (method, path, allow) => {
+  ])("a path says which methods it has: %s %s", async (method, path, allow) => {
     const response = await get(path, { method });
     expect([response.status, response.headers.get("allow")]).toEqual([405, allow]);
     if (method !== "HEAD") {
@@ -170,7 +173,7 @@ describe("places", () => {
     }
   });
 
-  it("answer OPTIONS with the methods alone", async () => {
+  it("a path answers OPTIONS with its methods alone", async () => {
     const response = await get("/v1/eval", { method: "OPTIONS" });
     expect([response.status, response.headers.get("allow"), await response.text()]).toEqual([
       204,
@@ -181,21 +184,24 @@ describe("places", () => {
 });
 
 describe("what a caller accepts", () => {
-  it.each(["text/html", "text/event-stream", "application/json;q=0"])("is refused: %s", async (accept) => {
-    expect(await problemOf(await get("/engines", { headers: { accept } }))).toMatchObject({
-      status: 406,
-      code: "not_acceptable",
-    });
-  });
+  it.each(["text/html", "text/event-stream", "application/json;q=0"])(
+    "an Accept header without JSON is refused: %s",
+    async (accept) => {
+      expect(await problemOf(await get("/engines", { headers: { accept } }))).toMatchObject({
+        status: 406,
+        code: "not_acceptable",
+      });
+    },
+  );
 
-  it("may be a list that has JSON in it", async () => {
+  it("an Accept header may be a list that has JSON in it", async () => {
     const accept = "text/html, application/json;q=0.1";
     expect((await get("/engines", { headers: { accept } })).status).toBe(200);
   });
 });
 
 describe("faults", () => {
-  it("of the JSON come alone", async () => {
+  it("violations of the JSON come alone", async () => {
     const problem = await problemOf(await post("/v1/eval", '{"fen":1,"depth":3,"depth":3}'));
     expect(problem).toMatchObject({
       status: 400,
@@ -205,7 +211,7 @@ describe("faults", () => {
     });
   });
 
-  it("of an empty body say what to send", async () => {
+  it("an empty body is refused with what to send", async () => {
     expect(await problemOf(await post("/v1/eval", ""))).toMatchObject({
       code: "malformed_json",
       detail: 'The body is empty: send a JSON object such as {"fen":"startpos"}.',
@@ -224,7 +230,7 @@ describe("faults", () => {
       'a JSON object such as {"requests":[{"fen":"startpos"}]}, not an array',
     ],
     ["/v1/keys", "null", "a JSON object such as {}, not null"],
-  ])("of a body to %s that is no object show one: %s", async (path, body, wanted) => {
+  ])("a body to %s that is no object is refused with an example: %s", async (path, body, wanted) => {
     expect(await problemOf(await post(path, body))).toMatchObject({
       code: "invalid_type",
       detail: `The body must be ${wanted}.`,
@@ -232,7 +238,7 @@ describe("faults", () => {
     });
   });
 
-  it("of the fields come all at once, with those of the rules", async () => {
+  it("violations of the fields come all at once, with those of the rules", async () => {
     const body = '{"deph":3,"depth":99,"moves":["e4",""],"path":"fast"}';
     const problem = await problemOf(await post("/v1/eval", body));
     expect(problem).toMatchObject({
@@ -250,7 +256,7 @@ describe("faults", () => {
     ]);
   });
 
-  it("of the rules are left out where the reader has said what is wrong", async () => {
+  it("violations of the rules are left out if the reader has reported the same field", async () => {
     const problem = await problemOf(await post("/v1/eval", '{"fen":null,"moves":[5,""]}'));
     expect(problem.errors).toHaveLength(3);
     expect(problem).toMatchObject({
@@ -262,14 +268,14 @@ describe("faults", () => {
     });
   });
 
-  it("do not reach the call", async () => {
+  it("an invalid request does not reach the call", async () => {
     evaluate.mockClear();
     expect((await post("/v1/eval", '{"deph":3}')).status).toBe(400);
     expect((await post("/v1/eval", "[]")).status).toBe(400);
     expect(evaluate).not.toHaveBeenCalled();
   });
 
-  it("that are numbers out of range come with a request that would pass", async () => {
+  it("numbers out of range are refused with a request that passes", async () => {
     const sent = { fen: startFen, depth: -5, multipv: 2 };
     expect(await problemOf(await post("/v1/eval", JSON.stringify(sent)))).toMatchObject({
       code: "out_of_range",
@@ -278,7 +284,7 @@ describe("faults", () => {
     });
   });
 
-  it("are let in once and count once, however often a request is mended until it would pass", async () => {
+  it("an invalid request is admitted once and counts once, however often it is fixed for a suggestion", async () => {
     const { entered, refused } = served.entries;
     evaluate.mockRejectedValueOnce(
       errorFromFaults([{ ...depthFault, allowed: { minimum: 1, maximum: 31 } }]),
@@ -290,7 +296,7 @@ describe("faults", () => {
     expect(served.entries).toEqual({ entered: entered + 1, refused: refused + 1 });
   });
 
-  it("come with none where the request, as it would be, is refused, too", async () => {
+  it("an invalid request gets no suggestion if the fixed one is refused, too", async () => {
     for (const sent of [{ depth: -5 }, { fen: startFen, depth: -5, moves: [""] }]) {
       expect(await problemOf(await post("/v1/eval", JSON.stringify(sent)))).toMatchObject({
         next_action: "fix_request",
@@ -299,7 +305,7 @@ describe("faults", () => {
     }
   });
 
-  it("that the rules behind the gateway find come with one, too", async () => {
+  it("violations that later rules find get a suggestion, too", async () => {
     evaluate.mockRejectedValueOnce(errorFromFaults([depthFault]));
     const sent = { fen: startFen, depth: 99 };
     expect(await problemOf(await post("/v1/eval", JSON.stringify(sent)))).toMatchObject({
@@ -312,7 +318,7 @@ describe("faults", () => {
 });
 
 describe("errors of a call", () => {
-  it("are problems, with the headers that interceptors left", async () => {
+  it("an error of a call is a problem, with the headers that interceptors left", async () => {
     evaluate.mockImplementationOnce(async (_, { outcome }) => {
       outcome?.answerHeaders.set("ratelimit", '"minute";r=0;t=7');
       throw new KibitzError("rate_limited", "Too many.", { retryAfterMs: 6500 });
@@ -329,7 +335,7 @@ describe("errors of a call", () => {
     });
   });
 
-  it("that nobody meant say nothing of the inside", async () => {
+  it("an unexpected error of a call says nothing of the inside", async () => {
     evaluate.mockRejectedValueOnce(new TypeError("secret is not a function"));
     const response = await post("/v1/eval", JSON.stringify({ fen: startFen }));
     const text = await response.clone().text();
@@ -337,7 +343,7 @@ describe("errors of a call", () => {
     expect(text).not.toContain("secret");
   });
 
-  it("that are thrown before the first await are problems as well", async () => {
+  it("an error that is thrown before the first await is a problem as well", async () => {
     evaluate.mockImplementationOnce(() => {
       throw new KibitzError("starting", "Soon.", { retryAfterMs: 1000 });
     });
@@ -345,7 +351,7 @@ describe("errors of a call", () => {
   });
 });
 
-it("answers also where a refusal cannot be counted", async () => {
+it("the gateway answers also if a refusal cannot be counted", async () => {
   const refused = () => Promise.reject(new Error("nobody expects this"));
   const { base, errors } = await startListener([madeUpGateway({ refused })]);
   const response = await fetch(`${base}/v1/eval`, { method: "POST", body: "{" });

@@ -26,23 +26,23 @@ describe("what is read", () => {
     ['{"a":1,"b":{"a":2},"c":[{"a":3},{"a":4}]}', { a: 1, b: { a: 2 }, c: [{ a: 3 }, { a: 4 }] }],
     ['{"a:b":"c:{[","d\\\\":"e\\\\"}', { "a:b": "c:{[", "d\\": "e\\" }],
     ['{"é":"♞ 🐴"}', { é: "♞ 🐴" }],
-  ])("%s", (text, value) => {
+  ])("the JSON is read: %s", (text, value) => {
     expect(objectOf(text)).toEqual(value);
     expect(objectOf(bytes(text))).toEqual(value);
   });
 
-  it("lets a byte order mark pass", () => {
+  it("a byte order mark before JSON is ignored", () => {
     expect(objectOf(bytes('\ufeff{"a":1}'))).toEqual({ a: 1 });
   });
 
-  it("holds `__proto__` and `constructor` as keys like any other", () => {
+  it("the keys `__proto__` and `constructor` are keys like any other", () => {
     const value = objectOf('{"__proto__":{"admin":true},"constructor":1}');
     expect(Object.keys(value)).toEqual(["__proto__", "constructor"]);
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
     expect(Object.prototype).not.toHaveProperty("admin");
   });
 
-  it("reads 1000 keys in all and refuses 1001", () => {
+  it("JSON with 1000 keys is read, and with 1001 refused", () => {
     const keyed = (keys: number) =>
       `{"options":{${Array.from({ length: keys - 1 }, (_, index) => `"o${index}":1`)}}}`;
     expect(faultsOf(keyed(1000))).toEqual([]);
@@ -55,7 +55,7 @@ describe("what is read", () => {
     ]);
   });
 
-  it("reads 32 levels and refuses 33", () => {
+  it("JSON of 32 levels is read, and of 33 refused", () => {
     const nested = (levels: number) => `{"a":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}}`;
     expect(faultsOf(nested(32))).toEqual([]);
     expect(faultsOf(nested(33))).toMatchObject([
@@ -71,7 +71,7 @@ describe("what is read", () => {
 it.each([
   ["empty lines", `{${"\n".repeat(1_000_000)}x`, "line 1000001, column 1"],
   ["spaces", `{${" ".repeat(1_000_000)}x`, "line 1, column 1000002"],
-])("a megabyte of %s is explained in pieces", (_, text, where) => {
+])("a megabyte of %s is searched for its error in time slices", (_, text, where) => {
   const pieces = explainJson(text);
   let count = 0;
   let piece = pieces.next();
@@ -117,12 +117,12 @@ describe("what is not JSON", () => {
     ],
     ["[}", "The body is not JSON: it has `}` at line 1, column 2, where a value or `]` is expected."],
     ["fen=8/8", "The body is not JSON: it has `fen=8/8` at line 1, column 1, where a value is expected."],
-  ])("%s", (text, message) => {
+  ])("the text is no JSON, and the error says where and why: %s", (text, message) => {
     expect(faultsOf(text)).toEqual([{ pointer: "", code: "malformed_json", message }]);
   });
 
   it.each(['{"a":"x\ny"}', '{"a":"x\ty"}', '{"a":"\\x"}', '{"a":"unclosed}', '{"a\n":1}'])(
-    "points to the string that is broken: %j",
+    "an error in JSON points to the broken string: %j",
     (text) => {
       expect(faultsOf(text)[0]?.message).toMatch(
         /^The body is not JSON: the string at line 1, column [26] is/,
@@ -130,7 +130,7 @@ describe("what is not JSON", () => {
     },
   );
 
-  it.each(["", " \r\n\t"])("says what to send instead of nothing: %j", (text) => {
+  it.each(["", " \r\n\t"])("an empty body is refused with what to send instead: %j", (text) => {
     const reading = parseJsonObject(text, "a JSON object with at least `fen`");
     expect(reading).toEqual({
       kind: "faults",
@@ -149,13 +149,13 @@ describe("what is not JSON", () => {
     ["an overlong slash", [0x22, 0xc0, 0xaf, 0x22]],
     ["a surrogate in UTF-8", [0x22, 0xed, 0xa0, 0x80, 0x22]],
     ["UTF-16", [0xff, 0xfe, 0x7b, 0x00, 0x7d, 0x00]],
-  ])("refuses %s", (_, body) => {
+  ])("the body %s is refused as no JSON", (_, body) => {
     expect(faultsOf(Uint8Array.from(body))).toMatchObject([
       { code: "malformed_json", message: "The body is not valid UTF-8." },
     ]);
   });
 
-  it("repeats at most 64 characters of the caller's text", () => {
+  it("an error in JSON repeats at most 64 characters of the caller's text", () => {
     const [fault] = faultsOf(`{"a":${"x".repeat(60_000)}}`);
     expect(fault?.message.length).toBeLessThan(64 + 80);
   });
@@ -184,22 +184,22 @@ describe("keys that stand twice in their object", () => {
     ['{"__proto__":1,"__proto__":2}', ["/__proto__"]],
     ['{"":1,"":2}', ["/"]],
     ['{"1":1,"1":2}', ["/1"]],
-  ])("%s", (text, pointers) => {
+  ])("a duplicate key in JSON is reported: %s", (text, pointers) => {
     const faults = faultsOf(text);
     expect(faults.map(({ pointer }) => pointer)).toEqual(pointers);
     expect(new Set(faults.map(({ code }) => code))).toEqual(new Set(["malformed_json"]));
   });
 
-  it("are all named, up to 20", () => {
+  it("duplicate keys in JSON are all named, up to 20", () => {
     const pairs = Array.from({ length: 50 }, (_, index) => `"k${index}":1,"k${index}":2`);
     expect(faultsOf(`{${pairs.join()}}`)).toHaveLength(20);
   });
 
-  it("are told beside the place where the text stops being JSON", () => {
+  it("duplicate keys in JSON are reported beside the place of a syntax error", () => {
     expect(faultsOf('{"a":1,"a":2,').map(({ pointer }) => pointer)).toEqual(["/a", ""]);
   });
 
-  it("are cut to 64 characters", () => {
+  it("duplicate keys in JSON are cut to 64 characters", () => {
     const key = "k".repeat(30_000);
     const [fault] = faultsOf(`{"${key}":1,"${key}":2}`);
     expect(fault?.pointer).toBe(`/${"k".repeat(63)}…`);
@@ -225,12 +225,12 @@ describe("hostile texts", () => {
     ["a megabyte of colons", ":".repeat(mib)],
     ["a megabyte of closing brackets", "]".repeat(mib)],
     ["a key of a megabyte twice", `{"${"k".repeat(mib)}":1,"${"k".repeat(mib)}":1}`],
-  ])("a text of %s is read in linear time", { timeout: 60_000 }, (_, text) => {
+  ])("a hostile text of %s is read in linear time", { timeout: 60_000 }, (_, text) => {
     expect(parseJsonObject(text)).toHaveProperty("kind");
   });
 });
 
-it("finds the place in everything that V8 does not take for JSON, and in nothing else", () => {
+it("the syntax error is found in exactly the texts that JSON.parse refuses", () => {
   const random = createRandom(1972);
   const whole = '{"a":[1,-2.5e+3,true,null,{"b":"x\\u00e9\\n\\"","c":{}}],"d":false,"e":[],"f":0}';
   const pieces = [...'{}[],:"\\ \n\t01-+.eEtn', "\u0001", "\u00a0", "\ufeff", "é", "true", "null", '"g":1'];

@@ -11,7 +11,7 @@ it.each([
   " application/json ;",
   'application/json; profile="a;charset=latin1"',
   'application/json; profile="\\";charset=latin1"; charset=utf-8',
-])("takes %s for JSON", (contentType) => {
+])("Content-Type %s is JSON", (contentType) => {
   expect(isJson(contentType)).toBe(true);
 });
 
@@ -26,7 +26,7 @@ it.each([
   "application/jsonp",
   "application/grpc+json",
   "application/json, text/plain",
-])("does not take %s for JSON", (contentType) => {
+])("Content-Type %s is not JSON", (contentType) => {
   expect(isJson(contentType)).toBe(false);
 });
 
@@ -80,7 +80,7 @@ it.each([
   expect(prefers(accept, "text/event-stream", "application/json")).toBe(asks);
 });
 
-it("disregards an Accept that is longer than anybody needs", () => {
+it("an Accept header that is too long is ignored", () => {
   const long = "*/*;q=0,".repeat(2000);
   expect(accepts(long, "application/json")).toBe(true);
   expect(prefers(long, "text/event-stream", "application/json")).toBe(false);

@@ -27,7 +27,7 @@ function callsOf(calls: Partial<Calls>, judge: (message: unknown) => Promise<voi
 }
 
 describe("calls in plain JSON", () => {
-  test("send what was asked as a message, and read what was answered", async () => {
+  test("a call in plain JSON sends a message, and reads the answer", async () => {
     const calls = callsOf({
       unary: (method) => async (message) => {
         expect(message).toMatchObject({ fen: "startpos", depth: 5 });
@@ -41,13 +41,13 @@ describe("calls in plain JSON", () => {
   test.each([
     [{ fen: 5 }, "invalid_type", "/fen"],
     [{ fen: "startpos", dept: 5 }, "unknown_field", "/dept"],
-  ])("refuse %j before they ask", async (request, code, pointer) => {
+  ])("a call in plain JSON refuses %j before it is sent", async (request, code, pointer) => {
     const faults = [expect.objectContaining({ pointer })];
     await expect(callsOf({}).once(request, localCall(evaluate))).rejects.toMatchObject({ code, faults });
     await expect(callsOf({}).check(evaluate, request, localAccount)).rejects.toMatchObject({ code, faults });
   });
 
-  test("check the fields of a request, and nothing else of it", async () => {
+  test("a call in plain JSON checks only the fields of its request", async () => {
     const calls = callsOf({}, () => Promise.reject(new KibitzError("upgrade_needed", "No.")));
     await calls.check(evaluate, { fen: "no position" }, localAccount);
     await expect(calls.check(evaluate, { fen: "startpos", depth: 99 }, localAccount)).rejects.toMatchObject({
@@ -58,14 +58,14 @@ describe("calls in plain JSON", () => {
     });
   });
 
-  test("suggest what would be answered, in plain JSON", async () => {
+  test("a call in plain JSON gets suggestions in plain JSON", async () => {
     const calls = callsOf({ unary: () => () => Promise.reject(tooDeep) });
     await expect(calls.once({ fen: "startpos", depth: 12 }, localCall(evaluate))).rejects.toMatchObject({
       suggestedRequest: { fen: "startpos", depth: 9 },
     });
   });
 
-  test("leave out of an envelope what nobody reads", async () => {
+  test("a call in plain JSON ignores unknown kinds in an envelope", async () => {
     const calls = callsOf({
       stream: () =>
         async function* () {

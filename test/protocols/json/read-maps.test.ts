@@ -8,14 +8,14 @@ describe("maps", () => {
   const withMap = messageWith({ name: "remaining", type: Type.UINT64, map: true });
   const read = (text: string) => createMessageReader(withMap)(JSON.parse(text));
 
-  it("are objects", () => {
+  it("maps are read from objects", () => {
     expect(read('{"remaining":{"a":1,"b/c":0}}')).toEqual({
       faults: [],
       message: create(withMap, { remaining: { a: 1n, "b/c": 0n } }),
     });
   });
 
-  it("name the entry at fault and leave it out", () => {
+  it("a wrong entry of a map is named and left out", () => {
     expect(read('{"remaining":{"a":"1","b/c":-1,"d":2}}')).toMatchObject({
       faults: [
         { pointer: "/remaining/a", code: "invalid_type" },
@@ -26,7 +26,7 @@ describe("maps", () => {
     expect(read('{"remaining":[]}').faults).toMatchObject([{ pointer: "/remaining" }]);
   });
 
-  it("hold `__proto__` as a key like any other", () => {
+  it("the key `__proto__` of a map is a key like any other", () => {
     const { message } = read('{"remaining":{"__proto__":5}}');
     expect(Object.entries((message as { remaining?: object }).remaining ?? {})).toEqual([["__proto__", 5n]]);
   });

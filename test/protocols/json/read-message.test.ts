@@ -27,7 +27,7 @@ function faultOf(field: string) {
 }
 
 describe("a request", () => {
-  it("is read by the field names of the proto", () => {
+  it("a request is read by the field names of the proto", () => {
     const { message, faults } = readRequest({
       fen,
       moves: ["e2e4", "e5"],
@@ -57,22 +57,22 @@ describe("a request", () => {
     );
   });
 
-  it("may be empty: what is missing is for the rules to say", () => {
+  it("an empty request is read, and the rules report what is missing", () => {
     expect(readRequest({})).toEqual({ message: create(AnalysisRequestSchema), faults: [] });
   });
 
   it.each(["moves", "depth", "multipv", "movetime_ms", "engine", "path", "options", "nodes", "search_moves"])(
-    "takes null for an absent %s",
+    "a request may have null for an absent %s",
     (name) => {
       expect(readRequest({ [name]: null })).toEqual({ message: create(AnalysisRequestSchema), faults: [] });
     },
   );
 
-  it("keeps zero apart from absent", () => {
+  it("a request tells zero from absent", () => {
     expect(readRequest({ depth: 0 }).message).toEqual(create(AnalysisRequestSchema, { depth: 0 }));
   });
 
-  it.each([null, [], "x", 1, true])("is not %j", (json) => {
+  it.each([null, [], "x", 1, true])("a request is not %j", (json) => {
     expect(readRequest(json).faults).toMatchObject([{ pointer: "", code: "invalid_type" }]);
   });
 });
@@ -84,14 +84,14 @@ describe("integers", () => {
     ["1e1", 10],
     ["0", 0],
     ["4294967295", 4294967295],
-  ])("%s is %d", (text, depth) => {
+  ])("the integer %s is %d", (text, depth) => {
     expect(read(AnalysisRequestSchema, `{"depth":${text}}`)).toEqual({
       faults: [],
       message: create(AnalysisRequestSchema, { depth }),
     });
   });
 
-  it("take -0 for 0", () => {
+  it("an integer of -0 is read as 0", () => {
     expect(Object.is(Reflect.get(readRequest({ depth: -0 }).message, "depth"), 0)).toBe(true);
   });
 
@@ -101,7 +101,7 @@ describe("integers", () => {
     ["true", "true"],
     ["[14]", "an array"],
     ["{}", "an object"],
-  ])("refuse %s as a type", (text, shown) => {
+  ])("the integer %s is refused as a wrong type", (text, shown) => {
     expect(faultOf(`"depth":${text}`)).toEqual({
       pointer: "/depth",
       code: "invalid_type",
@@ -110,26 +110,29 @@ describe("integers", () => {
     });
   });
 
-  it.each(["-1", "4294967296", "1e400", "-1e400"])("refuse %s with the range of the field's rule", (text) => {
-    expect(faultOf(`"movetime_ms":${text}`)).toMatchObject({
-      pointer: "/movetime_ms",
-      code: "out_of_range",
-      allowed: { minimum: 50, maximum: 60000 },
-    });
-  });
+  it.each(["-1", "4294967296", "1e400", "-1e400"])(
+    "the integer %s is refused with the range of the field's rule",
+    (text) => {
+      expect(faultOf(`"movetime_ms":${text}`)).toMatchObject({
+        pointer: "/movetime_ms",
+        code: "out_of_range",
+        allowed: { minimum: 50, maximum: 60000 },
+      });
+    },
+  );
 
-  it("leave what the type can hold to the rules", () => {
+  it("an integer within its type is left to the rules", () => {
     expect(readRequest({ depth: 99 }).faults).toEqual([]);
   });
 
-  it("of 32 bits with a sign have the range of their type", () => {
+  it("integers of 32 bits with a sign have the range of their type", () => {
     expect(read(ScoreSchema, '{"cp":-2147483648}').faults).toEqual([]);
     expect(read(ScoreSchema, '{"cp":2147483648}').faults).toMatchObject([
       { code: "out_of_range", allowed: { minimum: -2147483648, maximum: 2147483647 } },
     ]);
   });
 
-  it("of 64 bits are bigints, and exact or refused", () => {
+  it("integers of 64 bits are bigints, and exact or refused", () => {
     const desc = messageWith({ name: "n", type: Type.INT64 }, { name: "u", type: Type.UINT64 });
     expect(read(desc, '{"n":-9007199254740991,"u":9007199254740991}')).toMatchObject({
       faults: [],
@@ -147,7 +150,7 @@ describe("other types", () => {
     ['"fen":null', "`fen` must be a string, not null."],
     ['"fen":14', "`fen` must be a string, not 14."],
     ['"fen":"\\ud800"', "`fen` contains an unpaired surrogate."],
-  ])("%s", (field, message) => {
+  ])("a field of another type is read: %s", (field, message) => {
     expect(read(AnalysisRequestSchema, `{${field}}`).faults).toEqual([
       { pointer: "/fen", code: "invalid_type", message },
     ]);
@@ -158,11 +161,11 @@ describe("other types", () => {
     ['"moves":"e4"', "/moves", '`moves` must be an array, not "e4".'],
     ['"options":[]', "/options", "`options` must be an object, not an array."],
     ['"options":"x"', "/options", '`options` must be an object, not "x".'],
-  ])("%s", (field, pointer, message) => {
+  ])("a field of a wrong type is refused: %s", (field, pointer, message) => {
     expect(faultOf(field)).toEqual({ pointer, code: "invalid_type", message });
   });
 
-  it("refuses a boolean and a double that are none", () => {
+  it("a wrong boolean and a wrong double are refused", () => {
     const desc = messageWith({ name: "yes", type: Type.BOOL }, { name: "x", type: Type.DOUBLE });
     expect(read(desc, '{"yes":true,"x":-0.5}')).toMatchObject({
       faults: [],
@@ -175,16 +178,16 @@ describe("other types", () => {
     expect(read(desc, '{"x":1e999}').faults).toMatchObject([{ pointer: "/x", code: "out_of_range" }]);
   });
 
-  it("repeats at most 64 characters of a value", () => {
+  it("a refused value is repeated to at most 64 characters", () => {
     const { faults } = readRequest({ depth: "9".repeat(50_000) });
     expect(faults[0]?.message.length).toBeLessThan(64 + 60);
   });
 
-  it.each([Type.BYTES, Type.FLOAT])("refuses to be built for a type that it does not read: %d", (type) => {
+  it.each([Type.BYTES, Type.FLOAT])("the reader is refused for a type that it cannot read: %d", (type) => {
     expect(() => createMessageReader(messageWith({ name: "raw", type }))).toThrow(/test\.v1\.Thing\.raw/);
   });
 
-  it("refuses to be built for a well-known type that it does not read", () => {
+  it("the reader is refused for a well-known type that it cannot read", () => {
     const desc = messageWith({ name: "wait", type: Type.MESSAGE, typeName: ".google.protobuf.Duration" });
     expect(() => createMessageReader(desc)).toThrow(/Thing\.wait: this type is not supported/);
   });
@@ -195,20 +198,23 @@ describe("enums", () => {
     ["auto", Path.AUTO],
     ["wasm", Path.WASM],
     ["native", Path.NATIVE],
-  ])("%s", (word, path) => {
+  ])("an enum is read by its word: %s", (word, path) => {
     expect(readRequest({ path: word }).message).toEqual(create(AnalysisRequestSchema, { path }));
   });
 
-  it.each(["unspecified", "WASM", "PATH_WASM", "", "constructor", "__proto__"])("have no word %j", (word) => {
-    expect(faultOf(`"path":"${word}"`)).toEqual({
-      pointer: "/path",
-      code: "out_of_range",
-      message: `\`path\` must be one of "auto", "wasm", "native", not "${word}".`,
-      allowed: { enum: ["auto", "wasm", "native"] },
-    });
-  });
+  it.each(["unspecified", "WASM", "PATH_WASM", "", "constructor", "__proto__"])(
+    "the word %j of an enum is refused",
+    (word) => {
+      expect(faultOf(`"path":"${word}"`)).toEqual({
+        pointer: "/path",
+        code: "out_of_range",
+        message: `\`path\` must be one of "auto", "wasm", "native", not "${word}".`,
+        allowed: { enum: ["auto", "wasm", "native"] },
+      });
+    },
+  );
 
-  it("are never numbers", () => {
+  it("numbers are refused as enums", () => {
     expect(faultOf('"path":2')).toMatchObject({ pointer: "/path", code: "invalid_type" });
   });
 });
@@ -223,7 +229,7 @@ describe("unknown fields", () => {
     ["Depth", "depth"],
     ["FEN", "fen"],
     ["option", "options"],
-  ])("%s: did you mean %s", (key, meant) => {
+  ])("an unknown field is refused with a suggestion: %s: did you mean %s", (key, meant) => {
     expect(faultOf(`"${key}":1`)).toEqual({
       pointer: `/${key}`,
       code: "unknown_field",
@@ -232,7 +238,7 @@ describe("unknown fields", () => {
     });
   });
 
-  it("without a likely meaning are told which fields there are", () => {
+  it("an unknown field without a similar name is refused with the known ones", () => {
     expect(faultOf('"position":1')?.message).toBe(
       "There is no field `position` here: the fields are `fen`, `moves`, `depth`, `multipv`, `movetime_ms`, `engine`, `path`, `options`, `nodes`, `search_moves`.",
     );
@@ -242,7 +248,7 @@ describe("unknown fields", () => {
   });
 
   it.each(["__proto__", "constructor", "toString", "$typeName"])(
-    "%s is one of them, and pollutes nothing",
+    "the field %s is unknown, and pollutes nothing",
     (key) => {
       const { message, faults } = read(AnalysisRequestSchema, `{"${key}":{"admin":true}}`);
       expect(faults).toMatchObject([{ pointer: `/${key}`, code: "unknown_field" }]);
@@ -251,14 +257,14 @@ describe("unknown fields", () => {
     },
   );
 
-  it("have pointers that RFC 6901 can read", () => {
+  it("an unknown field has a pointer as RFC 6901 says", () => {
     expect(readRequest({ "a/b~c": 1, "": 2 }).faults.map(({ pointer }) => pointer)).toEqual([
       "/a~1b~0c",
       "/",
     ]);
   });
 
-  it("are cut to 64 characters, in the pointer too", () => {
+  it("an unknown field is cut to 64 characters, in the pointer too", () => {
     const [fault] = readRequest({ ["/".repeat(40_000)]: 1 }).faults;
     expect(fault?.pointer).toBe(`/${"~1".repeat(63)}…`);
     expect(fault?.message.length).toBeLessThan(300);
@@ -266,7 +272,7 @@ describe("unknown fields", () => {
 });
 
 describe("lists and nested messages", () => {
-  it("name the item at fault", () => {
+  it("a wrong item of a list is named", () => {
     const { message, faults } = readRequest({ fen, moves: ["e4", 5, null, "e5"] });
     expect(faults).toEqual([
       { pointer: "/moves/1", code: "invalid_type", message: "Each item of `moves` must be a string, not 5." },
@@ -280,7 +286,7 @@ describe("lists and nested messages", () => {
     expect(message).toEqual(create(AnalysisRequestSchema, { fen, moves: ["e4", "", "", "e5"] }));
   });
 
-  it("name the field of the item", () => {
+  it("a wrong field of an item is named", () => {
     const { message, faults } = read(
       EvaluateBatchRequestSchema,
       `{"requests":[{"fen":"${fen}"},7,{"fen":"${fen}","depth":"x","deph":1,"options":{"a/b":[1e999]}}]}`,
@@ -294,7 +300,7 @@ describe("lists and nested messages", () => {
     expect(message).toEqual(create(EvaluateBatchRequestSchema, { requests: [{ fen }, {}, { fen }] }));
   });
 
-  it("may hold themselves", () => {
+  it("a message may contain its own type", () => {
     const desc = messageWith(
       { name: "inner", type: Type.MESSAGE, typeName: ".test.v1.Thing" },
       { name: "all", type: Type.MESSAGE, typeName: ".test.v1.Thing", repeated: true },
@@ -304,7 +310,7 @@ describe("lists and nested messages", () => {
     ]);
   });
 
-  it("stop at 20 faults, however many there are", () => {
+  it("at most 20 violations are reported", () => {
     const keys = Object.fromEntries(Array.from({ length: 3000 }, (_, index) => [`k${index}`, 1]));
     expect(readRequest(keys).faults).toHaveLength(20);
     expect(readRequest({ moves: Array(3000).fill(1) }).faults).toHaveLength(20);
@@ -312,14 +318,14 @@ describe("lists and nested messages", () => {
 });
 
 describe("structs", () => {
-  it("may hold any JSON", () => {
+  it("a struct holds any JSON", () => {
     const text = '{"options":{"a":[1,"x",null,true,{"b":{}}],"__proto__":{"c":1}}}';
     const { message, faults } = read(AnalysisRequestSchema, text);
     expect(faults).toEqual([]);
     expect(JSON.stringify((message as { options?: JsonObject }).options)).toBe(text.slice(11, -1));
   });
 
-  it("hold nothing that protobuf cannot carry", () => {
+  it("a struct refuses values that protobuf cannot carry", () => {
     const { message, faults } = read(
       AnalysisRequestSchema,
       '{"options":{"a":1e999,"b":["\\udc00"],"\\ud800":0}}',
@@ -332,7 +338,7 @@ describe("structs", () => {
     expect(message).toEqual(create(AnalysisRequestSchema));
   });
 
-  it("are items of lists", () => {
+  it("structs may be items of lists", () => {
     const desc = messageWith({
       name: "all",
       type: Type.MESSAGE,
@@ -348,13 +354,13 @@ describe("structs", () => {
 });
 
 describe("oneofs", () => {
-  it("take one member", () => {
+  it("a oneof takes one member", () => {
     expect(read(ScoreSchema, '{"cp":null,"mate":-3}').message).toEqual(
       create(ScoreSchema, { value: { case: "mate", value: -3 } }),
     );
   });
 
-  it("refuse the second", () => {
+  it("a second member of a oneof is refused", () => {
     expect(read(ScoreSchema, '{"cp":1,"mate":2}')).toEqual({
       message: create(ScoreSchema, { value: { case: "cp", value: 1 } }),
       faults: [{ pointer: "/mate", code: "invalid_type", message: "Only one of `cp`, `mate` can be set." }],
@@ -366,13 +372,13 @@ describe("timestamps", () => {
   it.each([
     ["2026-11-21T12:00:00Z", 0],
     ["2026-11-21T13:00:00.5+01:00", 500_000_000],
-  ])("%s", (text, nanos) => {
+  ])("the timestamp is read: %s", (text, nanos) => {
     const { message, faults } = read(CreateKeyResponseSchema, `{"created_at":"${text}"}`);
     expect(faults).toEqual([]);
     expect(message).toMatchObject({ createdAt: { seconds: 1795262400n, nanos } });
   });
 
-  it.each(['"yesterday"', '"2026-11-21"', "1795262400", "{}"])("not %s", (text) => {
+  it.each(['"yesterday"', '"2026-11-21"', "1795262400", "{}"])("the timestamp is refused: %s", (text) => {
     expect(read(CreateKeyResponseSchema, `{"created_at":${text}}`).faults).toMatchObject([
       { pointer: "/created_at", code: "invalid_type" },
     ]);

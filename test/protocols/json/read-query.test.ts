@@ -16,7 +16,7 @@ it.each([
   ["depth=20&multipv=3&movetime_ms=1000&", { depth: 20, multipv: 3, movetimeMs: 1000 }],
   ["%64epth=%32%30", { depth: 20 }],
   ["nodes=2000000", { nodes: 2_000_000n }],
-])("reads %j", (query, init) => {
+])("the query %j is read", (query, init) => {
   expect(read(query)).toEqual({ message: create(GetPriceRequestSchema, init), faults: [] });
 });
 
@@ -41,13 +41,13 @@ it.each([
   ["movetimeMs=1", "/movetimeMs", "unknown_field"],
   ["__proto__=1", "/__proto__", "unknown_field"],
   ["constructor=1&constructor=2", "/constructor", "unknown_field"],
-])("refuses %j", (query, pointer, code) => {
+])("the query %j is refused", (query, pointer, code) => {
   const { message, faults } = read(query);
   expect(faults).toMatchObject([{ pointer, code }]);
   expect(message).toEqual(create(GetPriceRequestSchema));
 });
 
-it("reads words, text with spaces, and lists of one or more", () => {
+it("words, text with spaces, and lists of one or more are read from a query", () => {
   const readRequest = createMessageReader(AnalysisRequestSchema);
   const readQuery = createQueryReader(AnalysisRequestSchema);
   expect(readRequest(readQuery("fen=8/8+w+-+-&path=wasm&moves=e4&engine=19")).message).toEqual(
@@ -58,7 +58,7 @@ it("reads words, text with spaces, and lists of one or more", () => {
   );
 });
 
-it("reads booleans by their words only", () => {
+it("booleans are read from a query by their words only", () => {
   const readQuery = createQueryReader(messageWith({ name: "yes", type: Type.BOOL }));
   expect(readQuery("yes=true")).toEqual({ yes: true });
   expect(readQuery("yes=false")).toEqual({ yes: false });

@@ -13,7 +13,7 @@ it.each([
   ["12345678901234567891", "a number that large"],
   ["1e400", "a number that large"],
   ["-1e400", "a number that far below zero"],
-])("tells a value as it was sent, or not at all: %s", (text, shown) => {
+])("a refused value is repeated as it was sent, or left out: %s", (text, shown) => {
   const faults: Fault[] = [];
   refuse(faults, "invalid_type", "`depth` must be an integer", JSON.parse(text));
   expect(faults).toEqual([

@@ -5,7 +5,7 @@ import { routesFromServices } from "../../../src/protocols/json/routes.ts";
 import { serviceWith } from "./made-up-proto.ts";
 
 describe("routesFromServices", () => {
-  it("finds every route of the API in its proto, additional bindings included", () => {
+  it("the routes are all that the protos annotate, additional bindings included", () => {
     const routes = routesFromServices([AnalysisService, KeyService]);
     const lines = routes.map(
       ({ verb, path, method, body }) => `${verb} ${path} ${method.name}${body ? " *" : ""}`,
@@ -25,7 +25,7 @@ describe("routesFromServices", () => {
     ]);
   });
 
-  it("serves one path with several verbs", () => {
+  it("a path may have several methods", () => {
     const service = serviceWith(
       { pattern: { case: "put", value: "/x" }, body: "*" },
       { pattern: { case: "patch", value: "/x" }, body: "*" },
@@ -40,13 +40,13 @@ describe("routesFromServices", () => {
     ["no pattern", {}, /needs get, put/],
     ["a verb of its own", { pattern: { case: "custom", value: { kind: "HEAD", path: "/x" } } }, /needs get/],
     ["a field as body", { pattern: { case: "post", value: "/x" }, body: "key" }, /"key"/],
-  ] as const)("refuses %s at start and names the method", (_, rule, message) => {
+  ] as const)("the routes refuse %s at start, with the name of the method", (_, rule, message) => {
     const start = () => routesFromServices([serviceWith(rule)]);
     expect(start).toThrow(message);
     expect(start).toThrow("test.v1.Things.Call0");
   });
 
-  it("refuses one place for two methods and names both", () => {
+  it("the routes refuse one path for two methods, with both names", () => {
     const rule = { pattern: { case: "get", value: "/x" } } as const;
     const start = () => routesFromServices([serviceWith(rule, rule)]);
     expect(start).toThrow("test.v1.Things.Call1: GET /x already belongs to");

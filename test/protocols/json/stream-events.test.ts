@@ -53,13 +53,13 @@ const events = "oneof event { Other waits = 1; Told told = 2 [(kibitz.json.v1.an
 describe("a stream", () => {
   const plain = routesWith(events);
   const indexed = routesWith(`${events} uint32 index = 3;`);
-  it("is one of events, also where its messages have an index", () => {
+  it("a stream has events, also if its messages have an index", () => {
     expect(kindOfRoute(plain().stream)).toBe("stream");
     expect(kindOfRoute(indexed().stream)).toBe("stream");
   });
 
   const indexedBatch = routesWith("uint32 index = 1;", batchOption);
-  it("is a batch where its proto says so, whatever its messages have", () => {
+  it("a stream is a batch if its proto says so, whatever its messages have", () => {
     expect(kindOfRoute(indexedBatch().stream)).toBe("batch");
     expect(kindOfRoute(numberedBatch().stream)).toBe("batch");
   });
@@ -67,7 +67,7 @@ describe("a stream", () => {
   const ofOther = routesWith(
     "oneof event { Told told = 1; Other other = 2 [(kibitz.json.v1.answer) = true]; }",
   );
-  it("belongs to the call that has its answer as the only one", () => {
+  it("a stream belongs to the only call with the same answer", () => {
     const { routes, once, stream } = plain();
     expect(streamOfRoute(once, routes)).toBe(stream);
     const other = ofOther();
@@ -93,7 +93,7 @@ describe("a stream", () => {
       "oneof event { Other error = 1; Told told = 2 [(kibitz.json.v1.answer) = true]; }",
     ],
   ].map(([name, members = ""]) => [name, routesWith(members)] as const);
-  it.each(refused)("is refused at start where its message %s, and named", (_, routesOf) => {
+  it.each(refused)("a stream is refused at start if its message %s, and named", (_, routesOf) => {
     const { method } = routesOf().stream;
     expect(() => eventsOf(method)).toThrow(
       /^rpc made\.v1\.Things\d+\.Tell: message made\.v1\.Event\d+ must be/,
@@ -107,7 +107,7 @@ it("a batch is refused at start where its answers have no index", () => {
 });
 
 describe("the API", () => {
-  it("has one stream of events, which is how Evaluate is watched, and one batch", () => {
+  it("the API has one stream of events, which is that of Evaluate, and one batch", () => {
     const routes = routesFromServices([AnalysisService]);
     const kinds = routes.map((route) => [route.method.name, kindOfRoute(route)]);
     expect(kinds.filter(([, kind]) => kind !== "unary")).toEqual([

@@ -28,7 +28,7 @@ import { messageWith } from "./made-up-proto.ts";
 const plainOf = (desc: DescMessage, message: Message) => JSON.parse(createMessageWriter(desc)(message));
 
 describe("an evaluation", () => {
-  it("has every field, in the order of the proto", () => {
+  it("an evaluation is written with every field, in the order of the proto", () => {
     const plain = plainOf(EvaluateResponseSchema, create(EvaluateResponseSchema));
     expect(Object.keys(plain)).toEqual(EvaluateResponseSchema.fields.map(({ name }) => name));
     expect(plain).toEqual({
@@ -49,7 +49,7 @@ describe("an evaluation", () => {
     });
   });
 
-  it("has every field of what lies in it", () => {
+  it("an evaluation is written with every field of its messages", () => {
     const move: MessageInitShape<typeof MoveSchema> = {
       uci: "a7a8r",
       promotion: PromotionPiece.ROOK,
@@ -95,7 +95,7 @@ describe("an evaluation", () => {
   });
 });
 
-it("writes 64-bit integers as numbers", () => {
+it("64-bit integers are written as numbers", () => {
   const search = create(SearchSchema, { nodes: 97789n, nps: 2n ** 53n, stopReason: StopReason.SERVER_LIMIT });
   expect(plainOf(SearchSchema, search)).toMatchObject({
     nodes: 97789,
@@ -106,7 +106,7 @@ it("writes 64-bit integers as numbers", () => {
   });
 });
 
-it("writes a oneof as the fields that it is made of", () => {
+it("a oneof is written as its fields", () => {
   const writeScore = (score: Message) => plainOf(ScoreSchema, score);
   expect(writeScore(create(ScoreSchema))).toMatchObject({ cp: null, mate: null });
   expect(writeScore(create(ScoreSchema, { value: { case: "cp", value: -35 } }))).toMatchObject({
@@ -124,7 +124,7 @@ it("writes a oneof as the fields that it is made of", () => {
   });
 });
 
-it("writes enums in lists, structs, and null for a number that no word is known for", () => {
+it("enums in lists, structs, and null for an unknown enum number are written", () => {
   const engine = create(EngineSchema, {
     variants: [Variant.STANDARD, Variant.CHESS960],
     paths: [{ path: Path.WASM, net: 99 as NetSize }],
@@ -139,7 +139,7 @@ it("writes enums in lists, structs, and null for a number that no word is known 
   });
 });
 
-it("writes maps as objects, with `__proto__` as a key like any other", () => {
+it("maps are written as objects, with `__proto__` as a key like any other", () => {
   const desc = messageWith({ name: "left", type: Type.UINT64, map: true });
   const left = Object.fromEntries([
     ["__proto__", 1n],
@@ -150,17 +150,17 @@ it("writes maps as objects, with `__proto__` as a key like any other", () => {
   );
 });
 
-it("writes a time as RFC 3339", () => {
+it("a time is written as RFC 3339", () => {
   const createdAt = { seconds: 1795262400n, nanos: 500_000_000 };
   const plain = plainOf(CreateKeyResponseSchema, create(CreateKeyResponseSchema, { createdAt }));
   expect(plain).toMatchObject({ created_at: "2026-11-21T12:00:00.500Z", name: null });
 });
 
-it("writes a message without fields as {}", () => {
+it("a message without fields is written as {}", () => {
   expect(plainOf(RevokeKeyResponseSchema, create(RevokeKeyResponseSchema))).toEqual({});
 });
 
-it("writes messages that hold themselves", () => {
+it("a message that contains its own type is written", () => {
   const desc = messageWith({ name: "inner", type: Type.MESSAGE, typeName: ".test.v1.Thing" });
   const inner = create(desc);
   expect(plainOf(desc, create(desc, { inner } as Record<string, unknown>))).toEqual({
@@ -168,7 +168,7 @@ it("writes messages that hold themselves", () => {
   });
 });
 
-it("keeps what it wrote of frozen messages, and of no others", () => {
+it("the text of frozen messages is kept, and of no others", () => {
   const write = createMessageWriter(EvaluateResponseSchema);
   const score = create(ScoreSchema, { value: { case: "cp", value: 1 } });
   const answer = create(EvaluateResponseSchema, { score });
@@ -180,7 +180,7 @@ it("keeps what it wrote of frozen messages, and of no others", () => {
   expect([write(answer), write(answer)]).toEqual([second, second]);
 });
 
-it("refuses to be built for a type that it does not write, and names the field", () => {
+it("the writer is refused for a type that it cannot write, and names the field", () => {
   const build = (type: Type, typeName?: string) => () =>
     createMessageWriter(messageWith({ name: "raw", type, ...(typeName !== undefined && { typeName }) }));
   expect(build(Type.BYTES)).toThrow("Thing.raw: this type is not supported in plain JSON");

@@ -216,7 +216,7 @@ describeWith("redis")("limits while Redis", () => {
     return { redis, limits: createSharedLimits({ plans: [plan], store, nodes: () => nodes }) };
   }
 
-  test("while Redis stands still no call waits for it, and shares are let in, rounded up; each call counts once", async () => {
+  test("while Redis stands still, no call waits for it, and shares are let in, rounded up; each call counts once", async () => {
     const { redis, limits } = await startNode();
     await run(limits, account);
     expect(await remainingOf(limits, account)).toEqual([6, 1000]);
@@ -238,7 +238,7 @@ describeWith("redis")("limits while Redis", () => {
     expect(await remainingOf(limits, account)).toEqual([5, 1000]);
   });
 
-  test("stands still for longer than a place is held: a call that was let in without it does not count", async () => {
+  test("while Redis stands still for longer than a place is held, a call that was let in without it does not count", async () => {
     const { redis, limits } = await startNode({ heldMs: 1000 });
     await run(limits, account);
     server.pause();
@@ -252,7 +252,7 @@ describeWith("redis")("limits while Redis", () => {
     expect(await redis.ask("ZCARD", ["places:key"])).toBe(0);
   });
 
-  test("stands still while a node dies: what that has sent comes too late to count or to hold anything", async () => {
+  test("while Redis stands still and a node dies, what that node has sent comes too late to count or to hold anything", async () => {
     const prefix = `away-${prefixes++}:`;
     const one = await startNode({ prefix, heldMs: 1000 });
     const other = await startNode({ prefix, heldMs: 1000 });
@@ -268,7 +268,7 @@ describeWith("redis")("limits while Redis", () => {
     expect(await other.redis.ask("ZCARD", ["places:key"])).toBe(0);
   });
 
-  test("is gone: searches at a time are shared, too, and count when it is back", async () => {
+  test("while Redis is gone, searches at a time are shared, too, and count when it is back", async () => {
     const { redis, limits } = await startNode();
     const before = await limits.enter(account, timeOf(60_000));
     await server.kill();
@@ -291,25 +291,28 @@ describeWith("redis")("limits while Redis", () => {
     ["right", 0],
     ["two days ahead", 172_800_000],
     ["two days behind", -172_800_000],
-  ])("is gone: the engine time used then counts later, once; the node's clock is %s", async (_, aheadMs) => {
-    const { redis, limits } = await startNode();
-    await run(limits, account, 100);
-    const now = Date.now.bind(Date);
-    using _clock = vi.spyOn(Date, "now").mockImplementation(() => now() + aheadMs);
-    server.pause();
-    await run(limits, account, 200);
-    await run(limits, account, 0, true);
-    await expect(limits.flush()).rejects.toThrow();
-    server.resume();
-    await until(() => redis.health.kind === "up");
-    await limits.flush();
-    await limits.flush();
-    await until(async () => (await remainingOf(limits, account))[1] === 700);
-    expect(await remainingOf(limits, account)).toEqual([6, 700]);
-    expect(await remainingOf(limits, keyless(plan, "a"))).toEqual([7, 700]);
-  });
+  ])(
+    "while Redis is gone, the engine time used is kept and counts later, once; the node's clock is %s",
+    async (_, aheadMs) => {
+      const { redis, limits } = await startNode();
+      await run(limits, account, 100);
+      const now = Date.now.bind(Date);
+      using _clock = vi.spyOn(Date, "now").mockImplementation(() => now() + aheadMs);
+      server.pause();
+      await run(limits, account, 200);
+      await run(limits, account, 0, true);
+      await expect(limits.flush()).rejects.toThrow();
+      server.resume();
+      await until(() => redis.health.kind === "up");
+      await limits.flush();
+      await limits.flush();
+      await until(async () => (await remainingOf(limits, account))[1] === 700);
+      expect(await remainingOf(limits, account)).toEqual([6, 700]);
+      expect(await remainingOf(limits, keyless(plan, "a"))).toEqual([7, 700]);
+    },
+  );
 
-  test("does not say that it has counted, it counts once", async () => {
+  test("a request counts once if Redis does not say that it has counted it", async () => {
     const { redis, limits } = await startNode();
     const entry = await limits.enter(account, timeOf(1000));
     await run(limits, account);
@@ -325,7 +328,7 @@ describeWith("redis")("limits while Redis", () => {
     expect(await redis.ask("ZCARD", ["places:key"])).toBe(0);
   });
 
-  test("is full: what it has counts no more, and shares are let in until it is not", async () => {
+  test("while Redis is full, it counts nothing more, and shares are let in until it is not", async () => {
     const { redis, limits } = await startNode();
     await redis.ask("CONFIG", [], ["SET", "maxmemory", "1"]);
     const entries = [];
@@ -349,23 +352,26 @@ describeWith("redis")("limits while Redis", () => {
       ["config", "set", "requirepass", ""],
       /password/,
     ],
-  ])("%s: shares are let in, and the operator learns why", async (_, spoil, authorized, mend, why) => {
-    const { redis, limits } = await startNode();
-    const operate = (...words: readonly string[]) =>
-      execFileSync("redis-cli", ["-p", String(server.port), ...words], { stdio: "ignore" });
-    operate(...spoil);
-    // Who is connected already may go on as before.
-    operate(...authorized, "client", "kill", "type", "normal");
-    await until(() => redis.health.kind !== "up");
-    const kinds = [];
-    for (let count = 0; count < 4; count++) {
-      kinds.push((await run(limits, account)).kind);
-    }
-    expect(kinds).toEqual(["admitted", "admitted", "admitted", "refused"]);
-    await until(() => "why" in redis.health && why.test(redis.health.why));
-    operate(...authorized, ...mend);
-    await until(() => redis.health.kind === "up");
-    await run(limits, account);
-    expect(await remainingOf(limits, account)).toEqual([6, 1000]);
-  });
+  ])(
+    "while Redis %s, shares are let in, and the operator learns why",
+    async (_, spoil, authorized, mend, why) => {
+      const { redis, limits } = await startNode();
+      const operate = (...words: readonly string[]) =>
+        execFileSync("redis-cli", ["-p", String(server.port), ...words], { stdio: "ignore" });
+      operate(...spoil);
+      // Who is connected already may go on as before.
+      operate(...authorized, "client", "kill", "type", "normal");
+      await until(() => redis.health.kind !== "up");
+      const kinds = [];
+      for (let count = 0; count < 4; count++) {
+        kinds.push((await run(limits, account)).kind);
+      }
+      expect(kinds).toEqual(["admitted", "admitted", "admitted", "refused"]);
+      await until(() => "why" in redis.health && why.test(redis.health.why));
+      operate(...authorized, ...mend);
+      await until(() => redis.health.kind === "up");
+      await run(limits, account);
+      expect(await remainingOf(limits, account)).toEqual([6, 1000]);
+    },
+  );
 });

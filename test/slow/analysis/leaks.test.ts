@@ -6,7 +6,7 @@ import { oldBytesEach } from "../../support/heap.ts";
 
 const { build } = judgedOf();
 
-test("analyses that have ended keep none of those after them, however many are under way", async () => {
+test("analyses that have ended keep no later ones in memory, however many are in flight", async () => {
   const search: SearchWithRetry = async () => {
     await new Promise(setImmediate);
     return doneOf();

@@ -23,7 +23,7 @@ const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 const bad = "8/8/8/8/8/8/8/8 w - -";
 
 describe("eval --file", () => {
-  test("checks what EPD asks for, and tells the score on the error stream", async () => {
+  test("kibitz eval --file checks what EPD asks for, and prints the result on standard error", async () => {
     const file = fileOf(
       `${mate} bm Re8#; id "found";`,
       "",
@@ -38,7 +38,7 @@ describe("eval --file", () => {
     expect(stderr).toBe("kibitz: 3 positions, solved 1 of 2 (50.0 %)\n");
   });
 
-  test("with --json prints a line for each answer, and one bad position is its own affair", async () => {
+  test("kibitz eval --file --json prints a line for each answer, and one invalid position affects no other", async () => {
     const file = fileOf("# two", `${mate} bm Re8;`, "", bad);
     const { code, stdout, stderr } = await runKibitz(["eval", "-f", file, "-d", "4", "--json"]);
     const answers = stdout
@@ -52,7 +52,7 @@ describe("eval --file", () => {
     expect([code, stderr]).toEqual([2, "kibitz: 2 positions, solved 1 of 1 (100.0 %), 1 refused\n"]);
   });
 
-  test("asks the same of each position, and takes a word for the start position", async () => {
+  test("kibitz eval --file asks the same of each position, and reads a word as the start position", async () => {
     const file = fileOf(
       startFen.replace(" 0 1", ' bm h3; id "named";'),
       "startpos",
@@ -76,18 +76,18 @@ describe("eval --file", () => {
     expect(code).toBe(0);
   });
 
-  test("takes positions from standard input", async () => {
+  test("kibitz eval --file takes positions from standard input", async () => {
     const { code, stdout } = await runKibitz(["eval", "-f", "-", "-d", "4"], {}, [`${mate} bm `, "Re8;\n"]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^ {4}1 ✓ .*\n +White mates in 1/);
   });
 
-  test("names a line that is refused by its number in the file", async () => {
+  test("kibitz eval --file names a refused line by its number in the file", async () => {
     const { stdout } = await runKibitz(["eval", "-f", fileOf("# one", "", "", "", bad), "--url", app.url]);
     expect(stdout).toMatch(/^ {4}5 {3}8\/8\/.*\n +Line 5 was refused: .*king/);
   });
 
-  test("prints rows in the order of the file, however long each takes", async () => {
+  test("kibitz eval --file prints rows in the order of the file, however long each takes", async () => {
     const file = fileOf(
       "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq -",
       bad,
@@ -100,7 +100,7 @@ describe("eval --file", () => {
     expect(stdout.match(/^ {4}\d/gm)?.map(Number)).toEqual([1, 2, 3, 4, 5, 6]);
   });
 
-  test("goes on behind the length of a batch", async () => {
+  test("kibitz eval --file goes on beyond the length of a batch", async () => {
     const file = fileOf(...Array.from({ length: 205 }, () => `${mate} 0 1`));
     const { stdout } = await runKibitz(["eval", "-f", file, "-d", "1", "--json", "--url", app.url]);
     const indexes = stdout
@@ -115,7 +115,7 @@ describe("eval --file", () => {
     [["eval", "--file", fileOf("# nothing")], /has no positions: write one FEN or EPD per line/],
     [["eval", mate, "--file", "x"], /either a FEN or --file/],
     [["eval", "--file", fileOf(mate, mate, mate), "--depth", "31"], /`depth` must be from 1 to 30/],
-  ])("%j is refused before anything starts", async (args, message) => {
+  ])("kibitz eval --file refuses %j before anything starts", async (args, message) => {
     const { code, stdout, stderr } = await runKibitz(args);
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toMatch(message);

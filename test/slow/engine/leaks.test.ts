@@ -128,7 +128,7 @@ test("thousands of searches leave no listener, no timer and no memory behind", a
   expect(growth.timers).toBeLessThanOrEqual(0);
 });
 
-test("a search that has ended keeps none of those after it", async () => {
+test("a search that has ended keeps no later search in memory", async () => {
   await using pool = createObedientPool();
   const search = createSearchWithRetry(pool, silentLog);
   const { signal } = new AbortController();

@@ -54,7 +54,7 @@ afterEach(async () => {
 });
 
 describe("files that the operator names", () => {
-  test("are engines that say themselves who they are", async () => {
+  test("native engines that the operator names are known by their own names", async () => {
     const file = realEngine();
     const { builds, warnings } = await discover({ files: [file] });
     expect(builds).toMatchObject([
@@ -86,7 +86,7 @@ describe("files that the operator names", () => {
       [2, 4, 16],
     ],
     ["has no hash table to set has one for all searches", "Nothing type button", [16]],
-  ])("and of which one %s", async (_, declared, sizes) => {
+  ])("a native engine that %s", async (_, declared, sizes) => {
     const edit = `s/name Hash type spin.*/name ${declared}/`;
     const file = writeScript(`"${process.execPath}" "${lite}" | sed -u "${edit}"`);
     const { builds, warnings } = await discover({ files: [file] });
@@ -94,7 +94,7 @@ describe("files that the operator names", () => {
     expect(warnings).toEqual([]);
   });
 
-  test("are each one engine, by however many links they are named", async () => {
+  test("a native engine is listed once, by however many links it is named", async () => {
     const file = goodEngine();
     const link = join(createFolder(), "another-name");
     symlinkSync(file, link);
@@ -102,7 +102,7 @@ describe("files that the operator names", () => {
     expect(builds.map((build) => build.file)).toEqual([file]);
   });
 
-  test("are one engine if they are copies", async () => {
+  test("native engines that are copies are listed as one", async () => {
     const file = goodEngine();
     const copy = join(createFolder(), "copy");
     copyFileSync(file, copy);
@@ -110,14 +110,14 @@ describe("files that the operator names", () => {
     expect(builds.map((build) => build.file)).toEqual([file]);
   });
 
-  test("are two engines if they differ, though both have one name", async () => {
+  test("native engines that differ are listed as two, though both have one name", async () => {
     const files = [goodEngine("# one"), goodEngine("# two")];
     const { builds, ids } = await discover({ files });
     const second = (await builds[1]?.sha256())?.slice(0, 8);
     expect(ids).toEqual(["fake-1.0", `fake-1.0-${second}`]);
   });
 
-  test("are the only ones: none named, none searched for", async () => {
+  test("only the named native engines are used, and none are searched for if none is named", async () => {
     expect(await discover({ files: [] })).toMatchObject({ builds: [], warnings: [] });
   });
 
@@ -132,7 +132,7 @@ describe("files that the operator names", () => {
         return file;
       },
     ],
-  ])("and of which one %s: the operator is told, the others are found", async (_, create) => {
+  ])("a native engine that %s is reported to the operator, and the others are found", async (_, create) => {
     const file = create();
     const { ids, warnings } = await discover({ files: [file, goodEngine()] });
     expect(ids).toEqual(["fake-1.0"]);
@@ -148,19 +148,22 @@ describe("files that the operator names", () => {
     ["has no name", () => writeScript(`echo uciok; read a; read b; echo readyok; cat`), "it reports no name"],
     ["plays too badly", () => fakeEngine(), "it does not see the mate in two"],
     ["fails in a search", () => fakeEngine({ misbehaviour: "exit" }), "closed its pipe"],
-  ])("and of which one %s: it is left out, and the operator is told", async (_, create, reason, startMs) => {
-    const file = create();
-    const times = { ...defaultWatchTimes, startMs: startMs ?? defaultWatchTimes.startMs };
-    const { builds, warnings } = await discover({ files: [file] }, { times });
-    expect(builds).toEqual([]);
-    expect(warnings).toEqual([expect.stringContaining("native engine left out")]);
-    expect(warnings[0]).toContain(file);
-    expect(warnings[0]).toContain(reason);
-  });
+  ])(
+    "a native engine that %s is left out, and reported to the operator",
+    async (_, create, reason, startMs) => {
+      const file = create();
+      const times = { ...defaultWatchTimes, startMs: startMs ?? defaultWatchTimes.startMs };
+      const { builds, warnings } = await discover({ files: [file] }, { times });
+      expect(builds).toEqual([]);
+      expect(warnings).toEqual([expect.stringContaining("native engine left out")]);
+      expect(warnings[0]).toContain(file);
+      expect(warnings[0]).toContain(reason);
+    },
+  );
 });
 
 describe("a search on the path", () => {
-  test("finds a program called stockfish, and not npm's loader of the same name", async () => {
+  test("a search on the PATH finds a program called stockfish, and not npm's loader of the same name", async () => {
     const file = goodEngine();
     const modules = join(createFolder(), "node_modules");
     mkdirSync(modules);
@@ -171,12 +174,12 @@ describe("a search on the path", () => {
     expect(files.filter((one) => one.includes("node_modules"))).toEqual([]);
   });
 
-  test("says nothing of folders that have none", async () => {
+  test("a search on the PATH ignores folders that do not exist", async () => {
     const { warnings } = await discover({ searchPath: createFolder() });
     expect(warnings).toEqual([]);
   });
 
-  testWith("native")("finds the one that is installed", async () => {
+  testWith("native")("a search on the PATH finds the installed engine", async () => {
     const { builds } = await discover({ searchPath: process.env.PATH ?? "" });
     expect(builds).toContainEqual(expect.objectContaining({ family: "stockfish", path: "native" }));
   });

@@ -59,7 +59,7 @@ describeWith(
   "native",
   "util-linux",
 )("a server that is root and whose files nobody else may read", () => {
-  test("serves every engine that it has, none of them as root, and leaves nothing behind", async () => {
+  test("a server that is root runs every engine as another user, and leaves nothing behind", async () => {
     const folder = checkoutInHome();
     const copy = join(folder, "stockfish-of-root");
     execFileSync("cp", ["-L", nativeStockfish() ?? "", copy]);

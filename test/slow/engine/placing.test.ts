@@ -53,7 +53,7 @@ describeWith(
   "namespaces",
   "util-linux",
 )("what engines need and only root can read", () => {
-  test("is linked into a folder that root and the engines' user may enter, and gone after the sandbox", () => {
+  test("an engine that only root can read is linked into a folder for the engines' user, and gone after the sandbox", () => {
     const program = programOfRoot();
     const told = place(program);
     const { placed, ino, folder } = told;
@@ -63,7 +63,7 @@ describeWith(
     expect(existsSync(dirname(placed))).toBe(false);
   });
 
-  test("is copied where its own mode lets nobody read it, and can be read and run there", () => {
+  test("an engine whose own mode lets no other user read it is copied, and runs there", () => {
     const program = programOfRoot(0o700);
     const told = place(program);
     const { ino, mode } = told;
@@ -73,7 +73,7 @@ describeWith(
     expect(statSync(program).mode & 0o777).toBe(0o700);
   });
 
-  test("is copied to another file system, where its own lets no programs be run", () => {
+  test("an engine on a file system that runs no programs is copied to another", () => {
     const program = programOfRoot();
     const told = place(program, {
       prepare: besideCheckout("mount --bind /tmp /tmp; mount -o remount,bind,noexec /tmp"),
@@ -83,12 +83,12 @@ describeWith(
     expect(told.ino).not.toBe(statSync(program).ino);
   });
 
-  test("lies where it is, if the engines' user can read it there", () => {
+  test("an engine that its user can read stays where it is", () => {
     const program = writeScript(saysUp);
     expect(place(program)).toMatchObject({ placed: program, ...asNobody });
   });
 
-  test("ends the start with the ways out, if there is no place for it", () => {
+  test("a start ends with the ways out, if there is no place for an engine", () => {
     const program = programOfRoot();
     const { error } = place(program, {
       // The program itself lies in one of them.
@@ -102,7 +102,7 @@ describeWith(
     expect(error).toContain("start it as another user than root");
   });
 
-  test("is swept up at the next start where a server was killed, and only then", async () => {
+  test("a placed engine is deleted at the next start if its server was killed, and only then", async () => {
     const [file = "", ...args] = [...owner, programOfRoot(), "stay"];
     const killed = spawn(file, args, { stdio: ["ignore", "pipe", "inherit"] });
     onTestFinished(() => void killed.kill("SIGKILL"));
@@ -128,7 +128,7 @@ describeWith(
   "namespaces",
   "util-linux",
 )("a server that is root", () => {
-  test("runs no engine as root where util-linux is missing", () => {
+  test("a server that is root runs no engine as root if util-linux is missing", () => {
     const prepare = "for tool in setpriv prlimit; do mount --bind /dev/null /usr/bin/$tool; done";
     const told = place(programOfRoot(), { prepare });
     const { lacks } = told;
@@ -141,9 +141,12 @@ describeWith(
   test.each([
     ["that has no other user", ["--user", "--map-root-user"], ":"],
     ["that may not change users", ["--mount"], 'set -- setpriv --bounding-set=-setuid "$@"'],
-  ])("of a kind %s starts no engine, and says the way out", (_, unshare, prepare) => {
-    const { error } = place(programOfRoot(), { unshare, prepare });
-    expect(error).toContain("cannot run engines as nobody here");
-    expect(error).toContain("start it as another user than root");
-  });
+  ])(
+    "a server that is root and of a kind %s starts no engine, and names the way out",
+    (_, unshare, prepare) => {
+      const { error } = place(programOfRoot(), { unshare, prepare });
+      expect(error).toContain("cannot run engines as nobody here");
+      expect(error).toContain("start it as another user than root");
+    },
+  );
 });

@@ -69,7 +69,7 @@ test("without a sandbox, an engine can do all that the server can", () => {
 });
 
 describe("a hostile engine cannot do what the sandbox is said to keep it from", () => {
-  test("as the user of these tests", () => {
+  test("a hostile engine cannot leave its sandbox as the user of these tests", () => {
     const report = reportOf("best");
     expectToHold(report);
     // A server that is not root neither has another user for engines nor lacks one.
@@ -80,7 +80,7 @@ describe("a hostile engine cannot do what the sandbox is said to keep it from", 
     "root",
     "namespaces",
     "util-linux",
-  )("of a server that is root: all of it holds, and it is nobody", () => {
+  )("a hostile engine of a server that is root cannot leave its sandbox, and runs as nobody", () => {
     const report = reportOf("best");
     expect(report).toMatchObject({ user: "nobody", lacks: [] });
   });
@@ -89,13 +89,16 @@ describe("a hostile engine cannot do what the sandbox is said to keep it from", 
     "root",
     "namespaces",
     "util-linux",
-  )("of a server that is not: nothing is lacking, and engines run as the server's user", () => {
-    const report = reportOf("best", { uid: 1000 });
-    expectToHold(report);
-    expect(report).toMatchObject({ holds: guards.filter((guard) => guard !== "user"), lacks: [] });
-    // The user namespace around the engine is in between.
-    expect(report.outcomes.readEnvironment).toBe("refused");
-  });
+  )(
+    "a hostile engine of a server that is not root cannot leave its sandbox, and runs as the server's user",
+    () => {
+      const report = reportOf("best", { uid: 1000 });
+      expectToHold(report);
+      expect(report).toMatchObject({ holds: guards.filter((guard) => guard !== "user"), lacks: [] });
+      // The user namespace around the engine is in between.
+      expect(report.outcomes.readEnvironment).toBe("refused");
+    },
+  );
 });
 
 testWith("util-linux").each([["--nofile=100:100"], ["--data=1600000000:1600000000"]])(
@@ -130,7 +133,7 @@ describe("the user that the operator names", () => {
     return sandbox;
   };
 
-  testWith("root")("is the one that engines run as", async () => {
+  testWith("root")("engines run as the user that the operator names", async () => {
     expect((await create("games")).user?.name).toBe("games");
   });
 
@@ -138,7 +141,7 @@ describe("the user that the operator names", () => {
     "root",
     "namespaces",
     "util-linux",
-  )("is no way to the folder of the keys, also where that lets everybody in", async () => {
+  )("the operator's user cannot read the folder of the keys, even if all users can enter it", async () => {
     const open = createFolder();
     const sandbox = await createSandbox({ userName: "games", hide: open });
     onTestFinished(() => sandbox[Symbol.asyncDispose]());
@@ -149,16 +152,16 @@ describe("the user that the operator names", () => {
     expect(() => execFileSync(file, [...args], { stdio: "pipe" })).toThrow("Permission denied");
   });
 
-  testWith("root")("is not root", async () => {
+  testWith("root")("the operator's user for engines is not root", async () => {
     await expect(create("root")).rejects.toThrow("engines must not run as root");
   });
 
-  testWith("root")("must be there", async () => {
+  testWith("root")("the operator's user for engines must exist", async () => {
     await expect(create("nosuchuser")).rejects.toThrow(EngineUserUnusable);
     await expect(create("nosuchuser")).rejects.toThrow('there is no user "nosuchuser" on this machine');
   });
 
-  test("takes root", () => {
+  test("another user for engines needs a server that is root", () => {
     expect(() => reportOf("best", { ...(isRoot && { uid: 1000 }), userName: "nobody" })).toThrow(
       "only root can run engines as another user",
     );

@@ -68,7 +68,7 @@ afterEach(async () => {
 });
 
 describe("an engine in a search", () => {
-  test("that is killed from outside is replaced, and its search answered", async () => {
+  test("an engine that is killed from outside in a search is replaced, and its search answered", async () => {
     const { searching, failures } = await supervise();
     const { answer } = await searching();
     const [victim = 0] = enginesRunning();
@@ -78,7 +78,7 @@ describe("an engine in a search", () => {
     expect(failures.toSorted()).toEqual(["engine failed: killed", "search tried again: killed"]);
   });
 
-  test("that is suspended from outside is replaced, and its search answered", async () => {
+  test("an engine that is suspended from outside in a search is replaced, and its search answered", async () => {
     const { searching, failures } = await supervise({ silenceMs: 300, deafMs: 1200 });
     const { answer } = await searching();
     const [victim = 0] = enginesRunning();
@@ -88,7 +88,7 @@ describe("an engine in a search", () => {
     expect(failures.toSorted()).toEqual(["engine failed: suspended", "search tried again: suspended"]);
   });
 
-  test("that died idle is replaced before anybody hears of it", async () => {
+  test("an engine that died idle is replaced before a caller notices", async () => {
     const { search } = await supervise();
     await search();
     const idle = enginesRunning();
@@ -99,7 +99,7 @@ describe("an engine in a search", () => {
     expect((await search()).endedBy).toBe("depth");
   });
 
-  test("that its caller left and that cannot be stopped costs the next caller time, not the answer", async () => {
+  test("an engine that its caller left and that cannot be stopped costs the next caller time, not the answer", async () => {
     const { search, lostInSearch, failures, refused } = await supervise();
     const caller = new AbortController();
     const lost = search(jobOf({ fen: unstoppable }), caller.signal);
@@ -113,7 +113,7 @@ describe("an engine in a search", () => {
     expect(refused.notes).toEqual([[unstoppable, "overran"]]);
   });
 
-  test("that two callers have left broke on the first one's search: the second one's had not begun", async () => {
+  test("an engine that two callers have left broke on the first one's search, because the second had not begun", async () => {
     const { search, lostInSearch, refused } = await supervise();
     const callers = [new AbortController(), new AbortController()] as const;
     const first = search(jobOf({ fen: unstoppable }), callers[0].signal);

@@ -22,7 +22,7 @@ async function record(): Promise<Record<string, readonly SearchEvent[]>> {
 const options = { defaultEngine: undefined, idleMax: 2, memoryMaxBytes: 1e9, log: silentLog };
 
 describe("a third way to run engines", () => {
-  test("needs a folder and nothing else: rooms, pools and supervisors take it as it is", async () => {
+  test("another backend needs a folder and nothing else: pools and sessions take it unchanged", async () => {
     const recording = await record();
     await using room = await startEngines(
       { ...options, backends: [createRecordedBackend(recording)] },
@@ -52,13 +52,13 @@ describe("auto", () => {
       forever,
     );
 
-  test("means native where both builds of a version visit the same nodes", async () => {
+  test("auto means native if both builds of a version visit the same nodes", async () => {
     await using room = await roomOf(6130);
     expect(room.catalog.resolve("latest", "auto")).toMatchObject({ build: { path: "native" } });
     expect(room.catalog.resolve("stockfish-19", "wasm")).toMatchObject({ build: { path: "wasm" } });
   });
 
-  test("does not mix builds that visit other nodes, though each can be asked by its path", async () => {
+  test("auto does not mix builds that visit other nodes, though each can be chosen by its path", async () => {
     await using room = await roomOf(6131);
     expect(room.catalog.resolve("latest", "auto")).toMatchObject({ build: { path: "wasm" } });
     expect(room.catalog.resolve("stockfish-19", "native")).toMatchObject({ build: { path: "native" } });

@@ -61,7 +61,7 @@ describe.each([
   ["forward by a year", yearMs],
   ["back by an hour", -hourMs],
 ])("a wall clock that is set %s", (_, ms) => {
-  test("changes no search, no wait, no duration and no id", async () => {
+  test("a wall clock that jumps changes no search, no wait, no duration and no id", async () => {
     const searching = evaluate({ depth: 30, movetime_ms: 600 });
     await sleep(200);
     jump(ms);
@@ -81,7 +81,7 @@ describe.each([
     expect(calls.filter((took) => took < 0 || took >= hourMs / 2)).toEqual([]);
   });
 
-  test("neither ends a window of requests nor makes it last: Retry-After stays within it", async () => {
+  test("a wall clock that jumps does not change a window of requests, and Retry-After stays within it", async () => {
     const askRules = () => evaluate({ fen: matedFen });
     for (let count = 0; count < 3; count++) {
       expect((await askRules()).status).toBe(200);
@@ -95,7 +95,7 @@ describe.each([
     expect((await askRules()).status).toBe(200);
   });
 
-  test("leaves keys valid, and one that is revoked is so at once", async () => {
+  test("a wall clock that jumps leaves keys valid, and a revoked key is refused at once", async () => {
     const headers = { Authorization: `Bearer ${await newKey()}` };
     expect((await evaluate({}, headers)).status).toBe(200);
     jump(ms);

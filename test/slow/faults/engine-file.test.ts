@@ -45,7 +45,7 @@ const idsListed = async () => {
 
 describe("an engine's file", () => {
   // The first test: nobody has asked that engine before.
-  test("that is gone before the engine was ever asked: it is left out of the list, until it is back", async () => {
+  test("an engine whose file is gone from the start is left out of the list, until it is back", async () => {
     rmSync(file);
     expect(await idsListed()).toEqual(["stockfish-19", "stockfish-19-lite"]);
     const refused = await evaluate("fake-1.0");
@@ -57,7 +57,7 @@ describe("an engine's file", () => {
     await expect.poll(idsListed, { timeout: 40_000 }).toContain("fake-1.0");
   });
 
-  test("that is deleted: what runs goes on, a start is refused with a time, others go on, and it comes back", async () => {
+  test("an engine whose file is deleted goes on, a new start is refused with a time, and the engine comes back", async () => {
     expect(await statusOf("fake-1.0")).toBe(200);
     rmSync(file);
     expect(await statusOf("fake-1.0")).toBe(200);
@@ -71,7 +71,7 @@ describe("an engine's file", () => {
     expect((await get(`${app.url}/engines`)).status).toBe(200);
   });
 
-  test("that is replaced is not run under the old id, and the log says what to do", async () => {
+  test("an engine whose file is replaced does not run under the old id, and the log says what to do", async () => {
     expect(await statusOf("fake-1.0")).toBe(200);
     const trace = join(folder, "was run");
     rmSync(file);
@@ -90,7 +90,7 @@ describe("an engine's file", () => {
     );
   });
 
-  test("that is written over in place is not run either", async () => {
+  test("an engine whose file is overwritten in place does not run either", async () => {
     const trace = join(folder, "was run in place");
     write(`touch "${trace}"\n${fakeEngineCommand}`);
     await killAll();
@@ -98,7 +98,7 @@ describe("an engine's file", () => {
     expect(existsSync(trace)).toBe(false);
   });
 
-  test("that is put back as it was, or touched, is run as before", async () => {
+  test("an engine whose file is restored, or touched, runs as before", async () => {
     rmSync(file);
     write();
     await killAll();

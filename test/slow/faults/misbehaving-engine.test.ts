@@ -125,7 +125,7 @@ describe("where every engine of a build", () => {
     ["answers illegal moves", "illegal", 500, "internal", "internal"],
     ["never greets", "mute", 503, "starting", "starting"],
   ])(
-    "%s, callers are told after a few tries, and soon after",
+    "if every engine of a build %s, callers are told after a few tries, and soon after",
     async (_, misbehaviour, status, code, next) => {
       await armNextEngine(misbehaviour, 1000);
       const first = await ask();

@@ -77,7 +77,7 @@ describeWith("redis")("a node whose Redis is connected and refuses commands", ()
       "its user may not do what Kibitz needs",
     ],
   ])(
-    "%s: is ready, says that it is degraded and why, answers, and recovers by itself",
+    "a node with a Redis %s is ready, says that it is degraded and why, answers, and recovers by itself",
     async (_, spoil, mend, why) => {
       const told = [lines("degraded").length, lines("recovered").length] as const;
       expect(await readiness()).toEqual({ status: "ready" });
@@ -106,7 +106,7 @@ describeWith("redis")("a node whose Redis is connected and refuses commands", ()
     },
   );
 
-  test("counts what was asked of it, how long that took, and what it refused", async () => {
+  test("a node whose Redis refuses commands counts its calls, their time, and the refusals", async () => {
     for (const kind of heads) {
       await kind.ask(app.url, { fen: startFen, depth: 1 });
     }

@@ -72,7 +72,7 @@ describe("an answer that was spoilt on disk", () => {
   const app = useApp({ KIBITZ_DATA_DIR: folder, KIBITZ_STORE_MB: "16", KIBITZ_CACHE_MB: "0" });
   const ask = async () => (await post(`${app.url}/v1/eval`, { fen: startFen, depth })).body;
 
-  test("is searched anew, and is the same again", async () => {
+  test("an answer that was damaged on disk is searched anew, and is the same again", async () => {
     const { score, best_move, lines } = await ask();
     const database = new DatabaseSync(join(folder, "answers.db"));
     onTestFinished(() => database.close());
@@ -105,7 +105,7 @@ describe.each([
       .filter((message) => message.startsWith("stored answers"));
   const ask = (fen: string) => post(`${app.url}/v1/eval`, { fen, depth });
 
-  test("nothing stops, what was stored is given, and what comes is stored when there is room", async () => {
+  test("a store of answers that cannot grow stops nothing: stored answers are given, and new ones are stored when there is room", async () => {
     const [known = "", ...others] = positions;
     await ask(known);
     await sleep(300);

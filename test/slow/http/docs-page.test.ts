@@ -67,7 +67,7 @@ describeWith("chromium")("the page of the API in Chromium", () => {
     return docs;
   }
 
-  test("shows every call, asks nobody but this server, and breaks no rule of its own", async () => {
+  test("the page of the API shows every call, loads only from this server, and breaks no rule of its own", async () => {
     const { page, asked, complaints } = opened();
     expect(await page.title()).toBe("Kibitz API");
     const shown = await page.locator(".opblock").evaluateAll((blocks) => blocks.map(({ id }) => id));
@@ -81,7 +81,7 @@ describeWith("chromium")("the page of the API in Chromium", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("lets a call be tried", async () => {
+  test("the page of the API lets a reader try a call", async () => {
     const { page, complaints } = opened();
     const call = page.locator("#operations-Analysis-evaluate");
     await call.locator(".opblock-summary-control").click();

@@ -43,7 +43,7 @@ describe("a search", () => {
   const metrics = createMetrics("1.2.3");
   const app = useApp({ KIBITZ_SLOTS: "1" }, { engines, tracing: kept.tracing, metrics });
 
-  test("that others join is one search in the trace of who began it, to which theirs are linked", async () => {
+  test("a search that others join is one search in the trace of its first caller, to which the others are linked", async () => {
     const [first, second, third] = [caller(), caller(), caller()];
     const long = { depth: 25, movetime_ms: 1500 };
     const begun = engines.begun;
@@ -62,7 +62,7 @@ describe("a search", () => {
     }
   });
 
-  test("that waits for a slot has that wait as a span of its own", async () => {
+  test("a search that waits for a slot has that wait as a span of its own", async () => {
     const { traceId, headers } = caller();
     const leaving = new AbortController();
     const begun = engines.begun;
@@ -78,7 +78,7 @@ describe("a search", () => {
     expect(milliseconds(one(tree, "queue").duration)).toBeGreaterThan(50);
   });
 
-  test("whose caller leaves is canceled, and has not failed", async () => {
+  test("a search whose caller leaves is canceled, and has not failed", async () => {
     const { traceId, headers } = caller();
     const leaving = new AbortController();
     const begun = engines.begun;
@@ -105,7 +105,7 @@ describe("a search that is refused, because others wait", () => {
     { engines, tracing: kept.tracing },
   );
 
-  test("is a failure of the server, with its code", async () => {
+  test("a search that is refused because others wait is a failure of the server, with its code", async () => {
     const [first, second] = [caller(), caller()];
     const asked = evaluate(app.url, { depth: 26, movetime_ms: 1000 }, first.headers);
     await expect.poll(() => engines.begun, patient).toBe(1);
@@ -135,7 +135,7 @@ describe("a search whose engine dies", () => {
     },
   );
 
-  test("tells of the death, of the engine that was started instead, and of its answer", async () => {
+  test("the trace of a search whose engine dies has the death, the new engine, and its answer", async () => {
     const { traceId, headers } = caller();
     expect((await evaluate(app.url, { depth: 1 }, headers)).status).toBe(200);
     const tree = await kept.trace(traceId);
@@ -170,7 +170,7 @@ describe("a search whose engine does not end it", () => {
     },
   );
 
-  test("has failed with it, and so has its request", async () => {
+  test("a search whose engine does not end it has failed, and so has its request", async () => {
     const { traceId, headers } = caller();
     await evaluate(app.url, { depth: 1 }, headers);
     const tree = await kept.trace(traceId);
@@ -196,7 +196,7 @@ describe("where one of a hundred traces would be kept, and by chance none is", (
       ([, traceId, spanId]) => ({ traceId, spanId }),
     );
 
-  test("a request has neither a trace nor an exemplar, nor is any in its line", async () => {
+  test("a request whose trace is not kept has no exemplar and no trace in its log line", async () => {
     const { headers } = await evaluate(app.url, { depth: 1 }, {});
     expect(headers.get("traceparent")).toBeNull();
     const unwanted = await evaluate(app.url, { depth: 1 }, caller({ sampled: false }).headers);
@@ -222,7 +222,7 @@ describe("where all traces are kept", () => {
   const metrics = createMetrics("1.2.3");
   const app = useApp({}, { engines: createEnginesInProcess(), tracing: kept.tracing, metrics });
 
-  test("the trace that began here is in the answer, the line and the exemplar", async () => {
+  test("a trace that begins here is in the answer, the log line and the exemplar", async () => {
     const { headers } = await evaluate(app.url, { depth: 1 }, {});
     const [, traceId = "", spanId = "", flags] = headers.get("traceparent")?.split("-") ?? [];
     expect(flags).toBe("01");
@@ -249,7 +249,7 @@ describeWith("redis")("nodes with one Redis", () => {
   );
   const [mine, other] = [() => nodes[0]?.url ?? "", () => nodes[1]?.url ?? ""];
 
-  test("tell what they asked of it, and what for, and never about what", async () => {
+  test("nodes with one Redis have spans for their commands, and no content in them", async () => {
     const { traceId, headers } = caller();
     await evaluate(mine(), { depth: 16 }, headers);
     const tree = await kept[0].trace(traceId);
@@ -268,7 +268,7 @@ describeWith("redis")("nodes with one Redis", () => {
     expect(said).not.toMatch(/answer:|search:|127\.0\.0/);
   });
 
-  test("say so where another one has found the answer", async () => {
+  test("nodes with one Redis say in the trace when another one has found the answer", async () => {
     await evaluate(mine(), { depth: 17 }, {});
     await sleep(200);
     const { traceId, headers } = caller();

@@ -42,7 +42,7 @@ describeWith("redis")("equal nodes with one Redis", () => {
   const [one, other] = apps as [RunningApp, RunningApp];
   const begun = () => engines.reduce((sum, { begun: each }) => sum + each, 0);
 
-  test("search a position once that all are asked at once, as one answer or as a stream", async () => {
+  test("equal nodes with one Redis search a position once for equal requests at the same time, as one answer or as a stream", async () => {
     // What is read and compiled with a first call takes its time.
     await Promise.all(apps.map((app) => ask(app, { fen: fenOf(1), depth: 5 })));
     const before = begun();
@@ -64,7 +64,7 @@ describeWith("redis")("equal nodes with one Redis", () => {
     expect(states.filter(({ search }) => search.stop_reason !== null)).toHaveLength(1);
   });
 
-  test("answer what another one has found", async () => {
+  test("equal nodes with one Redis answer what another one has found", async () => {
     const before = begun();
     const request = { fen: fenOf(2), depth: 12 };
     const found = await ask(one, request);
@@ -77,7 +77,7 @@ describeWith("redis")("equal nodes with one Redis", () => {
     expect(await ask(apps[2] as RunningApp, request)).toMatchObject({ search: { cached: true } });
   });
 
-  test("answer while Redis stands still, and share again when it moves", async () => {
+  test("equal nodes answer while Redis stands still, and share again when it goes on", async () => {
     redis.pause();
     try {
       const answers = await Promise.all(apps.map((app) => ask(app, { fen: fenOf(3), depth: 12 })));
@@ -97,7 +97,7 @@ describeWith("redis")("equal nodes with one Redis", () => {
     const odd = createEnginesInProcess({ sha256: "f".repeat(64) });
     const oddApp = useApp(settings, { engines: odd, redis: patient });
 
-    test("are told apart: no answer of one is the other's, and every log says so", async () => {
+    test("nodes with different builds do not share answers, and every log says so", async () => {
       const request = { fen: fenOf(100), depth: 12 };
       await ask(one, request);
       expect((await ask(oddApp, request)).search.cached).toBe(false);
@@ -113,7 +113,7 @@ describeWith("redis")("equal nodes with one Redis", () => {
       }
     });
 
-    test("search the same at the same time, each for itself", async () => {
+    test("nodes with different builds search the same at the same time, each for itself", async () => {
       const request = { fen: fenOf(101), depth: 30, movetime_ms: 2000 };
       const [before, oddBefore] = [begun(), odd.begun];
       const first = ask(one, request);
@@ -127,7 +127,7 @@ describeWith("redis")("equal nodes with one Redis", () => {
       ]);
     });
 
-    test("are listed by `kibitz nodes`", async () => {
+    test("nodes with different builds are listed by `kibitz nodes`", async () => {
       const env = { KIBITZ_REDIS_URL: redis.url };
       const listed = await until(
         () => runKibitz(["nodes"], env),
@@ -154,7 +154,7 @@ describeWith("redis")("equal nodes with one Redis", () => {
 describeWith("redis")("kibitz nodes", () => {
   const redis = useRedis(["--requirepass", "secret"]);
 
-  test("says what is wrong where it cannot ask", async () => {
+  test("kibitz nodes says what is wrong if it cannot ask", async () => {
     const without = await runKibitz(["nodes"]);
     expect(without).toMatchObject({ code: 1, stdout: "" });
     expect(without.stderr).toContain("KIBITZ_REDIS_URL is not set");

@@ -29,7 +29,7 @@ test.each([
   expect(await long).toMatchObject({ status: 200 });
 });
 
-test("of many at a time some are told to come back", async () => {
+test("some of many long calls at a time are refused with a time to wait", async () => {
   const long = post(`${app.url}/v1/review`, { moves: ["d4", ...moves.slice(1, 2), "c4", "d6"], depth: 14 });
   const ask = (depth: number) => post(`${app.url}/v1/eval`, { fen: startFen, depth, multipv: 2 });
   const answers = await Promise.all([9, 10, 11, 12, 13, 14, 15].map(ask));
