@@ -5,6 +5,7 @@ import { defaultWatchTimes } from "../../src/engine/uci/watch.ts";
 import { buildOf } from "../engine/build-of.ts";
 import { type Go, goFrom } from "./fake-engine/go.ts";
 import { play, rateMoves } from "./fake-engine/moves.ts";
+import { stockfishOptions } from "./fake-engine/stockfish-options.ts";
 
 /**
  * Engines that are talked to in UCI as real ones are, but live in this process: they start at once, need no processor,
@@ -67,20 +68,7 @@ export function createEnginesInProcess({
   };
 }
 
-const greeting = [
-  "id name Stockfish 19 in process",
-  "id author nobody",
-  "option name Threads type spin default 1 min 1 max 8",
-  "option name Hash type spin default 16 min 1 max 1024",
-  "option name Clear Hash type button",
-  "option name MultiPV type spin default 1 min 1 max 256",
-  "option name Skill Level type spin default 20 min 0 max 20",
-  "option name UCI_LimitStrength type check default false",
-  "option name UCI_Elo type spin default 1320 min 1320 max 3190",
-  "option name UCI_Chess960 type check default false",
-  "option name UCI_ShowWDL type check default false",
-  "uciok",
-];
+const greeting = ["id name Stockfish 19 in process", "id author nobody", ...stockfishOptions, "uciok"];
 
 /** @param tell told 1 and its limits when a search begins, and -1 when it ends. */
 function createEngine(

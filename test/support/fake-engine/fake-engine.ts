@@ -10,6 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Go, goFrom } from "./go.ts";
 import type { Misbehaviour } from "./index.ts";
 import { play, rateMoves } from "./moves.ts";
+import { stockfishOptions } from "./stockfish-options.ts";
 
 const misbehaviour = process.argv[2] as Misbehaviour | "none" | undefined;
 const iterationMs = Number(process.argv[3] ?? 2);
@@ -118,15 +119,7 @@ function greet(): void {
     "id name Fake 1.0",
     "id author nobody",
     "option name Debug Log File type string default <empty>",
-    "option name Threads type spin default 1 min 1 max 8",
-    "option name Hash type spin default 16 min 1 max 1024",
-    "option name Clear Hash type button",
-    "option name MultiPV type spin default 1 min 1 max 256",
-    "option name Skill Level type spin default 20 min 0 max 20",
-    "option name UCI_LimitStrength type check default false",
-    "option name UCI_Elo type spin default 1320 min 1320 max 3190",
-    "option name UCI_Chess960 type check default false",
-    "option name UCI_ShowWDL type check default false",
+    ...stockfishOptions,
     "uciok",
   );
 }
