@@ -36,7 +36,7 @@ test("a key with one character changed, two swapped, cut or longer is none", () 
   }
 });
 
-test("what is stored of a key is SHA-256, and with a pepper HMAC-SHA-256", () => {
+test("a key is stored as SHA-256, and with a pepper as HMAC-SHA-256", () => {
   expect(hashOfApiKey("abc", undefined)).toBe(
     "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
   );

@@ -84,7 +84,7 @@ test.each([
   ["64:ff9b::/32", "192.0.2.9"],
   ["::/0", "192.0.2.9"],
   ["0.0.0.0/0", "2001:db8:1:2::1"],
-])("to trust %s is not to trust %s", (network, peer) => {
+])("trusting %s does not trust %s", (network, peer) => {
   expect(addressOf(peer, "198.51.100.7", [network])).toBe(addressOf(peer, undefined));
 });
 
@@ -93,7 +93,7 @@ test.each([
   ["0.0.0.0/0", "::ffff:c000:209"],
   ["::/0", "2001:db8:1:2::1"],
   ["fe80::/10", "fe80::1%eth0"],
-])("to trust %s is to trust %s", (network, peer) => {
+])("trusting %s trusts %s", (network, peer) => {
   expect(addressOf(peer, "198.51.100.7", [network])).toBe("198.51.100.7");
 });
 
@@ -113,6 +113,6 @@ test.each([
   ["2001:db8:0:0::/64", "2001:db8:0::/48"],
   ["192.0.2.1", undefined],
   ["unknown", undefined],
-])("%s lies in %s, as far as one customer may have it", (name, expected) => {
+])("the address %s lies in the network %s of one customer", (name, expected) => {
   expect(widerNetworkOf(name)).toBe(expected);
 });

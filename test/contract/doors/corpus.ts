@@ -82,14 +82,14 @@ export function testCorpus(path: "wasm" | "native", app: RunningApp): void {
     await Promise.all(Array.from({ length: concurrency }, work));
   }, 300_000);
 
-  test.each(named(refused))(`refuses a position on the path ${path}: %s`, (_, line) => {
+  test.each(named(refused))(`the service refuses a position on the path ${path}: %s`, (_, line) => {
     const { status, body } = replyTo(line);
     expect(line.expect.status).toContain(status);
     expect(["invalid_fen", "illegal_position"]).toContain(body.code);
     expect(body.errors).not.toEqual([]);
   });
 
-  test.each(named(answered))(`answers a position on the path ${path}: %s`, (_, line) => {
+  test.each(named(answered))(`the service answers a position on the path ${path}: %s`, (_, line) => {
     const { status, body } = replyTo(line);
     expect(line.expect.status).toContain(status);
     expect(body.chess960).toBe(isChess960(line));
@@ -105,7 +105,7 @@ export function testCorpus(path: "wasm" | "native", app: RunningApp): void {
   });
 
   test.each(named(searched))(
-    `searches a position on the path ${path} for the side to move: %s`,
+    `the service searches a position on the path ${path} for the side to move: %s`,
     (_, line) => {
       const { body } = replyTo(line);
       expect(body.engine?.path).toBe(path);
@@ -113,15 +113,18 @@ export function testCorpus(path: "wasm" | "native", app: RunningApp): void {
     },
   );
 
-  test.each(named(listed))(`finds a legal best move on the path ${path}: %s`, (_, line) => {
+  test.each(named(listed))(`the service finds a legal best move on the path ${path}: %s`, (_, line) => {
     expect(line.expect.legal).toContain(replyTo(line).body.best_move?.uci);
   });
 
-  test.each(named(standard))(`writes moves as chess.js does on the path ${path}: %s`, (_, line) => {
-    checkNotation(replyTo(line).body);
-  });
+  test.each(named(standard))(
+    `the service writes moves as chess.js does on the path ${path}: %s`,
+    (_, line) => {
+      checkNotation(replyTo(line).body);
+    },
+  );
 
-  test(`finds at least ${hitsMin} % of the tactics and mates on the path ${path}`, () => {
+  test(`the service finds at least ${hitsMin} % of the tactics and mates on the path ${path}`, () => {
     const missed = puzzles.filter((line) => !isHit(line, replyTo(line).body)).map(({ id }) => id);
     const hits = puzzles.length - missed.length;
     const missing = missed.length > 0 ? `; not ${missed.join(", ")}` : "";
@@ -130,7 +133,7 @@ export function testCorpus(path: "wasm" | "native", app: RunningApp): void {
     expect((100 * hits) / puzzles.length).toBeGreaterThanOrEqual(hitsMin);
   });
 
-  test(`answers on the path ${path} after the whole corpus`, async () => {
+  test(`the service answers on the path ${path} after the whole corpus`, async () => {
     const start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
     const { status, body } = await post(`${app.url}/v1/eval`, { fen: start, depth: 8, path });
     expect(status).toBe(200);

@@ -263,7 +263,7 @@ describe.each(modes)("in the mode %s", (mode) => {
     },
   );
 
-  test(`writes no line in the log for pages and probes in the mode ${mode}`, () => {
+  test(`pages and probes write no line in the log in the mode ${mode}`, () => {
     expect(unlogged.length).toBeGreaterThan(0);
     expect(unlogged.flatMap((requestId) => callLinesOf(app, requestId))).toEqual([]);
   });

@@ -167,7 +167,7 @@ it.each([
   ["14", "14"],
   ['"{}"', '"{}"'],
   ["true", "true"],
-])("refuses %s, which is JSON but no object", (text, name) => {
+])("the body %s is refused, because it is JSON but no object", (text, name) => {
   expect(faultsOf(text)).toEqual([
     { pointer: "", code: "invalid_type", message: `The body must be a JSON object, not ${name}.` },
   ]);

@@ -140,7 +140,7 @@ describeWith("redis")("limits of several nodes", () => {
     });
   });
 
-  test("what a node holds stays held as long as it lives, and is given back when it dies", async () => {
+  test("places that a node holds stay held as long as it lives, and are given back when it dies", async () => {
     const plan = planWith([], 1);
     const [one, other] = await startNodes(2, plan, 1000);
     const entry = await one?.limits.enter(keyless(plan), timeOf(60_000));
@@ -152,7 +152,7 @@ describeWith("redis")("limits of several nodes", () => {
     expect(await other?.limits.enter(keyless(plan), timeOf(1))).toMatchObject({ kind: "admitted" });
   });
 
-  test("who has been refused too often on all nodes together is refused by the node that saw it", async () => {
+  test("a caller that was refused too often on all nodes together is refused by the node that saw it", async () => {
     const plan = planWith([{ name: "refusals", quota: 10, windowS: 60, unit: "refusal" }]);
     const [one, other] = await startNodes(2, plan);
     const account = keyless(plan);

@@ -35,7 +35,7 @@ function createCaller(url: string) {
   };
 }
 
-test("without a file descriptor left, callers who are in are served, others turned away, and all is well when there are some again", async () => {
+test("without a free file descriptor, connected callers are served and others refused, and the server recovers", async () => {
   const { url, pid, logged, stop } = await serve({ KIBITZ_CACHE_MB: "0" });
   const ask = createCaller(url);
   const evaluate = (depth: number) => ask("/v1/eval", { fen: startFen, depth });

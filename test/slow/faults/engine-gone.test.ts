@@ -34,7 +34,7 @@ const available = async () => {
   return Object.fromEntries(engines.map(({ id, paths }) => [id, paths.map((path) => path.available)]));
 };
 
-test("while the default engine cannot be started the server is not ready, says so everywhere, and finds by itself when it can", async () => {
+test("while the default engine cannot start, the server is not ready, says so everywhere, and recovers by itself", async () => {
   const health = createClient(Health, createGrpcTransport({ baseUrl: app.url }));
   const leaving = new AbortController();
   const watched: Status[] = [];

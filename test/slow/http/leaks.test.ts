@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 const script = fileURLToPath(new URL("left-behind.ts", import.meta.url));
 
-test("calls that have ended leave nothing behind in their connection or in what looks for streams that nobody reads", async () => {
+test("calls that have ended leave no memory behind in their connection or in the watch over unread streams", async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [script]);
   const { calls, connection, streams } = JSON.parse(stdout);
   expect(calls).toBe(0);

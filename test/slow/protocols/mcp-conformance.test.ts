@@ -48,7 +48,7 @@ async function checksOf(scenario: string, version: string) {
 }
 
 describe.each(Object.entries(scenarios))("by the specification of %s", (version, names) => {
-  test.each(names)("%s", async (scenario) => {
+  test.each(names)(`the server conforms to MCP ${version}: %s`, async (scenario) => {
     const checks = await checksOf(scenario, version);
     expect(checks.filter(({ verdict }) => verdict === "SUCCESS")).not.toEqual([]);
     const failed = checks.filter(({ verdict }) => verdict === "FAILURE").map(({ name }) => name);

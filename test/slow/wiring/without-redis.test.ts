@@ -22,7 +22,7 @@ registerHooks({
 test.each([
   ["a server that is alone reads nothing of Redis", {}, false],
   // Nobody listens there: it starts all the same.
-  ["one that is not reads the library", { KIBITZ_REDIS_URL: "redis://127.0.0.1:1" }, true],
+  ["a server with a Redis reads its library", { KIBITZ_REDIS_URL: "redis://127.0.0.1:1" }, true],
 ])("%s", async (_, env, isRead) => {
   const server = await startServer({
     ...quickestSettings,

@@ -73,7 +73,7 @@ describe.each(streamClients.filter(({ deadlines }) => deadlines))("$name", ({ op
 });
 
 describe("a deadline of a unary call ends its search", () => {
-  test.each(rpcDoors)("$name", async ({ open }) => {
+  test.each(rpcDoors)("a deadline of a unary call ends its search: $name", async ({ open }) => {
     await using door = open(app.url);
     const outcome = await callWithDeadline(() =>
       // The headers in which the protocols say it: both are sent, and each door reads its own.
