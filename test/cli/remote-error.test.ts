@@ -1,5 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { expect, test } from "vitest";
+import { ProblemSchema } from "../../gen/chess/analysis/v1/problem_pb.ts";
 import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { errorFromRemote, RemoteError, UnreachableError } from "../../src/cli/remote-error.ts";
 import { KibitzError } from "../../src/errors/errors.ts";
@@ -41,7 +42,10 @@ test("a refusal of a service says when to try again", () => {
   });
 });
 
-test("a refusal without room for its document keeps its violations and its wait", () => {
+test.each([
+  ["without room for the errors of its document", true],
+  ["without a document, as older services send it,", false],
+])("a refusal %s keeps its violations and its wait", (_, hasDocument) => {
   const faults = Array.from({ length: 20 }, (_, index) => ({
     pointer: `/moves/${index}`,
     code: "illegal_move" as const,
@@ -49,7 +53,10 @@ test("a refusal without room for its document keeps its violations and its wait"
   }));
   const long = new KibitzError("illegal_move", "y".repeat(900), { faults, retryAfterMs: 1500 });
   const sent = connectErrorFrom(long, "r-2");
-  expect(sent.details.map((detail) => "desc" in detail && detail.desc.name)).not.toContain("Problem");
+  expect(sent.findDetails(ProblemSchema)).toMatchObject([{ errors: [] }]);
+  if (!hasDocument) {
+    sent.details = sent.details.filter((detail) => "desc" in detail && detail.desc !== ProblemSchema);
+  }
   const error = errorFromRemote(sent, url);
   expect(error).toMatchObject({
     code: "illegal_move",

@@ -1,12 +1,5 @@
-/** What an RPC error says, and what of it is left out so that clients take it. */
-
-import {
-  create,
-  type DescMessage,
-  type MessageInitShape,
-  type MessageShape,
-  toBinary,
-} from "@bufbuild/protobuf";
+import { create, type DescMessage, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { AnySchema, anyPack } from "@bufbuild/protobuf/wkt";
 import type { ConnectError } from "@connectrpc/connect";
 import {
   BadRequest_FieldViolationSchema,
@@ -14,162 +7,116 @@ import {
   ErrorInfoSchema,
   QuotaFailureSchema,
   RetryInfoSchema,
+  type BadRequest_FieldViolation as Violation,
 } from "../../../gen/google/rpc/error_details_pb.ts";
 import { problemDesc, problemMessage } from "../../calls/convert-problem.ts";
-import type { NextAction } from "../../errors/catalogue.ts";
-import type { Fault, KibitzError } from "../../errors/errors.ts";
+import type { KibitzError } from "../../errors/errors.ts";
 import { fieldPathOf } from "../../text/json-pointer.ts";
 import { grpcMessage } from "../../text/plain-text.ts";
 
-/** What an RPC error says. */
+/** The message and the typed details of an RPC error. */
 export interface ErrorContent {
   readonly message: string;
   readonly details: Detail[];
 }
 
 type Detail = Extract<ConnectError["details"][number], { readonly desc: DescMessage }>;
-type Violation = MessageShape<typeof BadRequest_FieldViolationSchema>;
 
 /**
- * How long `grpc-message` and `grpc-status-details-bin` may be together. grpcio and grpc-java take 8192 bytes of
- * metadata by default and report RESOURCE_EXHAUSTED for more, whatever the error was; proxies add some of their own.
+ * The maximum length of `grpc-message` and `grpc-status-details-bin` together. grpcio and grpc-java take 8192 bytes of
+ * metadata by default and report RESOURCE_EXHAUSTED for more, whatever the error was. Proxies add headers of their own.
  */
 const encodedMaxBytes = 6 * 1024;
 
-/** How long `grpc-message` alone may be: the message stands in the details again, up to three times. */
+/** The maximum length of `grpc-message` alone, because the details repeat the message up to three times. */
 const messageMaxBytes = 1024;
 
-/** For the sentence that says what was left out, and for google.rpc.Status around the details. */
-const reservedBytes = 128;
-
-/** The message and the typed details of an error, most important first, and of these as much as there is room for. */
-export function contentOfError(error: KibitzError, requestId: string): ErrorContent {
-  const message = shortened(error.message);
-  const info = infoOf(error, error.nextAction, requestId);
-  const waiting = [...waitingOf(error, message)];
-  const encodedBytes = encodedMaxBytes - grpcMessage(message).length;
-  const room =
-    decodedBytes(encodedBytes) - reservedBytes - Buffer.byteLength(message) - bytesOf(info, ...waiting);
-  const { kept, leftOut } = violationsOf(error.faults, room);
-  const faults = kept.length > 0 ? [detailOf(BadRequestSchema, { fieldViolations: kept })] : [];
-  const told = leftOut > 0 ? `${message} ${noteOf(leftOut)}` : message;
-  const problem = problemsOf(error, told, requestId).find(
-    (one) => bytesOf(detailOf(problemDesc, one)) <= room - bytesOf(...faults),
-  );
-  return {
-    message: told,
-    details: [
-      problem?.suggestedRequest ? info : infoOf(error, actionWithoutSuggestion(error), requestId),
-      ...waiting,
-      ...faults,
-      ...(problem ? [detailOf(problemDesc, problem)] : []),
-    ],
-  };
-}
-
-function infoOf({ code }: KibitzError, nextAction: NextAction, requestId: string): Detail {
-  return detailOf(ErrorInfoSchema, {
-    reason: code.toUpperCase(),
-    domain: "kibitz",
-    metadata: { code, next_action: nextAction, request_id: requestId },
-  });
-}
-
-/** Where there was no room for a request to send, the one that was sent is to be mended. */
-function actionWithoutSuggestion({ nextAction }: KibitzError): NextAction {
-  return nextAction === "send_suggested_request" ? "fix_request" : nextAction;
-}
+/** Reserved for the sentence about violations that do not fit, which stands in up to three places. */
+const reservedBytes = 256;
 
 /**
- * The problem document: whole, or without the faults, which BadRequest has, too. That has no places in texts, and a text up
- * to its fault is long: rather than the place, the document leaves out what is allowed instead, and the request to send.
+ * The content of an error, or its most important parts if all of it would be too long. The suggested request and the
+ * allowed values are left out first, then the errors of the Problem, which BadRequest repeats, then violations.
  */
-function problemsOf(error: KibitzError, detail: string, requestId: string) {
+export function contentOfError(error: KibitzError, requestId: string): ErrorContent {
+  const violations = error.faults.map(({ pointer, code, message: description }) =>
+    create(BadRequest_FieldViolationSchema, {
+      field: fieldPathOf(pointer),
+      reason: code.toUpperCase(),
+      description,
+    }),
+  );
+  const detail = shortened(error.message);
   const whole = { ...problemMessage(error, requestId), detail };
-  const withPlaces = {
-    ...whole,
-    errors: whole.errors.map(({ allowed: _, ...fault }) => fault),
-  };
-  const { suggestedRequest: _, ...alone } = withPlaces;
-  const isInText = error.faults.some(({ place }) => place !== undefined && "offset" in place);
-  return [
-    whole,
-    ...(isInText ? [withPlaces, { ...alone, nextAction: actionWithoutSuggestion(error) }] : []),
-    { ...whole, errors: [] },
-  ];
-}
-
-/** What is used up, and when there is more. */
-function* waitingOf({ quota, retryAfterMs }: KibitzError, description: string): Generator<Detail> {
-  if (quota !== undefined) {
-    yield detailOf(QuotaFailureSchema, { violations: [{ subject: quota, description }] });
+  const { suggestedRequest: _, ...rest } = whole;
+  const nextAction = whole.nextAction === "send_suggested_request" ? "fix_request" : whole.nextAction;
+  const short = { ...rest, nextAction, errors: rest.errors.map(({ allowed: _, ...fault }) => fault) };
+  for (const problem of [whole, short]) {
+    const content = contentOf(error, problem, violations);
+    if (freeBytesIn(content) >= 0) {
+      return content;
+    }
   }
-  if (retryAfterMs !== undefined) {
-    const seconds = BigInt(Math.floor(retryAfterMs / 1000));
-    const nanos = Math.round((retryAfterMs % 1000) * 1e6);
-    yield detailOf(RetryInfoSchema, { retryDelay: { seconds, nanos } });
-  }
-}
-
-/** The first faults, as many as there is room for. */
-function violationsOf(faults: readonly Fault[], room: number) {
+  const shortest = { ...short, errors: [] };
+  let free = freeBytesIn(contentOf(error, shortest, [])) - reservedBytes;
   const kept: Violation[] = [];
-  let left = room - anyBytesOf(BadRequestSchema);
-  for (const { pointer, code, message: description } of faults) {
-    const init = { field: fieldPathOf(pointer), reason: code.toUpperCase(), description };
-    const violation = create(BadRequest_FieldViolationSchema, init);
-    left -= toBinary(BadRequest_FieldViolationSchema, violation).length + prefixMaxBytes;
-    if (left < 0) {
+  for (const violation of violations) {
+    free -= toBinary(BadRequest_FieldViolationSchema, violation).length + prefixBytes;
+    if (free < 0) {
       break;
     }
     kept.push(violation);
   }
-  return { kept, leftOut: faults.length - kept.length };
+  const count = violations.length - kept.length;
+  const note = count === 0 ? "" : ` ${count} ${count === 1 ? "fault" : "faults"} had no room in this error.`;
+  return contentOf(error, { ...shortest, detail: detail + note }, kept);
 }
 
-function noteOf(leftOut: number): string {
-  return `${leftOut} ${leftOut === 1 ? "fault" : "faults"} had no room in this error.`;
-}
-
-const ellipsisBytes = grpcMessage("…").length;
-
-/** Whole where it is short enough to be a header, else its beginning. */
-function shortened(message: string): string {
-  if (grpcMessage(message).length <= messageMaxBytes) {
-    return message;
+function contentOf(
+  { code, quota, retryAfterMs }: KibitzError,
+  problem: ReturnType<typeof problemMessage>,
+  fieldViolations: Violation[],
+): ErrorContent {
+  const { detail: message, nextAction: next_action, requestId: request_id } = problem;
+  const metadata = { code, next_action, request_id };
+  const details = [detailOf(ErrorInfoSchema, { reason: code.toUpperCase(), domain: "kibitz", metadata })];
+  if (quota !== undefined) {
+    details.push(detailOf(QuotaFailureSchema, { violations: [{ subject: quota, description: message }] }));
   }
-  let short = "";
-  let bytes = ellipsisBytes;
-  for (const character of message) {
-    bytes += grpcMessage(character).length;
-    if (bytes > messageMaxBytes) {
-      break;
-    }
-    short += character;
+  if (retryAfterMs !== undefined) {
+    const seconds = BigInt(Math.floor(retryAfterMs / 1000));
+    const nanos = Math.round((retryAfterMs % 1000) * 1e6);
+    details.push(detailOf(RetryInfoSchema, { retryDelay: { seconds, nanos } }));
   }
-  return `${short}…`;
+  if (fieldViolations.length > 0) {
+    details.push(detailOf(BadRequestSchema, { fieldViolations }));
+  }
+  details.push(detailOf(problemDesc, problem));
+  return { message, details };
 }
 
 function detailOf<D extends DescMessage>(desc: D, init: MessageInitShape<D>): Detail {
   return { desc, value: create(desc, init) };
 }
 
-/** What details take in google.rpc.Status, at most. */
-function bytesOf(...details: readonly Detail[]): number {
-  return details
-    .map(({ desc, value }) => toBinary(desc, create(desc, value)).length + anyBytesOf(desc))
-    .reduce((sum, bytes) => sum + bytes, 0);
+/** Tag and length before a part of a message. */
+const prefixBytes = 4;
+
+/** How many further bytes of details the headers of gRPC could carry. Negative if the content is too long. */
+function freeBytesIn({ message, details }: ErrorContent): number {
+  const statusBytes = details
+    .map(({ desc, value }) => toBinary(AnySchema, anyPack(desc, create(desc, value))).length + prefixBytes)
+    .reduce((sum, bytes) => sum + bytes, Buffer.byteLength(message) + 2 * prefixBytes);
+  // google.rpc.Status is sent as base64.
+  return Math.floor(((encodedMaxBytes - grpcMessage(message).length) * 3) / 4) - statusBytes;
 }
 
-/** The tag and the length before a part of a message. */
-const prefixMaxBytes = 4;
-
-/** What google.protobuf.Any adds to a message. */
-function anyBytesOf({ typeName }: DescMessage): number {
-  return "type.googleapis.com/".length + typeName.length + 3 * prefixMaxBytes;
-}
-
-/** How many bytes a text of base64 holds. */
-function decodedBytes(encodedBytes: number): number {
-  return Math.floor((encodedBytes * 3) / 4);
+/** The message, or its beginning if it is too long for a header. */
+function shortened(message: string): string {
+  const characters = [...message];
+  while (grpcMessage(characters.join("")).length > messageMaxBytes) {
+    characters.length = Math.floor(characters.length * 0.9);
+  }
+  const short = characters.join("");
+  return short === message ? message : `${short}…`;
 }

@@ -1,4 +1,4 @@
-/** Errors on their way out, ours as Connect's, and on their way in: what one that Connect made itself means to us. */
+/** Converts our errors to Connect's, and those that Connect makes itself to ours. */
 
 import type { DescMessage } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -12,10 +12,8 @@ import { echo, withoutControls } from "../../text/plain-text.ts";
 import { contentOfError } from "./error-details.ts";
 
 /**
- * An error for Connect, gRPC and gRPC-Web, with the same content as the problem document in typed details: ErrorInfo
- * always, QuotaFailure for limits, RetryInfo where waiting helps, BadRequest for faults, and the Problem itself. What
- * would make it longer than clients take is left out: first the Problem's faults, then the Problem, then faults, and
- * then the message says so.
+ * An error for Connect, gRPC and gRPC-Web, with the content of the problem document in typed details: ErrorInfo always,
+ * QuotaFailure for limits, RetryInfo if waiting helps, BadRequest for faults, and the Problem itself.
  */
 export function connectErrorFrom(thrown: unknown, requestId: string): ConnectError {
   if (thrown instanceof ConnectError && thrown.code !== Code.DeadlineExceeded) {
@@ -48,32 +46,37 @@ export function deadlineExceeded(cause: ConnectError): KibitzError {
 }
 
 /**
- * What an error of Connect's own means in our catalogue; one that was made of ours means that. Connect tells most of
- * them apart by nothing but their text (repair `tellErrorsByText`), as protobuf-es does in them (repair
- * `readDecodingErrors`), so where that is not known the code decides.
+ * The error of our catalogue for an error of Connect. Most errors of Connect and protobuf-es differ in their texts
+ * only: if the text is unknown, the code decides.
  *
- * @param input the type of the message that could not be read, if that is why
+ * @param input the type of the message that could not be read
  */
 export function errorFromConnect(error: ConnectError, input: DescMessage): KibitzError {
   const { rawMessage: text, code, cause } = error;
   if (cause instanceof KibitzError) {
     return cause;
   }
-  const known = knownRefusals.find(({ pattern }) => pattern.test(text));
-  if (known) {
-    const [, first = "", second = ""] = known.pattern.exec(text) ?? [];
-    return known.explain(first, second, input);
+  for (const { pattern, explain } of explained) {
+    const match = pattern.exec(text);
+    if (match) {
+      const [, first = "", second = ""] = match;
+      return explain(first, second, input);
+    }
   }
-  // Repair `keepErrorsWellFormed`.
+  const known = codesByText.find(([pattern]) => pattern.test(text));
+  if (known) {
+    return new KibitzError(known[1], `The call cannot be read: ${shortened(text, 160)}.`);
+  }
+  // Well-formed, because Connect throws when it writes half a surrogate pair into a header of gRPC.
   return new KibitzError(codes.get(code) ?? "internal", withoutControls(text.toWellFormed()));
 }
 
-interface KnownRefusal {
+interface Explained {
   readonly pattern: RegExp;
   explain(first: string, second: string, input: DescMessage): KibitzError;
 }
 
-const knownRefusals: readonly KnownRefusal[] = [
+const explained: readonly Explained[] = [
   {
     pattern: /^cannot decode message (\S+) from JSON: key "(.*)" is unknown$/s,
     explain(type, key, input) {
@@ -104,16 +107,6 @@ const knownRefusals: readonly KnownRefusal[] = [
     },
   },
   {
-    pattern: /^cannot decode \S+ (\S+) from JSON:? (.*)$/s,
-    explain: (type, reason) =>
-      new KibitzError("malformed_json", `The JSON is not a valid ${shortName(type)}: ${shortened(reason)}.`),
-  },
-  {
-    pattern: /^parse binary: (.*)$/s,
-    explain: (reason, _, { name }) =>
-      new KibitzError("invalid_type", `The bytes are not a valid ${name}: ${shortened(reason)}.`),
-  },
-  {
     pattern: /^message .*is larger than configured readMaxBytes (\d+)/,
     explain: (bytes) =>
       new KibitzError(
@@ -121,33 +114,17 @@ const knownRefusals: readonly KnownRefusal[] = [
         `The message is larger than ${bytes} bytes, the maximum for this call.`,
       ),
   },
-  {
-    pattern: /^unknown compression "(.*)": supported encodings are (.*)$/s,
-    explain: (name, accepted) =>
-      new KibitzError(
-        "unsupported_media_type",
-        `The encoding "${echo(name)}" is not one of ${accepted.replaceAll(",", ", ")}. Use one of these, or send the message uncompressed.`,
-      ),
-  },
-  {
-    pattern: /^decompression failed/,
-    explain: () => new KibitzError("malformed_http", "The message is not encoded as its header says."),
-  },
-  {
-    pattern: /^received compressed envelope, but do not know how to decompress/,
-    explain: () =>
-      new KibitzError(
-        "malformed_http",
-        "The message is marked as compressed, but no header names the encoding.",
-      ),
-  },
-  {
-    pattern: /^protocol error: (.*)$/s,
-    explain: (reason) => new KibitzError("malformed_http", `The call cannot be read: ${shortened(reason)}.`),
-  },
 ];
 
-/** Where the text says nothing. */
+/** Errors that are the client's fault, though Connect gives some of them the code `internal` or `unimplemented`. */
+const codesByText: readonly (readonly [pattern: RegExp, code: ErrorCode])[] = [
+  [/^cannot decode .* from JSON/s, "malformed_json"],
+  [/^parse binary: /, "invalid_type"],
+  [/^unknown compression /, "unsupported_media_type"],
+  [/^(protocol error|decompression failed|received compressed envelope)/, "malformed_http"],
+];
+
+/** For errors with other texts. */
 const codes: ReadonlyMap<Code, ErrorCode> = new Map([
   [Code.InvalidArgument, "malformed_http"],
   [Code.DeadlineExceeded, "deadline_exceeded"],
@@ -157,7 +134,7 @@ const codes: ReadonlyMap<Code, ErrorCode> = new Map([
   [Code.Unavailable, "overloaded"],
 ]);
 
-/** With the place of the fault where that is certain: the text names a field, but not where its message stands. */
+/** An error with a fault if the field is certain: the text names a field, but not the place of its message. */
 function refused(code: ErrorCode, message: string, field: string | undefined): KibitzError {
   if (field === undefined) {
     return new KibitzError(code, message);
@@ -170,11 +147,8 @@ function shortName(type: string): string {
   return type.slice(type.lastIndexOf(".") + 1);
 }
 
-/** As long as an echo may be. */
-const reasonMaxCharacters = 64;
-
-/** A reason of protobuf-es or V8, which may repeat all that was sent. */
-function shortened(reason: string): string {
-  const short = reason.length > reasonMaxCharacters ? `${reason.slice(0, reasonMaxCharacters - 1)}…` : reason;
+/** A text of protobuf-es or V8, which may repeat all that was sent. */
+function shortened(text: string, maxCharacters = 64): string {
+  const short = text.length > maxCharacters ? `${text.slice(0, maxCharacters - 1)}…` : text;
   return withoutControls(short.replace(/\.$/, "").toWellFormed());
 }

@@ -78,7 +78,7 @@ function refusedFromConnectError(error: ConnectError): Refused {
     refusal: refusalFromDetails(
       error.rawMessage,
       info,
-      badRequest?.fieldViolations.map(({ field, reason, description }) => ({
+      (badRequest?.fieldViolations ?? []).map(({ field, reason, description }) => ({
         pointer: pointerFromFieldPath(field),
         code: reason.toLowerCase(),
         message: description,

@@ -51,7 +51,7 @@ export interface Refusal {
   readonly nextAction: string;
   readonly requestId: string;
   readonly faults: readonly ToldFault[];
-  /** Of the problem document; undefined where an error had no room for it. */
+  /** The suggested request of the problem document. */
   readonly suggestion?: unknown;
 }
 

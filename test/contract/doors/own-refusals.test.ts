@@ -177,7 +177,7 @@ const wrongs: readonly Wrong[] = [
     "invalid_argument",
     "malformed_json",
     [],
-    /^The JSON is not a valid AnalysisRequest: .*\.$/,
+    /^The call cannot be read: cannot decode message .*AnalysisRequest from JSON.*\.$/,
   ],
   [
     "a key twice",
@@ -193,7 +193,7 @@ const wrongs: readonly Wrong[] = [
     "invalid_argument",
     "malformed_json",
     [],
-    /^The JSON is not a valid AnalysisRequest: .*\.$/,
+    /^The call cannot be read: cannot decode message .*AnalysisRequest from JSON.*\.$/,
   ],
   [
     "bytes that are no message",
@@ -201,7 +201,7 @@ const wrongs: readonly Wrong[] = [
     "invalid_argument",
     "invalid_type",
     [],
-    /^The bytes are not a valid AnalysisRequest: .*\.$/,
+    /^The call cannot be read: parse binary: .*\.$/,
   ],
   [
     "a message that is too large",
@@ -225,7 +225,7 @@ const wrongs: readonly Wrong[] = [
     "unimplemented",
     "unsupported_media_type",
     [],
-    /^The encoding "zstd" is not one of gzip\./,
+    /^The call cannot be read: unknown compression "zstd": supported encodings are gzip.*\.$/,
   ],
   [
     "a message that is not encoded as is said",
@@ -233,7 +233,7 @@ const wrongs: readonly Wrong[] = [
     "invalid_argument",
     "malformed_http",
     [],
-    /^The message is not encoded as its header says\.$/,
+    /^The call cannot be read: decompression failed\.$/,
   ],
 ];
 
@@ -264,7 +264,7 @@ test.each(protocols.filter((protocol) => protocol !== unary))(
   async (protocol) => {
     const headers = { ...id, [protocol.encoding]: "identity" };
     const error = await protocol.send(asJson({ fen: startFen }), true, headers);
-    expect(error.rawMessage).toMatch(/^The message is marked as compressed/);
+    expect(error.rawMessage).toMatch(/^The call cannot be read: received compressed envelope/);
     expect(codeToString(error.code)).toBe("invalid_argument");
     expect(error.findDetails(ErrorInfoSchema)).toMatchObject([
       { metadata: { code: "malformed_http", next_action: "fix_request", request_id: "mine" } },

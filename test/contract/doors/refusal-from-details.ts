@@ -9,15 +9,15 @@ export interface ErrorInfo {
 }
 
 /**
- * What the typed details of an RPC error say. Every error has an ErrorInfo, and they agree with each other.
+ * The refusal in the typed details of an RPC error. Every error has an ErrorInfo and a Problem, and they agree.
  *
  * @param problem the problem document among them, as plain JSON
  */
 export function refusalFromDetails(
   message: string,
   info: ErrorInfo | undefined,
-  faults: Refusal["faults"] = [],
-  problem: Plain | undefined = undefined,
+  faults: Refusal["faults"],
+  problem: Plain | undefined,
 ): Refusal {
   expect(info, `the error "${message}" has an ErrorInfo`).toBeDefined();
   const { reason = "", domain = "", metadata = {} } = info ?? {};
@@ -25,11 +25,8 @@ export function refusalFromDetails(
   expect(reason).toBe(metadata.code?.toUpperCase());
   expect(Object.keys(metadata).toSorted()).toEqual(["code", "next_action", "request_id"]);
   const { code = "", next_action: nextAction = "", request_id: requestId = "" } = metadata;
-  if (problem === undefined) {
-    return { code, message, nextAction, requestId, faults };
-  }
   expect(problem).toMatchObject({ code, detail: message, next_action: nextAction, request_id: requestId });
-  const errors = problem.errors as readonly ToldFault[];
+  const errors = problem?.errors as readonly ToldFault[];
   if (errors.length > 0) {
     // google.rpc.BadRequest has no room for more.
     expect(errors.map(({ pointer, code, message }) => ({ pointer, code, message }))).toEqual(faults);
@@ -40,7 +37,7 @@ export function refusalFromDetails(
     nextAction,
     requestId,
     faults: errors.length > 0 ? errors : faults,
-    suggestion: problem.suggested_request ?? null,
+    suggestion: problem?.suggested_request ?? null,
   };
 }
 

@@ -24,7 +24,7 @@ function encodedBytesOf(error: ConnectError): number {
 const infoOf = (error: ConnectError) => error.findDetails(ErrorInfoSchema)[0];
 
 describe("an error of the catalogue", () => {
-  test.each(errorCodes)("the error %s has the contract's code and an ErrorInfo", (code) => {
+  test.each(errorCodes)("%s has the contract's code and an ErrorInfo", (code) => {
     const error = connectErrorFrom(new KibitzError(code, "what is wrong"), "id-1");
     expect(codeToString(error.code)).toBe(statuses[code]?.[1]);
     expect(error.rawMessage).toBe("what is wrong");
@@ -32,7 +32,7 @@ describe("an error of the catalogue", () => {
     expect(infoOf(error)?.metadata).toMatchObject({ code, request_id: "id-1" });
   });
 
-  test("an error carries its problem document, with a suggested request", () => {
+  test("an error carries its problem document with the suggested request", () => {
     const error = connectErrorFrom(
       new KibitzError("invalid_fen", "short", { suggestedRequest: { fen: "long" } }),
       "id-1",
@@ -50,7 +50,7 @@ describe("an error of the catalogue", () => {
     ]);
   });
 
-  test("an error has its violations in BadRequest alone if both have no room", () => {
+  test("twenty faults that do not fit twice stand in BadRequest alone", () => {
     const faults = Array.from({ length: 20 }, (_, index): Fault => {
       return { pointer: `/moves/${index}`, code: "illegal_move", message: "m".repeat(100) };
     });
@@ -60,13 +60,16 @@ describe("an error of the catalogue", () => {
     expect(encodedBytesOf(error)).toBeLessThanOrEqual(6144);
   });
 
-  test("an error says to fix the request if the suggested one has no room", () => {
+  test("the next action is to fix the request if the suggested one does not fit", () => {
     const suggestedRequest = { fen: "x", moves: Array(600).fill("e2e4") };
     const fault: Fault = { pointer: "/fen", code: "invalid_fen", message: "short" };
     const error = connectErrorFrom(errorFromFaults([fault], { suggestedRequest }), "id-1");
     expect(infoOf(error)?.metadata.next_action).toBe("fix_request");
     expect(error.findDetails(BadRequestSchema)).toHaveLength(1);
-    expect(error.findDetails(ProblemSchema)).toEqual([]);
+    expect(error.findDetails(ProblemSchema)).toMatchObject([
+      { nextAction: "fix_request", errors: [{ pointer: "/fen" }] },
+    ]);
+    expect(error.findDetails(ProblemSchema)[0]?.suggestedRequest).toBeUndefined();
     expect(encodedBytesOf(error)).toBeLessThanOrEqual(6144);
   });
 
@@ -79,34 +82,28 @@ describe("an error of the catalogue", () => {
   );
 });
 
-describe("the place of a fault in a text", () => {
-  const faultIn = (game: string): Fault => ({
-    pointer: "/pgn",
-    code: "illegal_move",
-    message: "'Ke3' is not legal.",
-    allowed: { examples: [game] },
-    place: { ply: 3, token: "Ke3", offset: game.length, line: 2, column: 4 },
-  });
-
-  test.each([
-    [
-      "beside the request to send, which is told once where twice has no room",
-      3000,
-      "send_suggested_request",
-    ],
-    ["alone where a request to send has no room", 100_000, "fix_request"],
-  ])("the place of a violation in a text is reported %s", (_, characters, nextAction) => {
+test.each([3000, 100_000])(
+  "the place of a fault in a text is reported if a suggested text of %i characters does not fit",
+  (characters) => {
     const pgn = "e".repeat(characters);
-    const error = connectErrorFrom(errorFromFaults([faultIn(pgn)], { suggestedRequest: { pgn } }), "id-1");
-    expect(error.findDetails(ProblemSchema)).toMatchObject([
-      { nextAction, errors: [{ token: "Ke3", offset: characters, line: 2, column: 4 }] },
-    ]);
+    const fault: Fault = {
+      pointer: "/pgn",
+      code: "illegal_move",
+      message: "'Ke3' is not legal.",
+      allowed: { examples: [pgn] },
+      place: { ply: 3, token: "Ke3", offset: characters, line: 2, column: 4 },
+    };
+    const error = connectErrorFrom(errorFromFaults([fault], { suggestedRequest: { pgn } }), "id-1");
     const [problem] = error.findDetails(ProblemSchema);
-    expect(problem?.suggestedRequest).toEqual(nextAction === "fix_request" ? undefined : { pgn });
-    expect(infoOf(error)?.metadata.next_action).toBe(nextAction);
+    expect(problem).toMatchObject({
+      nextAction: "fix_request",
+      errors: [{ ply: 3, token: "Ke3", offset: characters, line: 2, column: 4 }],
+    });
+    expect(problem?.suggestedRequest).toBeUndefined();
+    expect(infoOf(error)?.metadata.next_action).toBe("fix_request");
     expect(encodedBytesOf(error)).toBeLessThanOrEqual(6144);
-  });
-});
+  },
+);
 
 describe("faults", () => {
   test.each([
@@ -116,7 +113,7 @@ describe("faults", () => {
     ["/options/skill_level", "options.skill_level"],
     ["/options/a~1b~0c", "options.a/b~c"],
     ["", ""],
-  ])("violations at %j are field violations at %j", (pointer, field) => {
+  ])("a fault at %j is a field violation at %j", (pointer, field) => {
     const fault: Fault = { pointer, code: "out_of_range", message: "too much" };
     const error = connectErrorFrom(errorFromFaults([fault]), "id-1");
     expect(error.findDetails(BadRequestSchema)[0]?.fieldViolations).toMatchObject([
@@ -124,7 +121,7 @@ describe("faults", () => {
     ]);
   });
 
-  test("violations without room are counted in the message, after the time to wait", () => {
+  test("faults that do not fit are counted in the message, and RetryInfo stays", () => {
     const message = "\u{1f600}".repeat(32);
     const faults = Array.from({ length: 20 }, (_, index): Fault => {
       return {
@@ -141,25 +138,27 @@ describe("faults", () => {
       "ErrorInfo",
       "RetryInfo",
       "BadRequest",
+      "Problem",
     ]);
+    expect(error.findDetails(ProblemSchema)).toMatchObject([{ detail: error.rawMessage, errors: [] }]);
     expect(encodedBytesOf(error)).toBeLessThanOrEqual(6144);
   });
 
-  test("an error without violations has no BadRequest", () => {
+  test("an error without faults has no BadRequest", () => {
     expect(
       connectErrorFrom(new KibitzError("internal", "bad"), "id-1").findDetails(BadRequestSchema),
     ).toEqual([]);
   });
 });
 
-describe("an error that passes", () => {
+describe("the time to retry", () => {
   test.each([
     [0, 0n, 0, "1"],
     [1, 0n, 1_000_000, "1"],
     [1500, 1n, 500_000_000, "2"],
     [60_000, 60n, 0, "60"],
   ])(
-    "an error that may be retried in %i ms says so in RetryInfo and Retry-After",
+    "an error with a retry in %i ms has RetryInfo and Retry-After",
     (retryAfterMs, seconds, nanos, header) => {
       const error = connectErrorFrom(new KibitzError("overloaded", "busy", { retryAfterMs }), "id-1");
       expect(error.findDetails(RetryInfoSchema)[0]?.retryDelay).toMatchObject({ seconds, nanos });
@@ -167,7 +166,7 @@ describe("an error that passes", () => {
     },
   );
 
-  test("an error that may be retried at an unknown time has no RetryInfo", () => {
+  test("an error without a time to retry has neither RetryInfo nor Retry-After", () => {
     const error = connectErrorFrom(new KibitzError("body_too_large", "big"), "id-1");
     expect(error.findDetails(RetryInfoSchema)).toEqual([]);
     expect(error.metadata.get("retry-after")).toBeNull();
@@ -175,7 +174,7 @@ describe("an error that passes", () => {
 });
 
 test.each(["x".repeat(9000), "é".repeat(9000), "\u{1f600}".repeat(9000), "%".repeat(9000)])(
-  "a message that is too large for clients is cut: %#",
+  "a message that is too long for a header is cut: %#",
   (message) => {
     const error = connectErrorFrom(new KibitzError("rate_limited", message, { quota: "a/b" }), "id-1");
     expect(error.rawMessage).toMatch(/^.{50,1020}…$/u);
@@ -193,8 +192,8 @@ test.each([
   );
 });
 
-describe("what was not thrown on purpose", () => {
-  test("an unexpected error is internal, and its text stays inside", () => {
+describe("an exception that is no KibitzError", () => {
+  test("an unexpected exception is internal, and its message is not sent", () => {
     const mistake = new TypeError("password is 1234");
     const error = connectErrorFrom(mistake, "id-1");
     expect(error.code).toBe(Code.Internal);
@@ -206,12 +205,12 @@ describe("what was not thrown on purpose", () => {
     });
   });
 
-  test("an error of Connect keeps its code", () => {
+  test("an error of Connect is passed on as it is", () => {
     const error = new ConnectError("protocol error", Code.InvalidArgument);
     expect(connectErrorFrom(error, "id-1")).toBe(error);
   });
 
-  test("a timeout of Connect is the catalogue's deadline_exceeded", () => {
+  test("a deadline that Connect reports is the catalogue's deadline_exceeded", () => {
     const error = connectErrorFrom(
       new ConnectError("the operation timed out", Code.DeadlineExceeded),
       "id-1",
