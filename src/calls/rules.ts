@@ -47,8 +47,8 @@ function listLimitsOf(desc: DescMessage): readonly (readonly [localName: string,
 }
 
 /**
- * A message whose lists have at most one item too many: of 32,000 empty moves each would be a violation, and finding
- * them all held the thread for 60 ms (repair `shortenLists`).
+ * A message whose lists have at most one item too many, because protovalidate reports every item of a list that is too
+ * long: 32,000 empty moves held the thread for 60 ms.
  */
 function withoutExcess(message: Message, limits: ReturnType<typeof listLimitsOf>): Message {
   const values = message as Message & Record<string, unknown>;
@@ -92,7 +92,7 @@ function codeOf(field: DescField | undefined, ruleId: string): Fault["code"] {
 }
 
 function complaintOf({ ruleId, message }: Violation, field: DescField | undefined, value: unknown): string {
-  // Repair `readLimitsFromText`.
+  // protovalidate names the limit in the text of a violation only.
   const limit = /\d+/.exec(message)?.[0] ?? "";
   switch (ruleId) {
     case "required":

@@ -70,8 +70,8 @@ export function durationText(seconds: number): string {
 /**
  * A text as the value of the header `grpc-message`: only `%` and characters outside of printable ASCII are escaped.
  *
- * Connect escapes as for a URI component, and clients that read with decodeURI, such as grpc-js, then show `%3A` for a
- * colon (repair `fixGrpcMessageEncoding`); over half a surrogate pair it throws (repair `keepErrorsWellFormed`).
+ * Connect escapes as for a URI component, so that clients that read with decodeURI, such as grpc-js, show `%3A` for a
+ * colon, and Connect throws if the text has half a surrogate pair.
  */
 export function grpcMessage(text: string): string {
   return text.toWellFormed().replace(/[^ -$&-~]+/gu, encodeURIComponent);

@@ -85,8 +85,8 @@ export function createDispatch({
   }
 
   return (req, res) => {
-    // Who leaves may make the request emit this; Connect takes its own listener off too early, and two pipelined
-    // requests with a disconnect ended the process (repair `hearLateErrors`).
+    // A disconnect may make the request emit an error. Connect removes its own listener too early: two pipelined requests
+    // with a disconnect would end the process.
     req.on("error", () => {});
     // Writing after the end is a mistake in a handler, but one that would end the process.
     res.on("error", (err) => log.error({ err }, "writing an answer failed"));
@@ -130,7 +130,7 @@ function check(req: NodeRequest, res: NodeResponse, headersMaxBytes: number): vo
 
 /**
  * Refuses what Node lets pass, and makes sure that `new URL(req.url, "http://" + host)` cannot throw: Connect
- * calls it outside of any try, and one request with `Host: [` ended the process (repair `guardHost`).
+ * calls it outside of any try, so one request with `Host: [` would end the process.
  *
  * To be asked behind {@link takeAbsoluteTarget}. Afterwards `req.headers.host` is there for every version, and the target
  * is a path with its query, or `*`.

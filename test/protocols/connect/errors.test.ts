@@ -32,7 +32,7 @@ describe("an error of the catalogue", () => {
     expect(infoOf(error)?.metadata).toMatchObject({ code, request_id: "id-1" });
   });
 
-  test("an error carries its problem document with the suggested request", () => {
+  test("an error carries its problem document, with a suggested request", () => {
     const error = connectErrorFrom(
       new KibitzError("invalid_fen", "short", { suggestedRequest: { fen: "long" } }),
       "id-1",
@@ -50,7 +50,7 @@ describe("an error of the catalogue", () => {
     ]);
   });
 
-  test("twenty faults that do not fit twice stand in BadRequest alone", () => {
+  test("an error has its violations in BadRequest alone if both have no room", () => {
     const faults = Array.from({ length: 20 }, (_, index): Fault => {
       return { pointer: `/moves/${index}`, code: "illegal_move", message: "m".repeat(100) };
     });
@@ -60,7 +60,7 @@ describe("an error of the catalogue", () => {
     expect(encodedBytesOf(error)).toBeLessThanOrEqual(6144);
   });
 
-  test("the next action is to fix the request if the suggested one does not fit", () => {
+  test("an error says to fix the request if the suggested one has no room", () => {
     const suggestedRequest = { fen: "x", moves: Array(600).fill("e2e4") };
     const fault: Fault = { pointer: "/fen", code: "invalid_fen", message: "short" };
     const error = connectErrorFrom(errorFromFaults([fault], { suggestedRequest }), "id-1");
@@ -121,7 +121,7 @@ describe("faults", () => {
     ]);
   });
 
-  test("faults that do not fit are counted in the message, and RetryInfo stays", () => {
+  test("violations without room are counted in the message, after the time to wait", () => {
     const message = "\u{1f600}".repeat(32);
     const faults = Array.from({ length: 20 }, (_, index): Fault => {
       return {
@@ -144,7 +144,7 @@ describe("faults", () => {
     expect(encodedBytesOf(error)).toBeLessThanOrEqual(6144);
   });
 
-  test("an error without faults has no BadRequest", () => {
+  test("an error without violations has no BadRequest", () => {
     expect(
       connectErrorFrom(new KibitzError("internal", "bad"), "id-1").findDetails(BadRequestSchema),
     ).toEqual([]);
@@ -166,7 +166,7 @@ describe("the time to retry", () => {
     },
   );
 
-  test("an error without a time to retry has neither RetryInfo nor Retry-After", () => {
+  test("an error that may be retried at an unknown time has no RetryInfo", () => {
     const error = connectErrorFrom(new KibitzError("body_too_large", "big"), "id-1");
     expect(error.findDetails(RetryInfoSchema)).toEqual([]);
     expect(error.metadata.get("retry-after")).toBeNull();
@@ -193,7 +193,7 @@ test.each([
 });
 
 describe("an exception that is no KibitzError", () => {
-  test("an unexpected exception is internal, and its message is not sent", () => {
+  test("an unexpected error is internal, and its text stays inside", () => {
     const mistake = new TypeError("password is 1234");
     const error = connectErrorFrom(mistake, "id-1");
     expect(error.code).toBe(Code.Internal);
@@ -205,12 +205,12 @@ describe("an exception that is no KibitzError", () => {
     });
   });
 
-  test("an error of Connect is passed on as it is", () => {
+  test("an error of Connect keeps its code", () => {
     const error = new ConnectError("protocol error", Code.InvalidArgument);
     expect(connectErrorFrom(error, "id-1")).toBe(error);
   });
 
-  test("a deadline that Connect reports is the catalogue's deadline_exceeded", () => {
+  test("a timeout of Connect is the catalogue's deadline_exceeded", () => {
     const error = connectErrorFrom(
       new ConnectError("the operation timed out", Code.DeadlineExceeded),
       "id-1",

@@ -7,10 +7,10 @@ import type { UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { onTestFinished } from "vitest";
 import { AnalysisService } from "../../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 
-/** Connect as it is installed, without any repair of ours. */
+/** Connect as it is installed, without any workaround of ours. */
 
-/** What goes wrong in a bare library: rejects where it does not, any more. */
-export type ShowFault = () => void | Promise<void>;
+/** Faults of a library, each with a function that shows it in the bare library, and fails if the library is fixed. */
+export type Faults = Readonly<Record<string, () => void | Promise<void>>>;
 
 export const service = `/${AnalysisService.typeName}`;
 

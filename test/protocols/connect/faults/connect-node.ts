@@ -23,7 +23,7 @@ import { expect, onTestFinished, vi } from "vitest";
 import { AnalysisService } from "../../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { ServerReflection } from "../../../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { exchange, open } from "../../../http/exchange.ts";
-import { envelope, type ShowFault, service, startServer } from "./bare-library.ts";
+import { envelope, type Faults, service, startServer } from "./bare-library.ts";
 
 const answersAtOnce = (router: ConnectRouter) =>
   void router.rpc(AnalysisService.method.listEngines, () => ({ latest: "x".repeat(3000) }));
@@ -55,9 +55,9 @@ async function ask(method: string, call: string, type?: string) {
   return { status: answer.status, headers: answer.headers, body: await answer.text() };
 }
 
-/** What is wrong with connect-node, by the repair that works around it. */
-export const faultsOfConnectNode = {
-  async guardHost() {
+/** Faults of connect-node that Kibitz works around. */
+export const faultsOfConnectNode: Faults = {
+  async "A broken `Host` or `:authority` throws outside of any try, which ends the process."() {
     const adapter = connectNodeAdapter({ routes: answersAtOnce });
     const thrown: unknown[] = [];
     const port = await startServer("1.1", (req, res) => {
@@ -72,7 +72,7 @@ export const faultsOfConnectNode = {
     expect(thrown).toMatchObject([{ code: "ERR_INVALID_URL" }]);
   },
 
-  async explainRefusals() {
+  async "A wrong method, media type or HTTP version is refused with an empty body."() {
     expect(await ask("POST", "ListEngines", "text/plain")).toMatchObject({ status: 415, body: "" });
     expect(await ask("DELETE", "ListEngines")).toMatchObject({ status: 405, body: "" });
     expect((await ask("DELETE", "ListEngines")).headers.get("allow")).toBeNull();
@@ -80,7 +80,7 @@ export const faultsOfConnectNode = {
     expect(await talk?.({ httpVersion: "1.1" } as UniversalServerRequest)).toMatchObject({ status: 505 });
   },
 
-  async answerFailures() {
+  async "A failure outside of a handler is written to the console, and the client waits forever."() {
     const told = vi.spyOn(console, "error").mockReturnValue();
     onTestFinished(() => told.mockRestore());
     const broken: Compression = { ...compressionGzip, compress: () => Promise.reject(new Error("broken")) };
@@ -100,17 +100,17 @@ export const faultsOfConnectNode = {
     expect(answers).toMatchObject([{ headersSent: false, destroyed: false }]);
   },
 
-  async nameUnknownCalls() {
+  async "An unknown method is answered with an empty 404 in no protocol."() {
     const answer = await ask("POST", "Nope", "application/grpc");
     expect(answer).toMatchObject({ status: 404, body: "" });
     expect(answer.headers.get("content-type")).toBeNull();
   },
 
-  async refuseGrpcOverHttp1() {
+  async "gRPC over HTTP/1.1 is answered, though its specification and its clients need HTTP/2."() {
     expect((await ask("POST", "ListEngines", "application/grpc")).status).toBe(200);
   },
 
-  async goOnAfterTooLarge() {
+  async "After a message that is too large, an HTTP/1.1 connection stays open and never answers again."() {
     const port = await startServer("1.1", connectNodeAdapter({ routes: answersAtOnce, readMaxBytes: 1000 }));
     const { socket, received } = await open(port);
     onTestFinished(() => void socket.destroy());
@@ -125,7 +125,7 @@ export const faultsOfConnectNode = {
     expect(received().match(/HTTP\/1\.1 \d+/g), "the next request is not answered").toHaveLength(1);
   },
 
-  async cancelWhoLeavesSending() {
+  async "If the client disconnects while it sends, the error has no code and counts as a failure of the server."() {
     const begun = Promise.withResolvers<void>();
     const failed = Promise.withResolvers<unknown>();
     const port = await startServer("1.1", async (req, res) => {
@@ -142,7 +142,7 @@ export const faultsOfConnectNode = {
     expect(error).not.toBeInstanceOf(ConnectError);
   },
 
-  async cancelOnDisconnect() {
+  async "The writer of a stream waits forever if an HTTP/2 client left with its window full."() {
     let ended = false;
     const { handlers } = createConnectRouter().rpc(AnalysisService.method.streamEvaluate, async function* () {
       try {
@@ -173,7 +173,7 @@ export const faultsOfConnectNode = {
     expect(ended, "a stream that nobody reads any more has not ended").toBe(false);
   },
 
-  async hearLateErrors() {
+  async "The error listener of a request is removed too early, and the next error ends the process."() {
     const adapter = connectNodeAdapter({ routes: answersWhenLeft([]) });
     let begun = 0;
     const othersThatListen: number[] = [];
@@ -193,14 +193,14 @@ export const faultsOfConnectNode = {
     await expect.poll(() => othersThatListen, patiently).toEqual([0]);
   },
 
-  async varyAnswersOfGet() {
+  async "Answers to GET depend on Accept-Encoding, but have no Vary for caches."() {
     const { status, headers } = await ask("GET", "ListEngines?encoding=json&message=%7B%7D");
     expect(status).toBe(200);
     expect(headers.get("content-encoding")).toBe("gzip");
     expect(headers.get("vary")).toBeNull();
   },
 
-  async expectDeadlineResets() {
+  async "The gRPC client resets a stream with INTERNAL_ERROR when the deadline has passed."() {
     const reasons: unknown[] = [];
     const adapter = connectNodeAdapter({ routes: answersWhenLeft(reasons) });
     const withoutDeadline: RequestListener = (req, res) => {
@@ -214,10 +214,10 @@ export const faultsOfConnectNode = {
     expect(String(reasons[0])).toContain("INTERNAL_ERROR");
   },
 
-  async compressionBrotli() {
+  async "Answers are compressed at brotli's highest quality, a hundred times slower than gzip."() {
     const bytes = new Uint8Array(Buffer.from(JSON.stringify(Array.from({ length: 2000 }, Math.sin))));
     const params = { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY };
     const slowest = brotliCompressSync(bytes, { params });
     expect(Buffer.from(await compressionBrotli.compress(bytes)).equals(slowest)).toBe(true);
   },
-} satisfies Readonly<Record<string, ShowFault>>;
+};

@@ -5,7 +5,7 @@ import { expect } from "vitest";
 import { AnalysisRequestSchema } from "../../../../gen/chess/analysis/v1/analysis_pb.ts";
 import type { ErrorCode } from "../../../../src/errors/catalogue.ts";
 import { errorFromConnect } from "../../../../src/protocols/connect/errors.ts";
-import type { ShowFault } from "./bare-library.ts";
+import type { Faults } from "./bare-library.ts";
 
 /** JSON that is no request, and what is wrong with it. */
 const undecodable: Readonly<Record<string, ErrorCode>> = {
@@ -24,9 +24,9 @@ function decodingErrorOf(json: string): Error | undefined {
   }
 }
 
-/** What is wrong with protobuf-es, by the repair that works around it. */
-export const faultsOfProtobuf = {
-  readDecodingErrors() {
+/** Faults of protobuf-es that Kibitz works around. */
+export const faultsOfProtobuf: Faults = {
+  "An error names the key or value that could not be decoded in its text only."() {
     for (const [json, means] of Object.entries(undecodable)) {
       const error = decodingErrorOf(json);
       expect(error?.constructor, json).toBe(Error);
@@ -35,7 +35,7 @@ export const faultsOfProtobuf = {
       expect(errorFromConnect(asConnects, AnalysisRequestSchema).code, json).toBe(means);
     }
   },
-} satisfies Readonly<Record<string, ShowFault>>;
+};
 
 const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
@@ -44,17 +44,17 @@ function violationsOf(init: { readonly moves?: string[]; readonly engine?: strin
   return createValidator().validate(AnalysisRequestSchema, request).violations ?? [];
 }
 
-/** What is wrong with protovalidate, by the repair that works around it. */
-export const faultsOfProtovalidate = {
-  shortenLists() {
+/** Faults of protovalidate that Kibitz works around. */
+export const faultsOfProtovalidate: Faults = {
+  "Every item of a list that is too long is checked and reported."() {
     const violations = violationsOf({ moves: Array(5000).fill("") });
     expect(violations.map(({ ruleId }) => ruleId)).toContain("repeated.max_items");
     expect(violations.length).toBeGreaterThan(5000);
   },
 
-  readLimitsFromText() {
+  "A violation names the broken limit in its text only."() {
     const [violation] = violationsOf({ engine: "x".repeat(65) });
     expect(violation?.message).toContain("64");
     expect(Object.keys(violation ?? {}).toSorted()).toEqual(["field", "forKey", "message", "rule", "ruleId"]);
   },
-} satisfies Readonly<Record<string, ShowFault>>;
+};
