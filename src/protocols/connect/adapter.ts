@@ -1,7 +1,7 @@
 /**
  * Brings a request from Node to Connect's `handlers`, and the answer back. `admittance` authenticates the caller before the body is
  * read; `decode-body` reads bodies; `errors` and `error-details` write errors, and `refuse-call` those of requests that no handler
- * takes. `repairs` holds what Connect would get wrong.
+ * takes. `workarounds` holds the fixes for faults of Connect.
  */
 
 import type { DescMethod } from "@bufbuild/protobuf";
@@ -31,9 +31,9 @@ import { contextOf, outcomeOf } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
 import { requestCompression } from "./compressions.ts";
 import { type Refusal, refusalFromReply } from "./refuse-call.ts";
-import { cancelOnDisconnect, dropLongTimeout } from "./repairs.ts";
 import { valuesFor } from "./state.ts";
 import { unpackBody } from "./unpack-body.ts";
+import { cancelOnDisconnect, dropLongTimeout } from "./workarounds.ts";
 
 export interface ConnectAdapterOptions {
   /** What a Connect router made of the services: its `handlers`. */
@@ -65,8 +65,8 @@ export type ConnectAdapter = (req: NodeRequest, res: NodeResponse) => boolean;
  * Connect, gRPC and gRPC-Web: brings the requests for the paths of the RPCs to Connect's handlers. What is not among
  * theirs is another door's.
  *
- * Stands in for `connectNodeAdapter`, for the sake of the repairs that are named below: of connect-node it keeps what
- * turns a request of Node into one of Connect's, and the answer back.
+ * Replaces `connectNodeAdapter` because of the faults that comments name below. It keeps the conversion of requests and
+ * answers between Node and Connect.
  */
 export function createConnectAdapter(options: ConnectAdapterOptions): ConnectAdapter {
   const {
@@ -106,7 +106,7 @@ export function createConnectAdapter(options: ConnectAdapterOptions): ConnectAda
       return;
     }
     if (req.method === "GET") {
-      // Repair `varyAnswersOfGet`.
+      // Connect compresses answers to GET by Accept-Encoding, but sets no Vary.
       addVary(res, "Authorization, Accept-Encoding");
       if (reply.status !== 200) {
         res.setHeader("Cache-Control", "no-store");
@@ -114,12 +114,12 @@ export function createConnectAdapter(options: ConnectAdapterOptions): ConnectAda
         reply = notModified(reply);
       }
     }
-    // Repair `goOnAfterTooLarge`, its other half: who leaves a request in the middle has to see to the rest of it.
+    // The rest of a body that was not read to its end has to be discarded: the connection goes on.
     discardAfterAnswer(req, res);
     await universalResponseToNodeResponse(cancelOnDisconnect(reply, res), res);
   }
 
-  /** Repair `askWhoIsRefused`: what Connect leaves to HTTP, it refuses without asking who calls. */
+  /** Authenticates the caller first: Connect refuses a wrong method or media type without calling the request gate. */
   async function refuse(
     { method }: UniversalHandler,
     req: NodeRequest,
@@ -136,7 +136,7 @@ export function createConnectAdapter(options: ConnectAdapterOptions): ConnectAda
 
   async function* bodyOf(req: NodeRequest, count: CountBytes): AsyncGenerator<Uint8Array> {
     try {
-      // Repair `goOnAfterTooLarge`: Connect's own iterator destroys the request, and its connection is of no more use.
+      // Connect's own iterator destroys the request, so that after a message that is too large the connection never answers again.
       for await (const chunk of req.iterator({ destroyOnReturn: false })) {
         count(chunk.length);
         yield chunk;
@@ -149,12 +149,12 @@ export function createConnectAdapter(options: ConnectAdapterOptions): ConnectAda
       if (cause instanceof KibitzError) {
         throw explain(cause, contextOf(req).id);
       }
-      // Repair `cancelWhoLeavesSending`: without a code it would count as a failure of ours.
+      // Connect gives the error of a disconnect no code, so that it would count as a failure of the server.
       throw new ConnectError("the caller left while sending", Code.Canceled, undefined, undefined, cause);
     }
   }
 
-  /** Repair `answerFailures`. */
+  /** Connect writes failures outside of a handler to the console, and lets the client wait forever. */
   function fail(req: NodeRequest, res: NodeResponse, thrown: unknown): void {
     // Who left in the middle of an answer made the writing fail: nobody's fault, and nobody to tell.
     if (isGone(res)) {
@@ -196,7 +196,7 @@ function callFromRequest(
   res: NodeResponse,
   contextValues: ContextValues,
 ): UniversalServerRequest | KibitzError {
-  // Repair `refuseGrpcOverHttp1`.
+  // Connect answers gRPC over HTTP/1.1, though its specification and its clients need HTTP/2.
   if (contextOf(req).protocol === "grpc" && req.httpVersionMajor < 2) {
     return new KibitzError(
       "unsupported_media_type",
@@ -207,7 +207,7 @@ function callFromRequest(
   try {
     return universalRequestFromNodeRequest(req, res, undefined, contextValues);
   } catch (cause) {
-    // Repair `guardHost`, once more: the listener refuses such a host before.
+    // Connect throws for a broken host. The listener refuses most of these before.
     throw new KibitzError("malformed_http", "The host of the request cannot be read.", { cause });
   }
 }

@@ -1,7 +1,7 @@
 import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import type { Compression } from "@connectrpc/connect/protocol";
 import { compressionGzip } from "@connectrpc/connect-node";
-import { compressionBrotli } from "./repairs.ts";
+import { compressionBrotli } from "./workarounds.ts";
 
 /** What requests may be packed in. Not brotli: 39 bytes of it make its decoder take 16 MB. */
 export const requestCompression: Compression = compressionGzip;

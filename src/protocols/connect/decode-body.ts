@@ -35,7 +35,7 @@ export interface BodyDecoderOptions {
 /**
  * Decodes the requests of batches item by item, in slices of the thread, and gives Connect an empty message in their
  * stead; `handlers` puts the decoded one back. Connect decodes a message in one go: a megabyte of
- * JSON with 350,000 empty requests held the thread for 260 ms, before anybody could count them (repair `decodeInPieces`).
+ * JSON with 350,000 empty requests held the thread for 260 ms, before anybody could count them.
  *
  * Of other requests it only refuses those with more keys than any that means something, and those that may be
  * long, where they are for another reason than their texts.

@@ -12,8 +12,8 @@ import { CallerLeft } from "../../request/context.ts";
 import { answerCompressions, packedFromBytes, refuseEncoding } from "./compressions.ts";
 import { connectErrorFrom, deadlineExceeded, errorFromConnect } from "./errors.ts";
 import { lookThroughQuery } from "./look-through.ts";
-import { type CountRefusal, completeErrors, fixGrpcMessageEncoding } from "./repairs.ts";
 import { stateKey } from "./state.ts";
+import { type CountRefusal, completeErrors, fixGrpcMessageEncoding } from "./workarounds.ts";
 
 /**
  * Fields that are not known are ignored as protobuf wants it, and not kept: each would be an object, and 32,000 of them
@@ -142,7 +142,7 @@ function callOf({ method, values, signal, requestMethod }: HandlerContext): Call
 
 /**
  * The same signal with the reasons that handlers know. Connect aborts with errors of its own: one for the deadline, and others when
- * the client has gone. Its gRPC client resets a stream with INTERNAL_ERROR when a deadline has passed (repair `expectDeadlineResets`).
+ * the client has gone. Its gRPC client resets a stream with INTERNAL_ERROR when a deadline has passed.
  */
 function withOwnReason(signal: AbortSignal): AbortSignal {
   const controller = new AbortController();

@@ -11,7 +11,7 @@ import { requestCompression } from "./compressions.ts";
 import { connectErrorFrom } from "./errors.ts";
 import { stateKey } from "./state.ts";
 
-/** @throws KibitzError where a request is long, or has many keys, for another reason than its texts (repair `refuseManyKeys`). */
+/** @throws KibitzError where a request is long, or has many keys, for another reason than its texts. */
 export function refuseLong(payload: Uint8Array, { input }: DescMethod, json: boolean): void {
   if (json) {
     refuseLongJson(payload);
@@ -22,8 +22,8 @@ export function refuseLong(payload: Uint8Array, { input }: DescMethod, json: boo
 }
 
 /**
- * Looks through the message in the query of a GET, which Connect reads without asking for a body. What is no base64 it would
- * take for a failure of its own (repair `refuseBrokenBase64`).
+ * Looks through the message in the query of a GET, which Connect reads without asking for a body. Broken base64 would count
+ * as a failure of the server.
  *
  * @throws ConnectError
  */

@@ -48,7 +48,7 @@ export function refuseCall(
   return true;
 }
 
-/** {@link refuseCall} for a call that no service has: repair `nameUnknownCalls`. */
+/** {@link refuseCall} for an unknown method, which Connect answers with an empty 404 in no protocol. */
 export function refuseUnknownCall(
   req: NodeRequest,
   res: NodeResponse,
@@ -73,7 +73,7 @@ interface Answer {
 /** Header fields that end the stream are gRPC's Trailers-Only. */
 function grpcAnswer(type: string, error: ConnectError): Answer {
   const trailers = setTrailerStatus(new Headers(), error);
-  // Connect escapes the message as a URI component (repair `fixGrpcMessageEncoding`).
+  // Connect escapes the message as a URI component.
   trailers.set(headerGrpcMessage, grpcMessage(error.rawMessage));
   return { status: 200, headers: { "Content-Type": type, ...Object.fromEntries(trailers) } };
 }
@@ -103,8 +103,7 @@ export interface Refusal {
 }
 
 /**
- * What Connect's handler refused without a body, for a problem document to say; `undefined` where it did not. Repair
- * `explainRefusals`.
+ * The error of a call that Connect's handler refused with an empty body; `undefined` if it did not.
  */
 export function refusalFromReply(
   reply: UniversalServerResponse,
@@ -115,7 +114,7 @@ export function refusalFromReply(
     return undefined;
   }
   const { name, methodKind } = handler.method;
-  // Repair `allowPostForStreams`: Connect counts GET in for streams without side effects, and then refuses it.
+  // Connect claims to allow GET for streams without side effects, and then refuses it.
   const methods = methodKind === "unary" ? handler.allowedMethods : ["POST"];
   if (reply.status === 405 || !methods.includes(req.method ?? "")) {
     const error = new KibitzError(

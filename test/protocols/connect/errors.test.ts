@@ -24,7 +24,7 @@ function encodedBytesOf(error: ConnectError): number {
 const infoOf = (error: ConnectError) => error.findDetails(ErrorInfoSchema)[0];
 
 describe("an error of the catalogue", () => {
-  test.each(errorCodes)("%s has the contract's code and an ErrorInfo", (code) => {
+  test.each(errorCodes)("the error %s has the contract's code and an ErrorInfo", (code) => {
     const error = connectErrorFrom(new KibitzError(code, "what is wrong"), "id-1");
     expect(codeToString(error.code)).toBe(statuses[code]?.[1]);
     expect(error.rawMessage).toBe("what is wrong");

@@ -11,7 +11,7 @@ import { createBodyBudget } from "../../../src/http/body-budget.ts";
 import type { NodeRequest } from "../../../src/http/message.ts";
 import { createConnectAdapter } from "../../../src/protocols/connect/adapter.ts";
 import { connectErrorFrom, errorFromConnect } from "../../../src/protocols/connect/errors.ts";
-import { compressionBrotli, dropLongTimeout } from "../../../src/protocols/connect/repairs.ts";
+import { compressionBrotli, dropLongTimeout } from "../../../src/protocols/connect/workarounds.ts";
 import { startListener } from "../../http/start-listener.ts";
 import { envelope, service } from "./faults/bare-library.ts";
 
