@@ -28,7 +28,7 @@ import { createSelfService, type SelfService } from "./self-service.ts";
 /** Who may ask, and how much. */
 export interface Access {
   /** Who makes a call. At once where that is known, else with a promise. @throws KibitzError `invalid_api_key` */
-  accountOf(request: Origin): Account | Promise<Account>;
+  accountOf(request: Origin): Promise<Account>;
   /** The address that a caller is known by, whoever it is. */
   addressOf(request: Origin): string;
   /** Whether analyses are for holders of keys only. */
@@ -123,30 +123,23 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
   const lookUpPlan = isOpen ? openPlan : planOfMostCalls([keyless, ...plans]);
 
   /** A key that is looked up counts as a call until it is found: an unknown one costs as much as other calls. */
-  function keyOf(authorization: string, address: string): KeyRecord | Promise<KeyRecord> {
-    const key = authenticator.keyOf(authorization, () => {
+  async function keyOf(authorization: string, address: string): Promise<KeyRecord> {
+    let isLookedUp = false;
+    const key = await authenticator.keyOf(authorization, () => {
       const window = callRates.take(address, lookUpPlan);
       if (window) {
         throw tooManyCalls(window, lookUpPlan);
       }
+      isLookedUp = true;
     });
-    return key instanceof Promise
-      ? key.then((record) => {
-          callRates.giveBack(address, lookUpPlan);
-          return record;
-        })
-      : key;
+    if (isLookedUp) {
+      callRates.giveBack(address, lookUpPlan);
+    }
+    return key;
   }
 
-  const accountOfKey = (key: KeyRecord, address: string): Account => ({
-    subject: subjectOfKey(key),
-    address,
-    plan: isOpen ? openPlan : planOfKey(key),
-    key,
-  });
-
   return {
-    accountOf(request) {
+    async accountOf(request) {
       const address = clientAddress(request);
       if (request.authorization === undefined) {
         if (request.hasXApiKey && !isOpen) {
@@ -154,10 +147,8 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
         }
         return { subject: address, address, plan: isOpen ? openPlan : keyless, key: undefined };
       }
-      const key = keyOf(request.authorization, address);
-      return key instanceof Promise
-        ? key.then((record) => accountOfKey(record, address))
-        : accountOfKey(key, address);
+      const key = await keyOf(request.authorization, address);
+      return { subject: subjectOfKey(key), address, plan: isOpen ? openPlan : planOfKey(key), key };
     },
     addressOf: clientAddress,
     keysOnly: mode === "keys",
@@ -203,7 +194,7 @@ export async function createLocalAccess(): Promise<Access> {
   const log = { warn() {} };
   const keys = { keysPerDay: 0, keyExpiryDays: 0, selfServiceKeysMax: 0, pepper: undefined };
   const rest = { plans: [], ...keys, trustedProxies: [], stores, log };
-  return { ...(await createAccess({ mode: "open", ...rest })), accountOf: () => localAccount };
+  return { ...(await createAccess({ mode: "open", ...rest })), accountOf: async () => localAccount };
 }
 
 /** When a caller may come back, in milliseconds: a lock has been waited for already, a full disk takes somebody to look. */

@@ -7,12 +7,12 @@ import { hashOfApiKey, isApiKey, type KeyExpiry } from "./keys.ts";
 /** Tells whose key an Authorization header carries, mostly from memory. */
 export interface Authenticator {
   /**
-   * The key of a header. At once where it is known, else with a promise.
+   * The key of a header.
    *
    * @param beforeLookUp called before the store is asked; may throw
-   * @throws KibitzError `invalid_api_key`, also as a rejection; what the store rejects with.
+   * @throws KibitzError `invalid_api_key`; what the store rejects with.
    */
-  keyOf(authorization: string, beforeLookUp?: () => void): KeyRecord | Promise<KeyRecord>;
+  keyOf(authorization: string, beforeLookUp?: () => void): Promise<KeyRecord>;
   /** From now on the key is asked for again: it was revoked, or has another secret. */
   forget(id: string): void;
   /** Writes down which keys were used since the last time. What cannot be written is kept for the next time. */
@@ -150,7 +150,7 @@ export function createAuthenticator({
     get counters() {
       return { hits, misses };
     },
-    keyOf(authorization, beforeLookUp) {
+    async keyOf(authorization, beforeLookUp) {
       const key = keyFromHeader(authorization);
       const record = known.get(key);
       if (record) {
@@ -162,7 +162,7 @@ export function createAuthenticator({
       }
       beforeLookUp?.();
       misses++;
-      return known.forceFetch(key).then(used);
+      return used(await known.forceFetch(key));
     },
     forget(id) {
       for (const key of [...(keysById.get(id) ?? [])]) {

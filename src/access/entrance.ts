@@ -15,12 +15,11 @@ export interface Entrance {
    * that they are not.
    *
    * @param kind how the call is counted
-   * @returns at once where the caller is known, else a promise
-   * @throws KibitzError, also as a rejection: `invalid_api_key`, `rate_limited` if the caller's address has called, or the caller
+   * @throws KibitzError `invalid_api_key`, `rate_limited` if the caller's address has called, or the caller
    * was refused, too often; for calls that are limited also `api_key_required` and `overloaded`; for a batch or review also
    * `quota_exhausted` and `concurrency_limited`
    */
-  enter(request: RequestContext, outcome: RequestOutcome, kind: CallKind): Entry | Promise<Entry>;
+  enter(request: RequestContext, outcome: RequestOutcome, kind: CallKind): Promise<Entry>;
 }
 
 /**
@@ -51,7 +50,7 @@ const spentPauseMs = 100;
 export function createEntrance(access: Access, isLate: () => boolean): Entrance {
   const { callRates } = access;
 
-  function admit(account: Account, outcome: RequestOutcome, kind: CallKind): Entry | Promise<Entry> {
+  async function admit(account: Account, outcome: RequestOutcome, kind: CallKind): Promise<Entry> {
     if (kind === "call" || kind === "message") {
       const window = callRates.take(account.address, account.plan);
       if (window) {
@@ -108,12 +107,7 @@ export function createEntrance(access: Access, isLate: () => boolean): Entrance 
   }
 
   return {
-    enter(request, outcome, kind) {
-      const account = access.accountOf(request);
-      return account instanceof Promise
-        ? account.then((known) => admit(known, outcome, kind))
-        : admit(account, outcome, kind);
-    },
+    enter: async (request, outcome, kind) => admit(await access.accountOf(request), outcome, kind),
   };
 }
 

@@ -22,18 +22,18 @@ import type { Plan, RatePolicy } from "./plans.ts";
 export interface Limits {
   /**
    * Counts a request, before the engine is asked. A refused one costs nothing, and one that could not be counted
-   * neither: then it rejects with what the counter rejected with. At once where it is counted in this process.
+   * neither: then it rejects with what the counter rejected with.
    *
    * @param time what its search takes.
    * @param requests what it counts for: none, where what it belongs to has been counted.
    */
-  enter(account: Account, time: SearchTime, requests?: number): Entry | Promise<Entry>;
+  enter(account: Account, time: SearchTime, requests?: number): Promise<Entry>;
   /** What callers are refused. */
   readonly refusals: Refusals;
-  /** How the request windows of a caller stand. At once where they are counted in this process. */
-  windowsOf(account: Account): readonly RateWindow[] | Promise<readonly RateWindow[]>;
+  /** How the request windows of a caller stand. */
+  windowsOf(account: Account): Promise<readonly RateWindow[]>;
   /** How all windows of a caller stand: of engine time, the one of key and address that has less left. */
-  allWindowsOf(account: Account): readonly RateWindow[] | Promise<readonly RateWindow[]>;
+  allWindowsOf(account: Account): Promise<readonly RateWindow[]>;
   /** Resolves when the caller may have one more search under way. Rejects with the reason of `signal`. */
   placeFree(account: Account, signal: AbortSignal): Promise<void>;
   /** Writes down the engine time used since the last time. What cannot be written is kept for the next time. */
@@ -192,7 +192,7 @@ export function createNewLimits(
   }
 
   return {
-    enter(account, { expectedMs, longestMs }, requests = 1) {
+    async enter(account, { expectedMs, longestMs }, requests = 1) {
       const { subject, plan } = account;
       const { concurrent } = plan.limits;
       const upperMs = upperTime({ expectedMs, longestMs });
@@ -213,8 +213,8 @@ export function createNewLimits(
       return { kind: "refused", refusal: taken };
     },
     refusals: createRefusals((account) => countersOf(account).refusals),
-    windowsOf,
-    allWindowsOf: (account) => [
+    windowsOf: async (account) => windowsOf(account),
+    allWindowsOf: async (account) => [
       ...windowsOf(account),
       ...countersOf(account).engineTime.map((counter) => tightest(counter, account)),
       ...countersOf(account).refusals.map((counter) => windowOf(counter, account.subject)),

@@ -28,7 +28,7 @@ export interface LongCalls {
   between<T>(
     subject: string,
     signal: AbortSignal,
-    admit: (waiting: AbortSignal | undefined) => T | Promise<T>,
+    admit: (waiting: AbortSignal | undefined) => Promise<T>,
   ): Promise<T>;
 }
 

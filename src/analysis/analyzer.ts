@@ -1,7 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { hashMbFor } from "../engine/catalog.ts";
 import {
-  type EngineBuild,
   EngineFailure,
   type SearchDone,
   type SearchEvent,
@@ -43,16 +42,6 @@ export interface Analyzer {
    * @throws KibitzError; the reason of `signal`.
    */
   analyze(request: JudgedRequest, flow: string, signal: AbortSignal, terms?: Terms): Promise<Analysis>;
-  /**
-   * The same, and at once where it is known. The signal is looked at only where an engine is asked: who makes it when it
-   * is first looked at makes none for what is known.
-   */
-  answer(
-    request: JudgedRequest,
-    flow: string,
-    caller: { readonly signal: AbortSignal },
-    terms?: Terms,
-  ): Analysis | Promise<Analysis>;
   /**
    * Complete states as the search deepens; the last one is final and has its stop reason. Before them, while the search
    * waits for its slot: its place, when that has changed.
@@ -100,25 +89,14 @@ export function createAnalyzer({
 }: AnalyzerOptions): Analyzer {
   const expectedTimes = createExpectedTimes();
   const coalescer = createCoalescer<SharedEvent, Asker>();
-  const digests = new WeakMap<EngineBuild, string>();
   sharing?.serve((flightKey, signal, wantsStates) =>
     coalescer.join(flightKey, createAsker("another node"), signal, wantsStates),
   );
 
-  /** The name of the search, with a promise only until the file of its engine was once read, which a start does. */
-  function keyOf(request: JudgedRequest): Key | Promise<Key> {
-    const digest = digests.get(request.build);
-    return digest === undefined ? readDigest(request) : cacheKeyOf(request, digest);
-  }
-
-  /** Undefined where it cannot be read: the engine's start fails by the same, and says so. */
-  async function readDigest(request: JudgedRequest): Promise<Key> {
+  /** The cache key of a request. Undefined if the engine's file cannot be read: its start fails by the same, and says so. */
+  async function keyOf(request: JudgedRequest): Promise<Key> {
     const digest = await request.build.sha256().catch(() => undefined);
-    if (digest === undefined) {
-      return undefined;
-    }
-    digests.set(request.build, digest);
-    return cacheKeyOf(request, digest);
+    return digest === undefined ? undefined : cacheKeyOf(request, digest);
   }
 
   /** What is known of a search: from memory, else from the store, and then from memory. */
@@ -274,18 +252,14 @@ export function createAnalyzer({
     expectMs: expectedTimes.expect,
     timeOf,
     askers: () => coalescer.counters,
-    analyze: async (request, flow, signal, terms) => analyzer.answer(request, flow, { signal }, terms),
-    answer(request, flow, caller, terms = ownTerms(request)) {
+    async analyze(request, flow, signal, terms = ownTerms(request)) {
       const { terminal } = request.position;
       if (terminal) {
         return analysisOfFinishedGame(request, terminal);
       }
-      const answerTo = (key: Key) => {
-        const findings = key === undefined ? undefined : lookUp(key, request);
-        return findings ? keptOf(findings, request) : ask(request, key, flow, caller.signal, terms);
-      };
-      const key = keyOf(request);
-      return key instanceof Promise ? key.then(answerTo) : answerTo(key);
+      const key = await keyOf(request);
+      const findings = key === undefined ? undefined : lookUp(key, request);
+      return findings ? keptOf(findings, request) : ask(request, key, flow, signal, terms);
     },
     async *follow(request, flow, signal, terms = ownTerms(request)) {
       const { terminal } = request.position;

@@ -1,10 +1,5 @@
 import { LRUCache } from "lru-cache";
-import {
-  judgePosition,
-  judgePositionInPieces,
-  maxFenCharacters,
-  movesAtOnce,
-} from "../chess/judge-position.ts";
+import { judgePosition, judgePositionInPieces, movesAtOnce } from "../chess/judge-position.ts";
 import type { Judgement, Position, PositionInput } from "../chess/position.ts";
 import { errorFromJudgement } from "../chess/position-error.ts";
 import { readSearchMoves } from "../chess/search-moves.ts";
@@ -33,39 +28,42 @@ export interface KnownEngines {
 
 /**
  * Makes a request that can be run, or says everything that is wrong with it: first with its position,
- * then with its engine, path and options. No engine sees the request before. At once where no long game is to be played
- * and no engine to be asked what it knows.
+ * then with its engine, path and options. No engine sees the request before.
  *
  * @param check is asked between the slices of a long game's judging, and throws what is to end it.
  * @throws KibitzError, also as a rejection
  */
-export function judgeRequest(
+export async function judgeRequest(
   request: AnalysisRequest,
   engines: KnownEngines,
   check?: () => void,
-): JudgedRequest | Promise<JudgedRequest> {
+): Promise<JudgedRequest> {
   const { fen, moves, options } = request;
-  const judging = engines.judgePosition({ fen, moves, chess960: options.uci_chess960 === true }, check);
-  const judgeOn = (judgement: Judgement) => {
-    if (judgement.kind === "faults") {
-      throw errorFromJudgement(judgement);
-    }
-    return judgeSearch(request, judgement.position, engines);
-  };
-  return judging instanceof Promise ? judging.then(judgeOn) : judgeOn(judging);
+  const judgement = await engines.judgePosition(
+    { fen, moves, chess960: options.uci_chess960 === true },
+    check,
+  );
+  if (judgement.kind === "faults") {
+    throw errorFromJudgement(judgement);
+  }
+  return judgeSearch(request, judgement.position, engines);
 }
 
 /** {@link judgeRequest}, for a position that is judged already: `fen` and `moves` of the request are not looked at. */
-export function judgeSearch(
+export async function judgeSearch(
   request: AnalysisRequest,
   position: Position,
   engines: KnownEngines,
-): JudgedRequest | Promise<JudgedRequest> {
+): Promise<JudgedRequest> {
   const searchMoves = judgeSearchMoves(request, position);
   const build = chooseBuild(request, engines.catalog);
   const multipv = request.multipv ?? requestBounds.multipv.default;
   const linesMax = linesMaxOf(position, searchMoves);
-  const judgedWith = ({ options, effectiveOptions, weakened }: JudgedOptions): JudgedRequest => ({
+  const isPlain = !position.chess960 && Object.keys(request.options).length === 0;
+  const { options, effectiveOptions, weakened } = isPlain
+    ? noOptions
+    : await judgeOptionsOf(request.options, position.chess960, build, engines);
+  return {
     position,
     build,
     depth: depthLimitOf(request),
@@ -80,11 +78,7 @@ export function judgeSearch(
       ...position.warnings,
       ...(position.terminal ? [] : warningsOf(request, multipv, linesMax, weakened)),
     ],
-  });
-  const isPlain = !position.chess960 && Object.keys(request.options).length === 0;
-  return isPlain
-    ? judgedWith(noOptions)
-    : judgeOptionsOf(request.options, position.chess960, build, engines).then(judgedWith);
+  };
 }
 
 /** The moves to search: none but legal ones. @throws KibitzError */
@@ -223,67 +217,32 @@ function warningsOf(
 }
 
 /**
- * `judgePosition`, or something that comes to the same. A long game is judged in slices of the thread, with a promise.
+ * Validates a position. A long game is played in slices of the thread.
  *
- * @param check as in {@link BeginWork}
+ * @param check is asked between the slices, and throws what is to end the work
  */
-export type PositionCache = (input: PositionInput, check?: () => void) => Judgement | Promise<Judgement>;
+export type PositionCache = (input: PositionInput, check?: () => void) => Promise<Judgement>;
 
-/** Some thousand bytes each: the positions that a page of games asks for again and again. */
-const positionsMax = 1000;
-/** Positions that were asked for once, by their text alone. */
-const newPositionsMax = 1000;
+/** Positions, each about a kilobyte; a game counts as many as it has moves. */
+const positionsMax = 2000;
 
-/** Some kilobytes each: those of requests that are being answered, which may be judged up to four times. */
-const gamesMax = 16;
-
-/**
- * Judges positions and remembers the last ones: reading a FEN and finding its legal moves costs more than all
- * the rest of a cached answer, and playing a long game a hundred times as much. A position never changes, so the same
- * one serves many requests. A fault is not worth remembering. Nor is a position before it is asked for the second time:
- * most never are, and what lives so long and is then forgotten is the most expensive garbage.
- */
+/** Remembers the last positions: a review, a batch and a page ask for the same ones again. Faults are not remembered. */
 export function createPositionCache(beginWork: BeginWork): PositionCache {
-  const remembered = new LRUCache<string, Judgement>({ max: positionsMax });
-  const askedOnce = new LRUCache<string, true>({ max: newPositionsMax });
-  const games = new LRUCache<string, Judgement>({ max: gamesMax });
-
-  async function judgeGame(input: PositionInput, check: (() => void) | undefined): Promise<Judgement> {
+  const remembered = new LRUCache<string, Judgement>({ maxSize: positionsMax });
+  return async (input, check) => {
     const { fen, moves, chess960 } = input;
-    // Texts of the caller, which may hold anything: where one ends is part of the key.
+    // Callers' texts may hold anything: the key must say where each ends.
     const key = JSON.stringify([chess960, fen, moves]);
-    const known = games.get(key);
-    if (known) {
-      return known;
-    }
-    const judgement = await inTurns(judgePositionInPieces(input), beginWork(check));
-    if (judgement.kind === "position") {
-      games.set(key, judgement);
-    }
-    return judgement;
-  }
-
-  return (input, check) => {
-    const { fen, moves, chess960 } = input;
-    if (moves.length > movesAtOnce) {
-      return judgeGame(input, check);
-    }
-    if (moves.length > 0 || fen.length > maxFenCharacters) {
-      return judgePosition(input);
-    }
-    // First the variant: the text is the caller's, and may be anything.
-    const key = `${chess960}${fen}`;
     const known = remembered.get(key);
     if (known) {
       return known;
     }
-    const judgement = judgePosition(input);
+    const judgement =
+      moves.length > movesAtOnce
+        ? await inTurns(judgePositionInPieces(input), beginWork(check))
+        : judgePosition(input);
     if (judgement.kind === "position") {
-      if (askedOnce.delete(key)) {
-        remembered.set(key, judgement);
-      } else {
-        askedOnce.set(key, true);
-      }
+      remembered.set(key, judgement, { size: 1 + moves.length });
     }
     return judgement;
   };

@@ -144,7 +144,7 @@ export function messageFromMoveReview(
   const { move, evaluation, judgement, labels, phase, clockMs, best, comment: _, ...figures } = review;
   return {
     ...figures,
-    move: messageFromMove(move, 0, false),
+    move: messageFromMove(move),
     evaluation: scoreMessage(evaluation, positions[review.ply]?.terminal?.winner),
     ...(judgement && { judgement: enumValue(pb.Judgement, judgement) }),
     labels: labels.map((label) => enumValue(pb.MoveLabel, label)),
@@ -162,13 +162,13 @@ function bestMessage({
   alternatives,
 }: BestMove): MessageInitShape<typeof pb.BestMoveSchema> {
   return {
-    move: messageFromMove(move, 0, false),
+    move: messageFromMove(move),
     score: scoreMessage(score),
     moves: [...moves],
     san: [...san],
     alternatives: alternatives.map((other) => ({
       rank: other.rank,
-      move: messageFromMove(other.move, 0, false),
+      move: messageFromMove(other.move),
       score: scoreMessage(other.score),
     })),
   };

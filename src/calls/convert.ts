@@ -1,11 +1,4 @@
-import {
-  create,
-  type DescMessage,
-  isMessage,
-  type Message,
-  type MessageInitShape,
-  type MessageShape,
-} from "@bufbuild/protobuf";
+import { create, isMessage, type Message, type MessageInitShape } from "@bufbuild/protobuf";
 import * as pb from "../../gen/chess/analysis/v1/analysis_pb.ts";
 import {
   type EvaluateResponse,
@@ -16,14 +9,13 @@ import {
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import type { GameReview } from "../../gen/chess/analysis/v1/game_pb.ts";
 import { ReviewGameResponseSchema } from "../../gen/chess/analysis/v1/game_service_pb.ts";
-import type { Analysis, AnalysisLine, AnalysisRequest, JudgedRequest } from "../analysis/analysis.ts";
+import type { Analysis, AnalysisLine, AnalysisRequest } from "../analysis/analysis.ts";
 import type { PlaceInQueue } from "../analysis/scheduler.ts";
 import type { MoveDescription } from "../chess/moves.ts";
 import { type Score, summarize, winPercent } from "../chess/score.ts";
 import type { EngineBuild } from "../engine/engine.ts";
 import type { CallFields } from "../log/call-line.ts";
 import { uuidv7 } from "../request/context.ts";
-import { freezeWhole } from "../text/frozen.ts";
 
 /** With `convert-engines` and `convert-access` the only place that sees generated and domain types together. */
 
@@ -105,41 +97,18 @@ type PlainRequest = Omit<
 
 type Answer = MessageInitShape<typeof EvaluateResponseSchema>;
 
-/** Of a request that comes again, and the lines that it was answered with. */
-interface KnownAnswer {
-  readonly lines: Analysis["lines"];
-  readonly answer: Answer;
-}
-
-const knownAnswers = new WeakMap<JudgedRequest, KnownAnswer>();
-
 /** One shape for both answers: FindBestMoveResponse has the fields of EvaluateResponse. */
 export function messageFromAnalysis(analysis: Analysis): Answer {
-  const { request, lines, cached, queueMs } = analysis;
-  if (!cached || queueMs > 0 || !Object.isFrozen(request)) {
-    return { ...answerFromAnalysis(analysis), id: uuidv7() };
-  }
-  // The same findings, asked for in the same words: only the id differs.
-  let known = knownAnswers.get(request);
-  if (known?.lines !== lines) {
-    known = { lines, answer: freezeWhole(create(EvaluateResponseSchema, answerFromAnalysis(analysis))) };
-    knownAnswers.set(request, known);
-  }
-  return { ...known.answer, id: uuidv7() };
-}
-
-function answerFromAnalysis(analysis: Analysis): Answer {
-  const { request, best, cached } = analysis;
+  const { request, best, ponder } = analysis;
   const { position, build } = request;
   const { terminal, drawClaim, turn } = position;
   return {
+    id: uuidv7(),
     fen: position.fen,
     turn: enumValue(pb.Color, turn),
     chess960: position.chess960,
-    score: terminal
-      ? scoreMessage(analysis.score, terminal.winner)
-      : messageFromScore(analysis.score, 0, cached),
-    lines: analysis.lines.map((line, index) => messageFromLine(line, index, cached)),
+    score: terminal ? scoreMessage(analysis.score, terminal.winner) : scoreMessage(analysis.score),
+    lines: analysis.lines.map(messageFromLine),
     search: messageFromSearch(analysis),
     warnings: analysis.warnings.map(({ code, message, field }) => ({
       code,
@@ -147,10 +116,10 @@ function answerFromAnalysis(analysis: Analysis): Answer {
       ...(field && { field }),
     })),
     summary: summarize({ score: analysis.score, bestMoveSan: best?.san, terminal, turn }),
-    // Last, because fields behind a spread are made by V8's runtime. In a finished game no engine was asked.
+    // In a finished game no engine was asked.
     ...(!terminal && { engine: messageFromBuild(build) }),
-    ...(best && { bestMove: messageFromMove(best, 0, cached) }),
-    ...(analysis.ponder && { ponder: messageFromMove(analysis.ponder, 0, cached) }),
+    ...(best && { bestMove: messageFromMove(best) }),
+    ...(ponder && { ponder: messageFromMove(ponder) }),
     ...(terminal && {
       terminal: {
         reason: enumValue(pb.TerminalReason, terminal.reason),
@@ -255,80 +224,36 @@ export function scoreMessage(
   };
 }
 
-// What answers have in common that come from the cache is made once.
-
-const messageFromScore = memoize(pb.ScoreSchema, (score: Score) => scoreMessage(score));
-
-export const messageFromBuild = memoize(pb.EngineRefSchema, ({ id, name, version, path }: EngineBuild) => ({
+export function messageFromBuild({
   id,
   name,
   version,
-  path: enumValue(pb.Path, path),
-}));
+  path,
+}: EngineBuild): MessageInitShape<typeof pb.EngineRefSchema> {
+  return { id, name, version, path: enumValue(pb.Path, path) };
+}
 
-export const messageFromMove = memoize(
-  pb.MoveSchema,
-  ({ promotion, castling, ...rest }: MoveDescription): MessageInitShape<typeof pb.MoveSchema> => ({
+export function messageFromMove({
+  promotion,
+  castling,
+  ...rest
+}: MoveDescription): MessageInitShape<typeof pb.MoveSchema> {
+  return {
     ...rest,
     ...(promotion && { promotion: enumValue(pb.PromotionPiece, promotion) }),
     ...(castling && { castling: enumValue(pb.CastlingSide, castling) }),
-  }),
-);
-
-const messageFromLine = memoize(pb.LineSchema, (line: AnalysisLine, index, keep) => ({
-  rank: index + 1,
-  depth: line.depth,
-  seldepth: line.seldepth,
-  score: messageFromScore(line.score, 0, keep),
-  moves: [...line.moves],
-  san: [...line.san],
-}));
-
-/**
- * A conversion whose messages are made once for each value, and frozen: so whoever writes them may keep what
- * was written. Unless they are said not to be worth keeping: what is kept beside a value that nobody asks for again
- * outlives it until all of memory is searched for garbage.
- *
- * @param convert is given the place where the value stands, which must always be the same.
- */
-export function memoize<T extends object, D extends DescMessage>(
-  desc: D,
-  convert: (value: T, index: number, keep: boolean) => MessageInitShape<D>,
-): (value: T, index?: number, keep?: boolean) => MessageShape<D> {
-  const made = new WeakMap<T, MessageShape<D>>();
-  return (value, index = 0, keep = true) => {
-    if (!keep) {
-      return create(desc, convert(value, index, false));
-    }
-    const known = made.get(value);
-    if (known) {
-      return known;
-    }
-    const message = create(desc, convert(value, index, true));
-    freezeWhole(message);
-    made.set(value, message);
-    return message;
   };
 }
 
-/** Of each enum its values by lower-case word: to write a word in capitals and to look that up takes longer than to find it. */
-const numbersByWord = new WeakMap<object, ReadonlyMap<string, number>>();
+function messageFromLine(line: AnalysisLine, index: number): MessageInitShape<typeof pb.LineSchema> {
+  const { depth, seldepth, score, moves, san } = line;
+  return { rank: index + 1, depth, seldepth, score: scoreMessage(score), moves: [...moves], san: [...san] };
+}
 
 /** The value of an enum by its lower-case word: `server_limit` is STOP_REASON_SERVER_LIMIT. */
 export function enumValue<E extends Readonly<Record<string, number | string>>>(
   values: E,
   word: Lowercase<keyof E & string>,
 ): Extract<E[keyof E], number> {
-  const known = numbersByWord.get(values) ?? wordsOf(values);
-  return known.get(word) as Extract<E[keyof E], number>;
-}
-
-/** Names stand beside numbers in an enum of TypeScript, and each is found by the other. */
-function wordsOf(values: Readonly<Record<string, number | string>>): ReadonlyMap<string, number> {
-  const named = Object.entries(values).filter(
-    (entry): entry is [string, number] => typeof entry[1] === "number",
-  );
-  const byWord = new Map(named.map(([name, number]) => [name.toLowerCase(), number]));
-  numbersByWord.set(values, byWord);
-  return byWord;
+  return values[word.toUpperCase()] as Extract<E[keyof E], number>;
 }

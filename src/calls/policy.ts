@@ -43,13 +43,6 @@ const smallMaxBytes = 4 * 1024;
 /** What an analysis may have, unless its method takes longer ones. */
 export const requestMaxBytes = 64 * 1024;
 
-/**
- * Requests that come again are the same message, already read and judged: so many of each reader of a door, and at most so long,
- * which is what every FEN with its limits takes; a long game is longer. With each its answer is kept, beside what the cache
- * may take: up to 17 KiB with ten lines of 30 moves, some 26 MiB in all readers where somebody asks for nothing else.
- */
-export const knownRequests = { max: 2 ** 8, maxBytes: 2 ** 9 } as const;
-
 const maxBytesOf: ReadonlyMap<DescMethod, number> = new Map<DescMethod, number>([
   // 200 requests of 5 KiB, which is a long game each.
   [evaluateBatch, 1024 * 1024],

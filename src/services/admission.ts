@@ -5,7 +5,7 @@ import type { Access } from "../access/access.ts";
 import type { Account } from "../access/account.ts";
 import { setRateLimitHeaders } from "../access/counters.ts";
 import { errorFromRefusal, refuseSpent, refuseUsedUp } from "../access/entrance.ts";
-import type { Admission, Entry, Limits } from "../access/limits.ts";
+import type { Admission, Limits } from "../access/limits.ts";
 import {
   couldRun,
   excessOf,
@@ -33,8 +33,8 @@ export type Admissible = Pick<Call, "account" | "outcome">;
 
 /** Lets requests in that there is quota for. */
 export interface AdmissionControl {
-  /** At once, or with a promise. @throws KibitzError `rate_limited`, `quota_exhausted`, `concurrency_limited` */
-  admit(request: JudgedRequest, call: Admissible, options?: AdmissionOptions): Admitted | Promise<Admitted>;
+  /** @throws KibitzError `rate_limited`, `quota_exhausted`, `concurrency_limited` */
+  admit(request: JudgedRequest, call: Admissible, options?: AdmissionOptions): Promise<Admitted>;
   /**
    * The review of a game, which counts for several requests; its first search is let in with it.
    *
@@ -90,28 +90,25 @@ export interface Admitted extends Disposable {
 
 /** @param timeOf what searches take on this machine. */
 export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"]): AdmissionControl {
-  function admit(
+  async function admit(
     request: JudgedRequest,
-    call: Admissible,
-    options?: AdmissionOptions,
-  ): Meter | Promise<Meter> {
-    const { account, outcome } = call;
-    const { waiting, requests = 1 } = options ?? {};
+    { account, outcome }: Admissible,
+    { waiting, requests = 1, counted }: AdmissionOptions = {},
+  ): Promise<Meter> {
     const time = timeOf(request, account.plan.limits.movetimeMaxMs);
-    const follow = (entry: Entry): Meter | Promise<Meter> => {
+    for (;;) {
+      const entry = await limits.enter(account, time, requests);
       if (entry.kind === "admitted") {
-        options?.counted?.();
+        counted?.();
         setRateLimitHeaders(outcome, entry.windows);
         return new Meter(entry.admission, time);
       }
-      if (waiting && entry.refusal.code === "concurrency_limited") {
-        return limits.placeFree(account, waiting).then(() => admit(request, call, options));
+      if (waiting === undefined || entry.refusal.code !== "concurrency_limited") {
+        const error = errorFromRefusal(entry.refusal, account, requests);
+        throw withCost(error, costOfMoves(request.position.moves.length));
       }
-      const error = errorFromRefusal(entry.refusal, account, requests);
-      throw withCost(error, costOfMoves(request.position.moves.length));
-    };
-    const entry = limits.enter(account, time, requests);
-    return entry instanceof Promise ? entry.then(follow) : follow(entry);
+      await limits.placeFree(account, waiting);
+    }
   }
 
   return {
@@ -200,7 +197,7 @@ type ReviewMessage = MessageShape<typeof reviewGame.input>;
  */
 export interface Preflight {
   /** A request that has passed the rules of the proto: its position, engine, path and options, then its plan. */
-  request(message: RequestMessage, account: Account): JudgedRequest | Promise<JudgedRequest>;
+  request(message: RequestMessage, account: Account): Promise<JudgedRequest>;
   /** A request that nobody has looked at, as the items of a batch are. */
   item(message: RequestMessage, account: Account): Promise<JudgedRequest>;
   /** The review of a game that has passed the rules of the proto: the game, engine and path, then its plan. */
@@ -245,39 +242,20 @@ export function createPreflight({ access, engines, rules, beginWork }: Preflight
     }
   }
 
-  /** What frozen messages were judged to be: neither the message nor the engines that are there will change. */
-  const judgedBefore = new WeakMap<Message, JudgedRequest>();
-
   const judge: Preflight = {
-    request(message, account) {
+    async request(message, account) {
       const { plan } = account;
-      const withinPlan = (request: JudgedRequest) => {
+      // While a long game is played, other calls of the same caller may use up its error quota.
+      const check = () => refuseSpent(access.limits, account);
+      try {
+        const request = await judgeRequest(requestFromMessage(message), engines, check);
         const excess = excessOf(request, plan);
         if (excess.length > 0) {
           throw upgradeNeeded(excess, { ...upgrading, plan, runs: couldRun(request) });
         }
         return request;
-      };
-      const refuse = (thrown: unknown): never => {
-        throw thrown instanceof KibitzError ? withCost(thrown, costOf(message)) : thrown;
-      };
-      const judged = (request: JudgedRequest) => {
-        if (Object.isFrozen(message)) {
-          judgedBefore.set(message, Object.freeze(request));
-        }
-        return withinPlan(request);
-      };
-      try {
-        const before = judgedBefore.get(message);
-        if (before) {
-          return withinPlan(before);
-        }
-        // While it is judged, others of the same caller may be refused.
-        const check = () => refuseSpent(access.limits, account);
-        const judging = judgeRequest(requestFromMessage(message), engines, check);
-        return judging instanceof Promise ? judging.then(judged).catch(refuse) : judged(judging);
       } catch (thrown) {
-        return refuse(thrown);
+        throw thrown instanceof KibitzError ? withCost(thrown, costOf(message)) : thrown;
       }
     },
     async review(message, account) {

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import type { Access } from "../access/access.ts";
 import { estimateOf, keyUrl } from "../access/over-plan.ts";
@@ -8,12 +7,11 @@ import type { KnownEngines } from "../analysis/judge-request.ts";
 import type { Call, Implementation } from "../calls/call.ts";
 import { messageFromAnalysis, messageFromPlace, numberFromLong } from "../calls/convert.ts";
 import { messageFromEstimate, messageFromPlan } from "../calls/convert-access.ts";
-import { type EngineList, messageFromVersions, type VersionFacts } from "../calls/convert-engines.ts";
+import { messageFromVersions, type VersionFacts } from "../calls/convert-engines.ts";
 import type { EngineVersion } from "../engine/catalog.ts";
 import type { EngineBuild } from "../engine/engine.ts";
 import type { Log } from "../log/log.ts";
 import { uuidv7 } from "../request/context.ts";
-import { freezeWhole } from "../text/frozen.ts";
 import type { BeginWork } from "../thread/event-loop.ts";
 import type { AdmissionControl, Admitted, Preflight } from "./admission.ts";
 import { createBatchEvaluation, type EachWatched } from "./batch.ts";
@@ -42,8 +40,6 @@ export function createAnalysisService(
   const { analyzer, engines: known, access, judge, gate } = options;
   const { plans, longCalls } = access;
   const evaluateBatch = createBatchEvaluation(options);
-  /** Frozen, so that its JSON and its ETag are made once, too: that takes the thread longer than most calls. */
-  let listed: { readonly facts: readonly VersionFacts[]; readonly message: EngineList } | undefined;
 
   /** @throws KibitzError as `gate.admit` */
   async function admit(request: JudgedRequest, call: Call): Promise<Admitted> {
@@ -111,10 +107,7 @@ export function createAnalysisService(
         if (facts.length === 0) {
           throw described.find((one) => one.status === "rejected")?.reason;
         }
-        if (!listed || !isDeepStrictEqual(facts, listed.facts)) {
-          listed = { facts, message: freezeWhole(messageFromVersions(facts, latest.id)) };
-        }
-        return listed.message;
+        return messageFromVersions(facts, latest.id);
       },
       async getPrice(message) {
         const { depth, multipv, movetimeMs } = message;

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import { createAccess } from "../../src/access/access.ts";
-import type { Account } from "../../src/access/account.ts";
 import { type CallKind, createEntrance } from "../../src/access/entrance.ts";
 import type { Plan } from "../../src/access/plans.ts";
 import { errorFromFaults, KibitzError, withCost } from "../../src/errors/errors.ts";
@@ -41,7 +40,7 @@ async function open(mode: "public" | "open" = "public", isLate = () => false) {
   const requestFrom = (address: string) => ({ ...localContext(), address });
   const enter = async (address: string, kind: CallKind = "limited", outcome = createOutcome()) =>
     entrance.enter(requestFrom(address), outcome, kind);
-  const accountAt = (address: string): Account => access.accountOf(requestFrom(address)) as Account;
+  const accountAt = async (address: string) => access.accountOf(requestFrom(address));
   return { access, enter, accountAt };
 }
 
@@ -72,7 +71,7 @@ test("a caller that was refused too often is refused unread, until the window en
 
 test("a caller that is refused too often takes nothing from others, nor from calls without limits", async () => {
   const { enter, access, accountAt } = await open();
-  access.limits.refusals.count(accountAt("192.0.2.1"), withCost(wrong(), 10));
+  access.limits.refusals.count(await accountAt("192.0.2.1"), withCost(wrong(), 10));
   await expect.poll(() => refusalOf(enter("192.0.2.1")).then(({ code }) => code)).toBe("rate_limited");
   await expect(enter("192.0.2.2")).resolves.toBeDefined();
   await expect(enter("192.0.2.1", "call")).resolves.toBeDefined();
@@ -82,7 +81,7 @@ test("an admitted call is refused if its caller's other calls have used up the e
   const { enter, access, accountAt } = await open();
   const entry = await enter("192.0.2.1");
   expect(() => entry.check()).not.toThrow();
-  access.limits.refusals.count(accountAt("192.0.2.1"), withCost(wrong(), 10));
+  access.limits.refusals.count(await accountAt("192.0.2.1"), withCost(wrong(), 10));
   await expect
     .poll(() => refusalOf((async () => entry.check())()).then((error) => error?.code))
     .toBe("rate_limited");
@@ -100,7 +99,7 @@ test.each([
   ["a caller that is not known", new KibitzError("invalid_api_key", "Who?"), 0],
 ])("a refusal of %s counts by its cost", async (_, error, counts) => {
   const { access, accountAt } = await open();
-  const account = accountAt("192.0.2.1");
+  const account = await accountAt("192.0.2.1");
   access.limits.refusals.count(account, error);
   const left = async () =>
     (await access.limits.allWindowsOf(account)).find(({ policy }) => policy.unit === "refusal")?.remaining;
@@ -109,7 +108,7 @@ test.each([
 
 test("in open mode no caller is refused for earlier refusals", async () => {
   const { enter, access, accountAt } = await open("open");
-  access.limits.refusals.count(accountAt("192.0.2.1"), withCost(wrong(), 20));
+  access.limits.refusals.count(await accountAt("192.0.2.1"), withCost(wrong(), 20));
   await Promise.resolve();
   await expect(enter("192.0.2.1")).resolves.toBeDefined();
 });

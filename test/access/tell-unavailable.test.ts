@@ -26,7 +26,7 @@ test("a key that cannot be looked up is neither valid nor invalid, and a known k
   fails.mockRestore();
   await known.keyOf(`Bearer ${key}`);
   vi.spyOn(store, "findByHash").mockRejectedValue(new StoreUnavailable("the disk is gone"));
-  expect(known.keyOf(`Bearer ${key}`)).toMatchObject({ id: record.id });
+  expect(await known.keyOf(`Bearer ${key}`)).toMatchObject({ id: record.id });
 });
 
 test.each(["create", "revoke"] as const)(

@@ -78,25 +78,6 @@ describe("a search", () => {
     expect(jobs).toMatchObject([{ movetimeMs: 9000 }]);
   });
 
-  test("a search asks for a signal only if an engine is needed, and a known answer comes at once", async () => {
-    const { search } = scripted(doneOf({ endedBy: "depth" }));
-    const analyzer = analyzerOf(search);
-    const request = judgedOf();
-    let looks = 0;
-    const caller = {
-      get signal() {
-        looks++;
-        return never;
-      },
-    };
-    const first = analyzer.answer(request, "somebody", caller);
-    expect(first).toBeInstanceOf(Promise);
-    expect(await first).toMatchObject({ cached: false });
-    expect(looks).toBe(1);
-    expect(analyzer.answer(request, "somebody", caller)).toMatchObject({ cached: true });
-    expect(looks).toBe(1);
-  });
-
   test("a search has the agreed time, on the engine and in the queue", async () => {
     const { search, jobs } = scripted(doneOf());
     const { scheduler, works } = listening();

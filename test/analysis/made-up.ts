@@ -38,7 +38,7 @@ export function knownEngines(
   const described: EngineBuild[] = [];
   return {
     catalog: createCatalog(builds, defaultEngine),
-    judgePosition,
+    judgePosition: async (input) => judgePosition(input),
     described,
     available: () => true,
     async describe(build) {

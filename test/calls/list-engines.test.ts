@@ -1,38 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { createContextValues } from "@connectrpc/connect";
 import { expect, test } from "vitest";
+import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { createLocalAccess } from "../../src/access/access.ts";
+import { localCall } from "../../src/calls/call.ts";
 import { silentLog } from "../../src/log/log.ts";
 import { createAnalysisService } from "../../src/services/analysis-service.ts";
 import { createTimeSlicer } from "../../src/thread/event-loop.ts";
-
-test("the list of engines is the same message, until an engine comes or goes", async () => {
-  let available = true;
-  const build = {
-    id: "x",
-    path: "wasm",
-    net: "full",
-    settings: { threads: 1, hashMb: 16 },
-    hashSteps: [],
-    sha256: async () => "a",
-  };
-  const version = { id: "x", builds: [build], defaultBuild: build };
-  const { methods } = createAnalysisService({
-    engines: {
-      catalog: { versions: [version], latest: version },
-      describe: async () => ({ name: "x", author: "y", options: [] }),
-      available: () => available,
-    },
-    access: await createLocalAccess(),
-  } as never);
-  const list = async () => methods.listEngines?.({} as never, {} as never);
-  const first = await list();
-  expect(await list()).toBe(first);
-  available = false;
-  const second = await list();
-  expect(second).not.toBe(first);
-  expect(second).toMatchObject({ engines: [{ paths: [{ available: false }] }] });
-});
 
 test("an engine whose file was replaced fails the call that lists it, and not the process", async () => {
   const replaced = new Error("its file was replaced");
@@ -52,6 +25,6 @@ test("an engine whose file was replaced fails the call that lists it, and not th
     searchesAtOnce: 1,
     log: silentLog,
   } as never);
-  const context = { signal: new AbortController().signal, values: createContextValues() };
-  await expect((async () => methods.listEngines?.({} as never, context as never))()).rejects.toBe(replaced);
+  const call = localCall(AnalysisService.method.listEngines);
+  await expect(methods.listEngines({} as never, call)).rejects.toBe(replaced);
 });

@@ -18,7 +18,7 @@ const asker = {
 /** Lets a review in, and tells what its parts left with: engine time, and whether something was answered. */
 async function admitReview() {
   const left: (readonly [requests: number, engineMs: number, answered: boolean])[] = [];
-  const enter: Limits["enter"] = (_account, _time, requests = 1) => ({
+  const enter: Limits["enter"] = async (_account, _time, requests = 1) => ({
     kind: "admitted",
     windows: [],
     admission: { leave: (...end) => left.push([requests, ...end]), freePlace: vi.fn() },

@@ -49,11 +49,8 @@ export function callOf(
 /** Answers the requests of one route. What it rejects with is the problem that the caller is told of. */
 export type Answer = (req: NodeRequest, res: NodeResponse, entry: Entry) => Promise<void>;
 
-/**
- * Lets calls of a method in, or what is no call, before anything of their bodies is read. At once where that can be
- * said. @throws KibitzError
- */
-export type Enter = (req: NodeRequest, method: DescMethod | undefined) => Entry | Promise<Entry>;
+/** Authenticates and admits a call of a method, or a request that is no call, before its body is read. @throws KibitzError */
+export type Enter = (req: NodeRequest, method: DescMethod | undefined) => Promise<Entry>;
 
 export interface UnaryAnswerOptions extends RequestReaderOptions {
   readonly calls: Calls;

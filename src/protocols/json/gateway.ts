@@ -84,10 +84,9 @@ export function createGateway(options: GatewayOptions): RequestHandler {
   ): Promise<boolean> {
     let entry: Entry | undefined;
     try {
-      const entering = options.enter(req, method);
-      entry = entering instanceof Promise ? await entering : entering;
-      // Nothing tells of a request that was closed while nobody read it.
-      if (entering instanceof Promise && isGone(res)) {
+      entry = await options.enter(req, method);
+      // A request that was closed before anybody read it emits nothing.
+      if (isGone(res)) {
         return true;
       }
       await answer(req, res, entry);

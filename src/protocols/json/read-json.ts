@@ -2,19 +2,17 @@ import { promisify } from "node:util";
 import { gunzip, inflate } from "node:zlib";
 import type { DescMessage } from "@bufbuild/protobuf";
 import { parse } from "content-type";
-import { LRUCache } from "lru-cache";
 import type { Entry } from "../../access/entrance.ts";
 import { refuseLongJson } from "../../calls/long-requests.ts";
-import { knownRequests, requestMaxBytes } from "../../calls/policy.ts";
+import { requestMaxBytes } from "../../calls/policy.ts";
 import { costOfBytes, errorFromFaults, type Fault, KibitzError, withCost } from "../../errors/errors.ts";
 import { type BodyBudget, readBytes } from "../../http/body-budget.ts";
 import type { NodeRequest } from "../../http/message.ts";
 import { CallerLeft, contextOf, outcomeOf } from "../../request/context.ts";
-import { freezeWhole } from "../../text/frozen.ts";
 import { pointerStep } from "../../text/json-pointer.ts";
 import { echo } from "../../text/plain-text.ts";
 import { type BeginWork, inTurns, type Turn } from "../../thread/event-loop.ts";
-import { explainJsonObject, readJsonObject, textFromBytes } from "./codec/json-text.ts";
+import { explainJsonObject, readJsonObject } from "./codec/json-text.ts";
 
 type Plain = Readonly<Record<string, unknown>>;
 
@@ -25,13 +23,11 @@ export type JsonReading = { readonly kind: "json"; readonly sent: Plain } | { re
  * The reader of bodies that are one JSON object. It throws a KibitzError for what is none.
  *
  * @param wanted what to send, for whoever sends something else
- * @param known has the objects that came last: one that comes again is the same, and frozen. None if unset
  */
 export function createJsonReader(
   wanted: string,
   maxBytes: number,
   { bodies, beginWork }: JsonReaderOptions,
-  known?: KnownObjects,
 ): (req: NodeRequest, entry: Pick<Entry, "check">) => Promise<JsonReading> {
   return async (req, entry) => {
     const body = await readJsonBody(req, maxBytes, bodies);
@@ -43,7 +39,7 @@ export function createJsonReader(
     if (body.bytes.length > requestMaxBytes) {
       refuseLongJson(body.bytes);
     }
-    const json = known ? readAgain(body.bytes, known, wanted) : readJsonObject(body.bytes, wanted);
+    const json = readJsonObject(body.bytes, wanted);
     switch (json.kind) {
       case "value":
         return { kind: "json", sent: json.value };
@@ -57,33 +53,6 @@ export function createJsonReader(
         );
     }
   };
-}
-
-type KnownObjects = LRUCache<string, Plain>;
-
-/** For {@link createJsonReader}. */
-export function createKnownObjects(): KnownObjects {
-  return new LRUCache({ max: knownRequests.max });
-}
-
-function readAgain(
-  bytes: Uint8Array,
-  known: KnownObjects,
-  wanted: string,
-): ReturnType<typeof readJsonObject> {
-  const text = bytes.length <= knownRequests.maxBytes ? textFromBytes(bytes) : undefined;
-  if (text === undefined) {
-    return readJsonObject(bytes, wanted);
-  }
-  const value = known.get(text);
-  if (value) {
-    return { kind: "value", value: freezeWhole(value) };
-  }
-  const json = readJsonObject(text, wanted);
-  if (json.kind === "value") {
-    known.set(text, json.value);
-  }
-  return json;
 }
 
 export interface JsonReaderOptions {

@@ -11,11 +11,10 @@ import {
 } from "../../errors/errors.ts";
 import type { BodyBudget } from "../../http/body-budget.ts";
 import type { NodeRequest } from "../../http/message.ts";
-import { freezeWhole } from "../../text/frozen.ts";
 import { isAtOrBelow } from "../../text/json-pointer.ts";
 import type { BeginWork } from "../../thread/event-loop.ts";
 import { createMessageReader, type MessageReading } from "./codec/read-message.ts";
-import { createJsonReader, createKnownObjects, describeBody } from "./read-json.ts";
+import { createJsonReader, describeBody } from "./read-json.ts";
 import { createQueryReader } from "./read-query.ts";
 import type { Route } from "./routes.ts";
 
@@ -57,27 +56,13 @@ export type ReadRequest = Extract<RequestReading, { readonly kind: "request" }>;
 export function createPlainReader(
   method: DescMethod,
   options: Pick<RequestReaderOptions, "faultsOf" | "judge" | "costOf">,
-): (sent: Readonly<Record<string, unknown>>, account: Account) => ReadRequest | Promise<never> {
+): (sent: Readonly<Record<string, unknown>>, account: Account) => Promise<ReadRequest> {
   const desc = method.input;
   const readMessage = createMessageReader(desc);
   const explainRefusal = createExplainRefusal(method, readMessage, options.judge);
-  /** Of what comes again: the same message, of which all behind this know what they found the last time. */
-  const known = new WeakMap<object, MessageReading>();
 
-  function readOnce(sent: Readonly<Record<string, unknown>>): MessageReading {
-    let reading = known.get(sent);
-    if (reading === undefined) {
-      reading = readMessage(sent);
-      if (Object.isFrozen(sent)) {
-        freezeWhole(reading.message);
-        known.set(sent, reading);
-      }
-    }
-    return reading;
-  }
-
-  return (sent, account) => {
-    const { message, faults } = readOnce(sent);
+  return async (sent, account) => {
+    const { message, faults } = readMessage(sent);
     const explain = (thrown: unknown) => explainRefusal(thrown, sent, account);
     if (faults.length === 0) {
       return { kind: "request", message, explain };
@@ -86,7 +71,7 @@ export function createPlainReader(
       .faultsOf(message, desc)
       .filter(({ pointer }) => !faults.some((fault) => isAtOrBelow(pointer, fault.pointer)));
     const error = withCost(errorFromFaults([...faults, ...byRules]), options.costOf(message));
-    return explain(error).then((explained) => Promise.reject(explained));
+    throw await explain(error);
   };
 }
 
@@ -107,7 +92,7 @@ export function createRequestReader(
   }
 
   const maxBytes = options.readMaxBytesOf(method);
-  const readJson = createJsonReader(describeBody(desc), maxBytes, options, createKnownObjects());
+  const readJson = createJsonReader(describeBody(desc), maxBytes, options);
   return async (req, entry) => {
     const json = await readJson(req, entry);
     return json.kind === "left" ? json : requestFrom(json.sent, entry.account);

@@ -36,7 +36,7 @@ type Reading = { readonly kind: "json"; readonly sent: Plain } | { readonly kind
 
 export interface McpDoorOptions extends SendersOptions, Answerers {
   /** Lets requests in, before anything of their bodies is read. */
-  readonly enter: (req: NodeRequest, kind: CallKind) => Entry | Promise<Entry>;
+  readonly enter: (req: NodeRequest, kind: CallKind) => Promise<Entry>;
   /** What the caller's browser, if it is one, reads pages of this server by. */
   readonly schemeOf: (req: NodeRequest) => Scheme;
   /** Reads a body that is one JSON object. @throws KibitzError */

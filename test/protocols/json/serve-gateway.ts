@@ -38,7 +38,7 @@ export function madeUpGateway({ calls = {}, streams = {}, entered, refused }: Ma
   return createGateway({
     log: silentLog,
     services: [AnalysisService, KeyService],
-    enter() {
+    async enter() {
       entered?.();
       return { account: localAccount, check() {}, isLimited() {}, refused };
     },

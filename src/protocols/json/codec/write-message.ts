@@ -10,9 +10,6 @@ type Write = (value: unknown) => string;
  * The writer of JSON text for a type of message, put together once from its descriptor. Every field is
  * there, by its proto name and in the order of the proto; `null` where it is unset. 64-bit integers become
  * numbers, which are exact to 2^53: enough for what one search can count.
- *
- * What it wrote of a frozen message it keeps as long as that message lives: answers from the cache have most
- * of their parts in common.
  */
 export function createMessageWriter(desc: DescMessage): (message: Message) => string {
   return messageWriter(desc, new Map()) as (message: Message) => string;
@@ -25,24 +22,12 @@ function messageWriter(desc: DescMessage, known: Map<DescMessage, Write>): Write
     return made;
   }
   const fields: ((message: Members) => string)[] = [];
-  const writeMembers: Write = (message) => {
+  const write: Write = (message) => {
     let text = "";
     for (const field of fields) {
       text += field(message as Members);
     }
     return `{${text}}`;
-  };
-  const kept = new WeakMap<object, string>();
-  const write: Write = (message) => {
-    const known = kept.get(message as object);
-    if (known !== undefined) {
-      return known;
-    }
-    const text = writeMembers(message);
-    if (Object.isFrozen(message)) {
-      kept.set(message as object, text);
-    }
-    return text;
   };
   known.set(desc, write);
   for (const [index, field] of desc.fields.entries()) {
