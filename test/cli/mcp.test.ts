@@ -166,8 +166,8 @@ describe("with engines of its own", () => {
     const pgn = Array(150).fill("Nf3 Nf6 Ng1 Ng8").join(" ");
     ask("review_game", { pgn, depth: 1 }, { progressToken: "x".repeat(256) });
     await expect.poll(() => lines.length, { timeout: 20_000 }).toBeGreaterThan(0);
-    // Time for all of it: most positions are drawn, and no engine is asked.
-    await sleep(1000);
+    // Most positions are drawn, and no engine is asked: the review goes on until all of it waits, and then this process rests.
+    await expect.poll(() => isIdle(100), { timeout: 20_000 }).toBe(true);
     expect(lines).toHaveLength(1);
     isBehind = false;
     drain();
@@ -268,4 +268,12 @@ function talkWith({ settings = {}, args = [], write }: Talk) {
     interrupt: () => void events.emit("SIGINT", "SIGINT"),
     ended,
   };
+}
+
+/** Whether this process uses less than a tenth of a core for so many milliseconds. */
+async function isIdle(ms: number): Promise<boolean> {
+  const before = process.cpuUsage();
+  await sleep(ms);
+  const { user, system } = process.cpuUsage(before);
+  return user + system < ms * 100;
 }

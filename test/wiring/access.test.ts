@@ -234,7 +234,7 @@ describe("a caller", () => {
     "a caller who sends X-API-Key is refused with the right form: %s",
     async (mode) => {
       await using access = await open({ KIBITZ_ACCESS: mode });
-      expect(() => access.accountOf({ ...caller, hasXApiKey: true })).toThrow(
+      await expect(access.accountOf({ ...caller, hasXApiKey: true })).rejects.toThrow(
         expect.objectContaining({
           code: "invalid_api_key",
           message: "The request has an X-API-Key header: send your API key as `Authorization: Bearer kbz_…`.",
@@ -250,7 +250,7 @@ describe("a caller", () => {
 
   test("X-API-Key is ignored in open mode, because a proxy may have added it", async () => {
     await using access = await open({ KIBITZ_ACCESS: "open" });
-    expect(access.accountOf({ ...caller, hasXApiKey: true })).toMatchObject({ plan: openPlan });
+    expect(await access.accountOf({ ...caller, hasXApiKey: true })).toMatchObject({ plan: openPlan });
   });
 
   test.each([

@@ -189,7 +189,7 @@ const unknownCall: Route = {
   method: "POST",
   path: "/chess.analysis.v1.AnalysisService/Nothing",
   type: "application/grpc+json",
-  limited: false,
+  limited: true,
   bodies: framed({ readable: Buffer.from("{}") }),
 };
 
