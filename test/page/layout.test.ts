@@ -82,11 +82,21 @@ describeWith("chromium")("what is seen", () => {
     for (const size of [telephone, { width: 1280, height: 800 }]) {
       const page = await kibitz.open({ address: "#moves=e4_e5&depth=13&multipv=2", size });
       const { lines, start } = analysisOf(page);
+      const places = () =>
+        Promise.all(
+          [".search-graph", ".move-list", ".request-form"].map(async (part) => {
+            const { y } = await boxOf(page.locator(part));
+            return Math.round(y);
+          }),
+        );
+      // Before the first line, as the observer below begins with the second.
+      const before = await places();
       await lines.nth(1).waitFor();
       await page.evaluate(watchShifts);
       await start.waitFor();
       await page.getByText("Depth 13", { exact: true }).waitFor();
       expect(await page.evaluate("window.shifted"), `${size.width} px`).toEqual([]);
+      expect(await places(), `${size.width} px`).toEqual(before);
     }
   });
 
