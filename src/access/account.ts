@@ -17,20 +17,11 @@ export interface Account {
   readonly key: KeyRecord | undefined;
 }
 
-/** The same text for the calls with a key as long as that is known: of a new one, V8 makes a hash first. */
-const subjects = new WeakMap<KeyRecord, string>();
-
 /** What the calls with a key are counted against. More keys at one address are not more calls. */
-export function subjectOfKey(key: KeyRecord): string {
-  const known = subjects.get(key);
-  if (known !== undefined) {
-    return known;
-  }
-  // Not the address itself: who calls from there without a key is somebody else.
-  const subject = key.issuedTo === undefined ? key.id : `keys of ${key.issuedTo}`;
-  subjects.set(key, subject);
-  return subject;
+export function subjectOfKey({ id, issuedTo }: KeyRecord): string {
+  // Not the address itself: a caller without a key there is counted apart.
+  return issuedTo === undefined ? id : `keys of ${issuedTo}`;
 }
 
-/** Whoever asks from this process. */
+/** The account of calls that come from this process. */
 export const localAccount: Account = { subject: "local", address: "local", plan: openPlan, key: undefined };
