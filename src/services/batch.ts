@@ -41,6 +41,12 @@ const { evaluate: single, evaluateBatch: batch } = AnalysisService.method;
 type RequestMessage = MessageShape<typeof single.input>;
 type Item = MessageInitShape<typeof batch.output>;
 
+/**
+ * As many faults of one batch count in the error quota, unless it took work to find them: a client that has one field wrong in each of
+ * 200 items must not be locked out for a minute.
+ */
+const faultsMax = 20;
+
 const noneUnreadable: ReadonlyMap<number, UnreadableItem> = new Map();
 
 /** Refusals that every further item would meet, too, until their time is over. */
@@ -97,6 +103,8 @@ export function createBatchEvaluation(options: BatchOptions) {
     // An item waits as long as the others go on: what keeps it waiting may be its own batch.
     let progressedAt = performance.now();
     const turn = beginWork(() => signal.throwIfAborted());
+    /** Items whose faults were found without work. */
+    let faults = 0;
     /** Whether an item was refused for what further ones would be refused for, too: they are not judged for that. */
     let used = false;
     // What could not be read is refused, and counts for no request.
@@ -136,7 +144,9 @@ export function createBatchEvaluation(options: BatchOptions) {
           log.error({ err: thrown, requestId, index }, "an item of a batch failed");
         }
         const suggested = await suggest(error, message, unread, account, turn);
-        access.limits.refusals.count(account, suggested);
+        if (suggested.cost > 1 || ++faults <= faultsMax) {
+          access.limits.refusals.count(account, suggested);
+        }
         return { index, outcome: { case: "problem", value: problemMessage(suggested, requestId) } };
       } finally {
         progressedAt = performance.now();
