@@ -92,6 +92,8 @@ export function createEntrance(access: Access, isLate: () => boolean): Entrance 
   async function refuseCall(window: RateWindow, { plan }: Account, outcome: RequestOutcome): Promise<never> {
     const error = tooManyCalls(window, plan);
     outcome.limit = error.quota;
+    // Before the pause: a caller who leaves in it has a line in the log, too.
+    outcome.code = error.code;
     await sleep(spentPauseMs);
     setRateLimitHeaders(outcome, [window]);
     throw error;
@@ -99,6 +101,7 @@ export function createEntrance(access: Access, isLate: () => boolean): Entrance 
 
   async function turnAway(refusal: KibitzError, account: Account, outcome: RequestOutcome): Promise<never> {
     outcome.limit = refusal.quota;
+    outcome.code = refusal.code;
     if (refusal.code === "rate_limited") {
       await sleep(spentPauseMs);
     }
