@@ -65,7 +65,9 @@ export function errorFromConnect(error: ConnectError, input: DescMessage): Kibit
   }
   const known = codesByText.find(([pattern]) => pattern.test(text));
   if (known) {
-    return new KibitzError(known[1], `The call cannot be read: ${shortened(text, 160)}.`);
+    // Connect repeats a header or a name as long as the client sent it.
+    const cut = text.replace(/\S{65,}/g, (word) => `${word.slice(0, 63)}…`);
+    return new KibitzError(known[1], `The call cannot be read: ${shortened(cut, 160)}.`);
   }
   // Well-formed, because Connect throws when it writes half a surrogate pair into a header of gRPC.
   return new KibitzError(codes.get(code) ?? "internal", withoutControls(text.toWellFormed()));
