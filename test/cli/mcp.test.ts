@@ -97,7 +97,7 @@ describe("with engines of its own", () => {
   test.each([
     ["no JSON", -32700, "A line is not JSON"],
     ['{"jsonrpc":"2.0",', -32700, "A line is not JSON"],
-    ['[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600, "A line is a batch"],
+    ['[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600, "A line is no message of JSON-RPC"],
     ['{"jsonrpc":"2.0","id":1}', -32600, "A line is no message of JSON-RPC"],
     ['{"id":1,"method":"ping"}', -32600, "A line is no message of JSON-RPC"],
     ["null", -32600, "A line is no message of JSON-RPC"],

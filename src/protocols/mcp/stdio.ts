@@ -1,93 +1,135 @@
+import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
-import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
+import { deserializeMessage, serializeMessage, type Transport } from "@modelcontextprotocol/server";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import type { Plain } from "./caller.ts";
-import { createLineGuard } from "./line-guard.ts";
 import { invalidRequest, notJson, type RefusedMessage, refusalOfLongId, refusedAnswer } from "./refusals.ts";
 import { createServer, type Peer } from "./server.ts";
 
 /** A connection by standard input and output. */
-export interface StdioConnection {
-  /** Resolves when it is closed, by whomever. */
+interface StdioConnection {
+  /** Resolves when the connection has ended: by {@link close}, or because its output has failed. The end of its input does not end it. */
   readonly closed: Promise<void>;
-  /** Cancels what is under way, and sends nothing more. */
+  /** Cancels the calls under way, and sends nothing more. */
   close(): Promise<void>;
 }
 
 export interface StdioOptions {
   readonly input: Readable;
-  /** Gets messages of the protocol, a line each, and nothing else. */
+  /** Gets messages of the protocol, one a line, and nothing else. */
   readonly output: Writable;
   readonly peer: Peer;
-  /** Of Kibitz. */
+  /** The version of Kibitz. */
   readonly version: string;
-  /** Told of what is no message. */
+  /** Reports lines that are no message, and failures of the connection. */
   readonly onError: (error: Error) => void;
 }
 
-/** As long as the longest message over HTTP: what is longer is refused unread. */
-const messageMaxBytes = 512 * 1024;
+/** The longest line, in bytes: as the longest message over HTTP. */
+const lineMaxBytes = 512 * 1024;
 
-/** Serves one client, in the era of the specification that its first message is of. */
+/** Serves one client, in the version of the specification of its first message. */
 export function openStdio({ input, output, peer, version, onError }: StdioOptions): StdioConnection {
+  const { promise: closed, resolve } = Promise.withResolvers<void>();
+  const transport = createTransport(input, output, onError, resolve);
+  const connected = { ...peer, isBehind: () => output.writableNeedDrain };
+  const served = serveStdio(() => createServer(connected, version), { transport, onerror: onError });
+  return { closed, close: () => served.close() };
+}
+
+/**
+ * Messages, one a line. Unlike the transport of the SDK, it answers a line that is no message, and goes on after a line that is too long.
+ */
+function createTransport(
+  input: Readable,
+  output: Writable,
+  onError: (error: Error) => void,
+  onClosed: () => void,
+): Transport {
+  let parts: Buffer[] = [];
+  let bytes = 0;
+
   function refuse(refused: RefusedMessage): void {
     output.write(`${JSON.stringify(refusedAnswer(refused))}\n`);
     onError(new Error(refused.text));
   }
-  const messages = createLineGuard({
-    maxBytes: messageMaxBytes,
-    tooLong() {
-      const text = `A message is longer than ${messageMaxBytes} bytes, and is not read: send one position or game at a time.`;
-      refuse({ code: invalidRequest, text });
-    },
-    passes(line) {
-      const wrong = wrongWith(line);
-      if (wrong !== undefined) {
-        refuse(wrong);
-      }
-      return wrong === undefined && line.trim() !== "";
-    },
-  });
-  const connected = { ...peer, isBehind: () => output.writableNeedDrain };
-  const transport = new StdioServerTransport(messages, output);
-  const served = serveStdio(() => createServer(connected, version), { transport, onerror: onError });
-  const { promise: closed, resolve } = Promise.withResolvers<void>();
-  const { onclose } = transport;
-  transport.onclose = () => {
-    onclose?.();
-    resolve();
-  };
-  input.pipe(messages);
-  return {
-    closed,
-    async close() {
-      input.unpipe(messages);
-      // A process would go on for as long as its input is read.
-      input.pause();
-      await served.close();
-    },
-  };
-}
 
-/** Why a line is refused, which the SDK would tell nobody who waits for an answer; nothing of an empty one. */
-function wrongWith(line: string): RefusedMessage | undefined {
-  if (line.trim() === "") {
-    return undefined;
+  /** Keeps a part of a line. Of a line that is too long, nothing is kept. */
+  function keep(part: Buffer): void {
+    const wasShort = bytes <= lineMaxBytes;
+    bytes += part.length;
+    if (bytes <= lineMaxBytes) {
+      parts.push(part);
+    } else if (wasShort) {
+      parts = [];
+      const text = `A message is longer than ${lineMaxBytes} bytes, and is not read: send one position or game at a time.`;
+      refuse({ code: invalidRequest, text });
+    }
   }
-  let message: unknown;
-  try {
-    message = JSON.parse(line);
-  } catch {
-    return { code: notJson, text: "A line is not JSON: each message is one line of it." };
+
+  function read(line: string): void {
+    if (line.trim() === "") {
+      return;
+    }
+    try {
+      const message = deserializeMessage(line);
+      const refused = refusalOfLongId(message as unknown as Plain);
+      if (refused) {
+        refuse(refused);
+      } else {
+        transport.onmessage?.(message);
+      }
+    } catch (thrown) {
+      refuse(
+        thrown instanceof SyntaxError
+          ? { code: notJson, text: "A line is not JSON: each message is one line of it." }
+          : {
+              code: invalidRequest,
+              text: 'A line is no message of JSON-RPC: it has "jsonrpc": "2.0" and a method, and is no batch.',
+            },
+      );
+    }
   }
-  if (Array.isArray(message)) {
-    return { code: invalidRequest, text: "A line is a batch: send each message on a line of its own." };
+
+  function take(chunk: Buffer): void {
+    let from = 0;
+    for (let end = chunk.indexOf("\n"); end >= 0; end = chunk.indexOf("\n", from)) {
+      keep(chunk.subarray(from, end));
+      const line = Buffer.concat(parts).toString();
+      parts = [];
+      bytes = 0;
+      from = end + 1;
+      read(line);
+    }
+    keep(chunk.subarray(from));
   }
-  const { jsonrpc, method, result, error } = Object(message) as Record<string, unknown>;
-  const isMessage = jsonrpc === "2.0" && [method, result, error].some((member) => member !== undefined);
-  return isMessage
-    ? refusalOfLongId(message as Plain)
-    : {
-        code: invalidRequest,
-        text: 'A line is no message of JSON-RPC: it has "jsonrpc": "2.0" and a method.',
-      };
+
+  function fail(error: Error): void {
+    onError(error);
+    void transport.close();
+  }
+
+  let isClosed = false;
+  const transport: Transport = {
+    async start() {
+      input.on("data", take).on("error", onError);
+      output.on("error", fail);
+    },
+    async send(message) {
+      if (!isClosed && !output.write(serializeMessage(message))) {
+        await once(output, "drain");
+      }
+    },
+    async close() {
+      if (isClosed) {
+        return;
+      }
+      isClosed = true;
+      // A process would go on for as long as its input is read.
+      input.off("data", take).pause();
+      onClosed();
+      transport.onclose?.();
+    },
+  };
+  return transport;
 }

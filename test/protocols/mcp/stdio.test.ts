@@ -1,0 +1,74 @@
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { PassThrough } from "node:stream";
+import { expect, test } from "vitest";
+import type { Caller } from "../../../src/protocols/mcp/caller.ts";
+import { openStdio } from "../../../src/protocols/mcp/stdio.ts";
+import { collectedHeapBytes } from "../../support/heap.ts";
+
+/** A connection whose client is the test. */
+function open() {
+  const input = new PassThrough();
+  const output = new PassThrough();
+  const errors: string[] = [];
+  const connection = openStdio({
+    input,
+    output,
+    peer: {
+      left: new AbortController().signal,
+      callerFor: () => ({}) as Caller,
+      refused: async () => {},
+    },
+    version: "1",
+    onError: ({ message }) => void errors.push(message),
+  });
+  const lines = createInterface(output)[Symbol.asyncIterator]();
+  const answer = async () => JSON.parse((await lines.next()).value);
+  return { input, output, errors, connection, answer };
+}
+
+/** Bytes of buffers that are still reachable. */
+async function collectedBytes(): Promise<number> {
+  await collectedHeapBytes();
+  return process.memoryUsage().arrayBuffers;
+}
+
+const ping = (id: unknown) => `${JSON.stringify({ jsonrpc: "2.0", id, method: "ping" })}\n`;
+
+test("messages over standard input are read whole, however their lines are cut", async () => {
+  const { input, connection, answer } = open();
+  const bytes = Buffer.from(`\n${ping("ä")}`);
+  for (const byte of bytes) {
+    input.write(Buffer.of(byte));
+  }
+  expect(await answer()).toEqual({ jsonrpc: "2.0", id: "ä", result: {} });
+  input.write(ping(2) + ping(3));
+  expect([(await answer()).id, (await answer()).id]).toEqual([2, 3]);
+  await connection.close();
+});
+
+test("a line of standard input without end is refused once, takes no memory, and the next line is answered", async () => {
+  const { input, errors, connection, answer } = open();
+  const chunk = Buffer.alloc(64 * 1024, "x");
+  const before = await collectedBytes();
+  for (let sent = 0; sent < 64 * 1024 * 1024; sent += chunk.length) {
+    input.write(Buffer.from(chunk)) || (await once(input, "drain"));
+  }
+  expect(await answer()).toMatchObject({
+    id: null,
+    error: { code: -32600, message: expect.stringContaining("524288 bytes") },
+  });
+  expect((await collectedBytes()) - before).toBeLessThan(8 * 1024 * 1024);
+  input.write(`\n${ping(1)}`);
+  expect(await answer()).toMatchObject({ id: 1, result: {} });
+  expect(errors).toHaveLength(1);
+  await connection.close();
+});
+
+test("a connection over standard input and output ends, and reads no more, if its output fails", async () => {
+  const { input, output, errors, connection } = open();
+  output.destroy(new Error("no room"));
+  await connection.closed;
+  expect(errors).toEqual(["no room"]);
+  expect(input.isPaused()).toBe(true);
+});
