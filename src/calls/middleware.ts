@@ -45,6 +45,7 @@ export function withLog(write: CallLine): Middleware {
       // An error while a message is delivered is the connection's: the reader is gone.
       if (!isDelivering) {
         end = { code: codeOf(thrown, call), thrown };
+        outcome.code ??= end.code;
       }
       throw thrown;
     } finally {

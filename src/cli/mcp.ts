@@ -3,7 +3,7 @@ import { Writable } from "node:stream";
 import manifest from "../../package.json" with { type: "json" };
 import { fromThisProcess } from "../calls/call.ts";
 import { errorFromUnknown } from "../errors/errors.ts";
-import { createCaller } from "../protocols/mcp/make-caller.ts";
+import { createCaller } from "../protocols/mcp/caller.ts";
 import type { Peer } from "../protocols/mcp/server.ts";
 import { withoutControls } from "../text/plain-text.ts";
 import { type Command, type CommandInput, exitCode, UsageError } from "./command.ts";
@@ -54,7 +54,6 @@ async function speak(input: CommandInput): Promise<number> {
     onError: complain,
   });
   const broken = connection.closed.then(() => "broken" as const);
-  // Whoever closes the pipe has left.
   const how = await Promise.race([left, ended, once(signal, "abort"), broken]);
   await connection.close();
   if (how === "broken") {
@@ -64,7 +63,7 @@ async function speak(input: CommandInput): Promise<number> {
   return signal.aborted ? exitCode.interrupted : exitCode.ok;
 }
 
-/** Whoever started this process. */
+/** The client that started this process. */
 function peerOf(
   { plain, rulebook }: OpenedAnswerers,
   left: AbortSignal,
@@ -72,7 +71,8 @@ function peerOf(
 ): Peer {
   return {
     left,
-    callerFor: (signal) => createCaller({ plain, rulebook, context: fromThisProcess(signal) }),
+    callerFor: (signal) =>
+      createCaller({ plain, rulebook, context: fromThisProcess(signal), isLimited: false }),
     async refused(error) {
       const { code, cause } = error;
       if (code === "internal") {

@@ -9,7 +9,7 @@ import type { CallLine } from "../log/call-line.ts";
 import type { Log } from "../log/log.ts";
 import { createPlainCalls } from "../protocols/json/plain-calls.ts";
 import { createJsonReader } from "../protocols/json/read-json.ts";
-import { createMcpDoor } from "../protocols/mcp/door.ts";
+import { createMcpEndpoint } from "../protocols/mcp/endpoint.ts";
 import { allowedHosts } from "../protocols/mcp/senders.ts";
 import { contextOf, outcomeOf } from "../request/context.ts";
 import { costOf } from "../services/admission.ts";
@@ -53,7 +53,7 @@ export function createAgentsDoor({
     beginWork,
   });
   const isProxy = createProxyTest(config.trustProxy);
-  return createMcpDoor({
+  return createMcpEndpoint({
     plain: createPlainCalls({ calls, faultsOf: rules, judge: judge.message, costOf }),
     rulebook,
     origins: config.corsOrigins ?? [],
@@ -64,7 +64,7 @@ export function createAgentsDoor({
     enter: (req, kind) => entrance.enter(contextOf(req), outcomeOf(req), kind),
     readBody: (req, check) => readBody(req, { check }),
     version: manifest.version,
-    tellCall: writeLine,
+    writeLine,
     stopping,
     log,
   });

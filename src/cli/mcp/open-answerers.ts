@@ -7,11 +7,12 @@ import type {
 import type { Transport } from "@connectrpc/connect";
 import { localAccount } from "../../access/account.ts";
 import type { Calls } from "../../calls/register.ts";
+import type { Rulebook } from "../../calls/rulebook.ts";
 import { createRules } from "../../calls/rules.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import { createPlainCalls, type PlainCalls } from "../../protocols/json/plain-calls.ts";
 import { costOf } from "../../services/admission.ts";
-import { createRulebook, type Rulebook } from "../../services/rulebook.ts";
+import { createRulebook } from "../../services/rulebook.ts";
 import { createTimeSlicer } from "../../thread/event-loop.ts";
 import { ConfigError } from "../../wiring/config.ts";
 import type { CommandInput } from "../command.ts";

@@ -1,10 +1,12 @@
 import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { GameService } from "../../../gen/chess/analysis/v1/game_service_pb.ts";
+import type { PlayedMoves } from "../../calls/rulebook.ts";
 import { boundsOfField, boundsOfList, type IntegerBounds } from "../../calls/rules.ts";
 import { errorFromFaults, type Fault } from "../../errors/errors.ts";
 import { pointerStep } from "../../text/json-pointer.ts";
 import { didYouMean, nearestName } from "../../text/nearest-name.ts";
 import { echo, nameOfJson } from "../../text/plain-text.ts";
-import type { Plain, PlayedMoves } from "./caller.ts";
+import type { Caller, Plain } from "./caller.ts";
 import type { ObjectSchema, Schema } from "./tool.ts";
 
 const request = AnalysisService.method.evaluate.input;
@@ -17,7 +19,7 @@ function fieldOf(name: string) {
   return field;
 }
 
-/** The bounds of a field, as its proto has them. */
+/** The bounds of a field, by its proto. */
 export function boundsOf(name: string): IntegerBounds {
   return boundsOfField(fieldOf(name), { minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 }
@@ -53,12 +55,8 @@ export const argument = {
   },
 } satisfies Record<string, Schema>;
 
-/** Most bytes of a PGN. */
-const pgnMaxBytes = 256 * 1024;
-
 /**
- * The arguments of a call, without those that are null, which means absent. What the service reads itself it also judges:
- * here is judged what only the tools have.
+ * The arguments of a call without those that are null, which means absent. The service validates their values.
  *
  * @throws KibitzError
  */
@@ -79,39 +77,32 @@ function unknownArgument(name: string, names: readonly string[]): Fault {
   return { pointer: pointerStep(name), code: "unknown_field", message, ...(meant && { meant }) };
 }
 
-/** @throws KibitzError */
-export function readPgn({ pgn, fen, moves }: Plain): string | undefined {
+/**
+ * The game that arguments name by `pgn` and `ply`, if they do.
+ *
+ * @throws KibitzError
+ */
+export async function readGameArguments(
+  { pgn, ply, fen, moves }: Plain,
+  caller: Caller,
+): Promise<PlayedMoves | undefined> {
+  if (ply !== undefined && (typeof ply !== "number" || !Number.isInteger(ply) || ply < 0)) {
+    throw wrongType("ply", "must be an integer of at least 0", ply);
+  }
+  if (pgn === undefined && ply !== undefined) {
+    const message = "`ply` says where in `pgn` the position is: without it, send the moves until there.";
+    throw errorFromFaults([{ pointer: "/ply", code: "out_of_range", message }]);
+  }
   if (pgn === undefined) {
     return undefined;
   }
-  if (typeof pgn !== "string") {
-    throw wrongType("pgn", "must be a string", pgn);
-  }
+  // The rules of a game in PGN are those of a review.
+  await caller.check(GameService.method.reviewGame, { pgn });
   if (fen !== undefined || (moves !== undefined && !(Array.isArray(moves) && moves.length === 0))) {
     const message = "Send `pgn`, or `fen` and `moves`, and not both.";
     throw errorFromFaults([{ pointer: "/pgn", code: "invalid_pgn", message }]);
   }
-  const bytes = Buffer.byteLength(pgn);
-  if (bytes > pgnMaxBytes) {
-    const message = `\`pgn\` must have at most ${pgnMaxBytes} bytes, not ${bytes}.`;
-    throw errorFromFaults([{ pointer: "/pgn", code: "out_of_range", message }]);
-  }
-  return pgn;
-}
-
-/** @throws KibitzError */
-export function readPly({ ply, pgn }: Plain): number | undefined {
-  if (ply === undefined) {
-    return undefined;
-  }
-  if (typeof ply !== "number" || !Number.isInteger(ply) || ply < 0) {
-    throw wrongType("ply", "must be an integer of at least 0", ply);
-  }
-  if (pgn === undefined) {
-    const message = "`ply` says where in `pgn` the position is: without it, send the moves until there.";
-    throw errorFromFaults([{ pointer: "/ply", code: "out_of_range", message }]);
-  }
-  return ply;
+  return caller.readGame(String(pgn), ply);
 }
 
 export function wrongType(name: string, must: string, value: unknown) {
@@ -119,7 +110,7 @@ export function wrongType(name: string, must: string, value: unknown) {
   return errorFromFaults([{ pointer: `/${name}`, code: "invalid_type", message }]);
 }
 
-/** The position that arguments name, where they were judged before. */
+/** The position that arguments name by `fen` and `moves`. Their values have been validated. */
 export function playedMovesOf({ fen, moves }: Plain): PlayedMoves {
   return {
     fen: typeof fen === "string" ? fen : "startpos",

@@ -1,21 +1,21 @@
 import { errorFromUnknown, type KibitzError } from "../../errors/errors.ts";
 import type { Caller, Plain } from "./caller.ts";
+import { explainError } from "./explain-error.ts";
 import { errorResult, type ToolResult, textBlock } from "./result.ts";
-import { tellError } from "./tell-error.ts";
 import type { Report, Tool } from "./tool.ts";
 
-export interface CallToolOptions {
+interface CallToolOptions {
   readonly caller: Caller;
   readonly report?: Report | undefined;
-  /** Aborted when nobody waits for the result any more: then the call rejects with its reason. */
+  /** Aborted when the result is no longer awaited: then the call rejects with the abort reason. */
   readonly signal: AbortSignal;
-  /** Told of what a call was refused for, or failed with, before it is told to its caller. */
+  /** Logs and counts an error, before its caller reads it. */
   readonly refused: (error: KibitzError) => Promise<void>;
 }
 
 /**
- * Calls a tool. What its caller can mend is a result that says so, never an error of the protocol: a model sees the one,
- * and of the other often only that there was one.
+ * Calls a tool. An error that its caller can fix is a result, never an error of the protocol: clients show results to their models, and
+ * often only the fact that there was an error.
  */
 export async function callTool(
   tool: Tool,
@@ -29,7 +29,10 @@ export async function callTool(
     signal.throwIfAborted();
     const error = errorFromUnknown(thrown);
     await refused(error);
-    const { text, meta } = await tellError(error, tool, args, caller);
+    const { text, meta } = await explainError(error, tool, args, caller, async (failure) => {
+      signal.throwIfAborted();
+      await refused(failure);
+    });
     return errorResult(text, meta);
   }
 }

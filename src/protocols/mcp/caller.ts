@@ -1,66 +1,63 @@
 import type { DescMethod } from "@bufbuild/protobuf";
+import type { Account } from "../../access/account.ts";
+import type { Call } from "../../calls/call.ts";
+import type { PlayedMoves, Rulebook } from "../../calls/rulebook.ts";
 
 /** A JSON object. */
 export type Plain = Readonly<Record<string, unknown>>;
 
-/** Where a game has come to: its start, and the moves played from there. */
-export interface PlayedMoves {
-  /** FEN, or `startpos`. */
-  readonly fen: string;
-  /** UCI or SAN. */
-  readonly moves: readonly string[];
+/** Answers the tools: the calls of the service in plain JSON, and the rules of chess. */
+export interface Answerers {
+  readonly plain: {
+    once(request: Plain, call: Call): Promise<unknown>;
+    stream(request: Plain, call: Call): AsyncIterable<unknown>;
+    check(method: DescMethod, request: Plain, account: Account): Promise<void>;
+    judge(method: DescMethod, request: Plain, account: Account): Promise<void>;
+  };
+  readonly rulebook: Rulebook;
 }
 
-/** A move as people write it, and as programs do. */
-export interface MoveName {
-  readonly san: string;
-  readonly uci: string;
-}
-
-/** How a game has ended. */
-export interface GameOver {
-  readonly reason: string;
-  readonly winner?: "white" | "black" | undefined;
-  readonly result: string;
-}
-
-/** A position as the rules of chess see it. */
-export interface PlayedPosition {
-  readonly fen: string;
-  readonly turn: "white" | "black";
-  /** The moves that led to it. */
-  readonly played: readonly MoveName[];
-  /** In alphabetical order. */
-  readonly legal: readonly MoveName[];
-  readonly check: boolean;
-  readonly terminal: GameOver | undefined;
-  readonly drawClaim: string | undefined;
-  readonly warnings: readonly string[];
+interface CallerOptions extends Answerers {
+  /** Part of each call that the tool makes. */
+  readonly context: Omit<Call, "method">;
+  /** Is called before each time slice of long work; throws to end the work. */
+  readonly check?: () => void;
+  /** Whether moves that a tool plays, and games that it reads, count towards the caller's limits. */
+  readonly isLimited: boolean;
 }
 
 /**
- * Who answers one call of a tool: the service, as it answers that caller through every other door. Requests and answers
- * are plain JSON, as `/v1` has them. All of it rejects with KibitzErrors.
+ * The service for one call of a tool, as the service answers its caller over every other protocol. Requests and answers are plain JSON,
+ * as in `/v1`. Everything rejects with KibitzErrors.
  */
-export interface Caller {
-  /** A call with one answer. */
-  once(method: DescMethod, request: Plain): Promise<unknown>;
-  /** A call with a stream of messages. Of each, one field is set. @param leaveOut fields in it that come empty */
-  stream(method: DescMethod, request: Plain, leaveOut?: readonly string[]): AsyncIterable<unknown>;
-  /** Resolves where such a call would be answered, as far as that is known before it is counted. */
-  judge(method: DescMethod, request: Plain): Promise<void>;
-  /** Resolves where the fields of such a request have values that it may have; nothing of them is played. */
-  check(method: DescMethod, request: Plain): Promise<void>;
-  /** Plays moves by the rules of chess, which counts as a request. */
-  play(from: PlayedMoves): Promise<PlayedPosition>;
-  /** {@link play} as a part of a call that is counted, or refused. */
-  look(from: PlayedMoves): Promise<PlayedPosition>;
-  /**
-   * The moves of a game in PGN, for a call that is counted later. If the caller's window is used up, nothing is read.
-   *
-   * @param ply how many of them; all if undefined
-   */
-  readGame(pgn: string, ply: number | undefined): Promise<PlayedMoves>;
-  /** {@link readGame} as a part of a call that is counted, or refused: all moves. */
-  lookThrough(pgn: string): Promise<PlayedMoves>;
+export type Caller = ReturnType<typeof createCaller>;
+
+export function createCaller({ plain, rulebook, context, check, isLimited }: CallerOptions) {
+  const { account, signal } = context;
+  const counted = isLimited ? context : undefined;
+  const goOn = () => {
+    signal.throwIfAborted();
+    check?.();
+  };
+  return {
+    /** Makes a call with one answer. */
+    once: (method: DescMethod, request: Plain) => plain.once(request, { ...context, method }),
+    /** Makes a call with a stream of messages. One field of each is set. */
+    stream: (method: DescMethod, request: Plain) => plain.stream(request, { ...context, method }),
+    /** Rejects if a field of the request has a value that it must not have. Nothing is played. */
+    check: (method: DescMethod, request: Plain) => plain.check(method, request, account),
+    /** Rejects if the call would be refused before it is counted. */
+    judge: (method: DescMethod, request: Plain) => plain.judge(method, request, account),
+    /** Plays moves by the rules of chess, which counts as a request. */
+    play: (from: PlayedMoves) => rulebook.play(from, goOn, counted),
+    /** {@link play}, as a part of a call that is counted or refused. */
+    look: (from: PlayedMoves) => rulebook.play(from, goOn),
+    /**
+     * The first `ply` moves of a game in PGN, or all, for a call that is counted later. If the caller's window is used up, nothing is
+     * read.
+     */
+    readGame: (pgn: string, ply: number | undefined) => rulebook.readGame(pgn, ply, goOn, counted),
+    /** All moves of a game in PGN, as a part of a call that is counted or refused. */
+    lookThrough: (pgn: string) => rulebook.readGame(pgn, undefined, goOn),
+  };
 }

@@ -1,12 +1,20 @@
 import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import type { Caller, GameOver, MoveName, Plain } from "./caller.ts";
+import type { MoveName } from "../../calls/rulebook.ts";
+import type { Caller, Plain } from "./caller.ts";
 import { type PlainScore, scoreText } from "./score.ts";
 import { listOf, nullable, objectSchema, type Report, type Schema } from "./tool.ts";
 
 /** The method that is asked about positions. */
 export const { evaluate: evaluateMethod, streamEvaluate: streamMethod } = AnalysisService.method;
 
-/** An evaluation as plain JSON has it, as far as it is read here. */
+/** The end of a game. Plain JSON has null for the winner of a draw. */
+interface GameOver {
+  readonly reason: string;
+  readonly winner?: "white" | "black" | null | undefined;
+  readonly result: string;
+}
+
+/** An evaluation in plain JSON, as far as it is read here. */
 export interface PlainEvaluation {
   readonly fen: string;
   readonly engine: { readonly name: string } | null;

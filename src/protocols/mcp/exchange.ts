@@ -2,10 +2,10 @@ import type { ServerResponse } from "node:http";
 import { isGone, type NodeRequest, type NodeResponse, writePart } from "../../http/message.ts";
 import type { RequestOutcome } from "../../request/context.ts";
 
-/** The headers that the protocol looks at; others, above all who calls, are not its business. */
+/** The headers that the SDK needs. It sees no others, above all no key. */
 const passed = ["accept", "content-type", "mcp-protocol-version", "mcp-method", "mcp-name"] as const;
 
-/** A request as the SDK reads it, without its body. */
+/** A request in the form that the SDK reads, without its body. */
 export function webRequest({ headers }: NodeRequest, path: string, signal: AbortSignal): Request {
   const shown = new Headers();
   for (const name of passed) {
@@ -17,16 +17,11 @@ export function webRequest({ headers }: NodeRequest, path: string, signal: Abort
   return new Request(`http://localhost${path}`, { method: "POST", headers: shown, signal });
 }
 
-/**
- * Sends what the SDK answers: in one go, or in parts as they come, where a reader that is slow is waited for.
- *
- * @param look is shown each part before it is sent: a message, or an event with one
- */
+/** Sends the response of the SDK: at once, or in parts as they come, waiting for a slow reader. */
 export async function sendResponse(
   res: NodeResponse,
   { status, headers, body }: Response,
   { answerHeaders }: RequestOutcome,
-  look: (part: Uint8Array) => Promise<void>,
 ): Promise<void> {
   if (isGone(res)) {
     await body?.cancel();
@@ -46,7 +41,6 @@ export async function sendResponse(
   }
   if (body) {
     for await (const part of body) {
-      await look(part);
       if (!(await writePart(res, part))) {
         return;
       }

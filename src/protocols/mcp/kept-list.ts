@@ -41,7 +41,7 @@ export function createKeptList() {
     if (answer === undefined) {
       const { status, headers, ok, text } = await read(await make({ ...rest, id: idMark }));
       answer = { status, headers, parts: text.split(JSON.stringify(idMark)) };
-      if (!ok || answer.parts.length !== 2) {
+      if (!ok || answer.parts.length !== 2 || !text.includes('"result":')) {
         return undefined;
       }
       kept.set(form, answer);

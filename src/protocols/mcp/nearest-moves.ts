@@ -1,4 +1,4 @@
-import type { MoveName } from "./caller.ts";
+import type { MoveName } from "../../calls/rulebook.ts";
 
 /** Most moves that a caller is shown who has named another one. */
 export const nearestMax = 20;

@@ -1,24 +1,25 @@
-import { ProtocolError, ProtocolErrorCode, Server } from "@modelcontextprotocol/server";
+import { ProtocolError, ProtocolErrorCode, Server, type Transport } from "@modelcontextprotocol/server";
 import type { KibitzError } from "../../errors/errors.ts";
 import { echo } from "../../text/plain-text.ts";
 import { callTool } from "./call-tool.ts";
 import type { Caller } from "./caller.ts";
+import { noMessage } from "./refusals.ts";
 import type { Report } from "./tool.ts";
 import { annotations, instructions, tools } from "./tools.ts";
 
-/** Who asks through a server, and what is written down of it. */
+/** The client of a server. */
 export interface Peer {
-  /** Aborted when it leaves, which cancels its calls. */
+  /** Aborted when the client disconnects, which cancels its calls. */
   readonly left: AbortSignal;
-  /** @param signal aborted when the call is cancelled, or its peer leaves */
+  /** @param signal aborted when the call is cancelled, or the client disconnects */
   callerFor(signal: AbortSignal): Caller;
-  /** Told of what a call was refused for, or failed with. */
+  /** Logs and counts the error of a message or a tool. */
   refused(error: KibitzError): Promise<void>;
 }
 
-/** A peer, and how its answers reach it. */
+/** A client, and the state of its connection. */
 export interface ConnectedPeer extends Peer {
-  /** Whether it has not read yet what it was sent last. */
+  /** Whether the client has not read yet what it was sent last. */
   isBehind(): boolean;
 }
 
@@ -35,13 +36,38 @@ const listed = tools.map(({ name, title, description, inputSchema, outputSchema 
   annotations: { title, ...annotations },
 }));
 
+/** Reports the errors with which the SDK answers messages by itself, because they count as the errors of tools do. */
+class ReportingServer extends Server {
+  readonly #refused: Peer["refused"];
+
+  constructor({ refused }: Peer, ...options: ConstructorParameters<typeof Server>) {
+    super(...options);
+    this.#refused = refused;
+  }
+
+  override connect(transport: Transport): Promise<void> {
+    const send = transport.send.bind(transport);
+    transport.send = (message, options) => {
+      if ("error" in message && message.error.code !== ProtocolErrorCode.InternalError) {
+        const isUnknown = message.error.code === ProtocolErrorCode.MethodNotFound;
+        // Not awaited: the SDK gives an error the status 404 or 400 only if it is sent at once.
+        // The endpoint awaits the same count, and handles its failure.
+        this.#refused(noMessage(isUnknown ? "not_found" : "malformed_http")).catch(() => {});
+      }
+      return send(message, options);
+    };
+    return super.connect(transport);
+  }
+}
+
 /**
- * The tools for one peer: of one request over HTTP, of one connection over standard input and output.
+ * The tools for one client: for one request over HTTP, for one connection over standard input and output.
  *
- * @param version of Kibitz
+ * @param version the version of Kibitz
  */
 export function createServer(peer: ConnectedPeer, version: string): Server {
-  const server = new Server(
+  const server = new ReportingServer(
+    peer,
     { name: "kibitz", title: "Kibitz", version },
     {
       capabilities: { tools: {} },
@@ -50,7 +76,7 @@ export function createServer(peer: ConnectedPeer, version: string): Server {
         "tools/list": { ttlMs: listTtlMs, cacheScope: "public" },
         "server/discover": { ttlMs: listTtlMs, cacheScope: "public" },
       },
-      // Only for what users are asked to fill in, which nobody is here; the SDK's own takes a millisecond to make.
+      // Only for forms that users fill in, which Kibitz never sends. The SDK's own validator takes a millisecond to make.
       jsonSchemaValidator: { getValidator: unused },
     },
   );
@@ -67,9 +93,9 @@ export function createServer(peer: ConnectedPeer, version: string): Server {
     const signal = AbortSignal.any([mcpReq.signal, peer.left]);
     const progressToken = mcpReq._meta?.progressToken;
     const report: Report = (step) => {
-      // If the peer is behind, a step would wait in memory: it is left out, and the next one says more.
+      // If the client reads slowly, a step would wait in memory: it is left out, and the next one says more.
       if (progressToken !== undefined && !peer.isBehind()) {
-        // Whoever has left is told nothing.
+        // It fails if the client has disconnected.
         mcpReq
           .notify({ method: "notifications/progress", params: { progressToken, ...step } })
           .catch(() => {});
@@ -86,5 +112,5 @@ export function createServer(peer: ConnectedPeer, version: string): Server {
 }
 
 function unused(): never {
-  throw new TypeError("nobody is asked to fill in anything");
+  throw new TypeError("Kibitz sends no forms");
 }

@@ -1,36 +1,36 @@
 import type { Caller, Plain } from "./caller.ts";
 
-/** What a tool has found. */
+/** The answer of a tool. */
 export interface ToolAnswer {
-  /** What a model reads. */
+  /** For models. */
   readonly text: string;
-  /** What a program reads; by the tool's output schema. */
+  /** For programs, by the tool's output schema. */
   readonly structured: Plain;
 }
 
-/** Tells how far a call is. `progress` rises with every word. */
+/** Reports the progress of a call. `progress` rises with every report. */
 export type Report = (step: { progress: number; total?: number; message: string }) => void;
 
-/** One thing that an agent can ask. */
+/** A tool that an agent can call. */
 export interface Tool {
   readonly name: string;
   readonly title: string;
-  /** For the model that is to choose it. */
+  /** For the model that chooses a tool. */
   readonly description: string;
   /** JSON Schema 2020-12, of an object. */
   readonly inputSchema: ObjectSchema;
   readonly outputSchema: ObjectSchema;
   /** @throws KibitzError whose faults point into the arguments */
   call(args: Plain, caller: Caller, report?: Report): Promise<ToolAnswer>;
-  /** Resolves where `call` would be answered, as far as that is known without asking an engine. */
+  /** Rejects if `call` would be refused, as far as that is known without an engine. */
   judge(args: Plain, caller: Caller): Promise<void>;
-  /** A request that the service has suggested, as arguments of this tool; undefined where the tool cannot ask it. */
-  argumentsOf?(request: Plain): Plain | undefined;
-  /** Arguments without what is at fault, where that is how they are mended. @param pointers of the faults */
+  /** A request that the service has suggested, as arguments of this tool; undefined if the tool cannot send it. */
+  argumentsOf(request: Plain): Plain | undefined;
+  /** The arguments without those at fault, if that fixes them. @param pointers of the faults, in the request of the service */
   without?(args: Plain, pointers: readonly string[]): Plain | undefined;
 }
 
-/** A JSON Schema, or what stands in one. */
+/** A JSON Schema, or a value in one. */
 type SchemaValue = string | number | boolean | null | SchemaValue[] | Schema;
 
 export interface Schema {
@@ -53,7 +53,7 @@ export function objectSchema(
   return { type: "object", properties, required, additionalProperties: false };
 }
 
-/** What may be null instead. */
+/** A schema that also allows null. */
 export function nullable({ type = "object", ...schema }: Schema): Schema {
   return { ...schema, type: [type, "null"] };
 }

@@ -125,41 +125,17 @@ describe("what an agent can mend is a result that says how", () => {
     },
   );
 
-  const moves = Array.from({ length: 50 }, () => ["g1f3", "g8f6", "f3g1", "f6g8"]).flat();
-  const pgn = `1. e4 {${"long ".repeat(300)}} e5 2. `;
-
-  test.each([
-    ["analyze_position", { moves, depth: 30 }, 'with {"depth":20}', { fen: "startpos", moves, depth: 20 }],
-    [
-      "analyze_position",
-      { pgn: `${pgn}Ke2`, ply: 2, depth: 30 },
-      'with {"depth":20}',
-      { pgn: `${pgn}Ke2`, ply: 2, depth: 20 },
-    ],
-    [
-      "compare_moves",
-      { moves, candidates: ["e4", "e5", "d4"], depth: 2 },
-      'with {"candidates":["e4","d4"]}',
-      { moves, candidates: ["e4", "d4"], depth: 2 },
-    ],
-    [
-      "analyze_position",
-      { pgn: `${pgn}Ke3 *`, depth: 2 },
-      `with the first ${pgn.length - " 2. ".length} characters of \`pgn\` alone`,
-      { pgn: pgn.slice(0, -" 2. ".length), depth: 2 },
-    ],
-  ])(
-    "an error that an agent can fix is a result without the text that is too long to repeat: %s, %#",
-    async (tool, args, change, suggestion) => {
-      const agent = await connect(app.url);
-      const answer = await agent.ask(tool, args);
-      expect(answer.text).toContain(`This call would be answered: ${tool}, the same call ${change}`);
-      expect(answer.text.length).toBeLessThanOrEqual(4000);
-      expect(suggestedBy(answer)).toEqual({ name: tool, arguments: suggestion });
-      const again = await agent.ask(tool, suggestion);
-      expect(again.isError, again.text).toBe(false);
-    },
-  );
+  test("a suggested call that is too long for the text of an error stands in its _meta alone", async () => {
+    const game = `1. e4 {${"long ".repeat(1000)}} e5`;
+    const agent = await connect(app.url);
+    const answer = await agent.ask("analyze_position", { pgn: `${game} 2. Ke3 *`, depth: 2 });
+    expect(answer.text).toContain("Ke2 (e1e2)");
+    expect(answer.text).not.toContain("This call would be answered");
+    expect(answer.text).toMatch(/\n\(shortened\)$/);
+    const { name, arguments: suggested } = suggestedBy(answer);
+    expect([name, suggested]).toEqual(["analyze_position", { pgn: game, depth: 2 }]);
+    expect((await agent.ask(name, suggested)).isError).toBe(false);
+  });
 
   test.each([
     [
@@ -249,31 +225,17 @@ describe("a limit says when", () => {
   });
 
   test.each([newMessage, oldMessage])(
-    "a caller that was refused too often over MCP is told so by a result",
+    "a caller that was refused too often over MCP is answered by HTTP 429 with the time to wait",
     async (message) => {
       const caller = newCaller();
       const { headers, body } = message("tools/call", { name: "play_moves", arguments: { moves: ["e5"] } });
       const ask = () => send(app.url, { headers: { ...headers, ...caller }, body });
       expect((await ask()).body.result).toMatchObject({ isError: true });
       expect((await ask()).body.result).toMatchObject({ isError: true });
-      const { status, body: told, headers: answered } = await ask();
-      expect(status).toBe(200);
-      expect(told).toMatchObject({
-        id: 1,
-        result: {
-          isError: true,
-          content: [{ text: expect.stringMatching(/rate_limited.*refusals.*again in \d+ s/s) }],
-        },
-      });
+      const { status, body: problem, headers: answered } = await ask();
+      expect([status, answered.get("content-type")]).toEqual([429, "application/problem+json"]);
+      expect(problem).toMatchObject({ code: "rate_limited", next_action: "retry_later" });
       expect(Number(answered.get("retry-after"))).toBeGreaterThan(0);
-      const { status: listed } = await send(app.url, {
-        ...message("tools/list"),
-        headers: { ...headers, ...caller },
-      });
-      expect([
-        listed,
-        message === newMessage ? (told.result as { resultType?: string }).resultType : undefined,
-      ]).toEqual([429, message === newMessage ? "complete" : undefined]);
     },
   );
 });

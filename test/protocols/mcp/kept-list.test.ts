@@ -32,8 +32,8 @@ test("the list of tools is made once for each form of the request, whatever its 
   expect(bodies).toHaveLength(3);
 });
 
-test("a list of tools that is a refusal is not kept", async () => {
-  const { ask, bodies } = asked(() => Response.json({ error: "no" }, { status: 400 }));
+test.each([200, 400])("a refusal to list the tools is not kept, with the status %i", async (status) => {
+  const { ask, bodies } = asked(({ id }) => Response.json({ id, error: {} }, { status }));
   expect(await ask({ ...request, id: 1 })).toBeUndefined();
   expect(await ask({ ...request, id: 1 })).toBeUndefined();
   expect(bodies).toHaveLength(2);

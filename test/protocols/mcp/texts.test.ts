@@ -2,9 +2,7 @@ import { describe, expect, test } from "vitest";
 import { boardOf, describePosition } from "../../../src/protocols/mcp/board.ts";
 import { nearestMoves } from "../../../src/protocols/mcp/nearest-moves.ts";
 import { isMate, type PlainScore, scoreText, valueFor } from "../../../src/protocols/mcp/score.ts";
-import { suggestionText } from "../../../src/protocols/mcp/suggestion-text.ts";
 import { numbered, textOf } from "../../../src/protocols/mcp/text.ts";
-import { reviewGame } from "../../../src/protocols/mcp/tools/review-game.ts";
 
 const score = (
   cp: number | null,
@@ -109,28 +107,4 @@ test("a text that is too long keeps its first lines whole, and says that it was 
 
 test("a text that has room is not shortened", () => {
   expect(textOf(["one", "", "two"], 100)).toBe("one\n\ntwo");
-});
-
-describe("a call that would be answered, too long to be told", () => {
-  const moves = Array.from({ length: 300 }, () => "g1f3");
-  const answered = "This call would be answered: review_game";
-
-  test.each([
-    [
-      { moves },
-      { moves: [...moves, "Ke9"] },
-      `${answered}, the same call with the first 300 of \`moves\` alone`,
-    ],
-    [
-      { moves, depth: 20 },
-      { moves, depth: 30, pgn: "1. e4" },
-      `${answered}, the same call with {"depth":20}, without \`pgn\``,
-    ],
-    [{ moves }, { pgn: "1. e4" }, undefined],
-  ])(
-    "a suggested call that is too long to repeat is described by its differences: %#",
-    (suggested, sent, text) => {
-      expect(suggestionText(reviewGame, suggested, sent)).toBe(text);
-    },
-  );
 });

@@ -1,4 +1,4 @@
-import { argument, boundsOf, readArguments, readPgn, readPly } from "../arguments.ts";
+import { argument, boundsOf, readArguments, readGameArguments } from "../arguments.ts";
 import { boardOf, describePosition, turnOf } from "../board.ts";
 import type { Caller, Plain } from "../caller.ts";
 import {
@@ -74,7 +74,7 @@ const outputSchema = objectSchema({
   warnings: schema.warnings,
 });
 
-/** What Stockfish says of a position. */
+/** The evaluation of a position. */
 export const analyzePosition: Tool = {
   name: "analyze_position",
   title: "Analyze a chess position",
@@ -93,12 +93,9 @@ export const analyzePosition: Tool = {
 
 async function requestOf(sent: Plain, caller: Caller): Promise<Plain> {
   const args = readArguments(sent, inputSchema);
-  const pgn = readPgn(args);
-  const ply = readPly(args);
+  const game = await readGameArguments(args, caller);
   const { pgn: _pgn, ply: _ply, ...rest } = args;
-  return pgn === undefined
-    ? { ...rest, fen: rest.fen ?? "startpos" }
-    : { ...rest, ...(await caller.readGame(pgn, ply)) };
+  return { ...rest, fen: rest.fen ?? "startpos", ...game };
 }
 
 function answerOf(found: PlainEvaluation): ToolAnswer {
@@ -139,7 +136,7 @@ function verdictOf({ score, best_move: best }: PlainEvaluation): string {
   return `${scoreText(score)} (${chances}).${best ? ` Best move: ${moveText(best)}.` : ""}`;
 }
 
-/** Plies of a line that are shown: fewer where there are many lines. */
+/** Plies of a line that are shown: fewer if there are many lines. */
 const pliesShown = (lines: number) => (lines > 4 ? 6 : 10);
 
 function linesText({ fen, lines, search, engine }: PlainEvaluation): string {

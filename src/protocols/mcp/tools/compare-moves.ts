@@ -81,7 +81,7 @@ export const compareMoves: Tool = {
   },
   without({ candidates, ...args }, pointers) {
     const left = Array.isArray(candidates)
-      ? candidates.filter((_, index) => !pointers.includes(`/candidates/${index}`))
+      ? candidates.filter((_, index) => !pointers.includes(`/search_moves/${index}`))
       : [];
     return left.length < candidatesMin ? undefined : { ...args, candidates: left };
   },

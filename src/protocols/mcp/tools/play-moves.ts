@@ -1,6 +1,7 @@
+import type { PlayedMoves, PlayedPosition } from "../../../calls/rulebook.ts";
 import { argument, playedMovesOf, readArguments } from "../arguments.ts";
 import { boardOf, describePosition, halfMovesText, nameOfSide } from "../board.ts";
-import type { Caller, Plain, PlayedMoves, PlayedPosition } from "../caller.ts";
+import type { Caller, Plain } from "../caller.ts";
 import { evaluateMethod, notesText, schema, shownEnd, shownMove } from "../evaluation.ts";
 import { moveText } from "../nearest-moves.ts";
 import { textOf } from "../text.ts";

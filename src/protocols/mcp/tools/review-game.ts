@@ -1,7 +1,8 @@
 import { GameService } from "../../../../gen/chess/analysis/v1/game_service_pb.ts";
+import type { MoveName } from "../../../calls/rulebook.ts";
 import { argument, playedMovesOf, readArguments } from "../arguments.ts";
 import { boardOf, describePosition, halfMovesText, turnOf } from "../board.ts";
-import type { Caller, MoveName, Plain } from "../caller.ts";
+import type { Caller, Plain } from "../caller.ts";
 import { schema, shownScore } from "../evaluation.ts";
 import { type PlainScore, scoreText } from "../score.ts";
 import { textOf } from "../text.ts";
@@ -109,39 +110,32 @@ interface ReviewEvent {
   readonly review: PlainReview | null;
 }
 
-/** A long game's moves take milliseconds to write and to read in one go: they have come one by one before. */
-const comeBefore = ["moves"];
-
 async function review(request: Plain, caller: Caller, report?: Report): Promise<PlainReview> {
   let found: PlainReview | undefined;
-  const moves: PlainMove[] = [];
   let total: number | undefined;
   let isQueued = false;
-  for await (const event of caller.stream(method, request, comeBefore)) {
+  for await (const event of caller.stream(method, request)) {
     // The writer of plain JSON writes every field of the message.
     const { queued, move, review } = event as ReviewEvent;
     if (queued && !isQueued) {
       isQueued = true;
       report?.({ progress: 0, message: `waiting for an engine, place ${queued.place}` });
     }
-    if (move) {
-      moves.push(move);
-      if (report) {
-        // Not before the first move: the service has read the game by then, and counted the review.
-        total ??= await pliesOf(request, caller);
-        const message = `half-move ${move.ply}, ${move.move.san}: ${scoreText(move.evaluation)}`;
-        report({ progress: move.ply, total, message });
-      }
+    if (move && report) {
+      // Not before the first move: then the service has read the game, and counted the review.
+      total ??= await pliesOf(request, caller);
+      const message = `half-move ${move.ply}, ${move.move.san}: ${scoreText(move.evaluation)}`;
+      report({ progress: move.ply, total, message });
     }
     found = review ?? found;
   }
   if (found === undefined) {
     throw new Error("a review ended without its end");
   }
-  return { ...found, moves };
+  return found;
 }
 
-/** Of a game that the service has read. */
+/** The length of a game that the service has read. */
 async function pliesOf(request: Plain, caller: Caller): Promise<number> {
   const { moves } =
     typeof request.pgn === "string" ? await caller.lookThrough(request.pgn) : playedMovesOf(request);

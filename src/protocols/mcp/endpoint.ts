@@ -1,0 +1,220 @@
+import type { ServerResponse } from "node:http";
+import type { CallKind, Entry } from "../../access/entrance.ts";
+import type { ErrorCode } from "../../errors/catalogue.ts";
+import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
+import {
+  cutShort,
+  isGone,
+  keepOpen,
+  type NodeRequest,
+  type NodeResponse,
+  onLeave,
+  type RequestHandler,
+} from "../../http/message.ts";
+import { sendProblem } from "../../http/send-problem.ts";
+import type { CallLine } from "../../log/call-line.ts";
+import type { Log } from "../../log/log.ts";
+import { CallerLeft, contextOf, mcpPath, outcomeOf } from "../../request/context.ts";
+import { type Answerers, createCaller, type Plain } from "./caller.ts";
+import { sendResponse, webRequest } from "./exchange.ts";
+import type { HttpHandler } from "./http-handler.ts";
+import { invalidRequest, noMessage, notJson, refusalOfLongId, sendRefused } from "./refusals.ts";
+import { createSenderCheck, type Scheme, type SendersOptions } from "./senders.ts";
+import type { Peer } from "./server.ts";
+
+/** The JSON object of a body, or the news that the client has disconnected. */
+type Reading = { readonly kind: "json"; readonly sent: Plain } | { readonly kind: "left" };
+
+export interface McpEndpointOptions extends SendersOptions, Answerers {
+  /** Admits requests before their bodies are read. */
+  readonly enter: (req: NodeRequest, kind: CallKind) => Promise<Entry>;
+  /** The scheme by which the caller reads pages of this server. */
+  readonly schemeOf: (req: NodeRequest) => Scheme;
+  /** Reads a body that is one JSON object. @throws KibitzError */
+  readonly readBody: (req: NodeRequest, check: () => void) => Promise<Reading>;
+  /** The version of Kibitz. */
+  readonly version: string;
+  readonly writeLine: CallLine;
+  /** Aborted when this server stops, which ends the streams of clients that only listen. */
+  readonly stopping: AbortSignal;
+  readonly log: Pick<Log, "error">;
+}
+
+/** How often the idle timeout of a waiting client's connection is restarted, in milliseconds. */
+const keepOpenMs = 60_000;
+
+const allow = "POST, OPTIONS";
+
+/** The method of the stream that lasts until the client or the server ends it. */
+const listenMethod = "subscriptions/listen";
+
+/** Error codes of bodies that are no message. JSON-RPC has errors of its own for them. */
+const unreadable: readonly ErrorCode[] = ["malformed_json", "invalid_type", "out_of_range"];
+
+/**
+ * The Model Context Protocol at `POST /mcp`: one more protocol in front of the same calls, without sessions. The SDK is loaded with
+ * the first message.
+ */
+export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
+  const { enter, schemeOf, readBody, version, stopping, log } = options;
+  const checkSender = createSenderCheck(options);
+  let loading: Promise<HttpHandler> | undefined;
+  /** The last error that the SDK reported. Most of them are caused by the message. */
+  let lastError: Error | undefined;
+
+  function handler(): Promise<HttpHandler> {
+    loading ??= import("./http-handler.ts").then(({ createHttpHandler }) =>
+      createHttpHandler(version, (error) => {
+        lastError = error;
+      }),
+    );
+    return loading;
+  }
+
+  async function answer(req: NodeRequest, res: NodeResponse): Promise<void> {
+    const outcome = outcomeOf(req);
+    let entry: Entry | undefined;
+    try {
+      checkSender(req.headers, schemeOf(req));
+      if (req.method !== "POST") {
+        await enter(req, "call");
+        refuseMethod(req, res);
+        return;
+      }
+      const admitted = await enter(req, "message");
+      entry = admitted;
+      const body = isGone(res) ? undefined : await readBody(req, () => admitted.check());
+      if (body?.kind !== "json") {
+        return;
+      }
+      const { sent } = body;
+      const refused = refusalOfLongId(sent);
+      if (refused) {
+        outcome.code = "out_of_range";
+        await entry.refused(new KibitzError("out_of_range", refused.text));
+        sendRefused(res, refused, outcome);
+        return;
+      }
+      if (sent.method === "tools/call") {
+        // Each tool counts as a request.
+        entry.isLimited();
+      }
+      await exchange(req, res, sent, entry);
+    } catch (thrown) {
+      const error = errorFromUnknown(thrown);
+      if (error.code === "internal") {
+        log.error({ err: error.cause, requestId: contextOf(req).id }, "the MCP endpoint failed");
+      }
+      if (res.headersSent) {
+        cutShort(res);
+        return;
+      }
+      if (entry && !outcome.hasLine) {
+        await entry.refused(error);
+      }
+      if (entry && unreadable.includes(error.code)) {
+        outcome.code ??= error.code;
+        const code = error.code === "malformed_json" ? notJson : invalidRequest;
+        sendRefused(res, { code, text: error.message }, outcome);
+      } else {
+        sendProblem(req, res, error, [...outcome.answerHeaders]);
+      }
+    }
+  }
+
+  async function exchange(req: NodeRequest, res: NodeResponse, sent: Plain, entry: Entry): Promise<void> {
+    const leaving = new AbortController();
+    onLeave(res, () => leaving.abort(new CallerLeft()));
+    const working = setInterval(() => keepOpen(res), keepOpenMs);
+    try {
+      const sdk = await handler();
+      const ends =
+        sent.method === listenMethod ? AbortSignal.any([leaving.signal, stopping]) : leaving.signal;
+      const peer = peerOf(req, entry, leaving.signal, options);
+      const connected = { ...peer, isBehind: () => res.writableNeedDrain };
+      const response = await sdk.answer(webRequest(req, mcpPath, ends), sent, connected);
+      const { status } = response;
+      if (status >= 500) {
+        log.error({ err: lastError, requestId: contextOf(req).id }, "the SDK failed");
+      } else if (status >= 400) {
+        await peer.refused(
+          noMessage(status === 404 ? "not_found" : status === 406 ? "not_acceptable" : "malformed_http"),
+        );
+      }
+      leaving.signal.throwIfAborted();
+      await peer.counted();
+      await sendResponse(res, response, outcomeOf(req));
+    } catch (thrown) {
+      // If the client has disconnected, there is no one to answer.
+      if (!leaving.signal.aborted) {
+        throw thrown;
+      }
+    } finally {
+      clearInterval(working);
+    }
+  }
+
+  return (req, res) => {
+    const isOurs = contextOf(req).path === mcpPath;
+    return isOurs && answer(req, res).then(() => true);
+  };
+}
+
+function refuseMethod(req: NodeRequest, res: NodeResponse): void {
+  if (req.method === "OPTIONS") {
+    res.statusCode = 204;
+    res.setHeader("Allow", allow);
+    res.setHeader("X-Request-Id", contextOf(req).id);
+    (res as ServerResponse).end();
+    return;
+  }
+  const detail = `This path supports ${allow}: there are no sessions to listen to or to end, each message is a request of its own.`;
+  sendProblem(req, res, new KibitzError("method_not_allowed", detail), [["Allow", allow]]);
+}
+
+/** The sender of one request. */
+function peerOf(
+  req: NodeRequest,
+  entry: Entry,
+  left: AbortSignal,
+  { plain, rulebook, writeLine, log }: McpEndpointOptions,
+) {
+  const request = contextOf(req);
+  const outcome = outcomeOf(req);
+  const { account } = entry;
+  let counting: Promise<void> | undefined;
+  return {
+    left,
+    callerFor(signal: AbortSignal) {
+      const startedAt = performance.now();
+      const context = { request, outcome, account, signal };
+      const caller = createCaller({ plain, rulebook, context, check: () => entry.check(), isLimited: true });
+      return {
+        ...caller,
+        async play(from) {
+          const position = await caller.play(from);
+          outcome.hasLine = true;
+          const fields = { method: "PlayMoves", ...(account.key && { key: account.key.id }) };
+          writeLine(request, { code: "ok", startedAt, address: account.address, fields });
+          return position;
+        },
+      };
+    },
+    async refused(error: KibitzError) {
+      // If a call has failed, its middleware has logged it.
+      if (error.code === "internal" && outcome.code !== "internal") {
+        log.error({ err: error.cause, requestId: request.id }, "a tool failed");
+      }
+      // The middleware of a call has counted its error. Other errors of a message count once.
+      if (!outcome.hasLine && counting === undefined) {
+        outcome.code ??= error.code;
+        counting = entry.refused(error);
+      }
+      await counting;
+    },
+    /** Resolves when an error that was reported so far is counted, and the header fields say so. */
+    async counted() {
+      await counting;
+    },
+  } satisfies Peer & { counted(): Promise<void> };
+}

@@ -1,0 +1,150 @@
+import type { PlayedMoves, PlayedPosition } from "../../calls/rulebook.ts";
+import { withSuggestion } from "../../calls/suggest.ts";
+import { errorFromUnknown, type Fault, type KibitzError } from "../../errors/errors.ts";
+import { keysOfPointer } from "../../text/json-pointer.ts";
+import { durationText } from "../../text/plain-text.ts";
+import { playedMovesOf } from "./arguments.ts";
+import { describePosition, halfMovesText } from "./board.ts";
+import type { Caller, Plain } from "./caller.ts";
+import { moveText, nearestMoves } from "./nearest-moves.ts";
+import { textOf } from "./text.ts";
+import type { Tool } from "./tool.ts";
+import { playMoves } from "./tools/play-moves.ts";
+
+/** An error of a tool, for a model. */
+interface ExplainedError {
+  readonly text: string;
+  /** The same for programs, as far as the text is not enough. */
+  readonly meta: Plain;
+}
+
+/** Most faults of one error that a text lists. */
+const faultsMax = 6;
+
+/**
+ * Explains an error so that the model can fix its call: with what was wrong, the position, the nearest legal moves, and a call that would
+ * be answered.
+ *
+ * @param failed gets the internal error if the explanation itself fails: then the text has less
+ */
+export async function explainError(
+  error: KibitzError,
+  tool: Tool,
+  args: Plain,
+  caller: Caller,
+  failed: (error: KibitzError) => Promise<void>,
+): Promise<ExplainedError> {
+  async function attempt<T>(find: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await find();
+    } catch (thrown) {
+      const { code, cause } = errorFromUnknown(thrown);
+      if (code === "internal" && cause !== undefined) {
+        await failed(errorFromUnknown(thrown));
+      }
+      return undefined;
+    }
+  }
+  const illegal = await attempt(() => findIllegalMove(error, args, caller));
+  const fixed = await attempt(() => fixArguments(error, tool, args, caller));
+  // If the call cannot be fixed, play_moves shows the legal moves.
+  const shown = illegal && { name: playMoves.name, arguments: { ...illegal.from } };
+  const suggested = fixed ? { name: tool.name, arguments: fixed } : shown;
+  const { code, nextAction, retryAfterMs, upgrade } = error;
+  return {
+    text: textOf([
+      `Not answered (${code}): ${messageOf(error)}`,
+      retryAfterMs === undefined
+        ? undefined
+        : `Try the same call again in ${durationText(retryAfterMs / 1000)}.`,
+      upgrade && `An API key of the plan ${upgrade.plan} allows it: its user gets one at ${upgrade.url}.`,
+      illegal && legalText(illegal),
+      suggested && `This call would be answered: ${suggested.name} ${JSON.stringify(suggested.arguments)}`,
+    ]),
+    meta: {
+      "kibitz/error": { code, next_action: nextAction, retry_after_ms: retryAfterMs ?? null },
+      ...(suggested && { "kibitz/suggested_call": suggested }),
+    },
+  };
+}
+
+function messageOf({ message, faults }: KibitzError): string {
+  const told = faults.slice(0, faultsMax).map((fault) => `- ${fault.message}`);
+  const rest = faults.length - told.length;
+  const lines = ["several things are wrong.", ...told, ...(rest > 0 ? [`- and ${rest} more`] : [])];
+  // The service has another name for the candidates of compare_moves.
+  return (faults.length > 1 ? lines.join("\n") : message).replaceAll("search_moves", "candidates");
+}
+
+/** A move that is not legal, and the position in which it was to be played. */
+interface IllegalMove {
+  readonly written: string;
+  readonly from: PlayedMoves;
+  readonly before: PlayedPosition;
+}
+
+async function findIllegalMove(
+  { faults }: KibitzError,
+  args: Plain,
+  caller: Caller,
+): Promise<IllegalMove | undefined> {
+  const fault = faults.find(({ code }) => code === "illegal_move");
+  const move = fault && (await locate(fault, args, caller));
+  return move && { ...move, before: await caller.look(move.from) };
+}
+
+/** The move at fault as it was written, and the moves before it. */
+async function locate(
+  { pointer, place, allowed }: Fault,
+  args: Plain,
+  caller: Caller,
+): Promise<Omit<IllegalMove, "before"> | undefined> {
+  const [name, index] = keysOfPointer(pointer);
+  const { fen, moves } = playedMovesOf(args);
+  switch (name) {
+    case "moves":
+      return { written: moves[Number(index)] ?? "", from: { fen, moves: moves.slice(0, Number(index)) } };
+    case "search_moves": {
+      const { candidates } = args;
+      const written = Array.isArray(candidates) ? String(candidates[Number(index)]) : "";
+      return { written, from: { fen, moves } };
+    }
+    case "pgn": {
+      const [before]: readonly unknown[] = Array.isArray(allowed?.examples) ? allowed.examples : [];
+      return typeof before === "string"
+        ? { written: place?.token ?? "", from: await caller.lookThrough(before) }
+        : undefined;
+    }
+    default:
+      return undefined;
+  }
+}
+
+function legalText({ written, before }: IllegalMove): string {
+  const { legal, fen, played } = before;
+  const nearest = nearestMoves(written, legal);
+  const which =
+    nearest.length < legal.length
+      ? `The ${nearest.length} nearest of ${legal.length} legal moves`
+      : "Legal moves";
+  const after = played.length === 0 ? "" : ` (after ${halfMovesText(played.length)})`;
+  return `The position before it${after}: ${describePosition(fen)}\n\n${which} there: ${nearest.map(moveText).join(", ") || "none"}`;
+}
+
+/** The arguments of the nearest call of the same tool that would be answered, if there is one. */
+async function fixArguments(
+  error: KibitzError,
+  tool: Tool,
+  args: Plain,
+  caller: Caller,
+): Promise<Plain | undefined> {
+  const judge = (candidate: Plain) => tool.judge(candidate, caller);
+  if (error.suggestedRequest) {
+    return tool.argumentsOf(error.suggestedRequest);
+  }
+  const { suggestedRequest } = await withSuggestion(error, args, judge);
+  const pointers = error.faults.map(({ pointer }) => pointer);
+  const without = suggestedRequest ? undefined : tool.without?.(args, pointers);
+  await (without && judge(without));
+  return suggestedRequest ?? without;
+}

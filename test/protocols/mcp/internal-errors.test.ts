@@ -1,0 +1,91 @@
+import { expect, test, vi } from "vitest";
+import { analyzePosition } from "../../../src/protocols/mcp/tools/analyze-position.ts";
+import { playMoves } from "../../../src/protocols/mcp/tools/play-moves.ts";
+import { untraced } from "../../../src/tracing/tracing.ts";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { useApp } from "../../support/running-app.ts";
+import { newMessage, send } from "./messages.ts";
+
+let isSearchBroken = false;
+const app = useApp(
+  { KIBITZ_ACCESS: "public" },
+  {
+    engines: createEnginesInProcess(),
+    mayFail: true,
+    tracing: {
+      ...untraced,
+      search:
+        (search) =>
+        (...asked) => {
+          if (isSearchBroken) {
+            throw new Error("the search is broken");
+          }
+          return search(...asked);
+        },
+    },
+  },
+);
+
+/** Calls a tool with an id of the request, and returns the text of the result with the log lines of the request. */
+async function ask(requestId: string, name: string, args: object) {
+  const message = newMessage("tools/call", { name, arguments: args }, { "X-Request-Id": requestId });
+  const { status, body } = await send(app.url, message);
+  const { content, isError } = body.result as {
+    readonly content: readonly { readonly text: string }[];
+    readonly isError?: boolean;
+  };
+  const logged = app.logged.filter((line) => "requestId" in line && line.requestId === requestId);
+  return { status, isError, text: content[0]?.text, logged };
+}
+
+const internal = "Not answered (internal): Something failed inside the service.";
+
+test.each([
+  [analyzePosition, { depth: 1 }, "Evaluate"],
+  [playMoves, { moves: ["e4"] }, "PlayMoves"],
+] as const)(
+  "an MCP tool that fails after its call was answered is logged as an error with the id of the request: $name",
+  async (tool, args, method) => {
+    const call = tool.call;
+    using broken = vi.spyOn(tool, "call").mockImplementation(async (...given) => {
+      await call(...given);
+      throw new Error("the tool is broken");
+    });
+    const { status, isError, text, logged } = await ask(`after-${method}`, tool.name, args);
+    expect(broken).toHaveBeenCalledOnce();
+    expect([status, isError, text]).toEqual([200, true, internal]);
+    expect(logged).toEqual([
+      expect.objectContaining({ message: "call", method, code: "ok" }),
+      expect.objectContaining({
+        level: "error",
+        message: "a tool failed",
+        err: expect.objectContaining({ message: "the tool is broken" }),
+      }),
+    ]);
+  },
+);
+
+test("an MCP call that fails inside the service is logged once, and its model reads no more than that", async () => {
+  isSearchBroken = true;
+  const { isError, text, logged } = await ask("in-service", "analyze_position", { moves: ["e4"] });
+  isSearchBroken = false;
+  expect([isError, text]).toEqual([true, internal]);
+  expect(logged).toEqual([
+    expect.objectContaining({ level: "error", message: "call", method: "Evaluate", code: "internal" }),
+  ]);
+});
+
+test("an MCP tool whose suggestion fails is logged as an error, and its caller still reads what was wrong", async () => {
+  using broken = vi.spyOn(analyzePosition, "judge").mockRejectedValue(new Error("the judge is broken"));
+  const { isError, text, logged } = await ask("suggestion", "analyze_position", { dept: 1 });
+  expect(broken).toHaveBeenCalledOnce();
+  expect(isError).toBe(true);
+  expect(text).toContain("There is no argument `dept` here");
+  expect(logged).toContainEqual(
+    expect.objectContaining({
+      level: "error",
+      message: "a tool failed",
+      err: expect.objectContaining({ message: "the judge is broken" }),
+    }),
+  );
+});
