@@ -16,7 +16,7 @@ import { costOf } from "../services/admission.ts";
 import type { Service } from "./service.ts";
 import type { Config } from "./settings.ts";
 
-/** The tools, for who wants to know of them: nothing of them is read before. */
+/** The tools, for the documents about them. They are loaded when they are first needed. */
 export async function agentsTools(): Promise<
   readonly { readonly name: string; readonly description: string }[]
 > {
@@ -35,8 +35,8 @@ export interface AgentsOptions {
   readonly log: Log;
 }
 
-/** The door for agents, in front of the same calls as every other. */
-export function createAgentsDoor({
+/** The MCP endpoint, in front of the same calls as every other protocol. */
+export function createAgentsEndpoint({
   service,
   entrance,
   bodies,
@@ -46,7 +46,7 @@ export function createAgentsDoor({
   log,
 }: AgentsOptions): RequestHandler {
   const { calls, rules, judge, rulebook, beginWork } = service;
-  // Messages that are as long as the longest call: what is not a game is short, and what stands beside it too.
+  // A message may be as long as a review, the longest call of a tool.
   const wanted = "one JSON-RPC message, a JSON object";
   const readBody = createJsonReader(wanted, readMaxBytesOf(GameService.method.reviewGame), {
     bodies,
@@ -58,7 +58,7 @@ export function createAgentsDoor({
     rulebook,
     origins: config.corsOrigins ?? [],
     hosts: allowedHosts(config.host, config.allowedHosts),
-    // Whoever is no trusted proxy may have written the header itself.
+    // A client that is no trusted proxy may have invented the header.
     schemeOf: (req) =>
       req.headers["x-forwarded-proto"] === "https" && isProxy(contextOf(req).address) ? "https" : "http",
     enter: (req, kind) => entrance.enter(contextOf(req), outcomeOf(req), kind),

@@ -32,7 +32,7 @@ import type { Redis } from "../storage/redis/connection.ts";
 import { createEventLoopLag, createTimeSlicer, type EventLoopLag } from "../thread/event-loop.ts";
 import { type Tracing, untraced } from "../tracing/tracing.ts";
 import { accessTimes, connectionLimits, openAccess } from "./access.ts";
-import { type AgentsOptions, agentsTools, createAgentsDoor } from "./agents.ts";
+import { type AgentsOptions, agentsTools, createAgentsEndpoint } from "./agents.ts";
 import { type AppState, appTransitions, notServing, type Opened } from "./app-state.ts";
 import { ConfigError } from "./config.ts";
 import { createDegraded } from "./degraded.ts";
@@ -331,7 +331,7 @@ function createDoors(
   };
   const rpc: RequestHandler = (req, res) =>
     connect(req, res) || (isApiPath(contextOf(req).path) && rejectUnknown(req, res));
-  return [gateway, rpc, createAgentsDoor({ service, entrance, bodies, config, stopping, writeLine, log })];
+  return [gateway, rpc, createAgentsEndpoint({ service, entrance, bodies, config, stopping, writeLine, log })];
 }
 
 /**

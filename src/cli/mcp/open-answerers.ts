@@ -20,20 +20,20 @@ import type { Local } from "../open-local.ts";
 import type { RemoteAddress } from "../remote-address.ts";
 import { UnreachableError } from "../remote-error.ts";
 
-/** What answers the tools of this process. */
+/** The answerers of the tools of this process. */
 export interface OpenedAnswerers extends AsyncDisposable {
   readonly plain: PlainCalls;
   readonly rulebook: Rulebook;
 }
 
-/** Moves are played in this process, whoever searches: nobody counts them. */
+/** This process plays moves itself, with and without `--url`. They count towards no limit. */
 const openRulebook = () =>
   createRulebook({
     beginWork: createTimeSlicer(),
     gate: { async admitRules() {}, async refuseUsedUp() {} },
   });
 
-/** Engines of this process. They start with the first call that needs one: many sessions have none. */
+/** Answers by engines of this process. They start with the first call that needs one: many sessions have none. */
 export function openHere({ host, signal }: Pick<CommandInput, "host" | "signal">): OpenedAnswerers {
   const leaving = new AbortController();
   let opening: Promise<Local> | undefined;
@@ -44,9 +44,9 @@ export function openHere({ host, signal }: Pick<CommandInput, "host" | "signal">
     try {
       return await opening;
     } catch (thrown) {
-      // What was in the way may be gone the next time.
+      // The next call tries again.
       opening = undefined;
-      throw told(thrown);
+      throw readable(thrown);
     }
   };
   const calls: Calls = {
@@ -66,14 +66,14 @@ export function openHere({ host, signal }: Pick<CommandInput, "host" | "signal">
     rulebook: openRulebook(),
     async [Symbol.asyncDispose]() {
       leaving.abort(new Error("the client left"));
-      // Where they could not be opened, that has been told.
+      // If the engines could not be opened, the calls have reported it.
       const opened = await opening?.catch(() => undefined);
       await opened?.[Symbol.asyncDispose]();
     },
   };
 }
 
-/** A running service. */
+/** Answers by a running service. */
 export async function openThere(address: RemoteAddress): Promise<OpenedAnswerers> {
   const { openRemote } = await import("../open-remote.ts");
   const remote = openRemote(address);
@@ -81,7 +81,7 @@ export async function openThere(address: RemoteAddress): Promise<OpenedAnswerers
     plain: createPlainCalls({
       calls: callsOver(remote.transport),
       faultsOf: createRules(),
-      // What the service suggests stands in its errors; nothing else is known to be answered there.
+      // The errors of the service have its suggestions. This process knows of no other call that it would answer.
       judge: () => Promise.reject(new KibitzError("internal", "Only the service knows what it answers.")),
       costOf,
     }),
@@ -108,12 +108,12 @@ function callsOver(transport: Transport): Calls {
           );
           return answer.message;
         } catch (thrown) {
-          throw told(thrown);
+          throw readable(thrown);
         }
       },
     stream: (method) =>
       async function* (message, { signal }) {
-        // The transport does not hand on that nobody reads any more.
+        // The transport does not notice that its reader stops.
         const left = new AbortController();
         const either = AbortSignal.any([signal, left.signal]);
         try {
@@ -126,7 +126,7 @@ function callsOver(transport: Transport): Calls {
           );
           yield* answer.message;
         } catch (thrown) {
-          throw told(thrown);
+          throw readable(thrown);
         } finally {
           left.abort(new Error("the reader left"));
         }
@@ -138,8 +138,8 @@ async function* onlyOne(message: Message): AsyncGenerator<Message> {
   yield message;
 }
 
-/** What whoever started this can mend is told as it is; a model may pass it on. */
-function told(thrown: unknown): unknown {
+/** Keeps the message of an error that the user of this process can fix, so that the model can pass it on. */
+function readable(thrown: unknown): unknown {
   return thrown instanceof UnreachableError || thrown instanceof ConfigError
     ? new KibitzError("internal", thrown.message, { cause: thrown })
     : thrown;

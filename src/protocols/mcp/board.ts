@@ -1,4 +1,4 @@
-/** Whose turn it is, by a FEN. */
+/** The side to move in a FEN. */
 export function turnOf(fen: string): "white" | "black" {
   return fen.split(" ")[1] === "b" ? "black" : "white";
 }
@@ -17,12 +17,12 @@ export function boardOf(fen: string): string {
   return [...rows, "  a b c d e f g h"].join("\n");
 }
 
-/** What every answer says of its position. */
+/** The description of a position that every answer has. */
 export function describePosition(fen: string): string {
   return `${nameOfSide(turnOf(fen))} to move. FEN: ${fen}\n\n${boardOf(fen)}`;
 }
 
-/** How many moves of either side, in words. */
+/** A number of half-moves, in words. */
 export function halfMovesText(count: number): string {
   return count === 1 ? "1 half-move" : `${count} half-moves`;
 }

@@ -4,7 +4,7 @@ import type { Caller, Plain } from "./caller.ts";
 import { type PlainScore, scoreText } from "./score.ts";
 import { listOf, nullable, objectSchema, type Report, type Schema } from "./tool.ts";
 
-/** The method that is asked about positions. */
+/** The methods that evaluate positions. */
 export const { evaluate: evaluateMethod, streamEvaluate: streamMethod } = AnalysisService.method;
 
 /** The end of a game. Plain JSON has null for the winner of a draw. */
@@ -43,14 +43,14 @@ interface PlainQueued {
   readonly place: number;
 }
 
-/** Asks for an evaluation; where somebody wants to know how far it is, depth by depth. */
+/** Evaluates a position, and reports each depth if `report` is given. */
 export async function evaluate(request: Plain, caller: Caller, report?: Report): Promise<PlainEvaluation> {
   if (report === undefined) {
-    // The writer of plain JSON writes every field of the message.
+    // Plain JSON has every field of the message.
     return (await caller.once(evaluateMethod, request)) as PlainEvaluation;
   }
   let last: PlainEvaluation | undefined;
-  /** The specification wants progress to rise: a depth comes twice where a search ends within the next one. */
+  /** Progress has to rise, by the specification: a depth comes twice if the search ends during the next one. */
   let told = -1;
   let isQueued = false;
   for await (const event of caller.stream(streamMethod, request)) {
@@ -88,7 +88,7 @@ const text = { type: "string" };
 const integer = { type: "integer" };
 const side = { type: "string", enum: ["white", "black"] };
 
-/** The schemas of what several tools answer. */
+/** The schemas of results that several tools have. */
 export const schema = {
   text,
   integer,
@@ -120,7 +120,7 @@ export function shownEnd(end: GameOver | null | undefined): Plain | null {
   return end ? { reason: end.reason, winner: end.winner ?? null, result: end.result } : null;
 }
 
-/** What is worth knowing beside an answer, a line each. */
+/** Warnings and draw claims, one a line. */
 export function notesText(
   warnings: readonly string[],
   drawClaim: string | null | undefined,

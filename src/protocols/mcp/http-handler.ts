@@ -3,26 +3,26 @@ import type { Plain } from "./caller.ts";
 import { createKeptList } from "./kept-list.ts";
 import { type ConnectedPeer, createServer } from "./server.ts";
 
-/** Answers requests in both eras of the specification, each by a server of its own. */
+/** Answers requests in both versions of the protocol, each by a server of its own. */
 export interface HttpHandler {
   /**
-   * @param body as it was read from JSON
-   * @param request without a body; its signal is aborted when the caller leaves
+   * @param request without a body; its signal is aborted when the client disconnects
+   * @param body the message, read from JSON
    */
   answer(request: Request, body: Plain, peer: ConnectedPeer): Promise<Response>;
 }
 
-/** Clients that wait for the tools to change, which they do not while a server runs. */
+/** Most clients that listen for changes of the tools, which never change while a server runs. */
 const subscriptionsMax = 64;
 
-/** @param version of Kibitz */
+/** @param version the version of Kibitz */
 export function createHttpHandler(version: string, onError: (error: Error) => void): HttpHandler {
   const peers = new WeakMap<Request, ConnectedPeer>();
   const handler = createMcpHandler(
     ({ requestInfo }) => {
       const peer = requestInfo && peers.get(requestInfo);
       if (peer === undefined) {
-        throw new TypeError("a request came from nowhere");
+        throw new TypeError("the SDK made a server for an unknown request");
       }
       return createServer(peer, version);
     },

@@ -1,26 +1,26 @@
 import { LRUCache } from "lru-cache";
 import type { Plain } from "./caller.ts";
 
-/** An answer to `tools/list`, in two parts: the id of the request stands between them. */
+/** An answer to `tools/list` in two parts, with the id of the request between them. */
 interface KeptAnswer {
   readonly status: number;
   readonly headers: readonly (readonly [string, string])[];
   readonly parts: readonly string[];
 }
 
-/** Forms of the request that are kept, and how long one may be: headers, and what clients say of themselves. */
+/** Most forms of the request that are kept, and the longest form in characters: headers, and the description of the client. */
 const keptMax = 16;
 const formMaxLength = 1000;
 
-/** Stands for the id of a request; nothing in a list of tools looks like this. */
+/** A placeholder for the id of a request. The list of tools does not contain it. */
 const idMark = "the id of the request";
 
 /**
- * Answers `tools/list`: to have the SDK make 20 kB of JSON for 194 bytes of request takes more than a millisecond, so each form of
- * the request is made once. The tools change with a version of this service only.
+ * Answers `tools/list` from a cache by the form of the request: the SDK takes more than a millisecond for these 20 kB of JSON, and a flood
+ * of 200-byte requests would delay all others. The tools change only with a version of this service.
  *
- * @param make has the SDK answer a body
- * @returns undefined if the request is none, or none that the SDK answers with one message
+ * @param make lets the SDK answer a body
+ * @returns undefined if it is another request, or if the SDK does not answer it with one result
  */
 export function createKeptList() {
   const kept = new LRUCache<string, KeptAnswer>({ max: keptMax });

@@ -1,11 +1,11 @@
 import type { MoveName } from "../../calls/rulebook.ts";
 
-/** Most moves that a caller is shown who has named another one. */
+/** Most legal moves that an error lists. */
 export const nearestMax = 20;
 
 /**
- * The legal moves that are most like what somebody wrote: to the same square, by the same piece, from the same square.
- * Of equal ones the order stays.
+ * The legal moves that are most similar to a written move: to the same square, by the same piece, from the same square. Equally similar
+ * moves keep their order.
  */
 export function nearestMoves(
   written: string,

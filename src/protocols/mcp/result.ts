@@ -10,7 +10,7 @@ export function textBlock(text: string): TextBlock {
   return { type: "text", text };
 }
 
-/** The result of a call of a tool, by the specification. */
+/** The result of a tool call, by the specification. */
 export interface ToolResult {
   readonly [key: string]: unknown;
   readonly content: TextBlock[];

@@ -1,4 +1,4 @@
-/** A score as plain JSON has it, White's point of view. */
+/** A score in plain JSON, from White's point of view. */
 export interface PlainScore {
   readonly cp: number | null;
   readonly mate: number | null;
@@ -6,7 +6,7 @@ export interface PlainScore {
   readonly win_percent: number;
 }
 
-/** A score with its side, that nobody can take for the other's: "White +1.35", "Black mates in 3", "equal 0.00". */
+/** A score that names its side: "White +1.35", "Black mates in 3", "equal 0.00". */
 export function scoreText({ cp, mate, bound, win_percent: winPercent }: PlainScore): string {
   if (mate === 0) {
     return winPercent > 50 ? "White has mated" : "Black has mated";
@@ -19,12 +19,12 @@ export function scoreText({ cp, mate, bound, win_percent: winPercent }: PlainSco
     return "equal 0.00";
   }
   const isWhite = Number(pawns) > 0;
-  // A bound is White's: for Black's side it is the other one.
+  // Bounds are from White's point of view: a lower bound is an upper one for Black.
   const limit = bound === "exact" ? "" : (bound === "lower") === isWhite ? "at least " : "at most ";
   return `${isWhite ? "White" : "Black"} ${limit}+${pawns.replace("-", "")}`;
 }
 
-/** How good a score is for a side: greater is better. A mate is better than every number of pawns, and sooner is better. */
+/** The value of a score for a side: greater is better. A mate is better than any number of pawns, and a sooner mate is better. */
 export function valueFor(side: "white" | "black", { cp, mate, win_percent: winPercent }: PlainScore): number {
   const white =
     mate === 0
@@ -35,7 +35,7 @@ export function valueFor(side: "white" | "black", { cp, mate, win_percent: winPe
   return side === "white" ? white : 0 - white;
 }
 
-/** More centipawns than any engine says. */
+/** More centipawns than any engine reports. */
 const mateValue = 1_000_000;
 
 /** Whether a value of {@link valueFor} stands for a mate. */

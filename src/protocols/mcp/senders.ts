@@ -2,18 +2,18 @@ import { KibitzError } from "../../errors/errors.ts";
 import { echo } from "../../text/plain-text.ts";
 
 export interface SendersOptions {
-  /** Origins of web pages that may ask; `*` among them counts for nothing. */
+  /** Origins of web pages that may send requests; `*` allows none. */
   readonly origins: readonly string[];
-  /** Host names that are answered to, in lower case; every one if undefined. */
+  /** Allowed host names, in lower case; all if undefined. */
   readonly hosts: readonly string[] | undefined;
 }
 
 /**
- * Refuses web pages that the operator has not let in, by the headers Host and Origin alone. A page that a user of this
- * network visits could else ask what only that network may, also through a name of its own that leads here (DNS
- * rebinding); the specification demands it.
+ * Rejects requests of web pages that the operator has not allowed, by the headers Host and Origin. Otherwise a page that a user of this
+ * network visits could reach a server that only this network may reach, also through a host name that leads here (DNS rebinding). The
+ * specification requires the check.
  *
- * The check is told the scheme that the caller used: this server speaks http, and a proxy in front of it maybe https.
+ * The scheme is an argument because this server speaks http, and a proxy in front of it perhaps https.
  *
  * @throws KibitzError `host_not_allowed`, `origin_not_allowed`
  */
@@ -29,7 +29,7 @@ export function createSenderCheck({ origins, hosts }: SendersOptions) {
     if (origin === undefined || (typeof origin === "string" && origin !== "*" && origins.includes(origin))) {
       return;
     }
-    // Where every host is answered to, a page's own name proves nothing.
+    // If every host is allowed, the host name of a page proves nothing.
     const isOwn =
       hosts !== undefined && URL.parse(String(origin))?.origin === URL.parse(`${scheme}://${host}`)?.origin;
     if (!isOwn) {
@@ -46,17 +46,17 @@ interface Sent {
   readonly origin?: unknown;
 }
 
-/** What pages of this server are read by, which is part of their origin. */
+/** The scheme by which clients read pages of this server: a part of the origin of these pages. */
 export type Scheme = "http" | "https";
 
-/** The names of a machine for itself. */
+/** The loopback names of a machine. */
 export const loopbackNames: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
 
 /**
- * The hosts that are answered to: on loopback its names, and those that the operator adds; elsewhere those that the
- * operator names, or all.
+ * The allowed hosts. If the server listens on loopback, the loopback names and the names that the operator adds; otherwise the names that
+ * the operator lists, or all.
  *
- * @param address that the server listens on
+ * @param address the address on which the server listens
  */
 export function allowedHosts(
   address: string,

@@ -1,12 +1,12 @@
-/** Most characters that the text of an answer has, all its blocks together: what a model reads is what its user pays. */
+/** The longest text of an answer, in characters: users pay for what their models read. */
 export const textMaxCharacters = 4000;
 
-/** Room for the word that something was left out. */
+/** Room for the note that the text is shortened, in characters. */
 const reserve = 60;
 
 /**
- * Parts of a text, an empty line between them, as many as there is room for: of a part that is too long its first lines.
- * What matters stands first.
+ * Joins parts of a text by empty lines. A part that does not fit is cut after its last line that fits, so the most important part comes
+ * first.
  */
 export function textOf(parts: readonly (string | undefined)[], maxCharacters = textMaxCharacters): string {
   let text = "";

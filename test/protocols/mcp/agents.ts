@@ -9,9 +9,9 @@ import { onTestFinished } from "vitest";
 
 type Plain = Readonly<Record<string, unknown>>;
 
-/** What an agent reads of an answer. */
+/** The parts of an answer that an agent reads. */
 export interface Told {
-  /** Of all blocks together. */
+  /** The text of all blocks. */
   readonly text: string;
   readonly structured: Plain | undefined;
   readonly isError: boolean;
@@ -33,7 +33,7 @@ export interface AskOptions {
 export interface Agent {
   list(): Promise<readonly ListedTool[]>;
   ask(tool: string, args: Plain, options?: AskOptions): Promise<Told>;
-  /** Which version of the protocol it speaks. */
+  /** The version of the protocol that it speaks. */
   readonly version: string | undefined;
   readonly instructions: string | undefined;
   close(): Promise<void>;
@@ -63,7 +63,7 @@ export interface AgentKind {
 
 const info = { name: "test", version: "1" };
 
-/** `kibitz mcp` with arguments, in an environment that is all of its own. */
+/** `kibitz mcp` with arguments, in an environment of its own. */
 export function mcpProcess(env: Readonly<Record<string, string>>, ...args: readonly string[]): Spoken {
   const program = fileURLToPath(new URL("../../../bin/kibitz.js", import.meta.url));
   return { command: process.execPath, args: [program, "mcp", ...args], env };
@@ -79,10 +79,10 @@ export const oldest: AgentKind = {
     connectOld(new OldStdio({ command, args: [...args], env, stderr: "pipe" })),
 };
 
-/** That of version 2, in the era of 2026. */
+/** The client of version 2, in the protocol of 2026. */
 export const newest: AgentKind = kindOfVersion2("version 2", { pin: "2026-07-28" });
 
-/** The official clients, by what they speak. */
+/** The official clients, by the protocol that they speak. */
 export const agentKinds: readonly AgentKind[] = [
   oldest,
   kindOfVersion2("version 2 in the older era", "legacy"),

@@ -4,7 +4,7 @@ import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { useApp } from "../../support/running-app.ts";
 import { newest, type Step } from "./agents.ts";
 
-describe("what a model reads", () => {
+describe("answers of tools", () => {
   const app = useApp({}, { engines: createEnginesInProcess() });
   const ask = async (tool: string, args: Readonly<Record<string, unknown>>) => {
     const told = await (await newest.overHttp(app.url)).ask(tool, args);
@@ -66,9 +66,9 @@ describe("what a model reads", () => {
   });
 });
 
-/** Who answers a search with these scores of some moves, in White's view. */
+/** A caller whose searches find these scores, from White's point of view. */
 function callerOf(found: readonly { readonly san: string; readonly cp: number; readonly percent: number }[]) {
-  const nobody = () => expect.fail("nobody was to be asked");
+  const nobody = () => expect.fail("no other call was expected");
   const lines = found.map(({ san, cp, percent }, index) => ({
     rank: index + 1,
     score: { cp, mate: null, bound: "exact", win_percent: percent },

@@ -18,7 +18,7 @@ function suggestedBy({ meta }: Told) {
   return call ?? { name: "nothing", arguments: {} };
 }
 
-describe("what an agent can mend is a result that says how", () => {
+describe("errors that an agent can fix", () => {
   const app = useApp({ KIBITZ_ACCESS: "public" }, { engines: createEnginesInProcess({ quickPlies: 30 }) });
 
   test.each([
@@ -189,7 +189,7 @@ describe("what an agent can mend is a result that says how", () => {
   });
 });
 
-describe("a limit says when", () => {
+describe("limits", () => {
   const limits = { rates: [rateOf("minute", 3, 60), rateOf("refusals", 2, 60, "refusal")] };
   const app = useApp(
     {
@@ -213,7 +213,7 @@ describe("a limit says when", () => {
       next_action: "retry_later",
       retry_after_ms: expect.any(Number),
     });
-    // What is no question is not counted, and answered.
+    // Listing the tools is not counted.
     expect(await agent.list()).toHaveLength(4);
   });
 
@@ -240,7 +240,7 @@ describe("a limit says when", () => {
   );
 });
 
-describe("a message that is an error of the protocol is a refusal, whatever its status", () => {
+describe("errors of the protocol", () => {
   const rates = [rateOf("minute", 3, 60), rateOf("refusals", 2, 60, "refusal")];
   const app = useApp(
     {
@@ -265,7 +265,7 @@ describe("a message that is an error of the protocol is a refusal, whatever its 
       call.flushHeaders();
       return call;
     });
-    // All are let in before the first of them is refused.
+    // All are admitted before the first of them is refused.
     await new Promise((resolve) => setTimeout(resolve, 300));
     const statuses = calls.map(async (call) => {
       const [answer] = (await once(call.end("{"), "response")) as [IncomingMessage];
@@ -290,7 +290,7 @@ describe("a message that is an error of the protocol is a refusal, whatever its 
       codes.push((await ask()).body.error);
     }
     expect(codes).toEqual(codes.map(() => ({ code: expect.any(Number), message: expect.any(String) })));
-    // The third one is refused unread; what a tool is asked, too.
+    // The third message is refused unread.
     expect((await ask(message("tools/list"))).status).toBe(429);
   });
 
@@ -305,7 +305,7 @@ describe("a message that is an error of the protocol is a refusal, whatever its 
   });
 });
 
-describe("while a caller has as many searches under way as it may have", () => {
+describe("a caller at its limit of concurrent searches", () => {
   const engines = createEnginesInProcess();
   const app = useApp(
     { KIBITZ_ACCESS: "public", KIBITZ_PLANS: usePlansFile({ id: "keyless", limits: { concurrent: 1 } }) },
@@ -327,7 +327,7 @@ describe("while a caller has as many searches under way as it may have", () => {
   });
 });
 
-describe("where keys are required", () => {
+describe("keys required", () => {
   const app = useApp({ KIBITZ_ACCESS: "keys" }, { engines: createEnginesInProcess() });
 
   test.each([

@@ -12,7 +12,7 @@ const app = useApp({}, { engines: createEnginesInProcess() });
 const play = { name: "play_moves", arguments: { moves: ["e4"] } };
 const versionKey = "io.modelcontextprotocol/protocolVersion";
 
-describe("a message that does not go together with its headers is 400, and says so", () => {
+describe("messages that contradict their headers", () => {
   test.each([
     ["no Mcp-Method", { "Mcp-Method": "" }],
     ["another Mcp-Method", { "Mcp-Method": "tools/list" }],
@@ -40,7 +40,7 @@ describe("a message that does not go together with its headers is 400, and says 
   });
 });
 
-describe("what the protocol has no word for is its error", () => {
+describe("unknown methods and tools", () => {
   test.each([
     ["the newer era", newMessage, 404],
     ["the older era", oldMessage, 200],
@@ -62,7 +62,7 @@ describe("what the protocol has no word for is its error", () => {
   );
 });
 
-describe("a body that is no message", () => {
+describe("bodies that are no message", () => {
   const { headers } = oldMessage("ping");
   const post = (body: string | Uint8Array<ArrayBuffer>, more = {}) =>
     fetch(`${app.url}/mcp`, { method: "POST", headers: { ...headers, ...more }, body });
@@ -112,7 +112,7 @@ describe("a body that is no message", () => {
   });
 });
 
-describe("a message that no client sends is refused, and never breaks anything", () => {
+describe("hostile messages", () => {
   const odd = [
     {},
     { jsonrpc: "2.0" },

@@ -5,7 +5,7 @@ import { evaluate } from "../../../src/protocols/mcp/evaluation.ts";
 import { reviewGame } from "../../../src/protocols/mcp/tools/review-game.ts";
 import { startFen } from "../../chess/judged.ts";
 
-const nobody = () => expect.fail("nobody was to be asked");
+const nobody = () => expect.fail("no other call was expected");
 
 const nothingJudged = {
   accuracy: null,
@@ -27,7 +27,7 @@ const emptyReview = {
   summary: "",
 };
 
-/** Who answers a search with these states, after it has waited. */
+/** A caller whose search waits, and then has these states. */
 function callerOf(depths: readonly number[]): Caller {
   return {
     async *stream() {
@@ -48,7 +48,7 @@ function callerOf(depths: readonly number[]): Caller {
   };
 }
 
-describe("a review whose steps are wanted", () => {
+describe("progress of a review", () => {
   const game = { pgn: "1. e4 {best by test} e5 2. Nf3" };
 
   test("review_game reads the game for its total only when the service has read it and explains the first move", async () => {
@@ -87,7 +87,7 @@ describe("a review whose steps are wanted", () => {
     const refusal = new KibitzError("rate_limited", "Later.");
     const caller: Caller = {
       ...callerOf([]),
-      // biome-ignore lint/correctness/useYield: it is refused before its first message.
+      // biome-ignore lint/correctness/useYield: the review is refused before its first message.
       async *stream() {
         throw refusal;
       },

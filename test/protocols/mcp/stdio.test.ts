@@ -23,7 +23,7 @@ function open() {
     onError: ({ message }) => void errors.push(message),
   });
   const lines = createInterface(output)[Symbol.asyncIterator]();
-  const answer = async () => JSON.parse((await lines.next()).value);
+  const answer = async () => JSON.parse((await lines.next()).value ?? "");
   return { input, output, errors, connection, answer };
 }
 

@@ -136,7 +136,7 @@ function verdictOf({ score, best_move: best }: PlainEvaluation): string {
   return `${scoreText(score)} (${chances}).${best ? ` Best move: ${moveText(best)}.` : ""}`;
 }
 
-/** Plies of a line that are shown: fewer if there are many lines. */
+/** Most plies of a line in the text: fewer if there are many lines. */
 const pliesShown = (lines: number) => (lines > 4 ? 6 : 10);
 
 function linesText({ fen, lines, search, engine }: PlainEvaluation): string {

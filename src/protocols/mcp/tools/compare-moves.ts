@@ -61,7 +61,7 @@ const outputSchema = objectSchema({
   warnings: schema.warnings,
 });
 
-/** How some moves compare, all searched alike. */
+/** A comparison of some moves, all searched to the same depth. */
 export const compareMoves: Tool = {
   name: "compare_moves",
   title: "Compare chess moves",
@@ -103,7 +103,7 @@ function requestOf(sent: Plain): Plain {
 
 interface Compared extends PlainLine {
   readonly name: string;
-  /** Undefined where a mate is involved. */
+  /** Undefined if a mate is involved. */
   readonly lossCp: number | undefined;
   readonly winPercentLoss: number;
 }
@@ -144,7 +144,7 @@ function answerOf(found: PlainEvaluation): ToolAnswer {
   };
 }
 
-/** Ranked by what they are worth to the side to move. */
+/** Ranks the lines by their value for the side to move. */
 function compare({ lines }: PlainEvaluation, turn: "white" | "black"): readonly Compared[] {
   const chances = (line: PlainLine) =>
     turn === "white" ? line.score.win_percent : 100 - line.score.win_percent;
@@ -162,7 +162,7 @@ function compare({ lines }: PlainEvaluation, turn: "white" | "black"): readonly 
   });
 }
 
-/** Plies of each line that are shown. */
+/** Most plies of a line in the text. */
 const pliesShown = 8;
 
 function rowOf(move: Compared, best: Compared | undefined, fen: string): string {

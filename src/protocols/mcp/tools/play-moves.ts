@@ -21,7 +21,7 @@ const outputSchema = objectSchema({
   warnings: schema.warnings,
 });
 
-/** Where moves lead to, by the rules of chess alone. */
+/** The position after some moves, by the rules of chess alone. */
 export const playMoves: Tool = {
   name: "play_moves",
   title: "Play chess moves",
@@ -38,7 +38,7 @@ export const playMoves: Tool = {
   argumentsOf: ({ fen, moves = [] }) => ({ fen, moves }),
 };
 
-/** What the fields must be is the service's to say, also where it is not asked to search. */
+/** The service validates the fields, although no search follows. */
 async function positionOf(sent: Plain, caller: Caller): Promise<PlayedMoves> {
   const args = readArguments(sent, inputSchema);
   await caller.check(evaluateMethod, { ...args, fen: args.fen ?? "startpos" });

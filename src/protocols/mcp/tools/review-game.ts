@@ -57,7 +57,7 @@ const outputSchema = objectSchema({
   warnings: schema.warnings,
 });
 
-/** A whole game, move by move. */
+/** The review of a whole game, move by move. */
 export const reviewGame: Tool = {
   name: "review_game",
   title: "Review a chess game",
@@ -115,7 +115,7 @@ async function review(request: Plain, caller: Caller, report?: Report): Promise<
   let total: number | undefined;
   let isQueued = false;
   for await (const event of caller.stream(method, request)) {
-    // The writer of plain JSON writes every field of the message.
+    // Plain JSON has every field of the message.
     const { queued, move, review } = event as ReviewEvent;
     if (queued && !isQueued) {
       isQueued = true;
@@ -184,20 +184,20 @@ function answerOf(found: PlainReview): ToolAnswer {
   };
 }
 
-/** Most characters of a name that somebody wrote into a PGN. */
+/** The longest name of a player in the text, in characters. */
 const nameMaxCharacters = 40;
 
 function titleOf(found: PlainReview): string {
   const { tags, moves } = found;
   const name = (tag: string) => {
     const written = tags[tag]?.trim() ?? "";
-    // Programs write ? for whom they do not know.
+    // Programs write ? for an unknown player.
     return written === "" || written === "?" ? tag : written.slice(0, nameMaxCharacters);
   };
   return `${name("White")} – ${name("Black")}, ${resultOf(found)}, ${halfMovesText(moves.length)}`;
 }
 
-/** The last word of every PGN; the tag may be missing, and of a game that was sent as moves there is none. */
+/** The last word of the PGN. The tag may be missing, and a game that was sent as moves has no tags. */
 function resultOf({ pgn }: PlainReview): string {
   return /\S+$/.exec(pgn.slice(-16).trimEnd())?.[0] ?? "*";
 }
@@ -219,7 +219,7 @@ function shownPlayer(player: PlainPlayer): Plain {
   return { accuracy, average_centipawn_loss, inaccuracies, mistakes, blunders };
 }
 
-/** Most moves that are told: the worst, in the order of the game. */
+/** Most judged moves in the text: the worst, in the order of the game. */
 const judgedMax = 20;
 
 function judgedText(moves: readonly PlainMove[], start: string): string {
