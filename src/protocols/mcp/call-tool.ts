@@ -1,7 +1,7 @@
+import type { CallToolResult } from "@modelcontextprotocol/server";
 import { errorFromUnknown, type KibitzError } from "../../errors/errors.ts";
 import type { Caller, Plain } from "./caller.ts";
 import { explainError } from "./explain-error.ts";
-import { errorResult, type ToolResult, textBlock } from "./result.ts";
 import type { Report, Tool } from "./tool.ts";
 
 interface CallToolOptions {
@@ -21,10 +21,10 @@ export async function callTool(
   tool: Tool,
   args: Plain,
   { caller, report, signal, refused }: CallToolOptions,
-): Promise<ToolResult> {
+): Promise<CallToolResult> {
   try {
     const { text, structured } = await tool.call(args, caller, report);
-    return { content: [textBlock(text)], structuredContent: { ...structured } };
+    return { content: [{ type: "text", text }], structuredContent: { ...structured } };
   } catch (thrown) {
     signal.throwIfAborted();
     const error = errorFromUnknown(thrown);
@@ -33,6 +33,6 @@ export async function callTool(
       signal.throwIfAborted();
       await refused(failure);
     });
-    return errorResult(text, meta);
+    return { content: [{ type: "text", text }], isError: true, _meta: { ...meta } };
   }
 }

@@ -51,7 +51,7 @@ export async function evaluate(request: Plain, caller: Caller, report?: Report):
   }
   let last: PlainEvaluation | undefined;
   /** Progress has to rise, by the specification: a depth comes twice if the search ends during the next one. */
-  let told = -1;
+  let reported = -1;
   let isQueued = false;
   for await (const event of caller.stream(streamMethod, request)) {
     const { queued, evaluation } = event as {
@@ -60,16 +60,16 @@ export async function evaluate(request: Plain, caller: Caller, report?: Report):
     };
     if (queued && !isQueued) {
       isQueued = true;
-      told = 0;
+      reported = 0;
       report({ progress: 0, message: `waiting for an engine, place ${queued.place}` });
     }
     if (evaluation) {
       last = evaluation;
       const { depth, limits } = evaluation.search;
-      if (depth <= told) {
+      if (depth <= reported) {
         continue;
       }
-      told = depth;
+      reported = depth;
       const best = evaluation.best_move ? `, ${evaluation.best_move.san}` : "";
       report({
         progress: depth,

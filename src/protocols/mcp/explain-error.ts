@@ -69,9 +69,9 @@ export async function explainError(
 }
 
 function messageOf({ message, faults }: KibitzError): string {
-  const told = faults.slice(0, faultsMax).map((fault) => `- ${fault.message}`);
-  const rest = faults.length - told.length;
-  const lines = ["several things are wrong.", ...told, ...(rest > 0 ? [`- and ${rest} more`] : [])];
+  const listed = faults.slice(0, faultsMax).map((fault) => `- ${fault.message}`);
+  const rest = faults.length - listed.length;
+  const lines = ["several things are wrong.", ...listed, ...(rest > 0 ? [`- and ${rest} more`] : [])];
   // The service has another name for the candidates of compare_moves.
   return (faults.length > 1 ? lines.join("\n") : message).replaceAll("search_moves", "candidates");
 }
