@@ -2,7 +2,6 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
 import type { CallKind } from "../access/entrance.ts";
-import { costOfBytes, KibitzError, withCost } from "../errors/errors.ts";
 
 const { evaluate, findBestMove, streamEvaluate, evaluateBatch } = AnalysisService.method;
 const { reviewGame } = GameService.method;
@@ -49,24 +48,3 @@ const maxBytesOf: ReadonlyMap<DescMethod, number> = new Map<DescMethod, number>(
   // A PGN of 256 KiB, which JSON writes with escapes.
   [reviewGame, 512 * 1024],
 ]);
-
-/**
- * How long one item of a list may be, and what stands beside the list: five times the longest request, and read in a
- * millisecond.
- */
-const partMaxBytes = 32 * 1024;
-
-/** @throws KibitzError where one part of a list of requests takes long to read */
-export function refuseLongParts(
-  name: string,
-  frame: { readonly length: number },
-  items: readonly { readonly length: number }[],
-): void {
-  const index = items.findIndex(({ length }) => length > partMaxBytes);
-  if (index !== -1 || frame.length > partMaxBytes) {
-    const where = index === -1 ? `What stands beside \`${name}\`` : `\`${name}[${index}]\``;
-    const detail = `${where} is larger than ${partMaxBytes} bytes, the maximum for one request of a batch.`;
-    const bytes = items.reduce((sum, { length }) => sum + length, frame.length);
-    throw withCost(new KibitzError("body_too_large", detail), costOfBytes(bytes));
-  }
-}

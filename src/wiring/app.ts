@@ -2,7 +2,7 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import type { Access } from "../access/access.ts";
 import { createEntrance } from "../access/entrance.ts";
 import { withLog } from "../calls/middleware.ts";
-import { batchMethods, kindOfCall, readMaxBytesOf } from "../calls/policy.ts";
+import { kindOfCall, readMaxBytesOf } from "../calls/policy.ts";
 import { createCalls } from "../calls/register.ts";
 import type { Engines } from "../engine/engines.ts";
 import { assertMayFollow, errorFromUnknown } from "../errors/errors.ts";
@@ -19,7 +19,7 @@ import { createAddressShower, createCallLine, createRefusalLog } from "../log/ca
 import type { Log } from "../log/log.ts";
 import { type ConnectAdapter, createConnectAdapter } from "../protocols/connect/adapter.ts";
 import { createAdmittance } from "../protocols/connect/admittance.ts";
-import { createBodyDecoder } from "../protocols/connect/decode-body.ts";
+import { createMessageCheck } from "../protocols/connect/check-message.ts";
 import { connectErrorFrom } from "../protocols/connect/errors.ts";
 import { createHandlers } from "../protocols/connect/handlers.ts";
 import { unknownMethod } from "../protocols/connect/refuse-call.ts";
@@ -301,8 +301,6 @@ function createDoors(
     ...(headWaitMs !== undefined && { headWaitMs }),
   });
   const admittance = createAdmittance(entrance, access.limits);
-  const { limits } = access;
-  const decodeBody = createBodyDecoder({ methods: batchMethods, readMaxBytesOf, beginWork, limits });
   const connect = createConnectAdapter({
     handlers: createHandlers({
       services: apiServices,
@@ -314,7 +312,7 @@ function createDoors(
     }),
     refusing: admittance.refusing,
     explain: connectErrorFrom,
-    decodeBody,
+    checkMessage: createMessageCheck(beginWork, access.limits),
     readMaxBytesOf,
     bodies,
     log,

@@ -1,7 +1,7 @@
 /**
  * Brings a request from Node to Connect's `handlers`, and the answer back. `admittance` authenticates the caller before the body is
- * read; `decode-body` reads bodies; `errors` and `error-details` write errors, and `refuse-call` those of requests that no handler
- * takes. `workarounds` holds the fixes for faults of Connect.
+ * read; `read-body` reads bodies, and `check-message` refuses messages that would take long to decode; `errors` and `error-details`
+ * write errors, and `refuse-call` those of requests that no handler takes. `workarounds` holds the fixes for faults of Connect.
  */
 
 import type { DescMethod } from "@bufbuild/protobuf";
@@ -29,10 +29,11 @@ import { sendProblem } from "../../http/send-problem.ts";
 import type { Log } from "../../log/log.ts";
 import { contextOf, outcomeOf } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
+import type { CheckMessage } from "./check-message.ts";
 import { requestCompression } from "./compressions.ts";
+import { readBody } from "./read-body.ts";
 import { type Refusal, refusalFromReply } from "./refuse-call.ts";
 import { valuesFor } from "./state.ts";
-import { unpackBody } from "./unpack-body.ts";
 import { cancelOnDisconnect, dropLongTimeout } from "./workarounds.ts";
 
 export interface ConnectAdapterOptions {
@@ -40,13 +41,8 @@ export interface ConnectAdapterOptions {
   readonly handlers: readonly UniversalHandler[];
   /** An error as an RPC error, with the details that every error has. */
   explain(thrown: unknown, requestId: string): ConnectError;
-  /** What Connect is to be given of the bytes of a request, which come unpacked. */
-  readonly decodeBody?: (
-    method: DescMethod,
-    header: Headers,
-    values: ContextValues,
-    body: AsyncIterable<Uint8Array>,
-  ) => AsyncIterable<Uint8Array>;
+  /** Called with each unpacked message before Connect decodes it. Rejects to refuse it. */
+  readonly checkMessage?: CheckMessage;
   /**
    * Asked before a request is refused that is no call yet, for its method or its type. Rejects with a KibitzError where
    * it is to be refused for who sends it.
@@ -72,7 +68,7 @@ export function createConnectAdapter(options: ConnectAdapterOptions): ConnectAda
   const {
     handlers,
     explain,
-    decodeBody = (_method, _header, _values, body) => body,
+    checkMessage = async () => {},
     refusing = async () => {},
     readMaxBytesOf,
     bodies,
@@ -87,18 +83,22 @@ export function createConnectAdapter(options: ConnectAdapterOptions): ConnectAda
       await refuse(handler, req, res, { error: call, headers: [] });
       return;
     }
-    const count = bodies.countOf(contextOf(req), outcomeOf(req));
-    const maxBytes = readMaxBytesOf(handler.method);
-    const inflate = async (packed: Uint8Array) => {
-      const unpack = () => requestCompression.decompress(packed, maxBytes);
-      try {
-        return await bodies.inflate(packed, unpack, { outcome: outcomeOf(req), count });
-      } catch (cause) {
-        throw explain(cause, contextOf(req).id);
-      }
+    const { method } = handler;
+    const { id } = contextOf(req);
+    const outcome = outcomeOf(req);
+    const count = bodies.countOf(contextOf(req), outcome);
+    const maxBytes = readMaxBytesOf(method);
+    const explained = (cause: unknown): never => {
+      throw explain(cause, id);
     };
-    const body = unpackBody(call.header, bodyOf(req, count), maxBytes, inflate);
-    call.body = decodeBody(handler.method, call.header, values, body);
+    call.body = readBody(method, call.header, bodyOf(req, count), {
+      maxBytes,
+      inflate: (packed) => {
+        const unpack = () => requestCompression.decompress(packed, maxBytes);
+        return bodies.inflate(packed, unpack, { outcome, count }).catch(explained);
+      },
+      check: (message) => checkMessage(message, method, call.header, values).catch(explained),
+    });
     let reply = await handler(call);
     const refusal = refusalFromReply(reply, handler, req);
     if (refusal) {
@@ -139,6 +139,7 @@ export function createConnectAdapter(options: ConnectAdapterOptions): ConnectAda
       // Connect's own iterator destroys the request, so that after a message that is too large the connection never answers again.
       for await (const chunk of req.iterator({ destroyOnReturn: false })) {
         count(chunk.length);
+        outcomeOf(req).readBytes += chunk.length;
         yield chunk;
       }
       if (!hasArrived(req)) {

@@ -9,9 +9,9 @@ import type { KibitzError } from "../../errors/errors.ts";
 import type { BodyBudget } from "../../http/body-budget.ts";
 import type { NodeRequest } from "../../http/message.ts";
 import { CallerLeft } from "../../request/context.ts";
+import { checkQuery } from "./check-message.ts";
 import { answerCompressions, packedFromBytes, refuseEncoding } from "./compressions.ts";
 import { connectErrorFrom, deadlineExceeded, errorFromConnect } from "./errors.ts";
-import { lookThroughQuery } from "./look-through.ts";
 import { stateKey } from "./state.ts";
 import { type CountRefusal, completeErrors, fixGrpcMessageEncoding } from "./workarounds.ts";
 
@@ -71,7 +71,7 @@ export function createHandlers({
       fixGrpcMessageEncoding(context.responseTrailer);
       await admit(context);
       refuseEncoding(context);
-      await lookThroughQuery(context, readMaxBytesOf(context.method), bodies);
+      await checkQuery(context, readMaxBytesOf(context.method), bodies);
     },
   });
   const failed = async (thrown: unknown, message: Message, call: Call) =>
@@ -93,10 +93,7 @@ export function createHandlers({
     }
     const handle = calls.stream(method);
     return async function* (sent: Message, context: HandlerContext) {
-      const message =
-        method.methodKind === "bidi_streaming"
-          ? readable(sent, method)
-          : (context.values.get(stateKey).decoded ?? sent);
+      const message = method.methodKind === "bidi_streaming" ? readable(sent, method) : sent;
       const call = callOf(context);
       try {
         for await (const answer of handle(message, call)) {

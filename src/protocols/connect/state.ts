@@ -1,4 +1,3 @@
-import type { Message } from "@bufbuild/protobuf";
 import { type ContextKey, type ContextValues, createContextValues } from "@connectrpc/connect";
 import { type Account, localAccount } from "../../access/account.ts";
 import { contextOf, outcomeOf, type RequestContext, type RequestOutcome } from "../../request/context.ts";
@@ -9,8 +8,6 @@ export interface RpcState {
   readonly outcome: RequestOutcome;
   /** Set by the request gate, where calls have accounts. */
   account: Account;
-  /** The message of a batch, which was decoded before Connect could: Connect got an empty one. */
-  decoded?: Message;
 }
 
 /** Where the state is in Connect's context values. It has no default: the state of one request is never another's. */

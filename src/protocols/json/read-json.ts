@@ -3,13 +3,14 @@ import { gunzip, inflate } from "node:zlib";
 import type { DescMessage } from "@bufbuild/protobuf";
 import { parse } from "content-type";
 import type { Entry } from "../../access/entrance.ts";
-import { refuseLongJson } from "../../calls/long-requests.ts";
+import { boundParts } from "../../calls/bound-request.ts";
 import { requestMaxBytes } from "../../calls/policy.ts";
 import { costOfBytes, errorFromFaults, type Fault, KibitzError, withCost } from "../../errors/errors.ts";
 import { type BodyBudget, readBytes } from "../../http/body-budget.ts";
 import type { NodeRequest } from "../../http/message.ts";
 import { CallerLeft, contextOf, outcomeOf } from "../../request/context.ts";
 import { pointerStep } from "../../text/json-pointer.ts";
+import { countJson } from "../../text/json-scan.ts";
 import { echo } from "../../text/plain-text.ts";
 import { type BeginWork, inTurns, type Turn } from "../../thread/event-loop.ts";
 import { explainJsonObject, readJsonObject } from "./codec/json-text.ts";
@@ -37,7 +38,7 @@ export function createJsonReader(
     // While it was sent, others of the same caller may have been refused.
     entry.check();
     if (body.bytes.length > requestMaxBytes) {
-      refuseLongJson(body.bytes);
+      boundParts(countJson(Buffer.from(body.bytes).toString("latin1")), body.bytes.length);
     }
     const json = readJsonObject(body.bytes, wanted);
     switch (json.kind) {
@@ -72,8 +73,13 @@ export function readJsonBody(req: NodeRequest, maxBytes: number, bodies: BodyBud
 }
 
 /** Why a text is not acceptable JSON. */
-export async function errorFromText(text: string, wanted: string, turn: Turn): Promise<KibitzError> {
-  const faults = await inTurns(explainJsonObject(text, wanted), turn);
+export async function errorFromText(
+  text: string,
+  wanted: string,
+  turn: Turn,
+  keysMax?: number,
+): Promise<KibitzError> {
+  const faults = await inTurns(explainJsonObject(text, wanted, keysMax), turn);
   return withCost(errorFromFaults(faults), costOfBytes(text.length));
 }
 

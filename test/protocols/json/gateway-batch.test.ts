@@ -161,6 +161,23 @@ describe("a batch as a whole is refused", () => {
     expect(call).not.toHaveBeenCalled();
   });
 
+  it("a syntax error in a batch is reported at its place, also behind more than 1000 keys", async () => {
+    const item = { fen: "a", depth: 1, multipv: 1, engine: "x", path: "native", moves: [] };
+    const text = JSON.stringify({ requests: Array(200).fill(item) });
+    const response = await fetch(`${served.url}/v1/eval/batch`, {
+      method: "POST",
+      body: text.replace(/\]\}$/, ",]}"),
+      headers: { "Content-Type": "application/json" },
+    });
+    expect([response.status, await response.json()]).toMatchObject([
+      400,
+      {
+        code: "malformed_json",
+        detail: expect.stringMatching(/`\]\}` at line 1, column \d+, where a value is expected/),
+      },
+    ]);
+  });
+
   it("a batch is refused with a status while nothing is answered yet, though one of its requests is invalid", async () => {
     call.mockImplementation(() => {
       throw new KibitzError("overloaded", "busy", { retryAfterMs: 2000 });

@@ -90,7 +90,7 @@ describe("bodies that are no message", () => {
   test.each([
     ["another type", 415, "{}", { "Content-Type": "text/plain" }],
     ["half a megabyte and more", 413, `{"a":"${"a".repeat(512 * 1024)}"}`, {}],
-    ["more than 64 KiB beside its long texts", 413, JSON.stringify({ a: Array(40_000).fill(1) }), {}],
+    ["more than 65,536 values", 413, JSON.stringify({ a: Array(70_000).fill(1) }), {}],
   ])("an MCP body of %s is answered with %i", async (_, status, body, more) => {
     const answer = await post(body, more);
     expect([answer.status, answer.headers.get("content-type")]).toEqual([status, "application/problem+json"]);

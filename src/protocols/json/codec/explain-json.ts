@@ -23,8 +23,10 @@ type Expected = "value" | "value or ]" | "key" | "key or }" | ":" | ", or close"
  * and every key that stands twice in its object. Slower than `JSON.parse` and only called when it, or
  * counting, has found that something is wrong: V8 names the place of some mistakes only, and hides
  * repeated keys. Yields now and again.
+ *
+ * @param keysMax how many keys its objects may have together
  */
-export function* explainJson(text: string): Generator<void, readonly Fault[]> {
+export function* explainJson(text: string, keysMax = membersMax): Generator<void, readonly Fault[]> {
   const faults: Fault[] = [];
   const open: Open[] = [];
   // A string without control characters, a number or word, or a mark. No two branches begin alike: no backtracking to speak of.
@@ -59,8 +61,8 @@ export function* explainJson(text: string): Generator<void, readonly Fault[]> {
       }
       expected = top.close === "}" ? "key" : "value";
     } else if (top && mark === '"' && (expected === "key" || expected === "key or }")) {
-      if (++members > membersMax) {
-        faults.push(fault(`The body has more than ${membersMax} keys at ${yield* nameOf(text, place)}.`));
+      if (++members > keysMax) {
+        faults.push(fault(`The body has more than ${keysMax} keys at ${yield* nameOf(text, place)}.`));
         break;
       }
       const key = JSON.parse(found) as string;

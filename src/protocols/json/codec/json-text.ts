@@ -1,5 +1,5 @@
 import type { Fault } from "../../../errors/errors.ts";
-import { countMembers, membersMax, nestingMax } from "../../../text/json-scan.ts";
+import { countJson, membersMax, nestingMax } from "../../../text/json-scan.ts";
 import { nameOfJson } from "../../../text/plain-text.ts";
 import { inOneGo } from "../../../thread/event-loop.ts";
 import { explainJson } from "./explain-json.ts";
@@ -32,7 +32,8 @@ export function readJsonObject(
   if (text === undefined) {
     return malformed("The body is not valid UTF-8.");
   }
-  const value = parseStrictly(text);
+  const { levels, members } = countJson(text);
+  const value = levels > nestingMax || members > membersMax ? undefined : parseCounted(text, members);
   if (value === undefined) {
     return { kind: "unclear", text };
   }
@@ -51,13 +52,12 @@ export function textFromBytes(body: Uint8Array): string | undefined {
 }
 
 /**
- * The value of a text that is acceptable JSON, else `undefined`, which JSON has no word for.
+ * The value of a JSON text; `undefined`, which JSON has no word for, if it is no JSON or if a key appears twice in its object.
  *
- * @param levelsMax how many arrays and objects may lie inside each other
+ * @param members of all objects, as counted in the text
  */
-export function parseStrictly(text: string, levelsMax = nestingMax): unknown {
-  const members = countMembers(text, levelsMax);
-  const value = members === undefined || members > membersMax ? undefined : parse(text);
+export function parseCounted(text: string, members: number): unknown {
+  const value = parse(text);
   return value !== undefined && members === countKeys(value) ? value : undefined;
 }
 
@@ -65,12 +65,17 @@ export function parseStrictly(text: string, levelsMax = nestingMax): unknown {
  * Why a text is not acceptable. Yields now and again, because it takes milliseconds for the longest.
  *
  * @param wanted what to send, for the fault of an empty body
+ * @param keysMax how many keys its objects may have together
  */
-export function* explainJsonObject(text: string, wanted: string): Generator<void, readonly Fault[]> {
+export function* explainJsonObject(
+  text: string,
+  wanted: string,
+  keysMax?: number,
+): Generator<void, readonly Fault[]> {
   if (text.trim() === "") {
     return [faultOf(`The body is empty: send ${wanted}.`)];
   }
-  const faults = yield* explainJson(text);
+  const faults = yield* explainJson(text, keysMax);
   return faults.length > 0 ? faults : [faultOf("The body is not JSON.")];
 }
 
@@ -99,7 +104,6 @@ function faultOf(message: string): Fault {
   return { pointer: "", code: "malformed_json", message };
 }
 
-/** `undefined`, which JSON has no word for, where the text is not JSON. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,0 +1,130 @@
+import { create, toBinary, toJsonString } from "@bufbuild/protobuf";
+import { describe, expect, test } from "vitest";
+import {
+  AnalysisService,
+  EvaluateBatchRequestSchema,
+} from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { GameService, ReviewGameRequestSchema } from "../../gen/chess/analysis/v1/game_service_pb.ts";
+import { boundBinary, boundJson } from "../../src/calls/bound-request.ts";
+
+const { evaluateBatch } = AnalysisService.method;
+const { reviewGame } = GameService.method;
+
+function thrownBy(act: () => unknown): unknown {
+  try {
+    act();
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+}
+
+const times = (count: number, text: string) => Array(count).fill(text).join();
+const tooMany = expect.objectContaining({
+  code: "out_of_range",
+  faults: [expect.objectContaining({ pointer: "/requests", message: expect.stringContaining("not 201") })],
+});
+const tooLarge = expect.objectContaining({ code: "body_too_large" });
+const malformed = expect.objectContaining({ code: "malformed_json" });
+
+/** A request of a batch with as much as the rules of the proto allow. */
+const fullItem = {
+  fen: "f".repeat(128),
+  moves: Array(600).fill("e4"),
+  searchMoves: Array(218).fill("e2e4"),
+  depth: 30,
+  multipv: 10,
+  movetimeMs: 60_000,
+  nodes: 10n ** 9n,
+  engine: "stockfish-19",
+  options: { a: 1, b: true, c: "x" },
+};
+const batchOf = (count: number, item: object) =>
+  create(EvaluateBatchRequestSchema, { requests: Array(count).fill(item) });
+const reviewOf = (moves: number) =>
+  create(ReviewGameRequestSchema, { pgn: "é".repeat(100_000), moves: Array(moves).fill("") });
+
+describe("a request in JSON", () => {
+  const refusalOf = (text: string, method: typeof evaluateBatch | typeof reviewGame = evaluateBatch) =>
+    thrownBy(() => boundJson(text, method));
+
+  test("a JSON batch of 200 requests as large as the rules allow is decoded", () => {
+    expect(refusalOf(toJsonString(EvaluateBatchRequestSchema, batchOf(200, fullItem)))).toBeUndefined();
+  });
+
+  test("a JSON batch is refused for 201 requests, however small", () => {
+    expect(refusalOf(`{"requests":[${times(200, "{}")}]}`)).toBeUndefined();
+    expect(refusalOf(`{"requests":[${times(201, "{}")}]}`)).toEqual(tooMany);
+    expect(refusalOf(`{"requests":[${times(200, "{}")}],"requests":[1]}`)).toEqual(tooMany);
+  });
+
+  test("a JSON batch is refused for one request of more than 32 KiB, or with more than 1000 keys", () => {
+    const fen = (bytes: number) => `{"requests":[{},{"fen":"${"a".repeat(bytes - 10)}"}]}`;
+    expect([refusalOf(fen(32 * 1024)), refusalOf(fen(32 * 1024 + 1))]).toEqual([undefined, tooLarge]);
+    const keys = (count: number) => `{"requests":[{},{${times(count, '"a":1')}},{"a":1}]}`;
+    expect([refusalOf(keys(1000)), refusalOf(keys(1001))]).toEqual([undefined, malformed]);
+  });
+
+  test("a JSON batch is refused for more than 200,000 keys, values and lists together", () => {
+    const values = (count: number) => `{"requests":[${times(100, `[${times(count, "1")}]`)}]}`;
+    expect([refusalOf(values(1990)), refusalOf(values(2000))]).toEqual([undefined, tooLarge]);
+  });
+
+  test("a JSON request is refused for more than 32 levels", () => {
+    for (const method of [evaluateBatch, reviewGame]) {
+      expect(refusalOf("[".repeat(32), method)).toBeUndefined();
+      expect(refusalOf("[".repeat(33), method)).toEqual(malformed);
+    }
+  });
+
+  test("a single JSON request is refused for more than 1000 keys, or 65,536 keys, values and lists", () => {
+    const keys = (count: number) => `{${times(count, '"a":1')}}`;
+    expect([refusalOf(keys(1000), reviewGame), refusalOf(keys(1001), reviewGame)]).toEqual([
+      undefined,
+      malformed,
+    ]);
+    const moves = (count: number) => toJsonString(ReviewGameRequestSchema, reviewOf(count));
+    expect([refusalOf(moves(65_532), reviewGame), refusalOf(moves(65_533), reviewGame)]).toEqual([
+      undefined,
+      tooLarge,
+    ]);
+  });
+});
+
+describe("a request in binary", () => {
+  const batch = (bytes: Uint8Array) => thrownBy(() => boundBinary(bytes, evaluateBatch));
+  const review = (bytes: Uint8Array) => thrownBy(() => boundBinary(bytes, reviewGame));
+  const bytesOf = (count: number, item: object) => toBinary(EvaluateBatchRequestSchema, batchOf(count, item));
+
+  test("a binary batch of 200 requests as large as the rules allow is decoded", () => {
+    expect(batch(bytesOf(200, fullItem))).toBeUndefined();
+  });
+
+  test("a binary batch is refused for 201 requests, however small", () => {
+    expect([batch(bytesOf(200, {})), batch(bytesOf(201, {}))]).toEqual([undefined, tooMany]);
+  });
+
+  test("a binary batch is refused for 201 requests, also if the message is cut off behind them", () => {
+    expect(batch(Buffer.concat([bytesOf(201, {}), Uint8Array.of(0xff)]))).toEqual(tooMany);
+  });
+
+  test("a binary batch is refused for one request of more than 32 KiB", () => {
+    const fen = (bytes: number) => bytesOf(1, { fen: "a".repeat(bytes - 4) });
+    expect([batch(fen(32 * 1024)), batch(fen(32 * 1024 + 1))]).toEqual([undefined, tooLarge]);
+  });
+
+  test("a binary batch is refused for more than 200,000 fields", () => {
+    const moves = (count: number) => bytesOf(200, { moves: Array(count).fill("") });
+    expect([batch(moves(999)), batch(moves(1000))]).toEqual([undefined, tooLarge]);
+  });
+
+  test("a single binary request is refused for more than 65,536 fields, also if nobody knows them", () => {
+    const moves = (count: number) => toBinary(ReviewGameRequestSchema, reviewOf(count));
+    expect([review(moves(65_535)), review(moves(65_536))]).toEqual([undefined, tooLarge]);
+    expect(review(Buffer.alloc(2 * 65_537, Buffer.from([15 << 3, 0])))).toEqual(tooLarge);
+  });
+
+  test("a binary request that is no message is left to the decoder", () => {
+    expect(review(Buffer.alloc(70_000, 0xff))).toBeUndefined();
+  });
+});
