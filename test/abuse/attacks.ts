@@ -147,17 +147,27 @@ const shuffle = "Nf3 Nf6 Ng1 Ng8 ".repeat(16_000);
 const longestGame = times(150, () => ["Nf3", "Nf6", "Ng1", "Ng8"]).flat();
 /** Two moves and 29,000 variations. */
 const bushy = `1. e4 ${"(d4!{a})".repeat(29_000)} e5 *`;
-/** Two slow searches, and 58 items that nobody can read: 1 MB of JSON in about 1 kB. */
+/** Two slow searches, and 58 items that nobody can read, nearly as much as a batch may have: 300 kB of JSON in about 1 kB. */
 const waitingBatch = gzipSync(
   JSON.stringify({
     requests: times(60, (index) =>
       index < 2
         ? { fen: `${startFen.slice(0, -1)}${index + 1}`, depth: 20, multipv: 5 }
-        : { fen: startFen, moves: times(5600, () => ({})) },
+        : { fen: startFen, moves: times(1650, () => ({})) },
     ),
   }),
 );
 const emptyItems = `{"requests":[${"{},".repeat(87_000)}{}]}`;
+/** The batch within the bounds that takes Connect longest to decode: 1 MB of options in binary, nested as a `Struct` in protobuf. */
+const longestBatch = () => {
+  const field = (number: number, bytes: Uint8Array) => {
+    const [low, high] = [(bytes.length & 0x7f) | 0x80, bytes.length >> 7];
+    const length = bytes.length < 0x80 ? [bytes.length] : [low, high];
+    return Buffer.concat([Uint8Array.of((number << 3) | 2, ...length), bytes]);
+  };
+  const options = times(860, (index) => field(1, field(1, Buffer.from(index.toString(36).padStart(2, "0")))));
+  return Buffer.concat(times(200, () => field(1, field(8, Buffer.concat(options)))));
+};
 
 const longHost = `Host: ${"%E4%B8%AD".repeat(1700)}`;
 const longOrigin = `Origin: http://${"%E4%B8%AD".repeat(1700)}`;
@@ -247,6 +257,24 @@ export const attacks: Readonly<Record<string, readonly Attack[]>> = {
         rpcOf("EvaluateBatch"),
         { "content-type": "application/connect+json" },
         envelope(Buffer.from(emptyItems)),
+      ),
+    },
+    {
+      name: "20 batches of 131,072 empty items over Connect in binary",
+      send: refusedPosts(
+        20,
+        rpcOf("EvaluateBatch"),
+        { "content-type": "application/connect+proto" },
+        envelope(Buffer.alloc(256 * 1024, Uint8Array.of(10, 0))),
+      ),
+    },
+    {
+      name: "20 of the longest batches that are decoded over Connect",
+      send: post(
+        20,
+        rpcOf("EvaluateBatch"),
+        { "content-type": "application/connect+proto" },
+        envelope(longestBatch()),
       ),
     },
   ],
