@@ -89,7 +89,7 @@ export function installNode(folder: string, version: string): string {
 export async function startInstalled(folder: string, node: string, dataDir: string): Promise<Started> {
   const begun = performance.now();
   const program = join(folder, "node_modules/kibitz-chess/bin/kibitz.js");
-  const child = spawn(node, [program, "serve"], {
+  const child = spawn(node, ["--max-old-space-size=512", "--max-semi-space-size=8", program, "serve"], {
     cwd: folder,
     env: { PATH: process.env.PATH, KIBITZ_PORT: "0", KIBITZ_METRICS_PORT: "0", KIBITZ_DATA_DIR: dataDir },
     stdio: ["ignore", "pipe", "pipe"],

@@ -212,7 +212,7 @@ describeWith("root", "namespaces")("what a container of the image gives a node",
       cd /
       export TMPDIR=/dev/shm
       exec setpriv --reuid 10001 --regid 10001 --clear-groups --no-new-privs --bounding-set -all --inh-caps -all \\
-        ${folder}/app/node_modules/node/bin/node ${folder}/app/bin/kibitz.js serve`;
+        ${folder}/app/node_modules/node/bin/node --max-old-space-size=512 --max-semi-space-size=8 ${folder}/app/bin/kibitz.js serve`;
     const lines: string[] = [];
     const server = await startServer(
       { ...quickestSettings, PATH: process.env.PATH, KIBITZ_DATA_DIR: `${folder}/data` },

@@ -8,10 +8,15 @@ test("`npm run dev` starts Node with the flags of `npm start`", () => {
   expect(scripts.dev).toBe(scripts.start.replace("node ", "node --watch "));
 });
 
-test("docs/running.md names the flag of `npm start`", () => {
-  const flags = scripts.start.match(/--\S+/g);
-  expect(flags).toHaveLength(1);
-  expect(textOf("docs/running.md")).toContain(`flag \`${flags[0]}\``);
+test.each([
+  "deploy/Dockerfile",
+  "deploy/systemd/kibitz.service",
+  "docs/running.md",
+  "test/cluster/deploy-files.test.ts",
+  "tools/measure-package.ts",
+])("%s has the limits of memory of `npm start`", (path) => {
+  const flags: readonly string[] = scripts.start.match(/--\S+/g);
+  expect(textOf(path).match(/--max-(old|semi)-space-size=\d+/g)).toEqual(flags);
 });
 
 test("the image serves metrics to whoever reaches the container, and names the port", () => {
