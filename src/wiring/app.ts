@@ -329,7 +329,11 @@ function createDoors(
   };
   const rpc: RequestHandler = (req, res) =>
     connect(req, res) || (isApiPath(contextOf(req).path) && rejectUnknown(req, res));
-  return [gateway, rpc, createAgentsEndpoint({ service, entrance, bodies, config, stopping, writeLine, log })];
+  return [
+    gateway,
+    rpc,
+    createAgentsEndpoint({ service, entrance, bodies, config, stopping, writeLine, log }),
+  ];
 }
 
 /**
