@@ -34,7 +34,7 @@ import {
 } from "../request/context.ts";
 import { attributesOf, failAs, type Spans } from "./spans.ts";
 
-/** What systems of RPC are called by the conventions. Plain JSON and the agents' door are HTTP. */
+/** The names of RPC systems in OpenTelemetry's conventions. Plain JSON and MCP count as HTTP. */
 const rpcSystems: Partial<Record<Protocol, string>> = {
   grpc: RPC_SYSTEM_NAME_VALUE_GRPC,
   "grpc-web": RPC_SYSTEM_NAME_VALUE_GRPC,
@@ -181,7 +181,7 @@ function factsOf(end: CallEnd) {
 
 /** What is known of paths, without their queries. */
 export interface Paths {
-  /** Those of calls, and of the agents' door. */
+  /** The paths of calls, and of MCP. */
   isCall(path: string): boolean;
   /** Those whose requests have no spans: probes. */
   isLeftOut(path: string): boolean;
