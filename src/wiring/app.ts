@@ -64,8 +64,8 @@ export interface AppOptions extends Partial<AppTimes> {
   /** Tells when calls are refused because the thread is too busy to read them. Ended with the app. */
   readonly lag?: EventLoopLag;
   readonly redis?: Partial<SharingTimes>;
-  /** For the answer to a batch; see `StreamAnswerOptions`. */
-  readonly headWaitMs?: number | undefined;
+  /** See `AnswerOptions`. */
+  readonly heartbeatMs?: number | undefined;
 }
 
 /** How long after that the answers may take to be out, those too that had to wait for an engine. */
@@ -101,7 +101,7 @@ export async function startApp(
     metrics,
     tracing = untraced,
     redis: redisTimes,
-    headWaitMs,
+    heartbeatMs,
     ...times
   }: AppOptions = {},
 ): Promise<App> {
@@ -224,7 +224,7 @@ export async function startApp(
         bodies,
         config,
         stopping: stopping.signal,
-        headWaitMs,
+        heartbeatMs,
         writeLine,
         log,
       }),
@@ -275,13 +275,13 @@ const agentsDoor = 2;
 interface DoorsOptions extends Pick<AgentsOptions, "bodies" | "config" | "stopping" | "writeLine" | "log"> {
   readonly access: Access;
   readonly lag: EventLoopLag;
-  readonly headWaitMs: number | undefined;
+  readonly heartbeatMs: number | undefined;
 }
 
 /** Every way to call the service, in front of the same handlers. */
 function createDoors(
   service: Service,
-  { access, lag, bodies, config, stopping, headWaitMs, writeLine, log }: DoorsOptions,
+  { access, lag, bodies, config, stopping, heartbeatMs, writeLine, log }: DoorsOptions,
 ): readonly RequestHandler[] {
   const { rules, judge, beginWork, calls } = service;
   const entrance = createEntrance(access, lag.isLasting);
@@ -298,7 +298,7 @@ function createDoors(
     readMaxBytesOf,
     bodies,
     log,
-    ...(headWaitMs !== undefined && { headWaitMs }),
+    ...(heartbeatMs !== undefined && { heartbeatMs }),
   });
   const admittance = createAdmittance(entrance, access.limits);
   const connect = createConnectAdapter({

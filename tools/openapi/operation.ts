@@ -1,7 +1,6 @@
 import type { DescField, DescMessage, DescMethod, DescService } from "@bufbuild/protobuf";
-import { eventStream, jsonLines } from "../../src/protocols/json/call.ts";
-import { kindOfRoute, type Route, streamOfRoute } from "../../src/protocols/json/routes.ts";
-import { eventsOf } from "../../src/protocols/json/stream-events.ts";
+import { eventStream, jsonLines } from "../../src/protocols/json/framers.ts";
+import { eventsOf, kindOfRoute, type Route, streamOfRoute } from "../../src/protocols/json/routes.ts";
 import { commentOf, summaryOf } from "./comment.ts";
 import { isCounted, needsKey } from "./errors-of-route.ts";
 import { headersNamed } from "./headers.ts";

@@ -13,23 +13,15 @@ import { sendProblem } from "../../http/send-problem.ts";
 import type { Log } from "../../log/log.ts";
 import { CallerLeft, contextOf, outcomeOf } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
-import { createAnswerAtEnd } from "./answer-at-end.ts";
-import { createBatchAnswer } from "./answer-batch.ts";
-import { createStreamAnswer } from "./answer-stream.ts";
-import { createUnaryAnswer } from "./answer-unary.ts";
-import {
-  type Answer,
-  type Enter,
-  eventStream,
-  prefers,
-  type StreamAnswerOptions,
-  send,
-  type UnaryAnswerOptions,
-} from "./call.ts";
+import { type Answer, type AnswerOptions, createAnswer } from "./answers.ts";
 import { exampleOf } from "./read-json.ts";
-import { kindOfRoute, type Route, routesFromServices, streamOfRoute } from "./routes.ts";
+import { kindOfRoute, routesFromServices } from "./routes.ts";
+import { sendEmpty } from "./send-answer.ts";
 
-export interface GatewayOptions extends UnaryAnswerOptions, StreamAnswerOptions {
+/** Authenticates and admits a call of a method, or a request that is no call, before its body is read. @throws KibitzError */
+export type Enter = (req: NodeRequest, method: DescMethod | undefined) => Promise<Entry>;
+
+export interface GatewayOptions extends AnswerOptions {
   readonly services: readonly DescService[];
   readonly enter: Enter;
   readonly log: Pick<Log, "error">;
@@ -66,7 +58,7 @@ export function createGateway(options: GatewayOptions): RequestHandler {
       streams: false,
       example: undefined,
     };
-    const answer = { method: route.method, answer: answerOf(route, routes, options) };
+    const answer = { method: route.method, answer: createAnswer(route, routes, options) };
     place.answers.set(route.verb, answer);
     if (route.verb === "GET") {
       place.answers.set("HEAD", answer);
@@ -147,7 +139,7 @@ export function createGateway(options: GatewayOptions): RequestHandler {
       return answer(answering, req, res);
     }
     if (method === "OPTIONS") {
-      send(res, 204, ["Allow", place.allow], outcomeOf(req));
+      sendEmpty(res, 204, ["Allow", place.allow], outcomeOf(req));
     } else {
       const detail = `This path supports ${place.allow}.${hintFor(place, req, path)}`;
       const error = new KibitzError("method_not_allowed", detail);
@@ -164,27 +156,4 @@ function hintFor({ example, streams }: Place, { method, headers }: NodeRequest, 
   }
   const command = `curl ${shownBase(headers.host)}${path} -H 'Content-Type: application/json' -d '${JSON.stringify(example)}'`;
   return `${streams ? " EventSource cannot POST: read the events with fetch()." : ""} Send the request as JSON: ${command}`;
-}
-
-function answerOf(route: Route, routes: readonly Route[], options: GatewayOptions): Answer {
-  switch (kindOfRoute(route)) {
-    case "unary": {
-      const answerOnce = createUnaryAnswer(route, options);
-      const stream = streamOfRoute(route, routes);
-      if (!stream) {
-        return answerOnce;
-      }
-      const answerStream = createStreamAnswer(stream, options);
-      return (req, res, entry) =>
-        prefers(req.headers.accept, eventStream, "application/json")
-          ? answerStream(req, res, entry)
-          : answerOnce(req, res, entry);
-    }
-    case "stream":
-      return createStreamAnswer(route, options);
-    case "batch":
-      return createBatchAnswer(route, options);
-    case "answer_at_end":
-      return createAnswerAtEnd(route, options);
-  }
 }

@@ -1,8 +1,7 @@
-import { type DescMethod, type DescService, getOption, hasOption } from "@bufbuild/protobuf";
+import { type DescMethod, type DescOneof, type DescService, getOption, hasOption } from "@bufbuild/protobuf";
 import { http } from "../../../gen/google/api/annotations_pb.ts";
 import type { HttpRule } from "../../../gen/google/api/http_pb.ts";
-import { answer_at_end, batch } from "../../../gen/kibitz/json/v1/options_pb.ts";
-import { eventsOf } from "./stream-events.ts";
+import { answer, answer_at_end, batch } from "../../../gen/kibitz/json/v1/options_pb.ts";
 
 /** A method of the service at a place of HTTP. */
 export interface Route {
@@ -85,3 +84,37 @@ export function streamOfRoute({ verb, path, method }: Route, routes: readonly Ro
       stream.path === `${path}/stream`,
   );
 }
+
+/** The messages that a stream chooses from, and which of them is the answer. */
+export interface StreamEvents {
+  readonly choice: DescOneof;
+  readonly answer: DescOneof["fields"][number];
+}
+
+/**
+ * The events of a stream by its proto: its message is one choice of messages, and one of them is marked as the answer.
+ *
+ * @throws Error if the message is anything else, or an event has a name that the gateway uses itself
+ */
+export function eventsOf(method: DescMethod): StreamEvents {
+  const { output } = method;
+  const [choice, ...more] = output.oneofs;
+  const members = choice?.fields ?? [];
+  const [only, ...others] = members.filter((field) => getOption(field, answer));
+  if (
+    choice === undefined ||
+    only === undefined ||
+    others.length > 0 ||
+    more.length > 0 ||
+    members.length < output.fields.length ||
+    members.some(({ message, name }) => message === undefined || ownNames.includes(name))
+  ) {
+    throw new Error(
+      `${method}: ${output} must be one choice of messages, one of them (kibitz.json.v1.answer), none called ${ownNames.join(" or ")}`,
+    );
+  }
+  return { choice, answer: only };
+}
+
+/** Events that the gateway adds. */
+const ownNames = ["done", "error"];

@@ -4,12 +4,12 @@ import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
 import { post } from "./post.ts";
 
-const headWaitMs = 200;
-const app = useApp({ KIBITZ_ACCESS: "public" }, { engines: createEnginesInProcess(), headWaitMs });
+const heartbeatMs = 200;
+const app = useApp({ KIBITZ_ACCESS: "public" }, { engines: createEnginesInProcess(), heartbeatMs });
 
 test("a JSON batch that takes longer than its head may wait sends what is ready, with a RateLimit that counts all of it", async () => {
   const { key } = (await post(`${app.url}/v1/keys`, {})).body;
-  const slow = { fen: startFen, depth: 20, movetime_ms: 5 * headWaitMs };
+  const slow = { fen: startFen, depth: 20, movetime_ms: 5 * heartbeatMs };
   const response = await fetch(`${app.url}/v1/eval/batch`, {
     method: "POST",
     headers: { "Content-Type": "application/json", Authorization: `Bearer ${key}` },

@@ -1,6 +1,9 @@
 import { expect, it } from "vitest";
-import { accepts, prefers } from "../../../src/protocols/json/call.ts";
+import { preferredType } from "../../../src/http/message.ts";
 import { isJson } from "../../../src/protocols/json/read-json.ts";
+
+const json = "application/json";
+const events = "text/event-stream";
 
 it.each([
   "application/json",
@@ -57,7 +60,7 @@ it.each([
   ["application/*;q=0, */*", false],
   ["text/*", false],
 ])("Accept %j lets JSON pass: %s", (accept, passes) => {
-  expect(accepts(accept, "application/json")).toBe(passes);
+  expect(preferredType(accept, [json]) === json).toBe(passes);
 });
 
 it.each([
@@ -77,11 +80,10 @@ it.each([
   ["Text/Event-Stream, application/json;q=0.9", true],
   ["text/event-stream;q=0.2, */*;q=0.1", true],
 ])("Accept %j asks for events rather than for JSON: %s", (accept, asks) => {
-  expect(prefers(accept, "text/event-stream", "application/json")).toBe(asks);
+  expect(preferredType(accept, [json, events]) === events).toBe(asks);
 });
 
 it("an Accept header that is too long is ignored", () => {
   const long = "*/*;q=0,".repeat(2000);
-  expect(accepts(long, "application/json")).toBe(true);
-  expect(prefers(long, "text/event-stream", "application/json")).toBe(false);
+  expect(preferredType(long, [json, events])).toBe(json);
 });

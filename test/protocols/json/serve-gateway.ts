@@ -5,6 +5,7 @@ import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
 import { expect } from "vitest";
 import { AnalysisRequestSchema } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { GameService } from "../../../gen/chess/analysis/v1/game_service_pb.ts";
 import { KeyService } from "../../../gen/chess/analysis/v1/key_service_pb.ts";
 import { localAccount } from "../../../src/access/account.ts";
 import type { StreamHandler, UnaryHandler } from "../../../src/calls/register.ts";
@@ -17,6 +18,9 @@ import { identifyRequest } from "../../../src/request/context.ts";
 import { createTimeSlicer } from "../../../src/thread/event-loop.ts";
 
 export const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+
+/** How long an answer of the gateway is silent. */
+export const heartbeatMs = 50;
 
 /** A gateway on a port of its own, in front of calls that a test makes up, by the name of the method. */
 export interface ServedGateway extends AsyncDisposable {
@@ -37,7 +41,7 @@ export interface MadeUpCalls {
 export function madeUpGateway({ calls = {}, streams = {}, entered, refused }: MadeUpCalls): RequestHandler {
   return createGateway({
     log: silentLog,
-    services: [AnalysisService, KeyService],
+    services: [AnalysisService, GameService, KeyService],
     async enter() {
       entered?.();
       return { account: localAccount, check() {}, isLimited() {}, refused };
@@ -48,7 +52,7 @@ export function madeUpGateway({ calls = {}, streams = {}, entered, refused }: Ma
       unary: (method) => calls[method.name] ?? (async () => create(method.output)),
       stream: (method) => streams[method.name] ?? (() => expect.fail(`${method.name} was called`)),
     },
-    keepAliveMs: 50,
+    heartbeatMs,
     faultsOf: faultsOfRequest,
     async judge(message) {
       const [fault] = faultsOfRequest(message, AnalysisRequestSchema);

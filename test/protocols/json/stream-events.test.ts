@@ -1,9 +1,13 @@
 import type { DescService } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import { createBatchAnswer } from "../../../src/protocols/json/answer-batch.ts";
-import { kindOfRoute, routesFromServices, streamOfRoute } from "../../../src/protocols/json/routes.ts";
-import { eventsOf } from "../../../src/protocols/json/stream-events.ts";
+import { batchFramers } from "../../../src/protocols/json/framers.ts";
+import {
+  eventsOf,
+  kindOfRoute,
+  routesFromServices,
+  streamOfRoute,
+} from "../../../src/protocols/json/routes.ts";
 import { compileProto } from "../../openapi/compile-proto.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -101,9 +105,9 @@ describe("a stream", () => {
   });
 });
 
-it("a batch is refused at start where its answers have no index", () => {
-  const { stream } = numberedBatch();
-  expect(() => createBatchAnswer(stream, {} as never)).toThrow("says by its index");
+it("a batch is refused at start if its answers have no index", () => {
+  const { method } = numberedBatch().stream;
+  expect(() => batchFramers(method)).toThrow("has an index");
 });
 
 describe("the API", () => {

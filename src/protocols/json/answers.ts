@@ -1,0 +1,164 @@
+import type { Message } from "@bufbuild/protobuf";
+import type { Entry } from "../../access/entrance.ts";
+import type { Call } from "../../calls/call.ts";
+import type { Calls, StreamHandler } from "../../calls/register.ts";
+import { KibitzError } from "../../errors/errors.ts";
+import {
+  addVary,
+  isNotModified,
+  type NodeRequest,
+  type NodeResponse,
+  onLeave,
+  preferredType,
+} from "../../http/message.ts";
+import { CallerLeft, contextOf, outcomeOf } from "../../request/context.ts";
+import {
+  answerFramer,
+  batchFramers,
+  eventFramer,
+  type Framer,
+  lineFramer,
+  messageFramer,
+} from "./framers.ts";
+import { type BatchReading, createBatchReader } from "./read-batch.ts";
+import { createRequestReader, type RequestReaderOptions, type RequestReading } from "./read-request.ts";
+import { kindOfRoute, type Route, streamOfRoute } from "./routes.ts";
+import { sendAnswer, sendEmpty } from "./send-answer.ts";
+
+/** Answers the requests of one route. Rejects with the error for the client. */
+export type Answer = (req: NodeRequest, res: NodeResponse, entry: Entry) => Promise<void>;
+
+export interface AnswerOptions extends RequestReaderOptions {
+  readonly calls: Calls;
+  /**
+   * The longest time without a byte of an answer that has begun, in milliseconds; 10 s unless given, because proxies close a
+   * connection on which nothing moves, most of them after 30 to 60 s.
+   */
+  readonly heartbeatMs?: number;
+}
+
+const defaultHeartbeatMs = 10_000;
+
+/** One way to answer a route: the media type, and the call whose messages it shows. */
+interface Way {
+  readonly framer: Framer;
+  readonly route: Route;
+  readonly read: (req: NodeRequest, entry: Entry) => Promise<RequestReading | BatchReading>;
+  readonly call: StreamHandler;
+}
+
+/**
+ * Answers a route in the media type that Accept prefers. An error that comes before the answer begins is an ordinary problem with
+ * its status.
+ *
+ * @param routes all routes, among which may be the stream of a unary call
+ */
+export function createAnswer(route: Route, routes: readonly Route[], options: AnswerOptions): Answer {
+  const { heartbeatMs = defaultHeartbeatMs } = options;
+  const ways = waysOf(route, routes, options);
+  const mediaTypes = ways.map(({ framer }) => framer.mediaType);
+
+  return async (req, res, entry) => {
+    const startedAt = performance.now();
+    const mediaType = preferredType(req.headers.accept, mediaTypes);
+    const way = ways.find(({ framer }) => framer.mediaType === mediaType);
+    if (way === undefined) {
+      const types = mediaTypes.join(" or ");
+      throw new KibitzError(
+        "not_acceptable",
+        `This call answers with ${types}, which the Accept header excludes.`,
+      );
+    }
+    const { framer } = way;
+    const reading = await way.read(req, entry);
+    if (reading.kind === "left") {
+      return;
+    }
+    const batch = reading.kind === "batch" ? reading : undefined;
+    const call = callOf(req, res, entry, way.route, batch?.unreadable);
+    try {
+      const messages = await begin(way.call(reading.message, call), framer.isWaiting);
+      if (call.isGet) {
+        addVary(res, "Authorization");
+        if (isNotModified(req, call.outcome.answerHeaders.get("etag"))) {
+          sendEmpty(res, 304, [], call.outcome);
+          return;
+        }
+      }
+      const parts = framer.frame(messages, { requestId: call.request.id, count: batch?.count ?? 0 });
+      await sendAnswer(res, parts, framer, call, { heartbeatMs, startedAt });
+    } catch (thrown) {
+      throw await reading.explain(thrown);
+    }
+  };
+}
+
+function waysOf(route: Route, routes: readonly Route[], options: AnswerOptions): readonly Way[] {
+  const { method } = route;
+  const read = createRequestReader(route, options);
+  switch (kindOfRoute(route)) {
+    case "unary": {
+      const once = options.calls.unary(method);
+      const call: StreamHandler = async function* (message, call) {
+        yield await once(message, call);
+      };
+      const stream = streamOfRoute(route, routes);
+      const streamed = stream ? waysOf(stream, routes, options) : [];
+      return [{ framer: messageFramer(method), route, read, call }, ...streamed];
+    }
+    case "stream":
+      return [{ framer: eventFramer(method, false), route, read, call: options.calls.stream(method) }];
+    case "batch": {
+      const call = options.calls.stream(method);
+      const readBatch = createBatchReader(method, options);
+      return batchFramers(method).map((framer) => ({ framer, route, read: readBatch, call }));
+    }
+    case "answer_at_end": {
+      const call = options.calls.stream(method);
+      const framers = [answerFramer(method), eventFramer(method, true), lineFramer(method)];
+      return framers.map((framer) => ({ framer, route, read, call }));
+    }
+  }
+}
+
+/** Waits until an answer begins. Leaving the messages ends the call. @throws what is thrown before it begins */
+async function begin(
+  answer: AsyncIterable<Message>,
+  isWaiting: Framer["isWaiting"] = () => false,
+): Promise<AsyncIterable<Message>> {
+  const messages = answer[Symbol.asyncIterator]();
+  let first = await messages.next();
+  while (!first.done && isWaiting(first.value)) {
+    first = await messages.next();
+  }
+  return (async function* () {
+    try {
+      for (let next = first; !next.done; next = await messages.next()) {
+        yield next.value;
+      }
+    } finally {
+      await messages.return?.();
+    }
+  })();
+}
+
+/** The call that a request makes. Its signal is aborted if the client disconnects. */
+function callOf(
+  req: NodeRequest,
+  res: NodeResponse,
+  { account }: Entry,
+  { method, verb }: Route,
+  unreadable: Call["unreadable"],
+): Call {
+  const controller = new AbortController();
+  onLeave(res, () => controller.abort(new CallerLeft()));
+  return {
+    method,
+    request: contextOf(req),
+    outcome: outcomeOf(req),
+    account,
+    signal: controller.signal,
+    isGet: verb === "GET",
+    ...(unreadable && { unreadable }),
+  };
+}

@@ -1,0 +1,236 @@
+import { create, type DescField, type DescMethod, type Message } from "@bufbuild/protobuf";
+import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
+import { problemFromError } from "../../errors/problem.ts";
+import { createMessageWriter } from "./codec/write-message.ts";
+import { createReorderBuffer } from "./reorder-buffer.ts";
+import { eventsOf } from "./routes.ts";
+import type { AnswerForm } from "./send-answer.ts";
+
+/** Media type of JSON. */
+export const json = "application/json";
+
+/** Media type of server-sent events. */
+export const eventStream = "text/event-stream";
+
+/** Media type of JSON values, one on each line (NDJSON). */
+export const jsonLines = "application/x-ndjson";
+
+/** Writes the messages of a call as text of one media type. */
+export interface Framer extends AnswerForm {
+  readonly mediaType: string;
+  /** Whether a message says that the call only waits. Such messages are left out before the answer begins. */
+  readonly isWaiting?: (message: Message) => boolean;
+  /**
+   * The parts of the answer. An error is part of it if the media type has a place for an error.
+   *
+   * @throws what `messages` throws, if it has none
+   */
+  frame(messages: AsyncIterable<Message>, facts: AnswerFacts): AsyncIterable<string>;
+}
+
+/** What a framer needs to know of the request. */
+export interface AnswerFacts {
+  readonly requestId: string;
+  /** How many items the batch has. */
+  readonly count: number;
+}
+
+// A space, because a line break would be an empty line for clients that read lines.
+const asJson = { mediaType: json, contentType: `${json}; charset=utf-8`, heartbeat: " ", headWaits: true };
+const asLines = { mediaType: jsonLines, contentType: jsonLines, heartbeat: " ", headWaits: false };
+const asEvents = {
+  mediaType: eventStream,
+  contentType: `${eventStream}; charset=utf-8`,
+  heartbeat: ": keep-alive\n\n",
+  headWaits: false,
+};
+
+/** One JSON object: the answer to a unary call. */
+export function messageFramer({ output }: DescMethod): Framer {
+  const write = createMessageWriter(output);
+  return {
+    ...asJson,
+    async *frame(messages) {
+      for await (const message of messages) {
+        yield `${write(message)}\n`;
+      }
+    },
+  };
+}
+
+/** One JSON object: the answer that a stream ends with. */
+export function answerFramer(method: DescMethod): Framer {
+  const write = createEventWriter(method);
+  return {
+    ...asJson,
+    isWaiting: (message) => write(message)?.name === waitingEvent,
+    async *frame(messages) {
+      let last: Message | undefined;
+      for await (const message of messages) {
+        last = message;
+      }
+      const event = last && write(last);
+      if (!event?.isAnswer) {
+        throw new Error(`${method} ended without its answer`);
+      }
+      yield `${event.data}\n`;
+    },
+  };
+}
+
+/** The event that says that a call waits for an engine. */
+const waitingEvent = "queued";
+
+/**
+ * Server-sent events, named after what is chosen in each message; then `done` with the last answer, or `error` with a problem document.
+ *
+ * @param isAnsweredOnce whether `done` is the only event with the answer
+ */
+export function eventFramer(method: DescMethod, isAnsweredOnce: boolean): Framer {
+  const write = createEventWriter(method);
+  const frameOf = (event: string, data: string) => `event: ${event}\ndata: ${data}\n\n`;
+  return {
+    ...asEvents,
+    async *frame(messages, { requestId }) {
+      let last = "";
+      try {
+        for await (const message of messages) {
+          const event = write(message);
+          if (event?.isAnswer) {
+            last = event.data;
+          }
+          if (event && !(event.isAnswer && isAnsweredOnce)) {
+            yield frameOf(event.name, event.data);
+          }
+        }
+        yield frameOf("done", last);
+      } catch (thrown) {
+        yield frameOf("error", problemText(thrown, requestId));
+      }
+    },
+  };
+}
+
+/** The same events, each as an object on a line: `{"move": {…}}`. The last one is the answer or `{"problem": {…}}`. */
+export function lineFramer(method: DescMethod): Framer {
+  const write = createEventWriter(method);
+  return {
+    ...asLines,
+    async *frame(messages, { requestId }) {
+      try {
+        for await (const message of messages) {
+          const event = write(message);
+          if (event) {
+            yield `{"${event.name}":${event.data}}\n`;
+          }
+        }
+      } catch (thrown) {
+        yield `{"problem":${problemText(thrown, requestId)}}\n`;
+      }
+    },
+  };
+}
+
+/** The answers to the items of a batch: as a JSON array in the order of the items, or each on a line when it is ready. */
+export function batchFramers(method: DescMethod): readonly Framer[] {
+  const answersOf = createItemWriter(method);
+  return [
+    {
+      ...asJson,
+      async *frame(messages, facts) {
+        const order = createReorderBuffer<string>();
+        let separator = "";
+        yield "[";
+        for await (const { index, text } of answersOf(messages, facts)) {
+          for (const ready of order(index, text)) {
+            yield separator + ready;
+            separator = ",\n";
+          }
+        }
+        yield "]\n";
+      },
+    },
+    {
+      ...asLines,
+      async *frame(messages, facts) {
+        for await (const { text } of answersOf(messages, facts)) {
+          yield `${text}\n`;
+        }
+      },
+    },
+  ];
+}
+
+/** The answer to one item of a batch, as JSON. */
+interface ItemAnswer {
+  readonly index: number;
+  readonly text: string;
+}
+
+/** Every item gets an answer: an error that ends the batch is the problem of each item that is not answered yet. */
+function createItemWriter(method: DescMethod) {
+  const { output } = method;
+  const write = createMessageWriter(output);
+  const problemField = output.fields.find(({ message }) => message?.name === "Problem");
+  if (output.field.index === undefined || problemField === undefined) {
+    throw new Error(`${output}: the answer to an item of a batch has an index, and may be a problem`);
+  }
+  const empty = JSON.parse(write(create(output)));
+
+  return async function* (
+    messages: AsyncIterable<Message>,
+    { requestId, count }: AnswerFacts,
+  ): AsyncGenerator<ItemAnswer> {
+    const open = new Set(Array.from({ length: count }, (_, index) => index));
+    let error = new KibitzError("internal", "The batch ended before this item was answered.");
+    try {
+      for await (const message of messages) {
+        const { index } = message as Message & { index: number };
+        open.delete(index);
+        yield { index, text: write(message) };
+      }
+    } catch (thrown) {
+      error = errorFromUnknown(thrown);
+    }
+    const problem = open.size > 0 && problemFromError(error, requestId);
+    for (const index of open) {
+      yield { index, text: JSON.stringify({ ...empty, index, [problemField.name]: problem }) };
+    }
+  };
+}
+
+/** A message of a stream as an event. */
+interface StreamEvent {
+  readonly name: string;
+  readonly data: string;
+  readonly isAnswer: boolean;
+}
+
+/** Writes the messages of a stream as events; undefined for a message in which nothing is chosen that this version knows. */
+function createEventWriter(method: DescMethod): (message: Message) => StreamEvent | undefined {
+  const { choice, answer } = eventsOf(method);
+  const writers = new Map(
+    choice.fields.map((field) => {
+      const write = createMessageWriter(field.message as NonNullable<DescField["message"]>);
+      return [field.localName, { name: field.name, isAnswer: field === answer, write }];
+    }),
+  );
+  return (message) => {
+    const chosen = (message as Message & Record<string, unknown>)[choice.localName] as Chosen;
+    const writer = writers.get(chosen.case ?? "");
+    return (
+      writer && {
+        name: writer.name,
+        isAnswer: writer.isAnswer,
+        data: writer.write(chosen.value as Message),
+      }
+    );
+  };
+}
+
+type Chosen = { readonly case?: string; readonly value?: unknown };
+
+/** An error as a problem document on one line. */
+function problemText(thrown: unknown, requestId: string): string {
+  return JSON.stringify(problemFromError(errorFromUnknown(thrown), requestId));
+}

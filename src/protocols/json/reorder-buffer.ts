@@ -1,0 +1,15 @@
+/** Puts values that come in any order back into order: returns the values that are due now, and keeps those that came too early. */
+export function createReorderBuffer<T>(): (index: number, value: T) => readonly T[] {
+  const early = new Map<number, T>();
+  let next = 0;
+  return (index, value) => {
+    early.set(index, value);
+    const ready: T[] = [];
+    for (let one = early.get(next); one !== undefined; one = early.get(next)) {
+      early.delete(next);
+      ready.push(one);
+      next++;
+    }
+    return ready;
+  };
+}

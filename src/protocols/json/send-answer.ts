@@ -1,0 +1,145 @@
+import type { ServerResponse } from "node:http";
+import type { Call } from "../../calls/call.ts";
+import { errorFromUnknown } from "../../errors/errors.ts";
+import { problemFromError } from "../../errors/problem.ts";
+import { isGone, type NodeResponse, writePart } from "../../http/message.ts";
+import type { RequestOutcome } from "../../request/context.ts";
+
+/** How an answer is sent, whatever its parts are. */
+export interface AnswerForm {
+  /** The value of the Content-Type header. */
+  readonly contentType: string;
+  /** Sent between two parts if nothing else is sent for a while. Readers skip it. */
+  readonly heartbeat: string;
+  /**
+   * Whether the head waits for the end of the answer, but not longer than the first heartbeat. Until then an error has a status,
+   * and the RateLimit fields are exact.
+   */
+  readonly headWaits: boolean;
+}
+
+export interface AnswerTimes {
+  /** The longest time without a byte, in milliseconds. */
+  readonly heartbeatMs: number;
+  /** When the first such time began, by `performance.now()`. */
+  readonly startedAt: number;
+}
+
+/** HTTP/2 limits the time in which a client takes one part. A review has hundreds of kilobytes. */
+const sliceBytes = 64 * 1024;
+
+/**
+ * Sends an answer to its end, and a heartbeat whenever nothing was sent for a while. Stops if the client disconnects.
+ *
+ * @throws what `parts` throws. If the status has been sent already, the body is the error. The response must then be cut short, so
+ * that no client takes the error for the answer.
+ */
+export async function sendAnswer(
+  response: NodeResponse,
+  parts: AsyncIterable<string>,
+  form: AnswerForm,
+  { request, outcome }: Pick<Call, "request" | "outcome">,
+  { heartbeatMs, startedAt }: AnswerTimes,
+): Promise<void> {
+  // Both kinds of responses have the same methods, but their overloads do not agree.
+  const res = response as ServerResponse;
+  /** The parts that wait for the head; undefined when the head has been sent. */
+  let held: string | undefined = "";
+  /** Resolves when everything is sent that was written until now. `false`: the client has disconnected. */
+  let sent = Promise.resolve(true);
+  let timer: NodeJS.Timeout | undefined;
+
+  const beatIn = (ms: number) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => void (held === undefined ? send(form.heartbeat) : begin()), ms);
+  };
+  /** One text after the other: a heartbeat inside a part would break it. */
+  const send = async (text: string) => {
+    clearTimeout(timer);
+    const own = sent.then((isRead) => isRead && writeSlices(res, Buffer.from(text)));
+    sent = own;
+    const isRead = await own;
+    if (isRead && sent === own && !res.writableEnded) {
+      beatIn(heartbeatMs);
+    }
+    return isRead;
+  };
+  const sendHeadOf = (headers: readonly string[]) => {
+    held = undefined;
+    const kept = outcome.answerHeaders.has("cache-control") ? [] : ["Cache-Control", "no-store"];
+    sendHead(res, 200, ["Content-Type", form.contentType, ...headers, ...kept], outcome);
+  };
+  const begin = () => {
+    const first = held || form.heartbeat;
+    // Without it, nginx keeps the parts until a buffer is full.
+    sendHeadOf(["X-Accel-Buffering", "no"]);
+    return send(first);
+  };
+
+  const take = async (part: string) => {
+    if (held === undefined) {
+      return send(part);
+    }
+    held += part;
+    return form.headWaits ? !isGone(res) : begin();
+  };
+  const end = async () => {
+    const body = Buffer.from(held ?? "");
+    const lastSlice = body.length - (body.length % sliceBytes);
+    if (held !== undefined) {
+      clearTimeout(timer);
+      sendHeadOf(["Content-Length", String(body.length)]);
+    }
+    if ((await writeSlices(res, body.subarray(0, lastSlice))) && !isGone(res)) {
+      res.end(body.subarray(lastSlice));
+    }
+  };
+
+  beatIn(Math.max(0, startedAt + heartbeatMs - performance.now()));
+  try {
+    for await (const part of parts) {
+      if (!(await take(part))) {
+        return;
+      }
+    }
+    await end();
+  } catch (thrown) {
+    if (held === undefined && !isGone(res)) {
+      const problem = JSON.stringify(problemFromError(errorFromUnknown(thrown), request.id));
+      await new Promise((resolve) => res.write(`${problem}\n`, resolve));
+    }
+    throw thrown;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Answers without a body. */
+export function sendEmpty(
+  response: NodeResponse,
+  status: number,
+  headers: readonly string[],
+  outcome: RequestOutcome,
+): void {
+  const res = response as ServerResponse;
+  sendHead(res, status, headers, outcome);
+  res.end();
+}
+
+function sendHead(
+  res: ServerResponse,
+  status: number,
+  headers: readonly string[],
+  { answerHeaders }: RequestOutcome,
+): void {
+  res.writeHead(status, [...headers, ...[...answerHeaders].flat()]);
+}
+
+async function writeSlices(res: NodeResponse, bytes: Uint8Array): Promise<boolean> {
+  for (let at = 0; at < bytes.length; at += sliceBytes) {
+    if (!(await writePart(res, bytes.subarray(at, at + sliceBytes)))) {
+      return false;
+    }
+  }
+  return true;
+}

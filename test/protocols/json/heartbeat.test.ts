@@ -1,0 +1,200 @@
+import { once } from "node:events";
+import { connect as connect2, constants } from "node:http2";
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
+import { create, type Message } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import {
+  EvaluateBatchResponseSchema,
+  StreamEvaluateResponseSchema,
+} from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { ReviewGameResponseSchema } from "../../../gen/chess/analysis/v1/game_service_pb.ts";
+import type { StreamHandler } from "../../../src/calls/register.ts";
+import { KibitzError } from "../../../src/errors/errors.ts";
+import { heartbeatMs, type ServedGateway, serveGateway } from "./serve-gateway.ts";
+
+const stream = vi.fn<StreamHandler>();
+const streams = { StreamEvaluate: stream, EvaluateBatch: stream, ReviewGame: stream };
+
+let served: ServedGateway;
+beforeAll(async () => {
+  served = await serveGateway({}, "http1", streams);
+});
+afterAll(() => served[Symbol.asyncDispose]());
+
+const post = (path: string, body: unknown, accept: string) =>
+  fetch(`${served.url}${path}`, {
+    method: "POST",
+    body: JSON.stringify(body),
+    headers: { "Content-Type": "application/json", accept },
+  });
+
+const json = "application/json";
+const lines = "application/x-ndjson";
+const events = "text/event-stream";
+const batch = { requests: [{ fen: "a" }, { fen: "b" }] };
+const game = { moves: ["e4"] };
+
+const evaluation = create(StreamEvaluateResponseSchema, { event: { case: "evaluation", value: {} } });
+const item = (index: number) => create(EvaluateBatchResponseSchema, { index });
+const waiting = create(ReviewGameResponseSchema, { event: { case: "queued", value: {} } });
+const move = create(ReviewGameResponseSchema, { event: { case: "move", value: {} } });
+const review = create(ReviewGameResponseSchema, { event: { case: "review", value: {} } });
+
+/**
+ * The call answers with these messages, the last one after it is released. An error ends the answer.
+ *
+ * @returns what releases it
+ */
+function answerLate(...messages: readonly (Message | Error)[]): () => void {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  // Without a heartbeat nothing else would release it.
+  setTimeout(resolve, 60 * heartbeatMs);
+  stream.mockImplementation(async function* () {
+    for (const [index, message] of messages.entries()) {
+      if (index > 0 && index === messages.length - 1) {
+        await promise;
+      }
+      if (message instanceof Error) {
+        throw message;
+      }
+      yield message;
+    }
+  });
+  return resolve;
+}
+
+/** Reads an answer to its end, and releases its last message after the second heartbeat. */
+async function read(response: Response, heartbeat: string, release: () => void): Promise<string> {
+  let sent = "";
+  for await (const part of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    sent += part;
+    if (sent.includes(heartbeat.repeat(2))) {
+      release();
+    }
+  }
+  return sent;
+}
+
+describe("an answer in which nothing happens for a while", () => {
+  it("events have a comment as a heartbeat between two events", async () => {
+    const release = answerLate(evaluation, evaluation);
+    const sent = await read(await post("/v1/eval/stream", {}, events), ": keep-alive\n\n", release);
+    expect(sent).toMatch(/^event: evaluation\ndata: .*\n\n(: keep-alive\n\n){2,}event: evaluation\n/);
+  });
+
+  it.each([
+    ["a batch", "/v1/eval/batch", batch, [item(1), item(0)]],
+    ["a review", "/v1/review", game, [move, review]],
+  ])("the lines of %s have spaces as heartbeats, and no line is empty", async (_, path, body, messages) => {
+    const release = answerLate(...messages);
+    const sent = await read(await post(path, body, lines), " ", release);
+    expect(sent).toMatch(/^\{.*\}\n {2,}\{.*\}\n$/);
+    for (const line of sent.trimEnd().split("\n")) {
+      JSON.parse(line);
+    }
+  });
+
+  it("a JSON array has spaces as heartbeats between its items", async () => {
+    const release = answerLate(item(0), item(1));
+    const sent = await read(await post("/v1/eval/batch", batch, json), " ", release);
+    expect(sent).toMatch(/^\[\{[^\n]*\} {2,},\n\{.*\}\]\n$/);
+    expect(JSON.parse(sent)).toMatchObject([{ index: 0 }, { index: 1 }]);
+  });
+
+  it("a JSON array has heartbeats while its first item is not ready, but a later one is", async () => {
+    const release = answerLate(item(1), item(0));
+    const sent = await read(await post("/v1/eval/batch", batch, json), " ", release);
+    expect(sent).toMatch(/^\[ {2,}\{/);
+    expect(JSON.parse(sent)).toMatchObject([{ index: 0 }, { index: 1 }]);
+  });
+
+  it("a JSON object has spaces as heartbeats before it", async () => {
+    const release = answerLate(move, review);
+    const response = await post("/v1/review", game, json);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      "content-type": "application/json; charset=utf-8",
+      "cache-control": "no-store",
+      "x-accel-buffering": "no",
+    });
+    const sent = await read(response, " ", release);
+    expect(sent).toMatch(/^ {2,}\{/);
+    expect(JSON.parse(sent)).toMatchObject({ moves: [] });
+  });
+});
+
+it("a slow reader gets each part of an answer whole, though others become ready meanwhile", async () => {
+  const large = (index: number) =>
+    create(EvaluateBatchResponseSchema, {
+      index,
+      outcome: { case: "result", value: { summary: "x".repeat(5_000_000) } },
+    });
+  const release = answerLate(large(0), large(1));
+  const socket = connect(served.port, "127.0.0.1").pause();
+  const body = JSON.stringify(batch);
+  socket.write(
+    `POST /v1/eval/batch HTTP/1.0\r\nHost: a\r\nContent-Type: ${json}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  );
+  await sleep(5 * heartbeatMs);
+  release();
+  await sleep(5 * heartbeatMs);
+  const [, sent = ""] = (await text(socket)).split("\r\n\r\n");
+  expect(JSON.parse(sent)).toMatchObject([{ index: 0 }, { index: 1 }]);
+});
+
+it("a JSON object that is ready in time has its length and no heartbeat", async () => {
+  answerLate(review);
+  const response = await post("/v1/review", game, json);
+  const sent = await response.text();
+  expect(sent).toMatch(/^\{/);
+  expect(response.headers.get("content-length")).toBe(String(sent.length));
+});
+
+describe("an error of a JSON object that takes long", () => {
+  const overloaded = new KibitzError("overloaded", "busy", { retryAfterMs: 2000 });
+
+  it("an error has its status, however late it is, if the call has only waited until then", async () => {
+    setTimeout(answerLate(waiting, overloaded), 5 * heartbeatMs);
+    const response = await post("/v1/review", game, json);
+    expect([response.status, response.headers.get("retry-after")]).toEqual([503, "2"]);
+    expect(await response.json()).toMatchObject({ code: "overloaded" });
+  });
+
+  it("an error after a heartbeat is the body of a response over HTTP/1.1 that is cut short", async () => {
+    const release = answerLate(move, overloaded);
+    const response = await post("/v1/review", game, json);
+    expect(response.status).toBe(200);
+    const chunks: Uint8Array[] = [];
+    const reading = (async () => {
+      for await (const chunk of response.body ?? []) {
+        chunks.push(chunk);
+        release();
+      }
+    })();
+    await expect(reading).rejects.toThrow("terminated");
+    const sent = Buffer.concat(chunks).toString();
+    expect(JSON.parse(sent)).toMatchObject({ status: 503, code: "overloaded", retry_after_ms: 2000 });
+  });
+
+  it("an error after a heartbeat is the body of a response over HTTP/2 that is cut short", async () => {
+    await using served2 = await serveGateway({}, "h2c", streams);
+    const release = answerLate(move, overloaded);
+    const session = connect2(served2.url);
+    const request = session.request({
+      ":method": "POST",
+      ":path": "/v1/review",
+      "content-type": json,
+    });
+    let sent = "";
+    request.setEncoding("utf8").on("data", (part) => {
+      sent += part;
+      release();
+    });
+    request.end(JSON.stringify(game));
+    await expect(once(request, "end")).rejects.toThrow("INTERNAL_ERROR");
+    expect(request.rstCode).toBe(constants.NGHTTP2_INTERNAL_ERROR);
+    expect(JSON.parse(sent)).toMatchObject({ status: 503, code: "overloaded" });
+    session.destroy();
+  });
+});
