@@ -99,8 +99,8 @@ function waysOf(route: Route, routes: readonly Route[], options: AnswerOptions):
   switch (kindOfRoute(route)) {
     case "unary": {
       const once = options.calls.unary(method);
-      const call: StreamHandler = async function* (message, call) {
-        yield await once(message, call);
+      const call: StreamHandler = async function* (message, context) {
+        yield await once(message, context);
       };
       const stream = streamOfRoute(route, routes);
       const streamed = stream ? waysOf(stream, routes, options) : [];

@@ -119,23 +119,6 @@ describe("a stream of events", () => {
     const response = await post("/v1/eval/stream", { accept: "application/json" });
     expect([response.status, await response.json()]).toMatchObject([406, { code: "not_acceptable" }]);
   });
-
-  it("a stream of events has keep-alive comments while nothing happens, until its end", async () => {
-    const release = Promise.withResolvers<void>();
-    stream.mockImplementation(async function* () {
-      yield state("a");
-      await release.promise;
-    });
-    const response = await post("/v1/eval/stream");
-    let text = "";
-    for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
-      text += chunk;
-      if (text.split(": keep-alive\n\n").length > 2) {
-        release.resolve();
-      }
-    }
-    expect(text).toMatch(/\}\n\n(: keep-alive\n\n){2,}event: done\n/);
-  });
 });
 
 describe("an error", () => {
