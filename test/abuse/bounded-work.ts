@@ -1,15 +1,15 @@
 import { describe, expect, test } from "vitest";
 import type { Attack } from "./attacks.ts";
-import { expectUnharmed, sharedMaxBytes, watchHealth } from "./health-watch.ts";
+import { expectUnharmed, watchHealth } from "./health-watch.ts";
 import { useService } from "./started-service.ts";
 
 /**
  * One caller may send as fast as it can on 200 connections: the contract leaves such floods out of its 100 ms. In `open` mode nothing limits
- * a caller, and V8 keeps for a while what one attack after another took.
+ * a caller, and V8 keeps for a while what one attack after another took: up to 487 MB were seen, with the limits of `npm start`.
  */
 const bounds = {
   public: { worstMs: 1000, peakBytes: 300e6 },
-  open: { worstMs: 2500, peakBytes: sharedMaxBytes },
+  open: { worstMs: 2500, peakBytes: 600e6 },
 } as const;
 
 /** The slowest three of these may take longer than 250 ms. */
