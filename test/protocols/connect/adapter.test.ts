@@ -147,10 +147,11 @@ describe.each(clients)("a client of %s", (_, door, transportTo) => {
     }
   });
 
-  test("a client is told that its message is too large, whatever its size, and can go on", async () => {
+  test("a client that sends 2 kB or 200 kB too much is told so, and can go on", async () => {
     const { base } = await start();
     const client = createClient(AnalysisService, transportTo(base));
-    for (const length of [2_000, 200_000, 2_000_000]) {
+    // The rest of a message is read for a second: on a busy machine that is too short for megabytes, which test/abuse/oversize-bodies sends.
+    for (const length of [2_000, 200_000]) {
       const fen = "x".repeat(length);
       const exhausted = { code: Code.ResourceExhausted };
       expect(await client.evaluate({ fen }).catch(ConnectError.from)).toMatchObject(exhausted);
