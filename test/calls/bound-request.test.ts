@@ -7,7 +7,7 @@ import {
 import { GameService, ReviewGameRequestSchema } from "../../gen/chess/analysis/v1/game_service_pb.ts";
 import { boundBinary, boundJson } from "../../src/calls/bound-request.ts";
 
-const { evaluateBatch } = AnalysisService.method;
+const { evaluate, evaluateBatch } = AnalysisService.method;
 const { reviewGame } = GameService.method;
 
 function thrownBy(act: () => unknown): unknown {
@@ -104,8 +104,8 @@ describe("a request in binary", () => {
     expect([batch(bytesOf(200, {})), batch(bytesOf(201, {}))]).toEqual([undefined, tooMany]);
   });
 
-  test("a binary batch is refused for 201 requests, also if the message is cut off behind them", () => {
-    expect(batch(Buffer.concat([bytesOf(201, {}), Uint8Array.of(0xff)]))).toEqual(tooMany);
+  test("a binary batch is refused for 201 requests", () => {
+    expect(batch(bytesOf(201, {}))).toEqual(tooMany);
   });
 
   test("a binary batch is refused for one request of more than 32 KiB", () => {
@@ -124,7 +124,45 @@ describe("a request in binary", () => {
     expect(review(Buffer.alloc(2 * 65_537, Buffer.from([15 << 3, 0])))).toEqual(tooLarge);
   });
 
-  test("a binary request that is no message is left to the decoder", () => {
-    expect(review(Buffer.alloc(70_000, 0xff))).toBeUndefined();
+  test("a binary request that is no message is refused before it is decoded", () => {
+    expect(review(Buffer.alloc(70_000, 0xff))).toEqual(expect.objectContaining({ code: "invalid_type" }));
+  });
+});
+
+describe("bytes that a decoder reads in another way than a scan", () => {
+  const varint = (value: number): number[] =>
+    value < 128 ? [value] : [(value & 127) | 128, ...varint(value >> 7)];
+  const field = (number: number, bytes: readonly number[]) => [
+    (number << 3) | 2,
+    ...varint(bytes.length),
+    ...bytes,
+  ];
+  const unreadable = expect.objectContaining({ code: "invalid_type" });
+  const optionsField = AnalysisService.method.evaluate.input.field.options.number;
+
+  test.each<[string, readonly number[], typeof evaluateBatch | typeof evaluate]>([
+    ["a list of messages with the wire type of a number", [0x08, 0x03, 0x10, 0x01, 0x07], evaluateBatch],
+    ["a nested message whose text goes on behind its end", field(1, [0x0a, 0x7f]), evaluateBatch],
+    [
+      "a Struct that is repeated, which takes the square of its size",
+      [...field(optionsField, field(1, field(1, [97]))), ...field(optionsField, [])],
+      evaluate,
+    ],
+    [
+      "a Struct in a Struct that is repeated",
+      field(optionsField, field(1, [...field(1, [97]), ...field(2, [...field(5, []), ...field(5, [])])])),
+      evaluate,
+    ],
+  ])("%s is refused before it is decoded", (_, bytes, method) => {
+    const error = thrownBy(() => boundBinary(Uint8Array.from(bytes), method));
+    expect(error).toEqual(unreadable);
+  });
+
+  test("a Struct with 1,000 options is decoded", () => {
+    const options = Object.fromEntries(
+      Array.from({ length: 1000 }, (_, index) => [`option ${index}`, index]),
+    );
+    const message = create(evaluate.input, { fen: "startpos", options });
+    expect(thrownBy(() => boundBinary(toBinary(evaluate.input, message), evaluate))).toBeUndefined();
   });
 });

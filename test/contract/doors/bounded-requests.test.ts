@@ -83,3 +83,36 @@ test("a game of 256 KiB that repeats four moves is refused through MCP for its p
   expect(body.result).toMatchObject({ isError: true });
   expect(JSON.stringify(body.result)).toContain("600");
 });
+
+test.each([
+  ["Connect", "application/proto", (bytes: Buffer) => bytes],
+  ["gRPC-Web", "application/grpc-web", envelope],
+  ["Connect as a stream", "application/connect+proto", envelope],
+])(
+  "20 requests over %s whose options are repeated 16,000 times are refused in no time",
+  async (_, type, frame) => {
+    // One took 10 s of the thread.
+    const entries = Array.from({ length: 5000 }, (_, index) => [
+      10,
+      4,
+      10,
+      2,
+      33 + (index % 90),
+      33 + Math.floor(index / 90),
+    ]);
+    const options = Buffer.from(entries.flat());
+    const head = Buffer.from([
+      0x42,
+      (options.length & 127) | 128,
+      ((options.length >> 7) & 127) | 128,
+      options.length >> 14,
+    ]);
+    const message = Buffer.concat([head, options, Buffer.from(Array(16_000).fill([0x42, 0]).flat())]);
+    const path = rpcOf(type.includes("connect") ? "StreamEvaluate" : "Evaluate");
+    const answers = await Promise.all(Array.from({ length: 20 }, () => post(path, type, frame(message))));
+    for (const answer of answers) {
+      const text = `${await answer.text()} ${answer.headers.get("grpc-message")}`;
+      expect(text).toContain("field options is repeated");
+    }
+  },
+);
