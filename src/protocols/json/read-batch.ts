@@ -135,7 +135,11 @@ export function createBatchReader(
       entry.check();
     });
     const reading = lastReading.then(() => read(text, entry, turn));
-    lastReading = reading.catch(() => {});
+    // Without its result: the last batch would stay in memory until the next one.
+    lastReading = reading.then(
+      () => {},
+      () => {},
+    );
     return reading;
   };
 }
