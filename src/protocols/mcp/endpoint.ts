@@ -95,8 +95,8 @@ export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
         sendRefused(res, refused, outcome);
         return;
       }
-      if (sent.method === "tools/call") {
-        // Each tool counts as a request.
+      if (sent.method === "tools/call" && sent.id !== undefined) {
+        // Each tool counts as a request. Without an id the message is a notification, which calls no tool.
         entry.isLimited();
       }
       await exchange(req, res, sent, entry);
@@ -133,6 +133,8 @@ export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
       const peer = peerOf(req, entry, leaving.signal, options);
       const connected = { ...peer, isBehind: () => res.writableNeedDrain };
       const response = await sdk.answer(webRequest(req, mcpPath, ends), sent, connected);
+      // A call that its client has left ends with a status, too, which is no fault of the client.
+      leaving.signal.throwIfAborted();
       const { status } = response;
       if (status >= 500) {
         log.error({ err: lastError, requestId: contextOf(req).id }, "the SDK failed");
@@ -141,7 +143,6 @@ export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
           noMessage(status === 404 ? "not_found" : status === 406 ? "not_acceptable" : "malformed_http"),
         );
       }
-      leaving.signal.throwIfAborted();
       await peer.counted();
       await sendResponse(res, response, outcomeOf(req));
     } catch (thrown) {
