@@ -1,5 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { Transform } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 
 /** What goes over the wire between a client and the service, whatever the client tells of it. */
 export interface RecordingProxy {
@@ -8,6 +10,8 @@ export interface RecordingProxy {
   hasSentGzip(): boolean;
   /** Whether the service answered with something compressed with gzip so far. */
   hasReceivedGzip(): boolean;
+  /** Waits for so long before it passes on each part of an answer, until {@link cut}: what comes behind a part is then still to come. */
+  pauseAnswers(ms: number): void;
   /** Breaks every connection, as a node that dies does. New ones are taken. */
   cut(): void;
   close(): Promise<void>;
@@ -23,6 +27,13 @@ export async function startRecordingProxy(url: string, address = "127.0.0.1"): P
   const sent: Buffer[] = [];
   const received: Buffer[] = [];
   const sockets = new Set<Socket>();
+  let pauseMs = 0;
+  const paused = () =>
+    new Transform({
+      transform(part, _, done) {
+        void sleep(pauseMs).then(() => done(null, part));
+      },
+    });
   const server = createServer((client) => {
     const service = connect({ port: Number(port), host: hostname, localAddress: address });
     for (const [from, to, copy] of [
@@ -33,16 +44,28 @@ export async function startRecordingProxy(url: string, address = "127.0.0.1"): P
       from.on("data", (bytes: Buffer) => copy.push(bytes));
       from.on("error", () => to.destroy());
       from.on("close", () => sockets.delete(from));
-      from.pipe(to);
+      if (from === service) {
+        from.pipe(paused()).pipe(to);
+      } else {
+        from.pipe(to);
+      }
     }
   });
-  const cut = () => sockets.forEach((socket) => void socket.destroy());
+  const cut = () => {
+    pauseMs = 0;
+    for (const socket of sockets) {
+      socket.destroy();
+    }
+  };
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     hasSentGzip: () => Buffer.concat(sent).includes(gzipMagic),
     hasReceivedGzip: () => Buffer.concat(received).includes(gzipMagic),
+    pauseAnswers(ms) {
+      pauseMs = ms;
+    },
     cut,
     async close() {
       cut();

@@ -16,12 +16,12 @@ def drive(engine):
     seen = {"id": engine.id["name"], "options": sorted(engine.options)}
 
     limits = {
-        "time": chess.engine.Limit(time=0.1),
+        "time": chess.engine.Limit(time=0.5),
         "depth": chess.engine.Limit(depth=6),
         "nodes": chess.engine.Limit(nodes=5000),
         "clock": chess.engine.Limit(white_clock=3, black_clock=3, white_inc=0.1, black_inc=0.1),
         "moves to go": chess.engine.Limit(white_clock=1, black_clock=1, remaining_moves=5),
-        "depth and time": chess.engine.Limit(depth=30, time=0.1),
+        "depth and time": chess.engine.Limit(depth=30, time=0.5),
     }
     seen["plays"] = {}
     for name, limit in limits.items():
