@@ -12,5 +12,5 @@ testAttacks(
   "public",
   Object.values(attacks)
     .flat()
-    .filter(({ boundBy }) => boundBy !== undefined),
+    .filter(({ boundBy }) => boundBy === "plan"),
 );
