@@ -25,7 +25,7 @@ export interface Call {
    * `deadline_exceeded` if the caller's deadline has passed.
    */
   readonly signal: AbortSignal;
-  /** Whether it came by HTTP GET, so that caches may keep its answer. */
+  /** True if the call came by HTTP GET: caches may keep its answer. */
   readonly isGet?: boolean;
   /** Items of a batch that could not be read, by index. Its message has an empty item in the place of each. */
   readonly unreadable?: ReadonlyMap<number, UnreadableItem>;

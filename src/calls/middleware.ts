@@ -29,7 +29,7 @@ export function withLog(write: CallLine): Middleware {
     const { method, request, outcome, account } = call;
     const startedAt = performance.now();
     let last: Message | undefined;
-    // Replaced unless the reader stops reading: then neither the end nor an error of the answer is seen here.
+    // Stays `canceled` if the reader stops early: the generator then sees neither the end nor an error.
     let end: { readonly code: string; readonly thrown?: unknown } = { code: "canceled" };
     let isDelivering = false;
     outcome.hasLine = true;
@@ -126,7 +126,7 @@ export function withEtag(): Middleware {
   };
 }
 
-/** What middleware does around the messages of an answer. @param messages calls the wrapped handler */
+/** Generates the messages of an answer. @param messages calls the wrapped handler */
 type Around = (
   messages: () => AsyncIterable<Message>,
   request: Message,

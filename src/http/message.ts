@@ -12,7 +12,7 @@ export type NodeResponse = ServerResponse | Http2ServerResponse;
 /** Answers a request, now or later. `false`: the next handler has to answer it, and the request is unread. */
 export type RequestHandler = (req: NodeRequest, res: NodeResponse) => boolean | Promise<boolean>;
 
-/** Whether a browser asks what pages of its origin may send (CORS preflight). The listener answers that. */
+/** True for a CORS preflight, by which a browser asks what pages of its origin may send. The listener answers it. */
 export function isPreflight({ method, headers }: Pick<IncomingMessage, "method" | "headers">): boolean {
   return (
     method === "OPTIONS" &&
@@ -21,14 +21,14 @@ export function isPreflight({ method, headers }: Pick<IncomingMessage, "method" 
   );
 }
 
-/** Whether the client has disconnected, or the response has ended. */
+/** True if the client has disconnected, or the response has ended. */
 export function isGone(res: NodeResponse): boolean {
   // Node's types promise `destroyed` for both, but an Http2ServerResponse has none.
   return "stream" in res ? res.stream.destroyed || res.stream.closed : res.destroyed;
 }
 
 /**
- * Whether a request whose body has ended is complete. Over HTTP/2 a body also ends if its stream is closed, because the client has
+ * True if a request whose body has ended is complete. Over HTTP/2 a body also ends if its stream is closed, because the client has
  * disconnected or the request did not arrive in time.
  */
 export function hasArrived(req: NodeRequest): boolean {
@@ -105,7 +105,7 @@ export function addVary(res: NodeResponse, headers: string): void {
   res.setHeader("Vary", known === undefined ? headers : `${known}, ${headers}`);
 }
 
-/** Whether the client has the answer with this ETag already (RFC 9110 section 13.1.2, weak comparison). */
+/** True if the client has the answer with this ETag already (RFC 9110 section 13.1.2, weak comparison). */
 export function isNotModified({ headers }: NodeRequest, etag: string | null | undefined): boolean {
   const known = headers["if-none-match"];
   if (!known || !etag) {

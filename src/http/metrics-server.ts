@@ -8,7 +8,7 @@ import { answerGet, type Page } from "./pages/page.ts";
 
 /** The port for the operator: metrics and probes. */
 export interface MetricsServer extends AsyncDisposable {
-  /** Where the metrics are. */
+  /** The address of the metrics. */
   readonly url: string;
   /** Answers `/healthz` and `/readyz` on this port too, from now on. */
   serveProbes(probes: RequestHandler): void;

@@ -157,7 +157,7 @@ export interface TracePlace {
   /** 32 and 16 hexadecimal digits. */
   readonly traceId: string;
   readonly spanId: string;
-  /** Whether the sender records the trace: the only flag that is defined. */
+  /** True if the sender records the trace. No other flag is defined. */
   readonly sampled: boolean;
 }
 
@@ -212,7 +212,7 @@ function addressOf({ socket }: Pick<RawRequest, "socket">): string {
   }
 }
 
-/** What happens to a request while it is answered: for the answer and the log line. */
+/** The course of a request while it is answered, for the answer and the log line. */
 export interface RequestOutcome {
   /** Headers to add to the answer, by lower-case name. */
   readonly answerHeaders: Map<string, string>;
@@ -220,11 +220,11 @@ export interface RequestOutcome {
   code: string | undefined;
   /** The plan and limit that refused the request: `keyless/minute`. */
   limit: string | undefined;
-  /** Whether the call is logged elsewhere, or must not be logged. */
+  /** True if the call is logged elsewhere, or must not be logged. */
   hasLine: boolean;
   /** Bytes of the body that have been read, after decompression if the body is decompressed before it is decoded. */
   readBytes: number;
-  /** Whether it is a batch or review, and counts towards its caller's batches and reviews under way. */
+  /** True if it is a batch or review that counts towards its caller's batches and reviews under way. */
   isLong: boolean;
   /** Requests of a batch that are not counted yet. The RateLimit fields already subtract them. */
   uncounted: number;

@@ -21,7 +21,7 @@ export function keysOfPointer(pointer: string): string[] {
     .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-/** Whether a pointer is `ancestor` or below it. */
+/** True if a pointer is `ancestor` or below it. */
 export function isAtOrBelow(pointer: string, ancestor: string): boolean {
   return pointer === ancestor || pointer.startsWith(`${ancestor}/`);
 }

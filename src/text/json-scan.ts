@@ -28,7 +28,7 @@ export function countJson(text: string): JsonCount {
   let [levels, parts, members, items, itemLength, itemMembers] = [0, 0, 0, 0, 0, 0];
   let depth = 0;
   let isInList = false;
-  /** Where the current item begins, and the members before it. */
+  /** The start of the current item, and the number of members before it. */
   let [itemAt, membersBefore] = [0, 0];
 
   function endItem(end: number): void {

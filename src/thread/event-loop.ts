@@ -69,7 +69,7 @@ export function inOneGo<T>(pieces: Generator<void, T>): T {
 
 /** Detects that the thread is overloaded: everything on it begins late. */
 export interface EventLoopLag extends Disposable {
-  /** Whether the event loop was late at every look in the last second. Call this for every request: it also starts the measurement. */
+  /** True if the event loop was late at every look in the last second. Call this for every request: it also starts the measurement. */
   isLasting(): boolean;
 }
 

@@ -359,7 +359,7 @@ function createTools(
   });
 }
 
-/** Whether a path is below that of a service that counts its calls. */
+/** True for a path below that of a service that counts its calls. */
 function isApiPath(path: string): boolean {
   return apiServices.some(({ typeName }) => path.startsWith(`/${typeName}/`));
 }

@@ -8,7 +8,7 @@ import type { Config } from "./settings.ts";
 /** The default port of OpenTelemetry's exporters for Prometheus. */
 export const defaultMetricsPort = 9464;
 
-/** Whether a metrics port is the port of the service itself. */
+/** True if a metrics port is the port of the service itself. */
 export function isPortOfService(
   { host, port, metricsHost }: Pick<Config, "host" | "port" | "metricsHost">,
   metricsPort: number,

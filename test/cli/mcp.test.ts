@@ -270,7 +270,7 @@ function talkWith({ settings = {}, args = [], write }: Talk) {
   };
 }
 
-/** Whether this process uses less than a tenth of a core for so many milliseconds. */
+/** True if this process uses less than a tenth of a core for so many milliseconds. */
 async function isIdle(ms: number): Promise<boolean> {
   const before = process.cpuUsage();
   await sleep(ms);

@@ -81,7 +81,7 @@ describe.concurrent.each(programs)("$name", (program: Program) => {
   test("an example asks again if its connection breaks during a stream, and prints each depth once", async (context) => {
     const proxy = await startProxy(context);
     const key = await newKey(proxy);
-    // Else the rest of the answer might have come before its first line is read here.
+    // Without a pause, the rest of the answer may arrive before its first line is read here.
     proxy.pauseAnswers(500);
     let isCut = false;
     const printed = await run(proxy, key, (line) => {

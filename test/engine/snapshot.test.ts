@@ -360,7 +360,7 @@ describe("lines that are kept", () => {
       for (const stream of streams) {
         const read = createSnapshotFold(limits);
         let newest: Snapshot | undefined;
-        // Of long ones, at some times.
+        // A long stream is compared at about 60 of its lines.
         const step = Math.ceil(stream.length / 60);
         for (const [at, text] of stream.entries()) {
           for (const info of infoOf(text)) {

@@ -8,7 +8,7 @@ import { startServer } from "../support/start-server.ts";
 import { buildPage } from "./support/build-page.ts";
 import { serveChromium } from "./support/launch-chromium.ts";
 
-/** What all files of the lane use, because to start it for each of them would take longer than their tests. */
+/** The browser and the service of all files of the lane, because to start it for each of them would take longer than their tests. */
 export interface SharedPage {
   /** The WebSocket of the Chromium. */
   readonly chromium: string;

@@ -9,11 +9,11 @@ export interface Relay extends AsyncDisposable {
   readonly connections: number;
   /** The port of 127.0.0.1 that new connections lead to. */
   target: number;
-  /** Whether new connections are reset. */
+  /** True if new connections are reset. */
   isRefusing: boolean;
   /** Nothing passes any more, and neither end notices. New connections are accepted. */
   isFrozen: boolean;
-  /** What comes from the service is passed on so many milliseconds later. */
+  /** The delay of bytes from the service, in milliseconds. */
   answerDelayMs: number;
   /** Resets all connections. */
   reset(): void;

@@ -23,7 +23,7 @@ export interface RunningApp {
 interface UseAppOptions extends AppOptions {
   /** Instead of those that the settings name. */
   readonly engines?: EngineBackend;
-  /** Whether the app may log errors: the tests break something inside it. */
+  /** True if the app may log errors, because the tests break something inside it. */
   readonly mayFail?: boolean;
 }
 

@@ -5,7 +5,7 @@ import type { RequestHandler } from "../message.ts";
 import { answerGet, type Page } from "./page.ts";
 
 export interface ProbesOptions {
-  /** Whether requests for analysis would be answered. Called for every probe, so it must be cheap. */
+  /** True if requests for analysis would be answered. Called for every probe, so it must be cheap. */
   ready(): boolean;
   /** Whether the server is stopping. */
   draining(): boolean;
@@ -51,7 +51,7 @@ function status(word: string, degraded: readonly string[] = []): Page {
 
 type State = "starting" | "ready" | "draining";
 
-/** Whether calls are answered, for `/readyz` and `grpc.health.v1`. */
+/** The readiness of the server, for `/readyz` and `grpc.health.v1`. */
 export interface Readiness {
   /** Whether requests for analysis that name no engine would be answered. */
   ready(): boolean;

@@ -7,7 +7,7 @@ import { answerGet, type Page } from "./page.ts";
 const saneHost = /^([\w.-]{1,253}|\[[\da-f:.]{2,45}\])(:\d{1,5})?$/i;
 
 export interface WelcomeOptions {
-  /** Whether browsers get the page at the same path. */
+  /** True if browsers get the page at the same path. */
   readonly besidesPage?: boolean;
 }
 

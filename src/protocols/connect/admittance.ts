@@ -9,7 +9,7 @@ import type { Admittance } from "./handlers.ts";
 import { stateKey } from "./state.ts";
 
 /**
- * What is decided about a call before Connect reads its body. Connect rejects a broken, too large or unknown message before any
+ * Admits calls before Connect reads their bodies. Connect rejects a broken, too large or unknown message before any
  * handler is called: here such a call gets its account, its RateLimit fields and its place in the error quota.
  */
 export function createAdmittance(entrance: Entrance, limits: Limits): Admittance {

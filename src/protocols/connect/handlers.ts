@@ -21,13 +21,13 @@ import { type CountRefusal, completeErrors, fixGrpcMessageEncoding } from "./wor
  */
 const binaryOptions = { readUnknownFields: false } as const;
 
-/** What is decided about a call before Connect reads its body. */
+/** Admits calls before Connect reads their bodies. */
 export interface Admittance {
   /** Authenticates the caller by the headers, and checks its error quota. @throws ConnectError */
   admit(context: HandlerContext): Promise<void>;
   readonly countRefusal: CountRefusal;
   /**
-   * Asked before a request is rejected for its HTTP method or media type, which Connect does without the request gate. Rejects if
+   * Called before Connect rejects a wrong HTTP method or media type, because Connect then skips the request gate. Rejects if
    * the caller is unknown, or has used up its error quota. The method is undefined if there is none of that name.
    */
   refusing(req: NodeRequest, method: DescMethod | undefined, error: KibitzError): Promise<void>;

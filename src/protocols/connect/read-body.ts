@@ -8,7 +8,7 @@ type Bytes = AsyncIterable<Uint8Array>;
 const headBytes = 5;
 
 export interface BodyReaderOptions {
-  /** Of a message, before and after it is unpacked. */
+  /** The limit for a message, before and after it is unpacked. */
   readonly maxBytes: number;
   /** Unpacks a message. Rejects with a ConnectError */
   readonly inflate: (packed: Uint8Array) => Promise<Uint8Array>;

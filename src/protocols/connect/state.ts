@@ -10,7 +10,7 @@ export interface RpcState {
   account: Account;
 }
 
-/** Where the state is in Connect's context values. It has no default: the state of one request is never another's. */
+/** The key of the state in Connect's context values. It has no default, so that one request never gets the state of another. */
 export const stateKey: ContextKey<RpcState> = {
   id: Symbol("state"),
   get defaultValue(): RpcState {

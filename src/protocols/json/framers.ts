@@ -18,17 +18,17 @@ export const jsonLines = "application/x-ndjson";
 /** Writes the messages of a call as text of one media type. */
 export interface Framer extends AnswerForm {
   readonly mediaType: string;
-  /** Whether a message says that the call only waits. Such messages are left out before the answer begins. */
+  /** True for a message that says that the call only waits. Such messages are left out before the answer begins. */
   readonly isWaiting?: (message: Message) => boolean;
   /**
    * The parts of the answer. An error is part of it if the media type has a place for an error.
    *
-   * @throws what `messages` throws, if it has none
+   * @throws the error of `messages` if the media type has no place for errors
    */
   frame(messages: AsyncIterable<Message>, facts: AnswerFacts): AsyncIterable<string>;
 }
 
-/** What a framer needs to know of the request. */
+/** Facts of the request that a framer needs. */
 export interface AnswerFacts {
   readonly requestId: string;
   /** How many items the batch has. */

@@ -12,8 +12,8 @@ export interface AnswerForm {
   /** Sent between two parts if nothing else is sent for a while. Readers skip it. */
   readonly heartbeat: string;
   /**
-   * Whether the head waits for the end of the answer, but not longer than the first heartbeat. Until then an error has a status,
-   * and the RateLimit fields are exact.
+   * True if the head waits until the answer is complete, at most until the first heartbeat. Until then an error still gets its own
+   * status, and the RateLimit fields are exact.
    */
   readonly headWaits: boolean;
 }

@@ -22,7 +22,7 @@ interface CallerOptions extends Answerers {
   readonly context: Omit<Call, "method">;
   /** Is called before each time slice of long work; throws to end the work. */
   readonly check?: () => void;
-  /** Whether moves that a tool plays, and games that it reads, count towards the caller's limits. */
+  /** True if moves that a tool plays, and games that it reads, count towards the caller's limits. */
   readonly isLimited: boolean;
 }
 

@@ -12,7 +12,7 @@ interface KeptAnswer {
 const keptMax = 16;
 const formMaxLength = 1000;
 
-/** A placeholder for the id of a request. The list of tools does not contain it. */
+/** Stands for the id of a request. The list of tools does not contain it. */
 const idMark = "the id of the request";
 
 /**

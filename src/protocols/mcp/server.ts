@@ -19,7 +19,7 @@ export interface Peer {
 
 /** A client, and the state of its connection. */
 export interface ConnectedPeer extends Peer {
-  /** Whether the client has not read yet what it was sent last. */
+  /** True if the client has not yet read what it was sent last. */
   isBehind(): boolean;
 }
 

@@ -15,7 +15,7 @@ import { limitStreams } from "./limit-streams.ts";
 export interface HealthOptions {
   /** The services that have a status. All have the same, because they run in one server. */
   readonly services: readonly DescService[];
-  /** Whether the server answers calls of these services, as `/readyz` reports. */
+  /** True if the server answers calls of these services, as `/readyz` reports. */
   ready(): boolean;
   /** Whether the server is stopping. */
   draining(): boolean;

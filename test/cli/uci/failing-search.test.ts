@@ -16,7 +16,7 @@ test("a UCI search that fails for a while is run again in the time that is left"
   await hearWithin(500);
   expect(analyst.searches).toHaveLength(2);
   expect(last().question.movetimeMs).toBe(1530);
-  // What is said again is not told, what is new is.
+  // The new search has not yet gone beyond the depth that was reported before the failure.
   last().find(stateOf(3, ["d2d4"]));
   expect(await hear()).toEqual([]);
   last().find(done(5, ["c2c4"], "time"));

@@ -359,7 +359,7 @@ describeWith("redis")("limits while Redis", () => {
       const operate = (...words: readonly string[]) =>
         execFileSync("redis-cli", ["-p", String(server.port), ...words], { stdio: "ignore" });
       operate(...spoil);
-      // Who is connected already may go on as before.
+      // Connected clients go on as before.
       operate(...authorized, "client", "kill", "type", "normal");
       await until(() => redis.health.kind !== "up");
       const kinds = [];

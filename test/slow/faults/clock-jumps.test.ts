@@ -10,7 +10,7 @@ import { remainingOf } from "../../support/remaining-of.ts";
 import { useApp } from "../../support/running-app.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
-/** Of requests: so long that four of them, which the rules answer, come within it on a busy machine, too. */
+/** The window of requests: long enough for four requests, which the rules answer, on a busy machine. */
 const windowS = 4;
 const matedFen = "rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 1 3";
 const hourMs = 3_600_000;
