@@ -87,17 +87,18 @@ export function createGateway(options: GatewayOptions): RequestHandler {
         outcomeOf(req).code ??= "canceled";
         return true;
       }
-      // What a call throws is logged by its interceptors and arrives here translated.
-      if (!(thrown instanceof KibitzError)) {
+      const error = errorFromUnknown(thrown);
+      // The log middleware has logged the errors of calls, but not those of writing an answer.
+      if (error.code === "internal" && outcomeOf(req).code !== "internal") {
         const { id: requestId, path } = contextOf(req);
-        options.log.error({ err: thrown, requestId, request: echo(path) }, "the gateway failed");
+        const err = thrown instanceof KibitzError ? thrown.cause : thrown;
+        options.log.error({ err, requestId, request: echo(path) }, "the gateway failed");
       }
       if (res.headersSent) {
         cutShort(res);
         return true;
       }
-      const error = errorFromUnknown(thrown);
-      // What becomes a call is counted there.
+      // The errors of calls are counted by the middleware.
       const { hasLine, answerHeaders } = outcomeOf(req);
       if (entry && !hasLine) {
         await entry.refused(error);

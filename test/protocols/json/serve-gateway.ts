@@ -12,7 +12,7 @@ import type { StreamHandler, UnaryHandler } from "../../../src/calls/register.ts
 import { errorFromFaults, type Fault } from "../../../src/errors/errors.ts";
 import { createBodyBudget } from "../../../src/http/body-budget.ts";
 import type { NodeRequest, NodeResponse, RequestHandler } from "../../../src/http/message.ts";
-import { silentLog } from "../../../src/log/log.ts";
+import { type Log, silentLog } from "../../../src/log/log.ts";
 import { createGateway } from "../../../src/protocols/json/gateway.ts";
 import { identifyRequest } from "../../../src/request/context.ts";
 import { createTimeSlicer } from "../../../src/thread/event-loop.ts";
@@ -36,11 +36,18 @@ export interface MadeUpCalls {
   /** Told of a call that is let in, and of one that is refused. */
   readonly entered?: () => void;
   readonly refused: () => Promise<void>;
+  readonly log?: Pick<Log, "error">;
 }
 
-export function madeUpGateway({ calls = {}, streams = {}, entered, refused }: MadeUpCalls): RequestHandler {
+export function madeUpGateway({
+  calls = {},
+  streams = {},
+  entered,
+  refused,
+  log = silentLog,
+}: MadeUpCalls): RequestHandler {
   return createGateway({
-    log: silentLog,
+    log,
     services: [AnalysisService, GameService, KeyService],
     async enter() {
       entered?.();
