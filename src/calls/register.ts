@@ -1,5 +1,5 @@
 import { create, type DescMethod, type Message } from "@bufbuild/protobuf";
-import type { Answer, Call, Handler, Implementation } from "./call.ts";
+import type { Call, Handler, Implementation } from "./call.ts";
 import type { Middleware } from "./middleware.ts";
 
 export type UnaryHandler = (request: Message, call: Call) => Promise<Message>;
@@ -48,7 +48,7 @@ export function createCalls(
 function completed({ methodKind, output }: DescMethod, handler: Handler): Handler {
   return methodKind === "unary"
     ? async (request, call) => create(output, await (handler(request, call) as Promise<Message>))
-    : async function* (request, call): Answer & AsyncGenerator<Message> {
+    : async function* (request, call): AsyncGenerator<Message> {
         for await (const message of handler(request, call) as AsyncIterable<Message>) {
           yield create(output, message);
         }

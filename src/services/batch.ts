@@ -73,11 +73,6 @@ export function createBatchEvaluation(options: BatchOptions) {
     return retryOverloaded(run, signal, { progressedAt });
   }
 
-  /** What is wrong with an item that could not be read. */
-  function refuseUnread(unread: UnreadableItem): never {
-    throw unread.explain();
-  }
-
   /** The nearest request that would be answered, in the words of the item's sender. */
   function suggest(
     error: KibitzError,
@@ -124,7 +119,7 @@ export function createBatchEvaluation(options: BatchOptions) {
           await gate.refuseUsedUp(account);
         }
         if (unread) {
-          refuseUnread(unread);
+          throw unread.explain();
         }
         const analysis = await evaluate(
           message,
