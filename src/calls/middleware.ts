@@ -7,7 +7,7 @@ import type { Limits } from "../access/limits.ts";
 import { errorFromFaults, errorFromUnknown, KibitzError } from "../errors/errors.ts";
 import type { CallLine } from "../log/call-line.ts";
 import { CallerLeft } from "../request/context.ts";
-import type { Call, Handler } from "./call.ts";
+import { type Call, type Handler, withReason } from "./call.ts";
 import { repeatablePart, searchFactsOf } from "./convert.ts";
 import { isCounted } from "./policy.ts";
 import type { Rules } from "./rules.ts";
@@ -62,10 +62,10 @@ export function withLog(write: CallLine): Middleware {
 }
 
 /** A call that is no longer awaited fails with the reason of its signal, or with Node's AbortError. Neither is a fault of the server. */
-function codeOf(thrown: unknown, { signal }: Call): string {
-  const isAbort = thrown instanceof Error && thrown.name === "AbortError";
-  const isOver = signal.aborted && (thrown === signal.reason || isAbort);
-  const error = isOver ? signal.reason : thrown;
+function codeOf(thrown: unknown, call: Call): string {
+  const { signal } = call;
+  const error = withReason(thrown, call);
+  const isOver = signal.aborted && error === signal.reason;
   const hasLeft = error instanceof CallerLeft || (isOver && !(error instanceof KibitzError));
   return hasLeft ? "canceled" : errorFromUnknown(error).code;
 }

@@ -3,7 +3,7 @@
 import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, createConnectRouter, type HandlerContext } from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
-import type { Call } from "../../calls/call.ts";
+import { type Call, withReason } from "../../calls/call.ts";
 import type { Calls } from "../../calls/register.ts";
 import type { KibitzError } from "../../errors/errors.ts";
 import type { BodyBudget } from "../../http/body-budget.ts";
@@ -75,7 +75,7 @@ export function createHandlers({
     },
   });
   const failed = async (thrown: unknown, message: Message, call: Call) =>
-    connectErrorFrom(await explain(thrown, message, call), call.request.id);
+    connectErrorFrom(await explain(withReason(thrown, call), message, call), call.request.id);
 
   function implementationOf(method: DescMethod) {
     if (method.methodKind === "unary") {
