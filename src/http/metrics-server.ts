@@ -70,6 +70,8 @@ export async function openMetricsServer(
   server.maxConnections = connectionsMax;
   server.listen(port, host);
   await once(server, "listening");
+  // Without a listener, a connection that comes when no descriptor is left would end the process. The next one is accepted again.
+  server.on("error", () => {});
   const { port: opened } = server.address() as AddressInfo;
   return {
     url: `http://${host.includes(":") ? `[${host}]` : host}:${opened}/metrics`,

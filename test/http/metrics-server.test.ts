@@ -1,4 +1,5 @@
-import { once } from "node:events";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { type EventEmitter, once } from "node:events";
 import { type IncomingMessage, type OutgoingHttpHeaders, request } from "node:http";
 import { createServer } from "node:net";
 import { text } from "node:stream/consumers";
@@ -124,3 +125,17 @@ async function probe(origin: string, path: string, method: string) {
     body: (await answer.text()).replace(/urn:uuid:[\w-]+/, ""),
   };
 }
+
+test("the metrics port outlives a connection for which no descriptor is left", async () => {
+  const listening: { current: EventEmitter | undefined } = { current: undefined };
+  const remember = (message: unknown) => {
+    listening.current = (message as { readonly server: EventEmitter }).server;
+  };
+  subscribe("tracing:net.server.listen:asyncEnd", remember);
+  await using server = await openMetricsServer(page, local);
+  unsubscribe("tracing:net.server.listen:asyncEnd", remember);
+  // Node emits this when it cannot accept. An event without a listener is thrown.
+  listening.current?.emit("error", Object.assign(new Error("accept EMFILE"), { code: "EMFILE" }));
+  expect(listening.current).toBeDefined();
+  expect((await fetch(server.url)).status).toBe(200);
+});
