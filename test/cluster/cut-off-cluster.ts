@@ -6,9 +6,13 @@ import { afterAll, beforeAll } from "vitest";
 import { waitingEngineSettings } from "../../bench/cluster/waiting-engine.ts";
 import { startHaproxy, startRedis } from "../../tools/cluster/companions.ts";
 import { freePort } from "../support/free-port.ts";
+import { describeWith } from "../support/needs.ts";
 import { rateOf, usePlansFile } from "../support/plans-file.ts";
 import { type Server, startServer } from "../support/start-server.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
+
+/** For tests that need {@link useCutOffCluster}. */
+export const describeCutOff = describeWith("haproxy", "redis", "namespaces", "root");
 
 type Cable = "balancer" | "redis";
 

@@ -1,14 +1,8 @@
 import { expect, test, vi } from "vitest";
-import { describeWith } from "../support/needs.ts";
-import { useCutOffCluster } from "./cut-off-cluster.ts";
+import { describeCutOff, useCutOffCluster } from "./cut-off-cluster.ts";
 import { answerAllWhile, patience } from "./traffic-while-cut-off.ts";
 
-describeWith(
-  "haproxy",
-  "redis",
-  "namespaces",
-  "root",
-)("a node that is cut off", () => {
+describeCutOff("a node that is cut off", () => {
   const cluster = useCutOffCluster();
 
   test("no call fails when a node is cut off from the balancer: its calls are asked again elsewhere", async () => {

@@ -1,16 +1,10 @@
 import { expect, test, vi } from "vitest";
 import { get, post } from "../contract/doors/post.ts";
-import { describeWith } from "../support/needs.ts";
 import { startStopwatch, timesOf } from "../support/stopwatch.ts";
-import { useCutOffCluster } from "./cut-off-cluster.ts";
+import { describeCutOff, useCutOffCluster } from "./cut-off-cluster.ts";
 import { jsonCaller, nextQuestion } from "./traffic.ts";
 
-describeWith(
-  "haproxy",
-  "redis",
-  "namespaces",
-  "root",
-)("a node that is cut off", () => {
+describeCutOff("a node that is cut off", () => {
   const cluster = useCutOffCluster();
   const patience = { timeout: 60_000, interval: 10 };
   /** Longest time of a call that waits for nothing, in milliseconds. */
