@@ -1,6 +1,6 @@
 import type { Message } from "@bufbuild/protobuf";
 import type { Entry } from "../../access/entrance.ts";
-import type { Call } from "../../calls/call.ts";
+import { type Call, withReason } from "../../calls/call.ts";
 import type { Calls, StreamHandler } from "../../calls/register.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import {
@@ -88,7 +88,8 @@ export function createAnswer(route: Route, routes: readonly Route[], options: An
       const parts = framer.frame(messages, { requestId: call.request.id, count: batch?.count ?? 0 });
       await sendAnswer(res, parts, framer, call, { heartbeatMs, startedAt });
     } catch (thrown) {
-      throw await reading.explain(thrown);
+      const error = withReason(thrown, call);
+      throw error instanceof CallerLeft ? error : await reading.explain(error);
     }
   };
 }

@@ -211,7 +211,7 @@ describe("the signal of a call", () => {
     });
   }
 
-  it("the signal of a call is aborted when the caller leaves", async () => {
+  it("the signal of a call is aborted when the caller leaves, which is no error of the gateway", async () => {
     const signalMade = nextSignal();
     const socket = rawRequest("Content-Type: application/json", `Content-Length: ${request.length}`);
     socket.write(request);
@@ -220,6 +220,8 @@ describe("the signal of a call", () => {
     socket.destroy();
     await once(signal, "abort");
     expect(signal.reason).toEqual(new Error("the caller left"));
+    expect((await post(request, json)).status).toBe(200);
+    expect(served.logged).toEqual([]);
   });
 
   it("the signal of a call is aborted at once if the caller left before its first use", async () => {

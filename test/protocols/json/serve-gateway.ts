@@ -28,6 +28,8 @@ export interface ServedGateway extends AsyncDisposable {
   readonly port: number;
   /** How often somebody was let in, and how often what came in was refused. */
   readonly entries: { readonly entered: number; readonly refused: number };
+  /** The errors that it has logged. */
+  readonly logged: readonly object[];
 }
 
 export interface MadeUpCalls {
@@ -78,11 +80,13 @@ export async function serveGateway(
   streams: Readonly<Record<string, StreamHandler>> = {},
 ): Promise<ServedGateway> {
   const entries = { entered: 0, refused: 0 };
+  const logged: object[] = [];
   const gateway = madeUpGateway({
     calls,
     streams,
     entered: () => void entries.entered++,
     refused: async () => void entries.refused++,
+    log: { error: (fields) => void logged.push(fields) },
   });
   const listener = (req: NodeRequest, res: NodeResponse) => {
     identifyRequest(req, () => false);
@@ -95,7 +99,13 @@ export async function serveGateway(
   const server = protocol === "h2c" ? createServer2(listener) : createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, port, entries, [Symbol.asyncDispose]: () => close(server) };
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    entries,
+    logged,
+    [Symbol.asyncDispose]: () => close(server),
+  };
 }
 
 function close(server: Server | Http2Server): Promise<void> {
