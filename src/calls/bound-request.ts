@@ -11,14 +11,11 @@ import { boundsOfList } from "./rules.ts";
 /** Bytes of one request of a batch: five times the longest useful request. */
 const itemMaxBytes = 32 * 1024;
 
-/** As many parts as a request of 64 KiB can have. A useful review, which may be longer, has about 600. */
-const partsMax = requestMaxBytes;
-
 /**
- * Parts of a batch: 200 requests with 600 moves and 218 `search_moves` each have 170,000. Connect takes 12 ms of processor time to
- * decode these, and at most 80 ms (median) for any other batch within the bounds.
+ * As many parts as a request of 64 KiB can have. Longer requests need no more: a useful review has about 600, and a batch of 256 KiB
+ * has fewer moves.
  */
-const batchPartsMax = 200_000;
+const partsMax = requestMaxBytes;
 
 type MessageList = Extract<DescField, { fieldKind: "list"; listKind: "message" }>;
 
@@ -32,8 +29,11 @@ export function listOfBatch({ input }: DescMethod): MessageList {
   return list as MessageList;
 }
 
-/** @throws KibitzError for a text that would take long to parse or decode */
-export function boundJson(text: string, method: DescMethod): JsonCount {
+/**
+ * @param maximum parts of the request: keys, values and lists together
+ * @throws KibitzError for a text that would take long to parse or decode
+ */
+export function boundJson(text: string, method: DescMethod, maximum = partsMax): JsonCount {
   const count = countJson(text);
   const isBatch = batchMethods.includes(method);
   if (count.levels > nestingMax) {
@@ -47,9 +47,8 @@ export function boundJson(text: string, method: DescMethod): JsonCount {
   }
   if (isBatch) {
     boundBatch(count, listOfBatch(method), text.length);
-  } else {
-    boundParts(count, text.length);
   }
+  boundParts(count, text.length, maximum);
   return count;
 }
 
@@ -62,7 +61,6 @@ export function boundJson(text: string, method: DescMethod): JsonCount {
  */
 export function boundBinary(bytes: Uint8Array, method: DescMethod): void {
   const list = batchMethods.includes(method) ? listOfBatch(method) : undefined;
-  const maximum = list ? batchPartsMax : partsMax;
   const count = { parts: 0, items: 0, itemLength: 0 };
 
   function scan(message: Uint8Array, desc: DescMessage, levels: number): void {
@@ -74,9 +72,7 @@ export function boundBinary(bytes: Uint8Array, method: DescMethod): void {
     const single = new Set<DescField>();
     while (reader.pos < reader.len) {
       const [number, wireType] = reader.tag();
-      if (++count.parts > maximum) {
-        boundParts(count, bytes.length, maximum);
-      }
+      count.parts++;
       const field = fields.get(number);
       if (field === undefined) {
         reader.skip(wireType, number);
@@ -128,9 +124,6 @@ export function boundBinary(bytes: Uint8Array, method: DescMethod): void {
   try {
     scan(bytes, method.input, 1);
   } catch (thrown) {
-    if (thrown instanceof KibitzError) {
-      throw thrown;
-    }
     const reason = thrown instanceof Error ? thrown.message : String(thrown);
     const error = new KibitzError("invalid_type", `The call cannot be read: parse binary: ${reason}.`);
     throw withCost(error, costOfBytes(bytes.length));
@@ -138,6 +131,7 @@ export function boundBinary(bytes: Uint8Array, method: DescMethod): void {
   if (list) {
     boundBatch(count, list, bytes.length);
   }
+  boundParts(count, bytes.length);
 }
 
 const fieldMaps = new Map<DescMessage, ReadonlyMap<number, DescField>>();
@@ -178,7 +172,7 @@ export function boundParts({ parts }: Pick<JsonCount, "parts">, bytes: number, m
 }
 
 function boundBatch(
-  { parts, items, itemLength }: Pick<JsonCount, "parts" | "items" | "itemLength">,
+  { items, itemLength }: Pick<JsonCount, "items" | "itemLength">,
   list: MessageList,
   bytes: number,
 ): void {
@@ -193,7 +187,6 @@ function boundBatch(
     const detail = `One item of \`${name}\` is larger than ${itemMaxBytes} bytes, the maximum for one request of a batch.`;
     throw tooLarge(detail, bytes);
   }
-  boundParts({ parts }, bytes, batchPartsMax);
 }
 
 function malformed(message: string, bytes: number): KibitzError {

@@ -218,7 +218,7 @@ const catalogue = {
     nextAction: "fix_request",
     title: "Body too large",
     about:
-      "The body is larger than this call accepts: 64 KiB for an analysis, 512 KiB for a review, 1 MiB for a batch or 4 KiB for anything else, after decompression.",
+      "The body is larger than this call accepts: 64 KiB for an analysis, 512 KiB for a review, 1 MiB for a batch (256 KiB over gRPC and Connect) or 4 KiB for anything else, after decompression.",
   },
   uri_too_long: {
     status: 414,

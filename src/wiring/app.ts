@@ -2,7 +2,7 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import type { Access } from "../access/access.ts";
 import { createEntrance } from "../access/entrance.ts";
 import { withLog } from "../calls/middleware.ts";
-import { kindOfCall, readMaxBytesOf } from "../calls/policy.ts";
+import { kindOfCall, readMaxBytesOf, rpcMaxBytesOf } from "../calls/policy.ts";
 import { createCalls } from "../calls/register.ts";
 import type { Engines } from "../engine/engines.ts";
 import { assertMayFollow, errorFromUnknown } from "../errors/errors.ts";
@@ -305,7 +305,7 @@ function createDoors(
     handlers: createHandlers({
       services: apiServices,
       calls,
-      readMaxBytesOf,
+      readMaxBytesOf: rpcMaxBytesOf,
       bodies,
       admittance,
       explain: (thrown, message, call) => suggest(thrown, message, call, judge.message),
@@ -313,7 +313,7 @@ function createDoors(
     refusing: admittance.refusing,
     explain: connectErrorFrom,
     checkMessage: createMessageCheck(beginWork, access.limits),
-    readMaxBytesOf,
+    readMaxBytesOf: rpcMaxBytesOf,
     bodies,
     log,
   });
@@ -351,9 +351,9 @@ function createTools(
   const calls = createCalls(implementations, [withLog(write)]);
   const services = implementations.map(({ service }) => service);
   return createConnectAdapter({
-    handlers: createHandlers({ services, calls, readMaxBytesOf, bodies }),
+    handlers: createHandlers({ services, calls, readMaxBytesOf: rpcMaxBytesOf, bodies }),
     explain: connectErrorFrom,
-    readMaxBytesOf,
+    readMaxBytesOf: rpcMaxBytesOf,
     bodies,
     log,
   });

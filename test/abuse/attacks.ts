@@ -158,14 +158,14 @@ const waitingBatch = gzipSync(
   }),
 );
 const emptyItems = `{"requests":[${"{},".repeat(87_000)}{}]}`;
-/** The batch within the bounds that takes Connect longest to decode: 1 MB of options in binary, nested as a `Struct` in protobuf. */
+/** The batch within the bounds that takes Connect longest to decode: 256 KiB of options in binary, nested as a `Struct` in protobuf. */
 const longestBatch = () => {
   const field = (number: number, bytes: Uint8Array) => {
     const [low, high] = [(bytes.length & 0x7f) | 0x80, bytes.length >> 7];
     const length = bytes.length < 0x80 ? [bytes.length] : [low, high];
     return Buffer.concat([Uint8Array.of((number << 3) | 2, ...length), bytes]);
   };
-  const options = times(860, (index) => field(1, field(1, Buffer.from(index.toString(36).padStart(2, "0")))));
+  const options = times(160, (index) => field(1, field(1, Buffer.from(index.toString(36).padStart(4, "0")))));
   return Buffer.concat(times(200, () => field(1, field(8, Buffer.concat(options)))));
 };
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
 import { KeyService } from "../../gen/chess/analysis/v1/key_service_pb.ts";
-import { readMaxBytesOf } from "../../src/calls/policy.ts";
+import { readMaxBytesOf, rpcMaxBytesOf } from "../../src/calls/policy.ts";
 import { listenerLimits } from "../../src/http/listener/limits.ts";
 import { pagePolicy } from "../../src/http/pages/web-page.ts";
 import { logFields } from "../../src/log/log.ts";
@@ -33,7 +33,8 @@ describe("docs/running.md", () => {
 
   test("docs/running.md says how large requests may be", () => {
     const single = `${readMaxBytesOf(evaluate) / 1024} KiB`;
-    const batch = `${readMaxBytesOf(evaluateBatch) / 1024 / 1024} MiB`;
+    const ofRpc = `${rpcMaxBytesOf(evaluateBatch) / 1024} KiB over gRPC, gRPC-Web and Connect`;
+    const batch = `${readMaxBytesOf(evaluateBatch) / 1024 / 1024} MiB (${ofRpc})`;
     const review = `${readMaxBytesOf(reviewGame) / 1024} KiB`;
     expect(cellOf("body of an analysis, of a review, of a batch, and of any other call")).toContain(
       `${single}, ${review}, ${batch}, ${readMaxBytesOf(createKey) / 1024} KiB;`,

@@ -6,7 +6,7 @@ The same calls are available over gRPC, gRPC-Web and Connect on this port; this 
 **Scores** are from White's point of view, whichever side is to move.
 
 **Requests** are checked strictly: an unknown field, a wrong type or a duplicate key is refused, and the answer lists every
-fault and where it is. \`null\` in an optional field means absent. Bodies are limited to 64 KiB, games to 512 KiB, batches to 1 MiB.
+fault and where it is. \`null\` in an optional field means absent. Bodies are limited to 64 KiB, games to 512 KiB, batches to 1 MiB (256 KiB over gRPC and Connect).
 
 **Answers** always have every field; one without a value is \`null\`. Within \`/v1\` they may gain fields, codes,
 warnings, kinds of events and words of an enum: ignore those you do not know.

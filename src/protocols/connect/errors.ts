@@ -3,6 +3,7 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { codeFromString } from "@connectrpc/connect/protocol-connect";
+import { batchMethods } from "../../calls/policy.ts";
 import { type ErrorCode, errorKind } from "../../errors/catalogue.ts";
 import { errorFromFaults, errorFromUnknown, type Fault, KibitzError } from "../../errors/errors.ts";
 import { headersFromError } from "../../errors/problem.ts";
@@ -110,11 +111,14 @@ const explained: readonly Explained[] = [
   },
   {
     pattern: /^message .*is larger than configured readMaxBytes (\d+)/,
-    explain: (bytes) =>
-      new KibitzError(
-        "body_too_large",
-        `The message is larger than ${bytes} bytes, the maximum for this call.`,
-      ),
+    explain(bytes, _, input) {
+      const isBatch = batchMethods.some((method) => method.input === input);
+      const advice = isBatch
+        ? " Split the batch, or send it as plain JSON to POST /v1/eval/batch, which takes 1 MiB."
+        : "";
+      const detail = `The message is larger than ${bytes} bytes, the maximum for this call.${advice}`;
+      return new KibitzError("body_too_large", detail);
+    },
   },
 ];
 

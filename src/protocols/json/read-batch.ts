@@ -26,6 +26,9 @@ export type BatchReading =
     }
   | { readonly kind: "left" };
 
+/** Keys, values and lists of a batch: 200 requests with 600 moves and 218 `search_moves` each have 170,000. */
+const partsMax = 200_000;
+
 /** A longer batch is not suggested: its error says what is too much of it. */
 const suggestedMaxBytes = 64 * 1024;
 
@@ -85,7 +88,7 @@ export function createBatchReader(
 
   async function read(text: string, { account }: Entry, turn: Turn): Promise<BatchReading> {
     await turn();
-    const { members } = boundJson(text, method);
+    const { members } = boundJson(text, method, partsMax);
     const sent = parseCounted(text, members);
     if (sent === undefined) {
       throw await errorFromText(text, wanted, turn, members);

@@ -1,8 +1,20 @@
+import { gzipSync } from "node:zlib";
+import { create, toBinary, toJsonString } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  type EvaluateBatchRequest,
+  EvaluateBatchRequestSchema,
+} from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { envelope, rpcOf } from "../../abuse/calls.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { patienceMs } from "../../support/patience.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
+import { connectBinary } from "./clients/connect-binary.ts";
+import { connectJson } from "./clients/connect-json.ts";
+import { grpc } from "./clients/grpc.ts";
+import { grpcJs } from "./clients/grpc-js.ts";
+import { grpcWeb } from "./clients/grpc-web.ts";
 import type { Plain } from "./door.ts";
 import { post } from "./post.ts";
 import { type StreamClient, streamClients } from "./stream-clients.ts";
@@ -136,30 +148,72 @@ describe("plain JSON", () => {
     const headers = { "Content-Type": "application/json" };
     expect((await post(`${app.url}/v1/eval`, single, headers)).status).toBe(413);
   });
+
+  test("a batch in plain JSON may have 200 requests as large as the rules allow, and 200,000 keys, values and lists", async () => {
+    const full = { fen: startFen, moves: Array(600).fill("e4"), search_moves: Array(218).fill("e2e4") };
+    const { status, body } = await ask({ requests: Array(200).fill(full) });
+    expect([status, (body as unknown as readonly Item[]).map(({ problem }) => problem?.code)]).toEqual([
+      200,
+      Array(200).fill("illegal_move"),
+    ]);
+    const tooMany = { requests: Array(200).fill({ moves: Array(1000).fill(0) }) };
+    expect(await ask(tooMany)).toMatchObject({
+      status: 413,
+      body: { code: "body_too_large", detail: expect.stringContaining("200000 keys, values and lists") },
+    });
+  });
 });
 
-test("Connect reads batches of up to 1 MiB, and other requests of up to 64 KiB", async () => {
-  const path = `${app.url}/chess.analysis.v1.AnalysisService/`;
-  const envelope = (text: string) => {
-    const bytes = Buffer.from(text);
-    const head = Buffer.alloc(5);
-    head.writeUInt32BE(bytes.length, 1);
-    return new Uint8Array(Buffer.concat([head, bytes]));
-  };
-  const stream = async (call: string, body: Plain, bytes: number) => {
-    const response = await fetch(path + call, {
-      method: "POST",
-      headers: { "Content-Type": "application/connect+json" },
-      body: envelope(JSON.stringify(body).padEnd(bytes)),
+describe("a batch over RPC may have 256 KiB", () => {
+  const binary = (batch: EvaluateBatchRequest) => toBinary(EvaluateBatchRequestSchema, batch).length;
+  const asJson = (batch: EvaluateBatchRequest) => toJsonString(EvaluateBatchRequestSchema, batch).length;
+
+  /** A batch of so many bytes. Its requests are invalid one by one, so that no engine is needed. */
+  function batchOf(bytes: number, sizeOf: (batch: EvaluateBatchRequest) => number): Plain {
+    const requests = Array.from({ length: 9 }, () => ({ fen: "x".repeat(29_000) }));
+    const missing = bytes - sizeOf(create(EvaluateBatchRequestSchema, { requests }));
+    requests[0] = { fen: "x".repeat(29_000 + missing) };
+    expect(sizeOf(create(EvaluateBatchRequestSchema, { requests }))).toBe(bytes);
+    return { requests };
+  }
+
+  test.each([
+    { kind: grpc, sizeOf: binary },
+    { kind: grpcJs, sizeOf: binary },
+    { kind: grpcWeb, sizeOf: binary },
+    { kind: connectBinary, sizeOf: binary },
+    { kind: connectJson, sizeOf: asJson },
+  ])("a batch over $kind.name may have 256 KiB, and not a byte more", async ({ kind, sizeOf }) => {
+    await using door = kind.open(app.url);
+    const maxBytes = 256 * 1024;
+    expect(await door.call("evaluateBatch", batchOf(maxBytes, sizeOf))).toMatchObject({
+      answer: { problem: { code: "invalid_fen" } },
     });
-    return response.text();
-  };
-  const batch = { requests: [{ fen: startFen, depth: 1 }] };
-  expect(await stream("EvaluateBatch", batch, 1024 * 1024)).not.toContain("resource_exhausted");
-  expect(await stream("EvaluateBatch", batch, 1024 * 1024 + 1)).toContain("resource_exhausted");
-  expect(await stream("StreamEvaluate", { fen: startFen, depth: 1 }, 64 * 1024 + 1)).toContain(
-    "resource_exhausted",
-  );
+    expect(await door.call("evaluateBatch", batchOf(maxBytes + 1, sizeOf))).toMatchObject({
+      status: "resource_exhausted",
+      refusal: {
+        code: "body_too_large",
+        message: expect.stringMatching(/larger than 262144 bytes.*Split the batch.*\/v1\/eval\/batch.*1 MiB/),
+      },
+    });
+  });
+
+  test("a batch over Connect that is larger only after decompression is refused with the same advice", async () => {
+    const batch = toJsonString(
+      EvaluateBatchRequestSchema,
+      create(EvaluateBatchRequestSchema, batchOf(256 * 1024 + 1, asJson) as object),
+    );
+    const response = await fetch(app.url + rpcOf("EvaluateBatch"), {
+      method: "POST",
+      headers: {
+        "Content-Type": "application/connect+json",
+        "Connect-Content-Encoding": "gzip",
+        "Connect-Accept-Encoding": "identity",
+      },
+      body: new Uint8Array(envelope(gzipSync(batch), 1)),
+    });
+    expect(await response.text()).toMatch(/larger than 262144 bytes.*Split the batch/);
+  });
 });
 
 test("a single request is answered while a long batch of another caller is under way", async () => {

@@ -12,9 +12,8 @@ import { post } from "./post.ts";
 
 const app = useApp({}, { engines: createEnginesInProcess() });
 
-/** What all batches and reviews under way may take where no caller has limits, and what the largest one may have. */
+/** Memory for the bodies of all batches and reviews under way if no caller has limits. */
 const budgetBytes = 8 * 1024 * 1024;
-const batchBytes = 1024 * 1024;
 
 /** One request in a batch of nearly the greatest size. */
 const large = `{"requests": [{"fen": "${startFen}", "depth": 1}]}${" ".repeat(900_000)}`;
@@ -42,11 +41,12 @@ function unreadSockets(): number {
     ).length;
 }
 
-/** So many that the last of them finds no room. */
-const many = budgetBytes / batchBytes + 1;
-
-/** Bodies of the greatest size but for their last byte, which never comes; told when one of them is refused. */
-async function sendUnfinished(path: string, contentType: string) {
+/**
+ * Sends bodies of the greatest size but for their last byte, which never comes, and so many that the last of them finds no room. Returns
+ * when one of them is refused.
+ */
+async function sendUnfinished(path: string, contentType: string, batchBytes: number) {
+  const many = budgetBytes / batchBytes + 1;
   const body = Buffer.alloc(batchBytes - 1, " ");
   if (contentType.includes("connect")) {
     // The envelope of a message.
@@ -67,8 +67,9 @@ async function sendUnfinished(path: string, contentType: string) {
   return answers();
 }
 
-const json = ["/v1/eval/batch", "application/json"] as const;
-const connect = ["/chess.analysis.v1.AnalysisService/EvaluateBatch", "application/connect+json"] as const;
+const json = ["/v1/eval/batch", "application/json", 1024 * 1024] as const;
+const rpc = "/chess.analysis.v1.AnalysisService/EvaluateBatch";
+const connect = [rpc, "application/connect+json", 256 * 1024] as const;
 
 describe("bodies that are not sent to their end", () => {
   test.each([json, connect])(
@@ -97,11 +98,11 @@ describe("bodies that are not sent to their end", () => {
     const client = connectHttp2(app.url);
     const call = client.request({
       ":method": "POST",
-      ":path": connect[0],
+      ":path": rpc,
       "content-type": "application/grpc+proto",
     });
-    const frame = Buffer.alloc(5 + 900_000);
-    frame.writeUInt32BE(900_000, 1);
+    const frame = Buffer.alloc(5 + 250_000);
+    frame.writeUInt32BE(250_000, 1);
     call.on("error", () => {}).end(frame);
     const [trailers] = await once(call.resume(), "trailers");
     expect(trailers).toMatchObject({ "grpc-status": "14" });

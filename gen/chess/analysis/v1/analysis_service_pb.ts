@@ -549,7 +549,7 @@ export const AnalysisService: GenService<{
    *
    * Each request is checked, counted and answered on its own: one that is refused gets its own
    * problem, and the others are still answered. A batch with more requests than the plan can ever
-   * allow is refused as a whole.
+   * allow is refused as a whole. A batch has at most 256 KiB, and 1 MiB as plain JSON.
    *
    * @generated from rpc chess.analysis.v1.AnalysisService.EvaluateBatch
    */
