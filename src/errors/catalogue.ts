@@ -1,9 +1,9 @@
 /**
- * Every error that a caller can meet, once. The doors only translate: `problem.ts` into
- * `application/problem+json`, `protocols/connect/errors.ts` into Connect and gRPC errors.
+ * All errors that callers can get. `problem.ts` translates them into `application/problem+json`,
+ * `protocols/connect/errors.ts` into Connect and gRPC errors.
  */
 
-/** What a client should do about an error, so that programs need not read English. */
+/** The next step of a client after an error, for programs that do not read English. */
 export type NextAction =
   | "fix_request"
   | "send_suggested_request"
@@ -346,7 +346,7 @@ export function refusalKind(code: ErrorCode): "wrong" | "early" | "other" {
   return isMistake ? "wrong" : "other";
 }
 
-/** What the catalogue says of a code. */
+/** Returns the catalogue's entry for a code. */
 export function errorKind(code: ErrorCode): ErrorKind {
   return catalogue[code];
 }

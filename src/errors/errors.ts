@@ -8,29 +8,29 @@ export interface Fault {
   /** `over_plan_limit` stands in errors that are `upgrade_needed`. */
   readonly code: ErrorCode | "over_plan_limit";
   readonly message: string;
-  /** What is allowed instead, as a JSON Schema fragment. */
+  /** The allowed values, as a JSON Schema fragment. */
   readonly allowed?: Readonly<Record<string, unknown>>;
-  /** Where in a game, for whoever is to mend it there. */
+  /** The place in a game. */
   readonly place?: MovePlace | TextPlace;
-  /** Whether the list in which the value stands is as good when it ends before it: then that is what is suggested. */
+  /** True if the list is valid when it ends before this value: the shorter list is then suggested. */
   readonly endsList?: true;
-  /** Of an unknown key: the one that was probably meant. */
+  /** For an unknown key: the known key that it probably stands for. */
   readonly meant?: string;
 }
 
 /** A place in a game. */
 export interface MovePlace {
-  /** Which move of the main line is at fault or comes next, from 1. */
+  /** Number of the wrong or missing move of the main line, from 1. */
   readonly ply: number;
-  /** What stands there, at most 64 characters of it; empty at the end of a text. */
+  /** The text at this place, at most 64 characters; empty at the end of the text. */
   readonly token: string;
 }
 
 /** A place in the text of a game. */
 export interface TextPlace extends MovePlace {
-  /** Which game of a file, from 1; only where it has several. */
+  /** Number of the game in its file, from 1. Set only if the file has several. */
   readonly game?: number;
-  /** From the beginning of the text, or of the file, in UTF-16 units. */
+  /** Offset from the beginning of the text or file, in UTF-16 units. */
   readonly offset: number;
   /** From 1. */
   readonly line: number;
@@ -43,14 +43,14 @@ export const faultsMax = 20;
 
 interface KibitzErrorOptions {
   readonly faults?: readonly Fault[];
-  /** Where the catalogue's action is not the best one. */
+  /** Replaces the catalogue's action. */
   readonly nextAction?: NextAction;
-  /** When the caller may come back, in milliseconds. */
+  /** Time until a retry makes sense, in milliseconds. */
   readonly retryAfterMs?: number;
-  /** A request, as plain JSON, that would be answered. */
+  /** A similar request, as plain JSON, that would be answered. */
   readonly suggestedRequest?: Readonly<Record<string, unknown>>;
   readonly upgrade?: { readonly plan: string; readonly url: string };
-  /** Which limit of which plan is exceeded: `keyless/minute`. */
+  /** The plan and its exceeded limit, such as `keyless/minute`. */
   readonly quota?: string;
   /** The underlying error: for the log, never for the caller. */
   readonly cause?: unknown;
@@ -65,12 +65,11 @@ export class KibitzError extends Error {
   readonly suggestedRequest: Readonly<Record<string, unknown>> | undefined;
   readonly upgrade: { readonly plan: string; readonly url: string } | undefined;
   readonly quota: string | undefined;
-  /** What it counts for in its caller's budget of refusals: whoever knows that it was dear to find says so. */
+  /** How many times this error counts in the caller's error quota. See {@link withCost}. */
   cost: number;
 
   constructor(code: ErrorCode, detail: string, options: KibitzErrorOptions = {}) {
-    // Nobody reads where a refusal was thrown, and to note it takes longer than to find most of them. What failed has its
-    // place in the cause.
+    // A refusal needs no stack trace, and taking one is slower than most checks. An internal error has the trace of its cause.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     super(withoutKeys(detail), options.cause === undefined ? {} : { cause: options.cause });
@@ -88,30 +87,30 @@ export class KibitzError extends Error {
     this.cost = 1;
   }
 
-  /** Whether the same request can succeed later. */
+  /** True if the same request can succeed later. */
   get retryable(): boolean {
     return this.nextAction === "retry_later" || this.nextAction === "retry_now";
   }
 }
 
-/** What one refusal can count for at most: few of them must not use the budget up. */
+/** The highest cost of one error: a few must not use up the error quota. */
 const costMax = 20;
 
-/** The same error, which took so many times what it takes to see that a request is wrong at first sight. */
+/** Raises the cost of an error that took `cost` times the work of a cheap check. Returns the same error. */
 export function withCost(error: KibitzError, cost: number): KibitzError {
   error.cost = Math.min(Math.max(error.cost, Math.floor(cost)), costMax);
   return error;
 }
 
-/** Bytes that are read in vain, for what one refusal counts for. */
+/** Bytes that were read in vain for one unit of cost. */
 const bytesForOne = 8 * 1024;
 
-/** What the refusal of so many bytes counts for that had to be read to find it. */
+/** The cost of an error that was found by reading so many bytes. */
 export function costOfBytes(count: number): number {
   return Math.min(Math.floor(1 + count / bytesForOne), costMax);
 }
 
-/** The error for a request with faults. The first fault gives the code; `faults` must not be empty. */
+/** Makes the error for a request with faults. It has the code of the first one. @throws TypeError if `faults` is empty */
 export function errorFromFaults(
   faults: readonly Fault[],
   options: Omit<KibitzErrorOptions, "faults"> = {},
@@ -121,13 +120,13 @@ export function errorFromFaults(
     throw new TypeError("errorFromFaults needs a fault that has an error of its own");
   }
   const others = faults.length - 1;
-  // Whoever looks for faults stops looking at so many.
+  // The search for faults stops at this number.
   const count = faults.length < faultsMax ? `are ${others}` : `are at least ${faultsMax - 1}`;
   const more = others === 0 ? "" : others === 1 ? " There is 1 more fault." : ` There ${count} more faults.`;
   return new KibitzError(first.code, `${first.message}${more}`, { ...options, faults });
 }
 
-/** Any thrown value as a KibitzError: what was not thrown on purpose becomes `internal`, with the original as its cause. */
+/** Makes a KibitzError of any thrown value: all other values become `internal`, with the value as the cause. */
 export function errorFromUnknown(thrown: unknown): KibitzError {
   return thrown instanceof KibitzError
     ? thrown
@@ -144,10 +143,10 @@ function withoutKeysIn(fault: Fault): Fault {
   };
 }
 
-/** Which states may follow which. */
+/** The states that may follow each state. */
 export type Transitions<State extends string> = Readonly<Record<State, readonly State[]>>;
 
-/** @throws Error where a state may not follow another: a fault of the service's own, never of a caller's. */
+/** @throws Error if `to` may not follow `from`: an internal error, never the caller's */
 export function assertMayFollow<State extends string>(
   transitions: Transitions<State>,
   from: State,

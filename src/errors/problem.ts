@@ -2,7 +2,7 @@ import { uuidv7 } from "../request/context.ts";
 import { errorKind } from "./catalogue.ts";
 import type { Fault, KibitzError } from "./errors.ts";
 
-/** An error as RFC 9457 writes it. Every field is always there; `null` where there is nothing to say. */
+/** An error in the form of RFC 9457. All fields are always present; those without a value are `null`. */
 export interface Problem {
   readonly type: string;
   readonly title: string;
@@ -21,10 +21,10 @@ export interface Problem {
 
 interface ProblemFault extends Pick<Fault, "pointer" | "code" | "message"> {
   readonly allowed: Fault["allowed"] | null;
-  /** Of a fault in a game. */
+  /** Set for faults in a game. */
   readonly ply: number | null;
   readonly token: string | null;
-  /** Of one in the text of a game. */
+  /** Set for faults in the text of a game. */
   readonly offset: number | null;
   readonly line: number | null;
   readonly column: number | null;
@@ -74,7 +74,7 @@ function problemFault({ pointer, code, message, allowed, place }: Fault): Proble
 
 const nowhere = { offset: null, line: null, column: null };
 
-/** The headers that belong to an error, whatever the door: when to come back, and how to authenticate. */
+/** The headers of an error over every protocol: when to retry, and how to authenticate. */
 export function headersFromError(error: KibitzError): readonly (readonly [string, string])[] {
   const headers: (readonly [string, string])[] = [];
   if (error.retryAfterMs !== undefined) {

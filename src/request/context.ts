@@ -22,15 +22,15 @@ export interface RequestContext {
   /** That span, if this service records it. */
   readonly span: RequestSpan | undefined;
   readonly protocol: Protocol;
-  /** As sent, without the query; empty if the call comes from this process. */
+  /** The path as sent, without the query. Empty for calls from this process. */
   readonly path: string;
-  /** Address of the other end of the connection. The socket has none any more when the answer has ended. */
+  /** Address of the peer, kept here because the socket loses it when it closes. */
   readonly address: string;
   /** The header X-Forwarded-For, verbatim: any client can write it. */
   readonly forwardedFor: string | undefined;
   /** The Authorization header, verbatim. */
   readonly authorization: string | undefined;
-  /** Whether there is a header X-API-Key, from which other services read keys. */
+  /** True if the request has an X-API-Key header, from which other services read keys. */
   readonly hasXApiKey: boolean;
 }
 

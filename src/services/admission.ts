@@ -31,64 +31,63 @@ import { type JudgedReview, judgeReview } from "./judge-review.ts";
 /** The part of a call that admission needs: its account, and the outcome in which it writes the RateLimit fields. */
 export type Admissible = Pick<Call, "account" | "outcome">;
 
-/** Lets requests in that there is quota for. */
+/** Admits requests while their caller has quota left. */
 export interface AdmissionControl {
   /** @throws KibitzError `rate_limited`, `quota_exhausted`, `concurrency_limited` */
   admit(request: JudgedRequest, call: Admissible, options?: AdmissionOptions): Promise<Admitted>;
   /**
-   * The review of a game, which counts for several requests; its first search is let in with it.
+   * Admits the review of a game, which counts as several requests, together with its first search.
    *
-   * @param positions that are to be evaluated
+   * @param positions number of positions to evaluate
    * @throws KibitzError as `admit`
    */
   admitReview(first: JudgedRequest, positions: number, call: Admissible): Promise<AdmittedReview>;
   /**
-   * A question that the rules of chess answer: it counts as a request, and takes no engine time.
+   * Admits a request that the rules of chess answer. It counts as one request and takes no engine time.
    *
    * @throws KibitzError as `admit`
    */
   admitRules(call: Admissible): Promise<void>;
   /**
-   * Refuses what could not be admitted now, whatever it asks, and says when it could.
+   * Checks if the account could make any request now.
    *
-   * @throws KibitzError `rate_limited`, `quota_exhausted`
+   * @throws KibitzError `rate_limited`, `quota_exhausted`, with the time until it could
    */
   refuseUsedUp(account: Account): Promise<void>;
 }
 
 export interface AdmissionOptions {
   /**
-   * Where too many searches of the caller are under way, wait for a place, until this is aborted; without, that is an
-   * error, too.
+   * If the caller has too many searches under way, admission waits for a place until this is aborted. Without it, the request is refused.
    */
   readonly waiting?: AbortSignal;
-  /** What the request counts for: 1, if unset. */
+  /** Number of requests that this one counts as. Default: 1. */
   readonly requests?: number;
   /** Called when the request has been counted, before the header fields say what is left. */
   readonly counted?: () => void;
 }
 
-/** A review that was let in. Disposing of it counts what it took. */
+/** An admitted review. Disposing of it charges the engine time that it used. */
 export interface AdmittedReview extends Disposable {
   /**
-   * Lets one of its searches in, where too many of the caller's are under way as soon as there is a place.
+   * Admits one of its searches. If the caller has too many under way, it waits for a place.
    *
    * @throws KibitzError `quota_exhausted`; the reason of `signal`
    */
   admit(request: JudgedRequest, signal: AbortSignal): Promise<Pick<Admitted, "terms"> & Disposable>;
-  /** To be called when something was answered: a review of which nothing was may cost nothing. */
+  /** To be called after the first answer: a review without any may cost nothing. */
   answered(): void;
 }
 
-/** A request that was let in. Disposing of it counts what it took. */
+/** An admitted request. Disposing of it charges the engine time that it used. */
 export interface Admitted extends Disposable {
   /** For the analyzer. */
   readonly terms: Terms;
-  /** To be called when an answer was found: what is not answered may cost nothing. */
+  /** To be called when an answer was found: a request without one may cost nothing. */
   answered(): void;
 }
 
-/** @param timeOf what searches take on this machine. */
+/** @param timeOf estimates how long searches take on this machine */
 export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"]): AdmissionControl {
   async function admit(
     request: JudgedRequest,
@@ -121,7 +120,7 @@ export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"
           if (hasBegun) {
             const next = await admit(request, call, { waiting: signal, requests: 0 });
             const dispose = () => {
-              // Whoever leaves before the first move has had an engine all the same.
+              // A client that leaves before the first move has used an engine nevertheless.
               if (next.hasEngineTime) {
                 meter.answered();
               }
@@ -137,7 +136,7 @@ export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"
       };
     },
     async admitRules({ account, outcome }) {
-      // It is no search: however many of them are under way, it may be asked.
+      // It needs no engine, so the limit on searches under way does not apply.
       const entry = await limits.enter({ ...account, plan: withoutConcurrent(account.plan) }, noTime);
       if (entry.kind === "refused") {
         throw errorFromRefusal(entry.refusal, account);
@@ -149,7 +148,7 @@ export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"
   };
 }
 
-/** What no engine is asked takes. */
+/** The time of a request that needs no engine. */
 const noTime: SearchTime = { expectedMs: 0, longestMs: 0 };
 
 class Meter implements Admitted {
@@ -176,7 +175,7 @@ class Meter implements Admitted {
     this.#answered = true;
   }
 
-  /** What it was let in for goes on without a search. */
+  /** Frees the place of the search. The request goes on without one. */
   freePlace(): void {
     this.#admission.freePlace();
   }
@@ -192,27 +191,27 @@ type RequestMessage = MessageShape<typeof single.input>;
 type ReviewMessage = MessageShape<typeof reviewGame.input>;
 
 /**
- * What is said of a request before it is counted and an engine is asked for it, in one order: whether it is wrong
- * (400), then whether it is too much for the caller's plan (402). What is found is thrown, as a KibitzError, or rejected with.
+ * Checks a request before it is counted and before an engine is used, always in this order: is it valid (400), then does the
+ * caller's plan cover it (402). Each method throws or rejects with a KibitzError.
  */
 export interface Preflight {
-  /** A request that has passed the rules of the proto: its position, engine, path and options, then its plan. */
+  /** Checks a request that keeps the rules of the proto: its position, engine, path and options, then the plan. */
   request(message: RequestMessage, account: Account): Promise<JudgedRequest>;
-  /** A request that nobody has looked at, as the items of a batch are. */
+  /** Checks a request that may break the rules of the proto, such as an item of a batch. */
   item(message: RequestMessage, account: Account): Promise<JudgedRequest>;
-  /** The review of a game that has passed the rules of the proto: the game, engine and path, then its plan. */
+  /** Checks a review that keeps the rules of the proto: the game, engine and path, then the plan. */
   review(message: ReviewMessage, account: Account): Promise<JudgedReview>;
-  /** A batch by itself, whatever its items are. */
+  /** Checks the size of a batch, and none of its items. */
   batch(items: number, account: Account): void;
-  /** A request of the method, or an item of its batch. */
+  /** Checks a request of the method, or an item of its batch. */
   message(message: Message, method: DescMethod, account: Account): Promise<void>;
 }
 
-/** Moves that are played or looked up for what one refusal counts for, and requests of a batch that are read. */
+/** A refusal counts once more for so many moves that were played to find it, or so many items of a batch that were read. */
 const movesForOne = 50;
 const itemsForOne = 10;
 
-/** What the refusal of a request counts for: more where a game has to be played to find it. */
+/** How many times the refusal of a request counts in the error quota: more if a game was played to find the fault. */
 export function costOf(message: Message): number {
   return isMessage(message, single.input)
     ? costOfMoves(message.moves.length + message.searchMoves.length)

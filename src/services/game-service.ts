@@ -55,7 +55,7 @@ export function createGameService({
       const judged = await judge.review(message, account);
       const { requests } = judged;
       const searches = requests.filter(({ position }) => !position.terminal);
-      // Where none is asked about, the game is still read and explained: that counts, too.
+      // A game that is over at its start needs no search, but reading and explaining it counts nevertheless.
       const first = searches[0] ?? requests[0];
       using admitted = first && (await gate.admitReview(first, searches.length, call));
       const moves: MoveReviewMessage[] = [];

@@ -11,17 +11,16 @@ import { inTurns, type Turn } from "../thread/event-loop.ts";
 /** A game that can be reviewed. */
 export interface JudgedReview {
   readonly game: Game;
-  /** Of each position, the start first; finished ones are no searches. */
+  /** One for each position, the start first. Finished positions need no search. */
   readonly requests: readonly JudgedRequest[];
-  /** For the plan of its caller. */
+  /** The demands of the review, which the caller's plan must cover. */
   readonly asked: AskedReview;
 }
 
 /**
- * Reads and plays the game of a request, and makes a search of each position; or says what is wrong: first with the game,
- * then with the engine and path.
+ * Reads and plays the game of a request, and makes a search request for each position.
  *
- * @throws KibitzError
+ * @throws KibitzError if the game is invalid, or else the engine or path
  */
 export async function judgeReview(
   request: ReviewRequest,
@@ -59,7 +58,7 @@ async function readGame({ pgn: text, fen, moves }: ReviewRequest, turn: Turn): P
     return { game, pointer: "/moves", shortened: (plies) => ({ minItems: 1, maxItems: plies }) };
   }
   if (holdsKey(text)) {
-    // Comments and tags are kept.
+    // The answer contains the comments and tags of the PGN.
     throw wrongGame("/pgn", "`pgn` contains an API key, which the answer would repeat.");
   }
   try {

@@ -11,7 +11,7 @@ import { inTurns, type Turn } from "../thread/event-loop.ts";
 import { type EachWatched, retryOverloaded, runConcurrently, unwatched } from "./batch.ts";
 import type { JudgedReview } from "./judge-review.ts";
 
-/** What happens to a review: its moves in their order, and the whole last. */
+/** A step of a review: first its place in the queue, then its moves in order, at last the whole review. */
 export type ReviewStep =
   /** No search has begun yet. */
   | { readonly kind: "waiting"; readonly at: PlaceInQueue }
@@ -21,28 +21,28 @@ export type ReviewStep =
 export interface ReviewOptions {
   readonly analyzer: Analyzer;
   readonly openings: Openings;
-  /** Whose work the searches are: a flow of the review's own, which shares the engines with all others evenly. */
+  /** The review's own flow in the fair queue. */
   readonly flow: string;
   /** How many searches may be under way: one more than the slots keeps them all busy. */
   readonly searchesAtOnce: number;
-  /** Slices of the thread: where everything is known, nothing else would let others in between. */
+  /** Yields the thread: if all positions are cached, the review would otherwise hold it to the end. */
   readonly turn: Turn;
-  /** Lets a search in, and counts what it takes when it is disposed of; unset where nobody counts. */
+  /** Admits a search, and charges its engine time when disposed of. Unset if nothing is counted. */
   readonly admit?: (
     request: JudgedReview["requests"][number],
     signal: AbortSignal,
   ) => Promise<{ readonly terms: Terms } & Disposable>;
-  /** Told of each position that is evaluated. */
+  /** Called after each evaluated position. */
   readonly onPosition?: () => void;
-  /** Makes of what evaluates a position one that is watched, too. */
+  /** Wraps the evaluation of a position, for tracing. */
   readonly watched?: EachWatched | undefined;
 }
 
 /**
- * Reviews a game: each of its positions is a search like any other, and some are under way at a time. A position whose
- * search is refused as `overloaded` waits as long as others go on; where it is the first, so is the review.
+ * Reviews a game. Each position is a search like any other, and several are under way at a time. A search that is refused as
+ * `overloaded` is retried while others of the game make progress. If the first is refused, so is the review.
  *
- * @throws KibitzError, `shutting_down` where a search was cut short; the reason of `signal`
+ * @throws KibitzError, `shutting_down` if a search was cut short; the reason of `signal`
  */
 export async function* reviewGame(
   { game, requests }: Pick<JudgedReview, "game" | "requests">,
@@ -54,9 +54,9 @@ export async function* reviewGame(
   const found: (Analysis | undefined)[] = requests.map(() => undefined);
   let place: PlaceInQueue | undefined;
   let placeTold = Promise.withResolvers<void>();
-  // What keeps a search waiting is its own game: it waits as long as the others go on.
+  // A search may wait for others of its own game: it is retried while those make progress.
   let progressedAt = performance.now();
-  /** Whether an engine was asked: until then it is told how long that takes. */
+  /** True once an engine searches. Until then the review yields its place in the queue. */
   let hasBegun = false;
 
   async function search(index: number, either: AbortSignal): Promise<Analysis> {
@@ -66,7 +66,7 @@ export async function* reviewGame(
     }
     using admitted = await admit?.(request, either);
     if (hasBegun) {
-      // Not before it is there: what was admitted would else be over at once, and cost nothing.
+      // `await` keeps the admission open until the search ends: otherwise it would end at once and cost nothing.
       return await analyzer.analyze(request, flow, either, admitted?.terms);
     }
     let last: Analysis | undefined;
@@ -91,7 +91,7 @@ export async function* reviewGame(
       progressedAt: () => (isFirst() ? Number.NEGATIVE_INFINITY : progressedAt),
     });
     if (analysis.cutShort) {
-      // What was found in the time that was left is no answer to what was asked.
+      // A search that was cut short does not answer its request.
       throw new KibitzError("shutting_down", "This server is stopping, and the review has not ended.", {
         retryAfterMs: 5000,
       });
@@ -113,7 +113,7 @@ export async function* reviewGame(
   );
   const ask = () => {
     const asked = done.next();
-    // It is looked at later, or by nobody who reads on.
+    // The promise is awaited later, or never if the reader leaves.
     asked.catch(() => {});
     return asked;
   };

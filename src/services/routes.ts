@@ -13,10 +13,10 @@ import { createKeyService } from "./key-service.ts";
 import { createHealth, type HealthOptions } from "./tools/health.ts";
 import { createReflection, type ReflectionOptions } from "./tools/reflection.ts";
 
-/** What the server is for. */
+/** The services of the API. */
 export const apiServices: readonly DescService[] = [AnalysisService, GameService, KeyService];
 
-/** What tells tools of the API. Needs no engine. */
+/** Health checks and reflection, for tools. They need no engine. */
 const toolServices: readonly DescService[] = [Health, ServerReflection, ServerReflectionV1alpha];
 
 /** Names of all services, for telling an unknown method from an unknown service. */

@@ -78,7 +78,7 @@ export function countJson(text: string): JsonCount {
   return { levels, parts, members, items, itemLength, itemMembers };
 }
 
-/** Where the string that begins at `start` ends. */
+/** Returns the index of the quote that ends the string at `start`. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     if (!isEscaped(text, end)) {
@@ -88,7 +88,7 @@ function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-/** Whether a quote in a string is one of its characters: after an odd number of backslashes. */
+/** True if a quote belongs to the string: an odd number of backslashes stands before it. */
 function isEscaped(text: string, quote: number): boolean {
   let escapes = quote;
   while (text.charCodeAt(escapes - 1) === 0x5c) {

@@ -17,7 +17,7 @@ export interface HealthOptions {
   readonly services: readonly DescService[];
   /** True if the server answers calls of these services, as `/readyz` reports. */
   ready(): boolean;
-  /** Whether the server is stopping. */
+  /** True while the server stops. */
   draining(): boolean;
   /** Emits `change` after `ready` or `draining` has changed. */
   readonly changes: EventEmitter<{ change: [] }>;
