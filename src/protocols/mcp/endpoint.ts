@@ -59,15 +59,9 @@ export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
   const { enter, schemeOf, readBody, version, stopping, log } = options;
   const checkSender = createSenderCheck(options);
   let loading: Promise<HttpHandler> | undefined;
-  /** The last error that the SDK reported. Most of them are caused by the message. */
-  let lastError: Error | undefined;
 
   function handler(): Promise<HttpHandler> {
-    loading ??= import("./http-handler.ts").then(({ createHttpHandler }) =>
-      createHttpHandler(version, (error) => {
-        lastError = error;
-      }),
-    );
+    loading ??= import("./http-handler.ts").then(({ createHttpHandler }) => createHttpHandler(version));
     return loading;
   }
 
@@ -132,12 +126,12 @@ export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
         sent.method === listenMethod ? AbortSignal.any([leaving.signal, stopping]) : leaving.signal;
       const peer = peerOf(req, entry, leaving.signal, options);
       const connected = { ...peer, isBehind: () => res.writableNeedDrain };
-      const response = await sdk.answer(webRequest(req, mcpPath, ends), sent, connected);
+      const { response, error } = await sdk.answer(webRequest(req, mcpPath, ends), sent, connected);
       // A call that its client has left ends with a status, too, which is no fault of the client.
       leaving.signal.throwIfAborted();
       const { status } = response;
       if (status >= 500) {
-        log.error({ err: lastError, requestId: contextOf(req).id }, "the SDK failed");
+        log.error({ err: error, requestId: contextOf(req).id }, "the SDK failed");
       } else if (status >= 400) {
         await peer.refused(
           noMessage(status === 404 ? "not_found" : status === 406 ? "not_acceptable" : "malformed_http"),

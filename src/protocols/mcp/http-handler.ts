@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import type { Plain } from "./caller.ts";
 import { createKeptList } from "./kept-list.ts";
@@ -9,14 +10,22 @@ export interface HttpHandler {
    * @param request without a body; its signal is aborted when the client disconnects
    * @param body the message, read from JSON
    */
-  answer(request: Request, body: Plain, peer: ConnectedPeer): Promise<Response>;
+  answer(request: Request, body: Plain, peer: ConnectedPeer): Promise<HttpAnswer>;
+}
+
+export interface HttpAnswer {
+  readonly response: Response;
+  /** The last error that the SDK reported for the request, most often one of its message. */
+  readonly error: Error | undefined;
 }
 
 /** Most clients that listen for changes of the tools, which never change while a server runs. */
 const subscriptionsMax = 64;
 
 /** @param version the version of Kibitz */
-export function createHttpHandler(version: string, onError: (error: Error) => void): HttpHandler {
+export function createHttpHandler(version: string): HttpHandler {
+  /** The SDK reports the errors of all requests to one callback. */
+  const reports = new AsyncLocalStorage<{ error?: Error }>();
   const peers = new WeakMap<Request, ConnectedPeer>();
   const handler = createMcpHandler(
     ({ requestInfo }) => {
@@ -26,14 +35,27 @@ export function createHttpHandler(version: string, onError: (error: Error) => vo
       }
       return createServer(peer, version);
     },
-    { maxSubscriptions: subscriptionsMax, onerror: onError },
+    {
+      maxSubscriptions: subscriptionsMax,
+      onerror(error) {
+        const report = reports.getStore();
+        if (report !== undefined) {
+          report.error = error;
+        }
+      },
+    },
   );
   const listTools = createKeptList();
   return {
     async answer(request, body, peer) {
       peers.set(request, peer);
       const ask = (parsedBody: Plain) => handler.fetch(request, { parsedBody });
-      return (await listTools(request, body, ask)) ?? ask(body);
+      const report: { error?: Error } = {};
+      const response = await reports.run(
+        report,
+        async () => (await listTools(request, body, ask)) ?? ask(body),
+      );
+      return { response, error: report.error };
     },
   };
 }
