@@ -7,7 +7,6 @@ import { compressionBrotli as slowBrotli } from "@connectrpc/connect-node";
 import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import type { NodeRequest, NodeResponse } from "../../http/message.ts";
-import { grpcMessage } from "../../text/plain-text.ts";
 import { connectErrorFrom, errorFromConnect } from "./errors.ts";
 import { stateKey } from "./state.ts";
 
@@ -49,12 +48,17 @@ export function cancelOnDisconnect(
   return { ...reply, body };
 }
 
+/** Escapes of characters that `grpc-message` has unescaped: printable ASCII but `%`. */
+const needlessEscapes = /%(2[0-46-9A-F]|[3-6][0-9A-F]|7[0-9A-E])/g;
+
 /** Makes Connect write `grpc-message` as gRPC's specification says. Connect escapes it as a URI component. */
 export function fixGrpcMessageEncoding(trailer: Headers): void {
   const set = trailer.set.bind(trailer);
+  const unescaped = (value: string) =>
+    value.replace(needlessEscapes, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)));
   Object.defineProperty(trailer, "set", {
     value: (name: string, value: string) =>
-      set(name, name.toLowerCase() === "grpc-message" ? grpcMessage(decodeURIComponent(value)) : value),
+      set(name, name.toLowerCase() === "grpc-message" ? unescaped(value) : value),
   });
 }
 

@@ -11,7 +11,12 @@ import { createBodyBudget } from "../../../src/http/body-budget.ts";
 import type { NodeRequest } from "../../../src/http/message.ts";
 import { createConnectAdapter } from "../../../src/protocols/connect/adapter.ts";
 import { connectErrorFrom, errorFromConnect } from "../../../src/protocols/connect/errors.ts";
-import { compressionBrotli, dropLongTimeout } from "../../../src/protocols/connect/workarounds.ts";
+import {
+  compressionBrotli,
+  dropLongTimeout,
+  fixGrpcMessageEncoding,
+} from "../../../src/protocols/connect/workarounds.ts";
+import { grpcMessage } from "../../../src/text/plain-text.ts";
 import { startListener } from "../../http/start-listener.ts";
 import { envelope, service } from "./faults/bare-library.ts";
 
@@ -56,6 +61,20 @@ describe("a deadline", () => {
   ])("a deadline that Node can count is kept: %s: %s", (name, value) => {
     expect(withoutLong({ [name]: value })).toEqual({ [name]: value });
   });
+});
+
+test("a grpc-message has only what must be escaped escaped, also if Connect sets one that is no URI component", () => {
+  const trailer = new Headers();
+  fixGrpcMessageEncoding(trailer);
+  const messageFor = (value: string) => {
+    trailer.set("grpc-message", value);
+    return trailer.get("grpc-message");
+  };
+  const text = '`fen`: 100 % "wrong", ~é♞\n';
+  expect(messageFor(encodeURIComponent(text))).toBe(grpcMessage(text));
+  expect(messageFor("100 % %2 %C3 %zz%3a")).toBe("100 % %2 %C3 %zz%3a");
+  trailer.set("grpc-status", "%3A");
+  expect(trailer.get("grpc-status")).toBe("%3A");
 });
 
 test("brotli packs answers at quality 4, which costs about as much as gzip, and they can be read", async () => {
