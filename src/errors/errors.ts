@@ -36,6 +36,8 @@ export interface TextPlace extends MovePlace {
   readonly line: number;
   /** From 1, in UTF-16 units. */
   readonly column: number;
+  /** Of an illegal move: the position in which it was to be played. */
+  readonly fen?: string;
 }
 
 /** Most faults that one error reports. */

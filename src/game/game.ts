@@ -161,6 +161,7 @@ function illegalMove(pgn: PgnGame, move: WrittenMove, index: number, why: string
     offset,
     ply: index + 1,
     suggestion: textBefore(pgn, move, index + 1),
+    fen,
   });
 }
 

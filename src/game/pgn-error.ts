@@ -27,6 +27,8 @@ export interface PgnFault {
   readonly ply: number;
   /** A text that would be read. */
   readonly suggestion?: string | undefined;
+  /** Of an illegal move: the position in which it was to be played. */
+  readonly fen?: string;
 }
 
 /** What to do where a text has several games, as the rest of a sentence: who reads a file of many has other ways. */
@@ -38,7 +40,7 @@ export function howToSendMany({ file }: PgnSource): string {
 
 /** The error for a game that cannot be read as it was meant; its fault has the place. */
 export function pgnError(source: PgnSource, fault: PgnFault): KibitzError {
-  const { code, message, token, offset, ply, suggestion } = fault;
+  const { code, message, token, offset, ply, suggestion, fen } = fault;
   const { game, offset: before = 0, line: firstLine = 1 } = source.file ?? {};
   const lines = source.text.slice(0, offset).split(/\r\n|\r|\n/);
   const line = firstLine + lines.length - 1;
@@ -51,6 +53,7 @@ export function pgnError(source: PgnSource, fault: PgnFault): KibitzError {
     offset: before + offset,
     line,
     column,
+    ...(fen !== undefined && { fen }),
   };
   return errorFromFaults([
     {

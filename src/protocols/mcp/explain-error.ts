@@ -1,6 +1,6 @@
 import type { PlayedMoves, PlayedPosition } from "../../calls/rulebook.ts";
 import { withSuggestion } from "../../calls/suggest.ts";
-import { errorFromUnknown, type Fault, type KibitzError } from "../../errors/errors.ts";
+import { errorFromUnknown, type KibitzError } from "../../errors/errors.ts";
 import { keysOfPointer } from "../../text/json-pointer.ts";
 import { durationText } from "../../text/plain-text.ts";
 import { playedMovesOf } from "./arguments.ts";
@@ -45,10 +45,11 @@ export async function explainError(
       return undefined;
     }
   }
-  const illegal = await attempt(() => findIllegalMove(error, args, caller));
+  const illegal = findIllegalMove(error, args);
+  const before = illegal && (await attempt(() => caller.look(illegal.from)));
   const fixed = await attempt(() => fixArguments(error, tool, args, caller));
   // If the call cannot be fixed, play_moves shows the legal moves.
-  const shown = illegal && { name: playMoves.name, arguments: { ...illegal.from } };
+  const shown = before && { name: playMoves.name, arguments: { ...illegal?.from } };
   const suggested = fixed ? { name: tool.name, arguments: fixed } : shown;
   const { code, nextAction, retryAfterMs, upgrade } = error;
   return {
@@ -58,7 +59,7 @@ export async function explainError(
         ? undefined
         : `Try the same call again in ${durationText(retryAfterMs / 1000)}.`,
       upgrade && `An API key of the plan ${upgrade.plan} allows it: its user gets one at ${upgrade.url}.`,
-      illegal && legalText(illegal),
+      illegal && before && legalText(illegal, before),
       suggested && `This call would be answered: ${suggested.name} ${JSON.stringify(suggested.arguments)}`,
     ]),
     meta: {
@@ -76,58 +77,49 @@ function messageOf({ message, faults }: KibitzError): string {
   return (faults.length > 1 ? lines.join("\n") : message).replaceAll("search_moves", "candidates");
 }
 
-/** A move that is not legal, and the position in which it was to be played. */
+/** A move that is not legal. */
 interface IllegalMove {
   readonly written: string;
+  /** How many half-moves of the game come before it. */
+  readonly plies: number;
+  /** The position in which it was to be played. */
   readonly from: PlayedMoves;
-  readonly before: PlayedPosition;
 }
 
-async function findIllegalMove(
-  { faults }: KibitzError,
-  args: Plain,
-  caller: Caller,
-): Promise<IllegalMove | undefined> {
+function findIllegalMove({ faults }: KibitzError, args: Plain): IllegalMove | undefined {
   const fault = faults.find(({ code }) => code === "illegal_move");
-  const move = fault && (await locate(fault, args, caller));
-  return move && { ...move, before: await caller.look(move.from) };
-}
-
-/** The move at fault as it was written, and the moves before it. */
-async function locate(
-  { pointer, place, allowed }: Fault,
-  args: Plain,
-  caller: Caller,
-): Promise<Omit<IllegalMove, "before"> | undefined> {
-  const [name, index] = keysOfPointer(pointer);
+  if (fault === undefined) {
+    return undefined;
+  }
+  const { pointer, place } = fault;
+  const [name, step] = keysOfPointer(pointer);
+  const index = Number(step);
   const { fen, moves } = playedMovesOf(args);
   switch (name) {
     case "moves":
-      return { written: moves[Number(index)] ?? "", from: { fen, moves: moves.slice(0, Number(index)) } };
+      return { written: moves[index] ?? "", plies: index, from: { fen, moves: moves.slice(0, index) } };
     case "search_moves": {
       const { candidates } = args;
-      const written = Array.isArray(candidates) ? String(candidates[Number(index)]) : "";
-      return { written, from: { fen, moves } };
+      const written = Array.isArray(candidates) ? String(candidates[index]) : "";
+      return { written, plies: moves.length, from: { fen, moves } };
     }
-    case "pgn": {
-      const [before]: readonly unknown[] = Array.isArray(allowed?.examples) ? allowed.examples : [];
-      return typeof before === "string"
-        ? { written: place?.token ?? "", from: await caller.lookThrough(before) }
+    case "pgn":
+      // To read and play a long game again would take longer than to find its error.
+      return place && "fen" in place
+        ? { written: place.token, plies: place.ply - 1, from: { fen: place.fen, moves: [] } }
         : undefined;
-    }
     default:
       return undefined;
   }
 }
 
-function legalText({ written, before }: IllegalMove): string {
-  const { legal, fen, played } = before;
+function legalText({ written, plies }: IllegalMove, { legal, fen }: PlayedPosition): string {
   const nearest = nearestMoves(written, legal);
   const which =
     nearest.length < legal.length
       ? `The ${nearest.length} nearest of ${legal.length} legal moves`
       : "Legal moves";
-  const after = played.length === 0 ? "" : ` (after ${halfMovesText(played.length)})`;
+  const after = plies === 0 ? "" : ` (after ${halfMovesText(plies)})`;
   return `The position before it${after}: ${describePosition(fen)}\n\n${which} there: ${nearest.map(moveText).join(", ") || "none"}`;
 }
 
