@@ -46,7 +46,7 @@ const views = ["analysis", "review"];
 const pageTop = ["app", "main"];
 
 /** The page may import these of the service: the rules of chess, and plain JSON as a form of messages. */
-const sharedWithPage = /^src\/(chess|game|protocols\/json)\//;
+const sharedWithPage = /^src\/(chess|game|calls\/plain|protocols\/json)\//;
 
 const sources = readSources(["src"]);
 const page = readSources(["web/src"]);

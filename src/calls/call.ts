@@ -9,7 +9,6 @@ import type {
   MessageShape,
 } from "@bufbuild/protobuf";
 import { type Account, localAccount } from "../access/account.ts";
-import type { KibitzError } from "../errors/errors.ts";
 import { createOutcome, localContext, type RequestContext, type RequestOutcome } from "../request/context.ts";
 
 /** One call of a method, whatever its protocol. */
@@ -27,18 +26,8 @@ export interface Call {
   readonly signal: AbortSignal;
   /** True if the call came by HTTP GET: caches may keep its answer. */
   readonly isGet?: boolean;
-  /** Items of a batch that could not be read, by index. Its message has an empty item in the place of each. */
-  readonly unreadable?: ReadonlyMap<number, UnreadableItem>;
-}
-
-/** An item of a batch that could not be read. Each function parses its text anew, which takes a twentieth of the memory. */
-export interface UnreadableItem {
-  /** The item as its caller sent it. */
-  sent(): Readonly<Record<string, unknown>>;
-  /** The error that says what is wrong with it. */
-  explain(): KibitzError;
-  /** Reads another item in its place. @throws KibitzError */
-  read(sent: Readonly<Record<string, unknown>>): Message;
+  /** The JSON texts of the items of a batch that could not be read, by index. The message has an empty item in the place of each. */
+  readonly unreadable?: ReadonlyMap<number, string>;
 }
 
 /** A method's answer: one message, or a stream that begins when it is first read. */

@@ -1,10 +1,7 @@
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import * as analysis from "../../gen/chess/analysis/v1/analysis_pb.ts";
 import * as pb from "../../gen/chess/analysis/v1/game_pb.ts";
-import {
-  type ReviewGameRequest,
-  ReviewGameRequestSchema,
-} from "../../gen/chess/analysis/v1/game_service_pb.ts";
+import type { ReviewGameRequest } from "../../gen/chess/analysis/v1/game_service_pb.ts";
 import type { Analysis, AnalysisRequest, Warning } from "../analysis/analysis.ts";
 import type { Game } from "../game/game.ts";
 import type { BestMove, GameReview, MoveReview, Play, PlayerReview } from "../game/review.ts";
@@ -60,36 +57,6 @@ export function reviewFromMessage(message: ReviewGameRequest): ReviewRequest {
     },
   };
 }
-
-/** The request in plain JSON, with what the caller set. */
-export function plainFromReview(message: ReviewGameRequest): Readonly<Record<string, unknown>> {
-  const { pgn, fen, moves, depth, nodes, lines, engine, path } = message;
-  return {
-    ...(pgn !== undefined && { pgn }),
-    ...(fen !== undefined && { fen }),
-    ...(moves.length > 0 && { moves }),
-    ...(depth !== undefined && { depth }),
-    ...(nodes !== undefined && { nodes: Number(nodes) }),
-    ...(lines !== undefined && { lines }),
-    ...(engine !== undefined && { engine }),
-    ...(path !== analysis.Path.UNSPECIFIED && { path: pathFromMessage(path) }),
-  };
-}
-
-/** The request that {@link plainFromReview} wrote, or one like it. */
-export function reviewFromPlain(plain: Readonly<Record<string, unknown>>): ReviewGameRequest {
-  const { nodes, path, ...others } = plain as PlainReview;
-  return create(ReviewGameRequestSchema, {
-    ...others,
-    ...(nodes !== undefined && { nodes: BigInt(nodes) }),
-    ...(path && { path: enumValue(analysis.Path, path) }),
-  });
-}
-
-type PlainReview = Omit<MessageInitShape<typeof ReviewGameRequestSchema>, "$typeName" | "nodes" | "path"> & {
-  readonly nodes?: number;
-  readonly path?: AnalysisRequest["path"];
-};
 
 /** @param moves of the review, as {@link messageFromMoveReview} made them */
 export function messageFromReview(

@@ -1,4 +1,4 @@
-import { create, isMessage, type Message, type MessageInitShape } from "@bufbuild/protobuf";
+import { isMessage, type Message, type MessageInitShape } from "@bufbuild/protobuf";
 import * as pb from "../../gen/chess/analysis/v1/analysis_pb.ts";
 import {
   type EvaluateResponse,
@@ -49,51 +49,6 @@ export function pathFromMessage(path: pb.Path): AnalysisRequest["path"] {
       return "auto";
   }
 }
-
-/** The request in plain JSON, with what the caller set. */
-export function plainFromMessage(message: pb.AnalysisRequest): Readonly<Record<string, unknown>> {
-  const { fen, moves, depth, nodes, multipv, movetimeMs, searchMoves, engine, path, options } = message;
-  return {
-    fen,
-    ...(moves.length > 0 && { moves }),
-    ...(depth !== undefined && { depth }),
-    ...(nodes !== undefined && { nodes: Number(nodes) }),
-    ...(multipv !== undefined && { multipv }),
-    ...(movetimeMs !== undefined && { movetime_ms: movetimeMs }),
-    ...(searchMoves.length > 0 && { search_moves: searchMoves }),
-    ...(engine !== undefined && { engine }),
-    ...(path !== pb.Path.UNSPECIFIED && { path: pathFromMessage(path) }),
-    ...(options && { options }),
-  };
-}
-
-/** The request that {@link plainFromMessage} wrote, or one like it. */
-export function messageFromPlain(plain: Readonly<Record<string, unknown>>): pb.AnalysisRequest {
-  const {
-    nodes,
-    movetime_ms: movetimeMs,
-    search_moves: searchMoves,
-    path,
-    ...others
-  } = plain as PlainRequest;
-  return create(pb.AnalysisRequestSchema, {
-    ...others,
-    ...(nodes !== undefined && { nodes: BigInt(nodes) }),
-    ...(movetimeMs !== undefined && { movetimeMs }),
-    ...(searchMoves && { searchMoves: [...searchMoves] }),
-    ...(path && { path: enumValue(pb.Path, path) }),
-  });
-}
-
-type PlainRequest = Omit<
-  MessageInitShape<typeof pb.AnalysisRequestSchema>,
-  "$typeName" | "nodes" | "movetimeMs" | "searchMoves" | "path"
-> & {
-  readonly nodes?: number;
-  readonly movetime_ms?: number;
-  readonly search_moves?: readonly string[];
-  readonly path?: AnalysisRequest["path"];
-};
 
 type Answer = MessageInitShape<typeof EvaluateResponseSchema>;
 

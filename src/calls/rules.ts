@@ -5,24 +5,31 @@ import {
   field as fieldRules,
 } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import type { Fault } from "../errors/errors.ts";
-import { fieldPathOf, pointerStep } from "../text/json-pointer.ts";
+import { fieldPathOf, isAtOrBelow, pointerStep } from "../text/json-pointer.ts";
 
-/** The faults of a message by the rules that stand in its proto. */
-export type Rules = (message: Message, desc: DescMessage) => readonly Fault[];
+/**
+ * The violations of a message by the rules of its proto.
+ *
+ * @param found what is wrong with the JSON of the message: it comes first, and nothing is reported twice
+ */
+export type Rules = (message: Message, desc: DescMessage, found?: readonly Fault[]) => readonly Fault[];
 
 export function createRules(): Rules {
   const validator = createValidator();
   // To read an option of a descriptor takes ten microseconds.
   const limitsOf = new Map<DescMessage, ReturnType<typeof listLimitsOf>>();
-  return (message, desc) => {
+  return (message, desc, found = []) => {
     const limits = limitsOf.get(desc) ?? listLimitsOf(desc);
     limitsOf.set(desc, limits);
     const result = validator.validate(desc, withoutExcess(message, limits));
     switch (result.kind) {
       case "valid":
-        return [];
-      case "invalid":
-        return result.violations.map((violation) => faultFromViolation(violation, message));
+        return found;
+      case "invalid": {
+        const faults = result.violations.map((violation) => faultFromViolation(violation, message));
+        const isNew = ({ pointer }: Fault) => !found.some((one) => isAtOrBelow(pointer, one.pointer));
+        return [...found, ...faults.filter(isNew)];
+      }
       case "error":
         throw result.error;
     }

@@ -1,36 +1,61 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { Account } from "../access/account.ts";
-import { type Fault, KibitzError, withCost } from "../errors/errors.ts";
+import { errorFromFaults, errorFromUnknown, type Fault, KibitzError, withCost } from "../errors/errors.ts";
 import { keysOfPointer } from "../text/json-pointer.ts";
 import { holdsKey } from "../text/plain-text.ts";
+import { createMessageReader, type MessageReading } from "./plain/read-message.ts";
 
 type Plain = Readonly<Record<string, unknown>>;
 
-/** What mends one stage of judging may show the faults of the next: of the fields, the position, the plan. */
-const stagesMax = 4;
-
 /**
- * Judges a request of a method, or an item of its batch, as the method's calls are judged until they are counted.
+ * Validates a request of a method, or an item of its batch, as its calls are validated before they are counted.
  * Rejects with the KibitzError that such a call would end with.
  */
 export type PreflightMessage = (message: Message, method: DescMethod, account: Account) => Promise<unknown>;
 
+/** Completes the error of a request with the nearest request that would be answered, if there is one. */
+export type Suggest = (thrown: unknown, sent: Plain, account: Account) => Promise<KibitzError>;
+
+/** @param read reads such requests */
+export function createSuggest(
+  method: DescMethod,
+  judge: PreflightMessage,
+  read: (sent: Plain) => MessageReading = createMessageReader(method.input),
+): Suggest {
+  return (thrown, sent, account) =>
+    withSuggestion(errorFromUnknown(thrown), sent, async (candidate) => {
+      const { message, faults } = read(candidate);
+      if (faults.length > 0) {
+        throw errorFromFaults(faults);
+      }
+      await judge(message, method, account);
+    });
+}
+
 /**
  * The same error with the nearest request that would be answered, if there is one: each misspelt key corrected, each number or
  * boolean that was sent as a string read, each number that is out of its range moved to the nearest that is allowed, each list that is
- * too long cut, a FEN completed, a game ended before its illegal move. The result is validated as every request is, and corrected
- * again. If a fault remains that has no correction, nothing is suggested.
+ * too long cut, a FEN completed, a game ended before its illegal move. If a violation cannot be corrected, or if the corrected request
+ * has others, nothing is suggested.
  *
- * @param judge rejects with a KibitzError for a request that would not be let to an engine.
+ * @param judge rejects with a KibitzError if a request would be refused
  */
 export async function withSuggestion(
   error: KibitzError,
   sent: Plain,
   judge: (candidate: Plain) => Promise<unknown>,
 ): Promise<KibitzError> {
-  const suggestedRequest = await mended(sent, error, judge);
+  const suggestedRequest = fix(sent, error.faults);
   if (suggestedRequest === undefined) {
     return error;
+  }
+  try {
+    await judge(suggestedRequest);
+  } catch (thrown) {
+    if (thrown instanceof KibitzError) {
+      return error;
+    }
+    throw thrown;
   }
   const { code, message, faults, upgrade, nextAction, cost } = error;
   const suggesting = new KibitzError(code, message, {
@@ -44,33 +69,8 @@ export async function withSuggestion(
   return withCost(suggesting, cost);
 }
 
-async function mended(
-  sent: Plain,
-  { faults }: KibitzError,
-  judge: (candidate: Plain) => Promise<unknown>,
-): Promise<Plain | undefined> {
-  let candidate: Plain | undefined = sent;
-  let wrong = faults;
-  for (let stage = 0; stage < stagesMax; stage++) {
-    candidate = mend(candidate, wrong);
-    if (candidate === undefined) {
-      return undefined;
-    }
-    try {
-      await judge(candidate);
-      return candidate;
-    } catch (thrown) {
-      if (!(thrown instanceof KibitzError)) {
-        throw thrown;
-      }
-      wrong = thrown.faults;
-    }
-  }
-  return undefined;
-}
-
-/** Nothing unless every fault can be mended. */
-function mend(sent: Plain, faults: readonly Fault[]): Plain | undefined {
+/** A copy without these violations; undefined unless each of them can be corrected. */
+function fix(sent: Plain, faults: readonly Fault[]): Plain | undefined {
   if (faults.length === 0) {
     return undefined;
   }
@@ -81,10 +81,9 @@ function mend(sent: Plain, faults: readonly Fault[]): Plain | undefined {
   );
   // A field whose key was misspelt is there now.
   const others = faults.filter(({ pointer, meant }) => meant === undefined && !corrected.includes(pointer));
-  const isMended =
-    misspelt.every((fault) => rename(copy, fault)) && others.every((fault) => set(copy, fault));
-  // All that was sent comes back: not where somebody put their key into it.
-  return isMended && !holdsKey(JSON.stringify(copy)) ? copy : undefined;
+  const isFixed = misspelt.every((fault) => rename(copy, fault)) && others.every((fault) => set(copy, fault));
+  // A suggestion repeats all that was sent, which must not be a key.
+  return isFixed && !holdsKey(JSON.stringify(copy)) ? copy : undefined;
 }
 
 function rename(request: unknown, { pointer, meant = "" }: Fault): boolean {

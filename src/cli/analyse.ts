@@ -6,8 +6,8 @@ import {
   EvaluateResponseSchema,
   FindBestMoveResponseSchema,
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { createMessageWriter } from "../calls/plain/write-message.ts";
 import { KibitzError } from "../errors/errors.ts";
-import { createMessageWriter } from "../protocols/json/codec/write-message.ts";
 import { type Command, type CommandInput, exitCode, UsageError } from "./command.ts";
 import { evaluateFile } from "./evaluate-file.ts";
 import { openService } from "./open-service.ts";

@@ -5,9 +5,9 @@ import {
   ListEnginesResponseSchema,
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { localCall } from "../calls/call.ts";
+import { createMessageWriter } from "../calls/plain/write-message.ts";
 import type { EngineVersion } from "../engine/catalog.ts";
 import type { EngineInfo } from "../engine/engine.ts";
-import { createMessageWriter } from "../protocols/json/codec/write-message.ts";
 import { type Command, exitCode, UsageError } from "./command.ts";
 import { openLocal } from "./open-local.ts";
 

@@ -7,7 +7,7 @@ import {
   type EvaluateBatchResponse,
   EvaluateBatchResponseSchema,
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import { createMessageWriter } from "../protocols/json/codec/write-message.ts";
+import { createMessageWriter } from "../calls/plain/write-message.ts";
 import { createReorderBuffer } from "../protocols/json/reorder-buffer.ts";
 import { askMany, tellWait, type Wait } from "./ask-many.ts";
 import { type CommandInput, exitCode, UsageError } from "./command.ts";

@@ -1,8 +1,8 @@
 import { type AnalysisRequest, AnalysisRequestSchema } from "../../gen/chess/analysis/v1/analysis_pb.ts";
 import { requestBounds } from "../analysis/analysis.ts";
+import { createMessageReader } from "../calls/plain/read-message.ts";
 import { createRules } from "../calls/rules.ts";
 import { errorFromFaults } from "../errors/errors.ts";
-import { createMessageReader } from "../protocols/json/codec/read-message.ts";
 import { type Command, type CommandInput, UsageError } from "./command.ts";
 
 const range = ({ minimum, maximum }: { readonly minimum: number; readonly maximum: number }) =>

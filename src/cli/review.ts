@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type GameReview, GameReviewSchema } from "../../gen/chess/analysis/v1/game_pb.ts";
+import { createMessageWriter } from "../calls/plain/write-message.ts";
 import { KibitzError } from "../errors/errors.ts";
 import type { Game } from "../game/game.ts";
 import type { PgnSource } from "../game/pgn-error.ts";
 import { noMoves } from "../game/read-pgn.ts";
-import { createMessageWriter } from "../protocols/json/codec/write-message.ts";
 import { tellWait, waitOf } from "./ask-many.ts";
 import { type Command, type CommandInput, exitCode, UsageError } from "./command.ts";
 import { createProgressBar } from "./progress-bar.ts";

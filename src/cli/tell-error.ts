@@ -1,8 +1,8 @@
 import { ProblemSchema } from "../../gen/chess/analysis/v1/problem_pb.ts";
+import { createMessageWriter } from "../calls/plain/write-message.ts";
 import { errorKind, refusalKind } from "../errors/catalogue.ts";
 import { type Fault, KibitzError } from "../errors/errors.ts";
 import { problemFromError } from "../errors/problem.ts";
-import { createMessageWriter } from "../protocols/json/codec/write-message.ts";
 import { fieldPathOf } from "../text/json-pointer.ts";
 import { durationText, echo, withoutControls } from "../text/plain-text.ts";
 import { type CommandInput, exitCode } from "./command.ts";

@@ -24,7 +24,7 @@ import type { Call } from "../calls/call.ts";
 import { requestFromMessage } from "../calls/convert.ts";
 import { reviewFromMessage } from "../calls/convert-review.ts";
 import type { Rules } from "../calls/rules.ts";
-import { errorFromFaults, KibitzError, withCost } from "../errors/errors.ts";
+import { errorFromFaults, type Fault, KibitzError, withCost } from "../errors/errors.ts";
 import type { BeginWork } from "../thread/event-loop.ts";
 import { type JudgedReview, judgeReview } from "./judge-review.ts";
 
@@ -197,8 +197,12 @@ type ReviewMessage = MessageShape<typeof reviewGame.input>;
 export interface Preflight {
   /** Checks a request that keeps the rules of the proto: its position, engine, path and options, then the plan. */
   request(message: RequestMessage, account: Account): Promise<JudgedRequest>;
-  /** Checks a request that may break the rules of the proto, such as an item of a batch. */
-  item(message: RequestMessage, account: Account): Promise<JudgedRequest>;
+  /**
+   * Checks a request that may break the rules of the proto, such as an item of a batch.
+   *
+   * @param found what is wrong with the JSON of the request
+   */
+  item(message: RequestMessage, account: Account, found?: readonly Fault[]): Promise<JudgedRequest>;
   /** Checks a review that keeps the rules of the proto: the game, engine and path, then the plan. */
   review(message: ReviewMessage, account: Account): Promise<JudgedReview>;
   /** Checks the size of a batch, and none of its items. */
@@ -234,8 +238,8 @@ export function createPreflight({ access, engines, rules, beginWork }: Preflight
   const { plans, selfService } = access;
   const upgrading = { plans, selfServicePlan: selfService?.plan };
 
-  function judgeByRules(message: Message, desc: DescMethod["input"]): void {
-    const faults = rules(message, desc);
+  function judgeByRules(message: Message, desc: DescMethod["input"], found?: readonly Fault[]): void {
+    const faults = rules(message, desc, found);
     if (faults.length > 0) {
       throw errorFromFaults(faults);
     }
@@ -269,8 +273,8 @@ export function createPreflight({ access, engines, rules, beginWork }: Preflight
       }
       return judged;
     },
-    async item(message, account) {
-      judgeByRules(message, single.input);
+    async item(message, account, found) {
+      judgeByRules(message, single.input, found);
       return judge.request(message, account);
     },
     batch(items, { plan }) {

@@ -5,14 +5,16 @@ import type { Access } from "../access/access.ts";
 import type { Account } from "../access/account.ts";
 import { refuseSpent, tellWindows } from "../access/entrance.ts";
 import type { Analyzer } from "../analysis/analyzer.ts";
-import type { Call, UnreadableItem } from "../calls/call.ts";
-import { messageFromAnalysis, messageFromPlain, plainFromMessage } from "../calls/convert.ts";
+import type { Call } from "../calls/call.ts";
+import { messageFromAnalysis } from "../calls/convert.ts";
 import { problemMessage } from "../calls/convert-problem.ts";
+import { createMessageReader, type MessageReading } from "../calls/plain/read-message.ts";
+import { createRequestWriter } from "../calls/plain/write-message.ts";
 import { withSuggestion } from "../calls/suggest.ts";
 import type { ErrorCode } from "../errors/catalogue.ts";
 import { errorFromUnknown, KibitzError } from "../errors/errors.ts";
 import type { Log } from "../log/log.ts";
-import type { BeginWork, Turn } from "../thread/event-loop.ts";
+import type { BeginWork } from "../thread/event-loop.ts";
 import type { AdmissionControl, Preflight } from "./admission.ts";
 
 export interface BatchOptions {
@@ -41,28 +43,36 @@ const { evaluate: single, evaluateBatch: batch } = AnalysisService.method;
 type RequestMessage = MessageShape<typeof single.input>;
 type Item = MessageInitShape<typeof batch.output>;
 
+/** A request of a batch, and what was wrong with its JSON. */
+interface ItemReading extends MessageReading {
+  readonly message: RequestMessage;
+}
+
 /**
  * As many faults of one batch count in the error quota, unless it took work to find them: a client that has one field wrong in each of
  * 200 items must not be locked out for a minute.
  */
 const faultsMax = 20;
 
-const noneUnreadable: ReadonlyMap<number, UnreadableItem> = new Map();
-
 /** Refusals that every further item would meet, too, until their time is over. */
 const lasting: ReadonlySet<ErrorCode> = new Set(["rate_limited", "quota_exhausted"]);
 
-/** Answers the requests of a batch as they are ready. What is wrong with one is told in its own answer. */
+/** Answers the requests of a batch as they are ready. An item that is refused has its error in its own answer. */
 export function createBatchEvaluation(options: BatchOptions) {
   const { analyzer, judge, gate, access, beginWork, searchesAtOnce, log, watched = unwatched } = options;
+  const readItem = createMessageReader(single.input) as (json: unknown) => ItemReading;
+  const writeItem = createRequestWriter(single.input);
+  const validate = ({ message, faults }: ItemReading, account: Account) =>
+    judge.item(message, account, faults);
+
   async function evaluate(
-    message: RequestMessage,
+    item: ItemReading,
     call: Call,
     progressedAt: () => number,
     signal: AbortSignal,
     counted: () => void,
   ) {
-    const request = await judge.item(message, call.account);
+    const request = await validate(item, call.account);
     // Admitted anew each time: an item that waits to be tried again must not take a place from the caller's other searches.
     const run = async () => {
       using admitted = await gate.admit(request, call, { waiting: signal, counted });
@@ -73,25 +83,8 @@ export function createBatchEvaluation(options: BatchOptions) {
     return retryOverloaded(run, signal, { progressedAt });
   }
 
-  /** The nearest request that would be answered, in the words of the item's sender. */
-  function suggest(
-    error: KibitzError,
-    message: RequestMessage,
-    unread: UnreadableItem | undefined,
-    account: Account,
-    turn: Turn,
-  ): Promise<KibitzError> {
-    return withSuggestion(error, unread?.sent() ?? plainFromMessage(message), async (candidate) => {
-      await turn();
-      await judge.item(
-        unread ? (unread.read(candidate) as RequestMessage) : messageFromPlain(candidate),
-        account,
-      );
-    });
-  }
-
   return async function* ({ requests }: MessageShape<typeof batch.input>, call: Call): AsyncGenerator<Item> {
-    const { account, outcome, signal, unreadable = noneUnreadable } = call;
+    const { account, outcome, signal, unreadable = new Map<number, string>() } = call;
     const requestId = call.request.id;
     using _ = access.longCalls.begin(account, outcome);
     judge.batch(requests.length, account);
@@ -109,20 +102,30 @@ export function createBatchEvaluation(options: BatchOptions) {
       uncounted.delete(index);
       outcome.uncounted = uncounted.size;
     };
+    const readingOf = (index: number): ItemReading => {
+      const text = unreadable.get(index);
+      return text === undefined
+        ? { message: requests[index] as RequestMessage, faults: [] }
+        : readItem(JSON.parse(text));
+    };
+    /** Completes the error of an item with the nearest request that would be answered. */
+    const suggest = (error: KibitzError, index: number) => {
+      const text = unreadable.get(index);
+      const sent = text === undefined ? writeItem(requests[index] as RequestMessage) : JSON.parse(text);
+      return withSuggestion(error, sent, async (candidate) => {
+        await turn();
+        await validate(readItem(candidate), account);
+      });
+    };
     const answer = async (index: number, either: AbortSignal): Promise<Item> => {
-      const message = requests[index] as RequestMessage;
-      const unread = unreadable.get(index);
       try {
         await turn();
         refuseSpent(access.limits, account);
         if (used) {
           await gate.refuseUsedUp(account);
         }
-        if (unread) {
-          throw unread.explain();
-        }
         const analysis = await evaluate(
-          message,
+          readingOf(index),
           call,
           () => progressedAt,
           either,
@@ -138,7 +141,7 @@ export function createBatchEvaluation(options: BatchOptions) {
         if (error.code === "internal") {
           log.error({ err: thrown, requestId, index }, "an item of a batch failed");
         }
-        const suggested = await suggest(error, message, unread, account, turn);
+        const suggested = await suggest(error, index);
         if (suggested.cost > 1 || ++faults <= faultsMax) {
           access.limits.refusals.count(account, suggested);
         }

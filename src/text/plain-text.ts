@@ -34,6 +34,11 @@ export function echo(text: string): string {
   return withoutControls(JSON.stringify(short).slice(1, -1));
 }
 
+/** True if a JSON value is an object: neither an array nor null. */
+export function isJsonObject(json: unknown): json is Readonly<Record<string, unknown>> {
+  return typeof json === "object" && json !== null && !Array.isArray(json);
+}
+
 /** Names an unexpected JSON value in a message: `"deep"`, `an array`. */
 export function nameOfJson(json: unknown): string {
   if (typeof json === "string") {

@@ -23,7 +23,7 @@ import { createMessageCheck } from "../protocols/connect/check-message.ts";
 import { connectErrorFrom } from "../protocols/connect/errors.ts";
 import { createHandlers } from "../protocols/connect/handlers.ts";
 import { unknownMethod } from "../protocols/connect/refuse-call.ts";
-import { suggest } from "../protocols/connect/suggest.ts";
+import { createExplain } from "../protocols/connect/suggest.ts";
 import { createGateway } from "../protocols/json/gateway.ts";
 import { contextOf, outcomeOf, type RequestContext } from "../request/context.ts";
 import { costOf } from "../services/admission.ts";
@@ -308,7 +308,7 @@ function createDoors(
       readMaxBytesOf: rpcMaxBytesOf,
       bodies,
       admittance,
-      explain: (thrown, message, call) => suggest(thrown, message, call, judge.message),
+      explain: (method) => createExplain(method, judge.message),
     }),
     refusing: admittance.refusing,
     explain: connectErrorFrom,

@@ -4,11 +4,11 @@ import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb
 import { builtInPlans, type Plan } from "../access/plans.ts";
 import { type PlanForm, type PlansFault, type PlansReading, readPlans } from "../access/read-plans.ts";
 import { messageFromPlan, planFromMessage } from "../calls/convert-access.ts";
+import { createMessageReader } from "../calls/plain/read-message.ts";
+import { unknownFieldFault } from "../calls/plain/refuse.ts";
+import { createMessageWriter } from "../calls/plain/write-message.ts";
 import type { ShownPlan } from "../http/pages/openapi-document.ts";
-import { parseJsonObject } from "../protocols/json/codec/json-text.ts";
-import { createMessageReader } from "../protocols/json/codec/read-message.ts";
-import { unknownFieldFault } from "../protocols/json/codec/refuse.ts";
-import { createMessageWriter } from "../protocols/json/codec/write-message.ts";
+import { parseJsonObject } from "../protocols/json/json-text.ts";
 import { pointerStep } from "../text/json-pointer.ts";
 import { ConfigError } from "./config.ts";
 import type { Config } from "./settings.ts";

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { ProblemSchema } from "../../gen/chess/analysis/v1/problem_pb.ts";
 import { problemMessage } from "../../src/calls/convert-problem.ts";
+import { createMessageWriter } from "../../src/calls/plain/write-message.ts";
 import { errorFromFaults, KibitzError } from "../../src/errors/errors.ts";
 import { problemFromError } from "../../src/errors/problem.ts";
-import { createMessageWriter } from "../../src/protocols/json/codec/write-message.ts";
 
 test.each([
   new KibitzError("overloaded", "busy", { retryAfterMs: 1500 }),

@@ -95,17 +95,12 @@ it("a suggestion does not repeat an API key", async () => {
   expect(await suggestionFor(sent, [depth])).toBeUndefined();
 });
 
-it("a suggestion fixes violations that show behind fixed ones, in the order of validation", async () => {
-  const judge = vi.fn(async ({ fen, depth }: Plain) => {
-    if (fen === "8/8") {
-      throw errorFromFaults([shortFen]);
-    }
-    if (Number(depth) > 20) {
-      throw overPlan;
-    }
+it("an error gets no suggestion if the fixed request has another violation, even one that could be fixed", async () => {
+  const judge = vi.fn(async (_: Plain) => {
+    throw errorFromFaults([shortFen]);
   });
-  expect(await suggestionFor({ fen: "8/8", depth: 99 }, [depth], judge)).toEqual({ fen: "8/8 w", depth: 20 });
-  expect(judge.mock.calls.map(([candidate]) => candidate.depth)).toEqual([30, 30, 20]);
+  expect(await suggestionFor({ fen: "8/8", depth: 99 }, [depth], judge)).toBeUndefined();
+  expect(judge.mock.calls).toEqual([[{ fen: "8/8", depth: 30 }]]);
 });
 
 it("an error gets no suggestion if a violation is left that cannot be fixed", async () => {
@@ -118,13 +113,6 @@ it("an error gets no suggestion if a violation is left that cannot be fixed", as
     throw new KibitzError("starting", "Soon.");
   };
   expect(await withSuggestion(error, { depth: 99 }, withoutFaults)).toBe(error);
-});
-
-it("an error gets no suggestion if its validators contradict each other", async () => {
-  const judge = async ({ depth: asked }: Plain) => {
-    throw errorFromFaults([{ ...depth, allowed: { minimum: asked === 30 ? 1 : 30, maximum: 9 } }]);
-  };
-  expect(await suggestionFor({ depth: 99 }, [depth], judge)).toBeUndefined();
 });
 
 it("a suggestion does not hide a failure of the validation", async () => {

@@ -130,10 +130,10 @@ describe("errors of a service", () => {
   });
 
   test("errors of a service suggest a request that would be answered, or a larger plan", async () => {
-    const { code, stderr } = await remotely("eval", start, "--depth", "99");
+    const { code, stderr } = await remotely("eval", start, "--depth", "0");
     expect(code).toBe(2);
-    expect(stderr).toMatch(/^kibitz: `depth` must be from 1 to 30, not 99\.\n/);
-    expect(stderr).toContain(`kibitz: try: {"fen":"${start}","depth":14}\n`);
+    expect(stderr).toMatch(/^kibitz: `depth` must be from 1 to 30, not 0\.\n/);
+    expect(stderr).toContain(`kibitz: try: {"fen":"${start}","depth":1}\n`);
     const deep = await remotely("eval", start, "--depth", "15");
     expect(deep.stderr).toMatch(
       /try: .+"depth":14.+\n.*the plan free allows it: http:.+\/v1\/keys\n.*KIBITZ_API_KEY or with --key/,

@@ -126,13 +126,13 @@ export const cases: readonly Case[] = [
     expected: invalid("fix_request", ["moves[1]", "illegal_move"]),
   },
   {
-    sees: "reads that depth 31 is out of range",
-    command: evaluate({ fen: italianGame, depth: 31 }),
+    sees: "reads that depth 0 is out of range",
+    command: evaluate({ fen: italianGame, depth: 0 }),
     expected: invalid("send_suggested_request", ["depth", "out_of_range"]),
   },
   {
     sees: "reads several violations at once",
-    command: evaluate({ fen: italianGame, depth: 0, multipv: 11, movetime_ms: 49 }),
+    command: evaluate({ fen: italianGame, depth: 0, multipv: 0, movetime_ms: 49 }),
     expected: invalid(
       "send_suggested_request",
       ["depth", "out_of_range"],

@@ -1,6 +1,6 @@
 import { type DescEnum, type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { type FieldRules, Ignore } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
-import { wordsOfEnum } from "../../src/protocols/json/codec/enum-words.ts";
+import { wordsOfEnum } from "../../src/calls/plain/enum-words.ts";
 import type { Json } from "./json.ts";
 import { keywordsFromRules, rulesOfField } from "./rules-of-field.ts";
 

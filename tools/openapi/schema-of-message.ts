@@ -5,7 +5,7 @@ import {
   message as messageOption,
   oneof as oneofOption,
 } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
-import { wordsOfEnum } from "../../src/protocols/json/codec/enum-words.ts";
+import { wordsOfEnum } from "../../src/calls/plain/enum-words.ts";
 import { commentOf } from "./comment.ts";
 import type { Json } from "./json.ts";
 import { rulesOfField } from "./rules-of-field.ts";

@@ -3,7 +3,7 @@ import type {
   EvaluateResponse,
   StreamEvaluateResponse,
 } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import { messageFromPlain, numberFromLong, plainFromMessage } from "../../calls/convert.ts";
+import { numberFromLong } from "../../calls/convert.ts";
 import type { Bound, Score } from "../../chess/score.ts";
 import type { Analyst, Ended, Finding, Question } from "./analyst.ts";
 
@@ -19,11 +19,8 @@ export type StreamEvaluate = (
  * @param template of every request: which engine is asked
  */
 export function watchByStream(stream: StreamEvaluate, template: pb.AnalysisRequest): Analyst["watch"] {
-  const { engine, path } = plainFromMessage(template);
-  const choice = { ...(engine !== undefined && { engine }), ...(path !== undefined && { path }) };
   return async function* (question, signal) {
-    const request = messageFromPlain({ ...choice, ...plainOf(question) });
-    for await (const { event } of stream(request, signal)) {
+    for await (const { event } of stream(requestOf(question, template), signal)) {
       const finding = findingOf(event);
       if (finding !== undefined) {
         yield finding;
@@ -32,18 +29,15 @@ export function watchByStream(stream: StreamEvaluate, template: pb.AnalysisReque
   };
 }
 
-/** As a request in plain JSON. */
-function plainOf(question: Question): Readonly<Record<string, unknown>> {
-  const { fen, moves, depth, nodes, movetimeMs, multipv, searchMoves, options } = question;
+function requestOf(question: Question, template: pb.AnalysisRequest): pb.AnalysisRequest {
+  const { moves, nodes, searchMoves, options, ...rest } = question;
   return {
-    fen,
-    multipv,
-    options,
-    ...(moves.length > 0 && { moves }),
-    ...(depth !== undefined && { depth }),
-    ...(nodes !== undefined && { nodes }),
-    ...(movetimeMs !== undefined && { movetime_ms: movetimeMs }),
-    ...(searchMoves.length > 0 && { search_moves: searchMoves }),
+    ...template,
+    ...rest,
+    moves: [...moves],
+    searchMoves: [...searchMoves],
+    options: { ...options },
+    ...(nodes !== undefined && { nodes: BigInt(nodes) }),
   };
 }
 

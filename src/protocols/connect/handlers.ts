@@ -42,9 +42,12 @@ export interface HandlersOptions {
   readonly readMaxBytesOf: (method: DescMethod) => number;
   readonly bodies: BodyBudget;
   readonly admittance?: Admittance | undefined;
-  /** Completes the error of a call, as with a suggested request. */
-  readonly explain?: (thrown: unknown, message: Message, call: Call) => Promise<unknown>;
+  /** Makes what completes the errors of a method. */
+  readonly explain?: (method: DescMethod) => Explain;
 }
+
+/** Completes the error of a call, as with a suggested request. */
+export type Explain = (thrown: unknown, message: Message, call: Call) => Promise<unknown>;
 
 export function createHandlers({
   services,
@@ -52,7 +55,7 @@ export function createHandlers({
   readMaxBytesOf,
   bodies,
   admittance: { admit, countRefusal } = openToAll,
-  explain = async (thrown) => thrown,
+  explain: explainOf = () => async (thrown) => thrown,
 }: HandlersOptions): readonly UniversalHandler[] {
   const router = createConnectRouter({
     // By default, fields that are not known are ignored, and a typing error would go unseen.
@@ -74,10 +77,11 @@ export function createHandlers({
       await checkQuery(context, readMaxBytesOf(context.method), bodies);
     },
   });
-  const failed = async (thrown: unknown, message: Message, call: Call) =>
-    connectErrorFrom(await explain(withReason(thrown, call), message, call), call.request.id);
 
   function implementationOf(method: DescMethod) {
+    const explain = explainOf(method);
+    const failed = async (thrown: unknown, message: Message, call: Call) =>
+      connectErrorFrom(await explain(withReason(thrown, call), message, call), call.request.id);
     if (method.methodKind === "unary") {
       const handle = calls.unary(method);
       return async (message: Message, context: HandlerContext) => {

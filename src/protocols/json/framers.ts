@@ -1,7 +1,7 @@
 import { create, type DescField, type DescMethod, type Message } from "@bufbuild/protobuf";
+import { createMessageWriter } from "../../calls/plain/write-message.ts";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import { problemFromError } from "../../errors/problem.ts";
-import { createMessageWriter } from "./codec/write-message.ts";
 import { createReorderBuffer } from "./reorder-buffer.ts";
 import { eventsOf } from "./routes.ts";
 import type { AnswerForm } from "./send-answer.ts";

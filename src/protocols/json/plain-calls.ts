@@ -1,9 +1,9 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { Account } from "../../access/account.ts";
 import type { Call } from "../../calls/call.ts";
+import { createMessageWriter } from "../../calls/plain/write-message.ts";
 import type { Calls } from "../../calls/register.ts";
 import { errorFromFaults } from "../../errors/errors.ts";
-import { createMessageWriter } from "./codec/write-message.ts";
 import { createPlainReader, type RequestReaderOptions } from "./read-request.ts";
 
 type Plain = Readonly<Record<string, unknown>>;

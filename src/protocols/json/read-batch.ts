@@ -1,16 +1,16 @@
-import { create, type DescMessage, type DescMethod, type Message } from "@bufbuild/protobuf";
+import { create, type DescMethod, type Message } from "@bufbuild/protobuf";
 import type { Entry } from "../../access/entrance.ts";
 import { boundJson, listOfBatch } from "../../calls/bound-request.ts";
-import type { UnreadableItem } from "../../calls/call.ts";
-import { errorFromFaults, errorFromUnknown, type Fault, type KibitzError } from "../../errors/errors.ts";
+import { createMessageReader, type MessageReading } from "../../calls/plain/read-message.ts";
+import { createSuggest } from "../../calls/suggest.ts";
+import { errorFromFaults, errorFromUnknown, type KibitzError } from "../../errors/errors.ts";
 import type { NodeRequest } from "../../http/message.ts";
 import { outcomeOf, refuseLeft } from "../../request/context.ts";
-import { isAtOrBelow } from "../../text/json-pointer.ts";
+import { isJsonObject } from "../../text/plain-text.ts";
 import type { Turn } from "../../thread/event-loop.ts";
-import { isJsonObject, notAnObject, parseCounted, textFromBytes } from "./codec/json-text.ts";
-import { createMessageReader, type MessageReading } from "./codec/read-message.ts";
+import { notAnObject, parseCounted, textFromBytes } from "./json-text.ts";
 import { describeBody, errorFromText, readJsonBody } from "./read-json.ts";
-import { createExplainRefusal, type RequestReaderOptions } from "./read-request.ts";
+import type { RequestReaderOptions } from "./read-request.ts";
 
 /** The items of a batch, each read by itself; or the client has left. */
 export type BatchReading =
@@ -20,7 +20,8 @@ export type BatchReading =
       readonly message: Message;
       /** How many items it has. */
       readonly count: number;
-      readonly unreadable: ReadonlyMap<number, UnreadableItem>;
+      /** The JSON texts of these items, by index: parsed, one may take 22 times as much memory. */
+      readonly unreadable: ReadonlyMap<number, string>;
       /** What its call threw as the error for its caller, with a batch that would be answered if there is one. */
       explain(thrown: unknown): Promise<KibitzError>;
     }
@@ -61,30 +62,7 @@ export function createBatchReader(
     Object.assign(message, { [list.localName]: items.map(() => nothing) });
     return { message, faults };
   };
-  const explainWhole = createExplainRefusal(method, readWhole, options.judge);
-
-  const withRules = ({ message, faults }: MessageReading, of: DescMessage): readonly Fault[] => [
-    ...faults,
-    ...options
-      .faultsOf(message, of)
-      .filter(({ pointer }) => !faults.some((fault) => isAtOrBelow(pointer, fault.pointer))),
-  ];
-
-  /** Keeps the text of the item: parsed, it may take 22 times as much memory. */
-  const unreadableItem = (text: string): UnreadableItem => {
-    const sent = () => JSON.parse(text) as Plain;
-    return {
-      sent,
-      explain: () => errorFromFaults(withRules(readItem(sent()), list.message)),
-      read(candidate) {
-        const { message, faults } = readItem(candidate);
-        if (faults.length > 0) {
-          throw errorFromFaults(faults);
-        }
-        return message;
-      },
-    };
-  };
+  const suggestWhole = createSuggest(method, options.judge, readWhole);
 
   async function read(text: string, { account }: Entry, turn: Turn): Promise<BatchReading> {
     await turn();
@@ -98,21 +76,22 @@ export function createBatchReader(
     }
     const short = text.length > suggestedMaxBytes ? undefined : text;
     const explain = async (thrown: unknown) =>
-      short === undefined ? errorFromUnknown(thrown) : explainWhole(thrown, JSON.parse(short), account);
-    const faults = withRules(readWhole(sent), desc);
+      short === undefined ? errorFromUnknown(thrown) : suggestWhole(thrown, JSON.parse(short), account);
+    const whole = readWhole(sent);
+    const faults = options.faultsOf(whole.message, desc, whole.faults);
     if (faults.length > 0) {
       throw await explain(errorFromFaults(faults));
     }
     const items = itemsOf(sent);
     const messages: Message[] = [];
-    const unreadable = new Map<number, UnreadableItem>();
+    const unreadable = new Map<number, string>();
     for (const [index, item] of items.entries()) {
       await turn();
       const { message, faults } = readItem(item);
       const isReadable = faults.length === 0;
       messages.push(isReadable ? message : nothing);
       if (!isReadable) {
-        unreadable.set(index, unreadableItem(JSON.stringify(item)));
+        unreadable.set(index, JSON.stringify(item));
       }
     }
     const message = create(desc, { [list.localName]: messages });

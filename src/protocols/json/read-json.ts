@@ -13,7 +13,7 @@ import { pointerStep } from "../../text/json-pointer.ts";
 import { countJson } from "../../text/json-scan.ts";
 import { echo } from "../../text/plain-text.ts";
 import { type BeginWork, inTurns, type Turn } from "../../thread/event-loop.ts";
-import { explainJsonObject, readJsonObject } from "./codec/json-text.ts";
+import { explainJsonObject, readJsonObject } from "./json-text.ts";
 
 type Plain = Readonly<Record<string, unknown>>;
 

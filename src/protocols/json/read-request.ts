@@ -1,19 +1,13 @@
-import type { DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
+import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { Account } from "../../access/account.ts";
 import type { Entry } from "../../access/entrance.ts";
-import { type PreflightMessage, withSuggestion } from "../../calls/suggest.ts";
-import {
-  errorFromFaults,
-  errorFromUnknown,
-  type Fault,
-  type KibitzError,
-  withCost,
-} from "../../errors/errors.ts";
+import { createMessageReader } from "../../calls/plain/read-message.ts";
+import type { Rules } from "../../calls/rules.ts";
+import { createSuggest, type PreflightMessage } from "../../calls/suggest.ts";
+import { errorFromFaults, type KibitzError, withCost } from "../../errors/errors.ts";
 import type { BodyBudget } from "../../http/body-budget.ts";
 import type { NodeRequest } from "../../http/message.ts";
-import { isAtOrBelow } from "../../text/json-pointer.ts";
 import type { BeginWork } from "../../thread/event-loop.ts";
-import { createMessageReader, type MessageReading } from "./codec/read-message.ts";
 import { createJsonReader, describeBody } from "./read-json.ts";
 import { createQueryReader } from "./read-query.ts";
 import type { Route } from "./routes.ts";
@@ -29,12 +23,9 @@ export type RequestReading =
   | { readonly kind: "left" };
 
 export interface RequestReaderOptions {
-  /**
-   * Faults of a message by the rules of its proto, with JSON pointers. Asked only where the reader has
-   * found faults already, to report all at once: behind the gateway every message is checked anyway.
-   */
-  readonly faultsOf: (message: Message, desc: DescMessage) => readonly Fault[];
-  /** Asked only where a request was refused: no other is suggested that would be, too. */
+  /** Is called only if a request cannot be read, to report all its violations at once. The middleware checks every message. */
+  readonly faultsOf: Rules;
+  /** Is called only if a request was refused, to suggest none that would be refused, too. */
   readonly judge: PreflightMessage;
   /** What the refusal of a request counts for. */
   readonly costOf: (message: Message) => number;
@@ -59,19 +50,16 @@ export function createPlainReader(
 ): (sent: Readonly<Record<string, unknown>>, account: Account) => Promise<ReadRequest> {
   const desc = method.input;
   const readMessage = createMessageReader(desc);
-  const explainRefusal = createExplainRefusal(method, readMessage, options.judge);
+  const suggest = createSuggest(method, options.judge, readMessage);
 
   return async (sent, account) => {
     const { message, faults } = readMessage(sent);
-    const explain = (thrown: unknown) => explainRefusal(thrown, sent, account);
+    const explain = (thrown: unknown) => suggest(thrown, sent, account);
     if (faults.length === 0) {
       return { kind: "request", message, explain };
     }
-    const byRules = options
-      .faultsOf(message, desc)
-      .filter(({ pointer }) => !faults.some((fault) => isAtOrBelow(pointer, fault.pointer)));
-    const error = withCost(errorFromFaults([...faults, ...byRules]), options.costOf(message));
-    throw await explain(error);
+    const error = errorFromFaults(options.faultsOf(message, desc, faults));
+    throw await explain(withCost(error, options.costOf(message)));
   };
 }
 
@@ -97,27 +85,4 @@ export function createRequestReader(
     const json = await readJson(req, entry);
     return json.kind === "left" ? json : requestFrom(json.sent, entry.account);
   };
-}
-
-/** What was thrown at a request as the error for its caller, with a request that would be answered if there is one. */
-export type ExplainRefusal = (
-  thrown: unknown,
-  sent: Readonly<Record<string, unknown>>,
-  account: Account,
-) => Promise<KibitzError>;
-
-/** @param read the reader of such requests. */
-export function createExplainRefusal(
-  method: DescMethod,
-  read: (json: Readonly<Record<string, unknown>>) => MessageReading,
-  judge: PreflightMessage,
-): ExplainRefusal {
-  return (thrown, sent, account) =>
-    withSuggestion(errorFromUnknown(thrown), sent, async (candidate) => {
-      const { message, faults } = read(candidate);
-      if (faults.length > 0) {
-        throw errorFromFaults(faults);
-      }
-      await judge(message, method, account);
-    });
 }

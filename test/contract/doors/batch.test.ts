@@ -100,17 +100,25 @@ describe.each(streamClients)("$name", ({ open }) => {
 describe("plain JSON", () => {
   test("a batch in plain JSON is answered in the order of its requests, whatever is ready first", async () => {
     const { status, headers, body } = await ask({
-      requests: [{ fen: startFen, depth: 9 }, { fen: 7 }, ...mixed, { fen: startFen, deph: 1 }],
+      requests: [
+        { fen: startFen, depth: 9 },
+        { fen: 7 },
+        ...mixed,
+        { fen: startFen, deph: 1 },
+        { depth: "x" },
+      ],
     });
     const items = body as unknown as readonly Item[];
     expect([status, headers.get("content-type")]).toEqual([200, "application/json; charset=utf-8"]);
-    expect(items.map(({ index }) => index)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+    expect(items.map(({ index }) => index)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
     expect(items.map(({ problem }) => problem?.code)).toEqual([
       undefined,
       "invalid_type",
       ...codes,
       "unknown_field",
+      "invalid_type",
     ]);
+    expect(items[8]?.problem).toMatchObject({ errors: [{ pointer: "/depth" }, { pointer: "/fen" }] });
     expect(items[3]?.problem).toMatchObject({
       next_action: "send_suggested_request",
       suggested_request: { fen: startFen, depth: 30 },

@@ -5,7 +5,6 @@ import {
   type EvaluateBatchRequest,
   EvaluateBatchResponseSchema,
 } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import type { UnreadableItem } from "../../../src/calls/call.ts";
 import { problemMessage } from "../../../src/calls/convert-problem.ts";
 import type { StreamHandler } from "../../../src/calls/register.ts";
 import { KibitzError } from "../../../src/errors/errors.ts";
@@ -22,8 +21,9 @@ beforeEach(() => {
   call.mockReset().mockImplementation(async function* (message, { unreadable }) {
     // The last one first.
     for (const [index, { fen }] of [...requestsOf(message).entries()].toReversed()) {
-      const unread = unreadable?.get(index);
-      yield unread ? refusal(index, unread.explain()) : answer(index, fen);
+      yield unreadable?.has(index)
+        ? refusal(index, new KibitzError("invalid_type", "No request."))
+        : answer(index, fen);
     }
   });
 });
@@ -101,7 +101,7 @@ describe("a request of a batch that cannot be read", () => {
   it("an invalid request of a batch is answered by its problem at its place, and the others are run", async () => {
     expect(await array(await post(mixed))).toEqual([
       [0, "a"],
-      [1, "unknown_field"],
+      [1, "invalid_type"],
       [2, "invalid_type"],
       [3, "c"],
       [4, "invalid_type"],
@@ -120,33 +120,21 @@ describe("a request of a batch that cannot be read", () => {
     expect((await lines(await post(mixed, ndjson))).toSorted()).toEqual(await array(await post(mixed)));
   });
 
-  it("an invalid request of a batch has violations with pointers that begin at the request", async () => {
-    const items = (await (await post(mixed)).json()) as readonly Item[];
-    expect(items[4]).toMatchObject({
-      index: 4,
-      result: null,
-      problem: { status: 400, errors: [{ pointer: "/depth" }, { pointer: "/fen" }] },
-    });
-    expect(items[2]).toMatchObject({ problem: { errors: [{ pointer: "" }] } });
-    expect(Object.keys(items[0] ?? {})).toEqual(Object.keys(items[1] ?? {}));
+  it("the call of a batch gets the JSON of each request that cannot be read", async () => {
+    await post(mixed);
+    expect(call.mock.calls[0]?.[1].unreadable).toEqual(
+      new Map([
+        [1, '{"fen":"b","deph":3}'],
+        [2, "7"],
+        [4, '{"depth":"x"}'],
+        [5, "null"],
+      ]),
+    );
   });
 
   it("a batch of invalid requests only is a call with its caller and its cost", async () => {
     expect(await array(await post({ requests: [1] }))).toEqual([[0, "invalid_type"]]);
     expect(call).toHaveBeenCalledOnce();
-  });
-
-  it("an invalid request of a batch can be read again for a suggestion", async () => {
-    const sent = { fen: "a", depth: -5 };
-    let unread: UnreadableItem | undefined;
-    call.mockImplementation(async function* (_, { unreadable }) {
-      unread = unreadable?.get(0);
-      yield answer(0, "a");
-    });
-    await post({ requests: [sent] });
-    expect(unread?.sent()).toEqual(sent);
-    expect(unread?.read({ ...sent, depth: 1 })).toMatchObject({ fen: "a", depth: 1 });
-    expect(() => unread?.read({ x: 1 })).toThrow("x");
   });
 });
 

@@ -251,8 +251,8 @@ describe("faults", () => {
       "/deph",
       "/path",
       "/fen",
-      "/depth",
       "/moves/1",
+      "/depth",
     ]);
   });
 
@@ -263,7 +263,7 @@ describe("faults", () => {
       errors: [
         { pointer: "/fen", code: "invalid_type" },
         { pointer: "/moves/0", code: "invalid_type" },
-        { pointer: "/moves/1", code: "out_of_range" },
+        { pointer: "/moves/1", code: "illegal_move" },
       ],
     });
   });
@@ -284,11 +284,9 @@ describe("faults", () => {
     });
   });
 
-  it("an invalid request is admitted once and counts once, however often it is fixed for a suggestion", async () => {
+  it("an invalid request is admitted once and counts once, although its suggestion is validated, too", async () => {
     const { entered, refused } = served.entries;
-    evaluate.mockRejectedValueOnce(
-      errorFromFaults([{ ...depthFault, allowed: { minimum: 1, maximum: 31 } }]),
-    );
+    evaluate.mockRejectedValueOnce(errorFromFaults([depthFault]));
     const problem = await problemOf(
       await post("/v1/eval", JSON.stringify({ fen: startFen, depth: 99, multipv: 2 })),
     );

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { explainJson } from "../../../src/protocols/json/codec/explain-json.ts";
-import { parseJsonObject } from "../../../src/protocols/json/codec/json-text.ts";
+import { explainJson } from "../../../src/protocols/json/explain-json.ts";
+import { parseJsonObject } from "../../../src/protocols/json/json-text.ts";
 import { inOneGo } from "../../../src/thread/event-loop.ts";
 import { createRandom } from "../../support/random.ts";
 

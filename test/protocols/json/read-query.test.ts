@@ -3,9 +3,9 @@ import { FieldDescriptorProto_Type as Type } from "@bufbuild/protobuf/wkt";
 import { expect, it } from "vitest";
 import { AnalysisRequestSchema, Path } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import { GetPriceRequestSchema } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import { createMessageReader } from "../../../src/protocols/json/codec/read-message.ts";
+import { createMessageReader } from "../../../src/calls/plain/read-message.ts";
 import { createQueryReader } from "../../../src/protocols/json/read-query.ts";
-import { messageWith } from "./made-up-proto.ts";
+import { messageWith } from "../../calls/plain/made-up-proto.ts";
 
 const readPrice = createMessageReader(GetPriceRequestSchema);
 const read = (query: string) => readPrice(createQueryReader(GetPriceRequestSchema)(query));

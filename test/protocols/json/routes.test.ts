@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { KeyService } from "../../../gen/chess/analysis/v1/key_service_pb.ts";
 import { routesFromServices } from "../../../src/protocols/json/routes.ts";
-import { serviceWith } from "./made-up-proto.ts";
+import { serviceWith } from "../../calls/plain/made-up-proto.ts";
 
 describe("routesFromServices", () => {
   it("the routes are all that the protos annotate, additional bindings included", () => {

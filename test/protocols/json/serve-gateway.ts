@@ -1,14 +1,14 @@
 import { createServer, type Server } from "node:http";
 import { createServer as createServer2, type Http2Server } from "node:http2";
 import type { AddressInfo } from "node:net";
-import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 import { expect } from "vitest";
-import { AnalysisRequestSchema } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { GameService } from "../../../gen/chess/analysis/v1/game_service_pb.ts";
 import { KeyService } from "../../../gen/chess/analysis/v1/key_service_pb.ts";
 import { localAccount } from "../../../src/access/account.ts";
 import type { StreamHandler, UnaryHandler } from "../../../src/calls/register.ts";
+import { createRules } from "../../../src/calls/rules.ts";
 import { errorFromFaults, type Fault } from "../../../src/errors/errors.ts";
 import { createBodyBudget } from "../../../src/http/body-budget.ts";
 import type { NodeRequest, NodeResponse, RequestHandler } from "../../../src/http/message.ts";
@@ -41,6 +41,8 @@ export interface MadeUpCalls {
   readonly log?: Pick<Log, "error">;
 }
 
+const rules = createRules();
+
 export function madeUpGateway({
   calls = {},
   streams = {},
@@ -62,11 +64,11 @@ export function madeUpGateway({
       stream: (method) => streams[method.name] ?? (() => expect.fail(`${method.name} was called`)),
     },
     heartbeatMs,
-    faultsOf: faultsOfRequest,
-    async judge(message) {
-      const [fault] = faultsOfRequest(message, AnalysisRequestSchema);
-      if (message.$typeName === AnalysisRequestSchema.typeName && fault) {
-        throw errorFromFaults([fault]);
+    faultsOf: rules,
+    async judge(message, { input }) {
+      const faults = rules(message, input);
+      if (faults.length > 0) {
+        throw errorFromFaults(faults);
       }
     },
     readMaxBytesOf: () => 64 * 1024,
@@ -113,27 +115,6 @@ function close(server: Server | Http2Server): Promise<void> {
     server.closeAllConnections();
   }
   return new Promise((resolve) => server.close(() => resolve()));
-}
-
-/** Stands in for the rules of the proto. */
-function faultsOfRequest(message: Message, desc: DescMessage): Fault[] {
-  if (desc !== AnalysisRequestSchema) {
-    return [];
-  }
-  const { fen, depth, moves } = message as unknown as { fen: string; depth?: number; moves: string[] };
-  const faults: Fault[] = [];
-  if (fen === "") {
-    faults.push({ pointer: "/fen", code: "invalid_fen", message: "`fen` is required." });
-  }
-  if (depth !== undefined && (depth < 1 || depth > 30)) {
-    faults.push(depthFault);
-  }
-  for (const [index, move] of moves.entries()) {
-    if (move === "") {
-      faults.push({ pointer: `/moves/${index}`, code: "out_of_range", message: "A move is empty." });
-    }
-  }
-  return faults;
 }
 
 export const depthFault: Fault = {

@@ -76,9 +76,9 @@ describe("errors that an agent can fix", () => {
     ],
     [
       "analyze_position",
-      { depth: 99 },
-      ["`depth` must be from 1 to 30, not 99"],
-      { name: "analyze_position", arguments: { fen: "startpos", depth: 20 } },
+      { depth: 0 },
+      ["`depth` must be from 1 to 30, not 0"],
+      { name: "analyze_position", arguments: { fen: "startpos", depth: 1 } },
     ],
     [
       "analyze_position",
@@ -97,7 +97,7 @@ describe("errors that an agent can fix", () => {
     ],
     [
       "analyze_position",
-      { dept: "2" },
+      { dept: 2 },
       ["unknown_field", "did you mean `depth`"],
       { name: "analyze_position", arguments: { depth: 2 } },
     ],

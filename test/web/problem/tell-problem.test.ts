@@ -37,7 +37,7 @@ test("the page says what to do if it has no button for it", () => {
 test("the page names the invalid fields, and the suggested values", () => {
   const problem = exampleOf("two-faults");
   expect(problem.errors.map(placeOfFault)).toEqual(["multipv", "depth"]);
-  expect(changesOf(problem)).toBe("multipv 3, depth 20");
+  expect(changesOf(problem)).toBe("multipv 3, depth 1");
 });
 
 test.each([

@@ -7,8 +7,8 @@ import {
   type Message,
   type MessageShape,
 } from "@bufbuild/protobuf";
-import { wordsOfEnum } from "../../../src/protocols/json/codec/enum-words.ts";
-import { createMessageWriter } from "../../../src/protocols/json/codec/write-message.ts";
+import { wordsOfEnum } from "../../../src/calls/plain/enum-words.ts";
+import { createMessageWriter, createRequestWriter } from "../../../src/calls/plain/write-message.ts";
 
 /** Plain JSON, as `/v1` reads and shows it: the service's own writer makes it, so that it cannot be any other. */
 
@@ -23,9 +23,7 @@ export function plainFromMessage(desc: DescMessage, message: Message): JsonObjec
 
 /** A request as one would write it in plain JSON: what is not set is left out. */
 export function plainRequest(desc: DescMessage, message: Message): JsonObject {
-  return Object.fromEntries(
-    Object.entries(plainFromMessage(desc, message)).filter(([, value]) => !isNothing(value)),
-  );
+  return createRequestWriter(desc)(message);
 }
 
 /** The message of a request in plain JSON, such as one that the service suggests. What this page does not know of is left out. */
@@ -42,10 +40,4 @@ export function messageFromPlain<Desc extends DescMessage>(
     }
   }
   return fromJson(desc, named, { ignoreUnknownFields: true }) ?? create(desc);
-}
-
-function isNothing(value: JsonValue | undefined): boolean {
-  return (
-    value === null || value === undefined || (typeof value === "object" && Object.keys(value).length === 0)
-  );
 }

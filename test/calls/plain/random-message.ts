@@ -1,5 +1,5 @@
 import { create, type DescField, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
-import { wordsOfEnum } from "../../../src/protocols/json/codec/enum-words.ts";
+import { wordsOfEnum } from "../../../src/calls/plain/enum-words.ts";
 import type { createRandom } from "../../support/random.ts";
 
 type Random = ReturnType<typeof createRandom>;

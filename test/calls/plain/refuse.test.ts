@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
+import { refuse } from "../../../src/calls/plain/refuse.ts";
 import type { Fault } from "../../../src/errors/errors.ts";
-import { refuse } from "../../../src/protocols/json/codec/refuse.ts";
 
 it.each([
   ["true", "true"],

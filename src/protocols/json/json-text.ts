@@ -1,28 +1,26 @@
-import type { Fault } from "../../../errors/errors.ts";
-import { countJson, membersMax, nestingMax } from "../../../text/json-scan.ts";
-import { nameOfJson } from "../../../text/plain-text.ts";
-import { inOneGo } from "../../../thread/event-loop.ts";
+import type { Fault } from "../../errors/errors.ts";
+import { countJson, membersMax, nestingMax } from "../../text/json-scan.ts";
+import { isJsonObject, nameOfJson } from "../../text/plain-text.ts";
+import { inOneGo } from "../../thread/event-loop.ts";
 import { explainJson } from "./explain-json.ts";
 
-/** A JSON object as its caller meant it, or why there is none. */
+/** A JSON object, or what is wrong with its text. */
 export type JsonObjectReading =
   | { readonly kind: "value"; readonly value: Readonly<Record<string, unknown>> }
   | { readonly kind: "faults"; readonly faults: readonly Fault[] };
 
-/** A text that is not acceptable, for {@link explainJsonObject} to say why. */
+/** A text that is rejected; {@link explainJsonObject} finds out why. */
 interface Unclear {
   readonly kind: "unclear";
   readonly text: string;
 }
 
 /**
- * Reads a JSON object more strictly than `JSON.parse`: not UTF-8, a key that stands twice in its object,
- * more than 1000 keys or more than 32 levels are faults. Takes time linear in the text, whatever it holds.
+ * Reads a JSON object more strictly than `JSON.parse`: it also rejects invalid UTF-8, repeated keys, more than 1000 keys, and more than
+ * 32 levels. The time is linear in the length of the text. To count a text takes a fraction of the time of `JSON.parse`, and
+ * {@link explainJsonObject} takes longer.
  *
- * The usual text is only counted, in a fraction of the time of `JSON.parse`; where the count shows that
- * something is wrong, {@link explainJsonObject} finds out what, which takes longer.
- *
- * @param wanted what to send, for the fault of a body that is no object
+ * @param wanted what to send, for the error of a body that is no object
  */
 export function readJsonObject(
   body: Uint8Array | string,
@@ -42,7 +40,7 @@ export function readJsonObject(
     : { kind: "faults", faults: [notAnObject(value, wanted)] };
 }
 
-/** The text of a body; `undefined` where that is not UTF-8. Drops a byte order mark, which some editors and shells write. */
+/** The text of a body, without a byte order mark; undefined if the body is not UTF-8. */
 export function textFromBytes(body: Uint8Array): string | undefined {
   try {
     return utf8.decode(body);
@@ -52,7 +50,7 @@ export function textFromBytes(body: Uint8Array): string | undefined {
 }
 
 /**
- * The value of a JSON text; `undefined`, which JSON has no word for, if it is no JSON or if a key appears twice in its object.
+ * The value of a JSON text; undefined if it is no JSON, or if an object repeats a key.
  *
  * @param members of all objects, as counted in the text
  */
@@ -62,10 +60,10 @@ export function parseCounted(text: string, members: number): unknown {
 }
 
 /**
- * Why a text is not acceptable. Yields now and again, because it takes milliseconds for the longest.
+ * Says why a text is rejected. Yields between slices, because a long text takes milliseconds.
  *
- * @param wanted what to send, for the fault of an empty body
- * @param keysMax how many keys its objects may have together
+ * @param wanted what to send, for the error of an empty body
+ * @param keysMax the most keys of all objects together
  */
 export function* explainJsonObject(
   text: string,
@@ -90,7 +88,7 @@ export function parseJsonObject(body: Uint8Array | string, wanted = "a JSON obje
 /** Holds nothing between calls. */
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** The fault of a body that is JSON, but no object. */
+/** The fault of a JSON body that is no object. */
 export function notAnObject(value: unknown, wanted: string): Fault {
   const message = `The body must be ${wanted}, not ${nameOfJson(value)}.`;
   return { pointer: "", code: "invalid_type", message };
@@ -112,7 +110,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** How many keys the objects in a value have together: fewer than members if one stood twice. */
+/** The number of keys of all objects in a value: fewer than the members of the text if an object repeats a key. */
 function countKeys(value: unknown): number {
   if (typeof value !== "object" || value === null) {
     return 0;
@@ -129,9 +127,4 @@ function countKeys(value: unknown): number {
     }
   }
   return keys;
-}
-
-/** Whether a JSON value is an object: neither an array nor null. */
-export function isJsonObject(json: unknown): json is Readonly<Record<string, unknown>> {
-  return typeof json === "object" && json !== null && !Array.isArray(json);
 }

@@ -1,14 +1,15 @@
 import { type DescEnum, type DescField, fromJson, ScalarType } from "@bufbuild/protobuf";
 import { type Timestamp, TimestampSchema } from "@bufbuild/protobuf/wkt";
-import { boundsOfField, type IntegerBounds } from "../../../calls/rules.ts";
-import { type Fault, faultsMax } from "../../../errors/errors.ts";
+import { type Fault, faultsMax } from "../../errors/errors.ts";
+import { isJsonObject } from "../../text/plain-text.ts";
+import { boundsOfField, type IntegerBounds } from "../rules.ts";
 import { wordsOfEnum } from "./enum-words.ts";
-import { isJsonObject } from "./json-text.ts";
 import { prefixFaults, type ReadValue, refuse, refuseHalfPair } from "./refuse.ts";
 
 /**
- * The reader of one value of a field, of one item if it is a list or map; for all but messages of our own.
- * Throws at once for types that JSON callers have no use for.
+ * Builds the reader of one value of a field, or of one item of a list or map, for all types but Kibitz's own messages.
+ *
+ * @throws Error for types that the API does not use
  */
 export function createValueReader(field: DescField): ReadValue {
   const name = nameOfValue(field);
@@ -34,7 +35,7 @@ export function createValueReader(field: DescField): ReadValue {
   return readNumber;
 }
 
-/** How a complaint begins: with the field as its proto names it. */
+/** The beginning of an error message: the field by its name in the proto. */
 export function nameOfValue(field: DescField): string {
   return field.fieldKind === "list" ? `Each item of \`${field.name}\`` : `\`${field.name}\``;
 }
@@ -75,13 +76,13 @@ function readTimestamp(name: string): ReadValue {
         return fromJson(TimestampSchema, json);
       }
     } catch {
-      // protobuf-es says no more than that it is none.
+      // The error of protobuf-es says nothing more.
     }
     return refuse(faults, "invalid_type", must, json);
   };
 }
 
-/** The reader of a number field, `undefined` if the field holds none. `name` begins its complaints. */
+/** Builds the reader of a number field; undefined for other fields. @param name begins its error messages */
 export function createNumberReader(name: string, field: DescField): ReadValue | undefined {
   switch (field.scalar) {
     case ScalarType.DOUBLE:
@@ -107,11 +108,11 @@ export function createNumberReader(name: string, field: DescField): ReadValue | 
 
 const int32 = { minimum: -(2 ** 31), maximum: 2 ** 31 - 1 };
 const uint32 = { minimum: 0, maximum: 2 ** 32 - 1 };
-// JSON.parse has rounded what lies beyond: a number that is not the caller's is refused.
+// JSON.parse has rounded numbers beyond these bounds, so they are not the caller's.
 const int53 = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
 const uint53 = { minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
 
-/** Refuses only what the type cannot hold, but then names the bounds of the field's rule, which is checked behind the gateway. */
+/** Rejects only numbers that the type cannot hold, with the bounds of the field's rule, which the middleware checks. */
 function readInteger(name: string, field: DescField, ofType: IntegerBounds): ReadValue {
   const allowed = boundsOfField(field, ofType);
   const must = `${name} must be an integer from ${allowed.minimum} to ${allowed.maximum}`;
@@ -146,7 +147,7 @@ function readDouble(name: string): ReadValue {
   };
 }
 
-/** The reader of a google.protobuf.Struct: any JSON object, which stays as JSON.parse made it. */
+/** Builds the reader of a google.protobuf.Struct: any JSON object, unchanged. */
 export function createStructReader(name: string): ReadValue {
   return (json, faults) => {
     if (!isJsonObject(json)) {
@@ -158,7 +159,7 @@ export function createStructReader(name: string): ReadValue {
   };
 }
 
-/** Notes what JSON can write and protobuf cannot carry: numbers beyond a double, text that is not Unicode. */
+/** Reports values that JSON can write and protobuf cannot: numbers beyond a double, text that is not Unicode. */
 function checkPortable(json: unknown, name: string, faults: Fault[]): void {
   if (typeof json === "number" && !Number.isFinite(json)) {
     refuse(faults, "out_of_range", `A number in ${name} must be finite`, json);

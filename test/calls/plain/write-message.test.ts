@@ -21,7 +21,7 @@ import {
   CreateKeyResponseSchema,
   RevokeKeyResponseSchema,
 } from "../../../gen/chess/analysis/v1/key_service_pb.ts";
-import { createMessageWriter } from "../../../src/protocols/json/codec/write-message.ts";
+import { createMessageWriter } from "../../../src/calls/plain/write-message.ts";
 import { messageWith } from "./made-up-proto.ts";
 
 /** What a JSON reader makes of what is written. */

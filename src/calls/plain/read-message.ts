@@ -8,23 +8,22 @@ import {
 } from "@bufbuild/protobuf";
 import { scalarZeroValue } from "@bufbuild/protobuf/reflect";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
-import { type Fault, faultsMax } from "../../../errors/errors.ts";
-import { isJsonObject } from "./json-text.ts";
+import { type Fault, faultsMax } from "../../errors/errors.ts";
+import { isJsonObject } from "../../text/plain-text.ts";
 import { createValueReader, nameOfValue } from "./read-value.ts";
 import { prefixFaults, type ReadValue, refuse, unknownFieldFault } from "./refuse.ts";
 
-/** A message, and what was wrong with the JSON for it. */
+/** A message, and what is wrong with the JSON that it was read from. */
 export interface MessageReading {
   /** Without the fields at fault; in a list, an item at fault is empty. */
   readonly message: Message;
-  /** About 20 at most: reading ends there. In the order of the JSON. */
+  /** In the order of the JSON. Reading ends after about 20. */
   readonly faults: readonly Fault[];
 }
 
 /**
- * The reader of plain JSON for a type of message, put together once from its descriptor. Strict: only
- * the field names of the proto, only JSON's own types. `null` means absent where a field can be absent.
- * What the field's rules say is not checked here, but behind the gateway, for every door alike.
+ * Builds the reader of plain JSON for a type of message from its descriptor. The reader accepts only the field names of the proto and
+ * only JSON's own types. `null` means absent if a field can be absent. The middleware checks the rules of the fields, for every protocol.
  */
 export function createMessageReader(desc: DescMessage): (json: unknown) => MessageReading {
   const read = createObjectReader("The request", desc, new Map());
@@ -44,7 +43,7 @@ function createObjectReader(name: string, desc: DescMessage, made: Map<DescMessa
     isJsonObject(json) ? read(json, faults) : refuse(faults, "invalid_type", must, json);
 }
 
-/** `made` lets a message type hold itself. */
+/** @param made lets a message type contain itself */
 function createMembersReader(desc: DescMessage, made: Map<DescMessage, ReadMembers>): ReadMembers {
   const names = desc.fields.map(({ name }) => name);
   const fields = new Map<string, ReadField>();
@@ -81,10 +80,10 @@ function itemReader(field: DescField, made: Map<DescMessage, ReadMembers>): Read
     : createValueReader(field);
 }
 
-/** Sets a field of a message from JSON, or leaves it unset where the JSON is at fault. */
+/** Sets a field of a message from JSON, or leaves it unset if the JSON is wrong. */
 export type ReadField = (message: Record<string, unknown>, json: unknown, faults: Fault[]) => void;
 
-/** The reader of a field whose value, or whose every item, `read` reads. */
+/** @param read reads the value of the field, or each of its items */
 export function createFieldReader(field: DescField, read: ReadValue): ReadField {
   switch (field.fieldKind) {
     case "list":
@@ -141,7 +140,7 @@ function readList(field: DescField & { fieldKind: "list" }, read: ReadValue): Re
     const items: unknown[] = [];
     for (let index = 0; index < json.length && faults.length < faultsMax; index++) {
       const before = faults.length;
-      // An item at fault keeps its place, so that the rules see the others where they stand.
+      // A wrong item keeps its place, so that the rules find the others at theirs.
       items.push(read(json[index], faults) ?? emptyItem(field));
       if (faults.length > before) {
         prefixFaults(faults, before, index);
@@ -188,7 +187,7 @@ function readMap(field: DescField & { fieldKind: "map" }, read: ReadValue): Read
         break;
       }
     }
-    // fromEntries makes own properties, of `__proto__` too.
+    // fromEntries makes own properties, even of `__proto__`.
     message[field.localName] = Object.fromEntries(entries);
   };
 }

@@ -7,7 +7,7 @@ import {
   ListEnginesRequestSchema,
 } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { CreateKeyResponseSchema } from "../../../gen/chess/analysis/v1/key_service_pb.ts";
-import { createMessageReader } from "../../../src/protocols/json/codec/read-message.ts";
+import { createMessageReader } from "../../../src/calls/plain/read-message.ts";
 import { messageWith } from "./made-up-proto.ts";
 
 const readRequest = createMessageReader(AnalysisRequestSchema);

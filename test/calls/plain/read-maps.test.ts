@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { FieldDescriptorProto_Type as Type } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
-import { createMessageReader } from "../../../src/protocols/json/codec/read-message.ts";
+import { createMessageReader } from "../../../src/calls/plain/read-message.ts";
 import { messageWith } from "./made-up-proto.ts";
 
 describe("maps", () => {

@@ -1,7 +1,7 @@
-import { type Fault, faultsMax } from "../../../errors/errors.ts";
-import { pointerStep } from "../../../text/json-pointer.ts";
-import { membersMax, nestingMax } from "../../../text/json-scan.ts";
-import { echo } from "../../../text/plain-text.ts";
+import { type Fault, faultsMax } from "../../errors/errors.ts";
+import { pointerStep } from "../../text/json-pointer.ts";
+import { membersMax, nestingMax } from "../../text/json-scan.ts";
+import { echo } from "../../text/plain-text.ts";
 
 /** Tokens, or characters of space, in one piece: about a quarter of a millisecond. */
 const tokensAtOnce = 2000;
@@ -19,12 +19,10 @@ interface Open {
 type Expected = "value" | "value or ]" | "key" | "key or }" | ":" | ", or close" | "end";
 
 /**
- * What is wrong with a text that is not acceptable JSON: where it stops being JSON or nests too deeply,
- * and every key that stands twice in its object. Slower than `JSON.parse` and only called when it, or
- * counting, has found that something is wrong: V8 names the place of some mistakes only, and hides
- * repeated keys. Yields now and again.
+ * Says what is wrong with a rejected text: where it stops being JSON or nests too deeply, and every repeated key. `JSON.parse` is faster,
+ * but names the place of some mistakes only, and hides repeated keys. Yields between slices.
  *
- * @param keysMax how many keys its objects may have together
+ * @param keysMax the most keys of all objects together
  */
 export function* explainJson(text: string, keysMax = membersMax): Generator<void, readonly Fault[]> {
   const faults: Fault[] = [];

@@ -8,9 +8,9 @@ import {
   ListEnginesResponseSchema,
 } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { GetKeyResponseSchema } from "../../../gen/chess/analysis/v1/key_service_pb.ts";
-import { parseJsonObject } from "../../../src/protocols/json/codec/json-text.ts";
-import { createMessageReader } from "../../../src/protocols/json/codec/read-message.ts";
-import { createMessageWriter } from "../../../src/protocols/json/codec/write-message.ts";
+import { createMessageReader } from "../../../src/calls/plain/read-message.ts";
+import { createMessageWriter } from "../../../src/calls/plain/write-message.ts";
+import { parseJsonObject } from "../../../src/protocols/json/json-text.ts";
 import { createRandom } from "../../support/random.ts";
 import { randomMessage } from "./random-message.ts";
 

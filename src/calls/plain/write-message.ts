@@ -1,21 +1,39 @@
-import { type DescField, type DescMessage, type Message, ScalarType, toJson } from "@bufbuild/protobuf";
+import {
+  type DescField,
+  type DescMessage,
+  isFieldSet,
+  type JsonObject,
+  type Message,
+  ScalarType,
+  toJson,
+} from "@bufbuild/protobuf";
 import { type Timestamp, TimestampSchema } from "@bufbuild/protobuf/wkt";
 import { wordsOfEnum } from "./enum-words.ts";
 
 type Members = Readonly<Record<string, unknown>>;
-/** Gives the JSON text of a value. */
+/** Returns the JSON text of a value. */
 type Write = (value: unknown) => string;
 
 /**
- * The writer of JSON text for a type of message, put together once from its descriptor. Every field is
- * there, by its proto name and in the order of the proto; `null` where it is unset. 64-bit integers become
- * numbers, which are exact to 2^53: enough for what one search can count.
+ * Builds the writer of JSON text for a type of message from its descriptor. It writes every field, by its proto name and in the order of
+ * the proto, and `null` for one that is not set. 64-bit integers become numbers, which are exact to 2^53: enough for the counters of a
+ * search.
  */
 export function createMessageWriter(desc: DescMessage): (message: Message) => string {
   return messageWriter(desc, new Map()) as (message: Message) => string;
 }
 
-/** `known` ends the recursion of a message type that holds itself. */
+/** Builds the writer of requests as callers send them in plain JSON: with the fields that are set, and without all others. */
+export function createRequestWriter(desc: DescMessage): (message: Message) => JsonObject {
+  const write = createMessageWriter(desc);
+  return (message) => {
+    const plain = JSON.parse(write(message));
+    const set = desc.fields.filter((field) => isFieldSet(message, field));
+    return Object.fromEntries(set.map(({ name }) => [name, plain[name]]));
+  };
+}
+
+/** @param known ends the recursion if a message type contains itself */
 function messageWriter(desc: DescMessage, known: Map<DescMessage, Write>): Write {
   const made = known.get(desc);
   if (made) {
@@ -73,7 +91,7 @@ function mapText(entries: Members, write: Write): string {
   return `{${members.join()}}`;
 }
 
-/** The writer of one value, one item or one map value. */
+/** Builds the writer of one value of a field, or of one item of a list or map. */
 function valueWriter(field: DescField, known: Map<DescMessage, Write>): Write {
   if (field.enum) {
     const words = new Map(

@@ -1,15 +1,14 @@
-import type { ErrorCode } from "../../../errors/catalogue.ts";
-import type { Fault } from "../../../errors/errors.ts";
-import { pointerStep } from "../../../text/json-pointer.ts";
-import { didYouMean, nearestName } from "../../../text/nearest-name.ts";
-import { echo, nameOfJson } from "../../../text/plain-text.ts";
+import type { ErrorCode } from "../../errors/catalogue.ts";
+import type { Fault } from "../../errors/errors.ts";
+import { pointerStep } from "../../text/json-pointer.ts";
+import { didYouMean, nearestName } from "../../text/nearest-name.ts";
+import { echo, nameOfJson } from "../../text/plain-text.ts";
 
 /**
- * Notes that a JSON value is at fault: "`depth` must be an integer from 1 to 30, not true.". Gives
- * `undefined`, which is what a message holds for such a value.
+ * Reports a wrong JSON value: "`depth` must be an integer from 1 to 30, not true.". Returns undefined, the value of an unset field.
  *
- * The pointer is relative to the value, and whoever holds the value puts its own step before it with
- * {@link prefixFaults}: pointers cost nothing as long as all is well.
+ * The pointer is relative to the value. The reader of the object or list around it adds its own step with {@link prefixFaults}, so
+ * that pointers cost nothing if nothing is wrong.
  */
 export function refuse(
   faults: Fault[],
@@ -26,12 +25,12 @@ export function refuse(
   });
 }
 
-/** JSON can write one half of a surrogate pair, `"\ud800"`; the UTF-8 of protobuf cannot. */
+/** Reports one half of a surrogate pair: JSON can write `"\ud800"`, the UTF-8 of protobuf cannot. */
 export function refuseHalfPair(faults: Fault[], name: string): undefined {
   faults.push({ pointer: "", code: "invalid_type", message: `${name} contains an unpaired surrogate.` });
 }
 
-/** Puts a step before the pointers of the faults that were noted since there were `from`. */
+/** Puts a step in front of the pointers of all faults but the first `from`. */
 export function prefixFaults(faults: Fault[], from: number, key: string | number): void {
   for (const [index, fault] of faults.entries()) {
     if (index >= from) {
@@ -40,7 +39,7 @@ export function prefixFaults(faults: Fault[], from: number, key: string | number
   }
 }
 
-/** The fault of a key that no field has, relative to the object that it stands in; with the field that was meant, if that can be guessed. */
+/** The fault of an unknown key, relative to its object, with the field that was probably meant. */
 export function unknownFieldFault(key: string, names: readonly string[]): Fault {
   const known = `the fields are ${names.map((name) => `\`${name}\``).join(", ")}.`;
   const hint = names.length > 0 ? `: ${didYouMean(key, names, known)}` : ".";
@@ -49,5 +48,5 @@ export function unknownFieldFault(key: string, names: readonly string[]): Fault 
   return { pointer: "", code: "unknown_field", message, ...(meant && { meant }) };
 }
 
-/** Turns a JSON value into what a message holds for it; `undefined` if it is at fault. */
+/** Converts a JSON value to the value of a field; undefined if it is wrong. */
 export type ReadValue = (json: unknown, faults: Fault[]) => unknown;
