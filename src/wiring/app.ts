@@ -308,7 +308,7 @@ function createDoors(
       readMaxBytesOf: rpcMaxBytesOf,
       bodies,
       admittance,
-      explain: (method) => createExplain(method, judge.message),
+      explain: (method) => createExplain(method, judge.message, log),
     }),
     refusing: admittance.refusing,
     explain: connectErrorFrom,
