@@ -6,10 +6,10 @@ import { endBeforeBody } from "./lingering-close.ts";
 import { isGone, type NodeRequest, type NodeResponse } from "./message.ts";
 
 /**
- * Answers with a problem document. The request may be unread, read in part or read; nobody may read it any more.
+ * Answers with a problem document. The request may be unread, read in part or read; nothing may read it any more.
  *
- * Does nothing where an answer has begun or the caller has left: it is the last thing that code in trouble
- * calls, and must not make more.
+ * Does nothing if an answer has begun or the client has disconnected: error handlers call it last, and it must not cause another
+ * error.
  */
 export function sendProblem(
   req: NodeRequest,
@@ -17,7 +17,7 @@ export function sendProblem(
   error: KibitzError,
   extraHeaders: readonly (readonly [string, string])[] = [],
 ): void {
-  // What failed in here is logged by whoever caught it.
+  // An internal error is logged by the code that caught it.
   if (error.code !== "internal") {
     outcomeOf(req).code ??= error.code;
   }
