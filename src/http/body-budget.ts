@@ -1,9 +1,9 @@
 import { KibitzError } from "../errors/errors.ts";
 import {
-  CallerLeft,
   outcomeOf,
   type RequestContext,
   type RequestOutcome,
+  refuseLeft,
   releaseAtEnd,
 } from "../request/context.ts";
 import { hasArrived, type NodeRequest } from "./message.ts";
@@ -13,13 +13,13 @@ export type CountBytes = (bytes: number) => void;
 
 /** The memory of the bodies of all calls under way. */
 export interface BodyBudget {
-  /** Counts the bytes of a body, sent and then unpacked, until its call ends. */
+  /** Counts the bytes of a body, first as sent and then as inflated, until its call ends. */
   countOf(request: RequestContext, outcome: RequestOutcome): CountBytes;
   /**
-   * Inflates what has arrived whole, a few at a time in the whole process: the others wait in their order. What comes out is
-   * counted instead of what was sent.
+   * Inflates a body, a few at a time in the whole process; others wait in their order. The inflated bytes are counted instead of the
+   * sent ones.
    *
-   * @throws CallerLeft if the call ends before; KibitzError as `count`; what `inflate` rejects with
+   * @throws CallerLeft if the call has ended before; KibitzError as `count`; what `inflate` rejects with
    */
   inflate<T extends Uint8Array>(
     packed: Uint8Array,
@@ -32,10 +32,8 @@ export interface BodyBudgetOptions {
   readonly maxBytes?: number;
   /** For the bodies of callers at one address. */
   readonly maxBytesPerAddress?: number;
-  /** For the bodies of all batches and reviews, whatever their size: an unpacked mebibyte becomes up to 22 MB of objects. */
-  readonly maxBytesOfLong?: number;
   /**
-   * What every body may take beside the budget: all that most calls read, so that large ones cannot crowd them out. As
+   * Bytes of every body that do not count: all that most calls read, so that large ones cannot crowd them out. As
    * many as calls may be open over HTTP/2 take 320 MiB.
    */
   readonly freeBytes?: number;
@@ -49,126 +47,91 @@ const mib = 1024 * 1024;
 const inflationsMax = 4;
 
 /**
- * Bounds the memory of bodies that are large, sent slowly or never to their end, on however many connections, and of what
- * they are unpacked to while their calls wait.
+ * Bounds the memory of bodies that are large, sent slowly or never to their end, on however many connections, and of the bytes
+ * that they are inflated to while their calls wait.
  */
 export function createBodyBudget({
   maxBytes = 64 * mib,
   maxBytesPerAddress = 16 * mib,
-  maxBytesOfLong = Number.POSITIVE_INFINITY,
   freeBytes = 16 * 1024,
   addressOf = ({ address }) => address,
 }: BodyBudgetOptions = {}): BodyBudget {
   let used = 0;
-  let usedByLong = 0;
   const usedBy = new Map<string, number>();
   let inflating = 0;
-  const waiting = new Set<() => void>();
+  const waiting: (() => void)[] = [];
 
-  /** @param bytes fewer than none for those that are given back */
   function use(bytes: number, address: string): void {
     const own = (usedBy.get(address) ?? 0) + bytes;
-    if (bytes > 0 && (used + bytes > maxBytes || own > maxBytesPerAddress)) {
+    if (used + bytes > maxBytes || own > maxBytesPerAddress) {
       const whose = own > maxBytesPerAddress ? " from your address" : "";
-      throw tooMany(`Too many large requests are being received or answered${whose}.`);
-    }
-    used += bytes;
-    if (own === 0) {
-      usedBy.delete(address);
-    } else {
-      usedBy.set(address, own);
-    }
-  }
-
-  function useByLong(bytes: number): void {
-    if (usedByLong + bytes > maxBytesOfLong) {
-      throw tooMany(
-        `The batches and reviews under way hold all of the ${maxBytesOfLong / mib} MiB for them.`,
+      throw new KibitzError(
+        "overloaded",
+        `Too many large requests are being received or answered${whose}. Send this one later, or split it into smaller ones.`,
+        { retryAfterMs: 1000 },
       );
     }
-    usedByLong += bytes;
+    used += bytes;
+    usedBy.set(address, own);
   }
 
-  function inflated(): void {
-    inflating--;
-    const [next] = waiting;
-    next?.();
-  }
-
-  function myTurn(outcome: RequestOutcome | undefined): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const begin = () => {
-      waiting.delete(begin);
-      inflating++;
-      resolve();
-    };
-    if (outcome && outcome.held === undefined) {
-      reject(new CallerLeft());
-    } else if (inflating < inflationsMax) {
-      begin();
+  function release(bytes: number, address: string): void {
+    used -= bytes;
+    const own = (usedBy.get(address) ?? 0) - bytes;
+    if (own > 0) {
+      usedBy.set(address, own);
     } else {
-      waiting.add(begin);
-      if (outcome) {
-        releaseAtEnd(outcome, () => waiting.delete(begin) && reject(new CallerLeft()));
-      }
+      usedBy.delete(address);
     }
-    return promise;
   }
 
   return {
     countOf(request, outcome) {
+      const address = addressOf(request);
       let read = 0;
       let held = 0;
-      let heldByLong = 0;
-      let address: string | undefined;
+      releaseAtEnd(outcome, () => release(held, address));
       return (bytes) => {
         read += bytes;
-        const more = Math.max(0, read - freeBytes - held);
-        // A large message over MCP may be a review, and only what is in it says so.
-        const byLong = outcome.isLong ? read : request.protocol === "mcp" ? read - freeBytes : 0;
-        const moreByLong = Math.max(0, byLong - heldByLong);
-        if (more + moreByLong === 0 || outcome.held === undefined) {
-          return;
+        const more = read - freeBytes - held;
+        if (more > 0 && outcome.held !== undefined) {
+          use(more, address);
+          held += more;
         }
-        if (address === undefined) {
-          const known = addressOf(request);
-          address = known;
-          releaseAtEnd(outcome, () => {
-            useByLong(-heldByLong);
-            use(-held, known);
-          });
-        }
-        useByLong(moreByLong);
-        heldByLong += moreByLong;
-        use(more, address);
-        held += more;
       };
     },
     async inflate(packed, inflate, call) {
-      await myTurn(call?.outcome);
+      if (inflating === inflationsMax) {
+        await new Promise<void>((resolve) => waiting.push(resolve));
+      } else {
+        inflating++;
+      }
       try {
+        if (call) {
+          refuseLeft(call.outcome);
+        }
         const bytes = await inflate();
         call?.count(Math.max(0, bytes.length - packed.length));
         return bytes;
       } finally {
-        inflated();
+        const next = waiting.shift();
+        if (next) {
+          next();
+        } else {
+          inflating--;
+        }
       }
     },
   };
 }
 
-function tooMany(detail: string): KibitzError {
-  const advice = "Send this one later, or split it into smaller ones.";
-  return new KibitzError("overloaded", `${detail} ${advice}`, { retryAfterMs: 1000 });
-}
-
-/** What came of a body. */
+/** The result of reading a body. */
 export type BytesReading =
   /** Everything that was sent. */
   | { readonly kind: "bytes"; readonly bytes: Buffer }
-  /** More than was wanted: what came until then. The rest is still to be read, and who answers decides what becomes of it. */
+  /** The body is larger than the limit: the bytes that have arrived so far. The responder must discard the rest. */
   | { readonly kind: "more"; readonly bytes: Buffer }
-  /** The caller left while sending. */
+  /** The client disconnected while it sent. */
   | { readonly kind: "left" };
 
 /** Reads a body as it was sent. Rejects with what `count` throws. */

@@ -125,10 +125,10 @@ export async function startApp(
   const addressOf = (request: RequestContext) => opened().access?.addressOf(request) ?? request.address;
   const bodies = createBodyBudget({
     addressOf,
+    // In other modes a caller has few batches and reviews under way. An inflated mebibyte becomes up to 22 MB of objects.
     ...(config.access === "open" && {
+      maxBytes: 8 * 1024 * 1024,
       maxBytesPerAddress: Number.POSITIVE_INFINITY,
-      // Elsewhere a caller has few batches and reviews under way.
-      maxBytesOfLong: 8 * 1024 * 1024,
     }),
   });
   let redis: Redis | undefined;

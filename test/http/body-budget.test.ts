@@ -19,7 +19,6 @@ async function start(options: BodyBudgetOptions) {
   const { port } = await startListener([
     (req, res) => {
       const count = budget.countOf(contextOf(req), outcomeOf(req));
-      outcomeOf(req).isLong = req.url === "/long";
       const isWaiting = req.headers["x-wait"] !== undefined;
       req.on("data", (chunk: Buffer) => {
         try {
@@ -34,15 +33,11 @@ async function start(options: BodyBudgetOptions) {
     },
   ]);
   /** Sends a part of a body, and waits until it is read. */
-  return async (
-    from: string,
-    bytes: number,
-    { length = bytes, forwardedFor = from, path = "/", wait = false } = {},
-  ) => {
+  return async (from: string, bytes: number, { length = bytes, forwardedFor = from, wait = false } = {}) => {
     const client = await open(port, from);
     onTestFinished(() => void client.socket.destroy());
     client.socket.write(
-      `POST ${path} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${forwardedFor}\r\n${wait ? "X-Wait: yes\r\n" : ""}Connection: close\r\nContent-Length: ${length}\r\n\r\n`,
+      `POST / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${forwardedFor}\r\n${wait ? "X-Wait: yes\r\n" : ""}Connection: close\r\nContent-Length: ${length}\r\n\r\n`,
     );
     client.socket.write(Buffer.alloc(bytes, "a"));
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -89,17 +84,6 @@ test("a body counts until its call ends, also when all of it has come", async ()
   await expect.poll(async () => (await send("127.0.0.2", 41_000)).closed).toContain("read");
 });
 
-test("batches and reviews have a memory budget of their own, and all their bytes count", async () => {
-  const send = await start({ freeBytes: 1000, maxBytesOfLong: 1500 });
-  const waiting = await send("127.0.0.2", 900, { path: "/long", wait: true });
-  const refused = problemOf(await (await send("127.0.0.3", 700, { path: "/long" })).closed);
-  expect(refused).toMatchObject({ status: 503, code: "overloaded" });
-  expect(await (await send("127.0.0.3", 600, { path: "/long" })).closed).toContain("read");
-  expect(await (await send("127.0.0.3", 50_000)).closed).toContain("read");
-  waiting.socket.destroy();
-  await expect.poll(async () => (await send("127.0.0.3", 1500, { path: "/long" })).closed).toContain("read");
-});
-
 describe("inflating", () => {
   const packed = Buffer.alloc(10);
   const anyCall = () => {
@@ -134,7 +118,7 @@ describe("inflating", () => {
     expect(begun).toEqual([0, 1, 2, 3, 4, 5, 6]);
   });
 
-  test("inflating waits for no caller who has left", async () => {
+  test("nothing is inflated for a caller who has left", async () => {
     const { inflate } = createBodyBudget();
     const gate = Promise.withResolvers<Buffer>();
     const running = Array.from({ length: 4 }, () => inflate(packed, () => gate.promise, anyCall()));
@@ -142,9 +126,9 @@ describe("inflating", () => {
     const leaving = inflate(packed, () => expect.fail("it was inflated"), leaver);
     const next = inflate(packed, async () => packed, anyCall());
     endCall(leaver.outcome);
+    gate.resolve(packed);
     await expect(leaving).rejects.toThrow(CallerLeft);
     await expect(inflate(packed, () => expect.fail("it was inflated"), leaver)).rejects.toThrow(CallerLeft);
-    gate.resolve(packed);
     expect(await next).toBe(packed);
     await Promise.all(running);
   });
