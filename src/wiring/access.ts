@@ -271,15 +271,16 @@ export function openData({ dataDir }: Config): ReturnType<typeof openDatabase> {
   }
 }
 
-/** How many connections one address may have: trusted proxies come for many, and in `open` mode nobody is limited. */
+/**
+ * How many connections and calls one caller may have. Trusted proxies come for many callers and are not limited; in `open` mode nothing
+ * is limited.
+ */
 export function connectionLimits(
   config: Config,
-): Required<Pick<ListenerOptions, "addressOf" | "connectionsPerAddress" | "callerOf">> {
-  const callerAddress = createCallerAddress(config.trustProxy);
+): Required<Pick<ListenerOptions, "callerOf" | "connectionsPerAddress">> {
   const isLimited = config.access !== "open" && config.connectionsPerAddress > 0;
   return {
-    callerOf: callerAddress,
+    callerOf: createCallerAddress(config.trustProxy),
     connectionsPerAddress: isLimited ? config.connectionsPerAddress : Number.POSITIVE_INFINITY,
-    addressOf: (address) => callerAddress({ address, forwardedFor: undefined }),
   };
 }

@@ -38,7 +38,7 @@ import { ConfigError } from "./config.ts";
 import { createDegraded } from "./degraded.ts";
 import { shownPlans } from "./plans.ts";
 import { connectRedis, type SharingTimes, shareAnswers } from "./redis.ts";
-import { checkCredential, noRoom, refuse, refuseUnknown } from "./refuse.ts";
+import { checkCredential, refuse, refuseUnknown } from "./refuse.ts";
 import { createService, type Service } from "./service.ts";
 import type { Config } from "./settings.ts";
 import { openStore } from "./store.ts";
@@ -74,7 +74,7 @@ const answerMaxMs = 5000;
 /** The one RPC that load balancers probe with. */
 const healthCheckPath = "/grpc.health.v1.Health/Check";
 
-/** What is answered whatever is full. */
+/** Probes do not count as calls: they are answered however many calls are under way. */
 const probePaths: ReadonlySet<string> = new Set(["/healthz", "/readyz", healthCheckPath]);
 
 /** A server that answers. */
@@ -163,21 +163,15 @@ export async function startApp(
       (req, res) => state.kind !== "serving" && refuse(notServing(state.kind), req, res),
       refuseUnknown,
     ]),
-    handlersIfFull: (full) => [
-      probes,
-      createWelcome({ besidesPage }),
-      (req, res) => contextOf(req).path === healthCheckPath && tools(req, res),
-      (req, res) => refuse(noRoom(full), req, res),
-    ],
     isProbe: (path) => probePaths.has(path),
     ...connections,
-    // What a plan allows is not refused for the sake of the others.
+    // A caller may have as many calls under way as its plan allows.
     callsPerCaller: () =>
       Math.max(connections.connectionsPerAddress, ...plans().map(({ limits }) => limits.concurrent ?? 0)),
     refuse,
     isRpcPath,
     beginSpan: tracing.beginSpan,
-    tellRefused: createRefusalLog(writeLine, addressOf),
+    logRefused: createRefusalLog(writeLine, addressOf),
     cors: createCors(config.corsOrigins ?? (config.access === "public" ? ["*"] : [])),
     log,
   });

@@ -1,6 +1,5 @@
 import type { Access } from "../access/access.ts";
-import { errorFromUnknown, KibitzError } from "../errors/errors.ts";
-import type { Full } from "../http/listener/calls-under-way.ts";
+import { errorFromUnknown, type KibitzError } from "../errors/errors.ts";
 import type { NodeRequest, NodeResponse } from "../http/message.ts";
 import { sendProblem } from "../http/send-problem.ts";
 import { connectErrorFrom } from "../protocols/connect/errors.ts";
@@ -15,28 +14,12 @@ export function refuse(error: KibitzError, req: NodeRequest, res: NodeResponse):
   return true;
 }
 
-/** Tells RPC clients that there is no such call; the rest is nobody's. */
+/** Refuses calls of unknown RPC methods. False for any other request. */
 export function refuseUnknown(req: NodeRequest, res: NodeResponse): boolean {
   return refuseUnknownCall(req, res, connectErrorFrom);
 }
 
-/** What a call is refused for because so many are under way. */
-export function noRoom(full: Full): KibitzError {
-  const soon = { retryAfterMs: 1000 };
-  return full === "caller"
-    ? new KibitzError(
-        "concurrency_limited",
-        "Your address has reached its maximum of connections or calls in flight. Wait until one of them ends.",
-        soon,
-      )
-    : new KibitzError(
-        "overloaded",
-        "This server has reached its maximum of calls in flight. Retry later.",
-        soon,
-      );
-}
-
-/** What is no call needs no key, but a credential that is sent with it is checked as everywhere. */
+/** Refuses a wrong credential of a request that is no call. Such requests need none. */
 export async function checkCredential(access: Access, req: NodeRequest, res: NodeResponse): Promise<boolean> {
   try {
     await access.accountOf(contextOf(req));

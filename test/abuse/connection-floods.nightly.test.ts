@@ -1,19 +1,28 @@
 import { expect, test } from "vitest";
-import { expectOthersAnswered, floodWithConnections } from "./connection-flood.ts";
+import { freePort } from "../support/free-port.ts";
+import { ask } from "./ask.ts";
+import { floodWithConnections } from "./connection-flood.ts";
+import { expectUnharmed, watchHealth } from "./health-watch.ts";
 import { descriptorsOf } from "./processes-of.ts";
 import { rawRequest } from "./raw-http.ts";
-import { useService } from "./started-service.ts";
+import { expectEvaluation, useService } from "./started-service.ts";
 
-const service = useService({ KIBITZ_ACCESS: "public" });
+const metrics = `http://127.0.0.1:${await freePort()}`;
+const service = useService({ KIBITZ_ACCESS: "public", KIBITZ_METRICS_PORT: new URL(metrics).port });
 
-test("33: 10,500 connections of a thousand addresses, which hold all there are, take nobody else's place", async () => {
-  // A request each: what has never sent one is closed sooner than a busy machine fills the service.
+test("33: 10,500 connections of a thousand addresses take all there are; probes are answered on the metrics port, and callers afterwards", async () => {
+  const stop = await watchHealth({ url: metrics, pid: service.pid });
+  // A request each: a connection that has never sent one is closed sooner than a busy machine fills the service.
   const addressOf = (count: number) => `127.2.${Math.floor(count / 250) % 4}.${count % 250}`;
-  const flooding = floodWithConnections(service, 10_500, addressOf, rawRequest("GET /healthz"));
-  await expectOthersAnswered(service, flooding, { peakBytes: 400e6 });
+  const [statuses, end] = await floodWithConnections(service, 10_500, addressOf, rawRequest("GET /healthz"));
+  expect(statuses.at(0)).toBe(200);
+  expect(statuses.at(-1)).toBeUndefined();
+  expect((await ask(`${metrics}/readyz`)).status).toBe(200);
   const open = descriptorsOf(service.pid).length;
   expect(open).toBeGreaterThan(9800);
-  expect(open).toBeLessThan(11_100);
-  (await flooding)[1]();
+  expect(open).toBeLessThan(10_200);
+  expectUnharmed(await stop(), { peakBytes: 400e6 });
+  end();
   await expect.poll(() => descriptorsOf(service.pid).length).toBeLessThan(200);
+  await expectEvaluation(service.url);
 });

@@ -56,6 +56,14 @@ describe("docs/running.md", () => {
     expect(cellOf("calls at a time on an HTTP/1.1 connection, on an HTTP/2 connection, in all")).toBe(
       `1, ${listenerLimits.streamsMax}, ${listenerLimits.callsMax}`,
     );
+    expect(
+      cellOf(
+        "pipelined requests that wait on an HTTP/1.1 connection; if more arrive, it ends after the answers to these",
+      ),
+    ).toBe(String(listenerLimits.requestsWaitingMax));
+    expect(cellOf("time for any part of an answer to be read over HTTP/2")).toBe(
+      seconds(listenerLimits.takeTimeoutMs),
+    );
   });
 
   test("docs/running.md names only fields that the log has", () => {

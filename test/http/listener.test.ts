@@ -65,14 +65,14 @@ describe("one port", () => {
     expect(answer.match(/HTTP\/1.1 \d+/g)).toEqual(["HTTP/1.1 200", "HTTP/1.1 404", "HTTP/1.1 200"]);
   });
 
-  test("the port answers many pipelined requests in their order, on one connection", async () => {
+  test("the port answers 17 pipelined requests in their order, on one connection", async () => {
     const { port } = await startListener();
     const answer = await exchange(
       port,
-      `${(get("/healthz") + get("/nope")).repeat(100)}${get("/healthz", last)}`,
+      `${(get("/healthz") + get("/nope")).repeat(8)}${get("/healthz", last)}`,
     );
     expect(answer.match(/HTTP\/1.1 \d+/g)).toEqual([
-      ...Array.from({ length: 200 }, (_, index) => `HTTP/1.1 ${index % 2 === 0 ? 200 : 404}`),
+      ...Array.from({ length: 16 }, (_, index) => `HTTP/1.1 ${index % 2 === 0 ? 200 : 404}`),
       "HTTP/1.1 200",
     ]);
     expect(answer.match(/Connection: close/g)).toHaveLength(1);

@@ -233,7 +233,7 @@ test("garbage after the end of an answer closes the connection and leaves the an
   expect(answer).toMatch(/^HTTP\/1.1 200 OK[\s\S]*{"status":"ok"}\n$/);
 });
 
-test("garbage in the middle of an answer closes the connection behind the answer, and adds nothing to it", async () => {
+test("garbage in the middle of an answer closes the connection after the answer, and adds nothing to it", async () => {
   const begun: NodeResponse[] = [];
   const { port } = await startListener([
     (_req, res) => Boolean((res as NodeJS.WritableStream).write("begun") && begun.push(res)),
@@ -246,7 +246,7 @@ test("garbage in the middle of an answer closes the connection behind the answer
   await sleep(50);
   expect(received()).toBe(before);
   (begun[0] as NodeJS.WritableStream).end();
-  expect(await closed).toMatch(/begun\r\n0\r\n\r\nHTTP\/1\.1 400 /);
+  expect(await closed).toMatch(/begun\r\n0\r\n\r\n$/);
 });
 
 test("garbage behind requests that are being answered closes the connection after their answers", async () => {

@@ -3,36 +3,60 @@ import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { createRequestQueue, createTurns } from "../../src/http/listener/request-queue.ts";
+import { createRequestQueue } from "../../src/http/listener/request-queue.ts";
 
-function response(complete: boolean): ServerResponse & EventEmitter {
+function response(complete = true): ServerResponse & EventEmitter {
   return Object.assign(new EventEmitter(), { req: { complete }, shouldKeepAlive: true }) as never;
 }
 
-test("a connection that breaks between two requests begins no incomplete request", () => {
+function start() {
   const begun: ServerResponse[] = [];
-  const socket = Object.assign(new EventEmitter(), { destroyed: true }) as Socket;
-  const queue = createRequestQueue(socket, (res) => begun.push(res), createTurns());
-  const [first, second] = [response(true), response(false)];
+  const socket = Object.assign(new EventEmitter(), { destroyed: false, end() {}, pause() {} }) as Socket;
+  return { begun, socket, queue: createRequestQueue(socket, (res) => begun.push(res), 16) };
+}
+
+test("a connection that breaks between two requests begins no incomplete request", async () => {
+  const { begun, queue } = start();
+  const [first, second] = [response(), response(false)];
   queue.take(first);
   queue.take(second);
   // The second request begins in the next turn of the event loop.
   first.emit("close");
   queue.stop();
+  await turn();
+  await turn();
   expect(begun).toEqual([first]);
-  expect(queue.open).toEqual([]);
+  expect(queue.first).toBeUndefined();
 });
 
-test("requests that wait for a turn of the event loop get one each, in their order", async () => {
-  const inTurn = createTurns();
-  const done: string[] = [];
-  inTurn(() => {
-    done.push("first");
-    inTurn(() => done.push("third"));
-  });
-  inTurn(() => done.push("second"));
-  for (const expected of [["first"], ["first", "second"], ["first", "second", "third"]]) {
-    await turn();
-    expect(done).toEqual(expected);
-  }
+test("the response under way closes with its connection, even if Node does not close it, and no other is begun", async () => {
+  const { begun, socket, queue } = start();
+  const [first, second] = [response(), response()];
+  queue.take(first);
+  queue.take(second);
+  let closed = 0;
+  first.on("close", () => closed++);
+  Object.assign(socket, { destroyed: true });
+  socket.emit("close");
+  await turn();
+  await turn();
+  await turn();
+  expect(closed).toBe(1);
+  expect(begun).toEqual([first]);
+});
+
+test("a request that arrives between two others is begun once, in its order", async () => {
+  const { begun, queue } = start();
+  const [first, second, third] = [response(), response(), response()];
+  queue.take(first);
+  first.emit("close");
+  queue.take(second);
+  queue.take(third);
+  await turn();
+  await turn();
+  expect(begun).toEqual([first, second]);
+  second.emit("close");
+  await turn();
+  await turn();
+  expect(begun).toEqual([first, second, third]);
 });

@@ -21,10 +21,7 @@ export async function startListener(
   limits: ListenerOptions["limits"] = {},
   cors = createCors(["*"]),
   more: Partial<
-    Pick<
-      ListenerOptions,
-      "handlersIfFull" | "addressOf" | "connectionsPerAddress" | "callerOf" | "callsPerCaller" | "isRpcPath"
-    >
+    Pick<ListenerOptions, "connectionsPerAddress" | "callerOf" | "callsPerCaller" | "isRpcPath">
   > = {},
 ): Promise<Started> {
   const errors: object[] = [];
@@ -36,7 +33,6 @@ export async function startListener(
   const probes = createProbes({ ready: () => true, draining: () => listener.draining });
   const listener = createListener({
     handlers: [...handlers, probes, createWelcome()],
-    handlersIfFull: () => [probes],
     isProbe: (path) => path === "/healthz",
     cors,
     log,

@@ -7,7 +7,7 @@ import { addVary, isPreflight, type NodeRequest, type NodeResponse } from "../me
 export interface Cors {
   /** Puts the header fields into an answer that is about to be made, so that scripts can read errors, too. */
   apply(req: NodeRequest, res: NodeResponse): void;
-  /** For answers to what could not be read: nobody knows its origin. */
+  /** Header fields of answers to bytes that are no request, so that their origin is unknown. */
   readonly unread: Fields;
 }
 

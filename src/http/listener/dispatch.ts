@@ -14,20 +14,25 @@ import { sendProblem } from "../send-problem.ts";
 import { answerPreflight, type Cors } from "./cors.ts";
 
 export interface DispatchOptions {
-  /** Asked in this order; the first one that takes a request keeps it. */
+  /** Called in this order; the first one that takes a request keeps it. */
   readonly handlers: readonly RequestHandler[];
   readonly cors: Cors;
   readonly log: Pick<Log, "error">;
   readonly headersMaxBytes: number;
-  /** Whether a path is below that of a service. */
+  /** True for a path below that of a service. */
   readonly isRpcPath: (path: string) => boolean;
-  /** Told when the answer to a request has ended, whatever it was. */
-  readonly tellRefused: (req: Pick<NodeRequest, "method">, startedAt: number) => void;
+  /** Called when the answer to a request has ended: logs it if it did not become a call. */
+  readonly logRefused: (req: Pick<NodeRequest, "method">, startedAt: number) => void;
+  /** Refuses a request in the protocol of its caller. */
+  readonly refuse: (error: KibitzError, req: NodeRequest, res: NodeResponse) => void;
   readonly beginSpan: BeginSpan | undefined;
 }
 
+/** Answers a request, or refuses it with an error. */
+export type Dispatch = (req: NodeRequest, res: NodeResponse, refusal?: KibitzError) => void;
+
 /**
- * The edge: finds out once who asks, then offers the request to the handlers in turn; what none of them takes is 404.
+ * The edge: identifies a request once, then offers it to the handlers in turn; a request that none of them takes is 404.
  * A request that breaks the rules, or a handler that throws, ends in an answer and never in the process's end.
  */
 export function createDispatch({
@@ -36,9 +41,10 @@ export function createDispatch({
   log,
   headersMaxBytes,
   isRpcPath,
-  tellRefused,
+  logRefused,
+  refuse,
   beginSpan,
-}: DispatchOptions): (req: NodeRequest, res: NodeResponse) => void {
+}: DispatchOptions): Dispatch {
   function fail(req: NodeRequest, res: NodeResponse, thrown: unknown): void {
     const error = errorFromUnknown(thrown);
     if (error.code === "internal") {
@@ -55,16 +61,24 @@ export function createDispatch({
     }
   }
 
-  /** Offers a request to the handlers from one on. Those that have to find something out go on later. */
-  function offer(req: NodeRequest, res: NodeResponse, from: number): void {
-    for (let index = from; index < handlers.length; index++) {
-      const taken = handlers[index]?.(req, res);
-      if (taken instanceof Promise) {
-        const goOn = (isTaken: boolean) => isTaken || isGone(res) || answer(req, res, index + 1);
-        taken.then(goOn, (thrown: unknown) => fail(req, res, thrown));
-        return;
-      }
-      if (taken) {
+  async function answer(
+    req: NodeRequest,
+    res: NodeResponse,
+    refusal: KibitzError | undefined,
+  ): Promise<void> {
+    // First, because errors have these headers too.
+    cors.apply(req, res);
+    check(req, res, headersMaxBytes);
+    if (isPreflight(req)) {
+      answerPreflight(req, res);
+      return;
+    }
+    if (refusal) {
+      refuse(refusal, req, res);
+      return;
+    }
+    for (const handler of handlers) {
+      if ((await handler(req, res)) || isGone(res)) {
         return;
       }
     }
@@ -75,16 +89,7 @@ export function createDispatch({
     );
   }
 
-  /** Offers a request, and answers with what that throws. */
-  function answer(req: NodeRequest, res: NodeResponse, from: number): void {
-    try {
-      offer(req, res, from);
-    } catch (thrown) {
-      fail(req, res, thrown);
-    }
-  }
-
-  return (req, res) => {
+  return (req, res, refusal) => {
     // A disconnect may make the request emit an error. Connect removes its own listener too early: two pipelined requests
     // with a disconnect would end the process.
     req.on("error", () => {});
@@ -97,26 +102,14 @@ export function createDispatch({
     }
     const startedAt = performance.now();
     res.once("close", () => {
-      tellRefused(req, startedAt);
+      logRefused(req, startedAt);
       endCall(outcomeOf(req));
     });
-    try {
-      // First, because errors have these fields, too.
-      cors.apply(req, res);
-      check(req, res, headersMaxBytes);
-      if (isPreflight(req)) {
-        answerPreflight(req, res);
-        return;
-      }
-    } catch (thrown) {
-      fail(req, res, thrown);
-      return;
-    }
-    answer(req, res, 0);
+    answer(req, res, refusal).catch((thrown: unknown) => fail(req, res, thrown));
   };
 }
 
-/** A request that breaks the rules is the last one of its connection: where the next one begins is not to be guessed. */
+/** A request that breaks the rules is the last one of its connection, because nothing shows where the next one begins. */
 function check(req: NodeRequest, res: NodeResponse, headersMaxBytes: number): void {
   try {
     checkRequest(req, headersMaxBytes);
@@ -129,10 +122,10 @@ function check(req: NodeRequest, res: NodeResponse, headersMaxBytes: number): vo
 }
 
 /**
- * Refuses what Node lets pass, and makes sure that `new URL(req.url, "http://" + host)` cannot throw: Connect
+ * Refuses requests that Node accepts, and makes sure that `new URL(req.url, "http://" + host)` cannot throw: Connect
  * calls it outside of any try, so one request with `Host: [` would end the process.
  *
- * To be asked behind {@link takeAbsoluteTarget}. Afterwards `req.headers.host` is there for every version, and the target
+ * To be called after {@link takeAbsoluteTarget}. Afterwards `req.headers.host` is there for every version, and the target
  * is a path with its query, or `*`.
  */
 export function checkRequest(req: NodeRequest, headersMaxBytes: number): void {
@@ -188,46 +181,26 @@ function checkQuery(target: string): void {
   }
 }
 
-/** The last host that was one: most callers have one name for a service, and to parse a URL takes as long as to find its route. */
-let lastHost = "";
-
 function isHost(host: string): boolean {
-  if (host !== lastHost) {
-    if (/[\s/?#@\\]/.test(host) || !URL.canParse(`http://${host}`)) {
-      return false;
-    }
-    lastHost = host;
-  }
-  return true;
+  return !/[\s/?#@\\]/.test(host) && URL.canParse(`http://${host}`);
 }
 
-/** Headers of which Node keeps the first and drops the others without a word, where a proxy may believe the last. */
-const onlyOnce: readonly string[] = ["host", "authorization", "content-type"];
-const onlyOnceLengths: ReadonlySet<number> = new Set(onlyOnce.map(({ length }) => length));
+/** Headers of which Node keeps the first and drops the others silently, while a proxy may believe the last. */
+const onlyOnce = ["host", "authorization", "content-type"];
 
-/** Refuses twice what may stand once (RFC 9110 section 5.3), and more than `maxHeaderListSize`: Node lets 64 KiB of HTTP/2 pass. */
+/** Refuses a second one of these (RFC 9110 section 5.3), and more than `maxHeaderListSize`: Node accepts 64 KiB over HTTP/2. */
 function checkHeaders({ rawHeaders }: NodeRequest, headersMaxBytes: number): void {
-  const seen: string[] = [];
-  let bytes = 0;
-  for (let index = 0; index < rawHeaders.length; index++) {
-    const text = rawHeaders[index] ?? "";
-    bytes += text.length;
-    if (index % 2 === 0 && onlyOnceLengths.has(text.length)) {
-      const name = text.toLowerCase();
-      if (seen.includes(name)) {
-        throw malformed(`The request has more than one ${text} header.`);
-      }
-      if (onlyOnce.includes(name)) {
-        seen.push(name);
-      }
-    }
+  const names = rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
+  const twice = onlyOnce.find((name) => names.indexOf(name) !== names.lastIndexOf(name));
+  if (twice) {
+    throw malformed(`The request has more than one ${twice} header.`);
   }
-  if (bytes > headersMaxBytes) {
+  if (rawHeaders.join("").length > headersMaxBytes) {
     throw new KibitzError("headers_too_large", "The request headers are larger than 16 KiB.");
   }
 }
 
-/** What Node's parser lets pass of HTTP/1: requests that call themselves 0.9 or 2.0, and framings that it does not undo. */
+/** Refuses HTTP/1 that Node's parser accepts: requests that call themselves 0.9 or 2.0, and framings that it does not undo. */
 function checkHttp1({ httpVersion, headers }: NodeRequest): void {
   if (httpVersion !== "1.1" && httpVersion !== "1.0") {
     throw malformed("The request is neither HTTP/1.1 nor HTTP/1.0. HTTP/2 starts with its own preface.");
@@ -240,7 +213,7 @@ function checkHttp1({ httpVersion, headers }: NodeRequest): void {
   if (httpVersion === "1.0") {
     throw malformed("HTTP/1.0 has no Transfer-Encoding.");
   }
-  // RFC 9112 section 6.3: nobody can say where such a body ends.
+  // RFC 9112 section 6.3: nothing shows where such a body ends.
   if (!/(?:^|[,\s])chunked$/i.test(coding)) {
     throw malformed(`The Transfer-Encoding "${echo(coding)}" does not end with chunked.`);
   }
@@ -269,8 +242,8 @@ function malformed(detail: string): KibitzError {
 }
 
 /**
- * Says 100 Continue when somebody begins to read the body, and not before: who is refused by the headers alone is to
- * be told so at once, without being asked for the body (RFC 9110 section 10.1.1). By itself Node asks for it always.
+ * Sends 100 Continue when a handler begins to read the body, and not before: a request that is refused by its headers alone gets its error
+ * without being asked for the body (RFC 9110 section 10.1.1). By itself Node sends it always.
  */
 export function continueWhenRead(req: NodeRequest, res: NodeResponse): void {
   const listen = (event: string | symbol) => {
@@ -278,7 +251,7 @@ export function continueWhenRead(req: NodeRequest, res: NodeResponse): void {
       return;
     }
     req.off("newListener", listen);
-    // What is read behind an answer is thrown away.
+    // What is read after an answer is discarded.
     if (!res.headersSent) {
       res.writeContinue();
     }

@@ -13,43 +13,39 @@ import { KibitzError } from "../../errors/errors.ts";
 import { headersFromError, problemFromError, problemMediaType } from "../../errors/problem.ts";
 import { contextOf, outcomeOf } from "../../request/context.ts";
 import { muchToCome } from "../lingering-close.ts";
-import { lateRequest, type NodeRequest, type NodeResponse } from "../message.ts";
-import type { EndCall, Full } from "./calls-under-way.ts";
-import type { Place } from "./connections.ts";
+import { lateRequest, type NodeResponse } from "../message.ts";
 import { continueWhenRead } from "./dispatch.ts";
 import type { ListenerLimits } from "./limits.ts";
-import { createRequestQueue, createTurns, type RequestQueue } from "./request-queue.ts";
+import { createRequestQueue, type RequestQueue } from "./request-queue.ts";
 
 /** The part of the listener that speaks HTTP/1.1. */
 export interface Http1Server {
   /** Bound to the port: Node checks the time limits only of an HTTP server that listens itself. */
   readonly server: Server;
   /** Takes a connection over. */
-  accept(place: Place): void;
+  accept(socket: Socket): void;
   /** From now on every answer is the last one on its connection. */
   drain(): void;
 }
 
-/** Counts a call, unless something is full. Undefined for a probe, which is not counted. */
-export type Admit = (req: NodeRequest, place: Place) => EndCall | Full | undefined;
-
-/** Methods that nobody reads a body of: however much is sent would be taken in and thrown away. */
+/** Methods whose bodies nothing reads. */
 const bodiless: readonly (string | undefined)[] = ["GET", "HEAD", "OPTIONS", "DELETE"];
 
+/** How long a connection is not read after each packet that cannot be parsed: the next ones are discarded, or show that the client has left. */
+const brokenPauseMs = 100;
+
 /**
- * @param answer is asked for the answer to a request, and told what is full, if anything is
- * @param unreadHeaders are put into answers to what could not be read
- * @param tellUnread told why, and gives the id of such a request
+ * @param answer answers a request
+ * @param unreadHeaders are put into answers to bytes that are no request
+ * @param logUnread logs their error, and gives them a request id
  */
 export function createHttp1Server(
-  answer: (req: IncomingMessage, res: ServerResponse, full: Full | undefined) => void,
-  admit: Admit,
+  answer: (req: IncomingMessage, res: ServerResponse) => void,
   limits: ListenerLimits,
   unreadHeaders: readonly (readonly [string, string])[],
-  tellUnread: (socket: Socket, code: string) => string,
+  logUnread: (socket: Socket, code: string) => string,
 ): Http1Server {
   const queues = new Map<Socket, RequestQueue>();
-  const inTurn = createTurns();
   let draining = false;
   const server = createServer({
     headersTimeout: limits.headersTimeoutMs,
@@ -59,11 +55,11 @@ export function createHttp1Server(
     maxHeaderSize: limits.headersMaxBytes,
     // Node would answer without a body; `checkRequest` does it with one.
     requireHostHeader: false,
-    // RFC 9110 section 7.8: who offers an upgrade can be answered as if it had not. Covers websocket and h2c.
+    // A request that offers an upgrade may be answered without one (RFC 9110 section 7.8). Covers websocket and h2c.
     shouldUpgradeCallback: () => false,
   });
   server.timeout = limits.silenceTimeoutMs;
-  // Node would drop the 1001st header without a word, and it might be Authorization. Their size is limited anyway.
+  // Node would drop the 1001st header silently, and it might be Authorization. Their size is limited anyway.
   server.maxHeadersCount = 0;
   const acceptors = server.listeners("connection") as ((socket: Socket) => void)[];
   server.removeAllListeners("connection");
@@ -73,44 +69,42 @@ export function createHttp1Server(
     server.emit("request", req, res);
   });
   const take = (req: IncomingMessage, res: ServerResponse) => queues.get(req.socket)?.take(res);
-  const begin = (place: Place, res: ServerResponse) => {
+  const begin = (res: ServerResponse) => {
     const { req } = res;
-    const isUnread = bodiless.includes(req.method) && muchToCome(req);
-    if (draining || place.spareFor || isUnread) {
+    if (draining || (bodiless.includes(req.method) && muchToCome(req))) {
       res.shouldKeepAlive = false;
     }
-    const admitted = place.spareFor ?? admit(req, place);
-    const isFull = typeof admitted === "string";
-    place.begin(res, isFull ? undefined : admitted);
-    answer(req, res, isFull ? admitted : undefined);
+    answer(req, res);
   };
   server.on("request", take);
   server.on("checkExpectation", take);
   server.on("connect", (req, socket) => {
     queues.get(req.socket)?.stop();
-    // Node has let go of the connection: without a listener, its error would end the process.
+    // Node no longer listens to the connection: without a listener, its error would end the process.
     socket.on("error", () => {}).resume();
     const error = new KibitzError("malformed_http", "CONNECT is for proxies, and this is not one.");
-    refuseSocket(socket, error, unreadHeaders, tellUnread(socket as Socket, error.code));
+    refuseSocket(socket, error, unreadHeaders, logUnread(socket as Socket, error.code));
   });
   server.on("clientError", (error: ClientError, socket) => {
-    // Refused already: Node tells of every further packet, too.
+    // Node parses every further packet, too, and reports it here.
+    socket.pause();
+    setTimeout(() => socket.resume(), brokenPauseMs);
     if (socket.writableEnded) {
       return;
     }
     const queue = queues.get(socket as Socket);
     queue?.stop();
-    const [first] = queue?.open ?? [];
+    const first = queue?.first;
     // An end in the middle of a request, or a reset.
     const hasLeft = error.code === "HPE_INVALID_EOF_STATE" || !socket.writable;
     if (first?.req.complete) {
-      // What stands before the broken bytes was read to its end: a refusal would be taken for its answer.
+      // The request before the broken bytes was read to its end: a refusal would be taken for its answer.
       if (hasLeft) {
         socket.destroy();
       }
       return;
     }
-    const problem = errorFromClientError(error, queue?.packet);
+    const problem = errorFromClientError(error);
     if (first) {
       // A client that leaves in the middle of a body was not refused.
       outcomeOf(first.req).code ??= hasLeft ? "canceled" : problem.code;
@@ -121,37 +115,32 @@ export function createHttp1Server(
     } else if (first?.headersSent || !socket.writable) {
       socket.destroy();
     } else {
-      const id = first ? contextOf(first.req).id : tellUnread(socket as Socket, problem.code);
+      const id = first ? contextOf(first.req).id : logUnread(socket as Socket, problem.code);
       refuseSocket(socket, problem, unreadHeaders, id);
     }
   });
 
   return {
     server,
-    accept(place) {
-      const { socket } = place;
+    accept(socket) {
       for (const acceptor of acceptors) {
         acceptor.call(server, socket);
       }
-      queues.set(
-        socket,
-        createRequestQueue(socket, (res) => begin(place, res), inTurn),
-      );
+      queues.set(socket, createRequestQueue(socket, begin, limits.requestsWaitingMax));
       socket.once("close", () => queues.delete(socket));
     },
     drain() {
       draining = true;
-      for (const { open } of queues.values()) {
-        const last = open.at(-1);
-        if (last) {
-          last.shouldKeepAlive = false;
+      for (const { first } of queues.values()) {
+        if (first) {
+          first.shouldKeepAlive = false;
         }
       }
     },
   };
 }
 
-/** Whether an answer is written to its end. {@link endBeforeBody} ends its response later. */
+/** True if an answer is complete. {@link endBeforeBody} ends its response later. */
 function isAnswered(res: NodeResponse): boolean {
   return res.writableEnded || outcomeOf(res.req).answeredAt !== undefined;
 }
@@ -160,15 +149,17 @@ interface ClientError extends Error {
   readonly code?: string;
   /** What Node's parser says is wrong. */
   readonly reason?: string;
+  /** The packet that it could not parse. */
+  readonly rawPacket?: Buffer;
 }
 
-function errorFromClientError({ code, reason }: ClientError, packet: Buffer | undefined): KibitzError {
+function errorFromClientError({ code, reason, rawPacket }: ClientError): KibitzError {
   switch (code) {
     case "ERR_HTTP_REQUEST_TIMEOUT":
       return lateRequest();
     case "HPE_HEADER_OVERFLOW":
-      // Node tells only of too many bytes; a packet that begins with a long target says which.
-      return /^[A-Z]+ \S{8000}/.test(packet?.toString("latin1", 0, 8100) ?? "")
+      // Node reports only that there are too many bytes; a packet that begins with a long target shows which.
+      return /^[A-Z]+ \S{8000}/.test(rawPacket?.toString("latin1", 0, 8100) ?? "")
         ? new KibitzError("uri_too_long", "The request target is too long. Send a POST with a body.")
         : new KibitzError("headers_too_large", "The request headers are larger than 16 KiB.");
     default:
@@ -179,10 +170,10 @@ function errorFromClientError({ code, reason }: ClientError, packet: Buffer | un
   }
 }
 
-/** How long bytes that still come are thrown away: a reset for them would overtake the answer. */
+/** How long bytes that still come are discarded: a reset for them would overtake the answer. */
 const lingerMs = 1000;
 
-/** Answers with a problem document where Node has made no response to write it to, and ends the connection. */
+/** Answers with a problem document if Node has made no response to write it to, and ends the connection. */
 export function refuseSocket(
   socket: Duplex,
   error: KibitzError,

@@ -6,23 +6,19 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2";
+import type { Socket } from "node:net";
 import type { KibitzError } from "../../errors/errors.ts";
 import { lateRequest, type NodeRequest, type NodeResponse } from "../message.ts";
-import type { Full } from "./calls-under-way.ts";
-import type { Place } from "./connections.ts";
 import { continueWhenRead } from "./dispatch.ts";
-import type { Admit } from "./http1-server.ts";
 import type { ListenerLimits } from "./limits.ts";
-
-type Http2Listener = (req: Http2ServerRequest, res: Http2ServerResponse, full: Full | undefined) => void;
 
 /** The part of the listener that speaks HTTP/2. It never listens: connections are handed to it. */
 export interface Http2Server {
   /** Takes a connection over. */
-  accept(place: Place): void;
+  accept(socket: Socket): void;
   /**
-   * Tells every client to send no more calls here, and closes each connection after its last answer. What is not begun by
-   * then is refused by a code that says so: it may be sent again.
+   * Sends every client a GOAWAY, and closes each connection after its last answer. A request that is not begun by then is refused by
+   * a code that says so: it may be sent again.
    */
   drain(): void;
 }
@@ -30,20 +26,20 @@ export interface Http2Server {
 /** Refuses a request in the protocol of its caller. */
 export type Refuse = (error: KibitzError, req: NodeRequest, res: NodeResponse) => void;
 
+/** Counts a call until its response closes. Returns an error if there is no room for it. */
+export type Admit = (req: NodeRequest, res: NodeResponse) => KibitzError | undefined;
+
 /**
- * @param answer is asked for the answer to a request, and told what is full, so that its connection is a spare one
- * @param admit counts a call, or says what is full
- * @param refuse what does not arrive in time
+ * @param answer answers a request
+ * @param refuse refuses a request that does not arrive in time
  */
 export function createHttp2Server(
-  answer: Http2Listener,
+  answer: (req: Http2ServerRequest, res: Http2ServerResponse) => void,
   admit: Admit,
   limits: ListenerLimits,
   refuse: Refuse,
 ): Http2Server {
   const sessions = new Map<ServerHttp2Session, Session>();
-  /** Whose session is being made. */
-  let accepted: Place | undefined;
   let draining = false;
   const server = createServer({
     settings: {
@@ -55,49 +51,36 @@ export function createHttp2Server(
     streamResetRate: limits.streamResetsPerSecond,
   });
   server.on("session", (session) => {
-    const place = accepted;
-    const leave = closeWhenIdle(session, limits);
-    sessions.set(session, { place, leave, refused: 0 });
-    cutStalled(session, limits.takeTimeoutMs);
+    sessions.set(session, { leave: closeWhenIdle(session, limits), refused: 0 });
     session.once("close", () => sessions.delete(session));
-    if (place) {
-      // With a GOAWAY, which tells its client what was not looked at.
-      place.end = () => session.destroy();
-    }
   });
   const take = (req: Http2ServerRequest, res: Http2ServerResponse) => {
-    const session = sessions.get(req.stream.session as ServerHttp2Session);
-    const { place } = session ?? {};
-    const full = place?.spareFor;
-    const admitted = full || place === undefined ? undefined : admit(req, place);
-    if (typeof admitted === "string") {
-      refuseStream(req.stream);
+    const { stream } = req;
+    if (admit(req, res)) {
+      // Clients know from this code that nothing was done, and that they may send the request again.
+      stream.close(constants.NGHTTP2_REFUSED_STREAM);
+      const session = sessions.get(stream.session as ServerHttp2Session);
       if (session && ++session.refused > limits.streamsRefusedMax) {
         session.leave();
       }
       return;
     }
     closeWithStream(req, res);
-    place?.begin(res, admitted);
-    if (full) {
-      session?.leave();
-    }
-    // Until it is begun nobody else listens, and who leaves makes it emit this.
-    req.on("error", () => {});
+    cutStalled(stream, limits.takeTimeoutMs);
     // In the next turn: of a packet with hundreds of calls, those that it cancels too are never begun.
     setImmediate(() => {
-      if (req.stream.closed || req.stream.destroyed) {
+      if (stream.closed || stream.destroyed) {
         return;
       }
       if (draining) {
-        // It came before its client could read the goodbye. Of a call of gRPC that is answered, a balancer sees no status.
-        req.stream.close(constants.NGHTTP2_REFUSED_STREAM);
+        // Opened before its client saw the GOAWAY. A gRPC call must not be answered: balancers do not see a status in trailers.
+        stream.close(constants.NGHTTP2_REFUSED_STREAM);
         return;
       }
-      if (!req.stream.endAfterHeaders) {
+      if (!stream.endAfterHeaders) {
         limitArrival(req, res, limits, refuse);
       }
-      answer(req, res, full);
+      answer(req, res);
     });
   };
   server.on("checkContinue", (req, res) => {
@@ -108,13 +91,10 @@ export function createHttp2Server(
   server.on("checkExpectation", take);
   server.on("connect", take);
   return {
-    accept(place) {
-      const { socket } = place;
+    accept(socket) {
       // An http.Server has its sockets half open; a session would then outlive a client that left, for ever.
       socket.allowHalfOpen = false;
-      accepted = place;
       server.emit("connection", socket);
-      accepted = undefined;
     },
     drain() {
       draining = true;
@@ -125,33 +105,21 @@ export function createHttp2Server(
   };
 }
 
-/**
- * Nothing was done for the stream: clients know from this code that they may send it again. Node makes an error for it, whose stack
- * nobody reads and which takes half of the time.
- */
-function refuseStream(stream: ServerHttp2Stream): void {
-  const { stackTraceLimit } = Error;
-  Error.stackTraceLimit = 0;
-  stream.close(constants.NGHTTP2_REFUSED_STREAM);
-  Error.stackTraceLimit = stackTraceLimit;
-}
-
 interface Session {
-  readonly place: Place | undefined;
   /** Ends the connection with its last call. */
   readonly leave: () => void;
   /** Streams that were refused because too many calls are under way. */
   refused: number;
 }
 
-/** How long a client may still send what it sent before it read the goodbye. */
+/** How long a client may still send calls that it sent before it saw the GOAWAY. */
 const goodbyeMs = 1000;
 
 /**
- * Says goodbye to a client without calls, and then ends the connection. By open calls, because nothing tells of headers
- * that arrive byte by byte: nghttp2 keeps half of them without a word, and for the session's own timer they are life.
+ * Sends a GOAWAY to a client without calls, and then ends the connection. By open calls, because nothing reports headers that arrive
+ * byte by byte: nghttp2 keeps half of them silently, and to the session's own timer they are life.
  *
- * @returns says goodbye now: the connection ends with its last call
+ * @returns sends the GOAWAY now: the connection ends with its last call
  */
 function closeWhenIdle(session: ServerHttp2Session, limits: ListenerLimits): () => void {
   let open = 0;
@@ -179,7 +147,7 @@ function closeWhenIdle(session: ServerHttp2Session, limits: ListenerLimits): () 
     });
   });
   session.once("close", () => clearTimeout(timer));
-  // A client that leaves everything lying.
+  // A client that reads nothing.
   session.setTimeout(limits.silenceTimeoutMs, () => session.destroy());
   return leave;
 }
@@ -199,61 +167,32 @@ function limitArrival(
     if (!res.headersSent) {
       refuse(lateRequest(), req, res);
     }
-    // At once, and not when the answer is through: whoever still reads the request must not answer it, too. For them it ends by
-    // this, and has not arrived.
+    // Close now: a handler that still reads the body must not send a second response. For the handler the request ends by this, and has
+    // not arrived.
     stream.close();
   }, limits.requestTimeoutMs);
   stream.once("close", () => clearTimeout(timer));
 }
 
-/** Looks in the time that an answer has: one that nobody takes is cut when it is up, and half of it later at most. */
-const looksPerTime = 2;
-
 /**
- * Cuts calls whose answer nobody takes. What waits is in memory, and over HTTP/2 a client can let calls wait for ever
- * while it keeps their connection alive: with a window of nothing, and pings. (Over HTTP/1.1 the silence of the
- * connection ends it.) The rest of the connection goes on.
- *
- * @param takeTimeoutMs how long what waits may stay the same, in milliseconds
+ * Cuts a call if nothing of its answer is taken for so long, or for twice as long at most. A client with a window of zero that sends pings
+ * would hold its calls for ever: to Node's timeouts of streams and sessions, a ping is life.
  */
-export function cutStalled(session: ServerHttp2Session, takeTimeoutMs: number): void {
-  // Few, and no `Map`: what that has held stays until V8 collects the whole heap.
-  const open: Waiting[] = [];
-  session.on("stream", (stream) => {
-    if (stream.closed) {
-      return;
-    }
-    const waiting: Waiting = { stream, bytes: 0, since: 0 };
-    open.push(waiting);
-    // Parts of one size look alike: that one was taken tells itself.
-    stream.on("drain", () => {
-      waiting.bytes = 0;
-    });
-    stream.once("close", () => open.splice(open.indexOf(waiting), 1));
-  });
+function cutStalled(stream: ServerHttp2Stream, takeTimeoutMs: number): void {
+  let waitingBytes = 0;
   const look = setInterval(() => {
-    const now = performance.now();
-    for (const waiting of open) {
-      const bytes = waiting.stream.bufferSize;
-      if (bytes === 0 || bytes !== waiting.bytes) {
-        waiting.bytes = bytes;
-        waiting.since = now;
-      } else if (now - waiting.since >= takeTimeoutMs) {
-        // With a code: what ends without one looks whole to its reader.
-        waiting.stream.close(constants.NGHTTP2_CANCEL);
-        waiting.stream.destroy();
-      }
+    if (stream.bufferSize > 0 && stream.bufferSize === waitingBytes) {
+      // With a code: an answer that ends without one looks complete to its reader.
+      stream.close(constants.NGHTTP2_CANCEL);
+      stream.destroy();
     }
-  }, takeTimeoutMs / looksPerTime);
-  session.once("close", () => clearInterval(look));
-}
-
-interface Waiting {
-  readonly stream: ServerHttp2Stream;
-  /** Bytes of the answer that its caller has not taken. */
-  bytes: number;
-  /** Since when they are so many, by `performance.now()`. */
-  since: number;
+    waitingBytes = stream.bufferSize;
+  }, takeTimeoutMs);
+  // An answer in parts of one size has the same number of bytes waiting again and again.
+  stream.on("drain", () => {
+    waitingBytes = 0;
+  });
+  stream.once("close", () => clearInterval(look));
 }
 
 /**

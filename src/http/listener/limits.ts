@@ -1,34 +1,29 @@
-/** What one connection may take of the server, in time and in bytes. */
+/** Limits of connections and of the calls on them, in time, bytes and numbers. */
 export const listenerLimits = {
-  /** For the bytes that tell HTTP/1.1 and HTTP/2 apart: as for the headers they begin. */
+  /** For the first bytes of a connection, which show its protocol: as long as for the headers that they begin. */
   firstBytesTimeoutMs: 10_000,
   /** From the first byte of a request to the end of its headers (HTTP/1.1); from the preface to the first headers (HTTP/2). */
   headersTimeoutMs: 10_000,
   /** From the first byte of a request to its last: the largest body, a batch of 1 MiB, needs 560 kbit/s. */
   requestTimeoutMs: 15_000,
-  /** How often Node looks for requests over those two limits: what they may be late by. */
+  /** How often Node looks for requests beyond those two limits: they may be so much late. */
   checkIntervalMs: 1_000,
   /** Without a call. Longer than the 60 s after which load balancers drop idle connections: they must be the first to. */
   keepAliveTimeoutMs: 65_000,
   /**
-   * A connection with calls on it, but on which nothing at all moves: Envoy's idle timeout of streams. Far more
-   * than the longest wait and search together (72 s): who is cut by this has stopped reading, or watches nothing but
-   * a health that stays the same, and then asks anew, as that protocol wants it.
+   * For a connection with calls on which no byte moves: Envoy's idle timeout of streams. Far more than the longest wait and search
+   * together (72 s). A client that is cut off by this has stopped reading, or only watches a health that stays the same, and
+   * watches anew, as that protocol demands.
    */
   silenceTimeoutMs: 300_000,
-  /** For any part of an answer to be taken (HTTP/2): one of 400 kB, the review of the longest game, needs 107 kbit/s. */
+  /** For any part of an answer to be read (HTTP/2): an answer of 400 kB, the review of the longest game, needs 107 kbit/s. */
   takeTimeoutMs: 30_000,
-  /** Promised by the contract; a line of it is the request target. Node's own default, said aloud. */
+  /** The request target included. Also Node's default. */
   headersMaxBytes: 16 * 1024,
   /** Connections at a time: idle, each takes about 10 kB. */
   connectionsMax: 10_000,
-  /**
-   * Connections beside those, for one answer each: probes are answered there, and others told to come later. Twice as
-   * many as wait to be accepted at most, so that none is closed for others before it has been read.
-   */
-  spareConnectionsMax: 1000,
-  /** Of them for one address. */
-  spareConnectionsPerAddress: 64,
+  /** Requests that wait on an HTTP/1.1 connection while another one is answered: 4 kB each, and hardly any client sends a second one. */
+  requestsWaitingMax: 16,
   /** Calls at a time on one HTTP/2 connection: what gRPC servers and Envoy allow. */
   streamsMax: 100,
   /** Calls at a time in all, whatever their protocol: 10 kB and more each. */
@@ -37,8 +32,8 @@ export const listenerLimits = {
   streamsRefusedMax: 100,
   /**
    * Calls that an HTTP/2 connection may cancel at once, and then per second, before it is closed: rapid reset
-   * (CVE-2023-44487). One that cancels all it may have open stays within; what it cancels at once keeps everybody else
-   * waiting for some 40 ms.
+   * (CVE-2023-44487). A client that cancels all the calls that it may have open stays within the limit, and delays others by
+   * some 40 ms.
    */
   streamResetsBurst: 100,
   streamResetsPerSecond: 33,

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
+import { KibitzError } from "../../errors/errors.ts";
 import type { Log } from "../../log/log.ts";
 import {
   type BeginSpan,
@@ -9,21 +10,21 @@ import {
   pathFrom,
   type RequestContext,
 } from "../../request/context.ts";
-import type { NodeRequest, NodeResponse, RequestHandler } from "../message.ts";
+import type { RequestHandler } from "../message.ts";
 import { sendProblem } from "../send-problem.ts";
-import { createCallsUnderWay, type Full } from "./calls-under-way.ts";
-import { createAdmission, createFullWarnings, type Place } from "./connections.ts";
 import type { Cors } from "./cors.ts";
+import { createCountLimit } from "./count-limit.ts";
 import { createDispatch, type DispatchOptions } from "./dispatch.ts";
+import { createFullWarnings } from "./full-warnings.ts";
 import { createHttp1Server } from "./http1-server.ts";
-import { createHttp2Server, type Refuse } from "./http2-server.ts";
+import { type Admit, createHttp2Server, type Refuse } from "./http2-server.ts";
 import { type ListenerLimits, listenerLimits } from "./limits.ts";
 
 /** One port for HTTP/1.1 and HTTP/2 without TLS. */
 export interface Listener {
   /** Whether `stop` was called: nothing new is accepted, what was begun is finished. */
   readonly draining: boolean;
-  /** Port 0 picks a free one; the answer says which. Rejects where the port cannot be had. */
+  /** Port 0 picks a free one; the answer says which. Rejects if the port cannot be had. */
   listen(host: string, port: number): Promise<{ host: string; port: number }>;
   /**
    * Accepts no more, lets the answers under way be finished, and resolves when the last connection is closed.
@@ -33,32 +34,28 @@ export interface Listener {
 }
 
 export interface ListenerOptions {
-  /** Asked in this order; the first one that takes a request keeps it. */
+  /** Called in this order; the first one that takes a request keeps it. */
   readonly handlers: readonly RequestHandler[];
-  /** Asked instead if something is full: probes are answered then, and nobody else is. */
-  readonly handlersIfFull?: (full: Full) => readonly RequestHandler[];
   readonly cors: Cors;
   readonly log: Pick<Log, "error" | "warn">;
-  /** Whether a path is below that of a service; none is if unset. */
+  /** True for a path below that of a service; none is if unset. */
   readonly isRpcPath?: (path: string) => boolean;
-  /** Writes the line of a request that did not become a call. */
-  readonly tellRefused?: DispatchOptions["tellRefused"];
-  /** Refuses what does not arrive in time over HTTP/2, in the protocol of its caller; with a problem document if unset. */
+  /** Logs a request that did not become a call. */
+  readonly logRefused?: DispatchOptions["logRefused"];
+  /** Refuses a request before any handler sees it, in the protocol of its caller; with a problem document if unset. */
   readonly refuse?: Refuse;
-  /** Begins the spans of requests; where unset none is kept. */
+  /** Begins the spans of requests; none is kept if unset. */
   readonly beginSpan?: BeginSpan | undefined;
   /**
-   * The address that a connection counts for, of what its socket says of the other end; undefined for those that are
-   * counted only in all.
+   * The caller that a connection, or a request by its headers, counts for. Undefined for those that count only in all, such as
+   * the connections of trusted proxies.
    */
-  readonly addressOf?: (peer: string) => string | undefined;
-  /** Connections at a time of one address. */
-  readonly connectionsPerAddress?: number;
-  /** The caller that a request counts for if it was forwarded; undefined for one that is counted only in all. */
   readonly callerOf?: (origin: Pick<RequestContext, "address" | "forwardedFor">) => string | undefined;
+  /** Connections at a time of one caller. */
+  readonly connectionsPerAddress?: number;
   /** Calls at a time of one caller. */
   readonly callsPerCaller?: () => number;
-  /** Whether requests for a path are answered whatever is full. None is if unset. */
+  /** True for a path whose requests do not count. None is if unset. */
   readonly isProbe?: (path: string) => boolean;
   readonly limits?: Partial<ListenerLimits>;
 }
@@ -66,73 +63,98 @@ export interface ListenerOptions {
 /** How often a stop looks for connections that have become idle. */
 const sweepIntervalMs = 100;
 
+const soon = { retryAfterMs: 1000 };
+
 export function createListener(options: ListenerOptions): Listener {
-  const { handlers, handlersIfFull = () => [], cors, log, limits: given } = options;
-  const { isRpcPath = () => false, tellRefused = () => {}, beginSpan } = options;
+  const { handlers, cors, log, limits: given } = options;
+  const { isRpcPath = () => false, logRefused = () => {}, beginSpan } = options;
   const { refuse = (error, req, res) => sendProblem(req, res, error) } = options;
-  const { addressOf = (peer) => peer, connectionsPerAddress = Number.POSITIVE_INFINITY } = options;
+  const { callerOf = ({ address }) => address, isProbe = () => false } = options;
   const {
-    callerOf = () => undefined,
+    connectionsPerAddress = Number.POSITIVE_INFINITY,
     callsPerCaller = () => Number.POSITIVE_INFINITY,
-    isProbe = () => false,
   } = options;
   const limits = { ...listenerLimits, ...given };
-  const dispatching = {
+  const answer = createDispatch({
+    handlers,
     cors,
     log,
     headersMaxBytes: limits.headersMaxBytes,
     isRpcPath,
-    tellRefused,
+    logRefused,
+    refuse,
     beginSpan,
-  };
-  const answerUsual = createDispatch({ ...dispatching, handlers });
-  const answerIfFull: Readonly<Record<Full, typeof answerUsual>> = {
-    caller: createDispatch({ ...dispatching, handlers: handlersIfFull("caller") }),
-    service: createDispatch({ ...dispatching, handlers: handlersIfFull("service") }),
-  };
-  const answer = (req: NodeRequest, res: NodeResponse, full: Full | undefined) =>
-    full ? answerIfFull[full](req, res) : answerUsual(req, res);
-  const warnings = createFullWarnings(limits, connectionsPerAddress, callsPerCaller, log);
-  const calls = createCallsUnderWay({
-    max: limits.callsMax,
-    maxPerCaller: callsPerCaller,
-    onFull: () => warnings("calls"),
   });
-  const admit = (req: NodeRequest, { address }: Place) => {
+  const warnFull = createFullWarnings(log);
+  const calls = createCountLimit(limits.callsMax, callsPerCaller);
+  const admit: Admit = (req, res) => {
     if (isProbe(pathFrom(req.url ?? ""))) {
       return undefined;
     }
-    const isForwarded = req.headers["x-forwarded-for"] !== undefined;
-    return calls.begin(isForwarded ? callerOf(originOf(req)) : address);
+    const end = calls.begin(callerOf(originOf(req)));
+    if (end === "all") {
+      return new KibitzError(
+        "overloaded",
+        "This server has reached its maximum of calls in flight. Retry later.",
+        soon,
+      );
+    }
+    if (end === "holder") {
+      warnFull("calls", callsPerCaller());
+      return new KibitzError(
+        "concurrency_limited",
+        "Your address has reached its maximum of calls in flight. Wait until one of them ends.",
+        soon,
+      );
+    }
+    res.once("close", end);
+    return undefined;
   };
-  /** Of what Node has made no request. */
-  const tellUnread = (socket: Socket, code: string) => {
+  /** Logs bytes of which Node has made no request. */
+  const logUnread = (socket: Socket, code: string) => {
     const unread = { method: "", url: "", headers: {}, socket };
     const { id } = identifyRequest(unread, isRpcPath);
     outcomeOf(unread).code = code;
-    tellRefused(unread, performance.now());
+    logRefused(unread, performance.now());
     return id;
   };
-  const http1 = createHttp1Server(answer, admit, limits, cors.unread, tellUnread);
+  const http1 = createHttp1Server(
+    (req, res) => answer(req, res, admit(req, res)),
+    limits,
+    cors.unread,
+    logUnread,
+  );
   const http2 = createHttp2Server(answer, admit, limits, refuse);
-  const admission = createAdmission(limits, connectionsPerAddress, warnings);
 
+  const connections = new Set<Socket>();
   const unidentified = new Set<Socket>();
+  const perAddress = createCountLimit(Number.POSITIVE_INFINITY, () => connectionsPerAddress);
+  http1.server.maxConnections = limits.connectionsMax;
+  http1.server.on("drop", () => warnFull("all", limits.connectionsMax));
   http1.server.on("connection", (socket: Socket) => {
-    const peer = socket.remoteAddress;
-    const place = peer === undefined ? undefined : admission.take(socket, peer, addressOf(peer));
-    if (place === undefined) {
+    const { remoteAddress: address } = socket;
+    const end =
+      address === undefined ? undefined : perAddress.begin(callerOf({ address, forwardedFor: undefined }));
+    if (typeof end !== "function") {
+      if (end) {
+        warnFull("address", connectionsPerAddress);
+      }
       socket.destroy();
       return;
     }
+    connections.add(socket);
     unidentified.add(socket);
-    socket.once("close", () => unidentified.delete(socket));
+    socket.once("close", () => {
+      connections.delete(socket);
+      unidentified.delete(socket);
+      end();
+    });
     sniffProtocol(socket, limits.firstBytesTimeoutMs, (protocol) => {
       unidentified.delete(socket);
       if (protocol === "http1") {
-        http1.accept(place);
+        http1.accept(socket);
       } else {
-        http2.accept(place);
+        http2.accept(socket);
       }
     });
   });
@@ -169,7 +191,11 @@ export function createListener(options: ListenerOptions): Listener {
     stop(deadlineMs) {
       stopped ??= drain();
       if (deadlineMs !== undefined) {
-        const deadline = setTimeout(admission.cut, deadlineMs);
+        const deadline = setTimeout(() => {
+          for (const socket of connections) {
+            socket.destroy();
+          }
+        }, deadlineMs);
         stopped.then(() => clearTimeout(deadline));
       }
       return stopped;
@@ -177,19 +203,19 @@ export function createListener(options: ListenerOptions): Listener {
   };
 }
 
-/** What an HTTP/2 client says first (RFC 9113 section 3.4); no HTTP/1.1 request begins so. */
+/** The first bytes of an HTTP/2 client (RFC 9113 section 3.4); no HTTP/1.1 request begins so. */
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
 /**
- * Reads from a new connection until its protocol is clear, puts all that was read back, and tells.
+ * Reads from a new connection until its protocol is clear, puts all that was read back, and reports the protocol.
  * A connection that stays silent, stops half-way or ends before that is destroyed.
  *
  * All 24 bytes count, because a first packet can be as short as one byte, and PROPFIND begins with P, too.
  */
-export function sniffProtocol(
+function sniffProtocol(
   socket: Socket,
   timeoutMs: number,
-  tell: (protocol: "http1" | "http2") => void,
+  report: (protocol: "http1" | "http2") => void,
 ): void {
   let seen: Buffer = Buffer.alloc(0);
   const read = () => {
@@ -197,7 +223,7 @@ export function sniffProtocol(
     if (chunk === null) {
       return;
     }
-    // Mostly all of it comes at once, and may be long.
+    // Usually the first packet is enough, and may be long.
     seen = seen.length === 0 ? chunk : Buffer.concat([seen, chunk]);
     const length = Math.min(seen.length, preface.length);
     const isHttp2 = seen.compare(preface, 0, length, 0, length) === 0;
@@ -206,12 +232,12 @@ export function sniffProtocol(
     }
     stop();
     socket.unshift(seen);
-    // The stream has yet to notice both. If it notices them under Node's parser, it tells of going on when the parser has
-    // stopped it already, and nothing stops it any more: all that comes is read, however much waits.
-    process.nextTick(tell, isHttp2 ? "http2" : "http1");
+    // The stream has yet to notice both. If it notices them when Node's parser listens, it emits `resume` after the parser has paused it,
+    // and nothing pauses it any more: all that comes is read, however much waits.
+    process.nextTick(report, isHttp2 ? "http2" : "http1");
   };
   const giveUp = () => socket.destroy();
-  // A connection that breaks this early was nobody's request: there is nothing to log.
+  // A connection that breaks this early has sent no request: there is nothing to log.
   const ignore = () => {};
   const timer = setTimeout(giveUp, timeoutMs);
   const stop = () => {

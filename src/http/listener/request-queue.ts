@@ -1,175 +1,81 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
-/** The requests of one HTTP/1.1 connection: one is answered at a time. */
+/** The requests of one HTTP/1.1 connection. One is answered at a time, those that arrive meanwhile are answered after it. */
 export interface RequestQueue {
-  /** Takes a request that Node has read: begins it now, or when those before it are answered. */
   take(res: ServerResponse): void;
-  /** Responses that have not ended: of the request that is under way, and of those that wait behind it. */
-  readonly open: readonly ServerResponse[];
-  /** The bytes that were read last, of which the parser is given pieces. */
-  readonly packet: Buffer | undefined;
-  /** Reads no more requests. The connection ends after the last answer to a request that was read to its end. */
+  /** The response to the request that is being answered, or is next. */
+  readonly first: ServerResponse | undefined;
+  /** Takes no more requests. The connection ends after the answer to the last one that has arrived whole. */
   stop(): void;
 }
 
 /**
- * Node makes requests of all bytes that it is given before anybody can stop it. So it is given pieces this small, and no more
- * of them while a request is under way. The shortest requests have 30 bytes: at most 35 wait as objects, all others as bytes.
- */
-const pieceBytes = 1024;
-
-/** Bytes of early requests that are kept for a connection. Beyond that it ends with the answer that is under way. */
-const earlyMaxBytes = 64 * 1024;
-
-/**
- * How long a connection with early requests is not read. Not for ever, because only reading shows that the caller has left:
- * the end of the connection comes behind all that was sent.
- */
-const pauseMs = 100;
-
-export type InTurn = (work: () => void) => void;
-
-/**
- * Calls back one after the other, each in a turn of the event loop: of hundreds of connections with early requests, one has its next
- * answered, and then whoever else has sent something is served.
- */
-export function createTurns(): InTurn {
-  const waiting: (() => void)[] = [];
-  const run = () => {
-    try {
-      waiting[0]?.();
-    } finally {
-      waiting.shift();
-      if (waiting.length > 0) {
-        setImmediate(run);
-      }
-    }
-  };
-  return (work) => {
-    if (waiting.push(work) === 1) {
-      setImmediate(run);
-    }
-  };
-}
-
-/**
- * Puts itself between a socket and Node's parser, which listens to it already.
- *
  * @param begin answers a request
- * @param inTurn calls back in a turn of the event loop that is nobody else's
+ * @param waitingMax requests that may wait at a time. Node makes requests of all bytes that it reads, so a client that sends more is not
+ * read any further, and its connection ends after the answers to these.
  */
 export function createRequestQueue(
   socket: Socket,
   begin: (res: ServerResponse) => void,
-  inTurn: InTurn,
+  waitingMax: number,
 ): RequestQueue {
-  const parsers = socket.listeners("data") as ((bytes: Buffer) => void)[];
-  let open: ServerResponse[] = [];
-  /** Undefined between the end of one answer and the next turn. */
   let underWay: ServerResponse | undefined;
-  let early: Buffer[] = [];
-  let earlyBytes = 0;
-  let packet: Buffer | undefined;
-  let stopped = false;
-  let pause: NodeJS.Timeout | undefined;
+  let waiting: ServerResponse[] = [];
+  let isStopped = false;
 
-  const isBusy = () => open[0]?.req.complete === true;
-  const read = (bytes: Buffer) => (isBusy() || earlyBytes > 0 ? keep(bytes) : parse(bytes));
-
-  function parse(bytes: Buffer): void {
-    packet = bytes;
-    let at = 0;
-    for (; at < bytes.length && !stopped && !isBusy(); at += pieceBytes) {
-      for (const parser of parsers) {
-        parser.call(socket, bytes.subarray(at, at + pieceBytes));
-      }
+  function beginNext(): void {
+    if (underWay || socket.destroyed) {
+      return;
     }
-    if (at < bytes.length) {
-      keep(bytes.subarray(at));
+    const next = waiting.shift();
+    if (next) {
+      underWay = next;
+      next.once("close", () => end(next));
+      begin(next);
+    } else if (isStopped) {
+      socket.end();
     }
   }
 
-  function keep(bytes: Buffer): void {
-    if (!stopped && earlyBytes + bytes.length <= earlyMaxBytes) {
-      early.push(bytes);
-      earlyBytes += bytes.length;
-    } else {
-      stop();
+  function end(res: ServerResponse): void {
+    underWay = undefined;
+    if (!res.shouldKeepAlive) {
+      // This was the last answer of the connection: Node writes no other, and its response would never close.
+      waiting = [];
     }
-    socket.pause();
-    pause ??= setTimeout(() => {
-      pause = undefined;
-      socket.resume();
-    }, pauseMs);
+    // The next one in a turn of the event loop of its own: other connections have theirs in between.
+    setImmediate(beginNext);
   }
 
   function stop(): void {
-    stopped = true;
-    early = [];
-    // What was not read to its end is not begun.
-    open = open.filter((res) => res === underWay || res.req.complete);
-    const last = open.at(-1);
+    isStopped = true;
+    waiting = waiting.filter(({ req }) => req.complete);
+    const last = waiting.at(-1) ?? underWay;
     if (last) {
       last.shouldKeepAlive = false;
     }
   }
 
-  function beginFirst(): void {
-    const [first] = open;
-    if (first && underWay === undefined) {
-      underWay = first;
-      begin(first);
-    }
-  }
+  // All that a call holds is released when its response closes, so it closes with the connection in any case. Node 24.0 closes only the
+  // response whose turn it is to be written.
+  socket.once("close", () => setImmediate(() => underWay?.emit("close")));
 
-  function goOn(): void {
-    if (socket.destroyed) {
-      return;
-    }
-    beginFirst();
-    if (open.length === 0 && stopped) {
-      socket.end();
-    }
-    if (!isBusy() && !stopped) {
-      const bytes = Buffer.concat(early);
-      early = [];
-      earlyBytes = 0;
-      parse(bytes);
-      if (earlyBytes === 0) {
-        clearTimeout(pause);
-        pause = undefined;
-        socket.resume();
-      }
-    }
-  }
-
-  function take(res: ServerResponse): void {
-    open.push(res);
-    res.once("close", () => {
-      open = open.filter((other) => other !== res);
-      underWay = underWay === res ? undefined : underWay;
-      if (open.length > 0 || stopped || earlyBytes > 0) {
-        inTurn(goOn);
-      }
-    });
-    if (open.length === 1) {
-      beginFirst();
-    }
-  }
-
-  socket.on("data", read);
-  for (const parser of parsers) {
-    socket.off("data", parser);
-  }
-  socket.once("close", () => clearTimeout(pause));
   return {
-    take,
-    get open() {
-      return open;
+    take(res) {
+      if (isStopped) {
+        return;
+      }
+      if (waiting.length === waitingMax) {
+        stop();
+        socket.pause();
+        return;
+      }
+      waiting.push(res);
+      beginNext();
     },
-    get packet() {
-      return packet;
+    get first() {
+      return underWay ?? waiting[0];
     },
     stop,
   };
