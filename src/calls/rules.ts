@@ -6,6 +6,7 @@ import {
 } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import type { Fault } from "../errors/errors.ts";
 import { fieldPathOf, isAtOrBelow, pointerStep } from "../text/json-pointer.ts";
+import { wordsOfEnum } from "./plain/enum-words.ts";
 
 /**
  * The violations of a message by the rules of its proto.
@@ -107,8 +108,10 @@ function complaintOf({ ruleId, message }: Violation, field: DescField | undefine
       return `must have at least ${limit} ${limit === "1" ? "item" : "items"}, not ${(value as []).length}`;
     case "repeated.max_items":
       return `must have at most ${limit} items, not ${(value as []).length}`;
-    case "enum.defined_only":
-      return `must be one of ${wordsOf(field).join(", ")}, not ${value}`;
+    case "enum.defined_only": {
+      const words = field?.enum ? [...wordsOfEnum(field.enum).values()] : [];
+      return `must be one of ${words.join(", ")}, not ${value}`;
+    }
     default:
       return message.replace(/^value /, "");
   }
@@ -124,14 +127,6 @@ function wordsOfPattern(field: DescField | undefined): string {
   const type = field && getOption(field, fieldRules).type;
   const pattern = type?.case === "string" ? type.value.pattern : "";
   return patterns.get(pattern) ?? `must match ${pattern}`;
-}
-
-/** The words that plain JSON has for the values; the value 0 says that nothing is said. */
-function wordsOf(field: DescField | undefined): readonly string[] {
-  const { values = [], sharedPrefix = "" } = field?.enum ?? {};
-  return values
-    .filter(({ number }) => number !== 0)
-    .map(({ name }) => name.toLowerCase().slice(sharedPrefix.length));
 }
 
 type Segment = Violation["field"][number];

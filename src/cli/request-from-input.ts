@@ -86,7 +86,7 @@ export function readSendable(sent: Readonly<Record<string, unknown>>): AnalysisR
 function readJudged(sent: Readonly<Record<string, unknown>>) {
   const reading = createMessageReader(AnalysisRequestSchema)(sent);
   const message = reading.message as AnalysisRequest;
-  const faults = [...reading.faults, ...createRules()(message, AnalysisRequestSchema)];
+  const faults = createRules()(message, AnalysisRequestSchema, reading.faults);
   return { message, unreadable: reading.faults.length > 0, faults };
 }
 
