@@ -9,7 +9,7 @@ import type { EngineVersion } from "../engine/catalog.ts";
 import type { EngineBuild, EngineInfo, EngineOption } from "../engine/engine.ts";
 import { enumValue } from "./convert.ts";
 
-/** What the service knows of an engine version. */
+/** Describes an engine version. */
 export interface VersionFacts {
   readonly version: EngineVersion;
   readonly info: EngineInfo;
@@ -79,7 +79,7 @@ function schemaOfOption(option: EngineOption): JsonObject {
     : { type: "integer", minimum: option.minimum, maximum: option.maximum, ...common };
 }
 
-/** What the option does, for people. */
+/** Explains the option to people. */
 function titleOf({ name, engineName }: EngineOption): string {
   return titles.get(name) ?? engineName;
 }

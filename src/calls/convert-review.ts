@@ -21,7 +21,7 @@ export interface ReviewRequest {
   readonly pgn: string | undefined;
   readonly fen: string | undefined;
   readonly moves: readonly string[];
-  /** What is asked of each position. */
+  /** The search settings for each position. */
   readonly asked: AnalysisRequest;
 }
 
@@ -29,7 +29,7 @@ export interface ReviewRequest {
 export interface ReviewedGame {
   readonly game: Game;
   readonly review: GameReview;
-  /** Of each position, the start first. */
+  /** One for each position, the start first. */
   readonly analyses: readonly Analysis[];
   /** The annotated game. */
   readonly pgn: string;
@@ -163,14 +163,14 @@ function playFields({ accuracy, averageCentipawnLoss, inaccuracies, mistakes, bl
   };
 }
 
-/** What the searches of a review took. */
+/** The work of a review's searches. */
 export interface SearchTotals {
-  /** Those that were evaluated: without finished ones. */
+  /** Number of evaluated positions. Finished ones need no search. */
   readonly positions: number;
-  /** Those for which an engine was asked. */
+  /** Number of positions that an engine searched. */
   readonly searched: number;
   readonly cached: number;
-  /** Of what was searched. */
+  /** Sum over the positions that an engine searched. */
   readonly nodes: number;
   /** Engine time of what was searched, in milliseconds. */
   readonly timeMs: number;

@@ -86,7 +86,7 @@ export function messageFromAnalysis(analysis: Analysis): Answer {
   };
 }
 
-/** What a stream says while its search waits. */
+/** The message of a stream whose search waits. */
 export function messageFromPlace({
   place,
   expectedWaitMs,
@@ -111,7 +111,7 @@ export function repeatablePart(message: Message): Message | undefined {
   return part;
 }
 
-/** What operators want to know of a search, of the answer to a call or the last of a stream; nothing of other answers. */
+/** Returns the log fields of the search behind an answer, or behind the last message of a stream. Empty for other answers. */
 export function searchFactsOf(answer: unknown): CallFields {
   if (isMessage(answer, StreamEvaluateResponseSchema)) {
     return searchFactsOf(answer.event.value);

@@ -19,7 +19,7 @@ export const batchMethods: readonly DescMethod[] = [evaluateBatch];
 /** Calls that ask for many searches. */
 const long: ReadonlySet<DescMethod> = new Set<DescMethod>([evaluateBatch, reviewGame]);
 
-/** Whether calls of a method count: the analyses do, and what tells of the service does not. */
+/** True if calls of a method count against limits: analyses do; information about the service does not. */
 export function isCounted(method: DescMethod): boolean {
   return counted.has(method);
 }

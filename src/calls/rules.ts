@@ -94,7 +94,7 @@ function complaintOf({ ruleId, message }: Violation, field: DescField | undefine
   const limit = /\d+/.exec(message)?.[0] ?? "";
   switch (ruleId) {
     case "required":
-      // Proto cannot tell the one from the other.
+      // Proto cannot distinguish the two.
       return "is required: it is missing or empty";
     case "string.min_len":
       return value === "" ? "must not be empty" : `must have at least ${limit} characters`;
@@ -117,7 +117,7 @@ function complaintOf({ ruleId, message }: Violation, field: DescField | undefine
   }
 }
 
-/** What the patterns of the proto say, for people. */
+/** The patterns of the proto, explained to people. */
 const patterns: ReadonlyMap<string, string> = new Map([
   ["^[^\\x00-\\x1f\\x7f-\\x9f]*$", "must not contain control characters"],
   ["^[!-~]*$", "must consist of printable ASCII characters without spaces"],
@@ -131,7 +131,7 @@ function wordsOfPattern(field: DescField | undefined): string {
 
 type Segment = Violation["field"][number];
 
-/** What stands in a message, list or map at one step of a path. */
+/** Returns the value in a message, list or map at one step of a path. */
 function valueAt(holder: unknown, segment: Segment): unknown {
   const values = holder as Readonly<Record<string, unknown>>;
   switch (segment.kind) {

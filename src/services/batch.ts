@@ -93,9 +93,9 @@ export function createBatchEvaluation(options: BatchOptions) {
     const turn = beginWork(() => signal.throwIfAborted());
     /** Items whose faults were found without work. */
     let faults = 0;
-    /** Whether an item was refused for what further ones would be refused for, too: they are not judged for that. */
+    /** True once an item was refused by a limit that refuses the following ones, too: they are not checked any more. */
     let used = false;
-    // What could not be read is refused, and counts for no request.
+    // Items that could not be decoded are refused and count as no request.
     const uncounted = new Set(requests.keys().filter((index) => !unreadable.has(index)));
     outcome.uncounted = uncounted.size;
     const settle = (index: number) => {

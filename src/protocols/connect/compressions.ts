@@ -3,10 +3,10 @@ import type { Compression } from "@connectrpc/connect/protocol";
 import { compressionGzip } from "@connectrpc/connect-node";
 import { compressionBrotli } from "./workarounds.ts";
 
-/** What requests may be packed in. Not brotli: 39 bytes of it make its decoder take 16 MB. */
+/** Codings of requests. No brotli: 39 bytes of it make the decoder allocate 16 MB. */
 export const requestCompression: Compression = compressionGzip;
 
-/** What answers are packed in, if their readers accept it. */
+/** Codings of answers, if the client accepts them. */
 export const answerCompressions: readonly Compression[] = [compressionGzip, compressionBrotli];
 
 /** Messages that are shorter are not packed, whatever their readers say. */
@@ -17,7 +17,7 @@ export const compressedFlag = 1;
 
 /** How a request is packed. */
 export interface RequestEncoding {
-  /** Whether its body is packed as a whole, and not each of its messages. */
+  /** True if the coding applies to the body as a whole, and not to each message. */
   readonly isOfBody: boolean;
   readonly name: string | null;
   /** The headers that say so, and what its sender accepts: Connect looks at no others. */

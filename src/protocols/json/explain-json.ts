@@ -10,9 +10,9 @@ const charactersAtOnce = 32 * 1024;
 /** An object or array that is open where the walk stands. */
 interface Open {
   readonly close: "}" | "]";
-  /** Of an object: the keys read so far. */
+  /** The keys read so far, if this is an object. */
   readonly keys: Set<string>;
-  /** Where the walk stands in it: a key, or an index. */
+  /** The current key or index. */
   at: string | number;
 }
 

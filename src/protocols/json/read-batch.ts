@@ -22,7 +22,7 @@ export type BatchReading =
       readonly count: number;
       /** The JSON texts of these items, by index: parsed, one may take 22 times as much memory. */
       readonly unreadable: ReadonlyMap<number, string>;
-      /** What its call threw as the error for its caller, with a batch that would be answered if there is one. */
+      /** Makes the error for the caller of what its call threw, with a suggested batch if there is one. */
       explain(thrown: unknown): Promise<KibitzError>;
     }
   | { readonly kind: "left" };

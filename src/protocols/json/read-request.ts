@@ -17,7 +17,7 @@ export type RequestReading =
   | {
       readonly kind: "request";
       readonly message: Message;
-      /** What its call threw as the error for its caller, with a request that would be answered if there is one. */
+      /** Makes the error for the caller of what its call threw, with a suggested request if there is one. */
       explain(thrown: unknown): Promise<KibitzError>;
     }
   | { readonly kind: "left" };
@@ -27,17 +27,17 @@ export interface RequestReaderOptions {
   readonly faultsOf: Rules;
   /** Is called only if a request was refused, to suggest none that would be refused, too. */
   readonly judge: PreflightMessage;
-  /** What the refusal of a request counts for. */
+  /** Returns how many times the refusal of a request counts in the error quota. */
   readonly costOf: (message: Message) => number;
   /** Slices of the thread, for what takes long to read. */
   readonly beginWork: BeginWork;
   /** Greatest body of a method, before and after inflation. */
   readonly readMaxBytesOf: (method: DescMethod) => number;
-  /** What all bodies together may take while they are read. */
+  /** The memory for all bodies while they are read. */
   readonly bodies: BodyBudget;
 }
 
-/** What has been read of a request, with what explains its refusals. */
+/** A request that was read, with the function that explains its refusals. */
 export type ReadRequest = Extract<RequestReading, { readonly kind: "request" }>;
 
 /**

@@ -9,7 +9,7 @@ export interface Route {
   /** The whole path, to be matched exactly. */
   readonly path: string;
   readonly method: DescMethod;
-  /** Whether the request is the JSON body; else it is the query. */
+  /** True if the request is the JSON body, false if it is the query. */
   readonly body: boolean;
 }
 
@@ -53,7 +53,7 @@ function routeFromRule(method: DescMethod, rule: HttpRule): Route {
 const verbs = { get: "GET", put: "PUT", post: "POST", delete: "DELETE", patch: "PATCH" } as const;
 
 /**
- * What a route answers with: one object, server-sent events, an answer for each item of a list, or the last message of a
+ * The form of a route's answer: one object, server-sent events, an answer for each item of a list, or the last message of a
  * stream.
  */
 export type RouteKind = "unary" | "stream" | "batch" | "answer_at_end";

@@ -38,7 +38,7 @@ export function valueFor(side: "white" | "black", { cp, mate, win_percent: winPe
 /** More centipawns than any engine reports. */
 const mateValue = 1_000_000;
 
-/** Whether a value of {@link valueFor} stands for a mate. */
+/** True if a value of {@link valueFor} stands for a mate. */
 export function isMate(value: number): boolean {
   return Math.abs(value) > mateValue / 2;
 }
