@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants, type Http2ServerRequest, type Http2ServerResponse } from "node:http2";
 import Negotiator from "negotiator";
 import { KibitzError } from "../errors/errors.ts";
+import type { RequestOutcome } from "../request/context.ts";
 
 /** A request over HTTP/1.1 or HTTP/2: both use one port. */
 export type NodeRequest = IncomingMessage | Http2ServerRequest;
@@ -62,6 +63,18 @@ export function onLeave(res: NodeResponse, report: () => void): void {
   } else {
     res.once("close", leave);
   }
+}
+
+/**
+ * Gives a request the code `canceled` if its client disconnects before the request has become a call, which logs its own end. This
+ * runs before the listener logs the end of the request.
+ */
+export function cancelOnLeave(res: NodeResponse, outcome: RequestOutcome): void {
+  res.prependOnceListener("close", () => {
+    if (!res.writableEnded && !outcome.hasLine) {
+      outcome.code ??= "canceled";
+    }
+  });
 }
 
 /** Writes a part of a response, and waits until there is room for more. `false`: the client has disconnected. */

@@ -21,7 +21,10 @@ export async function startListener(
   limits: ListenerOptions["limits"] = {},
   cors = createCors(["*"]),
   more: Partial<
-    Pick<ListenerOptions, "connectionsPerAddress" | "callerOf" | "callsPerCaller" | "isRpcPath">
+    Pick<
+      ListenerOptions,
+      "connectionsPerAddress" | "callerOf" | "callsPerCaller" | "isRpcPath" | "logRefused"
+    >
   > = {},
 ): Promise<Started> {
   const errors: object[] = [];

@@ -17,6 +17,7 @@ import type { BodyBudget, CountBytes } from "../../http/body-budget.ts";
 import { discardAfterAnswer } from "../../http/lingering-close.ts";
 import {
   addVary,
+  cancelOnLeave,
   cutShort,
   hasArrived,
   isGone,
@@ -77,6 +78,7 @@ export function createConnectAdapter(options: ConnectAdapterOptions): ConnectAda
   const handlerByPath = new Map(handlers.map((handler) => [handler.requestPath, handler]));
 
   async function answer(handler: UniversalHandler, req: NodeRequest, res: NodeResponse): Promise<void> {
+    cancelOnLeave(res, outcomeOf(req));
     const values = valuesFor(req);
     const call = callFromRequest(req, res, values);
     if (call instanceof KibitzError) {

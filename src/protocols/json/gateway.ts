@@ -2,6 +2,7 @@ import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import type { Entry } from "../../access/entrance.ts";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import {
+  cancelOnLeave,
   cutShort,
   isGone,
   type NodeRequest,
@@ -74,6 +75,7 @@ export function createGateway(options: GatewayOptions): RequestHandler {
     req: NodeRequest,
     res: NodeResponse,
   ): Promise<boolean> {
+    cancelOnLeave(res, outcomeOf(req));
     let entry: Entry | undefined;
     try {
       entry = await options.enter(req, method);
@@ -84,7 +86,6 @@ export function createGateway(options: GatewayOptions): RequestHandler {
       await answer(req, res, entry);
     } catch (thrown) {
       if (thrown instanceof CallerLeft) {
-        outcomeOf(req).code ??= "canceled";
         return true;
       }
       const error = errorFromUnknown(thrown);

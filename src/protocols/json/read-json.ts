@@ -154,7 +154,6 @@ export async function readBody(req: NodeRequest, maxBytes: number, budget: BodyB
     return { kind: "bytes", bytes };
   } catch (error) {
     if (error instanceof CallerLeft) {
-      outcome.code ??= "canceled";
       return { kind: "left" };
     }
     if (error instanceof KibitzError) {

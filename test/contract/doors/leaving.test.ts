@@ -8,10 +8,11 @@ import {
   Http2SessionManager,
 } from "@connectrpc/connect-node";
 import { status } from "@grpc/grpc-js";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { newMessage, oldMessage } from "../../protocols/mcp/messages.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { patienceMs } from "../../support/patience.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
 import { createClients, type DynamicClient } from "./clients/grpc-js.ts";
@@ -93,34 +94,59 @@ describe("a caller that leaves frees the engine, and nothing is logged as an err
 
 describe("a caller that leaves while it still sends is no failure of ours", () => {
   const headers = { ":method": "POST", ":path": "/chess.analysis.v1.AnalysisService/StreamEvaluate" };
+  let callers = 0;
 
-  test.each(["application/connect+json", "application/grpc+proto", "application/grpc-web+proto"])(
-    "a caller that leaves while it sends %s over HTTP/2 is no error",
-    async (type) => {
+  /** The header that marks a request, and a check of its lines in the log. */
+  function marked() {
+    const requestId = `left-while-sending-${++callers}`;
+    const lines = () =>
+      app.logged.filter((line) => (line as { readonly requestId?: string }).requestId === requestId);
+    return {
+      headers: { "x-request-id": requestId },
+      async expectLine(protocol: string) {
+        await vi.waitFor(() => expect(lines()).not.toEqual([]), patienceMs);
+        expect(lines()).toMatchObject([{ message: "call", protocol, code: "canceled" }]);
+      },
+    };
+  }
+
+  test.each([
+    ["application/connect+json", "connect"],
+    ["application/grpc+proto", "grpc"],
+    ["application/grpc-web+proto", "grpc-web"],
+  ])(
+    "a caller that leaves while it sends %s over HTTP/2 has one line in the log, with the code canceled",
+    async (type, protocol) => {
       const client = connect(app.url);
       client.on("error", () => {});
-      const stream = client.request({ ...headers, "content-type": type }, { endStream: false });
+      const { headers: mark, expectLine } = marked();
+      const stream = client.request({ ...headers, ...mark, "content-type": type }, { endStream: false });
       stream.on("error", () => {});
       stream.write(Buffer.of(0, 0, 0, 1, 0));
       await new Promise((resolve) => setTimeout(resolve, 100));
       client.destroy();
-      await expectFreeEngine();
+      await expectLine(protocol);
     },
   );
 
-  test.each(["application/connect+json", "application/json", "application/grpc-web+proto"])(
-    "a caller that leaves while it sends %s over HTTP/1.1 is no error",
-    async (type) => {
+  test.each([
+    ["application/connect+json", "connect"],
+    ["application/json", "connect"],
+    ["application/grpc-web+proto", "grpc-web"],
+  ])(
+    "a caller that leaves while it sends %s over HTTP/1.1 has one line in the log, with the code canceled",
+    async (type, protocol) => {
+      const { headers: mark, expectLine } = marked();
       const call = type === "application/json" ? "Evaluate" : "StreamEvaluate";
       const leaving = request(`${app.url}/chess.analysis.v1.AnalysisService/${call}`, {
         method: "POST",
-        headers: { "Content-Type": type, "Content-Length": "1000" },
+        headers: { "Content-Type": type, "Content-Length": "1000", ...mark },
       });
       leaving.on("error", () => {});
       leaving.write(Buffer.of(0, 0, 0, 1, 0));
       await new Promise((resolve) => setTimeout(resolve, 100));
       leaving.destroy();
-      await expectFreeEngine();
+      await expectLine(protocol);
     },
   );
 });

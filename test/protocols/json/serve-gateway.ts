@@ -10,12 +10,12 @@ import { localAccount } from "../../../src/access/account.ts";
 import type { StreamHandler, UnaryHandler } from "../../../src/calls/register.ts";
 import { createRules } from "../../../src/calls/rules.ts";
 import { errorFromFaults, type Fault } from "../../../src/errors/errors.ts";
-import { createBodyBudget } from "../../../src/http/body-budget.ts";
+import { type BodyBudget, createBodyBudget } from "../../../src/http/body-budget.ts";
 import type { NodeRequest, NodeResponse, RequestHandler } from "../../../src/http/message.ts";
 import { type Log, silentLog } from "../../../src/log/log.ts";
 import { createGateway } from "../../../src/protocols/json/gateway.ts";
 import { identifyRequest } from "../../../src/request/context.ts";
-import { createTimeSlicer } from "../../../src/thread/event-loop.ts";
+import { type BeginWork, createTimeSlicer } from "../../../src/thread/event-loop.ts";
 
 export const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
@@ -35,10 +35,12 @@ export interface ServedGateway extends AsyncDisposable {
 export interface MadeUpCalls {
   readonly calls?: Readonly<Record<string, UnaryHandler>>;
   readonly streams?: Readonly<Record<string, StreamHandler>>;
-  /** Told of a call that is let in, and of one that is refused. */
-  readonly entered?: () => void;
+  /** Called to admit a call, and when a call is refused. */
+  readonly entered?: () => void | Promise<void>;
   readonly refused: () => Promise<void>;
   readonly log?: Pick<Log, "error">;
+  readonly beginWork?: BeginWork;
+  readonly bodies?: BodyBudget;
 }
 
 const rules = createRules();
@@ -49,16 +51,18 @@ export function madeUpGateway({
   entered,
   refused,
   log = silentLog,
+  beginWork = createTimeSlicer(),
+  bodies = createBodyBudget(),
 }: MadeUpCalls): RequestHandler {
   return createGateway({
     log,
     services: [AnalysisService, GameService, KeyService],
     async enter() {
-      entered?.();
+      await entered?.();
       return { account: localAccount, check() {}, isLimited() {}, refused };
     },
     costOf: () => 1,
-    beginWork: createTimeSlicer(),
+    beginWork,
     calls: {
       unary: (method) => calls[method.name] ?? (async () => create(method.output)),
       stream: (method) => streams[method.name] ?? (() => expect.fail(`${method.name} was called`)),
@@ -72,7 +76,7 @@ export function madeUpGateway({
       }
     },
     readMaxBytesOf: () => 64 * 1024,
-    bodies: createBodyBudget(),
+    bodies,
   });
 }
 

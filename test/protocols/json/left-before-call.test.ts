@@ -1,0 +1,54 @@
+import { request } from "node:http";
+import { gzipSync } from "node:zlib";
+import { expect, test, vi } from "vitest";
+import { createBodyBudget } from "../../../src/http/body-budget.ts";
+import { createCallLine, createRefusalLog } from "../../../src/log/call-line.ts";
+import { type LogFields, silentLog } from "../../../src/log/log.ts";
+import { startListener } from "../../http/start-listener.ts";
+import { patienceMs } from "../../support/patience.ts";
+import { type MadeUpCalls, madeUpGateway, startFen } from "./serve-gateway.ts";
+
+/** A wait without end, and whether it has begun. */
+function createWait() {
+  const { promise: reached, resolve } = Promise.withResolvers<void>();
+  async function wait(): Promise<never> {
+    resolve();
+    return new Promise(() => {});
+  }
+  return { reached, wait };
+}
+
+const batch = JSON.stringify({ requests: [{ fen: startFen }] });
+
+test.each<[string, string, object, (wait: () => Promise<never>) => Partial<MadeUpCalls>]>([
+  ["while it is admitted", "/v1/eval", {}, (wait) => ({ entered: wait })],
+  ["while its batch waits for its turn", "/v1/eval/batch", {}, (wait) => ({ beginWork: () => wait })],
+  [
+    "while its body waits to be decompressed",
+    "/v1/eval",
+    { "content-encoding": "gzip" },
+    (wait) => ({ bodies: { ...createBodyBudget(), inflate: wait } }),
+  ],
+])(
+  "a client of plain JSON that leaves %s has one line in the log, with the code canceled",
+  async (_, path, headers, options) => {
+    const { reached, wait } = createWait();
+    const lines: LogFields[] = [];
+    const log = { ...silentLog, info: (fields: LogFields) => void lines.push(fields) };
+    const gateway = madeUpGateway({ refused: async () => {}, ...options(wait) });
+    const logRefused = createRefusalLog(
+      createCallLine(log, () => undefined),
+      () => "",
+    );
+    const { base } = await startListener([gateway], {}, undefined, { logRefused });
+    const leaving = request(base + path, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+    });
+    leaving.on("error", () => {}).end("content-encoding" in headers ? gzipSync(batch) : batch);
+    await reached;
+    leaving.destroy();
+    await vi.waitFor(() => expect(lines).not.toEqual([]), patienceMs);
+    expect(lines).toMatchObject([{ method: "POST", request: path, code: "canceled" }]);
+  },
+);
