@@ -1,0 +1,210 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface, type Interface } from "node:readline";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { mcpProcess } from "../protocols/mcp/agents.ts";
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
+import { watchHealth } from "./health-watch.ts";
+import { forgetPeak, vitalsOf } from "./processes-of.ts";
+import { serviceSettings } from "./service-settings.ts";
+import { startFen, useService } from "./started-service.ts";
+import { codeOf, type Sent, toolCallOf, type WayIn, waysIn } from "./ways-in.ts";
+
+/** A request that costs as much as one of its size can. */
+interface Case extends Sent {
+  readonly name: string;
+  /** How it is refused in JSON; unset if it is answered. */
+  readonly code?: string;
+  /** How it is refused in protobuf, and by MCP, if in another way. */
+  readonly binaryCode?: string;
+  readonly mcpCode?: string;
+  /** In every answer that is no refusal. */
+  readonly answer?: RegExp;
+  /** The ways in that are tested with every change, if not all of them. The others are tested every night. */
+  readonly daily?: readonly string[];
+  /** True if it takes so long that the sender leaves before the answers have come. */
+  readonly isLeft?: true;
+}
+
+const kib = 1024;
+const opening = "1. f3 e5 2. g4 {";
+const end = "} Qh4# 0-1";
+const comment = 'all of this is "said"\n'.repeat(12_000).slice(0, 256 * kib - opening.length - end.length);
+const longestGame = Array.from({ length: 150 }, () => ["Nf3", "Nf6", "Ng1", "Ng8"]).flat();
+
+const cases: readonly Case[] = [
+  {
+    name: "a batch of 70 long games",
+    call: "evaluateBatch",
+    message: { requests: Array.from({ length: 70 }, () => ({ fen: startFen, moves: longestGame })) },
+    isLeft: true,
+    daily: [],
+  },
+  {
+    name: "256 KiB of Nf3 Nf6 Ng1 Ng8 as PGN",
+    call: "reviewGame",
+    message: { pgn: "Nf3 Nf6 Ng1 Ng8 ".repeat(16 * kib) },
+    code: "out_of_range",
+    daily: ["gRPC"],
+  },
+  {
+    name: "256 KiB of empty requests in a batch",
+    call: "evaluateBatch",
+    message: { requests: Array.from({ length: 87_000 }, () => ({})) },
+    code: "out_of_range",
+  },
+  {
+    name: "20,000 open brackets",
+    call: "evaluate",
+    message: "[".repeat(20_000),
+    code: "malformed_json",
+    binaryCode: "invalid_type",
+    mcpCode: "-32700",
+  },
+  {
+    name: "64 KiB of empty moves",
+    call: "evaluate",
+    message: { fen: startFen, moves: Array.from({ length: 21_000 }, () => "") },
+    code: "out_of_range",
+    daily: ["gRPC"],
+  },
+  {
+    name: "a review of exactly 262,144 bytes of PGN that JSON writes with escapes",
+    call: "reviewGame",
+    message: { pgn: opening + comment + end, depth: 1 },
+    answer: /Qh4#/,
+    daily: ["gRPC", "Connect JSON"],
+  },
+  {
+    name: "an analysis behind 600 moves",
+    call: "evaluate",
+    message: { fen: startFen, moves: longestGame },
+    answer: /w KQkq - 600 301/,
+    daily: [],
+  },
+];
+
+const bounds = { open: { peakBytes: 600e6 }, public: { peakBytes: 300e6 } } as const;
+
+/** Some of twenty may be refused so: their caller asks too much at a time, or the thread is late. */
+const waiting = ["rate_limited", "concurrency_limited", "overloaded"];
+/** The plan of a caller without a key has no batches of 70. */
+const overPlan = "upgrade_needed";
+const grownMaxBytes = 200e6;
+const count = 20;
+const leavesAfterMs = 2000;
+
+/** Every answer is the expected one, or the refusal of one request too many; at least one is expected. */
+function expectAnswers(
+  answers: readonly string[],
+  { code = "ok", answer = /(?:)/ }: Pick<Case, "code" | "answer">,
+) {
+  expect(answers).toHaveLength(count);
+  const codes = answers.map(codeOf);
+  expect(codes).toContain(code);
+  for (const [index, text] of answers.entries()) {
+    expect([code, ...waiting], text.slice(0, 300)).toContain(codes[index]);
+    if (codes[index] === "ok") {
+      expect(text).toMatch(answer);
+    }
+  }
+}
+
+function codeFor({ code, binaryCode, mcpCode }: Case, { name }: Pick<WayIn, "name">): string | undefined {
+  const isBinary = ["Connect binary", "gRPC", "gRPC-Web"].includes(name);
+  return (isBinary && binaryCode) || (name.startsWith("MCP") && mcpCode) || code;
+}
+
+/**
+ * Sends every case twenty times at once through every way in: each is answered or refused, the process lives and answers its probe, and
+ * its memory is bounded.
+ */
+export function testTwentyAtATime(access: "open" | "public", isNightly: boolean): void {
+  const { peakBytes } = bounds[access];
+  const rows = cases.flatMap((one) =>
+    waysIn
+      .filter(({ name, calls }) => {
+        const isDaily = one.daily?.includes(name) ?? true;
+        return calls.includes(one.call) && (isNightly || isDaily);
+      })
+      .map((way) => ({ what: one.name, one, over: way.name, way })),
+  );
+
+  describe(`35: twenty at a time, in ${access} mode`, () => {
+    const service = useService({ KIBITZ_ACCESS: access });
+    let callers = 0;
+
+    test.each(rows)(`${access} mode: $what, twenty at a time over $over`, async ({ one, way }) => {
+      const stop = await watchHealth(service, 5);
+      const signal = one.isLeft && { signal: AbortSignal.timeout(leavesAfterMs) };
+      const sender = { localAddress: `127.0.11.${++callers}`, ...signal };
+      const [sent] = await Promise.allSettled([way.send(service.url, one, count, sender)]);
+      const health = await stop();
+      if (!one.isLeft) {
+        const code = codeFor(one, way);
+        expectAnswers(sent.status === "fulfilled" ? sent.value : [], { ...one, ...(code && { code }) });
+      } else if (sent.status === "fulfilled") {
+        for (const text of sent.value) {
+          expect(["ok", overPlan, ...waiting], text.slice(0, 300)).toContain(codeOf(text));
+        }
+      }
+      expect(health.failed, JSON.stringify(health)).toBe(0);
+      expect(health.peakBytes, JSON.stringify(health)).toBeLessThan(peakBytes);
+      expect(health.grownBytes, JSON.stringify(health)).toBeLessThan(grownMaxBytes);
+    });
+  });
+}
+
+/** The same by `kibitz mcp` on standard input and output, where nothing limits the caller. */
+export function testTwentyOverStdio(): void {
+  describe("35: twenty at a time over standard input and output", () => {
+    const folder = useTemporaryFolder();
+    let agent: ChildProcess;
+    let lines: Interface;
+
+    beforeAll(async () => {
+      const { command, args, env } = mcpProcess({ ...serviceSettings, KIBITZ_DATA_DIR: folder });
+      agent = spawn(command, args, { env: { ...env }, stdio: ["pipe", "pipe", "inherit"] });
+      lines = createInterface(agent.stdout as NodeJS.ReadableStream);
+      await expectPong();
+    });
+    afterAll(async () => {
+      const ended = once(agent, "exit");
+      agent.stdin?.end();
+      expect((await ended)[0]).toBe(0);
+    });
+
+    /** The next answers, as many as there are lines. */
+    async function ask(sent: readonly string[]): Promise<readonly string[]> {
+      const answers: string[] = [];
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const keep = (line: string) => answers.push(line) === sent.length && resolve();
+      lines.on("line", keep);
+      agent.stdin?.write(sent.map((line) => `${line}\n`).join(""));
+      await promise;
+      lines.off("line", keep);
+      return answers;
+    }
+
+    async function expectPong(): Promise<void> {
+      const [pong] = await ask(['{"jsonrpc":"2.0","id":1,"method":"ping"}']);
+      expect(JSON.parse(pong ?? "")).toEqual({ jsonrpc: "2.0", id: 1, result: {} });
+    }
+
+    test.each(cases.filter(({ call }) => call !== "evaluateBatch"))(
+      "$name, twenty at a time over standard input and output",
+      async (one) => {
+        const pid = agent.pid ?? 0;
+        forgetPeak(pid);
+        const { rssBytes } = vitalsOf(pid);
+        const answers = await ask(Array.from({ length: count }, (_, id) => toolCallOf(one, id)));
+        const code = codeFor(one, { name: "MCP" });
+        expectAnswers(answers, { ...one, ...(code && { code }) });
+        const { peakBytes } = vitalsOf(pid);
+        expect(peakBytes).toBeLessThan(bounds.open.peakBytes);
+        expect(peakBytes - rssBytes).toBeLessThan(grownMaxBytes);
+        await expectPong();
+      },
+    );
+  });
+}

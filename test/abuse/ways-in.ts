@@ -1,0 +1,177 @@
+import { once } from "node:events";
+import { connect } from "node:http2";
+import { buffer } from "node:stream/consumers";
+import { type DescMethod, fromJson, type JsonObject, toBinary } from "@bufbuild/protobuf";
+import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
+import { ask } from "./ask.ts";
+import { envelope, rpcOf } from "./calls.ts";
+
+/** A request that every protocol writes in its own way. */
+export interface Sent {
+  readonly call: "evaluate" | "evaluateBatch" | "reviewGame";
+  /** The request in plain JSON, or the bytes that are sent instead of one. */
+  readonly message: JsonObject | string;
+}
+
+/** One protocol, in one of its forms. */
+export interface WayIn {
+  readonly name: string;
+  readonly calls: readonly Sent["call"][];
+  /** Sends the same request at the same time so often. @returns the answers, with their headers and trailers, as text */
+  send(url: string, sent: Sent, count: number, sender: Sender): Promise<readonly string[]>;
+}
+
+export interface Sender {
+  readonly localAddress: string;
+  /** When it is aborted, the sender leaves, and `send` rejects. */
+  readonly signal?: AbortSignal;
+}
+
+const allCalls: readonly Sent["call"][] = ["evaluate", "evaluateBatch", "reviewGame"];
+const withoutBatch: readonly Sent["call"][] = ["evaluate", "reviewGame"];
+
+const methods = {
+  evaluate: AnalysisService.method.evaluate,
+  evaluateBatch: AnalysisService.method.evaluateBatch,
+  reviewGame: GameService.method.reviewGame,
+} satisfies Record<Sent["call"], DescMethod>;
+const plainPaths = { evaluate: "/v1/eval", evaluateBatch: "/v1/eval/batch", reviewGame: "/v1/review" };
+
+function times<T>(count: number, make: () => T): T[] {
+  return Array.from({ length: count }, make);
+}
+
+function jsonOf({ message }: Sent): Buffer {
+  return Buffer.from(typeof message === "string" ? message : JSON.stringify(message));
+}
+
+function binaryOf({ call, message }: Sent): Buffer {
+  const { input } = methods[call];
+  return Buffer.from(typeof message === "string" ? message : toBinary(input, fromJson(input, message)));
+}
+
+function pathOf({ call }: Sent): string {
+  const { parent, name } = methods[call];
+  return rpcOf(name, parent.name);
+}
+
+/** A way that posts over HTTP/1.1, each request on a connection of its own. */
+function posted(
+  name: string,
+  calls: WayIn["calls"],
+  requestOf: (sent: Sent) => {
+    readonly path: string;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body: Buffer;
+  },
+): WayIn {
+  return {
+    name,
+    calls,
+    async send(url, sent, count, sender) {
+      const { path, headers, body } = requestOf(sent);
+      const one = () => ask(url + path, { method: "POST", headers, body, ...sender });
+      const answers = await Promise.all(times(count, one));
+      return answers.map(({ status, headers, body }) => `${status} ${JSON.stringify(headers)} ${body}`);
+    },
+  };
+}
+
+function plain(name: string, calls: WayIn["calls"], accept: string): WayIn {
+  const headers = { "content-type": "application/json", accept };
+  return posted(name, calls, (sent) => ({ path: plainPaths[sent.call], headers, body: jsonOf(sent) }));
+}
+
+function connectProtocol(name: string, codec: "json" | "proto"): WayIn {
+  return posted(name, allCalls, (sent) => {
+    const isStream = methods[sent.call].methodKind !== "unary";
+    const body = codec === "json" ? jsonOf(sent) : binaryOf(sent);
+    const headers = { "content-type": `application/${isStream ? "connect+" : ""}${codec}` };
+    return { path: pathOf(sent), headers, body: isStream ? envelope(body) : body };
+  });
+}
+
+function grpcWeb(name: string, codec: "json" | "proto"): WayIn {
+  return posted(name, allCalls, (sent) => ({
+    path: pathOf(sent),
+    headers: { "content-type": `application/grpc-web+${codec}` },
+    body: envelope(codec === "json" ? jsonOf(sent) : binaryOf(sent)),
+  }));
+}
+
+/** All requests on one connection, each in a stream of its own. */
+function grpc(name: string, codec: "json" | "proto"): WayIn {
+  return {
+    name,
+    calls: allCalls,
+    async send(url, sent, count, { localAddress, signal }) {
+      const body = envelope(codec === "json" ? jsonOf(sent) : binaryOf(sent));
+      const session = connect(url, { localAddress } as object);
+      const fields = {
+        ":method": "POST",
+        ":path": pathOf(sent),
+        "content-type": `application/grpc+${codec}`,
+      };
+      try {
+        return await Promise.all(
+          times(count, async () => {
+            const stream = session.request({ ...fields, te: "trailers" }, signal && { signal });
+            const received: object[] = [];
+            const keep = (more: object) => void received.push(more);
+            stream.on("response", keep).on("trailers", keep).end(body);
+            const answer = await buffer(stream);
+            return `${JSON.stringify(received)} ${answer.toString("latin1")}`;
+          }),
+        );
+      } finally {
+        session.close();
+        await once(session, "close");
+      }
+    },
+  };
+}
+
+const toolNames = { evaluate: "analyze_position", reviewGame: "review_game" } as const;
+
+/** A call of the tool that does the same, as one line of JSON. */
+export function toolCallOf({ call, message }: Sent, id: number): string {
+  if (typeof message === "string" || call === "evaluateBatch") {
+    return String(message);
+  }
+  const params = { name: toolNames[call], arguments: message };
+  return JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params });
+}
+
+/** Every way into the service over the network. MCP has no tool for batches. */
+export const waysIn: readonly WayIn[] = [
+  plain("plain JSON", allCalls, "application/json"),
+  plain("plain JSON as lines", ["evaluateBatch", "reviewGame"], "application/x-ndjson"),
+  plain("server-sent events", withoutBatch, "text/event-stream"),
+  connectProtocol("Connect JSON", "json"),
+  connectProtocol("Connect binary", "proto"),
+  grpc("gRPC", "proto"),
+  grpc("gRPC with JSON", "json"),
+  grpcWeb("gRPC-Web", "proto"),
+  grpcWeb("gRPC-Web with JSON", "json"),
+  posted("MCP over HTTP", withoutBatch, (sent) => ({
+    path: "/mcp",
+    headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
+    body: Buffer.from(toolCallOf(sent, 1)),
+  })),
+];
+
+/** The error code of an answer, in whatever protocol; `ok` if it is none. */
+export function codeOf(answer: string): string {
+  const [, details] = /grpc-status-details-bin"?: ?"?([\w+/=]+)/.exec(answer) ?? [];
+  const text = details === undefined ? answer : Buffer.from(details, "base64").toString("latin1");
+  const [, reason] =
+    /"reason":"([A-Z_]+)","domain":"kibitz"/.exec(text) ??
+    // google.rpc.ErrorInfo in binary: the domain follows the reason.
+    /([A-Z_]+)[^A-Z]{2}kibitz/.exec(text) ??
+    /"kibitz\/error":\{"code":"([a-z_]+)"/.exec(text) ??
+    /"error":\{"code":(-\d+)/.exec(text) ??
+    /"status":[45]\d\d,"code":"([a-z_]+)"/.exec(text) ??
+    [];
+  return reason?.toLowerCase() ?? "ok";
+}
