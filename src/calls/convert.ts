@@ -1,4 +1,4 @@
-import { isMessage, type Message, type MessageInitShape } from "@bufbuild/protobuf";
+import { isMessage, type Message, type MessageInitShape, type UnknownEnum } from "@bufbuild/protobuf";
 import * as pb from "../../gen/chess/analysis/v1/analysis_pb.ts";
 import {
   type EvaluateResponse,
@@ -16,8 +16,6 @@ import { type Score, summarize, winPercent } from "../chess/score.ts";
 import type { EngineBuild } from "../engine/engine.ts";
 import type { CallFields } from "../log/call-line.ts";
 import { uuidv7 } from "../request/context.ts";
-
-/** With `convert-engines` and `convert-access` the only place that sees generated and domain types together. */
 
 export function requestFromMessage(message: pb.AnalysisRequest): AnalysisRequest {
   return {
@@ -39,14 +37,19 @@ export function numberFromLong(value: bigint | undefined): number | undefined {
   return value === undefined ? undefined : Number(value);
 }
 
+/** @throws RangeError if the number is no path, which the rules of the proto exclude */
 export function pathFromMessage(path: pb.Path): AnalysisRequest["path"] {
   switch (path) {
+    case pb.Path.UNSPECIFIED:
+    case pb.Path.AUTO:
+      return "auto";
     case pb.Path.WASM:
       return "wasm";
     case pb.Path.NATIVE:
       return "native";
     default:
-      return "auto";
+      // The compiler refuses this line once the proto has another path.
+      throw new RangeError(`no path is ${path satisfies UnknownEnum}`);
   }
 }
 
